@@ -1,0 +1,288 @@
+//! Everything that happens, as data. The log of these events is the session; every view is a fold over it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::message::{AgentId, AssistantMessage, ToolCall, ToolResult, Usage};
+use crate::permission::{Answer, ApprovalId, ApprovalRequest};
+use crate::provider::StopReason;
+use crate::tool::{ChangeKind, FileChange, ToolView};
+
+/// One thing that happened to one agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentEvent {
+    /// Whom it happened to.
+    pub agent: AgentId,
+    /// When, by the wall clock.
+    pub at: Timestamp,
+    /// What.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened.
+///
+/// A subagent's life is `Spawned`, (`Started`, turns, tools …), `Ended`. The main agent is never spawned and has one
+/// `Started … Ended` per user message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum EventKind {
+    /// A subagent exists; it waits for its turn to start.
+    Spawned(Spawn),
+    /// It begins to work.
+    Started,
+    /// A user message joined its transcript: the user's, or its task.
+    UserMessage {
+        /// The text.
+        text: String,
+    },
+    /// A request goes to the model.
+    TurnStarted {
+        /// Number of the turn in this run, from 1.
+        turn: u32,
+    },
+    /// More text of the current turn.
+    Text {
+        /// What to append.
+        text: String,
+    },
+    /// More reasoning of the current turn.
+    Thinking {
+        /// What to append.
+        text: String,
+    },
+    /// The request failed and will be sent again; what arrived since `TurnStarted` is void.
+    Retrying {
+        /// Number of the coming attempt, from 2.
+        attempt: u32,
+        /// Milliseconds until then.
+        wait_ms: u64,
+        /// Whether the wait is for a rate limit.
+        rate_limited: bool,
+        /// Why.
+        reason: String,
+    },
+    /// The model's reply is whole (or as whole as it will be); it replaces the deltas.
+    TurnEnded {
+        /// The reply.
+        message: AssistantMessage,
+        /// Tokens of this request.
+        usage: Usage,
+        /// Cost of this request in US dollars, where the price is known.
+        cost_usd: Option<f64>,
+        /// Why the model stopped; `None` if it was cut off.
+        stop: Option<StopReason>,
+    },
+    /// A tool runs.
+    ToolStarted {
+        /// The call.
+        call: ToolCall,
+        /// What a screen shows behind the tool's name.
+        title: String,
+    },
+    /// A running tool shows the tail of its output.
+    ToolProgress {
+        /// The call.
+        call_id: String,
+        /// The latest lines.
+        tail: String,
+    },
+    /// A tool has ended, in whatever way.
+    ToolEnded {
+        /// What the model reads.
+        result: ToolResult,
+        /// What a screen shows behind the title.
+        summary: String,
+        /// More for the screen.
+        view: Option<ToolView>,
+        /// Files the call created or changed.
+        changes: Vec<FileChange>,
+    },
+    /// A tool call waits for the user.
+    ApprovalRequested {
+        /// The question.
+        request: ApprovalRequest,
+    },
+    /// The wait is over.
+    ApprovalResolved {
+        /// Which question.
+        id: ApprovalId,
+        /// The answer; `None` if the question was withdrawn.
+        answer: Option<Answer>,
+    },
+    /// A stop was asked for and is being carried out.
+    Stopping {
+        /// Why.
+        cause: StopCause,
+    },
+    /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it.
+    Ended {
+        /// What came of it.
+        outcome: Outcome,
+    },
+    /// It is settled who answers the main agent.
+    ModelChosen {
+        /// The service, such as `anthropic` or `offline`.
+        provider: String,
+        /// What the status line shows.
+        display: String,
+        /// Size of the context window in tokens, where known.
+        context_window: Option<u64>,
+        /// One line on how the choice came about, or how to connect a model.
+        note: Option<String>,
+    },
+    /// Something the user should know that changes nothing.
+    Notice {
+        /// One line.
+        text: String,
+    },
+}
+
+/// What a subagent was created with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Spawn {
+    /// Who asked for it.
+    pub parent: AgentId,
+    /// The parent's tool call.
+    pub call_id: String,
+    /// Its name, such as `explore-1`.
+    pub name: String,
+    /// Name of its definition, such as `explore`.
+    pub agent_type: String,
+    /// Colour of its definition: a name or `#rrggbb`.
+    pub color: Option<String>,
+    /// Three to five words: the pane's title.
+    pub description: String,
+    /// The whole task, context included.
+    pub prompt: String,
+    /// The model's name as shown.
+    pub model: String,
+    /// Names of its tools.
+    pub tools: Vec<String>,
+}
+
+/// Why a stop was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopCause {
+    /// The user stopped this agent.
+    User,
+    /// The agent above it was stopped.
+    Parent,
+    /// Nothing came from model or tools for too long.
+    Idle,
+    /// The run took too long.
+    Wall,
+    /// The program quits.
+    Quit,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: Status,
+    /// The agent's last words: its whole final reply, or the last text before a cut.
+    pub text: String,
+    /// What went wrong, or what cut it short, in one sentence for people.
+    pub reason: Option<String>,
+    /// Model calls made.
+    pub turns: u32,
+    /// Tool calls made.
+    pub tool_calls: u32,
+    /// Tokens of the whole run.
+    pub usage: Usage,
+    /// Cost of the whole run in US dollars, where prices are known.
+    pub cost_usd: Option<f64>,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Files its tools wrote.
+    pub files: FileTally,
+}
+
+impl Outcome {
+    /// Returns how long the run took.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.elapsed_ms)
+    }
+}
+
+/// How a run ended. The names are those of reports and of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It said all it had to say.
+    Completed,
+    /// It reached its number of turns.
+    TurnLimit,
+    /// It reached its number of tool calls.
+    ToolLimit,
+    /// It was silent, or ran, for too long.
+    TimedOut,
+    /// The tree's budget was used up.
+    Budget,
+    /// Someone stopped it.
+    Cancelled,
+    /// It could not go on.
+    Failed,
+    /// It ended without a word.
+    Empty,
+}
+
+impl Status {
+    /// Returns the name used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::TurnLimit => "turn_limit",
+            Self::ToolLimit => "tool_limit",
+            Self::TimedOut => "timed_out",
+            Self::Budget => "budget",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+            Self::Empty => "empty",
+        }
+    }
+
+    /// Tells whether the agent came to an end of its own.
+    #[must_use]
+    pub fn is_complete(self) -> bool {
+        self == Self::Completed
+    }
+}
+
+/// The files that a run wrote, each named once.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileTally {
+    /// Files that did not exist before the run.
+    pub created: Vec<PathBuf>,
+    /// Files that did.
+    pub modified: Vec<PathBuf>,
+}
+
+impl FileTally {
+    /// Counts a change. A file created in this run stays created however often it is changed.
+    pub fn add(&mut self, change: &FileChange) {
+        if self.created.contains(&change.path) || self.modified.contains(&change.path) {
+            return;
+        }
+        match change.kind {
+            ChangeKind::Created => self.created.push(change.path.clone()),
+            ChangeKind::Modified => self.modified.push(change.path.clone()),
+        }
+    }
+
+    /// Counts all changes of another run.
+    pub fn merge(&mut self, other: &Self) {
+        for (paths, kind) in [(&other.created, ChangeKind::Created), (&other.modified, ChangeKind::Modified)] {
+            for path in paths {
+                self.add(&FileChange { path: path.clone(), kind });
+            }
+        }
+    }
+}

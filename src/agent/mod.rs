@@ -1,0 +1,114 @@
+//! THE loop, for every agent: ask the model, run its tools, tell what happens, until it has answered.
+//!
+//! Owns the [`Agent`] value, its events, and the driver [`run`]. Leaves spawning of subagents to `subagent`, and the
+//! meaning of events on a screen to the front ends. Invariants: main agent and subagent differ in values only; the
+//! decisions are pure (`turn`); whatever ends a run, the transcript it returns is valid.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::message::AgentId;
+use crate::permission::{Approver, Permissions};
+use crate::provider::{Model, Provider};
+use crate::tool::{Freshness, ToolSet};
+
+mod event;
+mod sink;
+
+pub use event::{AgentEvent, EventKind, FileTally, Outcome, Spawn, Status, StopCause};
+pub use sink::Sink;
+
+/// Everything that makes one agent.
+#[derive(Clone)]
+pub struct Agent {
+    /// Its number.
+    pub id: AgentId,
+    /// How many agents stand above it; 0 for the main agent.
+    pub depth: u32,
+    /// The system prompt.
+    pub system: Arc<str>,
+    /// Who answers.
+    pub provider: Arc<dyn Provider>,
+    /// Which model.
+    pub model: Arc<Model>,
+    /// What it can do.
+    pub tools: ToolSet,
+    /// Where it works.
+    pub place: Place,
+    /// What it may do.
+    pub permissions: Permissions,
+    /// Who is asked otherwise.
+    pub approver: Arc<dyn Approver>,
+    /// What it has read.
+    pub freshness: Arc<Freshness>,
+    /// When it has to stop.
+    pub limits: Limits,
+    /// Where its events go.
+    pub sink: Sink,
+    /// Stops it, for a stated cause.
+    pub cancel: Cancel,
+}
+
+/// Where an agent works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Working directory, absolute, symlinks resolved.
+    pub cwd: Arc<std::path::PathBuf>,
+    /// Root of the project, absolute, symlinks resolved.
+    pub project: Arc<std::path::PathBuf>,
+}
+
+/// When an agent has to stop. `None` means no limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Model calls.
+    pub max_turns: Option<u32>,
+    /// Tool calls.
+    pub max_tool_calls: Option<u32>,
+    /// Longest silence of model and tools.
+    pub idle_timeout: Option<Duration>,
+    /// Longest run.
+    pub wall_timeout: Option<Duration>,
+    /// Characters of one tool result that reach the model.
+    pub result_chars: usize,
+}
+
+/// A cancel token that remembers why. The first cause wins.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel {
+    token: CancellationToken,
+    cause: Arc<std::sync::OnceLock<StopCause>>,
+}
+
+impl Cancel {
+    /// Returns a token that is cancelled with this one, but not the other way round.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self { token: self.token.child_token(), cause: Arc::default() }
+    }
+
+    /// Asks to stop.
+    pub fn stop(&self, cause: StopCause) {
+        let _ = self.cause.set(cause);
+        self.token.cancel();
+    }
+
+    /// Returns the cause if a stop was asked for; a stop that came from above counts as asked by the parent.
+    #[must_use]
+    pub fn cause(&self) -> Option<StopCause> {
+        self.token.is_cancelled().then(|| self.cause.get().copied().unwrap_or(StopCause::Parent))
+    }
+
+    /// Waits until a stop is asked for.
+    pub async fn cancelled(&self) {
+        self.token.cancelled().await;
+    }
+
+    /// Returns the plain token, for tools.
+    #[must_use]
+    pub fn token(&self) -> CancellationToken {
+        self.token.clone()
+    }
+}

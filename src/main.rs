@@ -1,0 +1,3 @@
+//! The binary: parses the command line and starts a front end.
+
+fn main() {}

@@ -1,0 +1,51 @@
+//! A change to one file as data: shown before an approval, after an edit, and kept in the log.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The difference between two versions of one file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FileDiff {
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// Number of lines added.
+    pub added: usize,
+    /// Number of lines removed.
+    pub removed: usize,
+    /// Changed places with their context, in file order.
+    pub hunks: Vec<Hunk>,
+    /// Number of changed lines that were left out because the change is too large to show.
+    #[serde(default)]
+    pub omitted: usize,
+}
+
+/// One changed place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hunk {
+    /// The lines, context included.
+    pub lines: Vec<DiffLine>,
+}
+
+/// One line of a hunk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiffLine {
+    /// Whether the line came, went or stayed.
+    pub kind: LineKind,
+    /// Line number from 1: in the new version, or in the old one for a removed line.
+    pub number: usize,
+    /// The text without its line end.
+    pub text: String,
+}
+
+/// What happened to a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LineKind {
+    /// In both versions.
+    Context,
+    /// Only in the new version.
+    Added,
+    /// Only in the old version.
+    Removed,
+}

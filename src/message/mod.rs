@@ -1,0 +1,121 @@
+//! The words every other part speaks: messages, tool calls and their results, ids, usage, transcripts.
+//!
+//! Owns the provider-neutral shape of a conversation. Leaves wire formats to `provider` and drawing to the
+//! front ends. Invariant: nothing here does I/O or knows who reads it.
+
+mod diff;
+mod id;
+mod tool;
+mod transcript;
+mod usage;
+
+pub use diff::{DiffLine, FileDiff, Hunk, LineKind};
+pub use id::AgentId;
+pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult};
+pub use transcript::{INTERRUPTED, Transcript};
+pub use usage::Usage;
+
+use serde::{Deserialize, Serialize};
+
+/// One entry of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    /// What a user (or, for a subagent, its parent) said.
+    User {
+        /// The text, as typed.
+        text: String,
+    },
+    /// What the model said, thought and asked for in one turn.
+    Assistant(AssistantMessage),
+    /// The results of all tool calls of the assistant message before it, in the order of the calls.
+    ToolResults {
+        /// One result for each call.
+        results: Vec<ToolResult>,
+    },
+}
+
+impl Message {
+    /// Returns a user message.
+    #[must_use]
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { text: text.into() }
+    }
+}
+
+/// One complete reply of a model.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AssistantMessage {
+    /// The parts in the order the model sent them.
+    pub content: Vec<Block>,
+}
+
+impl AssistantMessage {
+    /// Returns the visible text of all text blocks, joined by blank lines.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self
+            .content
+            .iter()
+            .filter_map(|block| match block {
+                Block::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        texts.join("\n\n")
+    }
+
+    /// Returns the tool calls in the order the model made them.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.content.iter().filter_map(|block| match block {
+            Block::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// Tells whether the message holds nothing that a provider would accept back.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.content.iter().all(|block| match block {
+            Block::Text { text } => text.trim().is_empty(),
+            Block::Thinking { .. } | Block::RedactedThinking { .. } => true,
+            Block::ToolCall(_) => false,
+        })
+    }
+}
+
+/// One part of an assistant message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block {
+    /// Visible text, Markdown.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// The model's reasoning.
+    Thinking {
+        /// The reasoning as text.
+        text: String,
+        /// The provider's proof of origin; Anthropic refuses a thinking block that comes back without it.
+        signature: Option<String>,
+    },
+    /// Reasoning that the provider encrypted; sent back unchanged.
+    RedactedThinking {
+        /// Opaque bytes, as the provider sent them.
+        data: String,
+    },
+    /// A request to run a tool.
+    ToolCall(ToolCall),
+}
+
+/// A tool as it is offered to a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// Name the model calls it by.
+    pub name: String,
+    /// What it does and when to use it, for the model.
+    pub description: String,
+    /// JSON Schema of the input, an object schema.
+    pub input_schema: serde_json::Value,
+}

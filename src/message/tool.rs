@@ -1,0 +1,106 @@
+//! Tool calls and their results, as the model sees them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A model's request to run one tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The provider's id of the call, or one made up where the provider sends none; unique in a transcript.
+    pub id: String,
+    /// The tool's name as the model wrote it.
+    pub name: String,
+    /// The arguments.
+    pub input: ToolInput,
+}
+
+/// Arguments of a tool call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ToolInput {
+    /// A JSON object, the only shape a tool accepts.
+    Object(Map<String, Value>),
+    /// What the model sent instead; kept so that the error can show it and the model can mend it.
+    Malformed(String),
+}
+
+impl ToolInput {
+    /// Reads the accumulated JSON text of a call; no text at all counts as `{}`.
+    #[must_use]
+    pub fn parse(json: &str) -> Self {
+        if json.trim().is_empty() {
+            return Self::Object(Map::new());
+        }
+        match serde_json::from_str::<Value>(json) {
+            Ok(Value::Object(map)) => Self::Object(map),
+            _ => Self::Malformed(json.to_owned()),
+        }
+    }
+
+    /// Returns the value of a string argument.
+    #[must_use]
+    pub fn str(&self, key: &str) -> Option<&str> {
+        match self {
+            Self::Object(map) => map.get(key).and_then(Value::as_str),
+            Self::Malformed(_) => None,
+        }
+    }
+}
+
+/// What came of one tool call, as the model reads it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// Id of the call this answers.
+    pub call_id: String,
+    /// The content, in order.
+    pub content: Vec<ResultPart>,
+    /// Whether the call failed.
+    #[serde(default)]
+    pub is_error: bool,
+}
+
+impl ToolResult {
+    /// Returns a successful result of one text.
+    #[must_use]
+    pub fn text(call_id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { call_id: call_id.into(), content: vec![ResultPart::Text { text: text.into() }], is_error: false }
+    }
+
+    /// Returns a failed result that tells the model what to do next.
+    #[must_use]
+    pub fn error(call_id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(call_id, text) }
+    }
+
+    /// Returns all text parts joined by line ends.
+    #[must_use]
+    pub fn joined_text(&self) -> String {
+        let texts: Vec<&str> = self
+            .content
+            .iter()
+            .filter_map(|part| match part {
+                ResultPart::Text { text } => Some(text.as_str()),
+                ResultPart::Image { .. } => None,
+            })
+            .collect();
+        texts.join("\n")
+    }
+}
+
+/// One part of a tool result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ResultPart {
+    /// Plain text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A picture for models that see.
+    Image {
+        /// MIME type, such as `image/png`.
+        media_type: String,
+        /// The file's bytes in base64.
+        data: String,
+    },
+}

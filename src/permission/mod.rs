@@ -1,0 +1,115 @@
+//! May it? Pure decisions about what a tool call would touch.
+//!
+//! Owns modes, accesses, grants and the question put to the user. Leaves asking to the [`Approver`] of the front
+//! end and the resolving of paths to the tools. Invariant: a decision does no I/O and depends only on its arguments.
+
+mod access;
+mod approver;
+mod grants;
+mod mode;
+mod shell;
+
+pub use access::{Access, AccessKind};
+pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
+pub use grants::{Grant, GrantError, Grants};
+pub use mode::PermissionMode;
+pub use shell::is_read_only;
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// What the engine says about an access.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Go ahead.
+    Allow,
+    /// Refuse; the text tells the model why and what it may do instead.
+    Deny(String),
+    /// Ask the user.
+    Ask,
+}
+
+/// The permissions of one session, shared by every agent of its tree.
+///
+/// The mode and the grants may change while agents run; the next decision sees the change.
+#[derive(Debug, Clone)]
+pub struct Permissions {
+    project: Arc<PathBuf>,
+    state: Arc<RwLock<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    mode: PermissionMode,
+    grants: Grants,
+}
+
+impl Permissions {
+    /// Returns permissions for the project below `project`, an absolute path with symlinks resolved.
+    #[must_use]
+    pub fn new(project: PathBuf, mode: PermissionMode, grants: Grants) -> Self {
+        Self { project: Arc::new(project), state: Arc::new(RwLock::new(State { mode, grants })) }
+    }
+
+    /// Returns the mode in force.
+    #[must_use]
+    pub fn mode(&self) -> PermissionMode {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).mode
+    }
+
+    /// Puts a mode in force for every decision from now on.
+    pub fn set_mode(&self, mode: PermissionMode) {
+        self.state.write().unwrap_or_else(PoisonError::into_inner).mode = mode;
+    }
+
+    /// Allows what `grant` covers until the session ends.
+    pub fn grant(&self, grant: Grant) {
+        self.state.write().unwrap_or_else(PoisonError::into_inner).grants.add(grant);
+    }
+
+    /// Decides on one access.
+    #[must_use]
+    pub fn decide(&self, access: &Access) -> Decision {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        decide(state.mode, &state.grants, &self.project, access)
+    }
+
+    /// Returns the grant that "always (this session)" would add for `access`.
+    #[must_use]
+    pub fn offer(&self, access: &Access) -> Option<Grant> {
+        Grant::for_access(access, &self.project)
+    }
+}
+
+/// Decides on one access: reading inside the project is free, all else asks, unless the mode or a grant says otherwise.
+#[must_use]
+pub fn decide(mode: PermissionMode, grants: &Grants, project: &std::path::Path, access: &Access) -> Decision {
+    if matches!(access.kind, AccessKind::Nothing) || mode == PermissionMode::BypassPermissions {
+        return Decision::Allow;
+    }
+    let free = match &access.kind {
+        AccessKind::Nothing => true,
+        AccessKind::Read { path } => path.starts_with(project),
+        AccessKind::Write { .. } => false,
+        AccessKind::Execute { command } => is_read_only(command),
+    };
+    if free {
+        return Decision::Allow;
+    }
+    if mode == PermissionMode::Plan && !matches!(access.kind, AccessKind::Read { .. }) {
+        return Decision::Deny(
+            "Plan mode: nothing is written and no command is run. Describe the change instead of making it.".to_owned(),
+        );
+    }
+    if grants.cover(access, project) {
+        return Decision::Allow;
+    }
+    match &access.kind {
+        AccessKind::Write { path }
+            if mode == PermissionMode::AcceptEdits && access::is_plain_project_file(path, project) =>
+        {
+            Decision::Allow
+        }
+        _ => Decision::Ask,
+    }
+}

@@ -1,0 +1,65 @@
+//! Permission modes, with Claude Code's names.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// How much happens without asking.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PermissionMode {
+    /// Reading inside the project is free, all else asks.
+    #[default]
+    Default,
+    /// As `default`, and files of the project may be edited.
+    AcceptEdits,
+    /// Nothing is written and nothing is run.
+    Plan,
+    /// Everything is allowed.
+    BypassPermissions,
+}
+
+impl PermissionMode {
+    /// All modes, in the order `shift+tab` goes through them.
+    pub const ALL: [Self; 4] = [Self::Default, Self::AcceptEdits, Self::Plan, Self::BypassPermissions];
+
+    /// Returns the name used in flags and files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AcceptEdits => "acceptEdits",
+            Self::Plan => "plan",
+            Self::BypassPermissions => "bypassPermissions",
+        }
+    }
+
+    /// Returns the short word of the status line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Default => "ask",
+            Self::AcceptEdits => "accept edits",
+            Self::Plan => "plan",
+            Self::BypassPermissions => "bypass",
+        }
+    }
+}
+
+impl fmt::Display for PermissionMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for PermissionMode {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|mode| mode.name()).collect();
+            format!("unknown permission mode `{name}`; one of {}", names.join(", "))
+        })
+    }
+}

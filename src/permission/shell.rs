@@ -1,0 +1,84 @@
+//! Which shell commands only read the project.
+//!
+//! A list of what is known to be harmless, not a hunt for what is harmful: anything not understood word for word
+//! counts as harmful. A shell grammar will refine this.
+
+/// Tells whether `command` is one simple command that does nothing but read inside the working directory.
+///
+/// Only git's history queries and directory listings count. Options that write a file, run a program or leave the
+/// project are not on the list.
+#[must_use]
+pub fn is_read_only(command: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || " -_./=,:@^~%".contains(c);
+    if !command.chars().all(plain) {
+        return false;
+    }
+    let words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
+    match words.as_slice() {
+        ["pwd" | "date"] => true,
+        ["ls", rest @ ..] => rest.iter().all(|word| stays_inside(word) && is_short_flag_or_path(word)),
+        ["git", "--no-pager", sub, rest @ ..] | ["git", sub, rest @ ..] => {
+            is_git_query(sub) && rest.iter().all(|w| is_git_word(w))
+        }
+        _ => false,
+    }
+}
+
+fn stays_inside(word: &str) -> bool {
+    !word.starts_with(['/', '~']) && !word.contains("=/") && word.split(['/', '=', ':']).all(|part| part != "..")
+}
+
+fn is_short_flag_or_path(word: &str) -> bool {
+    word.strip_prefix('-').is_none_or(|flags| flags.chars().all(|c| "alhrtSRF1".contains(c)))
+}
+
+fn is_git_query(sub: &str) -> bool {
+    matches!(sub, "log" | "show" | "status" | "shortlog" | "rev-parse" | "rev-list" | "ls-files" | "describe" | "blame")
+}
+
+fn is_git_word(word: &str) -> bool {
+    const LONG: [&str; 22] = [
+        "--oneline",
+        "--stat",
+        "--shortstat",
+        "--numstat",
+        "--name-only",
+        "--name-status",
+        "--no-color",
+        "--no-merges",
+        "--no-decorate",
+        "--decorate",
+        "--summary",
+        "--numbered",
+        "--count",
+        "--all",
+        "--short",
+        "--branch",
+        "--porcelain",
+        "--abbrev-ref",
+        "--show-toplevel",
+        "--tags",
+        "--reverse",
+        "--follow",
+    ];
+    const VALUED: [&str; 9] = [
+        "--format=",
+        "--pretty=",
+        "--date=",
+        "--since=",
+        "--until=",
+        "--max-count=",
+        "--diff-filter=",
+        "--grep=",
+        "--abbrev=",
+    ];
+    if word == "--" || LONG.contains(&word) || VALUED.iter().any(|prefix| word.starts_with(prefix)) {
+        return true;
+    }
+    match word.strip_prefix('-') {
+        Some(flag) => {
+            matches!(flag, "s" | "n" | "sn" | "sne" | "p" | "i") || flag.trim_start_matches('n').parse::<u32>().is_ok()
+        }
+        None => stays_inside(word),
+    }
+}

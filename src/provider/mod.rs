@@ -1,0 +1,139 @@
+//! Who answers: one trait for every model, and the neutral stream of events it answers with.
+//!
+//! Owns requests, stream events, stop reasons and typed errors. Leaves folding events into messages, and retrying,
+//! to `agent`. Invariant: nothing above this floor knows a wire format; nothing here knows of tools or agents.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use serde::{Deserialize, Serialize};
+
+use crate::message::{Message, ToolSpec, Usage};
+
+mod error;
+
+pub use error::ProviderError;
+
+/// Answers requests with a stream of events.
+pub trait Provider: Send + Sync {
+    /// Returns the name of the service, such as `anthropic`, `ollama` or `offline`.
+    fn name(&self) -> &str;
+
+    /// Sends a request. The outer future ends when the answer begins; dropping the stream closes the connection.
+    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>>;
+}
+
+/// A model's answer as it arrives.
+pub type EventStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
+
+/// One request to a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The model's id as the service knows it.
+    pub model: String,
+    /// The system prompt.
+    pub system: Arc<str>,
+    /// The conversation; every tool call in it has its result.
+    pub messages: Vec<Arc<Message>>,
+    /// The tools on offer; empty for a turn without tools.
+    pub tools: Arc<[ToolSpec]>,
+    /// Cap on the output tokens of this response.
+    pub max_output_tokens: u32,
+}
+
+/// One step of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StreamEvent {
+    /// More visible text.
+    Text(String),
+    /// More reasoning.
+    Thinking(String),
+    /// The current reasoning block is whole; carries its proof of origin.
+    ThinkingSignature(String),
+    /// A block of encrypted reasoning.
+    RedactedThinking(String),
+    /// A tool call begins. `index` tells calls of one message apart.
+    ToolCallStart {
+        /// Position of the call among the calls of this answer, from 0.
+        index: usize,
+        /// The service's id; empty where it sends none.
+        id: String,
+        /// The tool's name.
+        name: String,
+    },
+    /// More of the JSON text of a call's input.
+    ToolCallDelta {
+        /// The call this belongs to.
+        index: usize,
+        /// A piece of JSON text.
+        json: String,
+    },
+    /// Token counts so far; each one replaces the one before.
+    Usage(Usage),
+    /// The answer is complete. Nothing follows but, at most, a last `Usage`.
+    Stop(StopReason),
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It had said everything.
+    EndTurn,
+    /// It waits for the results of its tool calls.
+    ToolUse,
+    /// It reached the cap on output tokens.
+    MaxTokens,
+    /// It met a stop sequence.
+    StopSequence,
+    /// It, or a filter before it, declined.
+    Refusal,
+    /// It paused a long turn and wants to go on with the same conversation.
+    PauseTurn,
+    /// The conversation filled its context window.
+    ContextWindow,
+    /// A reason this program does not know, in the service's words.
+    Other(String),
+}
+
+/// A model as configured: which service, which id, and what is known of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// The service's id of the model, such as `claude-sonnet-4-5`.
+    pub id: String,
+    /// What the status line shows.
+    pub display: String,
+    /// Size of the context window in tokens, where known.
+    pub context_window: Option<u64>,
+    /// Cap on output tokens of one response to ask for.
+    pub max_output_tokens: u32,
+    /// Price, where known.
+    pub price: Option<Price>,
+}
+
+/// What tokens cost, in US dollars for a million.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    /// Input tokens.
+    pub input: f64,
+    /// Output tokens.
+    pub output: f64,
+    /// Input tokens read from the cache.
+    pub cache_read: f64,
+    /// Input tokens written to the cache.
+    pub cache_write: f64,
+}
+
+impl Price {
+    /// Returns the cost of `usage` in US dollars.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+    pub fn cost(&self, usage: &Usage) -> f64 {
+        (usage.input as f64 * self.input
+            + usage.output as f64 * self.output
+            + usage.cache_read as f64 * self.cache_read
+            + usage.cache_write as f64 * self.cache_write)
+            / 1e6
+    }
+}

@@ -1,0 +1,36 @@
+//! What a front end asks of the tree of agents.
+
+use crate::message::AgentId;
+use crate::permission::{Answer, ApprovalId, PermissionMode};
+
+/// One request to the tree. Plain data: it is sent, and what comes of it arrives as events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Says something to the main agent. Said while it works, it waits until the present answer is complete.
+    Send {
+        /// The message.
+        text: String,
+    },
+    /// Takes back the messages that still wait, so that the user can edit them.
+    Unsend,
+    /// Stops one subagent and what is below it; its siblings go on.
+    Stop {
+        /// Which one.
+        agent: AgentId,
+    },
+    /// Stops every agent, the main one too.
+    StopAll,
+    /// Stops the main agent's present answer. Its running subagents are stopped with it.
+    Interrupt,
+    /// Answers a question.
+    Answer {
+        /// Which question.
+        id: ApprovalId,
+        /// The answer.
+        answer: Answer,
+    },
+    /// Changes the permission mode of the whole tree.
+    SetMode(PermissionMode),
+    /// Starts a new conversation with the main agent.
+    Clear,
+}

@@ -1,0 +1,188 @@
+//! What can be done: one trait for every tool, and the tools that read, write, search and run.
+//!
+//! Owns input decoding, effects and bounded results. Leaves asking for permission to `agent`, which calls
+//! [`Tool::plan`], decides on the plan's access, and only then calls [`Tool::run`]. Invariant: no tool touches
+//! anything before `run`, uses process-wide state, or waits without watching its cancel token.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::message::{AgentId, FileDiff, ResultPart, ToolSpec};
+use crate::permission::{AccessKind, Preview};
+
+mod freshness;
+mod input;
+mod set;
+
+pub use freshness::{Freshness, Knowledge, Stamp};
+pub use input::{parse_input, schema_of};
+pub use set::{ToolSet, canonical_name};
+
+/// Arguments of a call, known to be a JSON object.
+pub type Args = Map<String, Value>;
+
+/// Something a model can ask for.
+pub trait Tool: Send + Sync {
+    /// Returns the name the model calls it by.
+    fn name(&self) -> &'static str;
+
+    /// Returns the offer to the model, made anew for each request.
+    fn spec(&self) -> ToolSpec;
+
+    /// Tells whether calls of one message may overlap.
+    fn concurrency(&self) -> Concurrency;
+
+    /// Returns what a screen shows behind the tool's name, such as `"verify_password" in src`. Must bear any input.
+    fn title(&self, args: &Args, context: &ToolContext) -> String;
+
+    /// Reads the input and says what running it would touch, without touching anything. May read files in order to
+    /// show a preview, but only as far as the answer `Err` or the preview needs.
+    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>>;
+
+    /// Does it. Called only after the plan's access was allowed.
+    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput>;
+}
+
+/// Whether calls of one assistant message may run at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Concurrency {
+    /// Only reads, or keeps out of its siblings' way.
+    Parallel,
+    /// Writes: runs alone, in the order of the calls.
+    InOrder,
+}
+
+/// What a call would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// What it would touch.
+    pub access: AccessKind,
+    /// What the user is shown before answering.
+    pub preview: Option<Preview>,
+}
+
+impl Plan {
+    /// Returns a plan without a preview.
+    #[must_use]
+    pub fn new(access: AccessKind) -> Self {
+        Self { access, preview: None }
+    }
+}
+
+/// Surroundings of one call. All of it is handed in: two agents may work in different folders.
+#[derive(Debug, Clone)]
+pub struct ToolContext {
+    /// The agent that calls.
+    pub agent: AgentId,
+    /// Id of the call.
+    pub call_id: String,
+    /// Working directory, absolute, symlinks resolved.
+    pub cwd: Arc<PathBuf>,
+    /// Root of the project, absolute, symlinks resolved.
+    pub project: Arc<PathBuf>,
+    /// Cancelled when the agent is stopped. A tool returns soon after, with its processes gone.
+    pub cancel: CancellationToken,
+    /// What a running tool shows meanwhile: the tail of its output. Only the latest value counts.
+    pub progress: watch::Sender<String>,
+    /// What this agent has read, so that it cannot edit what it has not seen.
+    pub freshness: Arc<Freshness>,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolOutput {
+    /// What the model reads.
+    pub content: Vec<ResultPart>,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// What the screen shows behind the title, such as `14 hits in 6 files`. One line.
+    pub summary: String,
+    /// More for the screen.
+    pub view: Option<ToolView>,
+    /// Files the call created or changed.
+    pub changes: Vec<FileChange>,
+}
+
+impl ToolOutput {
+    /// Returns a successful output of one text.
+    #[must_use]
+    pub fn text(text: impl Into<String>, summary: impl Into<String>) -> Self {
+        Self { content: vec![ResultPart::Text { text: text.into() }], summary: summary.into(), ..Self::default() }
+    }
+
+    /// Returns a failed output; the text tells the model what to do instead. The screen shows its first line.
+    #[must_use]
+    pub fn error(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let summary = text.lines().next().unwrap_or_default().to_owned();
+        Self { is_error: true, ..Self::text(text, summary) }
+    }
+}
+
+/// What a screen can show of a result besides its summary.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToolView {
+    /// A changed file.
+    Diff(FileDiff),
+    /// The agent's list of things to do.
+    Todos {
+        /// All entries.
+        items: Vec<Todo>,
+    },
+    /// Some lines of output.
+    Output {
+        /// The lines, already bounded.
+        text: String,
+    },
+}
+
+/// One entry of a to-do list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Todo {
+    /// What is to be done, imperative.
+    pub content: String,
+    /// How far it is.
+    pub status: TodoStatus,
+    /// What to show while it is being done, such as "Running tests".
+    #[serde(default)]
+    pub active_form: String,
+}
+
+/// How far an entry of a to-do list is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoStatus {
+    /// Not begun.
+    Pending,
+    /// Being done.
+    InProgress,
+    /// Done.
+    Completed,
+}
+
+/// A file that a tool wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// Whether it existed before.
+    pub kind: ChangeKind,
+}
+
+/// How a file changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// It did not exist before.
+    Created,
+    /// It existed before.
+    Modified,
+}

@@ -1,0 +1,65 @@
+//! The tools an agent has.
+
+use std::sync::Arc;
+
+use super::Tool;
+use crate::message::ToolSpec;
+
+/// An ordered set of tools with unique names.
+#[derive(Clone, Default)]
+pub struct ToolSet(Vec<Arc<dyn Tool>>);
+
+impl ToolSet {
+    /// Finds a tool by the name a model used: exactly, then without regard to case, then by its former name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        let name = canonical_name(name);
+        self.0
+            .iter()
+            .find(|tool| tool.name() == name)
+            .or_else(|| self.0.iter().find(|tool| tool.name().eq_ignore_ascii_case(name)))
+    }
+
+    /// Returns the tools' names in order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|tool| tool.name())
+    }
+
+    /// Returns what is offered to the model.
+    #[must_use]
+    pub fn specs(&self) -> Arc<[ToolSpec]> {
+        self.0.iter().map(|tool| tool.spec()).collect()
+    }
+
+    /// Returns the tools for which `keep` holds, in the same order.
+    #[must_use]
+    pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> Self {
+        Self(self.0.iter().filter(|tool| keep(tool.name())).cloned().collect())
+    }
+
+    /// Tells whether there is no tool.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<Arc<dyn Tool>> for ToolSet {
+    fn from_iter<T: IntoIterator<Item = Arc<dyn Tool>>>(tools: T) -> Self {
+        Self(tools.into_iter().collect())
+    }
+}
+
+/// Returns today's name of a tool that was once, or is elsewhere, called otherwise.
+#[must_use]
+pub fn canonical_name(name: &str) -> &str {
+    match name.trim() {
+        "Task" => "Agent",
+        "MultiEdit" | "FileEdit" => "Edit",
+        "FileRead" => "Read",
+        "FileWrite" => "Write",
+        "BashOutput" => "TaskOutput",
+        "KillShell" | "KillBash" => "TaskStop",
+        name => name,
+    }
+}
