@@ -3,12 +3,14 @@
 //! Owns the provider-neutral shape of a conversation. Leaves wire formats to `provider` and drawing to the
 //! front ends. Invariant: nothing here does I/O or knows who reads it.
 
+mod diagnostic;
 mod diff;
 mod id;
 mod tool;
 mod transcript;
 mod usage;
 
+pub use diagnostic::Diagnostic;
 pub use diff::{DiffLine, FileDiff, Hunk, LineKind};
 pub use id::AgentId;
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult};
