@@ -4,7 +4,8 @@
 pub mod subagent;
 // Floor 3: the loop.
 pub mod agent;
-// Floor 2: who answers, and what can be done.
+// Floor 2: who answers, what can be done, agents as files, what is kept, what is chosen.
+pub mod config;
 pub mod provider;
 pub mod tool;
 // Floor 1: may it?

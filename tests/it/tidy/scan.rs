@@ -109,7 +109,7 @@ impl Blanker<'_> {
             if matches!(ahead.peek(), Some('"' | '#')) {
                 self.out.push('r');
                 self.rest.next();
-                return self.raw_string();
+                self.raw_string();
             }
         } else if first == 'r' {
             self.raw_string();

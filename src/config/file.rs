@@ -1,0 +1,132 @@
+//! Reading one configuration file: TOML with the place of every key.
+//!
+//! Owns reading, syntax and unknown keys. Leaves the meaning of keys to `layer`. Invariant: whatever lies at the
+//! path (a pipe, a device, a huge or a binary file), reading it ends soon.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::ops::Range;
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+
+use super::Loaded;
+use super::layer::{self, Origin, Value};
+use crate::message::Diagnostic;
+
+/// Far more than any configuration needs; a cloned repository can hold a link to anything.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Reads a file; `None` if there is none.
+pub(super) fn read(path: &Path) -> Result<Option<String>, Diagnostic> {
+    let left_out = |why: String| Diagnostic::in_file(path, format!("{why}. The file is left out."));
+    match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => return Err(left_out("not a regular file".to_owned())),
+        Ok(metadata) if metadata.len() > MAX_BYTES => return Err(left_out("larger than 1 MiB".to_owned())),
+        Ok(_) => {}
+        Err(fault) if is_absent(&fault) => return Ok(None),
+        Err(fault) => return Err(left_out(format!("cannot be read: {fault}"))),
+    }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes))
+        .map_err(|fault| left_out(format!("cannot be read: {fault}")))?;
+    String::from_utf8(bytes).map(Some).map_err(|_| left_out("not UTF-8 text".to_owned()))
+}
+
+fn is_absent(fault: &std::io::Error) -> bool {
+    matches!(fault.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+}
+
+/// Applies what the text of a file says.
+pub(super) fn apply(loaded: &mut Loaded, text: &str, path: &Path, origin: Origin) {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut walk = Walk { loaded, text, path, origin };
+    match DeTable::parse(text) {
+        Ok(table) => walk.table("", table.get_ref()),
+        Err(fault) => {
+            let start = fault.span().map_or(0, |span| span.start);
+            walk.report(start..start, format!("{}. The file is left out.", fault.message().trim_end_matches('.')));
+        }
+    }
+}
+
+struct Walk<'a> {
+    loaded: &'a mut Loaded,
+    text: &'a str,
+    path: &'a Path,
+    origin: Origin,
+}
+
+impl Walk<'_> {
+    fn report(&mut self, span: Range<usize>, message: String) {
+        self.loaded.diagnostics.push(Diagnostic::in_file(self.path, message).at(self.text, span.start));
+    }
+
+    fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        for (key, value) in entries {
+            let name = format!("{prefix}{}", key.get_ref());
+            let section = format!("{name}.");
+            let is_section = name == "keys" || layer::ROWS.iter().any(|row| row.name.starts_with(&section));
+            let row = layer::ROWS.iter().find(|row| row.name == name);
+            match (row, value.get_ref()) {
+                (Some(row), value) => {
+                    if let Err(fault) = layer::set(&mut self.loaded.config, row, plain(value), self.origin) {
+                        self.report(key.span(), fault);
+                    }
+                }
+                (None, DeValue::Table(inner)) if name == "keys" => self.keys(key.span(), inner),
+                (None, DeValue::Table(inner)) if is_section => self.table(&section, inner),
+                (None, _) if is_section => self.report(key.span(), format!("`{name}` is a table: write `[{name}]`")),
+                (None, _) => {
+                    let hint =
+                        layer::nearest(&name).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+                    self.report(key.span(), format!("unknown key `{name}`{hint}"));
+                }
+            }
+        }
+    }
+
+    fn keys(&mut self, span: Range<usize>, contexts: &DeTable<'_>) {
+        if self.origin == Origin::Project {
+            let why = "a key that means yes to you must not mean something else here";
+            return self.report(span, layer::refusal("keys", why));
+        }
+        for (context, bindings) in contexts {
+            let Some(bindings) = bindings.get_ref().as_table() else {
+                let name = context.get_ref();
+                self.report(context.span(), format!("`keys.{name}` is a table: write `[keys.{name}]`"));
+                continue;
+            };
+            for (chord, action) in bindings {
+                let Some(action) = action.get_ref().as_str() else {
+                    self.report(
+                        chord.span(),
+                        format!("`{}` expects the name of an action, as a string", chord.get_ref()),
+                    );
+                    continue;
+                };
+                let context = self.loaded.config.keys.entry(context.get_ref().to_string()).or_default();
+                context.insert(chord.get_ref().to_string(), action.to_owned());
+            }
+        }
+    }
+}
+
+fn plain(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Boolean(on) => Value::Switch(*on),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map_or(Value::Other("a number that is too large"), Value::Number),
+        DeValue::Array(items) => {
+            let texts = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
+            texts.collect::<Option<Vec<_>>>().map_or(Value::Other("a list of something else"), Value::List)
+        }
+        DeValue::Float(_) => Value::Other("a number with a fraction"),
+        DeValue::Datetime(_) => Value::Other("a date"),
+        DeValue::Table(_) => Value::Other("a table"),
+    }
+}

@@ -1,0 +1,299 @@
+//! Every setting as a row: its name, how it is set, and what a project may do with it.
+//!
+//! Owns names, ranges and the trust in each origin. Leaves the syntax of files to `file`. Invariant: a value reaches
+//! [`Config`] only through [`set`], so no layer can go around the rule for projects.
+
+use std::ops::RangeInclusive;
+
+use super::{Config, Environment, Loaded};
+use crate::message::Diagnostic;
+use crate::permission::{Grant, PermissionMode};
+
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The user's own file.
+    User,
+    /// A file of the project, perhaps by a stranger.
+    Project,
+    /// The environment.
+    Environment,
+}
+
+/// A value before anyone knows what it is for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Text(String),
+    Number(i64),
+    Switch(bool),
+    List(Vec<String>),
+    /// Something no setting takes, by the name of its type.
+    Other(&'static str),
+}
+
+impl Value {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "a string",
+            Self::Number(_) => "a whole number",
+            Self::Switch(_) => "true or false",
+            Self::List(_) => "a list of strings",
+            Self::Other(kind) => kind,
+        }
+    }
+}
+
+/// One setting.
+pub(super) struct Row {
+    /// Dotted name, as in the file.
+    pub(super) name: &'static str,
+    set: Setter,
+    project: ProjectRule,
+}
+
+enum Setter {
+    Text(fn(&mut Config, String) -> Result<(), String>),
+    Number(RangeInclusive<u32>, fn(&mut Config, u32)),
+    Switch(fn(&mut Config, bool)),
+    List(fn(&mut Config, Vec<String>) -> Result<(), String>),
+}
+
+/// What a project's file may do with a setting.
+enum ProjectRule {
+    /// Set it.
+    Free,
+    /// Nothing, for the reason given.
+    Never(&'static str),
+    /// Lower the measure: it tells how much the setting lets happen.
+    Tighten(fn(&Config) -> u64),
+}
+
+const LAYOUTS: [&str; 5] = ["auto", "side", "below", "rail", "hidden"];
+
+/// All settings but the key bindings, which have no fixed names.
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "model",
+        set: Setter::Text(|config, name| {
+            config.model = Some(name).filter(|name| !name.trim().is_empty());
+            Ok(())
+        }),
+        project: ProjectRule::Never("it decides who receives your files"),
+    },
+    Row {
+        name: "permission_mode",
+        set: Setter::Text(|config, name| {
+            config.permission_mode = name.parse()?;
+            Ok(())
+        }),
+        project: ProjectRule::Tighten(|config| match config.permission_mode {
+            PermissionMode::Plan => 0,
+            PermissionMode::Default => 1,
+            PermissionMode::AcceptEdits => 2,
+            PermissionMode::BypassPermissions => 3,
+        }),
+    },
+    Row {
+        name: "allowed_tools",
+        set: Setter::List(|config, names| {
+            let grants: Vec<Grant> =
+                names.iter().map(|name| name.parse()).collect::<Result<_, _>>().map_err(|fault| format!("{fault}"))?;
+            config.allowed_tools.extend(grants);
+            Ok(())
+        }),
+        project: ProjectRule::Never("it lets things run without asking you"),
+    },
+    limit("limits.max_parallel", 1..=64, |c, n| c.limits.max_parallel = n, |c| c.limits.max_parallel.into()),
+    limit(
+        "limits.max_per_request",
+        0..=1_000,
+        |c, n| c.limits.max_per_request = n,
+        |c| c.limits.max_per_request.into(),
+    ),
+    limit("limits.max_depth", 0..=5, |c, n| c.limits.max_depth = n, |c| c.limits.max_depth.into()),
+    limit("limits.max_turns", 1..=10_000, |c, n| c.limits.max_turns = n, |c| c.limits.max_turns.into()),
+    limit("limits.max_tool_calls", 1..=100_000, |c, n| c.limits.max_tool_calls = n, |c| c.limits.max_tool_calls.into()),
+    limit(
+        "limits.idle_timeout_secs",
+        1..=86_400,
+        |c, n| c.limits.idle_timeout_secs = n.into(),
+        |c| c.limits.idle_timeout_secs,
+    ),
+    limit(
+        "limits.wall_timeout_secs",
+        0..=604_800,
+        |c, n| c.limits.wall_timeout_secs = Some(n.into()).filter(|secs| *secs > 0),
+        |c| c.limits.wall_timeout_secs.unwrap_or(u64::MAX),
+    ),
+    limit(
+        "limits.report_chars",
+        200..=200_000,
+        |c, n| c.limits.report_chars = n as usize,
+        |c| c.limits.report_chars as u64,
+    ),
+    limit(
+        "limits.result_chars",
+        1_000..=1_000_000,
+        |c, n| c.limits.result_chars = n as usize,
+        |c| c.limits.result_chars as u64,
+    ),
+    limit(
+        "limits.min_task_chars",
+        0..=10_000,
+        |c, n| c.limits.min_task_chars = n as usize,
+        |c| u64::MAX - c.limits.min_task_chars as u64,
+    ),
+    Row {
+        name: "ui.theme",
+        set: Setter::Text(|config, name| {
+            config.ui.theme = name;
+            Ok(())
+        }),
+        project: ProjectRule::Free,
+    },
+    Row {
+        name: "ui.layout",
+        set: Setter::Text(|config, name| {
+            if !LAYOUTS.contains(&name.as_str()) {
+                return Err(format!("unknown layout `{name}`; one of {}", LAYOUTS.join(", ")));
+            }
+            config.ui.layout = name;
+            Ok(())
+        }),
+        project: ProjectRule::Free,
+    },
+    switch("ui.mouse", |config, on| config.ui.mouse = on),
+    switch("ui.ascii", |config, on| config.ui.ascii = on),
+    switch("ui.reduced_motion", |config, on| config.ui.reduced_motion = on),
+];
+
+const fn limit(
+    name: &'static str,
+    range: RangeInclusive<u32>,
+    set: fn(&mut Config, u32),
+    measure: fn(&Config) -> u64,
+) -> Row {
+    Row { name, set: Setter::Number(range, set), project: ProjectRule::Tighten(measure) }
+}
+
+const fn switch(name: &'static str, set: fn(&mut Config, bool)) -> Row {
+    Row { name, set: Setter::Switch(set), project: ProjectRule::Free }
+}
+
+/// Sets one value, if its origin may. The error says what is wrong; the setting is then as it was.
+pub(super) fn set(config: &mut Config, row: &Row, value: Value, origin: Origin) -> Result<(), String> {
+    if let (Origin::Project, ProjectRule::Never(why)) = (origin, &row.project) {
+        return Err(refusal(row.name, why));
+    }
+    let mut changed = config.clone();
+    assign(&mut changed, row, value).map_err(|fault| format!("`{}`: {fault}", row.name))?;
+    match (origin, &row.project) {
+        (Origin::Project, ProjectRule::Tighten(measure)) if measure(&changed) > measure(config) => {
+            Err(refusal(row.name, "it would be laxer than your own setting"))
+        }
+        _ => {
+            *config = changed;
+            Ok(())
+        }
+    }
+}
+
+/// Words for a setting that a project tried to make.
+pub(super) fn refusal(name: &str, why: &str) -> String {
+    format!("a project may not set `{name}`: {why}. Ignored; set it in your own config.toml if you want it.")
+}
+
+fn assign(config: &mut Config, row: &Row, value: Value) -> Result<(), String> {
+    let expected = match &row.set {
+        Setter::Text(_) => "a string",
+        Setter::Number(..) => "a whole number",
+        Setter::Switch(_) => "true or false",
+        Setter::List(_) => "a list of strings",
+    };
+    match (&row.set, value) {
+        (Setter::Text(set), Value::Text(text)) => set(config, text),
+        (Setter::Switch(set), Value::Switch(on)) => {
+            set(config, on);
+            Ok(())
+        }
+        (Setter::List(set), Value::List(items)) => set(config, items),
+        (Setter::Number(range, set), Value::Number(number)) => {
+            let fits = u32::try_from(number).ok().filter(|number| range.contains(number));
+            let number = fits.ok_or_else(|| {
+                format!("{number} is out of range; it goes from {} to {}", range.start(), range.end())
+            })?;
+            set(config, number);
+            Ok(())
+        }
+        (_, value) => Err(format!("expects {expected}, found {}", value.kind())),
+    }
+}
+
+/// Applies `BELVEDERE_<NAME>` for every row: `limits.max_turns` is `BELVEDERE_LIMITS_MAX_TURNS`. An empty variable
+/// counts as unset.
+pub(super) fn apply_environment(loaded: &mut Loaded, environment: &Environment) {
+    for row in ROWS {
+        let variable = format!("BELVEDERE_{}", row.name.replace('.', "_").to_uppercase());
+        let Some(text) = environment.get(&variable).filter(|text| !text.is_empty()) else { continue };
+        let result = parse(row, text).and_then(|value| set(&mut loaded.config, row, value, Origin::Environment));
+        if let Err(fault) = result {
+            loaded.diagnostics.push(Diagnostic::new(format!("{variable}: {fault}. Ignored.")));
+        }
+    }
+}
+
+fn parse(row: &Row, text: &str) -> Result<Value, String> {
+    match row.set {
+        Setter::Text(_) => Ok(Value::Text(text.to_owned())),
+        Setter::Number(..) => {
+            text.trim().parse().map(Value::Number).map_err(|_| format!("expects a whole number, found `{text}`"))
+        }
+        Setter::Switch(_) => match text.trim().to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Ok(Value::Switch(true)),
+            "0" | "false" | "no" | "off" => Ok(Value::Switch(false)),
+            _ => Err(format!("expects true or false, found `{text}`")),
+        },
+        Setter::List(_) => Ok(Value::List(split_rules(text))),
+    }
+}
+
+/// Splits at commas outside parentheses: a rule such as `Bash(echo a, b)` holds commas of its own.
+fn split_rules(text: &str) -> Vec<String> {
+    let mut depth = 0_i32;
+    let rules = text.split(|c| {
+        depth += match c {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        c == ',' && depth <= 0
+    });
+    rules.map(str::trim).filter(|rule| !rule.is_empty()).map(str::to_owned).collect()
+}
+
+/// Returns the known name nearest to `name`, if one is near enough to be meant.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
+    let sections = ["limits", "ui", "keys"];
+    let known = ROWS.iter().map(|row| row.name).chain(sections);
+    known
+        .map(|known| (distance(name, known), known))
+        .filter(|(far, _)| *far <= 1 + name.len() / 4)
+        .min()
+        .map(|two| two.1)
+}
+
+/// Levenshtein's distance.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}

@@ -1,0 +1,149 @@
+//! What the user has chosen: defaults < user file < project file < environment < flags.
+//!
+//! Owns the settings, their layers and where the program keeps its files. Leaves the meaning of key bindings to
+//! `app` and of limits to `subagent`. Invariants: no file, however broken, keeps the program from starting; a project
+//! file comes with a cloned repository and can only make the program stricter.
+
+mod file;
+mod layer;
+mod paths;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::message::Diagnostic;
+use crate::permission::{Grant, PermissionMode};
+use layer::Origin;
+
+pub use paths::{Environment, Paths, PathsError, project_root};
+
+/// All settings in force.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Config {
+    /// The model to use, as `provider/name`; `None` lets the program choose.
+    pub model: Option<String>,
+    /// How much happens without asking.
+    pub permission_mode: PermissionMode,
+    /// When agents have to stop.
+    pub limits: Limits,
+    /// How the screen looks.
+    pub ui: Ui,
+    /// Changed key bindings.
+    pub keys: Keys,
+    /// What is allowed in advance.
+    pub allowed_tools: Vec<Grant>,
+}
+
+/// Key bindings as written: context, then chord, then action.
+pub type Keys = BTreeMap<String, BTreeMap<String, String>>;
+
+/// When agents have to stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Subagents that run at the same time; the rest wait.
+    pub max_parallel: u32,
+    /// Subagents spawned while one user message is answered, in the whole tree.
+    pub max_per_request: u32,
+    /// How deep the tree may grow; at 1 a subagent cannot spawn.
+    pub max_depth: u32,
+    /// Model calls of one run.
+    pub max_turns: u32,
+    /// Tool calls of one run.
+    pub max_tool_calls: u32,
+    /// Longest silence of model and tools, in seconds.
+    pub idle_timeout_secs: u64,
+    /// Longest run, in seconds; `None` is no limit.
+    pub wall_timeout_secs: Option<u64>,
+    /// Characters of a report that reach the parent.
+    pub report_chars: usize,
+    /// Characters of one tool result that reach a model.
+    pub result_chars: usize,
+    /// Characters a task must have at least.
+    pub min_task_chars: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_parallel: 8,
+            max_per_request: 20,
+            max_depth: 1,
+            max_turns: 50,
+            max_tool_calls: 100,
+            idle_timeout_secs: 600,
+            wall_timeout_secs: None,
+            report_chars: 8_000,
+            result_chars: 50_000,
+            min_task_chars: 30,
+        }
+    }
+}
+
+/// How the screen looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ui {
+    /// Name of the theme; `auto` follows the terminal's background.
+    pub theme: String,
+    /// Where the agents stand: one of `auto`, `side`, `below`, `rail`, `hidden`.
+    pub layout: String,
+    /// Whether the mouse is used.
+    pub mouse: bool,
+    /// Whether only ASCII is drawn.
+    pub ascii: bool,
+    /// Whether nothing moves that need not.
+    pub reduced_motion: bool,
+}
+
+impl Default for Ui {
+    fn default() -> Self {
+        Self { theme: "auto".into(), layout: "auto".into(), mouse: true, ascii: false, reduced_motion: false }
+    }
+}
+
+/// What the command line sets. `None` leaves a setting as it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    /// See [`Config::model`].
+    pub model: Option<String>,
+    /// See [`Config::permission_mode`].
+    pub permission_mode: Option<PermissionMode>,
+    /// See [`Limits::max_turns`].
+    pub max_turns: Option<u32>,
+    /// Added to [`Config::allowed_tools`].
+    pub allowed_tools: Vec<Grant>,
+}
+
+/// The settings, and what was wrong on the way to them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Loaded {
+    /// The settings in force.
+    pub config: Config,
+    /// Faults for the user to see, in the order of the layers.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads and merges all layers. `project` is the project's root.
+#[must_use]
+pub fn load(paths: &Paths, project: &Path, environment: &Environment, flags: &Overrides) -> Loaded {
+    let mut loaded = Loaded::default();
+    let files = [(paths.config_file(), Origin::User), (project.join(".belvedere/config.toml"), Origin::Project)];
+    for (path, origin) in files {
+        match file::read(&path) {
+            Ok(Some(text)) => file::apply(&mut loaded, &text, &path, origin),
+            Ok(None) => {}
+            Err(fault) => loaded.diagnostics.push(fault),
+        }
+    }
+    layer::apply_environment(&mut loaded, environment);
+    apply_flags(&mut loaded.config, flags);
+    loaded
+}
+
+fn apply_flags(config: &mut Config, flags: &Overrides) {
+    if let Some(model) = &flags.model {
+        config.model = Some(model.clone());
+    }
+    config.permission_mode = flags.permission_mode.unwrap_or(config.permission_mode);
+    config.limits.max_turns = flags.max_turns.unwrap_or(config.limits.max_turns);
+    config.allowed_tools.extend(flags.allowed_tools.iter().cloned());
+}

@@ -1,0 +1,108 @@
+//! Where the program keeps its files, and where a project begins.
+//!
+//! Owns the directories of the platform: XDG on every Unix, the profile's application data on Windows. Leaves creating
+//! them to whoever writes there. Invariant: nothing is read from the process but in [`Environment::of_process`].
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The variables of the environment, handed on as a value.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    variables: HashMap<String, String>,
+    account_home: Option<PathBuf>,
+}
+
+impl Environment {
+    /// Takes the environment of this process. Variables that are not Unicode are left out.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let variables =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Self { variables: variables.collect(), account_home: etcetera::home_dir().ok() }
+    }
+
+    /// Returns the value of a variable.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
+
+    /// Returns the value of a variable if it is an absolute path; XDG says to ignore others.
+    fn directory(&self, name: &str) -> Option<PathBuf> {
+        self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    /// Returns the user's home: `HOME`, else what the system's account says.
+    #[must_use]
+    pub fn home(&self) -> Option<PathBuf> {
+        self.directory("HOME").or_else(|| self.account_home.clone().filter(|home| home.is_absolute()))
+    }
+}
+
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
+    fn from_iter<T: IntoIterator<Item = (N, V)>>(variables: T) -> Self {
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Self { variables, account_home: None }
+    }
+}
+
+/// The program's own directories. They need not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths {
+    /// What the user writes: `config.toml`, themes.
+    pub config_dir: PathBuf,
+    /// What the program keeps: sessions, logs.
+    pub state_dir: PathBuf,
+    /// What may be deleted at any time.
+    pub cache_dir: PathBuf,
+}
+
+/// No place for files can be found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("There is no home directory to keep {what} in. Set HOME (or {variable}) to an absolute path.")]
+pub struct PathsError {
+    what: &'static str,
+    variable: &'static str,
+}
+
+impl Paths {
+    /// Finds the directories.
+    ///
+    /// # Errors
+    /// Returns an error if neither the variable of a directory nor a home directory is known.
+    pub fn resolve(environment: &Environment) -> Result<Self, PathsError> {
+        let [config, state, cache] = if cfg!(windows) {
+            [("APPDATA", ""), ("LOCALAPPDATA", "state"), ("LOCALAPPDATA", "cache")]
+        } else {
+            [("XDG_CONFIG_HOME", ".config"), ("XDG_STATE_HOME", ".local/state"), ("XDG_CACHE_HOME", ".cache")]
+        };
+        let find = |(variable, place): (&'static str, &str), what| {
+            let error = PathsError { what, variable };
+            if cfg!(windows) {
+                let top = environment.directory(variable).or_else(|| environment.account_home.clone());
+                return top.map(|top| top.join("belvedere").join(place)).ok_or(error);
+            }
+            let top = environment.directory(variable).or_else(|| Some(environment.home()?.join(place)));
+            top.map(|top| top.join("belvedere")).ok_or(error)
+        };
+        Ok(Self {
+            config_dir: find(config, "the configuration")?,
+            state_dir: find(state, "sessions")?,
+            cache_dir: find(cache, "the cache")?,
+        })
+    }
+
+    /// Returns the user's configuration file.
+    #[must_use]
+    pub fn config_file(&self) -> PathBuf {
+        self.config_dir.join("config.toml")
+    }
+}
+
+/// Returns the root of the project that `cwd` lies in: the nearest folder with a `.git` (a folder, or the file of a
+/// worktree), else `cwd` itself.
+#[must_use]
+pub fn project_root(cwd: &Path) -> PathBuf {
+    cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd).to_path_buf()
+}
