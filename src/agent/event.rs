@@ -249,10 +249,10 @@ impl Status {
         }
     }
 
-    /// Tells whether the agent came to an end of its own.
+    /// Tells whether the agent was stopped from outside or broke, so that its last words are not a report.
     #[must_use]
-    pub fn is_complete(self) -> bool {
-        self == Self::Completed
+    pub fn is_broken_off(self) -> bool {
+        matches!(self, Self::TimedOut | Self::Budget | Self::Cancelled | Self::Failed)
     }
 }
 

@@ -14,10 +14,16 @@ use crate::permission::{Approver, Permissions};
 use crate::provider::{Model, Provider};
 use crate::tool::{Freshness, ToolSet};
 
+mod activity;
+mod dispatch;
 mod event;
+mod run;
 mod sink;
+mod stream;
+pub mod turn;
 
 pub use event::{AgentEvent, EventKind, FileTally, Outcome, Spawn, Status, StopCause};
+pub use run::run;
 pub use sink::Sink;
 
 /// Everything that makes one agent.

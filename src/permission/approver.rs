@@ -60,6 +60,7 @@ pub enum Answer {
 
 /// Puts questions to the user. There is one for a whole tree of agents.
 pub trait Approver: Send + Sync {
-    /// Asks and waits for the answer. Dropping the future withdraws the question.
+    /// Asks and waits for the answer. An answer counts from the call on, not only once the future is polled;
+    /// dropping the future withdraws the question.
     fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer>;
 }

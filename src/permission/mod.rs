@@ -18,6 +18,8 @@ pub use shell::is_read_only;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use tokio::sync::watch;
+
 /// What the engine says about an access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
@@ -36,6 +38,8 @@ pub enum Decision {
 pub struct Permissions {
     project: Arc<PathBuf>,
     state: Arc<RwLock<State>>,
+    changed: watch::Sender<()>,
+    reads_only: bool,
 }
 
 #[derive(Debug)]
@@ -48,30 +52,49 @@ impl Permissions {
     /// Returns permissions for the project below `project`, an absolute path with symlinks resolved.
     #[must_use]
     pub fn new(project: PathBuf, mode: PermissionMode, grants: Grants) -> Self {
-        Self { project: Arc::new(project), state: Arc::new(RwLock::new(State { mode, grants })) }
+        let state = Arc::new(RwLock::new(State { mode, grants }));
+        Self { project: Arc::new(project), state, changed: watch::Sender::new(()), reads_only: false }
+    }
+
+    /// Returns the same permissions for an agent that only reads, whatever the mode of the session.
+    #[must_use]
+    pub fn reading_only(&self) -> Self {
+        Self { reads_only: true, ..self.clone() }
     }
 
     /// Returns the mode in force.
     #[must_use]
     pub fn mode(&self) -> PermissionMode {
+        if self.reads_only {
+            return PermissionMode::Plan;
+        }
         self.state.read().unwrap_or_else(PoisonError::into_inner).mode
     }
 
     /// Puts a mode in force for every decision from now on.
     pub fn set_mode(&self, mode: PermissionMode) {
         self.state.write().unwrap_or_else(PoisonError::into_inner).mode = mode;
+        self.changed.send_replace(());
     }
 
     /// Allows what `grant` covers until the session ends.
     pub fn grant(&self, grant: Grant) {
         self.state.write().unwrap_or_else(PoisonError::into_inner).grants.add(grant);
+        self.changed.send_replace(());
+    }
+
+    /// Returns a receiver that wakes at each change of mode or grants, so that a waiting question can be decided anew.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
     }
 
     /// Decides on one access.
     #[must_use]
     pub fn decide(&self, access: &Access) -> Decision {
+        let mode = self.mode();
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        decide(state.mode, &state.grants, &self.project, access)
+        decide(mode, &state.grants, &self.project, access)
     }
 
     /// Returns the grant that "always (this session)" would add for `access`.

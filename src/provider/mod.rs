@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::message::{Message, ToolSpec, Usage};
 
 mod error;
+pub mod retry;
 
 pub use error::ProviderError;
 
@@ -36,10 +37,23 @@ pub struct Request {
     pub system: Arc<str>,
     /// The conversation; every tool call in it has its result.
     pub messages: Vec<Arc<Message>>,
-    /// The tools on offer; empty for a turn without tools.
+    /// The tools on offer. They stay in a request that forbids their use, because a conversation that holds calls
+    /// needs them.
     pub tools: Arc<[ToolSpec]>,
+    /// Whether the model may call them.
+    pub tool_choice: ToolChoice,
     /// Cap on the output tokens of this response.
     pub max_output_tokens: u32,
+}
+
+/// Whether a model may call tools in its answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// As it likes.
+    #[default]
+    Auto,
+    /// No.
+    None,
 }
 
 /// One step of an answer.

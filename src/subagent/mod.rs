@@ -3,6 +3,19 @@
 //! Owns spawning, queueing, stopping and reporting of subagents, and the conversation of the main agent with the
 //! user. Leaves the loop itself to `agent`. Invariant: a child's transcript never reaches its parent, only its report.
 
+mod approvals;
 mod command;
+mod conversation;
+pub mod limits;
+mod prompt;
+pub mod report;
+mod task;
+mod tree;
 
+pub use approvals::{ApprovalQueue, Unattended};
 pub use command::Command;
+pub use conversation::{Connecting, Conversation, connected};
+pub use limits::TreeLimits;
+pub use prompt::Surroundings;
+pub use task::{AGENT_TOOL, AgentInput, AgentTool};
+pub use tree::{Connection, KeepReport, Parent, ResolveModel, Tree, TreeSetup};

@@ -17,11 +17,15 @@ use crate::message::{AgentId, FileDiff, ResultPart, ToolSpec};
 use crate::permission::{AccessKind, Preview};
 
 mod freshness;
+mod limit;
+pub use limit::bound_text;
 mod input;
+mod scripted;
 mod set;
 
 pub use freshness::{Freshness, Knowledge, Stamp};
 pub use input::{parse_input, schema_of};
+pub use scripted::{ScriptError, ScriptedResult, ScriptedTool};
 pub use set::{ToolSet, canonical_name};
 
 /// Arguments of a call, known to be a JSON object.
@@ -30,13 +34,18 @@ pub type Args = Map<String, Value>;
 /// Something a model can ask for.
 pub trait Tool: Send + Sync {
     /// Returns the name the model calls it by.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// Returns the offer to the model, made anew for each request.
     fn spec(&self) -> ToolSpec;
 
     /// Tells whether calls of one message may overlap.
-    fn concurrency(&self) -> Concurrency;
+    fn concurrency(&self, args: &Args) -> Concurrency;
+
+    /// Tells whether the tool bounds its own time, so that its silence is no reason to stop the agent.
+    fn keeps_time(&self) -> bool {
+        false
+    }
 
     /// Returns what a screen shows behind the tool's name, such as `"verify_password" in src`. Must bear any input.
     fn title(&self, args: &Args, context: &ToolContext) -> String;

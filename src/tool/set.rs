@@ -21,7 +21,7 @@ impl ToolSet {
     }
 
     /// Returns the tools' names in order.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|tool| tool.name())
     }
 
@@ -35,6 +35,12 @@ impl ToolSet {
     #[must_use]
     pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> Self {
         Self(self.0.iter().filter(|tool| keep(tool.name())).cloned().collect())
+    }
+
+    /// Returns the same tools and one more.
+    #[must_use]
+    pub fn with(&self, tool: Arc<dyn Tool>) -> Self {
+        self.0.iter().cloned().chain([tool]).collect()
     }
 
     /// Tells whether there is no tool.

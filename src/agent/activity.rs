@@ -1,0 +1,85 @@
+//! When something last happened, and the watchdog that stops an agent that is silent or runs for too long.
+
+use std::future::Future;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use super::{Cancel, Limits, StopCause};
+
+/// The time of the last sign of life of a model or tool.
+#[derive(Debug)]
+pub(super) struct Activity(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    last: Instant,
+    holds: usize,
+}
+
+impl Activity {
+    pub(super) fn new(now: Instant) -> Self {
+        Self(Mutex::new(State { last: now, holds: 0 }))
+    }
+
+    /// Notes a sign of life.
+    pub(super) fn touch(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).last = Instant::now();
+    }
+
+    /// Awaits something whose silence is nobody's fault: the user's answer, a rate limit, a subagent with limits of
+    /// its own.
+    pub(super) async fn excused<T>(&self, wait: impl Future<Output = T>) -> T {
+        let _hold = Hold::new(self);
+        wait.await
+    }
+
+    /// Returns when the silence would be too long; `None` while it is excused.
+    fn deadline(&self, patience: Duration) -> Option<Instant> {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.holds == 0).then(|| state.last + patience)
+    }
+}
+
+/// Excuses silence until it is dropped, also when the wait itself is given up.
+struct Hold<'a>(&'a Activity);
+
+impl<'a> Hold<'a> {
+    fn new(activity: &'a Activity) -> Self {
+        activity.0.lock().unwrap_or_else(PoisonError::into_inner).holds += 1;
+        Self(activity)
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.holds -= 1;
+        state.last = Instant::now();
+    }
+}
+
+/// How often an excused silence is looked at again.
+const EXCUSED_POLL: Duration = Duration::from_secs(1);
+
+/// Stops the agent once a limit on time is passed. Never returns; it is raced against the run.
+pub(super) async fn watch(activity: &Activity, started: Instant, limits: &Limits, cancel: &Cancel) {
+    let wall = limits.wall_timeout.map(|limit| started + limit);
+    while limits.idle_timeout.is_some() || wall.is_some() {
+        let idle = limits.idle_timeout.map(|patience| activity.deadline(patience));
+        let now = Instant::now();
+        if wall.is_some_and(|at| now >= at) {
+            cancel.stop(StopCause::Wall);
+            break;
+        }
+        if idle.flatten().is_some_and(|at| now >= at) {
+            cancel.stop(StopCause::Idle);
+            break;
+        }
+        let next_idle = idle.map(|deadline| deadline.unwrap_or(now + EXCUSED_POLL));
+        let Some(next) = [next_idle, wall].into_iter().flatten().min() else { break };
+        sleep_until(next).await;
+    }
+    std::future::pending::<()>().await;
+}

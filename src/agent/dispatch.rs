@@ -1,0 +1,256 @@
+//! From tool calls to results: permission, execution, bounds.
+//!
+//! Calls that only read or delegate overlap; a call that writes runs alone, in its place in the order. Whatever goes
+//! wrong in a call becomes a result that the model can mend.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, join_all};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use super::activity::Activity;
+use super::{Agent, EventKind};
+use crate::message::{INTERRUPTED, ResultPart, ToolCall, ToolInput, ToolResult};
+use crate::permission::{Access, Answer, ApprovalId, ApprovalRequest, Decision, Preview};
+use crate::tool::{Args, Concurrency, FileChange, Tool, ToolContext, ToolOutput, bound_text};
+
+/// How long a tool may take to clean up after a stop: a process group gets TERM, 2 s, then KILL.
+const STOP_GRACE: Duration = Duration::from_secs(4);
+
+/// Smallest time between two looks at a running tool's output.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// What a message's calls came to.
+#[derive(Debug, Default)]
+pub(super) struct Dispatched {
+    pub(super) results: Vec<ToolResult>,
+    pub(super) changes: Vec<FileChange>,
+}
+
+/// Runs the calls of one message. Calls past `allowance` are answered but not run.
+pub(super) async fn dispatch(agent: &Agent, calls: &[ToolCall], allowance: usize, activity: &Activity) -> Dispatched {
+    let mut all = Dispatched::default();
+    let (granted, refused) = calls.split_at(allowance.min(calls.len()));
+    for group in groups(agent, granted) {
+        let outputs = join_all(group.iter().map(|call| one(agent, call, activity))).await;
+        for (result, changes) in outputs {
+            all.results.push(result);
+            all.changes.extend(changes);
+        }
+    }
+    for call in refused {
+        let output = ToolOutput::error("Not run: the limit on tool calls is reached.");
+        start(agent, call, String::new()).await;
+        all.results.push(end(agent, call, output).await.0);
+    }
+    all
+}
+
+/// Cuts the calls into runs that may overlap and single calls that may not.
+fn groups<'a>(agent: &Agent, calls: &'a [ToolCall]) -> Vec<&'a [ToolCall]> {
+    let parallel = |call: &ToolCall| {
+        let args = match &call.input {
+            ToolInput::Object(args) => args,
+            ToolInput::Malformed(_) => return true,
+        };
+        agent.tools.find(&call.name).is_none_or(|tool| tool.concurrency(args) == Concurrency::Parallel)
+    };
+    calls.chunk_by(|left, right| parallel(left) && parallel(right)).collect()
+}
+
+async fn one(agent: &Agent, call: &ToolCall, activity: &Activity) -> (ToolResult, Vec<FileChange>) {
+    let (tool, args) = match resolve(agent, call) {
+        Ok(found) => found,
+        Err(output) => {
+            start(agent, call, String::new()).await;
+            return end(agent, call, output).await;
+        }
+    };
+    let (progress, tail) = watch::channel(String::new());
+    let context = ToolContext {
+        agent: agent.id,
+        call_id: call.id.clone(),
+        cwd: agent.place.cwd.clone(),
+        project: agent.place.project.clone(),
+        cancel: agent.cancel.token(),
+        progress,
+        freshness: agent.freshness.clone(),
+    };
+    let title = tool.title(args, &context);
+    start(agent, call, title.clone()).await;
+    let work = AssertUnwindSafe(permitted(agent, tool, args, &context, title, activity)).catch_unwind();
+    let output = tokio::select! {
+        output = work => output.unwrap_or_else(|_| {
+            ToolOutput::error(format!("{} failed inside (a fault of this program, noted in its log).", call.name))
+        }),
+        never = tell_progress(agent, call, tail, activity) => never,
+    };
+    end(agent, call, output).await
+}
+
+/// Finds the tool and the arguments, or says what is wrong with the call.
+fn resolve<'a>(agent: &'a Agent, call: &'a ToolCall) -> Result<(&'a dyn Tool, &'a Args), ToolOutput> {
+    let tool = agent.tools.find(&call.name).ok_or_else(|| {
+        let names: Vec<&str> = agent.tools.names().collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        ToolOutput::error(format!("There is no tool `{}` here. Available: {names}.", call.name))
+    })?;
+    match &call.input {
+        ToolInput::Object(args) => Ok((tool.as_ref(), args)),
+        ToolInput::Malformed(text) => Err(ToolOutput::error(format!(
+            "The input of {} is not a JSON object. Send it again, complete. What arrived: {}",
+            call.name,
+            bound_text(text, 400)
+        ))),
+    }
+}
+
+/// Plans, asks, runs.
+async fn permitted(
+    agent: &Agent,
+    tool: &dyn Tool,
+    args: &Args,
+    context: &ToolContext,
+    title: String,
+    activity: &Activity,
+) -> ToolOutput {
+    let plan = match tool.plan(args, context).await {
+        Ok(plan) => plan,
+        Err(output) => return output,
+    };
+    let access = Access::new(tool.name(), plan.access);
+    let request = Question { access, title, preview: plan.preview };
+    if let Err(output) = permission(agent, request, &context.call_id, activity).await {
+        return output;
+    }
+    activity.touch();
+    let run = async {
+        let work = tool.run(args, context);
+        if tool.keeps_time() { activity.excused(work).await } else { work.await }
+    };
+    tokio::pin!(run);
+    tokio::select! {
+        output = &mut run => output,
+        () = agent.cancel.cancelled() => {
+            timeout(STOP_GRACE, run).await.unwrap_or_else(|_| ToolOutput::error(INTERRUPTED))
+        }
+    }
+}
+
+struct Question {
+    access: Access,
+    title: String,
+    preview: Option<Preview>,
+}
+
+/// Waits until the access is allowed, by decision or by answer.
+async fn permission(agent: &Agent, question: Question, call_id: &str, activity: &Activity) -> Result<(), ToolOutput> {
+    match agent.permissions.decide(&question.access) {
+        Decision::Allow => return Ok(()),
+        Decision::Deny(reason) => return Err(ToolOutput::error(reason)),
+        Decision::Ask => {}
+    }
+    let id = ApprovalId { agent: agent.id, call_id: call_id.to_owned() };
+    let grant = agent.permissions.offer(&question.access);
+    let access = question.access;
+    let request = ApprovalRequest {
+        id: id.clone(),
+        access: access.clone(),
+        title: question.title,
+        preview: question.preview,
+        grant: grant.clone(),
+    };
+    let ask = agent.approver.ask(request.clone());
+    agent.sink.send(agent.id, EventKind::ApprovalRequested { request }).await;
+    let answer = activity.excused(answer(agent, ask, &access)).await;
+    let resolved = EventKind::ApprovalResolved { id, answer: answer.answer() };
+    if let (Waited::Answered(Answer::Always), Some(grant)) = (&answer, grant) {
+        agent.permissions.grant(grant);
+    }
+    agent.sink.send(agent.id, resolved).await;
+    match answer {
+        Waited::Answered(Answer::Once | Answer::Always) | Waited::Settled(Decision::Allow | Decision::Ask) => Ok(()),
+        Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref()))),
+        Waited::Settled(Decision::Deny(reason)) => Err(ToolOutput::error(reason)),
+        Waited::Stopped => Err(ToolOutput::error(INTERRUPTED)),
+    }
+}
+
+enum Waited {
+    Answered(Answer),
+    /// A change of mode, or an answer to another question, has settled this one.
+    Settled(Decision),
+    Stopped,
+}
+
+impl Waited {
+    fn answer(&self) -> Option<Answer> {
+        match self {
+            Self::Answered(answer) => Some(answer.clone()),
+            Self::Settled(_) | Self::Stopped => None,
+        }
+    }
+}
+
+async fn answer(agent: &Agent, mut ask: BoxFuture<'_, Answer>, access: &Access) -> Waited {
+    let mut changes = agent.permissions.changes();
+    loop {
+        tokio::select! {
+            biased;
+            () = agent.cancel.cancelled() => return Waited::Stopped,
+            answer = &mut ask => return Waited::Answered(answer),
+            Ok(()) = changes.changed() => match agent.permissions.decide(access) {
+                Decision::Ask => {}
+                settled => return Waited::Settled(settled),
+            },
+        }
+    }
+}
+
+fn refusal(comment: Option<&str>) -> String {
+    match comment.map(str::trim).filter(|comment| !comment.is_empty()) {
+        Some(comment) => format!("The user said no to this call: {comment}"),
+        None => "The user said no to this call. Do not try it again another way; go on without it, or ask.".to_owned(),
+    }
+}
+
+/// Tells of a running tool's output. Never returns; it is raced against the tool.
+async fn tell_progress(
+    agent: &Agent,
+    call: &ToolCall,
+    mut tail: watch::Receiver<String>,
+    activity: &Activity,
+) -> ToolOutput {
+    while tail.changed().await.is_ok() {
+        activity.touch();
+        let latest = tail.borrow_and_update().clone();
+        let call_id = call.id.clone();
+        agent.sink.send(agent.id, EventKind::ToolProgress { call_id, tail: latest }).await;
+        sleep(PROGRESS_INTERVAL).await;
+    }
+    std::future::pending().await
+}
+
+async fn start(agent: &Agent, call: &ToolCall, title: String) {
+    agent.sink.send(agent.id, EventKind::ToolStarted { call: call.clone(), title }).await;
+}
+
+async fn end(agent: &Agent, call: &ToolCall, output: ToolOutput) -> (ToolResult, Vec<FileChange>) {
+    let limit = agent.limits.result_chars;
+    let content = output.content.into_iter().map(|part| match part {
+        ResultPart::Text { text } => ResultPart::Text { text: bound_text(&text, limit).into_owned() },
+        image @ ResultPart::Image { .. } => image,
+    });
+    let result = ToolResult { call_id: call.id.clone(), content: content.collect(), is_error: output.is_error };
+    let kind = EventKind::ToolEnded {
+        result: result.clone(),
+        summary: output.summary,
+        view: output.view,
+        changes: output.changes.clone(),
+    };
+    agent.sink.send(agent.id, kind).await;
+    (result, output.changes)
+}

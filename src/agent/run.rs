@@ -1,0 +1,250 @@
+//! The driver of the loop: turns, limits, stops, and the outcome.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::activity::{self, Activity};
+use super::dispatch::dispatch;
+use super::stream::{Reply, reply};
+use super::turn::{Step, Turn, next_step};
+use super::{Agent, EventKind, FileTally, Outcome, Status, StopCause};
+use crate::message::{Message, Transcript, Usage};
+use crate::provider::{Request, ToolChoice};
+
+/// Runs an agent on a transcript that ends in what it has to answer, until it has answered or must stop.
+///
+/// Tells of everything through the agent's sink; the last event is `Ended`, and by then nothing of the run is left
+/// running. The returned transcript is valid whatever happened.
+pub async fn run(agent: &Agent, transcript: Transcript) -> (Outcome, Transcript) {
+    let started = Instant::now();
+    let activity = Activity::new(started);
+    agent.sink.send(agent.id, EventKind::Started).await;
+    let mut run = Run::new(agent, transcript, &activity);
+    let end = tokio::select! {
+        end = run.drive() => end,
+        () = activity::watch(&activity, started, &agent.limits, &agent.cancel) => End::Stopped,
+    };
+    let (outcome, transcript) = run.conclude(end, started);
+    agent.sink.send(agent.id, EventKind::Ended { outcome: outcome.clone() }).await;
+    (outcome, transcript)
+}
+
+/// Words for the last turn of an agent that reached a limit.
+const REPORT_NOW: &str = "You have reached the limit of this run. No more tools are available. Report now what you \
+                          have found and done, and say what is missing.";
+
+/// How the work ended.
+enum End {
+    /// The model had nothing more to ask for.
+    Answered,
+    /// The model wrote its last words after a limit.
+    Limited(Status),
+    Stopped,
+    Failed(String),
+}
+
+struct Run<'a> {
+    agent: &'a Agent,
+    activity: &'a Activity,
+    transcript: Transcript,
+    ids: HashSet<String>,
+    turns: u32,
+    tool_calls: u32,
+    continuations: u32,
+    usage: Usage,
+    cost_usd: Option<f64>,
+    files: FileTally,
+    /// Text of the replies that belong to the answer: the last one, and those it continues.
+    answer: Vec<String>,
+}
+
+impl<'a> Run<'a> {
+    fn new(agent: &'a Agent, mut transcript: Transcript, activity: &'a Activity) -> Self {
+        transcript.interrupt_pending();
+        let ids = call_ids(&transcript);
+        Self {
+            agent,
+            activity,
+            transcript,
+            ids,
+            turns: 0,
+            tool_calls: 0,
+            continuations: 0,
+            usage: Usage::default(),
+            cost_usd: agent.model.price.map(|_| 0.0),
+            files: FileTally::default(),
+            answer: Vec::new(),
+        }
+    }
+
+    async fn drive(&mut self) -> End {
+        loop {
+            if let Some(limit) = self.limit_reached() {
+                return self.last_turn(limit).await;
+            }
+            let turn = match self.turn(ToolChoice::Auto).await {
+                Ok(turn) => turn,
+                Err(end) => return end,
+            };
+            match next_step(&turn, self.continuations) {
+                Step::Tools(calls) => {
+                    self.answer.clear();
+                    let allowance = self.allowance();
+                    self.tool_calls += u32::try_from(calls.len().min(allowance)).unwrap_or(u32::MAX);
+                    let done = dispatch(self.agent, &calls, allowance, self.activity).await;
+                    done.changes.iter().for_each(|change| self.files.add(change));
+                    self.transcript.push_results(done.results);
+                    if self.agent.cancel.cause().is_some() {
+                        return self.stopped().await;
+                    }
+                }
+                Step::Continue(words) => {
+                    self.continuations += 1;
+                    if let Some(words) = words {
+                        self.transcript.push_user(words);
+                    }
+                }
+                Step::Finish => return End::Answered,
+                Step::Fail(reason) => return End::Failed(reason),
+            }
+        }
+    }
+
+    /// Returns how many more tool calls may run.
+    fn allowance(&self) -> usize {
+        self.agent.limits.max_tool_calls.map_or(usize::MAX, |max| max.saturating_sub(self.tool_calls) as usize)
+    }
+
+    fn limit_reached(&self) -> Option<Status> {
+        let limits = &self.agent.limits;
+        if limits.max_turns.is_some_and(|max| self.turns >= max) {
+            Some(Status::TurnLimit)
+        } else if limits.max_tool_calls.is_some_and(|max| self.tool_calls >= max) {
+            Some(Status::ToolLimit)
+        } else {
+            None
+        }
+    }
+
+    /// One turn without tools, so that a run that reached a limit still reports.
+    async fn last_turn(&mut self, limit: Status) -> End {
+        self.answer.clear();
+        self.transcript.push_user(REPORT_NOW);
+        match self.turn(ToolChoice::None).await {
+            Ok(_) => {
+                self.transcript.interrupt_pending();
+                End::Limited(limit)
+            }
+            Err(end) => end,
+        }
+    }
+
+    async fn turn(&mut self, tool_choice: ToolChoice) -> Result<Turn, End> {
+        self.turns += 1;
+        self.agent.sink.send(self.agent.id, EventKind::TurnStarted { turn: self.turns }).await;
+        let request = Request {
+            model: self.agent.model.id.clone(),
+            system: self.agent.system.clone(),
+            messages: self.transcript.messages().to_vec(),
+            tools: self.agent.tools.specs(),
+            tool_choice,
+            max_output_tokens: self.agent.model.max_output_tokens,
+        };
+        match reply(self.agent, request, &mut self.ids, self.activity).await {
+            Reply::Whole(turn) => {
+                self.record(&turn).await;
+                Ok(turn)
+            }
+            Reply::Cut(turn) => {
+                self.record(&turn).await;
+                Err(self.stopped().await)
+            }
+            Reply::Failed(error, turn) => {
+                self.record(&turn).await;
+                Err(End::Failed(error.to_string()))
+            }
+        }
+    }
+
+    /// Counts a reply, adds it to the transcript and tells of it.
+    async fn record(&mut self, turn: &Turn) {
+        let cost_usd = self.agent.model.price.map(|price| price.cost(&turn.usage));
+        self.usage += turn.usage;
+        if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
+            *total += cost;
+        }
+        let text = turn.message.text();
+        if !text.is_empty() {
+            self.answer.push(text);
+        }
+        self.transcript.push_assistant(turn.message.clone());
+        let kind = EventKind::TurnEnded {
+            message: turn.message.clone(),
+            usage: turn.usage,
+            cost_usd,
+            stop: turn.stop.clone(),
+        };
+        self.agent.sink.send(self.agent.id, kind).await;
+    }
+
+    async fn stopped(&self) -> End {
+        if let Some(cause) = self.agent.cancel.cause() {
+            self.agent.sink.send(self.agent.id, EventKind::Stopping { cause }).await;
+        }
+        End::Stopped
+    }
+
+    fn conclude(mut self, end: End, started: Instant) -> (Outcome, Transcript) {
+        self.transcript.interrupt_pending();
+        let answer = self.answer.join("");
+        let (status, reason) = match end {
+            End::Answered if answer.trim().is_empty() => (Status::Empty, None),
+            End::Answered => (Status::Completed, None),
+            End::Limited(status) => (status, Some(limit_words(self.agent, status))),
+            End::Stopped => stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User)),
+            End::Failed(reason) => (Status::Failed, Some(reason)),
+        };
+        let text = if answer.is_empty() { self.transcript.last_text().unwrap_or_default() } else { answer };
+        let outcome = Outcome {
+            status,
+            text,
+            reason,
+            turns: self.turns,
+            tool_calls: self.tool_calls,
+            usage: self.usage,
+            cost_usd: self.cost_usd,
+            elapsed_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            files: self.files,
+        };
+        (outcome, self.transcript)
+    }
+}
+
+fn limit_words(agent: &Agent, status: Status) -> String {
+    let count = |limit: Option<u32>| limit.map_or_else(String::new, |n| n.to_string());
+    match status {
+        Status::TurnLimit => format!("Reached the limit of {} turns.", count(agent.limits.max_turns)),
+        _ => format!("Reached the limit of {} tool calls.", count(agent.limits.max_tool_calls)),
+    }
+}
+
+fn stop_words(cause: StopCause) -> (Status, Option<String>) {
+    let (status, words) = match cause {
+        StopCause::User => (Status::Cancelled, "Stopped by the user."),
+        StopCause::Parent => (Status::Cancelled, "Stopped with the agent above it."),
+        StopCause::Quit => (Status::Cancelled, "Stopped because the program quit."),
+        StopCause::Idle => (Status::TimedOut, "Neither the model nor a tool gave a sign of life for too long."),
+        StopCause::Wall => (Status::TimedOut, "The run took longer than it may."),
+    };
+    (status, Some(words.to_owned()))
+}
+
+fn call_ids(transcript: &Transcript) -> HashSet<String> {
+    let replies = transcript.messages().iter().filter_map(|message| match Arc::as_ref(message) {
+        Message::Assistant(reply) => Some(reply),
+        _ => None,
+    });
+    replies.flat_map(|reply| reply.tool_calls().map(|call| call.id.clone())).collect()
+}

@@ -1,0 +1,179 @@
+//! The loop's decisions, pure: stream events in, a message out; a message in, the next step out.
+//!
+//! Owns how deltas become a message and what follows from it. Leaves all waiting to `run`. Invariant: no I/O, no
+//! clock; whatever a provider sends, the message that comes out has tool calls with unique, non-empty ids.
+
+use std::collections::HashSet;
+
+use crate::message::{AgentId, AssistantMessage, Block, ToolCall, ToolInput, Usage};
+use crate::provider::{StopReason, StreamEvent};
+
+/// One finished model reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// The reply.
+    pub message: AssistantMessage,
+    /// Its tokens.
+    pub usage: Usage,
+    /// Why the model stopped; `None` if the reply was cut off.
+    pub stop: Option<StopReason>,
+}
+
+/// What of a stream event is worth showing at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delta {
+    /// More visible text.
+    Text(String),
+    /// More reasoning.
+    Thinking(String),
+}
+
+/// Folds the events of one answer into a message.
+#[derive(Debug, Default)]
+pub struct TurnBuilder {
+    parts: Vec<Part>,
+    usage: Usage,
+    stop: Option<StopReason>,
+}
+
+#[derive(Debug)]
+enum Part {
+    Done(Block),
+    Call { index: usize, id: String, name: String, json: String },
+}
+
+impl TurnBuilder {
+    /// Takes the next event and returns what to show of it.
+    pub fn push(&mut self, event: StreamEvent) -> Option<Delta> {
+        match event {
+            StreamEvent::Text(delta) => {
+                match self.parts.last_mut() {
+                    Some(Part::Done(Block::Text { text })) => text.push_str(&delta),
+                    _ => self.parts.push(Part::Done(Block::Text { text: delta.clone() })),
+                }
+                return Some(Delta::Text(delta));
+            }
+            StreamEvent::Thinking(delta) => {
+                match self.parts.last_mut() {
+                    Some(Part::Done(Block::Thinking { text, signature: None })) => text.push_str(&delta),
+                    _ => self.parts.push(Part::Done(Block::Thinking { text: delta.clone(), signature: None })),
+                }
+                return Some(Delta::Thinking(delta));
+            }
+            StreamEvent::ThinkingSignature(proof) => self.sign(proof),
+            StreamEvent::RedactedThinking(data) => self.parts.push(Part::Done(Block::RedactedThinking { data })),
+            StreamEvent::ToolCallStart { index, id, name } => {
+                self.parts.push(Part::Call { index, id, name, json: String::new() });
+            }
+            StreamEvent::ToolCallDelta { index, json } => self.extend_call(index, &json),
+            StreamEvent::Usage(usage) => self.usage = usage,
+            StreamEvent::Stop(stop) => self.stop = Some(stop),
+        }
+        None
+    }
+
+    fn sign(&mut self, proof: String) {
+        match self.parts.last_mut() {
+            Some(Part::Done(Block::Thinking { signature, .. })) => *signature = Some(proof),
+            _ => self.parts.push(Part::Done(Block::Thinking { text: String::new(), signature: Some(proof) })),
+        }
+    }
+
+    fn extend_call(&mut self, wanted: usize, more: &str) {
+        let call = self.parts.iter_mut().rev().find_map(|part| match part {
+            Part::Call { index, json, .. } if *index == wanted => Some(json),
+            _ => None,
+        });
+        if let Some(json) = call {
+            json.push_str(more);
+        }
+    }
+
+    /// Returns the whole reply. `ids` holds the ids of all calls made so far; new ones are added.
+    #[must_use]
+    pub fn finish(self, agent: AgentId, ids: &mut HashSet<String>) -> Turn {
+        let content = self
+            .parts
+            .into_iter()
+            .map(|part| match part {
+                Part::Done(block) => block,
+                Part::Call { id, name, json, .. } => Block::ToolCall(ToolCall {
+                    id: unique_id(agent, &id, ids),
+                    name,
+                    input: ToolInput::parse(&json),
+                }),
+            })
+            .collect();
+        Turn { message: AssistantMessage { content }, usage: self.usage, stop: self.stop }
+    }
+
+    /// Returns what arrived of a reply that was cut off: its text. Calls that never ran, and reasoning without its
+    /// proof, would make the transcript unusable.
+    #[must_use]
+    pub fn cut(self) -> Turn {
+        let content = self
+            .parts
+            .into_iter()
+            .filter_map(|part| match part {
+                Part::Done(block @ Block::Text { .. }) => Some(block),
+                _ => None,
+            })
+            .collect();
+        Turn { message: AssistantMessage { content }, usage: self.usage, stop: None }
+    }
+}
+
+/// Returns the provider's id, or one of our own where it is missing or was used before.
+fn unique_id(agent: AgentId, id: &str, ids: &mut HashSet<String>) -> String {
+    let mut candidate = id.to_owned();
+    let mut number = ids.len();
+    while candidate.is_empty() || ids.contains(&candidate) {
+        number += 1;
+        candidate = format!("call_{}_{number}", agent.0);
+    }
+    ids.insert(candidate.clone());
+    candidate
+}
+
+/// What follows from a reply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Run these calls and send their results.
+    Tools(Vec<ToolCall>),
+    /// Send the conversation again so that the model goes on, with these words if any.
+    Continue(Option<&'static str>),
+    /// The run is complete.
+    Finish,
+    /// The run cannot go on; the text says why.
+    Fail(String),
+}
+
+/// What a model is told after its reply filled the output cap.
+const GO_ON: &str = "Your reply was cut off by the limit on output tokens. Go on exactly where it stopped.";
+
+/// How often a reply may be cut off by the output cap before the run counts as failed.
+pub const MAX_CONTINUATIONS: u32 = 3;
+
+/// Decides what follows from a reply. `continuations` counts how often the model was already asked to go on.
+#[must_use]
+pub fn next_step(turn: &Turn, continuations: u32) -> Step {
+    let calls: Vec<ToolCall> = turn.message.tool_calls().cloned().collect();
+    if !calls.is_empty() {
+        return Step::Tools(calls);
+    }
+    match &turn.stop {
+        Some(StopReason::PauseTurn) if continuations < MAX_CONTINUATIONS => Step::Continue(None),
+        Some(StopReason::MaxTokens) if continuations < MAX_CONTINUATIONS => Step::Continue(Some(GO_ON)),
+        Some(StopReason::MaxTokens | StopReason::PauseTurn) => {
+            Step::Fail(format!("The reply was cut off {} times by the limit on output tokens.", continuations + 1))
+        }
+        Some(StopReason::Refusal) => Step::Fail("The model declined to answer. Rephrase the request.".to_owned()),
+        Some(StopReason::ContextWindow) => {
+            Step::Fail("The conversation fills the model's context window. Start a new one with /clear.".to_owned())
+        }
+        Some(StopReason::Other(reason)) if turn.message.is_empty() => {
+            Step::Fail(format!("The model stopped without an answer ({reason})."))
+        }
+        _ => Step::Finish,
+    }
+}

@@ -1,0 +1,67 @@
+//! The JSON formats: one line for each event, and one for the result, with Claude Code's field names where it has one.
+
+use std::io;
+
+use serde::Serialize;
+
+use crate::agent::{AgentEvent, Outcome};
+use crate::message::Usage;
+
+/// The last line of `json` and `stream-json`.
+#[derive(Serialize)]
+struct ResultLine<'a> {
+    r#type: &'static str,
+    subtype: &'static str,
+    is_error: bool,
+    status: &'static str,
+    result: &'a str,
+    reason: Option<&'a str>,
+    session_id: &'a str,
+    num_turns: u32,
+    tool_calls: u32,
+    duration_ms: u64,
+    total_cost_usd: Option<f64>,
+    usage: UsageFields,
+}
+
+#[derive(Serialize)]
+struct UsageFields {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_input_tokens: u64,
+    cache_creation_input_tokens: u64,
+}
+
+impl From<Usage> for UsageFields {
+    fn from(usage: Usage) -> Self {
+        Self {
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            cache_read_input_tokens: usage.cache_read,
+            cache_creation_input_tokens: usage.cache_write,
+        }
+    }
+}
+
+pub(super) fn result_line(outcome: &Outcome, session: &str) -> io::Result<String> {
+    let is_error = super::status(outcome) != super::exit::OK;
+    let line = ResultLine {
+        r#type: "result",
+        subtype: if is_error { "error" } else { "success" },
+        is_error,
+        status: outcome.status.name(),
+        result: &outcome.text,
+        reason: outcome.reason.as_deref(),
+        session_id: session,
+        num_turns: outcome.turns,
+        tool_calls: outcome.tool_calls,
+        duration_ms: outcome.elapsed_ms,
+        total_cost_usd: outcome.cost_usd,
+        usage: outcome.usage.into(),
+    };
+    serde_json::to_string(&line).map_err(io::Error::other)
+}
+
+pub(super) fn event_line(event: &AgentEvent) -> io::Result<String> {
+    serde_json::to_string(event).map_err(io::Error::other)
+}

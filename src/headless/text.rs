@@ -1,0 +1,92 @@
+//! Plain words: the answer, and what the subagents are doing.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use crate::agent::{AgentEvent, EventKind, Outcome, Status};
+use crate::message::{AgentId, plain, plain_line};
+use crate::subagent::report::seconds;
+
+/// Shortest time between two lines about the same subagent, in milliseconds.
+const INTERVAL_MS: i64 = 2_000;
+
+/// Turns events into lines such as `[explore] Find auth files … 5 tools, 3.2s`.
+#[derive(Debug, Default)]
+pub struct Progress {
+    children: HashMap<AgentId, Child>,
+}
+
+#[derive(Debug)]
+struct Child {
+    label: String,
+    tools: u32,
+    since: Timestamp,
+    told: Timestamp,
+}
+
+impl Progress {
+    /// Returns the line to show for an event, if it deserves one.
+    pub fn line(&mut self, event: &AgentEvent) -> Option<String> {
+        match &event.kind {
+            EventKind::Spawned(spawn) => {
+                let label = plain_line(&format!("[{}] {}", spawn.agent_type, spawn.description)).into_owned();
+                let line = format!("{label} …");
+                let child = Child { label, tools: 0, since: event.at, told: event.at };
+                self.children.insert(event.agent, child);
+                Some(line)
+            }
+            EventKind::Started => {
+                self.children.get_mut(&event.agent)?.since = event.at;
+                None
+            }
+            EventKind::ToolEnded { .. } => {
+                let child = self.children.get_mut(&event.agent)?;
+                child.tools += 1;
+                if millis(child.told, event.at) < INTERVAL_MS {
+                    return None;
+                }
+                child.told = event.at;
+                let elapsed = u64::try_from(millis(child.since, event.at)).unwrap_or(0);
+                Some(format!("{} … {}, {}", child.label, tools(child.tools), seconds(elapsed)))
+            }
+            EventKind::Retrying { reason, wait_ms, .. } => {
+                let who = self.children.get(&event.agent).map_or("main", |child| &child.label);
+                Some(format!("{who} … waits {}: {}", seconds(*wait_ms), plain_line(reason)))
+            }
+            EventKind::Ended { outcome } => {
+                let child = self.children.remove(&event.agent)?;
+                Some(format!("{} - {}", child.label, ended(outcome)))
+            }
+            EventKind::ModelChosen { note: Some(note), .. } | EventKind::Notice { text: note } => {
+                Some(plain_line(note).into_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+fn ended(outcome: &Outcome) -> String {
+    let word = match outcome.status {
+        Status::Completed => "done",
+        status => status.name(),
+    };
+    let took = format!("({}, {})", tools(outcome.tool_calls), seconds(outcome.elapsed_ms));
+    match &outcome.reason {
+        Some(reason) => format!("{word} {took}: {}", plain_line(reason)),
+        None => format!("{word} {took}"),
+    }
+}
+
+fn tools(count: u32) -> String {
+    if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
+}
+
+fn millis(from: Timestamp, to: Timestamp) -> i64 {
+    to.as_millisecond() - from.as_millisecond()
+}
+
+/// Returns the answer as standard output gets it.
+pub(super) fn answer(outcome: &Outcome) -> String {
+    plain(outcome.text.trim_end()).into_owned()
+}

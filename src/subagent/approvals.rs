@@ -1,0 +1,65 @@
+//! The one queue of questions of a tree: from the agents that ask to the front end that answers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::oneshot;
+
+use crate::permission::{Answer, ApprovalId, ApprovalRequest, Approver};
+
+/// Holds the questions that wait for a person. The front end sees them as events and answers by id.
+#[derive(Debug, Clone, Default)]
+pub struct ApprovalQueue {
+    waiting: Arc<Mutex<HashMap<ApprovalId, oneshot::Sender<Answer>>>>,
+}
+
+impl ApprovalQueue {
+    /// Answers a question. One that was withdrawn meanwhile is passed over.
+    pub fn answer(&self, id: &ApprovalId, answer: Answer) {
+        let asker = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        if let Some(asker) = asker {
+            let _ = asker.send(answer);
+        }
+    }
+}
+
+impl Approver for ApprovalQueue {
+    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer> {
+        let (sender, receiver) = oneshot::channel();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(request.id.clone(), sender);
+        let place = Place { queue: self, id: request.id };
+        async move {
+            let _place = place;
+            receiver.await.unwrap_or(Answer::No { comment: None })
+        }
+        .boxed()
+    }
+}
+
+/// A question's place in the queue; leaving it withdraws the question.
+struct Place<'a> {
+    queue: &'a ApprovalQueue,
+    id: ApprovalId,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.queue.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
+
+/// Refuses every question, because nobody is there to answer it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unattended;
+
+impl Approver for Unattended {
+    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer> {
+        let rule = request.grant.map_or_else(|| request.access.tool.clone(), |grant| grant.to_string());
+        let comment = format!(
+            "Nobody is there to ask. It would need --allowedTools '{rule}' or another --permission-mode. Go on without it."
+        );
+        async move { Answer::No { comment: Some(comment) } }.boxed()
+    }
+}

@@ -1,0 +1,262 @@
+//! The main agent's conversation with the user: one message answered after the other, commands obeyed meanwhile.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::approvals::ApprovalQueue;
+use super::tree::{Connection, Parent, Tree};
+use super::Command;
+use crate::agent::{Agent, Cancel, EventKind, Limits, Outcome, Status, StopCause, run};
+use crate::message::{AgentId, Transcript};
+use crate::tool::Freshness;
+
+/// The connection of the main agent, which may take a moment to be found. `Err` says what the user can do.
+pub type Connecting = Shared<BoxFuture<'static, Result<Connection, String>>>;
+
+/// How long agents may take to end when the program quits.
+const QUIT_GRACE: Duration = Duration::from_secs(5);
+
+/// The main agent and its user.
+pub struct Conversation {
+    tree: Tree,
+    approvals: ApprovalQueue,
+    connecting: Connecting,
+    limits: Limits,
+    freshness: Arc<Freshness>,
+    transcript: Transcript,
+    waiting: VecDeque<String>,
+    running: Option<Running>,
+}
+
+struct Running {
+    cancel: Cancel,
+    /// The conversation as it was when the answer began, in case the task breaks.
+    before: Transcript,
+    task: JoinHandle<(Outcome, Transcript)>,
+}
+
+impl Conversation {
+    /// Returns a conversation in which nothing was said yet.
+    #[must_use]
+    pub fn new(tree: Tree, approvals: ApprovalQueue, connecting: Connecting, limits: Limits) -> Self {
+        Self {
+            tree,
+            approvals,
+            connecting,
+            limits,
+            freshness: Arc::default(),
+            transcript: Transcript::default(),
+            waiting: VecDeque::new(),
+            running: None,
+        }
+    }
+
+    /// Obeys commands until their senders are gone, then stops what still runs and waits for its end.
+    pub async fn drive(mut self, mut commands: mpsc::Receiver<Command>) {
+        loop {
+            tokio::select! {
+                command = commands.recv() => match command {
+                    Some(command) => self.obey(command).await,
+                    None => break,
+                },
+                ended = finished(&mut self.running) => {
+                    self.settle(ended).await;
+                }
+            }
+        }
+        self.quit().await;
+    }
+
+    /// Starts to answer one message, for a front end that has no other.
+    pub async fn begin(&mut self, text: String) {
+        self.say(text).await;
+    }
+
+    /// Waits for the answer that was begun and returns what came of it.
+    pub async fn finish(&mut self) -> Outcome {
+        let ended = finished(&mut self.running).await;
+        self.settle(ended).await
+    }
+
+    /// Returns a handle that stops the answer to the present message.
+    #[must_use]
+    pub fn canceller(&self) -> Option<Cancel> {
+        self.running.as_ref().map(|running| running.cancel.clone())
+    }
+
+    async fn obey(&mut self, command: Command) {
+        match command {
+            Command::Send { text } if self.running.is_some() => self.waiting.push_back(text),
+            Command::Send { text } => self.say(text).await,
+            Command::Unsend => self.waiting.clear(),
+            Command::Stop { agent } => self.tree.stop(agent, StopCause::User),
+            Command::StopAll => {
+                self.waiting.clear();
+                self.tree.stop_all(StopCause::User);
+                self.interrupt(StopCause::User);
+            }
+            Command::Interrupt => self.interrupt(StopCause::User),
+            Command::Answer { id, answer } => self.approvals.answer(&id, answer),
+            Command::SetMode(mode) => self.tree.setup().permissions.set_mode(mode),
+            Command::Clear => self.clear().await,
+        }
+    }
+
+    fn interrupt(&self, cause: StopCause) {
+        if let Some(running) = &self.running {
+            running.cancel.stop(cause);
+        }
+    }
+
+    async fn clear(&mut self) {
+        self.waiting.clear();
+        self.tree.stop_all(StopCause::User);
+        self.interrupt(StopCause::User);
+        if self.running.is_some() {
+            let ended = finished(&mut self.running).await;
+            self.settle(ended).await;
+        }
+        self.transcript = Transcript::default();
+        self.freshness = Arc::default();
+    }
+
+    /// Starts to answer a message.
+    async fn say(&mut self, text: String) {
+        self.tree.begin_request();
+        let sink = self.tree.setup().sink.clone();
+        sink.send(AgentId::MAIN, EventKind::UserMessage { text: text.clone() }).await;
+        let mut transcript = std::mem::take(&mut self.transcript);
+        transcript.push_user(text);
+        let cancel = Cancel::default();
+        let answer = Answering {
+            tree: self.tree.clone(),
+            limits: self.limits.clone(),
+            freshness: self.freshness.clone(),
+            cancel: cancel.clone(),
+        };
+        let connecting = self.connecting.clone();
+        let before = transcript.clone();
+        let task = tokio::spawn(async move { answer.run(connecting, transcript).await });
+        self.running = Some(Running { cancel, before, task });
+    }
+
+    /// Takes back the transcript of a finished answer and starts on the next message that waits.
+    async fn settle(&mut self, finished: Finished) -> Outcome {
+        let outcome = match finished {
+            Finished::Ended(outcome, transcript) => {
+                self.transcript = transcript;
+                outcome
+            }
+            Finished::Broke(before) => {
+                self.transcript = before;
+                let outcome = Outcome::unstarted(Status::Failed, "The agent broke inside (a fault of this program).");
+                let ended = EventKind::Ended { outcome: outcome.clone() };
+                self.tree.setup().sink.send(AgentId::MAIN, ended).await;
+                outcome
+            }
+        };
+        if let Some(next) = self.waiting.pop_front() {
+            self.say(next).await;
+        }
+        outcome
+    }
+
+    /// Stops everything and waits, within bounds, until nothing runs.
+    pub async fn quit(&mut self) {
+        self.waiting.clear();
+        self.tree.stop_all(StopCause::Quit);
+        self.interrupt(StopCause::Quit);
+        if self.running.is_some() {
+            let _ = timeout(QUIT_GRACE, finished(&mut self.running)).await;
+        }
+    }
+}
+
+enum Finished {
+    Ended(Outcome, Transcript),
+    /// The task broke; holds the conversation as it was before.
+    Broke(Transcript),
+}
+
+/// Waits for the present answer; for ever if there is none.
+async fn finished(running: &mut Option<Running>) -> Finished {
+    let Some(present) = running else { return std::future::pending().await };
+    let ended = (&mut present.task).await;
+    let before = std::mem::take(&mut present.before);
+    *running = None;
+    match ended {
+        Ok((outcome, transcript)) => Finished::Ended(outcome, transcript),
+        Err(fault) => {
+            tracing::error!(%fault, "the main agent's task broke");
+            Finished::Broke(before)
+        }
+    }
+}
+
+/// What it takes to answer one message.
+struct Answering {
+    tree: Tree,
+    limits: Limits,
+    freshness: Arc<Freshness>,
+    cancel: Cancel,
+}
+
+impl Answering {
+    async fn run(self, connecting: Connecting, transcript: Transcript) -> (Outcome, Transcript) {
+        let connection = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err("Stopped while looking for a model.".to_owned()),
+            connection = connecting => connection,
+        };
+        match connection {
+            Ok(connection) => run(&self.agent(connection), transcript).await,
+            Err(reason) => self.fail(&reason, transcript).await,
+        }
+    }
+
+    async fn fail(self, reason: &str, transcript: Transcript) -> (Outcome, Transcript) {
+        let outcome = Outcome::unstarted(Status::Failed, reason);
+        let sink = &self.tree.setup().sink;
+        sink.send(AgentId::MAIN, EventKind::Started).await;
+        sink.send(AgentId::MAIN, EventKind::Ended { outcome: outcome.clone() }).await;
+        (outcome, transcript)
+    }
+
+    fn agent(&self, connection: Connection) -> Agent {
+        let setup = self.tree.setup();
+        let parent = Parent {
+            id: AgentId::MAIN,
+            depth: 0,
+            connection: connection.clone(),
+            cancel: self.cancel.clone(),
+        };
+        Agent {
+            id: AgentId::MAIN,
+            depth: 0,
+            system: setup.environment.main_prompt(),
+            provider: connection.provider,
+            model: connection.model,
+            tools: self.tree.with_agent_tool(&setup.tools, parent),
+            place: setup.place.clone(),
+            permissions: setup.permissions.clone(),
+            approver: setup.approver.clone(),
+            freshness: self.freshness.clone(),
+            limits: self.limits.clone(),
+            sink: setup.sink.clone(),
+            cancel: self.cancel.clone(),
+        }
+    }
+}
+
+/// Returns a connection that is known from the start.
+#[must_use]
+pub fn connected(connection: Connection) -> Connecting {
+    async move { Ok(connection) }.boxed().shared()
+}

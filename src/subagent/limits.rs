@@ -1,0 +1,88 @@
+//! The limits of a tree of agents, and what is refused because of them, in words the model can act on.
+
+use std::time::Duration;
+
+use crate::agent::Limits;
+
+/// Limits of the whole tree. Defaults are those of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeLimits {
+    /// Subagents that work at the same time at one depth; the rest wait.
+    pub max_parallel: usize,
+    /// Subagents spawned while one user message is answered.
+    pub max_per_request: u32,
+    /// How deep agents may nest; at 1 the main agent's children have no children.
+    pub max_depth: u32,
+    /// Shortest task, in characters.
+    pub min_task_chars: usize,
+    /// Longest report that reaches the parent, in characters.
+    pub report_chars: usize,
+    /// Limits of each subagent.
+    pub child: Limits,
+}
+
+impl Default for TreeLimits {
+    fn default() -> Self {
+        Self {
+            max_parallel: 8,
+            max_per_request: 20,
+            max_depth: 1,
+            min_task_chars: 30,
+            report_chars: 8_000,
+            child: Limits {
+                max_turns: Some(50),
+                max_tool_calls: Some(100),
+                idle_timeout: Some(Duration::from_secs(600)),
+                wall_timeout: None,
+                result_chars: 50_000,
+            },
+        }
+    }
+}
+
+/// Why a subagent is not spawned. The text is for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No such definition.
+    #[error("There is no agent `{wanted}`. Available: {available}.")]
+    UnknownType {
+        /// What was asked for.
+        wanted: String,
+        /// All names.
+        available: String,
+    },
+    /// The task says too little.
+    #[error(
+        "The task is too brief ({chars} characters, at least {least}). Say WHAT to look into, WHERE, and WHAT TO RETURN; \
+         the agent sees nothing of this conversation."
+    )]
+    TooBrief {
+        /// Its length.
+        chars: usize,
+        /// The shortest allowed.
+        least: usize,
+    },
+    /// Filtering left nothing.
+    #[error("No tool is left for `{agent}`: {reasons}. Allow a tool that exists, or leave the list out.")]
+    NoTools {
+        /// The definition's name.
+        agent: String,
+        /// Each entry and why it fell away.
+        reasons: String,
+    },
+    /// Too many for one user message.
+    #[error("The limit of {limit} subagents for one request is reached. Use direct tools instead.")]
+    TooMany {
+        /// The limit.
+        limit: u32,
+    },
+    /// Too deep.
+    #[error("Agents may not nest deeper than {limit}. Use direct tools instead.")]
+    TooDeep {
+        /// The limit.
+        limit: u32,
+    },
+    /// The model that was asked for cannot be used; the text says why.
+    #[error("{0}")]
+    UnknownModel(String),
+}

@@ -1,0 +1,56 @@
+//! System prompts: what an agent is told about itself and its surroundings.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::definition::AgentDefinition;
+
+const MAIN: &str = include_str!("../../assets/prompts/main.md");
+const SUBAGENT: &str = include_str!("../../assets/prompts/subagent.md");
+
+/// Facts about the surroundings that a prompt names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Working directory.
+    pub cwd: PathBuf,
+    /// Root of the project.
+    pub project: PathBuf,
+    /// Operating system and architecture.
+    pub platform: String,
+    /// Today, as `2026-11-21`.
+    pub date: String,
+    /// The checked-out branch, where there is one.
+    pub branch: Option<String>,
+}
+
+impl Surroundings {
+    fn fill(&self, template: &str) -> String {
+        template
+            .replace("{{cwd}}", &self.cwd.display().to_string())
+            .replace("{{project}}", &self.project.display().to_string())
+            .replace("{{platform}}", &self.platform)
+            .replace("{{date}}", &self.date)
+            .replace("{{branch}}", self.branch.as_deref().unwrap_or("none"))
+    }
+
+    /// Returns the main agent's system prompt.
+    #[must_use]
+    pub fn main_prompt(&self) -> Arc<str> {
+        self.fill(MAIN).into()
+    }
+
+    /// Returns a subagent's system prompt: its definition's, then what holds for every subagent.
+    #[must_use]
+    pub fn child_prompt(&self, definition: &AgentDefinition) -> Arc<str> {
+        format!("{}\n\n{}", definition.prompt.trim(), self.fill(SUBAGENT)).into()
+    }
+}
+
+/// Returns the user message a child starts from.
+#[must_use]
+pub fn task(prompt: &str, context: Option<&str>) -> String {
+    match context.map(str::trim).filter(|context| !context.is_empty()) {
+        Some(context) => format!("{}\n\n<context>\n{context}\n</context>", prompt.trim()),
+        None => prompt.trim().to_owned(),
+    }
+}

@@ -1,0 +1,215 @@
+//! What a parent's model gets of a child: the report, and nothing else.
+//!
+//! Pure. The child's last words are cut into summary, findings and answer; for a child that was cut short the program
+//! writes the summary. Invariant: nothing in a report can be taken for a role, a reminder, or a second report.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::agent::Outcome;
+use crate::message::{Message, Transcript};
+
+/// A child's last words in their parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// The summary; the whole text where there are no tags.
+    pub summary: String,
+    /// What was found, in detail.
+    pub findings: Option<String>,
+    /// The direct answer.
+    pub answer: Option<String>,
+}
+
+impl Parts {
+    /// Reads the tags of a child's final reply. A tag that is never closed runs to the next tag or the end.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let findings = section(text, "findings");
+        let answer = section(text, "answer");
+        let summary = section(text, "summary").unwrap_or_else(|| match (&findings, &answer) {
+            (None, None) => text.trim().to_owned(),
+            _ => text.split('<').next().unwrap_or_default().trim().to_owned(),
+        });
+        Self { summary, findings, answer }
+    }
+}
+
+const TAGS: [&str; 3] = ["summary", "findings", "answer"];
+
+fn section(text: &str, tag: &str) -> Option<String> {
+    let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+    let end = TAGS
+        .iter()
+        .flat_map(|name| [rest.find(&format!("</{tag}>")), rest.find(&format!("<{name}>"))])
+        .flatten()
+        .min()
+        .unwrap_or(rest.len());
+    Some(rest[..end].trim().to_owned()).filter(|body| !body.is_empty())
+}
+
+/// Everything a report is made of.
+#[derive(Debug)]
+pub struct ReportSource<'a> {
+    /// The child's name, such as `explore-2`.
+    pub name: &'a str,
+    /// Its definition's name.
+    pub agent_type: &'a str,
+    /// What came of it.
+    pub outcome: &'a Outcome,
+    /// Its conversation, for the summary of one that was cut short.
+    pub transcript: &'a Transcript,
+    /// Root of the project, to show paths relative to it.
+    pub project: &'a Path,
+}
+
+/// Returns the whole report, not yet cut to any length.
+#[must_use]
+pub fn report(source: &ReportSource<'_>) -> String {
+    let outcome = source.outcome;
+    let mut text = head(source);
+    let parts = Parts::parse(&outcome.text);
+    let summary = match outcome.status {
+        status if status.is_broken_off() => partial_summary(source, &parts),
+        _ => parts.summary,
+    };
+    let summary = if summary.is_empty() { "(no summary)".to_owned() } else { summary };
+    for (tag, body) in [("summary", Some(summary)), ("findings", parts.findings), ("answer", parts.answer)] {
+        if let Some(body) = body {
+            let _ = write!(text, "<{tag}>\n{}\n</{tag}>\n", escape(&body));
+        }
+    }
+    text
+}
+
+fn head(source: &ReportSource<'_>) -> String {
+    let outcome = source.outcome;
+    let mut text = format!(
+        "status: {}\nagent: {} ({})   tools: {}   time: {}   tokens: {}\n",
+        outcome.status.name(),
+        source.name,
+        source.agent_type,
+        outcome.tool_calls,
+        seconds(outcome.elapsed_ms),
+        grouped(outcome.usage.total()),
+    );
+    if let Some(reason) = &outcome.reason {
+        let _ = writeln!(text, "reason: {}", escape(reason));
+    }
+    let lists = [("files created", &outcome.files.created), ("files modified", &outcome.files.modified)];
+    let files: Vec<String> = lists
+        .iter()
+        .filter(|(_, paths)| !paths.is_empty())
+        .map(|(label, paths)| {
+            let names: Vec<String> =
+                paths.iter().map(|path| path.strip_prefix(source.project).unwrap_or(path).display().to_string()).collect();
+            format!("{label}: {}", escape(&names.join(", ")))
+        })
+        .collect();
+    if !files.is_empty() {
+        let _ = writeln!(text, "{}", files.join("    "));
+    }
+    text
+}
+
+/// Writes the summary of a child that could not: its last text, the tools it ran, and what is missing.
+fn partial_summary(source: &ReportSource<'_>, parts: &Parts) -> String {
+    let mut text = String::from("This run was cut short; what follows is partial.\n");
+    match tools_run(source.transcript) {
+        tools if tools.is_empty() => text.push_str("It ran no tool.\n"),
+        tools => {
+            let _ = writeln!(text, "Tools it ran: {tools}.");
+        }
+    }
+    if parts.summary.is_empty() {
+        text.push_str("It had written nothing yet.");
+    } else {
+        let _ = write!(text, "Its last words: {}", parts.summary);
+    }
+    text
+}
+
+fn tools_run(transcript: &Transcript) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for message in transcript.messages() {
+        if let Message::Assistant(reply) = Arc::as_ref(message) {
+            for call in reply.tool_calls() {
+                *counts.entry(call.name.clone()).or_default() += 1;
+            }
+        }
+    }
+    let entries: Vec<String> = counts.iter().map(|(name, count)| format!("{name} ×{count}")).collect();
+    entries.join(", ")
+}
+
+/// Makes text harmless that imitates the frame around it: report tags, roles, and reminders.
+fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for (at, line) in text.split('\n').enumerate() {
+        if at > 0 {
+            safe.push('\n');
+        }
+        let lowered = line.trim_start().to_ascii_lowercase();
+        const ROLES: [&str; 5] = ["human:", "user:", "assistant:", "system:", "status:"];
+        if ROLES.iter().any(|role| lowered.starts_with(role)) {
+            safe.push_str("\\");
+        }
+        safe.push_str(&escape_tags(line));
+    }
+    safe
+}
+
+/// Tags that a model could take for the program's own.
+const FRAME_TAGS: [&str; 9] =
+    ["summary", "findings", "answer", "system", "system-reminder", "human", "assistant", "user", "function_results"];
+
+fn escape_tags(line: &str) -> String {
+    let mut safe = String::with_capacity(line.len());
+    for (at, piece) in line.split('<').enumerate() {
+        if at > 0 {
+            let name = piece.trim_start_matches('/').split(['>', ' ', '\t', '/']).next().unwrap_or_default();
+            let imitates = FRAME_TAGS.iter().any(|tag| name.eq_ignore_ascii_case(tag));
+            safe.push_str(if imitates { "&lt;" } else { "<" });
+        }
+        safe.push_str(piece);
+    }
+    safe
+}
+
+/// Cuts a report to `limit` characters at a line end and says where the whole lies.
+#[must_use]
+pub fn cut(report: &str, limit: usize, whole: Option<&Path>) -> String {
+    let Some((end, _)) = report.char_indices().nth(limit) else { return report.to_owned() };
+    let kept = match report[..end].rfind('\n') {
+        Some(line_end) if line_end > 0 => &report[..line_end],
+        _ => &report[..end],
+    };
+    let rest = report.chars().count() - kept.chars().count();
+    let place = whole.map_or_else(
+        || "The whole report could not be kept.".to_owned(),
+        |path| format!("Read opens the whole report: {}", path.display()),
+    );
+    format!("{kept}\n[cut here: {} more characters. {place}]\n", grouped(rest as u64))
+}
+
+/// Writes a duration as `5.1s`, or `1m04s` from a minute on.
+#[must_use]
+pub fn seconds(ms: u64) -> String {
+    let total = ms / 1000;
+    if total < 60 { format!("{}.{}s", total, ms % 1000 / 100) } else { format!("{}m{:02}s", total / 60, total % 60) }
+}
+
+/// Writes a number with a comma between groups of three digits.
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,126 @@
+//! The `Agent` tool: how a model hands a task to a subagent.
+
+use std::fmt::Write as _;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::tree::{Parent, Tree};
+use crate::definition::{Catalog, ToolsField};
+use crate::message::ToolSpec;
+use crate::permission::AccessKind;
+use crate::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input, schema_of};
+
+/// Name of the tool.
+pub const AGENT_TOOL: &str = "Agent";
+
+const DESCRIPTION: &str = include_str!("../../assets/tools/Agent.md");
+
+/// Input of the `Agent` tool.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub struct AgentInput {
+    /// 3 to 5 words that title the task.
+    pub description: String,
+    /// The whole task: WHAT to look into, WHERE, and WHAT TO RETURN. The agent sees nothing else.
+    pub prompt: String,
+    /// Name of the agent to use; general-purpose if left out.
+    #[serde(default)]
+    pub subagent_type: Option<String>,
+    /// Code, paths or findings the agent should start from.
+    #[serde(default)]
+    pub context: Option<String>,
+    /// Model to use instead of the agent's own.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Narrows the agent's tools to these.
+    #[serde(default)]
+    pub allowed_tools: Option<Vec<String>>,
+    /// Cap on the agent's tool calls.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub max_tool_calls: Option<u32>,
+    /// Cap on the output tokens of one of its responses.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub max_tokens: Option<u32>,
+}
+
+/// The `Agent` tool of one agent.
+pub struct AgentTool {
+    tree: Tree,
+    parent: Parent,
+}
+
+impl AgentTool {
+    /// Returns the tool by which `parent` delegates.
+    #[must_use]
+    pub fn new(tree: Tree, parent: Parent) -> Self {
+        Self { tree, parent }
+    }
+}
+
+impl Tool for AgentTool {
+    fn name(&self) -> &'static str {
+        AGENT_TOOL
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: AGENT_TOOL.to_owned(),
+            description: DESCRIPTION.replace("{{agents}}", &offer(self.tree.catalog())),
+            input_schema: schema_of::<AgentInput>(),
+        }
+    }
+
+    fn concurrency(&self, _args: &Args) -> Concurrency {
+        Concurrency::Parallel
+    }
+
+    fn keeps_time(&self) -> bool {
+        true
+    }
+
+    fn title(&self, args: &Args, _context: &ToolContext) -> String {
+        let text = |key: &str| args.get(key).and_then(|value| value.as_str()).unwrap_or_default();
+        format!("{}  {}", text("subagent_type"), text("description")).trim().to_owned()
+    }
+
+    fn plan<'a>(&'a self, args: &'a Args, _context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
+        let plan = parse_input::<AgentInput>(AGENT_TOOL, args).map(|_| Plan::new(AccessKind::Nothing));
+        async move { plan }.boxed()
+    }
+
+    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let input = match parse_input::<AgentInput>(AGENT_TOOL, args) {
+                Ok(input) => input,
+                Err(output) => return output,
+            };
+            match self.tree.delegate(&self.parent, &input, &context.call_id).await {
+                Ok(delivered) => ToolOutput {
+                    is_error: delivered.outcome.status.is_broken_off(),
+                    ..ToolOutput::text(delivered.report, delivered.outcome.status.name())
+                },
+                Err(refusal) => ToolOutput::error(refusal.to_string()),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Lists every agent with when to use it and its tools.
+fn offer(catalog: &Catalog) -> String {
+    let mut text = String::new();
+    for definition in catalog.all() {
+        let tools = match &definition.tools {
+            ToolsField::All => "all".to_owned(),
+            ToolsField::List(names) if names.is_empty() => "none".to_owned(),
+            ToolsField::List(names) => names.join(", "),
+        };
+        let description = definition.description.split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(text, "- {}: {description} (Tools: {tools})", definition.name);
+    }
+    text.trim_end().to_owned()
+}

@@ -1,0 +1,159 @@
+//! A tool that plays a script: for the demonstration, tests and benches. It touches nothing.
+//!
+//! A script is JSON Lines; each line is a [`ScriptedResult`]. A call gets the first line of its tool whose `input` is
+//! part of the call's JSON text.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
+use crate::message::{FileDiff, ToolSpec};
+use crate::permission::{AccessKind, Preview};
+
+/// One line of a script.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptedResult {
+    /// The tool's name.
+    pub tool: String,
+    /// What the call's JSON text must hold.
+    #[serde(default)]
+    pub input: String,
+    /// What the screen shows behind the tool's name.
+    pub title: String,
+    /// What the screen shows behind that when it is done.
+    pub summary: String,
+    /// What the model reads.
+    #[serde(default)]
+    pub result: String,
+    /// How long it takes, in milliseconds.
+    #[serde(default)]
+    pub ms: u64,
+    /// Lines of output shown meanwhile, spread evenly over the time.
+    #[serde(default)]
+    pub tail: Vec<String>,
+    /// Whether the call fails.
+    #[serde(default)]
+    pub is_error: bool,
+    /// A command that has to be approved.
+    #[serde(default)]
+    pub command: Option<String>,
+    /// A change to show.
+    #[serde(default)]
+    pub diff: Option<FileDiff>,
+}
+
+/// A script that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line} of the script of tools: {source}")]
+pub struct ScriptError {
+    line: usize,
+    source: serde_json::Error,
+}
+
+/// Plays the lines of one tool.
+pub struct ScriptedTool {
+    name: String,
+    lines: Vec<ScriptedResult>,
+}
+
+impl ScriptedTool {
+    /// Reads a script and returns its tools in the order of their first lines.
+    ///
+    /// # Errors
+    /// Returns the first line that is no [`ScriptedResult`].
+    pub fn parse(script: &str) -> Result<Vec<Arc<dyn Tool>>, ScriptError> {
+        let mut tools: Vec<Self> = Vec::new();
+        for (at, line) in script.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let line: ScriptedResult =
+                serde_json::from_str(line).map_err(|source| ScriptError { line: at + 1, source })?;
+            match tools.iter_mut().find(|tool| tool.name == line.tool) {
+                Some(tool) => tool.lines.push(line),
+                None => tools.push(Self { name: line.tool.clone(), lines: vec![line] }),
+            }
+        }
+        Ok(tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect())
+    }
+
+    fn line(&self, args: &Args) -> Option<&ScriptedResult> {
+        let text = serde_json::to_string(args).unwrap_or_default();
+        self.lines.iter().find(|line| text.contains(&line.input))
+    }
+}
+
+impl Tool for ScriptedTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.name.clone(),
+            description: "Plays a script.".to_owned(),
+            input_schema: json!({ "type": "object" }),
+        }
+    }
+
+    fn concurrency(&self, args: &Args) -> Concurrency {
+        match self.line(args) {
+            Some(line) if line.command.is_some() || line.diff.is_some() => Concurrency::InOrder,
+            _ => Concurrency::Parallel,
+        }
+    }
+
+    fn title(&self, args: &Args, _context: &ToolContext) -> String {
+        self.line(args).map(|line| line.title.clone()).unwrap_or_default()
+    }
+
+    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
+        let line = self.line(args);
+        let plan = match line {
+            None => Plan::new(AccessKind::Nothing),
+            Some(ScriptedResult { command: Some(command), .. }) => {
+                Plan::new(AccessKind::Execute { command: command.clone() })
+            }
+            Some(ScriptedResult { diff: Some(diff), .. }) => Plan {
+                access: AccessKind::Write { path: context.project.join(&diff.path) },
+                preview: Some(Preview::Diff(diff.clone())),
+            },
+            Some(_) => Plan::new(AccessKind::Nothing),
+        };
+        async move { Ok(plan) }.boxed()
+    }
+
+    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let Some(line) = self.line(args) else {
+                return ToolOutput::error("The script has no line for this call.");
+            };
+            tokio::select! {
+                () = play(line, context) => {}
+                () = context.cancel.cancelled() => return ToolOutput::error("interrupted"),
+            }
+            ToolOutput {
+                is_error: line.is_error,
+                view: line.diff.clone().map(ToolView::Diff),
+                ..ToolOutput::text(line.result.clone(), line.summary.clone())
+            }
+        }
+        .boxed()
+    }
+}
+
+async fn play(line: &ScriptedResult, context: &ToolContext) {
+    let steps = u32::try_from(line.tail.len()).unwrap_or(u32::MAX).max(1);
+    let step = Duration::from_millis(line.ms) / steps;
+    for shown in 0..line.tail.len() {
+        context.progress.send_replace(line.tail[..=shown].join("\n"));
+        sleep(step).await;
+    }
+    if line.tail.is_empty() {
+        sleep(step).await;
+    }
+}
