@@ -6,6 +6,7 @@ pub mod subagent;
 pub mod agent;
 // Floor 2: who answers, what can be done, agents as files, what is kept, what is chosen.
 pub mod config;
+pub mod definition;
 pub mod provider;
 pub mod tool;
 // Floor 1: may it?

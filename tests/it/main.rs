@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test says by its panic what went wrong")]
 
 mod config;
+mod definitions;
 mod tidy;

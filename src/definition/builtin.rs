@@ -1,0 +1,22 @@
+//! The agents that are part of the program: the files of `assets/agents`.
+
+use super::{AgentDefinition, Source, Tier, load};
+
+/// In the order in which they are offered: the general ones first.
+const FILES: [&str; 10] = [
+    include_str!("../../assets/agents/general-purpose.md"),
+    include_str!("../../assets/agents/explore.md"),
+    include_str!("../../assets/agents/plan.md"),
+    include_str!("../../assets/agents/code.md"),
+    include_str!("../../assets/agents/search-specialist.md"),
+    include_str!("../../assets/agents/code-writer.md"),
+    include_str!("../../assets/agents/reviewer.md"),
+    include_str!("../../assets/agents/architect.md"),
+    include_str!("../../assets/agents/test-writer.md"),
+    include_str!("../../assets/agents/docs-writer.md"),
+];
+
+/// Returns the built-in agents. A test holds them to be faultless.
+pub(super) fn definitions() -> Vec<AgentDefinition> {
+    FILES.iter().filter_map(|text| load::parse(text, Source { tier: Tier::BuiltIn, path: None }).definition).collect()
+}

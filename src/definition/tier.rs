@@ -1,0 +1,33 @@
+//! Where definitions come from, and who wins.
+
+/// An origin of definitions. A later one wins over an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// Part of the program.
+    BuiltIn,
+    /// `~/.claude/agents`
+    UserClaude,
+    /// `~/.kode/agents`
+    UserKode,
+    /// `.claude/agents` of the project.
+    ProjectClaude,
+    /// `.kode/agents` of the project.
+    ProjectKode,
+    /// `--agents` on the command line.
+    CommandLine,
+}
+
+impl Tier {
+    /// Returns the words shown to the user.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::BuiltIn => "built-in",
+            Self::UserClaude => "user (.claude)",
+            Self::UserKode => "user (.kode)",
+            Self::ProjectClaude => "project (.claude)",
+            Self::ProjectKode => "project (.kode)",
+            Self::CommandLine => "command line",
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Agents as files: the format, its recovery, the catalog, and the files that are built in.
+
+mod catalog;
+mod frontmatter;
+
+use std::path::PathBuf;
+
+use belvedere::definition::{AgentDefinition, Parsed, Source, Tier, parse};
+
+fn source(tier: Tier) -> Source {
+    Source { tier, path: Some(PathBuf::from("agents/file-name.md")) }
+}
+
+fn read(text: &str) -> Parsed {
+    parse(text, source(Tier::ProjectClaude))
+}
+
+/// Reads a file that has to be usable.
+fn agent(text: &str) -> AgentDefinition {
+    let parsed = read(text);
+    parsed.definition.unwrap_or_else(|| panic!("{:#?}", parsed.diagnostics))
+}
+
+fn faults(text: &str) -> Vec<String> {
+    read(text).diagnostics.iter().map(ToString::to_string).collect()
+}
