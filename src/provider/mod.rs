@@ -11,9 +11,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::{Message, ToolSpec, Usage};
 
+pub mod anthropic;
+pub mod choice;
+pub mod discover;
 mod error;
+mod http;
+pub mod model;
+pub mod openai;
+pub mod retry;
+pub mod scripted;
+mod service;
+pub mod sse;
+mod stream;
 
 pub use error::ProviderError;
+pub use service::{DETAIL_CHARS, Secret, Service};
+pub use stream::Feed;
 
 /// Answers requests with a stream of events.
 pub trait Provider: Send + Sync {
