@@ -5,12 +5,14 @@
 
 mod diff;
 mod id;
+mod plain;
 mod tool;
 mod transcript;
 mod usage;
 
 pub use diff::{DiffLine, FileDiff, Hunk, LineKind};
 pub use id::AgentId;
+pub use plain::{plain, plain_line};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult};
 pub use transcript::{INTERRUPTED, Transcript};
 pub use usage::Usage;
