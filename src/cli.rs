@@ -94,8 +94,9 @@ fn parse_grants(text: &str) -> Result<GrantList, String> {
         }
         c == ',' && depth == 0
     });
-    let grants = entries.map(str::trim).filter(|entry| !entry.is_empty()).map(|entry| {
-        entry.parse::<Grant>().map_err(|fault| fault.to_string())
-    });
+    let grants = entries
+        .map(str::trim)
+        .filter(|entry| !entry.is_empty())
+        .map(|entry| entry.parse::<Grant>().map_err(|fault| fault.to_string()));
     grants.collect::<Result<Vec<Grant>, String>>().map(GrantList)
 }

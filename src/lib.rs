@@ -1,5 +1,12 @@
 //! Belvedere: a coding agent in a full-screen terminal, with every subagent live in its own pane.
 
+// On top: the command line.
+pub mod cli;
+// Floor 6: the two front ends.
+pub mod headless;
+pub mod tui;
+// Floor 5: what the screen knows.
+pub mod app;
 // Floor 4: many agents.
 pub mod subagent;
 // Floor 3: the loop.

@@ -11,7 +11,8 @@ use super::stream::{Reply, reply};
 use super::turn::{Step, Turn, next_step};
 use super::{Agent, EventKind, FileTally, Outcome, Status, StopCause};
 use crate::message::{Message, Transcript, Usage};
-use crate::provider::{Request, ToolChoice};
+use crate::provider::Request;
+use crate::tool::ToolSet;
 
 /// Runs an agent on a transcript that ends in what it has to answer, until it has answered or must stop.
 ///
@@ -84,7 +85,7 @@ impl<'a> Run<'a> {
             if let Some(limit) = self.limit_reached() {
                 return self.last_turn(limit).await;
             }
-            let turn = match self.turn(ToolChoice::Auto).await {
+            let turn = match self.turn(&self.agent.tools).await {
                 Ok(turn) => turn,
                 Err(end) => return end,
             };
@@ -132,7 +133,7 @@ impl<'a> Run<'a> {
     async fn last_turn(&mut self, limit: Status) -> End {
         self.answer.clear();
         self.transcript.push_user(REPORT_NOW);
-        match self.turn(ToolChoice::None).await {
+        match self.turn(&ToolSet::default()).await {
             Ok(_) => {
                 self.transcript.interrupt_pending();
                 End::Limited(limit)
@@ -141,15 +142,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    async fn turn(&mut self, tool_choice: ToolChoice) -> Result<Turn, End> {
+    async fn turn(&mut self, tools: &ToolSet) -> Result<Turn, End> {
         self.turns += 1;
         self.agent.sink.send(self.agent.id, EventKind::TurnStarted { turn: self.turns }).await;
         let request = Request {
             model: self.agent.model.id.clone(),
             system: self.agent.system.clone(),
             messages: self.transcript.messages().to_vec(),
-            tools: self.agent.tools.specs(),
-            tool_choice,
+            tools: tools.specs(),
             max_output_tokens: self.agent.model.max_output_tokens,
         };
         match reply(self.agent, request, &mut self.ids, self.activity).await {

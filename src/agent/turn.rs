@@ -97,11 +97,9 @@ impl TurnBuilder {
             .into_iter()
             .map(|part| match part {
                 Part::Done(block) => block,
-                Part::Call { id, name, json, .. } => Block::ToolCall(ToolCall {
-                    id: unique_id(agent, &id, ids),
-                    name,
-                    input: ToolInput::parse(&json),
-                }),
+                Part::Call { id, name, json, .. } => {
+                    Block::ToolCall(ToolCall { id: unique_id(agent, &id, ids), name, input: ToolInput::parse(&json) })
+                }
             })
             .collect();
         Turn { message: AssistantMessage { content }, usage: self.usage, stop: self.stop }

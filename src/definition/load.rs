@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::frontmatter::{self, Fields};
 use super::{AgentDefinition, Parsed, Source, ToolsField};
 use crate::message::Diagnostic;
+use crate::permission::PermissionMode;
 
 /// Reads one agent file.
 #[must_use]
@@ -62,6 +63,7 @@ impl Reader {
             .collect();
         let model = self.model(&fields);
         let max_turns = self.max_turns(&fields);
+        let permission_mode = self.permission_mode(&fields);
         let color = text_of(&fields, &["color"]).map(|color| color.to_lowercase());
         // Generators write the line ends of a one-line description as the two characters `\n`.
         let description = description.replace("\\n", "\n");
@@ -69,7 +71,18 @@ impl Reader {
         if prompt.is_empty() {
             self.report(self.head, "there is no text after the frontmatter, so the agent has no instructions.".into());
         }
-        Some(AgentDefinition { name, description, tools, disallowed_tools, model, color, max_turns, prompt, source })
+        Some(AgentDefinition {
+            name,
+            description,
+            tools,
+            disallowed_tools,
+            model,
+            permission_mode,
+            color,
+            max_turns,
+            prompt,
+            source,
+        })
     }
 
     fn name(&mut self, fields: &Fields) -> Option<String> {
@@ -101,6 +114,15 @@ impl Reader {
             self.report(self.head, format!("`{model}` is not the name of a model; the parent's model is used."));
         }
         Some(model).filter(|_| is_id)
+    }
+
+    fn permission_mode(&mut self, fields: &Fields) -> Option<PermissionMode> {
+        let text = text_of(fields, &["permissionMode"])?;
+        let mode = text.parse();
+        if let Err(fault) = &mode {
+            self.report(self.head, format!("{fault}; the mode of the session is used."));
+        }
+        mode.ok()
     }
 
     fn max_turns(&mut self, fields: &Fields) -> Option<u32> {

@@ -12,6 +12,7 @@ mod tier;
 use std::path::PathBuf;
 
 use crate::message::Diagnostic;
+use crate::permission::PermissionMode;
 
 pub use catalog::Catalog;
 pub use load::parse;
@@ -30,6 +31,8 @@ pub struct AgentDefinition {
     pub disallowed_tools: Vec<String>,
     /// Model by alias or id; `None` inherits the parent's.
     pub model: Option<String>,
+    /// Mode that this agent works in; only `plan`, which makes it stricter than the session, is acted on.
+    pub permission_mode: Option<PermissionMode>,
     /// Colour by name or as `#rrggbb`, in lower case.
     pub color: Option<String>,
     /// Model calls of one run.
@@ -38,6 +41,14 @@ pub struct AgentDefinition {
     pub prompt: String,
     /// Where it comes from.
     pub source: Source,
+}
+
+impl AgentDefinition {
+    /// Tells whether the agent only reads, whatever the session's mode allows.
+    #[must_use]
+    pub fn reads_only(&self) -> bool {
+        self.permission_mode == Some(PermissionMode::Plan)
+    }
 }
 
 /// Which tools an agent may have.

@@ -6,6 +6,7 @@
 mod diagnostic;
 mod diff;
 mod id;
+mod plain;
 mod tool;
 mod transcript;
 mod usage;
@@ -13,6 +14,7 @@ mod usage;
 pub use diagnostic::Diagnostic;
 pub use diff::{DiffLine, FileDiff, Hunk, LineKind};
 pub use id::AgentId;
+pub use plain::{plain, plain_line};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult};
 pub use transcript::{INTERRUPTED, Transcript};
 pub use usage::Usage;

@@ -11,10 +11,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::{Message, ToolSpec, Usage};
 
+pub mod anthropic;
+pub mod choice;
+pub mod discover;
 mod error;
+mod http;
+pub mod model;
+pub mod openai;
 pub mod retry;
+pub mod scripted;
+mod service;
+pub mod sse;
+mod stream;
 
 pub use error::ProviderError;
+pub use service::{DETAIL_CHARS, Secret, Service};
+pub use stream::Feed;
 
 /// Answers requests with a stream of events.
 pub trait Provider: Send + Sync {
@@ -37,23 +49,10 @@ pub struct Request {
     pub system: Arc<str>,
     /// The conversation; every tool call in it has its result.
     pub messages: Vec<Arc<Message>>,
-    /// The tools on offer. They stay in a request that forbids their use, because a conversation that holds calls
-    /// needs them.
+    /// The tools on offer; empty for a turn without tools.
     pub tools: Arc<[ToolSpec]>,
-    /// Whether the model may call them.
-    pub tool_choice: ToolChoice,
     /// Cap on the output tokens of this response.
     pub max_output_tokens: u32,
-}
-
-/// Whether a model may call tools in its answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ToolChoice {
-    /// As it likes.
-    #[default]
-    Auto,
-    /// No.
-    None,
 }
 
 /// One step of an answer.

@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::Command;
 use super::approvals::ApprovalQueue;
 use super::tree::{Connection, Parent, Tree};
-use super::Command;
 use crate::agent::{Agent, Cancel, EventKind, Limits, Outcome, Status, StopCause, run};
 use crate::message::{AgentId, Transcript};
 use crate::tool::Freshness;
@@ -231,16 +231,12 @@ impl Answering {
 
     fn agent(&self, connection: Connection) -> Agent {
         let setup = self.tree.setup();
-        let parent = Parent {
-            id: AgentId::MAIN,
-            depth: 0,
-            connection: connection.clone(),
-            cancel: self.cancel.clone(),
-        };
+        let parent =
+            Parent { id: AgentId::MAIN, depth: 0, connection: connection.clone(), cancel: self.cancel.clone() };
         Agent {
             id: AgentId::MAIN,
             depth: 0,
-            system: setup.environment.main_prompt(),
+            system: setup.surroundings.main_prompt(),
             provider: connection.provider,
             model: connection.model,
             tools: self.tree.with_agent_tool(&setup.tools, parent),

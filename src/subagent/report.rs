@@ -102,8 +102,10 @@ fn head(source: &ReportSource<'_>) -> String {
         .iter()
         .filter(|(_, paths)| !paths.is_empty())
         .map(|(label, paths)| {
-            let names: Vec<String> =
-                paths.iter().map(|path| path.strip_prefix(source.project).unwrap_or(path).display().to_string()).collect();
+            let names: Vec<String> = paths
+                .iter()
+                .map(|path| path.strip_prefix(source.project).unwrap_or(path).display().to_string())
+                .collect();
             format!("{label}: {}", escape(&names.join(", ")))
         })
         .collect();

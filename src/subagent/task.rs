@@ -62,7 +62,7 @@ impl AgentTool {
 }
 
 impl Tool for AgentTool {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         AGENT_TOOL
     }
 
@@ -113,7 +113,7 @@ impl Tool for AgentTool {
 /// Lists every agent with when to use it and its tools.
 fn offer(catalog: &Catalog) -> String {
     let mut text = String::new();
-    for definition in catalog.all() {
+    for definition in catalog.all().iter() {
         let tools = match &definition.tools {
             ToolsField::All => "all".to_owned(),
             ToolsField::List(names) if names.is_empty() => "none".to_owned(),

@@ -54,7 +54,7 @@ pub struct TreeSetup {
     /// Where events go.
     pub sink: Sink,
     /// Facts for the prompts.
-    pub environment: Surroundings,
+    pub surroundings: Surroundings,
     /// How a named model is found.
     pub resolve_model: ResolveModel,
     /// How a long report is kept: called with the agent's name and the report.
@@ -285,17 +285,13 @@ impl Tree {
             ToolsField::All => true,
             ToolsField::List(names) => is_listed(names, AGENT_TOOL),
         };
-        let tools =
-            if may_delegate { self.with_agent_tool(&admitted.tools, own) } else { admitted.tools.clone() };
-        let permissions = if admitted.definition.reads_only() {
-            setup.permissions.reading_only()
-        } else {
-            setup.permissions.clone()
-        };
+        let tools = if may_delegate { self.with_agent_tool(&admitted.tools, own) } else { admitted.tools.clone() };
+        let permissions =
+            if admitted.definition.reads_only() { setup.permissions.reading_only() } else { setup.permissions.clone() };
         Agent {
             id,
             depth,
-            system: setup.environment.child_prompt(&admitted.definition),
+            system: setup.surroundings.child_prompt(&admitted.definition),
             provider: admitted.connection.provider.clone(),
             model: admitted.connection.model.clone(),
             tools,

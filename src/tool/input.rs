@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Args, ToolOutput};
+use crate::message::ToolSpec;
 
 /// Decodes the arguments of a call.
 ///
@@ -26,7 +27,13 @@ pub fn parse_input<T: DeserializeOwned + JsonSchema>(tool: &str, args: &Args) ->
     })
 }
 
-/// Returns the JSON Schema of a tool's input, inlined and without titles, as model APIs want it.
+/// Returns a tool as it is offered to a model.
+pub(super) fn spec_of<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
+    ToolSpec { name: name.to_owned(), description: description.trim().to_owned(), input_schema: schema_of::<T>() }
+}
+
+/// Returns the JSON Schema of a tool's input, inlined and in the plainest form, as model APIs want it: no titles, no
+/// formats, optional fields without a `null` alternative, and choices as `enum`.
 #[must_use]
 pub fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -34,11 +41,15 @@ pub fn schema_of<T: JsonSchema>() -> Value {
         settings.meta_schema = None;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    strip_titles(&mut schema);
+    simplify(&mut schema);
+    if let Some(root) = schema.as_object_mut() {
+        // The root's description is that of the Rust type; the tool has its own.
+        root.shift_remove("description");
+    }
     schema
 }
 
-fn strip_titles(schema: &mut Value) {
+fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             for note in ["title", "format"] {
@@ -46,9 +57,34 @@ fn strip_titles(schema: &mut Value) {
                     map.shift_remove(note);
                 }
             }
-            map.values_mut().for_each(strip_titles);
+            if map.get("default").is_some_and(|value| value.is_null() || value == "") {
+                map.shift_remove("default");
+            }
+            if let Some(Value::Array(types)) = map.get_mut("type") {
+                types.retain(|name| name != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    map.insert("type".to_owned(), only);
+                }
+            }
+            if let Some(choices) = constants(map) {
+                map.shift_remove("oneOf");
+                map.insert("type".to_owned(), Value::from("string"));
+                map.insert("enum".to_owned(), choices);
+            }
+            map.values_mut().for_each(simplify);
         }
-        Value::Array(items) => items.iter_mut().for_each(strip_titles),
+        Value::Array(items) => items.iter_mut().for_each(simplify),
         _ => {}
     }
+}
+
+/// Returns the values of a `oneOf` whose members are all constants.
+fn constants(map: &Map<String, Value>) -> Option<Value> {
+    map.get("oneOf")?
+        .as_array()?
+        .iter()
+        .map(|choice| choice.get("const").cloned())
+        .collect::<Option<Vec<_>>>()
+        .map(Value::from)
 }

@@ -16,17 +16,36 @@ use tokio_util::sync::CancellationToken;
 use crate::message::{AgentId, FileDiff, ResultPart, ToolSpec};
 use crate::permission::{AccessKind, Preview};
 
+mod bash;
+mod blocking;
+mod change;
+mod diff;
+mod edit;
+mod file;
 mod freshness;
-mod limit;
-pub use limit::bound_text;
+mod git_guard;
+mod glob;
+mod grep;
 mod input;
+mod limit;
+mod ls;
+mod output;
+mod path;
+mod process;
+mod read;
 mod scripted;
+mod search;
 mod set;
+mod todo;
+mod walk;
+mod write;
 
+pub use diff::diff_files;
 pub use freshness::{Freshness, Knowledge, Stamp};
 pub use input::{parse_input, schema_of};
+pub use limit::bound_text;
 pub use scripted::{ScriptError, ScriptedResult, ScriptedTool};
-pub use set::{ToolSet, canonical_name};
+pub use set::{ToolSet, canonical_name, standard_tools};
 
 /// Arguments of a call, known to be a JSON object.
 pub type Args = Map<String, Value>;

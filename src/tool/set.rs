@@ -3,6 +3,14 @@
 use std::sync::Arc;
 
 use super::Tool;
+use super::bash::Bash;
+use super::edit::Edit;
+use super::glob::Glob;
+use super::grep::Grep;
+use super::ls::Ls;
+use super::read::Read;
+use super::todo::TodoWrite;
+use super::write::Write;
 use crate::message::ToolSpec;
 
 /// An ordered set of tools with unique names.
@@ -54,6 +62,22 @@ impl FromIterator<Arc<dyn Tool>> for ToolSet {
     fn from_iter<T: IntoIterator<Item = Arc<dyn Tool>>>(tools: T) -> Self {
         Self(tools.into_iter().collect())
     }
+}
+
+/// Returns the tools that work on files and run commands, in the order they are offered.
+#[must_use]
+pub fn standard_tools() -> ToolSet {
+    let tools: [Arc<dyn Tool>; 8] = [
+        Arc::new(Read),
+        Arc::new(Write),
+        Arc::new(Edit),
+        Arc::new(Bash),
+        Arc::new(Glob),
+        Arc::new(Grep),
+        Arc::new(Ls),
+        Arc::new(TodoWrite),
+    ];
+    tools.into_iter().collect()
 }
 
 /// Returns today's name of a tool that was once, or is elsewhere, called otherwise.

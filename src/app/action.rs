@@ -1,0 +1,110 @@
+//! What a key can mean: a flat list of acts, each with a name and a description.
+//!
+//! Owns names and descriptions. Leaves keys to `keymap` and carrying out to the rest of `app`. Invariant: every
+//! action stands in [`Action::ALL`], and its name is read back as the same action.
+
+/// Declares the actions once: variant, name in the keymap file, description for people.
+macro_rules! actions {
+    ($($variant:ident, $name:literal, $description:literal;)*) => {
+        /// Something a key, the palette or a mouse click can ask for.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Action {
+            /// Focus the pane of the agent with this number, from 1 to 9.
+            FocusAgent(u8),
+            $(#[doc = $description] $variant,)*
+        }
+
+        /// The actions that are not numbered, with their names and descriptions.
+        const NAMED: &[(Action, &str, &str)] = &[$((Action::$variant, $name, $description),)*];
+    };
+}
+
+actions! {
+    FocusNext, "focus-next", "go to the next region";
+    FocusPrevious, "focus-previous", "go to the previous region";
+    IntoAgents, "into-agents", "go into the agents when the composer is empty";
+    MoveUp, "move-up", "choose the agent above";
+    MoveDown, "move-down", "choose the agent below";
+    MoveLeft, "move-left", "choose the agent to the left";
+    MoveRight, "move-right", "choose the agent to the right";
+    Fold, "fold", "fold or unfold the pane";
+    Grow, "grow", "make the pane larger";
+    Shrink, "shrink", "make the pane smaller";
+    Full, "full", "show the pane on the whole screen";
+    Leave, "leave", "leave this view; never stops an agent";
+    Stop, "stop", "stop this agent, now";
+    StopAll, "stop-all", "stop every agent";
+    ApproveOnce, "approve-once", "allow this once";
+    ApproveAlways, "approve-always", "allow this for the session";
+    Deny, "deny", "do not allow this";
+    DenyWithComment, "deny-with-comment", "do not allow this, and tell the model why";
+    ShowAll, "show-all", "show the whole of what is asked";
+    ShowPrompt, "show-prompt", "show the task the agent was given";
+    CopyReport, "copy-report", "copy the agent's report";
+    OpenPager, "open-pager", "open the transcript in $PAGER";
+    Help, "help", "show all keys";
+    Palette, "palette", "choose from all actions";
+    Submit, "submit", "send the message";
+    Newline, "newline", "start a new line";
+    HistorySearch, "history-search", "search the messages sent before";
+    Editor, "editor", "write the message in $EDITOR";
+    CycleMode, "cycle-mode", "go to the next permission mode";
+    Interrupt, "interrupt", "interrupt the main agent (twice)";
+    ClearOrQuit, "clear-or-quit", "clear the text; on an empty composer, twice quits";
+    ScrollUp, "scroll-up", "scroll up a line";
+    ScrollDown, "scroll-down", "scroll down a line";
+    PageUp, "page-up", "scroll up a page";
+    PageDown, "page-down", "scroll down a page";
+    Top, "top", "go to the start";
+    Bottom, "bottom", "go to the end and follow it";
+    Search, "search", "search in the transcript";
+    SearchNext, "search-next", "go to the next match";
+    SearchPrevious, "search-previous", "go to the previous match";
+    FoldTools, "fold-tools", "fold or unfold the output of tools";
+    Layout, "layout", "go to the next layout";
+    MouseToggle, "mouse-toggle", "give the mouse to the terminal, or take it back";
+    Suspend, "suspend", "suspend the program";
+    Accept, "accept", "take the chosen entry";
+}
+
+impl Action {
+    /// Iterates over every action.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (1..=9).map(Self::FocusAgent).chain(NAMED.iter().map(|(action, ..)| *action))
+    }
+
+    /// Returns the name used in the keymap file, in kebab case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        const FOCUS: [&str; 9] = [
+            "focus-agent-1",
+            "focus-agent-2",
+            "focus-agent-3",
+            "focus-agent-4",
+            "focus-agent-5",
+            "focus-agent-6",
+            "focus-agent-7",
+            "focus-agent-8",
+            "focus-agent-9",
+        ];
+        match self {
+            Self::FocusAgent(number) => FOCUS[usize::from(number.clamp(1, 9)) - 1],
+            _ => NAMED.iter().find(|(action, ..)| *action == self).map_or("", |(_, name, _)| name),
+        }
+    }
+
+    /// Returns what the action does, as one phrase.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::FocusAgent(_) => "focus the agent with this number; again: on the whole screen",
+            _ => NAMED.iter().find(|(action, ..)| *action == self).map_or("", |(.., description)| description),
+        }
+    }
+
+    /// Returns the action of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::all().find(|action| action.name() == name)
+    }
+}

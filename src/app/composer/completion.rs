@@ -1,0 +1,98 @@
+//! The list of what the word at the cursor could become.
+//!
+//! Owns the word, the candidates and the choice among them. Leaves finding files to `FileIndex`. Invariant: an open
+//! list has at least one entry, and one of them is chosen.
+
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher};
+
+use crate::app::files::FileIndex;
+
+/// The most entries of a list.
+const MAX_SHOWN: usize = 8;
+
+/// One entry of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// What is inserted, such as `/help` or `src/main.rs`.
+    pub label: String,
+    /// What it is, in a few words; empty for files.
+    pub detail: String,
+}
+
+/// An open list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    /// The word at the cursor, with its sign.
+    pub(super) token: String,
+    /// The entries, best first.
+    pub items: Vec<Candidate>,
+    /// Index of the chosen one.
+    pub selected: usize,
+}
+
+/// Returns the word before the cursor if it can be completed: one that begins with `@`, or with `/` at the start of
+/// the text.
+pub(super) fn token(before: &str, on_first_line: OnFirstLine) -> Option<&str> {
+    let start =
+        before.rfind(char::is_whitespace).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+    let word = &before[start..];
+    let command = word.starts_with('/') && start == 0 && on_first_line;
+    (word.starts_with('@') || command).then_some(word)
+}
+
+type OnFirstLine = bool;
+
+impl Completion {
+    /// Returns the list for a word; an entry that was chosen before stays chosen only while the word is the same.
+    pub(super) fn of(
+        token: &str,
+        files: &mut FileIndex,
+        commands: &[Candidate],
+        previous: Option<Self>,
+    ) -> Option<Self> {
+        if let Some(previous) = previous.filter(|previous| previous.token == token && !files.is_changing()) {
+            return Some(previous);
+        }
+        let items = match token.strip_prefix('@') {
+            Some(query) => files
+                .search(query, MAX_SHOWN)
+                .into_iter()
+                .map(|label| Candidate { label, detail: String::new() })
+                .collect(),
+            None => best_commands(token, commands),
+        };
+        (!items.is_empty()).then(|| Self { token: token.to_owned(), items, selected: 0 })
+    }
+
+    pub(super) fn next(&mut self) {
+        self.selected = (self.selected + 1) % self.items.len();
+    }
+
+    pub(super) fn previous(&mut self) {
+        self.selected = (self.selected + self.items.len() - 1) % self.items.len();
+    }
+
+    /// Returns what the word becomes: a folder is left open for more, anything else ends with a space.
+    pub(super) fn accepted(&self) -> String {
+        let label = self.items.get(self.selected).map_or("", |item| item.label.as_str());
+        let sign = if self.token.starts_with('@') { "@" } else { "" };
+        let end = if label.ends_with('/') { "" } else { " " };
+        format!("{sign}{label}{end}")
+    }
+}
+
+/// Returns the commands that a word could mean: those it begins first, then those it resembles.
+fn best_commands(token: &str, commands: &[Candidate]) -> Vec<Candidate> {
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let pattern = Pattern::parse(token.trim_start_matches('/'), CaseMatching::Ignore, Normalization::Smart);
+    let labels = commands.iter().map(|command| command.label.as_str());
+    let ranked = pattern.match_list(labels, &mut matcher);
+    let mut items: Vec<Candidate> = ranked
+        .into_iter()
+        .filter_map(|(label, _)| commands.iter().find(|command| command.label == label).cloned())
+        .collect();
+    items.sort_by_key(|item| !item.label.starts_with(token));
+    items.truncate(MAX_SHOWN);
+    items
+}

@@ -1,0 +1,359 @@
+//! The text being written: editing, large pastes, history, completion.
+//!
+//! Owns the text and every key that edits it. Leaves keys with another meaning (send, new line, focus) to the keymap,
+//! files to the front end, and drawing to `tui::view::composer`. Invariants: no edit splits a grapheme or a chip; what
+//! an edit costs depends on the text shown, not on what was pasted.
+
+mod chips;
+mod completion;
+mod editor;
+mod history;
+mod layout;
+mod search;
+
+use crate::app::files::FileIndex;
+use crate::app::key::{Key, KeyCode, Mods};
+use crate::message::plain;
+
+use chips::Chips;
+use editor::Editor;
+
+pub use completion::{Candidate, Completion};
+pub use history::History;
+pub use layout::{PieceKind, View};
+pub use search::HistorySearch;
+
+/// Columns before the text, for the prompt.
+pub const PROMPT_WIDTH: u16 = 2;
+/// The most rows that a composer asks for.
+pub const MAX_ROWS: u16 = 10;
+
+/// The text being written.
+#[derive(Debug, Default)]
+pub struct Composer {
+    editor: Editor,
+    chips: Chips,
+    history: History,
+    completion: Option<Completion>,
+    /// The token whose completion was closed by the user; it stays closed until the token changes.
+    dismissed: Option<String>,
+    search: Option<HistorySearch>,
+    /// Columns of the last drawing, for keys that move by rows.
+    columns: u16,
+}
+
+impl Composer {
+    /// Returns an empty composer with what was sent before.
+    #[must_use]
+    pub fn new(history: History) -> Self {
+        Self { history, ..Self::default() }
+    }
+
+    /// Returns the text as shown, with chips for large pastes.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.editor.text()
+    }
+
+    /// Returns the text as it would be sent.
+    #[must_use]
+    pub fn expanded(&self) -> String {
+        self.chips.expand(&self.editor.text())
+    }
+
+    /// Tells whether there is no text.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.editor.is_empty()
+    }
+
+    /// Replaces the text and puts the cursor at its end; a text too large to edit becomes a chip.
+    pub fn set_text(&mut self, text: &str) {
+        self.clear();
+        self.paste(text);
+    }
+
+    /// Removes the text.
+    pub fn clear(&mut self) {
+        self.editor.set("");
+        self.chips.clear();
+        self.history.leave();
+        self.completion = None;
+        self.search = None;
+    }
+
+    /// Removes the text and returns it as it is to be sent; the history remembers it.
+    pub fn take(&mut self) -> String {
+        let text = self.expanded();
+        self.history.push(&text);
+        self.clear();
+        text
+    }
+
+    /// Inserts text at the cursor.
+    pub fn insert(&mut self, text: &str) {
+        self.editor.insert(&plain(text));
+    }
+
+    /// Inserts a line end at the cursor.
+    pub fn newline(&mut self) {
+        self.editor.newline();
+    }
+
+    /// Inserts pasted text at the cursor: as a chip if it has more than 1,000 characters or 10 lines.
+    pub fn paste(&mut self, text: &str) {
+        match self.chips.add(text) {
+            Some(label) => self.editor.insert(&label),
+            None => self.insert(text.trim_end_matches('\r')),
+        }
+    }
+
+    /// Takes a key that edits the text or moves in it; returns `false` if the key is none of these.
+    ///
+    /// A list of completions or a search of the history takes keys first. The keymap is asked before this for keys
+    /// such as `enter`, except while [`Composer::is_choosing`].
+    pub fn handle_key(&mut self, key: &Key) -> bool {
+        if self.search.is_some() {
+            return self.search_key(key);
+        }
+        if self.completion.is_some() && self.completion_key(key) {
+            return true;
+        }
+        self.edit_key(key)
+    }
+
+    /// Tells whether a list of completions or a search of the history is open, which takes `enter`, `tab`, `esc` and
+    /// the arrows.
+    #[must_use]
+    pub fn is_choosing(&self) -> bool {
+        self.search.is_some() || self.completion.is_some()
+    }
+
+    fn edit_key(&mut self, key: &Key) -> bool {
+        let editor = &mut self.editor;
+        match (key.mods, key.code) {
+            (Mods::NONE, KeyCode::Char(c)) => editor.insert(c.encode_utf8(&mut [0; 4])),
+            (Mods::NONE | Mods::SHIFT, KeyCode::Backspace) => self.backspace(),
+            (Mods::CTRL, KeyCode::Char('h')) => self.backspace(),
+            (Mods::NONE, KeyCode::Delete) | (Mods::CTRL, KeyCode::Char('d')) => self.delete(),
+            (Mods::NONE, KeyCode::Left) | (Mods::CTRL, KeyCode::Char('b')) => self.left(),
+            (Mods::NONE, KeyCode::Right) | (Mods::CTRL, KeyCode::Char('f')) => self.right(),
+            (Mods::NONE, KeyCode::Up) => return self.up(),
+            (Mods::NONE, KeyCode::Down) => return self.down(),
+            (Mods::NONE, KeyCode::Home) | (Mods::CTRL, KeyCode::Char('a')) => editor.home(),
+            (Mods::NONE, KeyCode::End) | (Mods::CTRL, KeyCode::Char('e')) => editor.end(),
+            (Mods::CTRL, KeyCode::Home) => editor.top(),
+            (Mods::CTRL, KeyCode::End) => editor.bottom(),
+            (Mods::CTRL, KeyCode::Char('k')) => editor.kill_to_end(),
+            (Mods::CTRL, KeyCode::Char('u')) => editor.kill_to_start(),
+            (Mods::CTRL, KeyCode::Char('w') | KeyCode::Backspace) | (Mods::ALT, KeyCode::Backspace) => {
+                editor.kill_word_back();
+            }
+            (Mods::ALT, KeyCode::Char('d') | KeyCode::Delete) | (Mods::CTRL, KeyCode::Delete) => editor.kill_word(),
+            (Mods::CTRL, KeyCode::Char('y')) => editor.yank(),
+            (Mods::ALT, KeyCode::Char('b') | KeyCode::Left) | (Mods::CTRL, KeyCode::Left) => editor.word_left(),
+            (Mods::ALT, KeyCode::Char('f') | KeyCode::Right) | (Mods::CTRL, KeyCode::Right) => editor.word_right(),
+            (Mods::CTRL, KeyCode::Char('_' | '/' | '7')) => editor.undo(),
+            (Mods::ALT, KeyCode::Char('_' | '/')) => editor.redo(),
+            _ => return false,
+        }
+        self.editor.leave_chip(&self.chips);
+        true
+    }
+
+    fn backspace(&mut self) {
+        let before = self.editor.before_cursor();
+        match self.chips.ending(&before) {
+            Some(length) => self.editor.delete_back(length),
+            None => self.editor.delete_grapheme_back(),
+        }
+    }
+
+    fn delete(&mut self) {
+        let after = self.editor.after_cursor();
+        match self.chips.starting(&after) {
+            Some(length) => self.editor.delete_forward(length),
+            None => self.editor.delete_grapheme(),
+        }
+    }
+
+    fn left(&mut self) {
+        let before = self.editor.before_cursor();
+        match self.chips.ending(&before) {
+            Some(length) => self.editor.move_back(length),
+            None => self.editor.left(),
+        }
+    }
+
+    fn right(&mut self) {
+        let after = self.editor.after_cursor();
+        match self.chips.starting(&after) {
+            Some(length) => self.editor.move_forward(length),
+            None => self.editor.right(),
+        }
+    }
+
+    /// Moves up a row; on the first one, to the message sent before. Returns `false` if there is none.
+    fn up(&mut self) -> bool {
+        if !self.at_first_row() {
+            self.move_rows(-1);
+            return true;
+        }
+        let text = self.editor.text();
+        match self.history.older(&self.chips.expand(&text)) {
+            Some(entry) => self.recall(&entry),
+            None => return false,
+        }
+        true
+    }
+
+    /// Moves down a row; on the last one, to the message sent after it, and at last to the draft. Returns `false` if
+    /// the draft is what stands there already.
+    fn down(&mut self) -> bool {
+        if !self.at_last_row() {
+            self.move_rows(1);
+            return true;
+        }
+        match self.history.newer() {
+            Some(entry) => self.recall(&entry),
+            None => return false,
+        }
+        true
+    }
+
+    fn recall(&mut self, text: &str) {
+        self.editor.set("");
+        self.chips.clear();
+        self.paste(text);
+    }
+
+    fn text_columns(&self) -> u16 {
+        // Before the first drawing nothing is known, and no line is taken to wrap.
+        if self.columns == 0 { u16::MAX } else { self.columns }
+    }
+
+    fn move_rows(&mut self, rows: isize) {
+        let columns = self.text_columns();
+        self.editor.move_rows(rows, columns);
+        self.editor.leave_chip(&self.chips);
+    }
+
+    /// Tells whether the cursor is on the first row.
+    #[must_use]
+    pub fn at_first_row(&self) -> bool {
+        self.editor.row_in(self.text_columns()).0 == 0
+    }
+
+    /// Tells whether the cursor is on the last row.
+    #[must_use]
+    pub fn at_last_row(&self) -> bool {
+        let (row, count) = self.editor.row_in(self.text_columns());
+        row + 1 == count
+    }
+
+    /// Tells the composer how many columns it has, prompt included, for keys that move by rows.
+    pub fn set_width(&mut self, width: u16) {
+        self.columns = width.saturating_sub(PROMPT_WIDTH).max(1);
+    }
+
+    /// Returns the rows that the text takes at a width, prompt included: from 1 to [`MAX_ROWS`].
+    #[must_use]
+    pub fn height(&self, width: u16) -> u16 {
+        let (_, rows) = self.editor.row_in(width.saturating_sub(PROMPT_WIDTH).max(1));
+        u16::try_from(rows).unwrap_or(MAX_ROWS).clamp(1, MAX_ROWS)
+    }
+
+    /// Returns the rows to draw in an area of this size, prompt included.
+    #[must_use]
+    pub fn view(&self, width: u16, height: u16) -> View {
+        let columns = width.saturating_sub(PROMPT_WIDTH).max(1);
+        layout::view(&self.editor, &self.chips, columns, height)
+    }
+
+    /// Returns what was sent before.
+    #[must_use]
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Replaces what was sent before, once the front end has read it.
+    pub fn set_history(&mut self, history: History) {
+        self.history = history;
+    }
+
+    /// Returns the open list of completions.
+    #[must_use]
+    pub fn completion(&self) -> Option<&Completion> {
+        self.completion.as_ref()
+    }
+
+    /// Brings the list of completions up to date; called after each edit. `commands` are offered for a `/` at the
+    /// start, the files of the index for an `@`.
+    pub fn refresh_completion(&mut self, files: &mut FileIndex, commands: &[Candidate]) {
+        let before = self.editor.before_cursor();
+        let on_first_line = self.editor.cursor().0 == 0;
+        let Some(token) = completion::token(&before, on_first_line) else {
+            self.completion = None;
+            self.dismissed = None;
+            return;
+        };
+        if self.dismissed.as_deref() == Some(token) {
+            return;
+        }
+        self.dismissed = None;
+        self.completion = Completion::of(token, files, commands, self.completion.take());
+    }
+
+    fn completion_key(&mut self, key: &Key) -> bool {
+        let Some(completion) = &mut self.completion else { return false };
+        match (key.mods, key.code) {
+            (Mods::NONE, KeyCode::Up) | (Mods::CTRL, KeyCode::Char('p')) => completion.previous(),
+            (Mods::NONE, KeyCode::Down) | (Mods::CTRL, KeyCode::Char('n')) => completion.next(),
+            (Mods::NONE, KeyCode::Esc) => {
+                self.dismissed = Some(completion.token.clone());
+                self.completion = None;
+            }
+            (Mods::NONE, KeyCode::Tab | KeyCode::Enter) => {
+                let length = completion.token.chars().count();
+                let text = completion.accepted();
+                self.editor.delete_back(length);
+                self.editor.insert(&text);
+                self.completion = None;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Opens the search of the history.
+    pub fn start_search(&mut self) {
+        self.completion = None;
+        self.search = Some(HistorySearch::default());
+    }
+
+    /// Returns the open search of the history.
+    #[must_use]
+    pub fn search(&self) -> Option<&HistorySearch> {
+        self.search.as_ref()
+    }
+
+    fn search_key(&mut self, key: &Key) -> bool {
+        let Some(search) = &mut self.search else { return false };
+        match (key.mods, key.code) {
+            (Mods::NONE, KeyCode::Char(c)) => search.push(c, &self.history),
+            (Mods::NONE, KeyCode::Backspace) => search.pop(&self.history),
+            (Mods::CTRL, KeyCode::Char('r')) | (Mods::NONE, KeyCode::Up) => search.older(&self.history),
+            (Mods::CTRL, KeyCode::Char('s')) | (Mods::NONE, KeyCode::Down) => search.newer(&self.history),
+            (Mods::NONE, KeyCode::Esc) | (Mods::CTRL, KeyCode::Char('c' | 'g')) => self.search = None,
+            (Mods::NONE, KeyCode::Enter | KeyCode::Tab | KeyCode::Right) => {
+                let found = search.found(&self.history).map(str::to_owned);
+                self.search = None;
+                if let Some(text) = found {
+                    self.recall(&text);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+}

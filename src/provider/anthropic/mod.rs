@@ -1,0 +1,89 @@
+//! The Messages API of Anthropic, version 2023-06-01.
+//!
+//! Owns the address, the headers and the two directions of the wire: `wire` writes requests, `decode` reads answers.
+//! Leaves transport to `http`. Invariant: what it sends passes the API's own checks, whatever the transcript holds.
+
+use futures::future::BoxFuture;
+use reqwest::Url;
+
+use super::http::{Auth, Http};
+use super::service::Service;
+use super::stream;
+use super::{EventStream, Feed, Provider, ProviderError, Request, Secret};
+
+mod decode;
+mod wire;
+
+/// Address of the API unless another one is configured.
+pub const BASE: &str = "https://api.anthropic.com";
+
+/// How the API is told who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// A key of the API, from `ANTHROPIC_API_KEY`.
+    Key(Secret),
+    /// A token, from `ANTHROPIC_AUTH_TOKEN`, as gateways use it.
+    Token(Secret),
+    /// None, for a gateway that adds its own.
+    None,
+}
+
+/// Claude, over the Messages API.
+#[derive(Debug, Clone)]
+pub struct Anthropic {
+    http: Http,
+}
+
+impl Anthropic {
+    /// Returns a provider for the API at `base`, which may end in `/`, `/v1` or neither.
+    #[must_use]
+    pub fn new(base: &Url, credential: Credential) -> Self {
+        let (auth, key, key_variable) = match credential {
+            Credential::Key(key) => (Auth::ApiKey(key.clone()), Some(key), "ANTHROPIC_API_KEY"),
+            Credential::Token(token) => (Auth::Bearer(token.clone()), Some(token), "ANTHROPIC_AUTH_TOKEN"),
+            Credential::None => (Auth::None, None, "ANTHROPIC_API_KEY"),
+        };
+        let service = Service { name: "anthropic".to_owned(), key_variable: key_variable.to_owned(), key };
+        let mut base = base.clone();
+        let path = base.path().trim_end_matches('/');
+        let path = path.strip_suffix("/messages").unwrap_or(path);
+        let path = format!("{}/v1", path.strip_suffix("/v1").unwrap_or(path));
+        base.set_path(&path);
+        Self { http: Http::new(service, base, auth) }
+    }
+
+    /// Sets up TLS in the background, so that the first request need not wait for it.
+    pub fn warm(&self) {
+        self.http.warm();
+    }
+}
+
+impl Provider for Anthropic {
+    fn name(&self) -> &str {
+        &self.http.service().name
+    }
+
+    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
+        Box::pin(async move {
+            let body = request_body(&request)?;
+            let answer = self.http.post("/messages", &[("anthropic-version", "2023-06-01")], body).await?;
+            let answer = self.http.expect_stream(answer).await?;
+            Ok(stream::events(self.http.clone(), answer, feed(self.http.service().clone())))
+        })
+    }
+}
+
+/// Returns the body of a request as the API wants it.
+///
+/// # Errors
+/// Returns a bad-request error if a tool's schema cannot be written as JSON.
+pub fn request_body(request: &Request) -> Result<Vec<u8>, ProviderError> {
+    serde_json::to_vec(&wire::Body::new(request))
+        .map_err(|fault| ProviderError::BadRequest { provider: "anthropic".to_owned(), detail: fault.to_string() })
+}
+
+/// Returns a decoder for the bytes of an answer.
+#[must_use]
+pub fn feed(service: Service) -> Feed {
+    Feed::new(service.clone(), Box::new(decode::Decoder::new(service)))
+}

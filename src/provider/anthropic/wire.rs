@@ -1,0 +1,264 @@
+//! Writes requests for the Messages API.
+//!
+//! Owns the mapping of messages to content blocks and the places of the cache breakpoints. Invariants: everything is
+//! borrowed, so writing a request takes time linear in its size; roles alternate; a tool's results open their message;
+//! no text is blank; a thinking block carries its signature or stays away.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::message::{AssistantMessage, Block, Message, ResultPart, ToolInput, ToolResult, ToolSpec};
+use crate::provider::Request;
+
+/// What a failed tool without a word is said to have said: the API refuses an error without content.
+const SILENT_FAILURE: &str = "(failed without a message)";
+
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<[Content<'a>; 1]>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice>,
+    messages: Vec<Turn<'a>>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: Cow<'a, str>,
+    description: &'a str,
+    input_schema: Cow<'a, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Cache>,
+}
+
+/// A cache breakpoint: what stands before it, and it, is kept for the next request.
+#[derive(Clone, Copy, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Cache {
+    Ephemeral,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Choice {
+    None,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    User,
+    Assistant,
+}
+
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: Role,
+    content: Vec<Content<'a>>,
+}
+
+#[derive(Serialize)]
+struct Content<'a> {
+    #[serde(flatten)]
+    kind: Kind<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Cache>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Kind<'a> {
+    Text {
+        text: &'a str,
+    },
+    Image {
+        source: Source<'a>,
+    },
+    Thinking {
+        thinking: &'a str,
+        signature: &'a str,
+    },
+    RedactedThinking {
+        data: &'a str,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        input: Input<'a>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        content: Vec<Kind<'a>>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Source<'a> {
+    Base64 { media_type: &'a str, data: &'a str },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Input<'a> {
+    Object(&'a Map<String, Value>),
+    Malformed(Malformed<'a>),
+}
+
+/// An input that is no object, wrapped in one so that the API takes it back and the model sees what it wrote.
+#[derive(Serialize)]
+struct Malformed<'a> {
+    malformed_input: &'a str,
+}
+
+impl<'a> Body<'a> {
+    pub(super) fn new(request: &'a Request) -> Self {
+        let mut messages = turns(request);
+        for turn in messages.iter_mut().rev().filter(|turn| turn.role == Role::User).take(2) {
+            if let Some(last) = turn.content.last_mut() {
+                last.cache_control = Some(Cache::Ephemeral);
+            }
+        }
+        let mut tools: Vec<Tool<'a>> = request.tools.iter().map(offer).collect();
+        let mut tool_choice = None;
+        if tools.is_empty() {
+            // The API wants every tool that a conversation mentions to be defined, also where none may be called.
+            tools = mentioned(request);
+            tool_choice = (!tools.is_empty()).then_some(Choice::None);
+        }
+        if let Some(last) = tools.last_mut() {
+            last.cache_control = Some(Cache::Ephemeral);
+        }
+        let system = Some(&*request.system).filter(|system| !system.trim().is_empty());
+        Self {
+            model: &request.model,
+            max_tokens: request.max_output_tokens,
+            stream: true,
+            system: system.map(|text| [Content { kind: Kind::Text { text }, cache_control: Some(Cache::Ephemeral) }]),
+            tools,
+            tool_choice,
+            messages,
+        }
+    }
+}
+
+fn offer(spec: &ToolSpec) -> Tool<'_> {
+    Tool {
+        name: Cow::Borrowed(&spec.name),
+        description: &spec.description,
+        input_schema: Cow::Borrowed(&spec.input_schema),
+        cache_control: None,
+    }
+}
+
+fn mentioned(request: &Request) -> Vec<Tool<'_>> {
+    let mut tools: Vec<Tool<'_>> = Vec::new();
+    let replies = request.messages.iter().filter_map(|message| match message.as_ref() {
+        Message::Assistant(reply) => Some(reply),
+        _ => None,
+    });
+    for call in replies.flat_map(AssistantMessage::tool_calls) {
+        let name = identifier(&call.name);
+        if tools.iter().all(|tool| tool.name != name) {
+            let input_schema = Cow::Owned(serde_json::json!({"type": "object"}));
+            tools.push(Tool { name, description: "Not available now.", input_schema, cache_control: None });
+        }
+    }
+    tools
+}
+
+fn turns(request: &Request) -> Vec<Turn<'_>> {
+    let mut turns: Vec<Turn<'_>> = Vec::with_capacity(request.messages.len());
+    for message in &request.messages {
+        let (role, content) = match message.as_ref() {
+            Message::User { text } => (Role::User, text_block(text).into_iter().collect()),
+            Message::ToolResults { results } => (Role::User, results.iter().map(result_block).collect()),
+            Message::Assistant(reply) => (Role::Assistant, reply_blocks(&reply.content)),
+        };
+        let content: Vec<Content<'_>> =
+            content.into_iter().map(|kind: Kind<'_>| Content { kind, cache_control: None }).collect();
+        if content.is_empty() {
+            continue;
+        }
+        match turns.last_mut() {
+            Some(last) if last.role == role => last.content.extend(content),
+            _ => turns.push(Turn { role, content }),
+        }
+    }
+    for turn in turns.iter_mut().filter(|turn| turn.role == Role::User) {
+        turn.content.sort_by_key(|content| !matches!(content.kind, Kind::ToolResult { .. }));
+    }
+    trim_open_end(&mut turns);
+    turns
+}
+
+/// A conversation that ends with the model's own words must not end with white space.
+fn trim_open_end(turns: &mut [Turn<'_>]) {
+    if let Some(Turn { role: Role::Assistant, content }) = turns.last_mut()
+        && let Some(Content { kind: Kind::Text { text }, .. }) = content.last_mut()
+    {
+        *text = text.trim_end();
+    }
+}
+
+fn text_block(text: &str) -> Option<Kind<'_>> {
+    (!text.trim().is_empty()).then_some(Kind::Text { text })
+}
+
+fn reply_blocks(blocks: &[Block]) -> Vec<Kind<'_>> {
+    let content: Vec<Kind<'_>> = blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Text { text } => text_block(text),
+            Block::Thinking { text, signature } => {
+                signature.as_deref().map(|signature| Kind::Thinking { thinking: text, signature })
+            }
+            Block::RedactedThinking { data } => Some(Kind::RedactedThinking { data }),
+            Block::ToolCall(call) => Some(Kind::ToolUse {
+                id: identifier(&call.id),
+                name: identifier(&call.name),
+                input: match &call.input {
+                    ToolInput::Object(map) => Input::Object(map),
+                    ToolInput::Malformed(text) => Input::Malformed(Malformed { malformed_input: text }),
+                },
+            }),
+        })
+        .collect();
+    let says_something = content.iter().any(|kind| matches!(kind, Kind::Text { .. } | Kind::ToolUse { .. }));
+    if says_something { content } else { Vec::new() }
+}
+
+fn result_block(result: &ToolResult) -> Kind<'_> {
+    let mut content: Vec<Kind<'_>> = result
+        .content
+        .iter()
+        .filter_map(|part| match part {
+            ResultPart::Text { text } => text_block(text),
+            ResultPart::Image { media_type, data } => Some(Kind::Image { source: Source::Base64 { media_type, data } }),
+        })
+        .collect();
+    if content.is_empty() && result.is_error {
+        content.push(Kind::Text { text: SILENT_FAILURE });
+    }
+    Kind::ToolResult { tool_use_id: identifier(&result.call_id), content, is_error: result.is_error }
+}
+
+/// Returns a name or id as the API takes it: letters, digits, `_` and `-`, at most 128 of them.
+fn identifier(text: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !text.is_empty() && text.len() <= 128 && text.chars().all(fits) {
+        return Cow::Borrowed(text);
+    }
+    let fitted: String = text.chars().take(128).map(|c| if fits(c) { c } else { '_' }).collect();
+    Cow::Owned(if fitted.is_empty() { "_".to_owned() } else { fitted })
+}

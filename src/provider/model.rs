@@ -1,0 +1,129 @@
+//! The catalog of models: aliases, sizes and prices, from `assets/models.toml`.
+//!
+//! Owns what is known of a model before anything is asked of a service. Leaves choosing one to `choice`. Invariant: an
+//! unknown model is no error; it gets sizes that most models bear and no price.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::{Model, Price};
+
+/// Cap on output tokens for a model that is not in the catalog.
+pub const DEFAULT_OUTPUT: u32 = 8_192;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Catalog {
+    alias: Vec<Alias>,
+    model: Vec<Entry>,
+    default: toml::Table,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Alias {
+    name: String,
+    provider: String,
+    id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    prefix: String,
+    provider: String,
+    display: Option<String>,
+    context: u64,
+    output: u32,
+    price: Option<Price>,
+}
+
+// The file is compiled in and a test reads every alias of it, so the empty default is never met.
+static CATALOG: LazyLock<Catalog> =
+    LazyLock::new(|| toml::from_str(include_str!("../../assets/models.toml")).unwrap_or_default());
+
+/// Returns what is known of the provider's model `id`, which may be an alias of that provider.
+#[must_use]
+pub fn lookup(provider: &str, id: &str) -> Model {
+    let id = alias_id(provider, id).unwrap_or(id);
+    let entry = entry_of(id);
+    // A service that resells a model sets its own prices, and a local one costs nothing.
+    let price = entry.filter(|entry| entry.provider == provider).and_then(|entry| entry.price);
+    let display = entry.and_then(|entry| entry.display.clone());
+    // A local server runs the model in the context its owner has set up.
+    let context_window = entry.filter(|_| !is_local(provider)).map(|entry| entry.context);
+    Model {
+        id: id.to_owned(),
+        display: display.unwrap_or_else(|| short(id).to_owned()),
+        context_window,
+        max_output_tokens: entry.map_or(DEFAULT_OUTPUT, |entry| entry.output),
+        price,
+    }
+}
+
+/// Returns the model that `wish`, an alias or an id from an agent file or a tool call, means at this provider; `None`
+/// if it is the alias or the model of another provider, which this one cannot serve.
+#[must_use]
+pub fn resolve(provider: &str, wish: &str) -> Option<Model> {
+    let wish = wish.trim();
+    if wish.is_empty() {
+        return None;
+    }
+    if alias_id(provider, wish).is_none() {
+        let elsewhere = home_of(wish).is_some_and(|home| home != provider);
+        if alias(wish).is_some() || (elsewhere && !serves_any_model(provider)) {
+            return None;
+        }
+    }
+    Some(lookup(provider, wish))
+}
+
+/// Returns the provider and id that an alias stands for.
+#[must_use]
+pub fn alias(name: &str) -> Option<(&'static str, &'static str)> {
+    let found = CATALOG.alias.iter().find(|alias| alias.name.eq_ignore_ascii_case(name))?;
+    Some((&found.provider, &found.id))
+}
+
+/// Returns the aliases of all providers.
+pub fn aliases() -> impl Iterator<Item = &'static str> {
+    CATALOG.alias.iter().map(|alias| alias.name.as_str())
+}
+
+/// Returns the provider that makes the model with this id, where the catalog knows it.
+#[must_use]
+pub fn home_of(id: &str) -> Option<&'static str> {
+    let entry = CATALOG.model.iter().find(|entry| id.starts_with(&entry.prefix))?;
+    Some(&entry.provider)
+}
+
+/// Returns the id of the model a provider is used with when nothing else is said.
+#[must_use]
+pub fn default_id(provider: &str) -> Option<&'static str> {
+    CATALOG.default.get(provider).and_then(toml::Value::as_str)
+}
+
+fn alias_id(provider: &str, name: &str) -> Option<&'static str> {
+    let mut of_provider = CATALOG.alias.iter().filter(|alias| alias.provider == provider);
+    of_provider.find(|alias| alias.name.eq_ignore_ascii_case(name)).map(|alias| alias.id.as_str())
+}
+
+fn entry_of(id: &str) -> Option<&'static Entry> {
+    // Resellers write `anthropic/claude-sonnet-4.5` for what is `claude-sonnet-4-5` at home.
+    let dashed = short(id).replace('.', "-");
+    let fits = |entry: &&Entry| [id, short(id), dashed.as_str()].iter().any(|id| id.starts_with(&entry.prefix));
+    CATALOG.model.iter().filter(fits).max_by_key(|entry| entry.prefix.len())
+}
+
+fn short(id: &str) -> &str {
+    id.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(id)
+}
+
+fn is_local(provider: &str) -> bool {
+    matches!(provider, "ollama" | "lmstudio" | "llamacpp")
+}
+
+fn serves_any_model(provider: &str) -> bool {
+    is_local(provider) || provider == "openrouter"
+}

@@ -1,0 +1,213 @@
+//! Reads the stream of chunks of the Chat Completions API, in all its dialects.
+//!
+//! Owns the telling apart of tool calls. Invariant: pieces that belong to one call reach one index, however little the
+//! server says about which call they belong to (see `calls`).
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::message::Usage;
+use crate::provider::service::{Fault, Service};
+use crate::provider::sse;
+use crate::provider::stream::{Decode, Progress, Queue, Text};
+use crate::provider::{ProviderError, StopReason, StreamEvent};
+
+mod calls;
+
+use calls::Calls;
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow, default)]
+    choices: Option<Vec<Choice<'a>>>,
+    #[serde(default)]
+    usage: Option<WireUsage>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    object: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow, default)]
+    delta: Option<Delta<'a>>,
+    /// A server that does not stream sends the whole message in one chunk.
+    #[serde(borrow, default)]
+    message: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    finish_reason: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow, default)]
+    content: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    reasoning_content: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    reasoning: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    refusal: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    tool_calls: Option<Vec<CallDelta<'a>>>,
+    /// The form before `tool_calls`.
+    #[serde(borrow, default)]
+    function_call: Option<Function<'a>>,
+}
+
+#[derive(Deserialize)]
+struct CallDelta<'a> {
+    #[serde(default)]
+    index: Option<i64>,
+    #[serde(borrow, default)]
+    id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    function: Option<Function<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    #[serde(borrow, default)]
+    name: Option<Text<'a>>,
+    /// A string of JSON after the API; an object from some servers.
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct WireUsage {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    #[serde(default)]
+    completion_tokens: Option<u64>,
+    #[serde(default)]
+    prompt_tokens_details: Option<PromptDetails>,
+    /// DeepSeek's name for what came from its cache.
+    #[serde(default)]
+    prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct PromptDetails {
+    #[serde(default)]
+    cached_tokens: Option<u64>,
+    #[serde(default)]
+    cache_write_tokens: Option<u64>,
+}
+
+/// The state of one answer.
+pub(super) struct Decoder {
+    service: Service,
+    calls: Calls,
+    usage: Usage,
+    stop: Option<String>,
+}
+
+impl Decoder {
+    pub(super) fn new(service: Service) -> Self {
+        Self { service, calls: Calls::default(), usage: Usage::default(), stop: None }
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut Queue) -> Result<(), ProviderError> {
+        // Some gateways send the same reasoning under both names.
+        let reasoning = delta.reasoning_content.as_ref().filter(|text| !text.is_empty()).or(delta.reasoning.as_ref());
+        out.thinking(reasoning.map(|text| &**text).unwrap_or_default());
+        out.text(delta.content.as_deref().unwrap_or_default());
+        out.text(delta.refusal.as_deref().unwrap_or_default());
+        for call in delta.tool_calls.iter().flatten() {
+            let id = call.id.as_deref().unwrap_or_default();
+            self.call(call.index, id, call.function.as_ref(), out)?;
+        }
+        match &delta.function_call {
+            Some(function) => self.call(Some(0), "", Some(function), out),
+            None => Ok(()),
+        }
+    }
+
+    fn call(
+        &mut self,
+        index: Option<i64>,
+        id: &str,
+        function: Option<&Function<'_>>,
+        out: &mut Queue,
+    ) -> Result<(), ProviderError> {
+        let name = function.and_then(|function| function.name.as_deref()).unwrap_or_default();
+        let json = function.and_then(|function| function.arguments).map_or("", RawValue::get);
+        if json.starts_with('"') {
+            let text: Text<'_> = serde_json::from_str(json).map_err(|fault| self.unreadable(&fault))?;
+            self.calls.piece(index, id, name, &text, out);
+        } else {
+            self.calls.piece(index, id, name, if json == "null" { "" } else { json }, out);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, wire: &WireUsage, out: &mut Queue) {
+        let details = wire.prompt_tokens_details.as_ref();
+        let cached = details.and_then(|details| details.cached_tokens).or(wire.prompt_cache_hit_tokens).unwrap_or(0);
+        let written = details.and_then(|details| details.cache_write_tokens).unwrap_or(0);
+        let usage = Usage {
+            input: wire.prompt_tokens.unwrap_or(0).saturating_sub(cached).saturating_sub(written),
+            output: wire.completion_tokens.unwrap_or(0),
+            cache_read: cached,
+            cache_write: written,
+        };
+        if usage != self.usage && usage != Usage::default() {
+            self.usage = usage;
+            out.push(StreamEvent::Usage(usage));
+        }
+    }
+
+    fn unreadable(&self, fault: &serde_json::Error) -> ProviderError {
+        self.service.error(Fault::Protocol, &format!("a chunk that cannot be read: {fault}"))
+    }
+}
+
+impl Decode for Decoder {
+    fn event(&mut self, event: sse::Event<'_>, out: &mut Queue) -> Result<Progress, ProviderError> {
+        let data = event.data.trim();
+        if data == "[DONE]" {
+            return Ok(Progress::Complete);
+        }
+        if data.is_empty() {
+            return Ok(Progress::Open);
+        }
+        if event.name == "error" {
+            return Err(self.service.stream_error(data));
+        }
+        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|fault| self.unreadable(&fault))?;
+        if chunk.error.is_some() || chunk.object.as_deref() == Some("error") {
+            return Err(self.service.stream_error(data));
+        }
+        if let Some(usage) = &chunk.usage {
+            self.count(usage, out);
+        }
+        // Only one answer was asked for; of several choices the first is taken.
+        let Some(choice) = chunk.choices.into_iter().flatten().next() else { return Ok(Progress::Open) };
+        if let Some(delta) = choice.delta.as_ref().or(choice.message.as_ref()) {
+            self.delta(delta, out)?;
+        }
+        match choice.finish_reason.filter(|reason| !reason.is_empty()) {
+            Some(reason) => {
+                self.stop = Some(reason.to_string());
+                Ok(Progress::Stopped)
+            }
+            None => Ok(Progress::Open),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Queue) {
+        self.calls.finish(out);
+        let natural = if self.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
+        let reason = match self.stop.as_deref() {
+            // What was asked for counts, whatever the server calls it: many say "stop" after a tool call.
+            None | Some("stop" | "tool_calls" | "function_call") => natural,
+            Some("length") => StopReason::MaxTokens,
+            Some("content_filter") => StopReason::Refusal,
+            Some("model_length") => StopReason::ContextWindow,
+            Some(other) => StopReason::Other(other.to_owned()),
+        };
+        out.push(StreamEvent::Stop(reason));
+    }
+}

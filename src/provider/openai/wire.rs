@@ -1,0 +1,228 @@
+//! Writes requests for the Chat Completions API.
+//!
+//! Owns the mapping of messages. Invariants: writing takes time linear in the size of the request; user messages never
+//! follow each other, because the templates of some local models refuse that; no text is blank but where the API wants
+//! one; arguments are always the text of a JSON object, because some servers parse them again.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Dialect;
+use crate::message::{AssistantMessage, Block, Message, ResultPart, ToolCall, ToolInput, ToolResult};
+use crate::provider::Request;
+
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    messages: Vec<Turn<'a>>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", content = "function", rename_all = "lowercase")]
+enum Tool<'a> {
+    Function { name: &'a str, description: &'a str, parameters: &'a Value },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Turn<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: Said<'a>,
+    },
+    Assistant {
+        content: Option<Cow<'a, str>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call<'a>>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: Cow<'a, str>,
+    },
+}
+
+/// What the user said: a string where that will do, because not every server takes a list.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Said<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", content = "function", rename_all = "lowercase")]
+enum CallBody<'a> {
+    Function { name: &'a str, arguments: String },
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    #[serde(flatten)]
+    body: CallBody<'a>,
+}
+
+/// An input that is no object, wrapped in one.
+#[derive(Serialize)]
+struct Malformed<'a> {
+    malformed_input: &'a str,
+}
+
+impl<'a> Body<'a> {
+    pub(super) fn new(request: &'a Request, dialect: Dialect) -> Self {
+        let cap = Some(request.max_output_tokens);
+        let (max_tokens, max_completion_tokens) = match dialect {
+            Dialect::OpenAi => (None, cap),
+            Dialect::DeepSeek | Dialect::Compatible => (cap, None),
+        };
+        let tools = request.tools.iter().map(|spec| Tool::Function {
+            name: &spec.name,
+            description: &spec.description,
+            parameters: &spec.input_schema,
+        });
+        Self {
+            model: &request.model,
+            max_tokens,
+            max_completion_tokens,
+            stream: true,
+            stream_options: StreamOptions { include_usage: true },
+            tools: tools.collect(),
+            messages: turns(request, dialect),
+        }
+    }
+}
+
+fn turns(request: &Request, dialect: Dialect) -> Vec<Turn<'_>> {
+    let mut turns = Vec::with_capacity(request.messages.len() + 1);
+    if !request.system.trim().is_empty() {
+        turns.push(Turn::System { content: &request.system });
+    }
+    let question = request.messages.iter().rposition(|message| matches!(**message, Message::User { .. }));
+    for (at, message) in request.messages.iter().enumerate() {
+        match message.as_ref() {
+            Message::User { text } if text.trim().is_empty() => {}
+            Message::User { text } => say(&mut turns, text),
+            Message::ToolResults { results } => answer(&mut turns, results),
+            Message::Assistant(reply) => {
+                let is_present_turn = question.is_none_or(|question| at > question);
+                let keeps_reasoning = dialect == Dialect::DeepSeek && is_present_turn;
+                turns.extend(assistant(reply, if keeps_reasoning { reasoning(reply) } else { None }));
+            }
+        }
+    }
+    turns
+}
+
+/// Appends what the user said, to the message before if that is the user's too.
+fn say<'a>(turns: &mut Vec<Turn<'a>>, text: &'a str) {
+    match turns.last_mut() {
+        Some(Turn::User { content: Said::Text(before) }) => {
+            let before = before.to_mut();
+            before.push_str("\n\n");
+            before.push_str(text);
+        }
+        Some(Turn::User { content: Said::Parts(parts) }) => parts.push(Part::Text { text: Cow::Borrowed(text) }),
+        _ => turns.push(Turn::User { content: Said::Text(Cow::Borrowed(text)) }),
+    }
+}
+
+fn assistant(reply: &AssistantMessage, reasoning: Option<String>) -> Option<Turn<'_>> {
+    let tool_calls: Vec<Call<'_>> = reply.tool_calls().map(call).collect();
+    let mut texts = reply.content.iter().filter_map(|block| match block {
+        Block::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
+        _ => None,
+    });
+    let content = texts.next().map(|first| match texts.next() {
+        None => Cow::Borrowed(first),
+        Some(_) => Cow::Owned(reply.text()),
+    });
+    if content.is_none() && tool_calls.is_empty() {
+        return None;
+    }
+    let reasoning_content = reasoning.filter(|_| !tool_calls.is_empty());
+    Some(Turn::Assistant { content, reasoning_content, tool_calls })
+}
+
+fn reasoning(reply: &AssistantMessage) -> Option<String> {
+    let thoughts: Vec<&str> = reply
+        .content
+        .iter()
+        .filter_map(|block| match block {
+            Block::Thinking { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    (!thoughts.is_empty()).then(|| thoughts.join("\n"))
+}
+
+fn call(call: &ToolCall) -> Call<'_> {
+    let arguments = match &call.input {
+        ToolInput::Object(map) => serde_json::to_string(map),
+        ToolInput::Malformed(text) => serde_json::to_string(&Malformed { malformed_input: text }),
+    };
+    let arguments = arguments.unwrap_or_else(|_| "{}".to_owned());
+    Call { id: &call.id, body: CallBody::Function { name: &call.name, arguments } }
+}
+
+/// Appends the results, and their pictures as a message of the user: the API takes none in a result.
+fn answer<'a>(turns: &mut Vec<Turn<'a>>, results: &'a [ToolResult]) {
+    let mut pictures = Vec::new();
+    for result in results {
+        for part in &result.content {
+            if let ResultPart::Image { media_type, data } = part {
+                let url = format!("data:{media_type};base64,{data}");
+                pictures.push(Part::ImageUrl { image_url: ImageUrl { url } });
+            }
+        }
+        turns.push(Turn::Tool { tool_call_id: &result.call_id, content: result_text(result) });
+    }
+    if !pictures.is_empty() {
+        pictures.insert(0, Part::Text { text: Cow::Borrowed("The pictures of the tool results above:") });
+        turns.push(Turn::User { content: Said::Parts(pictures) });
+    }
+}
+
+/// Returns the text of a result. The API knows no failed results, so the text says it; and it wants a text.
+fn result_text(result: &ToolResult) -> Cow<'_, str> {
+    let text = match result.content.as_slice() {
+        [ResultPart::Text { text }] => Cow::Borrowed(text.as_str()),
+        _ => Cow::Owned(result.joined_text()),
+    };
+    match (text.trim().is_empty(), result.is_error) {
+        (false, false) => text,
+        (false, true) => Cow::Owned(format!("Error: {text}")),
+        (true, true) => Cow::Borrowed("Error: (no message)"),
+        (true, false) => Cow::Borrowed("(no output)"),
+    }
+}

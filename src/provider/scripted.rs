@@ -1,0 +1,392 @@
+//! A provider that plays a script: for the demo, for tests and for benches.
+//!
+//! Owns the format of scripts. Invariant: the same requests in the same order get the same answers; time is tokio's,
+//! so that it can be paused.
+//!
+//! A script is JSON Lines, one [`Reply`] each; blank lines and lines that begin with `//` are passed over:
+//!
+//! ```json
+//! {"when": {"task": "auth files", "turn": 0}, "steps": [
+//!     {"wait_ms": 400},
+//!     {"think": "The user wants…"},
+//!     {"say": "I look at three things at once.", "every_ms": 30},
+//!     {"call": "Grep", "input": {"pattern": "verify"}},
+//!     {"usage": {"input": 1200, "output": 80, "cache_read": 0, "cache_write": 0}},
+//!     {"stop": "tool_use"}]}
+//! ```
+//!
+//! A request gets the first reply whose `when` fits it and whose `times` is not used up. All fields of `when` are
+//! optional: `system`, `task` (the first user message) and `last` (the last message) are searched for the text, `turn`
+//! is the number of replies so far. Steps: `say` and `think` (piece by piece every `every_ms`), `call` with `input` (an
+//! object, or any text in `raw`), `wait_ms`, `{"stall": true}` (never goes on), `fail` (a kind of [`Failure`], with
+//! `detail` and `retry_after_ms`), `usage` and `stop`. A wait or a failure before anything else concerns the request,
+//! later ones the stream. `usage` and `stop` are made up where they are left out.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
+use crate::message::{Message, Usage};
+
+/// One answer of the script.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    /// Which requests it answers.
+    #[serde(default)]
+    pub when: When,
+    /// How often it may be used; `None` for ever.
+    #[serde(default)]
+    pub times: Option<usize>,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+}
+
+/// What a request must be like. An absent field fits every request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct When {
+    /// Text in the system prompt.
+    pub system: Option<String>,
+    /// Text in the first user message.
+    pub task: Option<String>,
+    /// Text in the last message.
+    pub last: Option<String>,
+    /// Number of replies in the conversation so far.
+    pub turn: Option<usize>,
+}
+
+/// One thing that happens in an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Step {
+    /// Text, whole or word by word.
+    Say {
+        /// The text.
+        say: String,
+        /// Milliseconds between words; 0 sends it whole.
+        #[serde(default)]
+        every_ms: u64,
+    },
+    /// Reasoning, whole or word by word.
+    Think {
+        /// The reasoning.
+        think: String,
+        /// Milliseconds between words; 0 sends it whole.
+        #[serde(default)]
+        every_ms: u64,
+    },
+    /// A tool call.
+    Call {
+        /// Name of the tool.
+        call: String,
+        /// The input.
+        #[serde(default)]
+        input: Map<String, Value>,
+        /// Text to send in place of the input, for broken ones.
+        #[serde(default)]
+        raw: Option<String>,
+    },
+    /// Silence.
+    Wait {
+        /// Milliseconds.
+        wait_ms: u64,
+    },
+    /// Silence for ever.
+    Stall {
+        /// Only its presence counts.
+        stall: bool,
+    },
+    /// The end, in failure.
+    Fail {
+        /// What kind.
+        fail: Failure,
+        /// The service's words.
+        #[serde(default)]
+        detail: String,
+        /// How long the service asks to wait.
+        #[serde(default)]
+        retry_after_ms: Option<u64>,
+    },
+    /// Token counts.
+    Usage {
+        /// The counts.
+        usage: Usage,
+    },
+    /// The end.
+    Stop {
+        /// Why.
+        stop: StopReason,
+    },
+}
+
+/// The kinds of failure, as in [`ProviderError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each is named after its error")]
+pub enum Failure {
+    Authentication,
+    RateLimit,
+    Overloaded,
+    ContextTooLong,
+    NotFound,
+    BadRequest,
+    Network,
+    Protocol,
+}
+
+/// A script that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line} of the script: {fault}")]
+pub struct ScriptError {
+    /// Line number, from 1.
+    pub line: usize,
+    fault: serde_json::Error,
+}
+
+/// Plays a script.
+#[derive(Debug)]
+pub struct Scripted {
+    replies: Vec<Reply>,
+    played: Mutex<Played>,
+}
+
+#[derive(Debug, Default)]
+struct Played {
+    requests: Vec<Request>,
+    /// How often each reply was used.
+    uses: Vec<usize>,
+    calls: usize,
+}
+
+impl Scripted {
+    /// Returns a provider that plays these replies.
+    #[must_use]
+    pub fn new(replies: Vec<Reply>) -> Self {
+        let played = Played { uses: vec![0; replies.len()], ..Played::default() };
+        Self { replies, played: Mutex::new(played) }
+    }
+
+    /// Reads a script in JSON Lines.
+    ///
+    /// # Errors
+    /// Returns the first line that is no reply.
+    pub fn from_jsonl(text: &str) -> Result<Self, ScriptError> {
+        let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
+        let replies = lines
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with("//"))
+            .map(|(line, text)| serde_json::from_str(text).map_err(|fault| ScriptError { line, fault }))
+            .collect::<Result<_, _>>()?;
+        Ok(Self::new(replies))
+    }
+
+    /// Returns every request so far, in the order they came.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        self.played().requests.clone()
+    }
+
+    fn played(&self) -> MutexGuard<'_, Played> {
+        self.played.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the request and takes its reply; tool calls get numbers that are unique in the session.
+    fn take(&self, request: &Request) -> Option<(Vec<Step>, usize)> {
+        let mut played = self.played();
+        played.requests.push(request.clone());
+        let at = self.replies.iter().enumerate().position(|(at, reply)| {
+            reply.times.is_none_or(|times| played.uses[at] < times) && reply.when.fits(request)
+        })?;
+        played.uses[at] += 1;
+        let steps = self.replies[at].steps.clone();
+        let first_call = played.calls;
+        played.calls += steps.iter().filter(|step| matches!(step, Step::Call { .. })).count();
+        Some((steps, first_call))
+    }
+}
+
+impl When {
+    fn fits(&self, request: &Request) -> bool {
+        let has = |wanted: &Option<String>, text: &str| wanted.as_deref().is_none_or(|wanted| text.contains(wanted));
+        let task = request.messages.iter().find_map(|message| match message.as_ref() {
+            Message::User { text } => Some(text.as_str()),
+            _ => None,
+        });
+        let turns = request.messages.iter().filter(|message| matches!(***message, Message::Assistant(_))).count();
+        self.turn.is_none_or(|turn| turn == turns)
+            && has(&self.system, &request.system)
+            && has(&self.task, task.unwrap_or_default())
+            && (self.last.is_none() || has(&self.last, &last_text(request)))
+    }
+}
+
+fn last_text(request: &Request) -> String {
+    match request.messages.last().map(Arc::as_ref) {
+        Some(Message::User { text }) => text.clone(),
+        Some(Message::Assistant(reply)) => reply.text(),
+        Some(Message::ToolResults { results }) => {
+            results.iter().map(crate::message::ToolResult::joined_text).collect::<Vec<_>>().join("\n")
+        }
+        None => String::new(),
+    }
+}
+
+impl Provider for Scripted {
+    fn name(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
+        Box::pin(async move {
+            let Some((steps, first_call)) = self.take(&request) else {
+                return Err(Failure::BadRequest.error("the script has no reply for this request", None));
+            };
+            let mut steps = steps.into_iter().peekable();
+            while let Some(step) =
+                steps.next_if(|step| matches!(step, Step::Wait { .. } | Step::Stall { .. } | Step::Fail { .. }))
+            {
+                silence(&step).await;
+                if let Step::Fail { fail, detail, retry_after_ms } = step {
+                    return Err(fail.error(&detail, retry_after_ms));
+                }
+            }
+            let beats = beats(steps, first_call, &request);
+            let stream = futures::stream::iter(beats).then(|(pause, event)| async move {
+                match pause {
+                    Pause::None => {}
+                    Pause::For(time) => tokio::time::sleep(time).await,
+                    Pause::Forever => std::future::pending().await,
+                }
+                event
+            });
+            // After an error nothing follows.
+            let stream = stream.scan(false, |failed, event| {
+                let next = (!*failed).then_some(event);
+                *failed = matches!(next, Some(Err(_)));
+                futures::future::ready(next)
+            });
+            Ok(stream.boxed())
+        })
+    }
+}
+
+async fn silence(step: &Step) {
+    match step {
+        Step::Wait { wait_ms } => tokio::time::sleep(Duration::from_millis(*wait_ms)).await,
+        Step::Stall { .. } => std::future::pending().await,
+        _ => {}
+    }
+}
+
+/// What comes before an event.
+#[derive(Clone, Copy)]
+enum Pause {
+    None,
+    For(Duration),
+    Forever,
+}
+
+impl Pause {
+    fn of(ms: u64) -> Self {
+        if ms == 0 { Self::None } else { Self::For(Duration::from_millis(ms)) }
+    }
+}
+
+type Beat = (Pause, Result<StreamEvent, ProviderError>);
+
+/// Writes an answer out, event by event.
+fn beats(steps: impl Iterator<Item = Step>, first_call: usize, request: &Request) -> Vec<Beat> {
+    let mut beats: Vec<Beat> = Vec::new();
+    let mut pause = Pause::None;
+    let (mut calls, mut bytes, mut usage, mut stop) = (0, 0, None, None);
+    for step in steps {
+        match step {
+            Step::Say { say, every_ms } => {
+                bytes += say.len();
+                speak(&mut beats, &mut pause, &say, every_ms, StreamEvent::Text);
+            }
+            Step::Think { think, every_ms } => {
+                bytes += think.len();
+                speak(&mut beats, &mut pause, &think, every_ms, StreamEvent::Thinking);
+            }
+            Step::Call { call, input, raw } => {
+                let json = raw.unwrap_or_else(|| Value::Object(input).to_string());
+                bytes += json.len();
+                let id = format!("call_{}", first_call + calls);
+                let start = StreamEvent::ToolCallStart { index: calls, id, name: call };
+                beats.push((std::mem::replace(&mut pause, Pause::None), Ok(start)));
+                beats.push((Pause::None, Ok(StreamEvent::ToolCallDelta { index: calls, json })));
+                calls += 1;
+            }
+            Step::Wait { wait_ms } => {
+                pause = match pause {
+                    Pause::None => Pause::of(wait_ms),
+                    Pause::For(time) => Pause::For(time + Duration::from_millis(wait_ms)),
+                    Pause::Forever => Pause::Forever,
+                }
+            }
+            Step::Stall { .. } => pause = Pause::Forever,
+            Step::Fail { fail, detail, retry_after_ms } => {
+                beats.push((pause, Err(fail.error(&detail, retry_after_ms))));
+                return beats;
+            }
+            Step::Usage { usage: counts } => usage = Some(counts),
+            Step::Stop { stop: reason } => stop = Some(reason),
+        }
+    }
+    let usage = usage.unwrap_or_else(|| estimate(request, bytes));
+    let natural = if calls > 0 { StopReason::ToolUse } else { StopReason::EndTurn };
+    beats.push((pause, Ok(StreamEvent::Usage(usage))));
+    beats.push((Pause::None, Ok(StreamEvent::Stop(stop.unwrap_or(natural)))));
+    beats
+}
+
+fn speak(beats: &mut Vec<Beat>, pause: &mut Pause, text: &str, every_ms: u64, event: fn(String) -> StreamEvent) {
+    let pieces: Vec<&str> = if every_ms == 0 { vec![text] } else { text.split_inclusive(' ').collect() };
+    for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
+        beats.push((*pause, Ok(event(piece.to_owned()))));
+        *pause = Pause::of(every_ms);
+    }
+    if !text.is_empty() {
+        *pause = Pause::None;
+    }
+}
+
+/// Returns token counts that are plausible: four bytes each.
+fn estimate(request: &Request, bytes: usize) -> Usage {
+    let said: usize = request
+        .messages
+        .iter()
+        .map(|message| match message.as_ref() {
+            Message::User { text } => text.len(),
+            Message::Assistant(reply) => reply.text().len(),
+            Message::ToolResults { results } => results.iter().map(|result| result.joined_text().len()).sum(),
+        })
+        .sum();
+    let tokens = |bytes: usize| u64::try_from(bytes / 4).unwrap_or(0) + 1;
+    Usage { input: tokens(request.system.len() + said), output: tokens(bytes), ..Usage::default() }
+}
+
+impl Failure {
+    fn error(self, detail: &str, retry_after_ms: Option<u64>) -> ProviderError {
+        let (provider, detail) = ("scripted".to_owned(), detail.to_owned());
+        let retry_after = retry_after_ms.map(Duration::from_millis);
+        match self {
+            Self::Authentication => {
+                ProviderError::Authentication { provider, key_variable: "SCRIPTED_API_KEY".to_owned(), detail }
+            }
+            Self::RateLimit => ProviderError::RateLimit { provider, detail, retry_after },
+            Self::Overloaded => ProviderError::Overloaded { provider, detail, retry_after },
+            Self::ContextTooLong => ProviderError::ContextTooLong { detail },
+            Self::NotFound => ProviderError::NotFound { provider, detail },
+            Self::BadRequest => ProviderError::BadRequest { provider, detail },
+            Self::Network => ProviderError::Network { provider, detail },
+            Self::Protocol => ProviderError::Protocol { provider, detail },
+        }
+    }
+}

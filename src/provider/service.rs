@@ -1,0 +1,235 @@
+//! Whom a request goes to: its name, its key, and how its failures become typed errors.
+//!
+//! Owns keys and the words of servers. Leaves transport to `http`. Invariant: no message that leaves here holds a key,
+//! a control character, or more than [`DETAIL_CHARS`] characters of what a server said.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use super::ProviderError;
+
+/// Longest detail of an error, in characters.
+pub const DETAIL_CHARS: usize = 300;
+
+/// A key. It is printed as `***` and shown to nobody but the service it belongs to.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Arc<str>);
+
+impl Secret {
+    /// Returns the key without surrounding white space; `None` if nothing is left.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let text = text.trim();
+        (!text.is_empty()).then(|| Self(text.into()))
+    }
+
+    pub(super) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// What errors say of the service that is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// Name, such as `anthropic` or `ollama`.
+    pub name: String,
+    /// Environment variable that holds the key.
+    pub key_variable: String,
+    /// The key, blotted out wherever the service repeats it.
+    pub key: Option<Secret>,
+}
+
+/// The kinds of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    Authentication,
+    RateLimit,
+    Overloaded,
+    ContextTooLong,
+    NotFound,
+    BadRequest,
+    Network,
+    Protocol,
+}
+
+impl Service {
+    /// Returns the error of this kind, with the service's words made fit to be shown.
+    pub(super) fn error(&self, fault: Fault, words: &str) -> ProviderError {
+        self.error_after(fault, words, None)
+    }
+
+    /// The same, for a service that said how long to wait.
+    pub(super) fn error_after(&self, fault: Fault, words: &str, retry_after: Option<Duration>) -> ProviderError {
+        let (provider, detail) = (self.name.clone(), self.clean(words));
+        match fault {
+            Fault::Authentication => {
+                ProviderError::Authentication { provider, key_variable: self.key_variable.clone(), detail }
+            }
+            Fault::RateLimit => ProviderError::RateLimit { provider, detail, retry_after },
+            Fault::Overloaded => ProviderError::Overloaded { provider, detail, retry_after },
+            Fault::ContextTooLong => ProviderError::ContextTooLong { detail },
+            Fault::NotFound => ProviderError::NotFound { provider, detail },
+            Fault::BadRequest => ProviderError::BadRequest { provider, detail },
+            Fault::Network => ProviderError::Network { provider, detail },
+            Fault::Protocol => ProviderError::Protocol { provider, detail },
+        }
+    }
+
+    /// Returns the error for an HTTP status that is not a success.
+    pub(super) fn refusal(&self, status: u16, headers: &HeaderMap, body: &str) -> ProviderError {
+        let said = Said::read(body);
+        let words = match said.message.as_str() {
+            "" => format!("HTTP status {status}"),
+            message => message.to_owned(),
+        };
+        self.error_after(fault_of_status(status, &said), &words, wait_of(headers))
+    }
+
+    /// Returns the error for an error object that arrived inside a stream or with a status of success.
+    pub(super) fn stream_error(&self, body: &str) -> ProviderError {
+        let said = Said::read(body);
+        let words = if said.message.is_empty() { body } else { &said.message };
+        let fault = match said.status {
+            Some(status) => fault_of_status(status, &said),
+            None => fault_of_kind(&said),
+        };
+        self.error(fault, words)
+    }
+
+    /// Makes a server's words fit to be shown: keys blotted out, one line, bounded.
+    fn clean(&self, words: &str) -> String {
+        let words = match &self.key {
+            Some(key) => words.replace(key.expose(), "***"),
+            None => words.to_owned(),
+        };
+        let visible: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let mut line = String::new();
+        for word in visible.split_whitespace() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        match line.char_indices().nth(DETAIL_CHARS) {
+            Some((cut, _)) => format!("{}…", &line[..cut]),
+            None => line,
+        }
+    }
+}
+
+/// What an error body says, whichever of the usual shapes it has.
+struct Said {
+    message: String,
+    /// `type` and `code`, in lower case.
+    kind: String,
+    /// A code that is an HTTP status.
+    status: Option<u16>,
+}
+
+impl Said {
+    fn read(body: &str) -> Self {
+        let body = body.trim();
+        match serde_json::from_str::<Value>(body) {
+            Ok(Value::Array(mut items)) if !items.is_empty() => Self::of(&items.swap_remove(0)),
+            Ok(value) => Self::of(&value),
+            // A proxy's web page says nothing a user can act on.
+            Err(_) if body.starts_with('<') => Self { message: String::new(), kind: String::new(), status: None },
+            Err(_) => Self { message: body.to_owned(), kind: String::new(), status: None },
+        }
+    }
+
+    fn of(value: &Value) -> Self {
+        let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
+        let text = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or_default();
+        let message = match error {
+            Value::String(message) => message.clone(),
+            _ => ["message", "detail", "msg"].into_iter().map(text).find(|text| !text.is_empty()).map_or_else(
+                || {
+                    if matches!(error, Value::Object(map) if !map.is_empty()) {
+                        error.to_string()
+                    } else {
+                        String::new()
+                    }
+                },
+                str::to_owned,
+            ),
+        };
+        let code = error.get("code");
+        let status = code
+            .and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()))
+            .and_then(|code| u16::try_from(code).ok())
+            .filter(|code| (400..600).contains(code));
+        Self { message, kind: format!("{} {}", text("type"), text("code")).to_lowercase(), status }
+    }
+
+    fn is_about_length(&self) -> bool {
+        let words = self.message.to_lowercase();
+        let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
+        self.kind.contains("context_length")
+            || self.kind.contains("exceed_context_size")
+            || has(&["context"]) && has(&["length", "window", "size", "limit", "exceed", "maximum", "too long"])
+            || has(&["too long", "too many tokens"])
+                && has(&["prompt", "input", "request", "conversation", "message", "token"])
+    }
+}
+
+fn fault_of_status(status: u16, said: &Said) -> Fault {
+    match status {
+        401 | 403 => Fault::Authentication,
+        // No wait mends an empty account.
+        429 if said.kind.contains("insufficient_quota") => Fault::BadRequest,
+        429 => Fault::RateLimit,
+        404 => Fault::NotFound,
+        413 => Fault::ContextTooLong,
+        _ if said.is_about_length() => Fault::ContextTooLong,
+        501 | 505 => Fault::BadRequest,
+        408 | 425 | 500.. => Fault::Overloaded,
+        _ => Fault::BadRequest,
+    }
+}
+
+fn fault_of_kind(said: &Said) -> Fault {
+    let is = |words: &[&str]| words.iter().any(|word| said.kind.contains(word));
+    if said.is_about_length() || is(&["request_too_large"]) {
+        Fault::ContextTooLong
+    } else if is(&["authentication", "permission", "invalid_api_key"]) {
+        Fault::Authentication
+    } else if is(&["insufficient_quota", "billing"]) {
+        Fault::BadRequest
+    } else if is(&["rate_limit"]) {
+        Fault::RateLimit
+    } else if is(&["overloaded", "api_error", "server_error", "timeout", "unavailable"]) {
+        Fault::Overloaded
+    } else if is(&["not_found"]) {
+        Fault::NotFound
+    } else {
+        Fault::BadRequest
+    }
+}
+
+/// Reads how long a server asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date (RFC 9110 §10.2.3).
+fn wait_of(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    if let Some(wait) = text("retry-after-ms").and_then(|ms| ms.parse::<f64>().ok()) {
+        return Duration::try_from_secs_f64(wait / 1000.0).ok();
+    }
+    let after = text("retry-after")?;
+    if let Ok(seconds) = after.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = |text: &str| jiff::fmt::rfc2822::parse(text).ok().map(|date| date.timestamp());
+    // Measured by the server's own clock where it tells it: ours may be wrong.
+    let now = text("date").and_then(date).unwrap_or_else(jiff::Timestamp::now);
+    let seconds = date(after)?.as_second().saturating_sub(now.as_second());
+    Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
+}

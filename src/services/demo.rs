@@ -1,0 +1,58 @@
+//! The demonstration: a scripted model and scripted tools behind the real loop, tree and screen.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+
+use super::Play;
+use crate::agent::{EventKind, Sink};
+use crate::message::AgentId;
+use crate::provider::model;
+use crate::provider::scripted::Scripted;
+use crate::subagent::{Connecting, Connection};
+use crate::tool::{ScriptedTool, ToolSet};
+
+const MODEL: &str = include_str!("../../assets/scripts/demo.jsonl");
+const TOOLS: &str = include_str!("../../assets/scripts/demo-tools.jsonl");
+
+/// What the demonstration asks, as if someone had typed it.
+pub const REQUEST: &str = "Refactor auth to use JWT";
+
+/// What takes the place of the real parts.
+pub(super) struct Parts {
+    provider: Result<Scripted, String>,
+    pub(super) tools: ToolSet,
+}
+
+impl Parts {
+    /// Returns the parts of the demonstration, if that is what is played.
+    pub(super) fn of(play: Play) -> Option<Self> {
+        if play == Play::Work {
+            return None;
+        }
+        let tools = ScriptedTool::parse(TOOLS).map(ToolSet::from_iter).map_err(|fault| fault.to_string());
+        let provider = Scripted::from_jsonl(MODEL).map_err(|fault| fault.to_string());
+        Some(match tools {
+            Ok(tools) => Self { provider, tools },
+            Err(fault) => Self { provider: Err(fault), tools: ToolSet::default() },
+        })
+    }
+
+    pub(super) fn connecting(self, sink: Sink) -> Connecting {
+        let model = Arc::new(model::lookup("demo", "demo"));
+        let found = self.provider.map(|provider| Connection { provider: Arc::new(provider), model });
+        let connecting = async move {
+            let kind = EventKind::ModelChosen {
+                provider: "demo".to_owned(),
+                display: "demo".to_owned(),
+                context_window: Some(200_000),
+                note: Some("A demonstration: everything is played from a script, and nothing is touched.".to_owned()),
+            };
+            sink.send(AgentId::MAIN, kind).await;
+            found
+        };
+        let connecting = connecting.boxed().shared();
+        tokio::spawn(connecting.clone().map(drop));
+        connecting
+    }
+}

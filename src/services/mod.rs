@@ -1,0 +1,292 @@
+//! The one place that names concrete types: puts a session together for a front end.
+//!
+//! Owns the wiring of configuration, providers, tools, catalog, log and tree. Leaves every decision to them. Invariant:
+//! [`settle`] reads small files only, so that the first frame need not wait; all else happens in [`start`].
+
+mod connection;
+mod demo;
+
+pub use demo::REQUEST as DEMO_REQUEST;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use jiff::{Timestamp, Zoned};
+use serde::Serialize;
+use tokio::sync::{mpsc, watch};
+
+use crate::agent::{AgentEvent, EventKind, Limits, Place, Sink};
+use crate::config::{self, Config, Overrides, Paths};
+use crate::definition::Catalog;
+use crate::message::{AgentId, Diagnostic};
+use crate::permission::{Approver, Grant, PermissionMode, Permissions};
+use crate::provider::choice::ProviderEnv;
+use crate::provider::offline::Pace;
+use crate::session::{Secrets, Store, Writer, log};
+use crate::subagent::{
+    ApprovalQueue, Conversation, KeepReport, Surroundings, Tree, TreeLimits, TreeSetup, Unattended,
+};
+use crate::tool::standard_tools;
+
+/// Events that may wait for a listener before agents wait for it.
+pub const EVENT_CAPACITY: usize = 1_024;
+
+/// What the command line asks for.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The folder to work in.
+    pub directory: PathBuf,
+    /// The model, as `provider/name`.
+    pub model: Option<String>,
+    /// The permission mode.
+    pub mode: Option<PermissionMode>,
+    /// What is allowed in advance.
+    pub grants: Vec<Grant>,
+    /// Most model calls of the main agent for one message.
+    pub max_turns: Option<u32>,
+    /// Which front end shows it.
+    pub front: Front,
+    /// Whether the agents work or play.
+    pub play: Play,
+}
+
+/// Which front end a session is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Front {
+    /// A screen, with someone before it.
+    Screen,
+    /// Standard output, with nobody to ask.
+    Headless,
+}
+
+/// Whether the agents work or play.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Play {
+    /// Real models, real tools.
+    Work,
+    /// The script of the demonstration.
+    Demo,
+}
+
+/// What is known before anything starts.
+#[derive(Debug)]
+pub struct Settled {
+    /// What was asked for.
+    pub wanted: Wanted,
+    /// The settings in force.
+    pub config: Config,
+    /// Faults the user should see.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Where the program keeps its files, if there is such a place.
+    pub paths: Option<Paths>,
+    /// Where the agents work.
+    pub place: Place,
+}
+
+/// Reads the configuration and finds the project.
+///
+/// # Errors
+/// Returns an error if the working directory does not exist.
+pub fn settle(wanted: Wanted) -> anyhow::Result<Settled> {
+    let cwd = std::fs::canonicalize(&wanted.directory)
+        .with_context(|| format!("{} cannot be entered", wanted.directory.display()))?;
+    anyhow::ensure!(cwd.is_dir(), "{} is not a folder", cwd.display());
+    let project = config::project_root(&cwd);
+    let environment = config::Environment::of_process();
+    let overrides = Overrides {
+        model: wanted.model.clone(),
+        permission_mode: wanted.mode,
+        max_turns: None,
+        allowed_tools: wanted.grants.clone(),
+    };
+    let (paths, loaded) = match Paths::resolve(&environment) {
+        Ok(paths) => {
+            let loaded = config::load(&paths, &project, &environment, &overrides);
+            (Some(paths), loaded)
+        }
+        Err(fault) => {
+            let diagnostics = vec![Diagnostic::new(fault.to_string())];
+            (None, config::Loaded { diagnostics, ..config::Loaded::default() })
+        }
+    };
+    let place = Place { cwd: Arc::new(cwd), project: Arc::new(project) };
+    Ok(Settled { wanted, config: loaded.config, diagnostics: loaded.diagnostics, paths, place })
+}
+
+/// A session that runs.
+pub struct Started {
+    /// The main agent and its user.
+    pub conversation: Conversation,
+    /// Name of the session.
+    pub session: String,
+    /// What is still being kept.
+    pub kept: Kept,
+}
+
+/// The session's log on its way to the disk.
+#[derive(Debug, Default)]
+pub struct Kept {
+    writer: Option<Writer>,
+    log: Option<log::Guard>,
+}
+
+impl Kept {
+    /// Waits until everything is on the disk. The conversation must be gone by then.
+    pub async fn finish(self) {
+        if let Some(writer) = self.writer {
+            writer.finish().await;
+        }
+        drop(self.log);
+    }
+}
+
+/// Facts kept about a session.
+#[derive(Debug, Serialize)]
+struct Meta {
+    v: u32,
+    version: &'static str,
+    started: Timestamp,
+    cwd: PathBuf,
+    project: PathBuf,
+}
+
+/// Starts a session. `listener` hears of everything that happens in it.
+pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) -> Started {
+    let Settled { wanted, config, diagnostics, paths, place } = settled;
+    let environment = ProviderEnv::from_env();
+    let secrets = Secrets::new(environment.secrets());
+    let (store, kept, listeners) = keep(paths.as_ref(), &place, &secrets, listener);
+    let sink = Sink::new(listeners);
+    for fault in diagnostics {
+        sink.send(AgentId::MAIN, EventKind::Notice { text: fault.to_string() }).await;
+    }
+    let approvals = ApprovalQueue::default();
+    let approver: Arc<dyn Approver> = match wanted.front {
+        Front::Screen => Arc::new(approvals.clone()),
+        Front::Headless => Arc::new(Unattended),
+    };
+    let grants = config.allowed_tools.iter().cloned().chain(reports_grant(store.as_ref())).collect();
+    let permissions = Permissions::new(place.project.as_ref().clone(), config.permission_mode, grants);
+    let play = demo::Parts::of(wanted.play);
+    let tree = Tree::new(TreeSetup {
+        catalog: Arc::new(Catalog::builtin()),
+        limits: tree_limits(&config),
+        tools: play.as_ref().map_or_else(standard_tools, |parts| parts.tools.clone()),
+        surroundings: surroundings(&place),
+        place,
+        permissions,
+        approver,
+        sink: sink.clone(),
+        resolve_model: connection::resolver(),
+        keep_report: report_keeper(store.clone()),
+    });
+    let pace = if wanted.front == Front::Screen { Pace::Reading } else { Pace::Instant };
+    let connecting = match play {
+        Some(parts) => parts.connecting(sink),
+        None => connection::connecting(wanted.model.clone(), config.model.clone(), environment, pace, sink),
+    };
+    let limits = main_limits(&config, wanted.max_turns);
+    let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
+    Started { conversation: Conversation::new(tree, approvals, connecting, limits), session, kept }
+}
+
+/// Opens the session's log and returns it with everyone who listens, the log first.
+fn keep(
+    paths: Option<&Paths>,
+    place: &Place,
+    secrets: &Secrets,
+    listener: mpsc::Sender<Arc<AgentEvent>>,
+) -> (Option<Store>, Kept, Vec<mpsc::Sender<Arc<AgentEvent>>>) {
+    let Some(paths) = paths else { return (None, Kept::default(), vec![listener]) };
+    let directives = std::env::var(log::VARIABLE).ok();
+    let log = log::start(&paths.state_dir, directives.as_deref(), secrets.clone());
+    let started = Timestamp::now();
+    let store = Store::new(&paths.state_dir, &place.project, started, secrets.clone());
+    let meta = Meta {
+        v: 1,
+        version: env!("CARGO_PKG_VERSION"),
+        started,
+        cwd: place.cwd.as_ref().clone(),
+        project: place.project.as_ref().clone(),
+    };
+    let front = listener.clone();
+    let on_fault = move |fault: Diagnostic| {
+        let kind = EventKind::Notice { text: fault.to_string() };
+        // The writer's thread may wait: it is no part of the runtime.
+        let _ = front.blocking_send(Arc::new(AgentEvent { agent: AgentId::MAIN, at: Timestamp::now(), kind }));
+    };
+    let (sender, writer) = Writer::spawn(store.clone(), meta, router(), on_fault);
+    (Some(store), Kept { writer: Some(writer), log }, vec![sender, listener])
+}
+
+/// Returns what finds the file of an event: that of its agent, by the agent's name.
+fn router() -> impl FnMut(&Arc<AgentEvent>) -> Option<Arc<str>> + Send + 'static {
+    let main: Arc<str> = "main".into();
+    let mut names = std::collections::HashMap::from([(AgentId::MAIN, main)]);
+    move |event| {
+        if let EventKind::Spawned(spawn) = &event.kind {
+            names.insert(event.agent, spawn.name.as_str().into());
+        }
+        names.get(&event.agent).cloned()
+    }
+}
+
+/// Whole reports lie outside the project; the agents may read them all the same.
+fn reports_grant(store: Option<&Store>) -> Option<Grant> {
+    store.map(|store| Grant::Below(store.dir().to_path_buf()))
+}
+
+fn report_keeper(store: Option<Store>) -> KeepReport {
+    Arc::new(move |name, report| {
+        let store = store.clone();
+        Box::pin(async move {
+            let saved = tokio::task::spawn_blocking(move || store?.save_report(&name, &report).ok()).await;
+            saved.ok().flatten()
+        })
+    })
+}
+
+fn dir_name(dir: &Path) -> String {
+    dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn tree_limits(config: &Config) -> TreeLimits {
+    let limits = &config.limits;
+    TreeLimits {
+        max_parallel: limits.max_parallel as usize,
+        max_per_request: limits.max_per_request,
+        max_depth: limits.max_depth,
+        min_task_chars: limits.min_task_chars,
+        report_chars: limits.report_chars,
+        child: Limits {
+            max_turns: Some(limits.max_turns),
+            max_tool_calls: Some(limits.max_tool_calls),
+            idle_timeout: Some(Duration::from_secs(limits.idle_timeout_secs)),
+            wall_timeout: limits.wall_timeout_secs.map(Duration::from_secs),
+            result_chars: limits.result_chars,
+        },
+    }
+}
+
+/// The main agent works for someone who watches it: only silence and an explicit wish end its run.
+fn main_limits(config: &Config, max_turns: Option<u32>) -> Limits {
+    Limits {
+        max_turns,
+        max_tool_calls: None,
+        idle_timeout: Some(Duration::from_secs(config.limits.idle_timeout_secs)),
+        wall_timeout: None,
+        result_chars: config.limits.result_chars,
+    }
+}
+
+fn surroundings(place: &Place) -> Surroundings {
+    Surroundings {
+        cwd: place.cwd.as_ref().clone(),
+        project: place.project.as_ref().clone(),
+        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        date: Zoned::now().date().to_string(),
+        branch: config::git_branch(&place.project),
+    }
+}

@@ -1,0 +1,120 @@
+//! One change to one file, shared by the tools that write: what it would look like, and doing it.
+//!
+//! Owns the rule that an agent changes only what it has seen. Leaves the writing to `file` and the comparing to
+//! `diff`. Invariant: a change either happened as a whole and is reported, or did not happen.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use super::diff::{diff_files, tally};
+use super::file::{look_at, open_regular, replace};
+use super::limit::{counted, size};
+use super::path::relative;
+use super::{ChangeKind, FileChange, Knowledge, Plan, Stamp, ToolContext, ToolOutput, ToolView};
+use crate::message::FileDiff;
+use crate::permission::{AccessKind, Preview};
+
+/// Bytes of a file that can be edited or compared.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// A file as it is before a change.
+pub(super) struct Before {
+    /// Its state.
+    pub(super) stamp: Stamp,
+    /// Its bytes; `None` if there are too many.
+    pub(super) bytes: Option<Vec<u8>>,
+}
+
+/// A change that has not been made yet.
+pub(super) struct Change {
+    /// The file, resolved.
+    pub(super) path: PathBuf,
+    /// What is there now; `None` for a new file.
+    pub(super) before: Option<Before>,
+    /// What will be there.
+    pub(super) after: String,
+}
+
+/// Reads the file that is to be changed. `Ok(None)` means that there is none.
+///
+/// # Errors
+/// Fails for what is not a regular file, and for a file that the agent has not read as it is now.
+pub(super) fn before(path: &std::path::Path, context: &ToolContext) -> Result<Option<Before>, ToolOutput> {
+    let shown = relative(path, &context.cwd);
+    if std::fs::symlink_metadata(path).is_err_and(|fault| fault.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    let failed = |fault: super::file::FileFault| ToolOutput::error(fault.to_string());
+    let metadata = look_at(path, &shown).map_err(failed)?;
+    match context.freshness.knowledge(path, Stamp::of(&metadata)) {
+        Knowledge::Fresh => {}
+        Knowledge::Unread => {
+            return Err(ToolOutput::error(format!(
+                "{shown} exists and has not been read. Read it before changing it."
+            )));
+        }
+        Knowledge::Stale => {
+            return Err(ToolOutput::error(format!(
+                "{shown} changed on disk since it was read. Read it again, then repeat the change."
+            )));
+        }
+    }
+    let (file, metadata) = open_regular(path, &shown).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|fault| failed(super::file::FileFault::system(&shown, fault)))?;
+    let bytes = (bytes.len() as u64 <= MAX_BYTES).then_some(bytes);
+    Ok(Some(Before { stamp: Stamp::of(&metadata), bytes }))
+}
+
+impl Change {
+    /// Returns what would be written, with a preview.
+    pub(super) fn plan(self) -> Plan {
+        let preview = match self.diff() {
+            Some(diff) => Preview::Diff(diff),
+            None => Preview::Note { text: self.blind_words() },
+        };
+        Plan { access: AccessKind::Write { path: self.path }, preview: Some(preview) }
+    }
+
+    /// Makes the change.
+    pub(super) fn apply(self, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        let shown = relative(&self.path, &context.cwd);
+        let diff = self.diff();
+        let lines = counted(self.after.lines().count(), "line");
+        if self.before.as_ref().is_some_and(|old| old.bytes.as_deref() == Some(self.after.as_bytes())) {
+            return Ok(ToolOutput::text(
+                format!("{shown} already has exactly this content; nothing was written."),
+                "no change",
+            ));
+        }
+        let expected = self.before.as_ref().map(|old| old.stamp);
+        let stamp = replace(&self.path, &shown, self.after.as_bytes(), expected, &context.cancel)
+            .map_err(|fault| ToolOutput::error(fault.to_string()))?;
+        context.freshness.note(&self.path, stamp);
+        let summary = diff.as_ref().map_or_else(|| self.blind_words(), tally);
+        let (verb, kind) = match self.before {
+            Some(_) => ("Changed", ChangeKind::Modified),
+            None => ("Created", ChangeKind::Created),
+        };
+        let mut output = ToolOutput::text(format!("{verb} {shown} ({summary}; now {lines})."), summary);
+        output.view = diff.map(ToolView::Diff);
+        output.changes.push(FileChange { path: self.path, kind });
+        Ok(output)
+    }
+
+    /// Returns the difference, where both versions are text of a size that can be compared.
+    fn diff(&self) -> Option<FileDiff> {
+        let old = match &self.before {
+            None => "",
+            Some(before) => std::str::from_utf8(before.bytes.as_deref()?).ok()?,
+        };
+        (self.after.len() as u64 <= MAX_BYTES).then(|| diff_files(&self.path, old, &self.after))
+    }
+
+    fn blind_words(&self) -> String {
+        let old = self.before.as_ref().map_or(0, |before| before.stamp.len);
+        format!("{} replaced by {}", size(old), size(self.after.len() as u64))
+    }
+}

@@ -1,0 +1,181 @@
+//! `Edit`: replaces one passage of a file, or all of its occurrences.
+//!
+//! Owns finding the passage and saying why it was not found. Leaves the change itself to `change`.
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::blocking::off_thread;
+use super::change::{Change, before};
+use super::input::spec_of;
+use super::path::{argument, relative, resolve, title};
+use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
+use crate::message::ToolSpec;
+
+const NAME: &str = "Edit";
+/// Lines of the file that are compared with a passage that was not found.
+const SIMILAR_LINES: usize = 5_000;
+/// Characters of a line up to which it is compared.
+const SIMILAR_CHARS: usize = 200;
+
+/// Edits files.
+pub(super) struct Edit;
+
+/// The input.
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// File to change, absolute or relative to the working directory.
+    #[serde(alias = "path", alias = "filePath", alias = "file")]
+    file_path: String,
+    /// Text to replace, exactly as in the file and without line numbers.
+    #[serde(alias = "oldString", alias = "old_str")]
+    old_string: String,
+    /// Text to put in its place.
+    #[serde(alias = "newString", alias = "new_str")]
+    new_string: String,
+    /// Replace every occurrence.
+    #[serde(default, alias = "replaceAll")]
+    replace_all: bool,
+}
+
+impl Tool for Edit {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn spec(&self) -> ToolSpec {
+        spec_of::<Input>(NAME, include_str!("../../assets/tools/Edit.md"))
+    }
+
+    fn concurrency(&self, _args: &Args) -> Concurrency {
+        Concurrency::InOrder
+    }
+
+    fn title(&self, args: &Args, context: &ToolContext) -> String {
+        title(argument(args, &["file_path", "path", "filePath", "file"]), context)
+    }
+
+    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
+        async move {
+            let input: Input = parse_input(NAME, args)?;
+            off_thread(context, move |context| Ok(change(&input, context)?.plan())).await
+        }
+        .boxed()
+    }
+
+    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let input: Input = match parse_input(NAME, args) {
+                Ok(input) => input,
+                Err(failed) => return failed,
+            };
+            let done = off_thread(context, move |context| change(&input, context)?.apply(context)).await;
+            done.unwrap_or_else(|failed| failed)
+        }
+        .boxed()
+    }
+}
+
+fn change(input: &Input, context: &ToolContext) -> Result<Change, ToolOutput> {
+    if input.old_string.is_empty() {
+        return Err(ToolOutput::error("old_string is empty. Name the text to replace; to make a file, use Write."));
+    }
+    if input.old_string == input.new_string {
+        return Err(ToolOutput::error("old_string and new_string are the same: there is nothing to change."));
+    }
+    let path = resolve(&input.file_path, context)?;
+    let shown = relative(&path, &context.cwd);
+    let Some(old) = before(&path, context)? else {
+        return Err(ToolOutput::error(format!("{shown} does not exist. To make a file, use Write.")));
+    };
+    let Some(bytes) = &old.bytes else {
+        return Err(ToolOutput::error(format!("{shown} is too large to edit here. Use Bash with sed or a script.")));
+    };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Err(ToolOutput::error(format!("{shown} is not valid UTF-8 and an edit could damage it. Use Bash.")));
+    };
+    let after = replaced(text, input, &shown)?;
+    Ok(Change { path, after, before: Some(old) })
+}
+
+/// Returns the text after the edit.
+fn replaced(text: &str, input: &Input, shown: &str) -> Result<String, ToolOutput> {
+    let passage = Passage::find(text, input);
+    let hits = text.matches(&passage.old).count();
+    match hits {
+        0 => Err(ToolOutput::error(not_found(text, &input.old_string, shown))),
+        1 => Ok(text.replacen(&passage.old, &passage.new, 1)),
+        _ if input.replace_all => Ok(text.replace(&passage.old, &passage.new)),
+        _ => {
+            let lines: Vec<String> = text
+                .match_indices(&passage.old)
+                .take(10)
+                .map(|(at, _)| (memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() + 1).to_string())
+                .collect();
+            Err(ToolOutput::error(format!(
+                "old_string occurs {hits} times in {shown} (lines {}{}). Add surrounding lines until it is unique, or \
+                 set replace_all.",
+                lines.join(", "),
+                if hits > lines.len() { ", …" } else { "" }
+            )))
+        }
+    }
+}
+
+/// The passage and its replacement in the line ends of the file. Models write `\n`, whatever the file has.
+struct Passage {
+    old: String,
+    new: String,
+}
+
+impl Passage {
+    fn find(text: &str, input: &Input) -> Self {
+        let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+        let windows = text.matches("\r\n").count();
+        let crlf = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
+        let as_given = Self { old: input.old_string.clone(), new: input.new_string.clone() };
+        let as_windows = Self { old: crlf(&input.old_string), new: crlf(&input.new_string) };
+        if windows * 2 > breaks {
+            if text.contains(&as_windows.old) { as_windows } else { Self { new: as_windows.new, ..as_given } }
+        } else if windows > 0 && !text.contains(&as_given.old) {
+            as_windows
+        } else {
+            as_given
+        }
+    }
+}
+
+/// Says that the passage is not there, and what is there instead.
+fn not_found(text: &str, wanted: &str, shown: &str) -> String {
+    let mut words = format!("old_string was not found in {shown}.");
+    let numbered = |line: &str| {
+        line.trim_start()
+            .split_once('\t')
+            .is_some_and(|(number, _)| !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
+    };
+    if wanted.lines().any(numbered) {
+        words.push_str(" Leave out the line numbers that Read puts before each line.");
+    }
+    if let Some((number, line)) = wanted.lines().find(|line| !line.trim().is_empty()).and_then(|w| nearest(text, w)) {
+        words.push_str(&format!(" The nearest line is {number}:\n{line}\n"));
+        words.push_str("Compare blanks and line ends, or read the file again, and repeat with the exact text.");
+    } else {
+        words.push_str(" Read the file again and repeat with the exact text.");
+    }
+    words
+}
+
+/// Returns the line most like `wanted`, with its number.
+fn nearest<'t>(text: &'t str, wanted: &str) -> Option<(usize, &'t str)> {
+    let wanted = wanted.trim();
+    let number_of = |found: &str| text.lines().position(|line| line.trim() == found).map(|at| at + 1);
+    if let Some(at) = text.lines().position(|line| line.trim() == wanted) {
+        return text.lines().nth(at).map(|line| (at + 1, line));
+    }
+    let short = |line: &&str| !line.is_empty() && line.len() <= SIMILAR_CHARS;
+    let lines: Vec<&str> = text.lines().take(SIMILAR_LINES).map(str::trim).filter(short).collect();
+    let best = similar::get_close_matches(wanted, &lines, 1, 0.7).first().copied()?;
+    Some((number_of(best)?, best))
+}

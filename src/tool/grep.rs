@@ -1,0 +1,350 @@
+//! `Grep`: finds text in files.
+//!
+//! Owns the input, the choice of files and the layout of the result. Leaves looking into a file to `search`.
+//! Invariant: the result depends on the files alone, not on the order in which threads found them.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use ignore::overrides::OverrideBuilder;
+use ignore::types::TypesBuilder;
+use ignore::{WalkBuilder, WalkState};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::blocking::off_thread;
+use super::input::spec_of;
+use super::limit::{counted, grouped};
+use super::path::{argument, one_line, relative, resolve, title};
+use super::search::{Needle, Window};
+use super::walk::{LATE, Watch, walk};
+use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
+use crate::message::{INTERRUPTED, ToolSpec};
+use crate::permission::AccessKind;
+
+const NAME: &str = "Grep";
+/// Lines or files shown unless told otherwise.
+const DEFAULT_LIMIT: usize = 250;
+/// Lines or files shown at most.
+const MAX_LIMIT: usize = 5_000;
+/// Characters of one result; below what a result may hold, so that no middle is left out of it.
+const MAX_TEXT: usize = 45_000;
+/// Lines of context at most.
+const MAX_CONTEXT: usize = 50;
+/// Matching files remembered.
+const MAX_FILES: usize = 100_000;
+
+/// Finds text in files.
+pub(super) struct Grep;
+
+/// The input.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(super) struct Input {
+    /// Regular expression in the syntax of ripgrep; write \{ for a literal brace.
+    pub(super) pattern: String,
+    /// File or folder to search; the working directory unless given.
+    #[serde(default, alias = "dir", alias = "directory", alias = "file_path")]
+    path: Option<String>,
+    /// Only files whose name fits, such as *.rs or **/*.{ts,tsx}; several separated by blanks, ! excludes.
+    #[serde(default, alias = "include")]
+    glob: Option<String>,
+    /// Only files of this type, such as rust, py, js, go.
+    #[serde(default, rename = "type")]
+    file_type: Option<String>,
+    /// What to show; files_with_matches unless given.
+    #[serde(default)]
+    output_mode: Mode,
+    /// Lines to show after each match (content).
+    #[serde(default, rename = "-A")]
+    after: Option<usize>,
+    /// Lines to show before each match (content).
+    #[serde(default, rename = "-B")]
+    before: Option<usize>,
+    /// Lines to show before and after each match (content).
+    #[serde(default, rename = "-C", alias = "context")]
+    around: Option<usize>,
+    /// Show line numbers (content); true unless given.
+    #[serde(default, rename = "-n")]
+    numbers: Option<bool>,
+    /// Ignore case.
+    #[serde(default, rename = "-i")]
+    pub(super) ignore_case: Option<bool>,
+    /// Let . match line ends and matches span lines.
+    #[serde(default)]
+    pub(super) multiline: Option<bool>,
+    /// Lines or files to show: 250 unless given, 0 for as many as fit.
+    #[serde(default)]
+    head_limit: Option<usize>,
+    /// Lines or files to skip first.
+    #[serde(default)]
+    offset: Option<usize>,
+}
+
+/// What is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    Content,
+    #[default]
+    FilesWithMatches,
+    Count,
+}
+
+impl Tool for Grep {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn spec(&self) -> ToolSpec {
+        spec_of::<Input>(NAME, include_str!("../../assets/tools/Grep.md"))
+    }
+
+    fn concurrency(&self, _args: &Args) -> Concurrency {
+        Concurrency::Parallel
+    }
+
+    fn title(&self, args: &Args, context: &ToolContext) -> String {
+        let pattern = one_line(argument(args, &["pattern"]), 120);
+        match argument(args, &["path", "dir", "directory", "file_path"]) {
+            "" | "." => format!("\"{pattern}\""),
+            path => format!("\"{pattern}\" in {}", title(path, context)),
+        }
+    }
+
+    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
+        async move {
+            let input: Input = parse_input(NAME, args)?;
+            Needle::new(&input)?;
+            off_thread(context, move |context| Ok(Plan::new(AccessKind::Read { path: root(&input, context)? }))).await
+        }
+        .boxed()
+    }
+
+    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let input: Input = match parse_input(NAME, args) {
+                Ok(input) => input,
+                Err(failed) => return failed,
+            };
+            off_thread(context, move |context| grep(&input, context)).await.unwrap_or_else(|failed| failed)
+        }
+        .boxed()
+    }
+}
+
+fn root(input: &Input, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
+    resolve(input.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("."), context)
+}
+
+/// A file in which something was found.
+struct Hit {
+    path: PathBuf,
+    count: u64,
+}
+
+fn grep(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+    let root = root(input, context)?;
+    let shown = relative(&root, &context.cwd);
+    match std::fs::metadata(&root) {
+        Err(fault) => return Err(ToolOutput::error(format!("{shown}: {fault}. Find the right path with LS or Glob."))),
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => {
+            super::file::look_at(&root, &shown).map_err(|fault| ToolOutput::error(fault.to_string()))?;
+        }
+    }
+    let needle = Needle::new(input)?;
+    let watch = Watch::new(&context.cancel);
+    let files = files(input, &root)?;
+    let hits = hits(&files, &needle, &watch, input.output_mode);
+    if context.cancel.is_cancelled() {
+        return Err(ToolOutput::error(INTERRUPTED));
+    }
+    let mut page = Page::new(input);
+    for hit in &hits {
+        if page.is_full() {
+            break;
+        }
+        let name = relative(&hit.path, &context.cwd);
+        match input.output_mode {
+            Mode::FilesWithMatches => page.push(&name),
+            Mode::Count => page.push(&format!("{name}:{}", hit.count)),
+            Mode::Content => content(&mut page, &name, &hit.path, &needle, input, &watch),
+        }
+    }
+    if context.cancel.is_cancelled() {
+        return Err(ToolOutput::error(INTERRUPTED));
+    }
+    Ok(page.output(&hits, input, &watch))
+}
+
+/// Returns the walk over the files that the input asks for.
+fn files(input: &Input, root: &Path) -> Result<WalkBuilder, ToolOutput> {
+    let mut builder = walk(root);
+    if let Some(name) = input.file_type.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
+        let mut types = TypesBuilder::new();
+        types.add_defaults().select(name);
+        builder.types(types.build().map_err(|_| {
+            ToolOutput::error(format!("`{name}` is not a known file type. Use glob instead, such as *.{name}."))
+        })?);
+    }
+    if let Some(globs) = &input.glob {
+        let mut overrides = OverrideBuilder::new(root);
+        for glob in globs_of(globs) {
+            overrides
+                .add(glob)
+                .map_err(|fault| ToolOutput::error(format!("The glob `{glob}` does not work: {fault}.")))?;
+        }
+        builder.overrides(
+            overrides.build().map_err(|fault| ToolOutput::error(format!("The glob does not work: {fault}.")))?,
+        );
+    }
+    Ok(builder)
+}
+
+/// Splits a list of globs at blanks and commas outside braces.
+fn globs_of(list: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    list.split(move |c: char| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && (c == ',' || c.is_whitespace())
+    })
+    .filter(|glob| !glob.is_empty())
+}
+
+/// Looks through all files and returns those that match, by path.
+fn hits(files: &WalkBuilder, needle: &Needle, watch: &Watch, mode: Mode) -> Vec<Hit> {
+    let found: Mutex<Vec<Hit>> = Mutex::default();
+    files.build_parallel().run(|| {
+        let mut searcher = needle.counter(match mode {
+            Mode::FilesWithMatches => Some(1),
+            Mode::Content | Mode::Count => None,
+        });
+        let found = &found;
+        Box::new(move |entry| {
+            if watch.is_over() {
+                return WalkState::Quit;
+            }
+            let Ok(entry) = entry else { return WalkState::Continue };
+            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+                return WalkState::Continue;
+            }
+            let count = needle.count(&mut searcher, entry.path(), watch);
+            if count == 0 {
+                return WalkState::Continue;
+            }
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.push(Hit { path: entry.into_path(), count });
+            if found.len() < MAX_FILES { WalkState::Continue } else { WalkState::Quit }
+        })
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+fn content(page: &mut Page, name: &str, path: &Path, needle: &Needle, input: &Input, watch: &Watch) {
+    let around = input.around.unwrap_or(0);
+    let window = Window {
+        before: input.before.unwrap_or(around).min(MAX_CONTEXT),
+        after: input.after.unwrap_or(around).min(MAX_CONTEXT),
+        most: page.wanted(),
+    };
+    let numbers = input.numbers.unwrap_or(true);
+    if window.before + window.after > 0 && page.taken > 0 {
+        page.push("--");
+    }
+    for line in needle.lines(path, &window, watch) {
+        match line.place {
+            None => page.push("--"),
+            Some((number, mark)) if numbers => page.push(&format!("{name}{mark}{number}{mark}{}", line.text)),
+            Some((_, mark)) => page.push(&format!("{name}{mark}{}", line.text)),
+        }
+    }
+}
+
+/// The part of the result that is shown.
+struct Page {
+    text: String,
+    skip: usize,
+    limit: usize,
+    /// Lines offered so far, skipped ones included.
+    taken: usize,
+    shown: usize,
+    chars: usize,
+    /// Whether something was offered that is not shown.
+    cut: bool,
+}
+
+impl Page {
+    fn new(input: &Input) -> Self {
+        let limit = match input.head_limit {
+            None => DEFAULT_LIMIT,
+            Some(0) => MAX_LIMIT,
+            Some(limit) => limit.min(MAX_LIMIT),
+        };
+        let skip = input.offset.unwrap_or(0);
+        Self { text: String::new(), skip, limit, taken: 0, shown: 0, chars: 0, cut: false }
+    }
+
+    /// Returns how many more lines can be of use, one more than can be shown so that a cut is noticed.
+    fn wanted(&self) -> usize {
+        (self.skip + self.limit).saturating_sub(self.taken) + 1
+    }
+
+    /// Tells whether nothing more will be shown and that this is known to be a cut.
+    fn is_full(&self) -> bool {
+        self.cut
+    }
+
+    fn push(&mut self, line: &str) {
+        self.taken += 1;
+        if self.taken <= self.skip {
+            return;
+        }
+        let chars = line.chars().count() + 1;
+        if self.cut || self.shown == self.limit || self.chars + chars > MAX_TEXT {
+            self.cut = true;
+            return;
+        }
+        self.shown += 1;
+        self.chars += chars;
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn output(mut self, hits: &[Hit], input: &Input, watch: &Watch) -> ToolOutput {
+        let files = counted(hits.len(), "file");
+        let total: u64 = hits.iter().map(|hit| hit.count).sum();
+        let matches = format!("{} {} in {files}", grouped(total), if total == 1 { "hit" } else { "hits" });
+        let summary = match input.output_mode {
+            Mode::FilesWithMatches => files,
+            Mode::Content | Mode::Count => matches,
+        };
+        if hits.is_empty() {
+            let advice = if watch.is_late() { LATE } else { "No matches found." };
+            return ToolOutput::text(advice, summary);
+        }
+        let mut text = match input.output_mode {
+            Mode::FilesWithMatches => format!("Found {summary}\n"),
+            Mode::Content | Mode::Count => String::new(),
+        };
+        text.push_str(&self.text);
+        if self.shown == 0 {
+            text.push_str(&format!("[offset {} lies past the end of the result]\n", self.skip));
+        }
+        if self.cut {
+            self.skip += self.shown;
+            text.push_str(&format!("[{summary} in all; go on with offset {}, or narrow the search]\n", self.skip));
+        }
+        if watch.is_late() {
+            text.push_str(LATE);
+        }
+        ToolOutput::text(text, summary)
+    }
+}

@@ -1,0 +1,196 @@
+//! `LS`: a folder and what is below it, as an indented list.
+//!
+//! Invariant: the list is filled level by level, so a deep or huge folder never hides its neighbours.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::blocking::off_thread;
+use super::input::spec_of;
+use super::path::{argument, printable, relative, resolve, title};
+use super::walk::{LATE, Watch, walk};
+use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
+use crate::message::{INTERRUPTED, ToolSpec};
+use crate::permission::AccessKind;
+
+const NAME: &str = "LS";
+/// Entries shown.
+const MAX_ENTRIES: usize = 1_000;
+
+/// Lists folders.
+pub(super) struct Ls;
+
+/// The input.
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Folder to list; the working directory unless given.
+    #[serde(default, alias = "dir", alias = "directory", alias = "file_path")]
+    path: Option<String>,
+    /// Patterns of entries to leave out.
+    #[serde(default)]
+    ignore: Option<Vec<String>>,
+}
+
+impl Tool for Ls {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn spec(&self) -> ToolSpec {
+        spec_of::<Input>(NAME, include_str!("../../assets/tools/LS.md"))
+    }
+
+    fn concurrency(&self, _args: &Args) -> Concurrency {
+        Concurrency::Parallel
+    }
+
+    fn title(&self, args: &Args, context: &ToolContext) -> String {
+        match argument(args, &["path", "dir", "directory", "file_path"]) {
+            "" => title(".", context),
+            path => title(path, context),
+        }
+    }
+
+    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
+        async move {
+            let input: Input = parse_input(NAME, args)?;
+            off_thread(context, move |context| Ok(Plan::new(AccessKind::Read { path: folder(&input, context)? }))).await
+        }
+        .boxed()
+    }
+
+    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let input: Input = match parse_input(NAME, args) {
+                Ok(input) => input,
+                Err(failed) => return failed,
+            };
+            off_thread(context, move |context| list(&input, context)).await.unwrap_or_else(|failed| failed)
+        }
+        .boxed()
+    }
+}
+
+fn folder(input: &Input, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
+    resolve(input.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("."), context)
+}
+
+fn list(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+    let root = folder(input, context)?;
+    let shown_root = relative(&root, &context.cwd);
+    match std::fs::metadata(&root) {
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => return Err(ToolOutput::error(format!("{shown_root} is not a folder. Open it with Read."))),
+        Err(fault) => {
+            return Err(ToolOutput::error(format!("{shown_root}: {fault}. Find the right folder with Glob.")));
+        }
+    }
+    if let Err(fault) = std::fs::read_dir(&root) {
+        return Err(ToolOutput::error(format!("{shown_root}: {fault}.")));
+    }
+    let unwanted = unwanted(input.ignore.as_deref().unwrap_or_default())?;
+    let watch = Watch::new(&context.cancel);
+    let tree = Tree::grow(&root, &unwanted, &watch);
+    if context.cancel.is_cancelled() {
+        return Err(ToolOutput::error(INTERRUPTED));
+    }
+    let mut text = format!("- {}/\n", printable(&root).trim_end_matches('/'));
+    tree.write(&root, 1, &mut text);
+    if tree.entries == 0 {
+        text.push_str("  (empty)\n");
+    }
+    if tree.full {
+        text.push_str(&format!("[Only {MAX_ENTRIES} entries are shown, top levels first. List a folder below.]\n"));
+    }
+    if watch.is_late() {
+        text.push_str(LATE);
+    }
+    let summary = match tree.entries {
+        1 => "1 entry".to_owned(),
+        count => format!("{count}{} entries", if tree.full { "+" } else { "" }),
+    };
+    Ok(ToolOutput::text(text, summary))
+}
+
+fn unwanted(patterns: &[String]) -> Result<GlobSet, ToolOutput> {
+    let mut set = GlobSetBuilder::new();
+    let bad = |fault: globset::Error| ToolOutput::error(format!("A pattern of ignore does not work: {fault}."));
+    for pattern in patterns {
+        let pattern = pattern.trim_end_matches('/');
+        set.add(GlobBuilder::new(pattern).literal_separator(true).build().map_err(bad)?);
+        if !pattern.contains('/') {
+            set.add(GlobBuilder::new(&format!("**/{pattern}")).literal_separator(true).build().map_err(bad)?);
+        }
+    }
+    set.build().map_err(bad)
+}
+
+/// The folders looked into so far, each with its entries in order.
+struct Tree {
+    folders: BTreeMap<PathBuf, Vec<Entry>>,
+    entries: usize,
+    full: bool,
+}
+
+struct Entry {
+    path: PathBuf,
+    /// What is shown.
+    label: String,
+}
+
+impl Tree {
+    fn grow(root: &Path, unwanted: &GlobSet, watch: &Watch) -> Self {
+        let mut tree = Self { folders: BTreeMap::new(), entries: 0, full: false };
+        let mut pending = VecDeque::from([root.to_path_buf()]);
+        while let Some(folder) = pending.pop_front() {
+            let mut inside = Vec::new();
+            for entry in walk(&folder).max_depth(Some(1)).sort_by_file_name(Ord::cmp).build().flatten() {
+                if watch.is_over() {
+                    return tree;
+                }
+                if entry.depth() == 0 || entry.path().strip_prefix(root).is_ok_and(|inside| unwanted.is_match(inside)) {
+                    continue;
+                }
+                if tree.entries == MAX_ENTRIES {
+                    tree.full = true;
+                    break;
+                }
+                tree.entries += 1;
+                let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                let name = printable(Path::new(entry.file_name()));
+                let label = if is_folder {
+                    format!("{name}/")
+                } else if let (true, Ok(target)) = (entry.path_is_symlink(), std::fs::read_link(entry.path())) {
+                    format!("{name} -> {}", printable(&target))
+                } else {
+                    name
+                };
+                if is_folder {
+                    pending.push_back(entry.path().to_path_buf());
+                }
+                inside.push(Entry { path: entry.into_path(), label });
+            }
+            tree.folders.insert(folder, inside);
+            if tree.full {
+                break;
+            }
+        }
+        tree
+    }
+
+    fn write(&self, folder: &Path, depth: usize, text: &mut String) {
+        for entry in self.folders.get(folder).into_iter().flatten() {
+            text.push_str(&"  ".repeat(depth));
+            text.push_str("- ");
+            text.push_str(&entry.label);
+            text.push('\n');
+            self.write(&entry.path, depth + 1, text);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What a running command prints, kept within bounds and made plain.
+//!
+//! Invariant: memory does not grow with the output; what is left out is counted.
+
+use std::collections::VecDeque;
+
+use super::limit::grouped;
+
+/// Bytes kept of the beginning.
+const HEAD: usize = 20_000;
+/// Bytes kept of the end.
+const TAIL: usize = 20_000;
+/// Bytes of the end that are looked at for its last lines.
+const GLANCE: usize = 4_000;
+
+/// The head and the tail of an output of any length.
+#[derive(Debug, Default)]
+pub(super) struct Capture {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    total: u64,
+    breaks: u64,
+    last: Option<u8>,
+}
+
+impl Capture {
+    /// Takes in more output.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let Some(last) = bytes.last() else { return };
+        self.last = Some(*last);
+        self.total += bytes.len() as u64;
+        self.breaks += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        let room = (HEAD - self.head.len()).min(bytes.len());
+        let (first, rest) = bytes.split_at(room);
+        self.head.extend_from_slice(first);
+        let rest = &rest[rest.len().saturating_sub(TAIL)..];
+        let surplus = (self.tail.len() + rest.len()).saturating_sub(TAIL);
+        self.tail.drain(..surplus);
+        self.tail.extend(rest);
+    }
+
+    /// Returns the number of lines printed.
+    pub(super) fn lines(&self) -> usize {
+        let unfinished = u64::from(self.last.is_some_and(|byte| byte != b'\n'));
+        usize::try_from(self.breaks + unfinished).unwrap_or(usize::MAX)
+    }
+
+    /// Returns everything that was kept, with the middle named as left out.
+    pub(super) fn text(&self) -> String {
+        let tail: Vec<u8> = self.tail.iter().copied().collect();
+        let left_out = self.total - (self.head.len() + tail.len()) as u64;
+        if left_out == 0 {
+            return plain(&String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()));
+        }
+        // The cuts may go through a character: its remains are dropped.
+        let head = match std::str::from_utf8(&self.head) {
+            Err(fault) if fault.error_len().is_none() => &self.head[..fault.valid_up_to()],
+            _ => &self.head,
+        };
+        let remains = tail.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
+        let head = plain(&String::from_utf8_lossy(head));
+        let tail = plain(&String::from_utf8_lossy(&tail[remains..]));
+        format!("{}\n[… {} bytes left out …]\n{tail}", head.trim_end_matches('\n'), grouped(left_out))
+    }
+
+    /// Returns the last lines of what was printed so far.
+    pub(super) fn last_lines(&self, count: usize) -> String {
+        let whole = if self.tail.len() < GLANCE { self.head.as_slice() } else { &[] };
+        let recent: Vec<u8> = whole.iter().chain(&self.tail).copied().collect();
+        let recent = String::from_utf8_lossy(&recent[recent.len().saturating_sub(GLANCE)..]).into_owned();
+        let text = plain(recent.trim_start_matches('\u{fffd}'));
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(count)..].join("\n")
+    }
+}
+
+/// Returns what a reader would see of terminal output: escape sequences removed, text before a lone carriage return
+/// overwritten, backspaces carried out, other control characters dropped.
+fn plain(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut line_start = 0;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\n' => {
+                shown.push('\n');
+                line_start = shown.len();
+            }
+            '\t' => shown.push('\t'),
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\r' if chars.peek().is_some() => shown.truncate(line_start),
+            '\u{8}' if shown.len() > line_start => {
+                shown.pop();
+            }
+            '\u{1b}' => skip_escape(&mut chars),
+            c if c.is_control() => {}
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// Skips the rest of an escape sequence. One that does not end stops at the end of its line.
+fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match chars.next() {
+        Some('[') => {
+            while chars.next_if(|c| ('\u{20}'..='\u{3f}').contains(c)).is_some() {}
+            chars.next_if(|c| ('\u{40}'..='\u{7e}').contains(c));
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            while chars.next_if(|c| !matches!(c, '\u{7}' | '\u{1b}' | '\n')).is_some() {}
+            if chars.next_if_eq(&'\u{1b}').is_some() {
+                chars.next_if_eq(&'\\');
+            } else {
+                chars.next_if_eq(&'\u{7}');
+            }
+        }
+        Some('(' | ')' | '#' | '%') => {
+            chars.next_if(|c| *c != '\n');
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,144 @@
+//! From the path a model wrote to the file it means, and back to the path a reader is shown.
+//!
+//! Owns `~`, relative paths, `.` and `..`, and symbolic links. Leaves opening to `file`. Invariant: what `resolve`
+//! returns is absolute and holds no link that exists, so the path that is judged is the path that is touched.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use super::{Args, ToolContext, ToolOutput};
+
+/// Links followed for one path before it counts as a loop, as many as Linux follows.
+const MAX_LINKS: usize = 40;
+
+/// Returns the file that `raw` means, with links resolved; also for files that do not exist yet.
+pub(super) fn resolve(raw: &str, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
+    if raw.trim().is_empty() {
+        return Err(ToolOutput::error("The path is empty. Name a file or a folder."));
+    }
+    if raw.contains('\0') {
+        return Err(ToolOutput::error("The path holds a NUL character, which no file name can."));
+    }
+    follow_links(&lexical(raw, &context.cwd)).ok_or_else(|| {
+        ToolOutput::error(format!("{raw}: too many symbolic links, probably a loop. Name the file itself."))
+    })
+}
+
+/// Returns the absolute form of `raw` without looking at the disk.
+pub(super) fn lexical(raw: &str, cwd: &Path) -> PathBuf {
+    let home = || std::env::home_dir().filter(|home| home.is_absolute());
+    let wanted = match (raw, raw.strip_prefix("~/")) {
+        ("~", _) => home().unwrap_or_else(|| cwd.join(raw)),
+        (_, Some(below)) => home().map_or_else(|| cwd.join(raw), |home| home.join(below)),
+        _ => cwd.join(raw),
+    };
+    let mut plain = PathBuf::from("/");
+    for part in wanted.components() {
+        match part {
+            Component::Normal(name) => plain.push(name),
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    plain
+}
+
+/// Walks the path from the root and replaces every link by its target. A dangling link leads to its target as well:
+/// writing through it must be judged by where the file would appear. `None` means a loop.
+fn follow_links(path: &Path) -> Option<PathBuf> {
+    let parts = |path: &Path| path.components().map(|part| part.as_os_str().to_owned()).collect::<VecDeque<OsString>>();
+    let mut pending = parts(path);
+    let mut resolved = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(part) = pending.pop_front() {
+        match Path::new(&part).components().next() {
+            Some(Component::ParentDir) => {
+                resolved.pop();
+            }
+            Some(Component::Normal(_)) => {
+                let candidate = resolved.join(&part);
+                // A part that cannot be looked at is kept as it is; opening it will say what is wrong.
+                match std::fs::read_link(&candidate) {
+                    Err(_) => resolved = candidate,
+                    Ok(target) => {
+                        links += 1;
+                        if links > MAX_LINKS {
+                            return None;
+                        }
+                        if target.is_absolute() {
+                            resolved = PathBuf::from("/");
+                        }
+                        let mut onward = parts(&target);
+                        onward.append(&mut pending);
+                        pending = onward;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(resolved)
+}
+
+/// Returns `path` relative to `base` where it lies below it, absolute otherwise. One line.
+pub(super) fn relative(path: &Path, base: &Path) -> String {
+    match path.strip_prefix(base) {
+        Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+        Ok(inside) => printable(inside),
+        Err(_) => printable(path),
+    }
+}
+
+/// Returns what a screen shows for the path argument of a call: relative to the project, or to the home folder.
+pub(super) fn title(raw: &str, context: &ToolContext) -> String {
+    let path = lexical(raw, &context.cwd);
+    if !path.starts_with(context.project.as_path())
+        && let Some(home) = std::env::home_dir()
+        && let Ok(below) = path.strip_prefix(home)
+    {
+        return format!("~/{}", printable(below));
+    }
+    relative(&path, &context.project)
+}
+
+/// Returns the path as text with control characters escaped, so that a file's name cannot pose as a line of output.
+pub(super) fn printable(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if !text.chars().any(char::is_control) {
+        return text.into_owned();
+    }
+    text.chars().fold(String::new(), |mut shown, c| {
+        if c.is_control() {
+            shown.extend(c.escape_default())
+        } else {
+            shown.push(c)
+        }
+        shown
+    })
+}
+
+/// Returns the first of the named arguments that is a string, or nothing.
+pub(super) fn argument<'a>(args: &'a Args, names: &[&str]) -> &'a str {
+    names.iter().find_map(|name| args.get(*name)?.as_str()).unwrap_or_default()
+}
+
+/// Returns `text` on one line of at most `max` characters.
+pub(super) fn one_line(text: &str, max: usize) -> String {
+    let mut line = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).fold(
+        String::new(),
+        |mut line, word| {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line + word
+        },
+    );
+    if let Some((cut, _)) = line.char_indices().nth(max) {
+        line.truncate(cut);
+        line.push('…');
+    }
+    line
+}

@@ -1,0 +1,356 @@
+//! `Read`: the lines of a text file with their numbers, or a picture.
+//!
+//! Owns what a file's first bytes say about it and how its lines are numbered and cut. Leaves opening to `file`.
+//! Invariant: neither memory nor time grows with the size of the file beyond fixed bounds.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::path::Path;
+
+use base64::Engine as _;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::blocking::off_thread;
+use super::file::{FileFault, look_at, open_regular};
+use super::input::spec_of;
+use super::limit::{Whole, counted, cut, size};
+use super::path::{argument, relative, resolve, title};
+use super::{Args, Concurrency, Plan, Stamp, Tool, ToolContext, ToolOutput, parse_input};
+use crate::message::{ResultPart, ToolSpec};
+use crate::permission::AccessKind;
+
+const NAME: &str = "Read";
+/// Lines shown unless a limit is given.
+const DEFAULT_LINES: usize = 2_000;
+/// Characters shown of one line.
+const MAX_LINE: usize = 2_000;
+/// Characters of one result; below what a result may hold, so that no middle is left out of it.
+const MAX_TEXT: usize = 45_000;
+/// Bytes looked through for the lines asked for.
+const SCAN_BYTES: u64 = 256 << 20;
+/// Bytes looked through after the last line shown, in order to say how many lines there are.
+const COUNT_BYTES: u64 = 16 << 20;
+/// Bytes of a picture.
+const IMAGE_BYTES: u64 = 5 << 20;
+/// Bytes that decide what kind of file it is.
+const SNIFF_BYTES: usize = 8 << 10;
+
+/// Reads files.
+pub(super) struct Read;
+
+/// The input.
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// File to read, absolute or relative to the working directory.
+    #[serde(alias = "path", alias = "filePath", alias = "file")]
+    file_path: String,
+    /// Number of the first line, from 1.
+    #[serde(default)]
+    offset: Option<usize>,
+    /// Number of lines.
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+impl Tool for Read {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn spec(&self) -> ToolSpec {
+        spec_of::<Input>(NAME, include_str!("../../assets/tools/Read.md"))
+    }
+
+    fn concurrency(&self, _args: &Args) -> Concurrency {
+        Concurrency::Parallel
+    }
+
+    fn title(&self, args: &Args, context: &ToolContext) -> String {
+        title(argument(args, &["file_path", "path", "filePath", "file"]), context)
+    }
+
+    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
+        async move {
+            let input: Input = parse_input(NAME, args)?;
+            off_thread(context, move |context| {
+                Ok(Plan::new(AccessKind::Read { path: resolve(&input.file_path, context)? }))
+            })
+            .await
+        }
+        .boxed()
+    }
+
+    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let input: Input = match parse_input(NAME, args) {
+                Ok(input) => input,
+                Err(failed) => return failed,
+            };
+            off_thread(context, move |context| read(&input, context)).await.unwrap_or_else(|failed| failed)
+        }
+        .boxed()
+    }
+}
+
+fn read(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+    let path = resolve(&input.file_path, context)?;
+    let shown = relative(&path, &context.cwd);
+    let failed = |fault: FileFault| ToolOutput::error(fault.to_string());
+    look_at(&path, &shown).map_err(failed)?;
+    let (mut file, metadata) = open_regular(&path, &shown).map_err(failed)?;
+    let mut start = Vec::with_capacity(SNIFF_BYTES);
+    let system = |fault| ToolOutput::error(FileFault::system(&shown, fault).to_string());
+    file.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut start).map_err(system)?;
+    match Kind::of(&start) {
+        Kind::Image(media_type) => image(file, start, media_type, &shown, metadata.len()),
+        Kind::Binary(what) => Ok(ToolOutput::error(format!(
+            "{shown} is {what} ({}), not text; it is not shown. Use Bash with a fitting program to look into it.",
+            size(metadata.len())
+        ))),
+        Kind::Text => {
+            let page = Page::read(file, &start, input, context).map_err(system)?;
+            context.freshness.note(&path, Stamp::of(&metadata));
+            Ok(page.output(input, Path::new(&shown)))
+        }
+    }
+}
+
+/// What a file's first bytes say it is.
+enum Kind {
+    Text,
+    Image(&'static str),
+    Binary(&'static str),
+}
+
+impl Kind {
+    fn of(start: &[u8]) -> Self {
+        const KNOWN: [(&[u8], &str); 8] = [
+            (b"%PDF-", "a PDF document"),
+            (b"PK\x03\x04", "a ZIP archive or a document packed as one"),
+            (b"\x1f\x8b", "gzip-compressed data"),
+            (b"\x7fELF", "an ELF program or library"),
+            (b"SQLite format 3\0", "an SQLite database"),
+            (b"\0asm", "a WebAssembly module"),
+            (b"\xff\xfe", "UTF-16 text (convert it with iconv)"),
+            (b"\xfe\xff", "UTF-16 text (convert it with iconv)"),
+        ];
+        if start.starts_with(b"\x89PNG\r\n\x1a\n") {
+            return Self::Image("image/png");
+        }
+        if start.starts_with(b"\xff\xd8\xff") {
+            return Self::Image("image/jpeg");
+        }
+        if start.starts_with(b"GIF87a") || start.starts_with(b"GIF89a") {
+            return Self::Image("image/gif");
+        }
+        if start.starts_with(b"RIFF") && start.get(8..12) == Some(b"WEBP") {
+            return Self::Image("image/webp");
+        }
+        match KNOWN.iter().find(|(magic, _)| start.starts_with(magic)) {
+            Some((_, what)) => Self::Binary(what),
+            None if start.contains(&0) => Self::Binary("a binary file"),
+            None => Self::Text,
+        }
+    }
+}
+
+fn image(file: File, mut bytes: Vec<u8>, media_type: &str, shown: &str, length: u64) -> Result<ToolOutput, ToolOutput> {
+    let too_large = || {
+        ToolOutput::error(format!(
+            "{shown} is a picture of {}; pictures up to {} can be shown. Make a smaller copy first.",
+            size(length),
+            size(IMAGE_BYTES)
+        ))
+    };
+    if length > IMAGE_BYTES {
+        return Err(too_large());
+    }
+    file.take(IMAGE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|fault| ToolOutput::error(FileFault::system(shown, fault).to_string()))?;
+    if bytes.len() as u64 > IMAGE_BYTES {
+        return Err(too_large());
+    }
+    let words = format!("{media_type}, {}", size(bytes.len() as u64));
+    let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
+    let mut output = ToolOutput::text(format!("{shown}: {words}"), words);
+    output.content.push(ResultPart::Image { media_type: media_type.to_owned(), data });
+    Ok(output)
+}
+
+/// The lines asked for, and what is known of the rest.
+struct Page {
+    text: String,
+    /// Number of the first line shown.
+    first: usize,
+    /// Lines shown.
+    shown: usize,
+    /// Lines that were looked at, shown or not.
+    seen: usize,
+    /// Whether the end of the file was reached.
+    ended: bool,
+    /// Whether a shown line held bytes that are not UTF-8.
+    lossy: bool,
+    /// Whether the search for the first line was given up.
+    gave_up: bool,
+}
+
+impl Page {
+    fn read(file: File, start: &[u8], input: &Input, context: &ToolContext) -> io::Result<Self> {
+        let first = input.offset.unwrap_or(1).max(1);
+        let limit = input.limit.unwrap_or(DEFAULT_LINES).max(1);
+        let mut lines = Lines::new(start.chain(file), context, SCAN_BYTES);
+        let mut page =
+            Self { text: String::new(), first, shown: 0, seen: 0, ended: false, lossy: false, gave_up: false };
+        let mut chars = 0;
+        while page.shown < limit && chars < MAX_TEXT {
+            match lines.next()? {
+                Next::Line => page.seen += 1,
+                Next::End => page.ended = true,
+                Next::TooFar => page.gave_up = true,
+            }
+            if page.ended || page.gave_up {
+                break;
+            }
+            if page.seen >= first {
+                chars += page.push(lines.line(), lines.cut);
+            }
+        }
+        if !page.ended && !page.gave_up {
+            lines.budget = lines.budget.min(COUNT_BYTES);
+            loop {
+                match lines.next()? {
+                    Next::Line => page.seen += 1,
+                    Next::End => page.ended = true,
+                    Next::TooFar => {}
+                }
+                if page.ended || lines.budget == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    /// Appends a line and returns the number of characters it took.
+    fn push(&mut self, line: &[u8], was_cut: bool) -> usize {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let text = match std::str::from_utf8(line) {
+            Ok(text) => text.into(),
+            // The cut may have gone through a character.
+            Err(fault) if was_cut && fault.error_len().is_none() => {
+                String::from_utf8_lossy(&line[..fault.valid_up_to()])
+            }
+            Err(_) => {
+                self.lossy = true;
+                String::from_utf8_lossy(line)
+            }
+        };
+        let text = if self.seen == 1 { text.trim_start_matches('\u{feff}') } else { &text };
+        let (start, whole) = cut(text, MAX_LINE);
+        let before = self.text.len();
+        self.text.push_str(&format!("{:>6}\t{start}", self.seen));
+        if was_cut || whole == Whole::No {
+            self.text.push_str(" [… line cut]");
+        }
+        self.text.push('\n');
+        self.shown += 1;
+        self.text[before..].chars().count()
+    }
+
+    fn output(mut self, input: &Input, shown_path: &Path) -> ToolOutput {
+        let name = shown_path.display();
+        if self.gave_up && self.shown == 0 {
+            return ToolOutput::error(format!(
+                "Line {} of {name} lies beyond the first {} of the file. Use Bash with sed or tail for it.",
+                self.first,
+                size(SCAN_BYTES)
+            ));
+        }
+        if self.ended && self.seen == 0 {
+            return ToolOutput::text(format!("({name} is empty.)"), "empty");
+        }
+        if self.shown == 0 {
+            return ToolOutput::text(
+                format!("({name} has {}; offset {} lies past the end.)", counted(self.seen, "line"), self.first),
+                "past the end",
+            );
+        }
+        let last = self.first + self.shown - 1;
+        if !self.ended || last < self.seen {
+            let more = if self.ended { "" } else { "more than " };
+            let asked = input.limit.is_some_and(|limit| limit <= self.shown);
+            let advice =
+                if asked { String::new() } else { format!(" Go on with offset {}, or search with Grep.", last + 1) };
+            self.text.push_str(&format!("[Lines {}–{last} of {more}{}.{advice}]\n", self.first, self.seen));
+        }
+        if self.lossy {
+            self.text.push_str("[Not valid UTF-8: the bytes that are not are shown as �. Edit refuses such a file.]\n");
+        }
+        let summary = counted(self.shown, "line");
+        ToolOutput::text(self.text, summary)
+    }
+}
+
+/// Lines of a stream, of which only the start is kept in memory.
+struct Lines<'a, R> {
+    stream: BufReader<R>,
+    context: &'a ToolContext,
+    /// Bytes that may still be looked at.
+    budget: u64,
+    kept: Vec<u8>,
+    /// Whether the present line is longer than what is kept of it.
+    cut: bool,
+}
+
+/// What came next in a stream.
+enum Next {
+    Line,
+    End,
+    TooFar,
+}
+
+impl<'a, R: io::Read> Lines<'a, R> {
+    fn new(stream: R, context: &'a ToolContext, budget: u64) -> Self {
+        Self { stream: BufReader::with_capacity(64 << 10, stream), context, budget, kept: Vec::new(), cut: false }
+    }
+
+    /// Returns the present line without its `\n`, as far as it is kept.
+    fn line(&self) -> &[u8] {
+        &self.kept
+    }
+
+    fn next(&mut self) -> io::Result<Next> {
+        const KEEP: usize = MAX_LINE * 4;
+        self.kept.clear();
+        self.cut = false;
+        let mut any = false;
+        loop {
+            if self.context.cancel.is_cancelled() {
+                return Err(io::Error::other("interrupted"));
+            }
+            if self.budget == 0 {
+                return Ok(if any { Next::Line } else { Next::TooFar });
+            }
+            let chunk = self.stream.fill_buf()?;
+            if chunk.is_empty() {
+                return Ok(if any { Next::Line } else { Next::End });
+            }
+            any = true;
+            let end = memchr::memchr(b'\n', chunk);
+            let part = &chunk[..end.unwrap_or(chunk.len())];
+            let room = KEEP - self.kept.len();
+            self.cut |= part.len() > room;
+            self.kept.extend_from_slice(&part[..part.len().min(room)]);
+            let used = end.map_or(chunk.len(), |at| at + 1);
+            self.stream.consume(used);
+            self.budget = self.budget.saturating_sub(used as u64);
+            if end.is_some() {
+                return Ok(Next::Line);
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Looking for a regular expression in one file.
+//!
+//! Invariants: files that hold a NUL byte are binary and never match; a file that ends the search, by its size or by
+//! never ending, does so within the bounds of the walk's watch.
+
+use std::fs::File;
+use std::io::{self, Chain, Cursor, Read};
+use std::path::Path;
+
+use grep_matcher::{LineTerminator, Matcher as _};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
+
+use super::ToolOutput;
+use super::file::open_regular;
+use super::grep::Input;
+use super::limit::{Whole, cut};
+use super::walk::Watch;
+
+/// Characters shown of one line.
+const MAX_LINE: usize = 500;
+/// Characters shown before the match in a line that is cut.
+const LEAD: usize = 100;
+/// Bytes that decide whether a file is text.
+const SNIFF: usize = 8 << 10;
+/// Memory for one file, or for one of its lines.
+const HEAP: usize = 64 << 20;
+
+/// A compiled pattern.
+pub(super) struct Needle {
+    matcher: RegexMatcher,
+    multiline: bool,
+}
+
+/// Which lines of a file are shown.
+pub(super) struct Window {
+    /// Lines before each match.
+    pub(super) before: usize,
+    /// Lines after each match.
+    pub(super) after: usize,
+    /// Lines in all.
+    pub(super) most: usize,
+}
+
+/// One line of a result.
+pub(super) struct Found {
+    /// Number and mark: `:` for a match, `-` for context. `None` stands for a gap.
+    pub(super) place: Option<(u64, char)>,
+    /// The text, cut where it is long.
+    pub(super) text: String,
+}
+
+impl Needle {
+    /// Compiles the pattern.
+    pub(super) fn new(input: &Input) -> Result<Self, ToolOutput> {
+        if input.pattern.is_empty() {
+            return Err(ToolOutput::error("The pattern is empty. Say what to look for."));
+        }
+        let multiline = input.multiline.unwrap_or(false);
+        let mut builder = RegexMatcherBuilder::new();
+        builder.multi_line(true).case_insensitive(input.ignore_case.unwrap_or(false)).dot_matches_new_line(multiline);
+        if !multiline {
+            builder.crlf(true);
+        }
+        match builder.build(&input.pattern) {
+            Ok(matcher) => Ok(Self { matcher, multiline }),
+            Err(fault) => Err(ToolOutput::error(bad_pattern(&input.pattern, &fault.to_string(), multiline))),
+        }
+    }
+
+    fn builder(&self) -> SearcherBuilder {
+        let mut builder = SearcherBuilder::new();
+        builder.binary_detection(BinaryDetection::quit(0)).heap_limit(Some(HEAP)).multi_line(self.multiline);
+        if !self.multiline {
+            builder.line_terminator(LineTerminator::crlf());
+        }
+        builder
+    }
+
+    /// Returns a searcher for [`Self::count`] that stops after `most` matches.
+    pub(super) fn counter(&self, most: Option<u64>) -> Searcher {
+        self.builder().line_number(false).max_matches(most).build()
+    }
+
+    /// Returns the number of matching lines of a file. One that cannot be read has none.
+    pub(super) fn count(&self, searcher: &mut Searcher, path: &Path, watch: &Watch) -> u64 {
+        let mut count = Count(0);
+        match open(path, watch).map(|file| searcher.search_reader(&self.matcher, file, &mut count)) {
+            Some(Ok(())) => count.0,
+            Some(Err(_)) | None => 0,
+        }
+    }
+
+    /// Returns the lines of a file that are to be shown.
+    pub(super) fn lines(&self, path: &Path, window: &Window, watch: &Watch) -> Vec<Found> {
+        let mut searcher =
+            self.builder().line_number(true).before_context(window.before).after_context(window.after).build();
+        let mut lines = Collect { needle: self, found: Vec::new(), most: window.most };
+        if let Some(file) = open(path, watch) {
+            // A fault half way leaves what was found until then.
+            let _ = searcher.search_reader(&self.matcher, file, &mut lines);
+        }
+        lines.found
+    }
+
+    fn shown(&self, line: &[u8]) -> String {
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim_end_matches(['\n', '\r']);
+        if text.len() <= MAX_LINE {
+            return text.to_owned();
+        }
+        let at = self.matcher.find(text.as_bytes()).ok().flatten().map_or(0, |found| found.start());
+        let before = text.get(..at).map_or(0, |before| before.chars().count()).saturating_sub(LEAD);
+        let from = if before == 0 { 0 } else { text.char_indices().nth(before).map_or(0, |(from, _)| from) };
+        let (part, whole) = cut(&text[from..], MAX_LINE);
+        let lead = if from > 0 { "… " } else { "" };
+        let rest = if whole == Whole::No { " …" } else { "" };
+        format!("{lead}{part}{rest}")
+    }
+}
+
+/// Opens a text file. Whether a file is text is decided by its beginning, before any search, so that it does not depend
+/// on how far the search gets. UTF-16 with a byte order mark is text.
+fn open<'w>(path: &Path, watch: &'w Watch) -> Option<Watched<'w>> {
+    let (mut file, _) = open_regular(path, "").ok()?;
+    let mut start = Vec::with_capacity(SNIFF);
+    file.by_ref().take(SNIFF as u64).read_to_end(&mut start).ok()?;
+    let is_wide = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
+    (is_wide || !start.contains(&0)).then(|| Watched { stream: Cursor::new(start).chain(file), watch })
+}
+
+/// A file that stops being readable when its watch is over.
+struct Watched<'w> {
+    stream: Chain<Cursor<Vec<u8>>, File>,
+    watch: &'w Watch,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.watch.is_over() {
+            return Err(io::Error::other("the search is over"));
+        }
+        self.stream.read(buffer)
+    }
+}
+
+/// Counts matches.
+struct Count(u64);
+
+impl Sink for &mut Count {
+    type Error = io::Error;
+
+    fn matched(&mut self, _searcher: &Searcher, _found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.0 += 1;
+        Ok(true)
+    }
+
+    fn finish(&mut self, _searcher: &Searcher, finish: &SinkFinish) -> io::Result<()> {
+        if finish.binary_byte_offset().is_some() {
+            self.0 = 0;
+        }
+        Ok(())
+    }
+}
+
+/// Collects lines.
+struct Collect<'n> {
+    needle: &'n Needle,
+    found: Vec<Found>,
+    most: usize,
+}
+
+impl Collect<'_> {
+    fn push(&mut self, number: Option<u64>, mark: char, line: &[u8]) {
+        if self.found.len() < self.most {
+            let text = self.needle.shown(line);
+            self.found.push(Found { place: Some((number.unwrap_or(0), mark)), text });
+        }
+    }
+}
+
+impl Sink for &mut Collect<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        for (at, line) in found.lines().enumerate() {
+            self.push(found.line_number().map(|first| first + at as u64), ':', line);
+        }
+        Ok(self.found.len() < self.most)
+    }
+
+    fn context(&mut self, _searcher: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        self.push(context.line_number(), '-', context.bytes());
+        Ok(self.found.len() < self.most)
+    }
+
+    fn context_break(&mut self, _searcher: &Searcher) -> io::Result<bool> {
+        if self.found.len() < self.most {
+            self.found.push(Found { place: None, text: String::new() });
+        }
+        Ok(self.found.len() < self.most)
+    }
+}
+
+/// Says what is wrong with a pattern and how it could be meant.
+fn bad_pattern(pattern: &str, fault: &str, multiline: bool) -> String {
+    let reason = fault.lines().map(str::trim).rfind(|line| line.starts_with("error:")).unwrap_or(fault);
+    let mut words = format!("The pattern is not a regular expression that can be searched for ({reason}).");
+    if pattern.contains("\\n") || pattern.contains('\n') {
+        if !multiline {
+            words.push_str(" To match across lines, set multiline.");
+        }
+    } else {
+        words.push_str(&format!(" To find the text itself, escape it: {}", escaped(pattern)));
+    }
+    words
+}
+
+fn escaped(text: &str) -> String {
+    text.chars().fold(String::new(), |mut escaped, c| {
+        if r"\.+*?()|[]{}^$#&-~".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+        escaped
+    })
+}

@@ -1,0 +1,197 @@
+//! The terminal: taken, drawn on, and given back in every way out.
+//!
+//! Owns the modes of the terminal and the way of a frame to it. Leaves what is drawn to `view` and input to `input`.
+//! Invariants: a frame is one write; nothing is written when no cell changed; whoever ends the program, the terminal
+//! is as it was before; nothing here asks the terminal a question, whose answer the input stream would swallow.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossterm::{cursor, event, execute, queue, terminal};
+use ratatui::Frame;
+use ratatui::layout::Size;
+
+mod backend;
+
+pub use backend::FrameBackend;
+
+/// Whether this process has changed the terminal's modes.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Who gets what the mouse does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MouseOwner {
+    /// The program.
+    Program,
+    /// The terminal, for its own selection of text.
+    Terminal,
+}
+
+/// The terminal while the program has it. Dropping it gives it back.
+pub struct Terminal {
+    inner: ratatui::Terminal<FrameBackend<io::Stdout>>,
+    mouse: MouseOwner,
+}
+
+impl Terminal {
+    /// Takes the terminal: alternate screen, raw mode, paste, focus and mouse reports.
+    ///
+    /// # Errors
+    /// Standard output is no terminal, or cannot be written.
+    pub fn enter(mouse: MouseOwner) -> io::Result<Self> {
+        let inner = ratatui::Terminal::new(FrameBackend::new(io::stdout()))?;
+        take(mouse)?;
+        Ok(Self { inner, mouse })
+    }
+
+    /// Draws a frame: the cells that changed, in one write.
+    ///
+    /// # Errors
+    /// The terminal is gone; the program cannot go on drawing.
+    pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.inner.draw(render).map(drop)
+    }
+
+    /// Makes the next frame write every cell, for when something else has written to the terminal.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn repaint(&mut self) -> io::Result<()> {
+        let size = self.inner.size()?;
+        self.inner.backend_mut().invalidate();
+        // Sizing the buffers anew would ask for the cursor; emptying both makes the next frame complete.
+        self.inner.current_buffer_mut().reset();
+        self.inner.swap_buffers();
+        let _ = size;
+        Ok(())
+    }
+
+    /// Returns the size in columns and rows.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn size(&self) -> io::Result<Size> {
+        self.inner.size()
+    }
+
+    /// Chooses who gets what the mouse does.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn set_mouse(&mut self, owner: MouseOwner) -> io::Result<()> {
+        self.mouse = owner;
+        match owner {
+            MouseOwner::Program => execute!(io::stdout(), event::EnableMouseCapture),
+            MouseOwner::Terminal => execute!(io::stdout(), event::DisableMouseCapture),
+        }
+    }
+
+    /// Sets the title of the terminal's window.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn set_title(&mut self, title: &str) -> io::Result<()> {
+        let title = crate::message::plain_line(title);
+        execute!(io::stdout(), terminal::SetTitle(title))
+    }
+
+    /// Copies text to the clipboard of the user's machine, through the terminal (OSC 52).
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        execute!(io::stdout(), crossterm::clipboard::CopyToClipboard::to_clipboard_from(text))
+    }
+
+    /// Rings the bell.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn bell(&mut self) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(b"\x07")?;
+        out.flush()
+    }
+
+    /// Gives the terminal back for a while: to an editor, a pager, or the shell. The input stream must be dropped
+    /// before.
+    pub fn suspend(&mut self) {
+        restore();
+    }
+
+    /// Takes the terminal again after [`Terminal::suspend`]; the next frame is complete.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn resume(&mut self) -> io::Result<()> {
+        take(self.mouse)?;
+        self.repaint()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Changes the terminal's modes in one write.
+fn take(mouse: MouseOwner) -> io::Result<()> {
+    terminal::enable_raw_mode()?;
+    TAKEN.store(true, Ordering::SeqCst);
+    let mut bytes = Vec::new();
+    queue!(
+        bytes,
+        terminal::EnterAlternateScreen,
+        terminal::Clear(terminal::ClearType::All),
+        event::EnableBracketedPaste,
+        event::EnableFocusChange,
+        // Pushed without asking: terminals that do not know it ignore it, and asking would delay the first frame.
+        event::PushKeyboardEnhancementFlags(event::KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES),
+        cursor::Hide
+    )?;
+    if mouse == MouseOwner::Program {
+        queue!(bytes, event::EnableMouseCapture)?;
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(&bytes)?;
+    out.flush()
+}
+
+/// Gives the terminal back, if this process has it. May be called at any time, from any thread, any number of times.
+///
+/// Errors are passed over: there is nobody left to tell.
+pub fn restore() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut bytes = Vec::new();
+    let _ = queue!(
+        bytes,
+        terminal::EndSynchronizedUpdate,
+        event::DisableMouseCapture,
+        event::PopKeyboardEnhancementFlags,
+        event::DisableFocusChange,
+        event::DisableBracketedPaste,
+        crossterm::style::ResetColor,
+        terminal::LeaveAlternateScreen,
+        cursor::Show
+    );
+    let mut out = io::stdout();
+    let _ = out.write_all(&bytes);
+    let _ = out.flush();
+    let _ = terminal::disable_raw_mode();
+}
+
+/// Makes a panic of the program give the terminal back before it is reported, and say where the log is.
+pub fn install_panic_hook(log: Option<PathBuf>) {
+    let previous = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        restore();
+        previous(panic);
+        if let Some(log) = &log {
+            let _ = writeln!(io::stderr(), "This is a fault of the program. The log is in {}", log.display());
+        }
+    }));
+}

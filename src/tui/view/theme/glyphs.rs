@@ -1,0 +1,129 @@
+//! The signs the screen is drawn with, in two sets.
+//!
+//! Owns the choice between them. Invariant: each glyph of the ASCII set is one byte and one column per character.
+
+/// Signs by meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Glyphs {
+    /// An unfolded pane.
+    pub unfolded: &'static str,
+    /// A folded pane.
+    pub folded: &'static str,
+    /// Stands before what the user says.
+    pub prompt: &'static str,
+    /// Stands before a subagent's line in the conversation.
+    pub agent: &'static str,
+    /// Stands before a tool call.
+    pub tool: &'static str,
+    /// Between a call and what came of it.
+    pub arrow: &'static str,
+    /// A list item.
+    pub bullet: &'static str,
+    /// The bar before a quote.
+    pub quote: &'static str,
+    /// A rule, one column.
+    pub rule: &'static str,
+    /// Between the columns of a table.
+    pub column: &'static str,
+    /// Where a table's rule meets a column.
+    pub cross: &'static str,
+    /// Where text was cut.
+    pub ellipsis: &'static str,
+    /// Done.
+    pub done: &'static str,
+    /// Failed, and the sign that stops an agent.
+    pub failed: &'static str,
+    /// Needs the user.
+    pub attention: &'static str,
+    /// Queued.
+    pub queued: &'static str,
+    /// Stopped or cut off.
+    pub stopped: &'static str,
+    /// Neither good nor bad.
+    pub neutral: &'static str,
+    /// More below.
+    pub down: &'static str,
+    /// More above.
+    pub up: &'static str,
+    /// An open task of a list.
+    pub open_box: &'static str,
+    /// A finished task of a list.
+    pub done_box: &'static str,
+    /// The frames of a spinner.
+    pub spinner: &'static [&'static str],
+    /// Corners and edges of a frame: top left, top right, bottom left, bottom right, horizontal, vertical.
+    pub frame: [&'static str; 6],
+}
+
+impl Glyphs {
+    /// The full set, for terminals that draw ambiguous characters one column wide.
+    pub const UNICODE: Self = Self {
+        unfolded: "▾",
+        folded: "▸",
+        prompt: "›",
+        agent: "◆",
+        tool: "●",
+        arrow: "→",
+        bullet: "•",
+        quote: "▎",
+        rule: "─",
+        column: "│",
+        cross: "┼",
+        ellipsis: "…",
+        done: "✓",
+        failed: "✗",
+        attention: "⚠",
+        queued: "…",
+        stopped: "■",
+        neutral: "·",
+        down: "↓",
+        up: "↑",
+        open_box: "☐",
+        done_box: "☑",
+        spinner: &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
+        frame: ["┌", "┐", "└", "┘", "─", "│"],
+    };
+
+    /// The set for terminals that cannot show the full one, or show it two columns wide.
+    pub const ASCII: Self = Self {
+        unfolded: "v",
+        folded: ">",
+        prompt: ">",
+        agent: "*",
+        tool: "-",
+        arrow: "->",
+        bullet: "*",
+        quote: "|",
+        rule: "-",
+        column: "|",
+        cross: "+",
+        ellipsis: "~",
+        done: "+",
+        failed: "x",
+        attention: "!",
+        queued: ".",
+        stopped: "#",
+        neutral: ".",
+        down: "v",
+        up: "^",
+        open_box: "[ ]",
+        done_box: "[x]",
+        spinner: &["|", "/", "-", "\\"],
+        frame: ["+", "+", "+", "+", "-", "|"],
+    };
+
+    /// Chooses by the locale: `variable` returns an environment variable's value.
+    #[must_use]
+    pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .into_iter()
+            .find_map(|name| variable(name).filter(|value| !value.is_empty()))
+            .unwrap_or_default()
+            .to_lowercase();
+        // Windows has no such variables and draws the full set.
+        let utf8 = locale.contains("utf-8") || locale.contains("utf8") || (locale.is_empty() && cfg!(windows));
+        // Terminals set to one of these languages may draw ambiguous characters two columns wide.
+        let wide = ["zh", "ja", "ko"].iter().any(|language| locale.starts_with(language));
+        if utf8 && !wide { Self::UNICODE } else { Self::ASCII }
+    }
+}

@@ -1,0 +1,347 @@
+//! Text into columns: widths of graphemes, word wrap, cutting and padding.
+//!
+//! Owns the one notion of how wide text is. Leaves cleaning to `message::plain`, which must have run before.
+//! Invariants: no returned line is wider than asked for, unless one grapheme alone is; no text is lost by wrapping;
+//! the work is linear.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Columns between tab stops.
+const TAB: usize = 4;
+
+/// Returns the columns that a text takes; a tab counts as if it stood at a tab stop.
+#[must_use]
+pub fn width(text: &str) -> usize {
+    if text.is_ascii() && !text.contains('\t') {
+        return text.len();
+    }
+    text.graphemes(true).map(grapheme_width).sum()
+}
+
+/// Returns the columns of one grapheme.
+#[must_use]
+pub fn grapheme_width(grapheme: &str) -> usize {
+    match grapheme {
+        "\t" => TAB,
+        "\n" | "\r\n" => 0,
+        _ => grapheme.width(),
+    }
+}
+
+/// Returns the text cut to `columns`, with `…` at the end if anything was cut. Tabs become spaces.
+#[must_use]
+pub fn fit(text: &str, columns: usize) -> String {
+    let text = &expand_tabs(text, 0);
+    if width(text) <= columns {
+        return text.clone();
+    }
+    if columns == 0 {
+        return String::new();
+    }
+    let mut out = head(text, columns - 1).to_owned();
+    out.push('…');
+    out
+}
+
+/// Returns the longest beginning of a text that takes no more than `columns`.
+#[must_use]
+pub fn head(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    for (at, grapheme) in text.grapheme_indices(true) {
+        used += grapheme_width(grapheme);
+        if used > columns {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+/// Returns the longest end of a text that takes no more than `columns`.
+#[must_use]
+pub fn tail(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let mut start = text.len();
+    for (at, grapheme) in text.grapheme_indices(true).rev() {
+        used += grapheme_width(grapheme);
+        if used > columns {
+            break;
+        }
+        start = at;
+    }
+    &text[start..]
+}
+
+/// Returns the text in exactly `columns`: cut with `…`, or filled up with spaces.
+#[must_use]
+pub fn pad(text: &str, columns: usize) -> String {
+    let mut out = fit(text, columns);
+    out.extend(std::iter::repeat_n(' ', columns.saturating_sub(width(&out))));
+    out
+}
+
+/// Returns the text in exactly `columns`, filled up with spaces on the left.
+#[must_use]
+pub fn pad_left(text: &str, columns: usize) -> String {
+    let fitted = fit(text, columns);
+    let mut out = " ".repeat(columns.saturating_sub(width(&fitted)));
+    out.push_str(&fitted);
+    out
+}
+
+/// Returns the line cut to `columns`, with `…` in the style of the place if anything was cut.
+#[must_use]
+pub fn fit_line(line: &Line<'_>, columns: usize) -> Line<'static> {
+    let total: usize = line.spans.iter().map(|span| width(&span.content)).sum();
+    let mut room = columns;
+    let mut spans = Vec::with_capacity(line.spans.len());
+    for span in &line.spans {
+        let taken = width(&span.content);
+        // The last column is kept for the mark as long as more is to come than fits.
+        let cut = total > columns && taken + 1 > room;
+        let text = if cut { fit(&format!("{}  ", span.content), room) } else { expand_tabs(&span.content, 0) };
+        room = room.saturating_sub(width(&text));
+        spans.push(Span::styled(text, span.style));
+        if cut {
+            break;
+        }
+    }
+    Line { spans, style: line.style, alignment: line.alignment }
+}
+
+/// Replaces tabs by the spaces up to the next tab stop, the text beginning at `column`.
+#[must_use]
+pub fn expand_tabs(text: &str, column: usize) -> String {
+    if !text.contains('\t') {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len() + TAB * 2);
+    let mut at = column;
+    for grapheme in text.graphemes(true) {
+        if grapheme == "\t" {
+            let spaces = TAB - at % TAB;
+            out.extend(std::iter::repeat_n(' ', spaces));
+            at += spaces;
+        } else {
+            out.push_str(grapheme);
+            at += grapheme_width(grapheme);
+        }
+    }
+    out
+}
+
+/// Returns the line in rows of at most `columns`, broken between words where possible.
+#[must_use]
+pub fn wrap_line(line: &Line<'_>, columns: u16) -> Vec<Line<'static>> {
+    wrap_indented(line, columns, &Line::default(), &Line::default())
+}
+
+/// Returns the line in rows of at most `columns`: `first` stands before the first row, `rest` before the others.
+///
+/// An indent that leaves less than a quarter of the room is cut, so that deep nesting cannot squeeze the text out.
+#[must_use]
+pub fn wrap_indented(line: &Line<'_>, columns: u16, first: &Line<'_>, rest: &Line<'_>) -> Vec<Line<'static>> {
+    let columns = usize::from(columns).max(1);
+    let room = columns - columns.div_ceil(4).min(columns);
+    let (first, rest) = (cut_indent(first, room), cut_indent(rest, room));
+    let mut rows = Rows::new(line.style, columns, first, rest);
+    for span in &line.spans {
+        let style = line.style.patch(span.style);
+        for word in split_words(&span.content) {
+            rows.word(word, style);
+        }
+    }
+    rows.finish()
+}
+
+fn cut_indent(indent: &Line<'_>, room: usize) -> Line<'static> {
+    let mut left = room;
+    let mut spans = Vec::new();
+    for span in &indent.spans {
+        let text = head(&span.content, left).to_owned();
+        left -= width(&text);
+        spans.push(Span::styled(text, span.style));
+    }
+    Line::from(spans)
+}
+
+/// Splits a text into runs of spaces, words, and single wide characters, after any of which a row may end.
+fn split_words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let end = if first == ' ' || first == '\t' {
+            rest.find(|c| c != first).unwrap_or(rest.len())
+        } else {
+            word_end(rest)
+        };
+        let (word, after) = rest.split_at(end);
+        rest = after;
+        Some(word)
+    })
+}
+
+/// Returns the length of the word that a text begins with.
+fn word_end(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.find([' ', '\t']).unwrap_or(text.len());
+    }
+    for (at, grapheme) in text.grapheme_indices(true) {
+        let c = grapheme.chars().next().unwrap_or(' ');
+        if c == ' ' || c == '\t' {
+            return at;
+        }
+        if is_ideographic(c) {
+            return if at == 0 { ideograph_end(text, grapheme.len()) } else { at };
+        }
+    }
+    text.len()
+}
+
+/// Returns the end of an ideograph with the closing punctuation that must not begin a row.
+fn ideograph_end(text: &str, start: usize) -> usize {
+    let closing = |c: char| "、。，．：；！？）」』】〉》〕”’…ー々".contains(c);
+    start + text[start..].chars().take_while(|c| closing(*c)).map(char::len_utf8).sum::<usize>()
+}
+
+/// Scripts that are written without spaces, where a row may end after each character.
+fn is_ideographic(c: char) -> bool {
+    matches!(c, '\u{2E80}'..='\u{A4CF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFD}')
+        && c.width() == Some(2)
+}
+
+/// Rows being filled.
+struct Rows {
+    style: Style,
+    columns: usize,
+    rest: Line<'static>,
+    done: Vec<Line<'static>>,
+    row: Vec<Span<'static>>,
+    /// Columns used, indent included.
+    used: usize,
+    /// Columns of the indent of the current row.
+    indent: usize,
+    /// Pieces of the word being read, which may go over several spans, and its width.
+    word: Vec<(String, Style)>,
+    word_width: usize,
+    /// Spaces before that word: dropped if the row ends here.
+    gap: Vec<(String, Style)>,
+    gap_width: usize,
+}
+
+impl Rows {
+    fn new(style: Style, columns: usize, first: Line<'static>, rest: Line<'static>) -> Self {
+        let indent = line_width(&first);
+        Self {
+            style,
+            columns,
+            rest,
+            done: Vec::new(),
+            row: first.spans,
+            used: indent,
+            indent,
+            word: Vec::new(),
+            word_width: 0,
+            gap: Vec::new(),
+            gap_width: 0,
+        }
+    }
+
+    /// Takes the next piece of the line.
+    fn word(&mut self, text: &str, style: Style) {
+        if text.starts_with([' ', '\t']) {
+            self.place();
+            let at = self.used + self.gap_width;
+            let text = expand_tabs(text, at - self.indent);
+            self.gap_width += text.len();
+            self.gap.push((text, style));
+            return;
+        }
+        if text.chars().next().is_some_and(is_ideographic) {
+            self.place();
+        }
+        let wide = width(text);
+        self.word_width += wide;
+        self.word.push((text.to_owned(), style));
+        if text.chars().next_back().is_some_and(|c| c.width() == Some(2)) {
+            self.place();
+        }
+    }
+
+    /// Puts the word that has been read into a row.
+    fn place(&mut self) {
+        if self.word.is_empty() {
+            return;
+        }
+        let fits = self.used + self.gap_width + self.word_width <= self.columns;
+        if !fits && self.used > self.indent {
+            self.gap.clear();
+            self.gap_width = 0;
+            if self.word_width <= self.columns - line_width(&self.rest) || self.used >= self.columns {
+                self.break_row();
+            } else {
+                // Longer than a row: it begins on a row of its own and is broken anywhere.
+                self.break_row();
+            }
+        }
+        for (text, style) in std::mem::take(&mut self.gap) {
+            self.put(&text, style);
+        }
+        self.gap_width = 0;
+        for (text, style) in std::mem::take(&mut self.word) {
+            self.put(&text, style);
+        }
+        self.word_width = 0;
+    }
+
+    /// Writes a piece, breaking it where a row is full.
+    fn put(&mut self, text: &str, style: Style) {
+        let mut rest = text;
+        loop {
+            let room = self.columns.saturating_sub(self.used);
+            let mut part = head(rest, room);
+            if part.is_empty() && !rest.is_empty() {
+                if self.used > self.indent {
+                    self.break_row();
+                    continue;
+                }
+                // Not even one grapheme fits: it is written all the same, or wrapping would never end.
+                part = rest.graphemes(true).next().unwrap_or(rest);
+            }
+            self.used += width(part);
+            push_span(&mut self.row, part, style);
+            rest = &rest[part.len()..];
+            if rest.is_empty() {
+                return;
+            }
+            self.break_row();
+        }
+    }
+
+    fn break_row(&mut self) {
+        let row = std::mem::replace(&mut self.row, self.rest.spans.clone());
+        self.done.push(Line { spans: row, style: self.style, alignment: None });
+        self.indent = line_width(&self.rest);
+        self.used = self.indent;
+    }
+
+    fn finish(mut self) -> Vec<Line<'static>> {
+        self.place();
+        self.done.push(Line { spans: self.row, style: self.style, alignment: None });
+        self.done
+    }
+}
+
+/// Appends text to the last span if the style is the same, so that a word costs no allocation of its own.
+fn push_span(spans: &mut Vec<Span<'static>>, text: &str, style: Style) {
+    match spans.last_mut() {
+        Some(last) if last.style == style => last.content.to_mut().push_str(text),
+        _ => spans.push(Span::styled(text.to_owned(), style)),
+    }
+}
+
+fn line_width(line: &Line<'_>) -> usize {
+    line.spans.iter().map(|span| width(&span.content)).sum()
+}
