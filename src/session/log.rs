@@ -65,7 +65,7 @@ struct LazyFile {
 impl LazyFile {
     fn file(&mut self) -> io::Result<&mut File> {
         if self.bytes > MAX_BYTES {
-            std::fs::rename(&self.path, &self.path.with_extension("log.1"))?;
+            std::fs::rename(&self.path, self.path.with_extension("log.1"))?;
             self.file = None;
         }
         let file = if let Some(file) = self.file.take() {
