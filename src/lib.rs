@@ -15,6 +15,7 @@ pub mod agent;
 pub mod config;
 pub mod definition;
 pub mod provider;
+pub mod session;
 pub mod tool;
 // Floor 1: may it?
 pub mod permission;

@@ -3,4 +3,5 @@
 
 mod config;
 mod definitions;
+mod session;
 mod tidy;

@@ -307,3 +307,15 @@ fn a_project_begins_at_the_nearest_git() {
     let outside = Path::new("/no/such/folder");
     assert_eq!(project_root(outside), outside);
 }
+
+#[test]
+fn the_settings_in_the_readme_are_the_defaults() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let (_, rest) = readme.split_once("```toml\n").unwrap();
+    let (settings, _) = rest.split_once("```").unwrap();
+    assert_eq!(Place::new().user(settings).config(), Config::default());
+    // What is commented out is valid as well.
+    let uncommented = settings.replace("\n# [", "\n[").replace("\n# \"", "\n\"").replacen("# model", "model", 1);
+    let config = Place::new().user(&uncommented).config();
+    assert!(config.model.is_some() && config.keys.contains_key("composer"));
+}

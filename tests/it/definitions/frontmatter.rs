@@ -1,5 +1,7 @@
 //! The shapes of agent files that are in circulation, YAML or not.
 
+use std::fmt::Write as _;
+
 use super::{agent, faults, read};
 use belvedere::definition::ToolsField;
 use proptest::prelude::*;
@@ -116,7 +118,7 @@ fn aliases_that_multiply_are_refused_quickly() {
     let mut bomb = String::from("---\nname: a\ndescription: b\nskills: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..30 {
         let before = format!("*a{}, ", level - 1).repeat(10);
-        bomb.push_str(&format!("k{level}: &a{level} [{}]\n", before.trim_end_matches(", ")));
+        writeln!(bomb, "k{level}: &a{level} [{}]", before.trim_end_matches(", ")).unwrap();
     }
     bomb.push_str("---\nc");
     assert_eq!(agent(&bomb).name, "a");

@@ -1,0 +1,18 @@
+//! What is kept of a session: one append-only file of records for each agent, and the program's own log.
+//!
+//! Owns the files below the state directory and their format. Leaves the meaning of records to those who write them,
+//! so it does not know what an agent event is. Invariants: keeping never stops the work, whatever the disk does; no
+//! secret that was named reaches a file; what is written is for the user alone (files 0600, folders 0700).
+
+pub mod log;
+mod reader;
+mod record;
+mod secrets;
+mod store;
+mod writer;
+
+pub use reader::{Records, read};
+pub use record::{Record, VERSION};
+pub use secrets::Secrets;
+pub use store::{SessionError, Store};
+pub use writer::Writer;

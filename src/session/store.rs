@@ -1,0 +1,138 @@
+//! The folder of one session: where its files lie, and how they are made.
+//!
+//! Owns names and access rights. Leaves the order and timing of records to `writer`. Invariant: making a [`Store`]
+//! touches nothing; the folder appears with the first thing to keep.
+
+use std::collections::hash_map::RandomState;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::hash::BuildHasher as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::Secrets;
+
+/// Something could not be kept or read.
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be {act}: {source}", path.display())]
+pub struct SessionError {
+    /// The file or folder.
+    pub path: PathBuf,
+    act: &'static str,
+    source: io::Error,
+}
+
+impl SessionError {
+    pub(super) fn new(path: &Path, act: &'static str, source: io::Error) -> Self {
+        Self { path: path.to_path_buf(), act, source }
+    }
+}
+
+/// The folder of one session.
+#[derive(Debug, Clone)]
+pub struct Store {
+    dir: PathBuf,
+    secrets: Secrets,
+}
+
+impl Store {
+    /// Chooses the folder of a new session: `<state dir>/sessions/<project>/<start>-<id>`.
+    #[must_use]
+    pub fn new(state_dir: &Path, project: &Path, started: Timestamp, secrets: Secrets) -> Self {
+        let start = started.strftime("%Y-%m-%dT%H-%M-%SZ");
+        // Two programs may start in the same second.
+        let id = RandomState::new().hash_one(started.as_nanosecond()) & 0x00ff_ffff;
+        let dir = state_dir.join("sessions").join(slug(project)).join(format!("{start}-{id:06x}"));
+        Self { dir, secrets }
+    }
+
+    /// Returns the folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Returns the file of an agent's records, such as `explore-1.jsonl`.
+    #[must_use]
+    pub fn path_of(&self, agent: &str) -> PathBuf {
+        self.dir.join(format!("{}.jsonl", file_name(agent)))
+    }
+
+    /// Keeps a report as a file of its own, so that it can be read in whole when the parent got it cut. Blocks.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written.
+    pub fn save_report(&self, agent: &str, report: &str) -> Result<PathBuf, SessionError> {
+        let path = self.dir.join(format!("{}.report.md", file_name(agent)));
+        self.create()?;
+        self.write_whole(&path, self.secrets.redact(report).as_bytes())?;
+        Ok(path)
+    }
+
+    /// Describes the session in its `meta.json`. Blocks.
+    pub(super) fn write_meta(&self, meta: &impl Serialize) -> Result<(), SessionError> {
+        let path = self.dir.join("meta.json");
+        let json = serde_json::to_string_pretty(meta)
+            .map_err(|fault| SessionError::new(&path, "written", io::Error::other(fault)))?;
+        self.write_whole(&path, self.redact_json(json).as_bytes())
+    }
+
+    pub(super) fn create(&self) -> Result<(), SessionError> {
+        create_private_dir(&self.dir).map_err(|fault| SessionError::new(&self.dir, "created", fault))
+    }
+
+    pub(super) fn redact_json(&self, json: String) -> String {
+        self.secrets.redact_json(json)
+    }
+
+    /// Writes beside the file and then puts it in place, so that a reader never sees half of it.
+    fn write_whole(&self, path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
+        let write = || {
+            let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.dir)?;
+            file.write_all(bytes)?;
+            file.persist(path).map_err(|fault| fault.error)
+        };
+        write().map(drop).map_err(|fault| SessionError::new(path, "written", fault))
+    }
+}
+
+/// Creates a folder, and those above it, for the user alone.
+pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir)
+}
+
+/// Opens a file of the user's alone for appending, and makes it if need be.
+pub(super) fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Names a project's folder: readable, and different for each path.
+fn slug(project: &Path) -> String {
+    let name = project.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy());
+    format!("{}-{:08x}", file_name(&name), fnv1a(project.as_os_str().as_encoded_bytes()))
+}
+
+/// FNV-1a, 32 bits: has to stay the same in every version, which the standard library's hash does not promise.
+fn fnv1a(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Makes a file's name of an agent's: it comes from a file of a stranger and could hold `../`.
+fn file_name(name: &str) -> String {
+    // File systems limit a name to 255 bytes, and a letter can have four.
+    const MAX_CHARS: usize = 40;
+    let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    let name: String = name.trim().chars().take(MAX_CHARS).map(safe).collect();
+    let name = name.trim_start_matches('.');
+    if name.is_empty() { "agent".to_owned() } else { name.to_owned() }
+}
