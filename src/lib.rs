@@ -5,8 +5,9 @@ pub mod cli;
 // Floor 6: the two front ends.
 pub mod headless;
 pub mod tui;
-// Floor 5: what the screen knows.
+// Floor 5: what the screen knows, and what puts a session together.
 pub mod app;
+pub mod services;
 // Floor 4: many agents.
 pub mod subagent;
 // Floor 3: the loop.

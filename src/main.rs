@@ -1,3 +1,88 @@
 //! The binary: parses the command line and starts a front end.
 
-fn main() {}
+use std::io::{self, IsTerminal, Read, Write};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use belvedere::cli::{Cli, Subcommands};
+use belvedere::headless::{self, Headless};
+use belvedere::services::{self, EVENT_CAPACITY, Front, Play, Settled, Started, Wanted};
+use clap::Parser as _;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match answer(cli) {
+        Ok(code) => code,
+        Err(fault) => {
+            let _ = writeln!(io::stderr(), "belvedere: {fault:#}");
+            ExitCode::from(headless::exit::FAILED)
+        }
+    }
+}
+
+fn answer(cli: Cli) -> anyhow::Result<ExitCode> {
+    let prompt = cli.prompt.clone();
+    let format = cli.output_format;
+    let front = if cli.print { Front::Headless } else { Front::Screen };
+    let settled = services::settle(wanted(cli, front)?)?;
+    let runtime = runtime()?;
+    match front {
+        Front::Headless => {
+            let prompt = with_standard_input(prompt)?;
+            Ok(ExitCode::from(runtime.block_on(print(settled, prompt, format))))
+        }
+        Front::Screen => anyhow::bail!("the screen is not here yet"),
+    }
+}
+
+fn wanted(cli: Cli, front: Front) -> anyhow::Result<Wanted> {
+    let directory = match cli.directory {
+        Some(directory) => directory,
+        None => std::env::current_dir().context("the current folder cannot be found; name one with --cd")?,
+    };
+    Ok(Wanted {
+        directory,
+        model: cli.model,
+        mode: cli.permission_mode,
+        grants: cli.allowed_tools.into_iter().flat_map(|list| list.0).collect(),
+        max_turns: cli.max_turns,
+        front,
+        play: if cli.command == Some(Subcommands::Demo) { Play::Demo } else { Play::Work },
+    })
+}
+
+/// Two threads suffice: the work is waiting, and what computes goes to threads of its own.
+fn runtime() -> anyhow::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("the program cannot start its threads")
+}
+
+async fn print(settled: Settled, prompt: String, format: headless::OutputFormat) -> u8 {
+    let (listener, events) = mpsc::channel(EVENT_CAPACITY);
+    let Started { conversation, session, kept } = services::start(settled, listener).await;
+    let code = headless::run(Headless { conversation, events, session, format }, prompt).await;
+    kept.finish().await;
+    code
+}
+
+/// Most bytes of standard input that become part of a prompt.
+const MAX_INPUT: u64 = 10 << 20;
+
+/// Adds what is piped in to the prompt.
+fn with_standard_input(prompt: Option<String>) -> anyhow::Result<String> {
+    let mut piped = Vec::new();
+    if !io::stdin().is_terminal() {
+        io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut piped).context("standard input cannot be read")?;
+        anyhow::ensure!(piped.len() as u64 <= MAX_INPUT, "standard input is larger than {} MB", MAX_INPUT >> 20);
+    }
+    let piped = String::from_utf8_lossy(&piped);
+    let parts: Vec<&str> = [prompt.as_deref().unwrap_or_default(), &piped].map(str::trim).to_vec();
+    let prompt = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+    anyhow::ensure!(!prompt.is_empty(), "there is nothing to answer: give a prompt, or pipe one in");
+    Ok(prompt)
+}

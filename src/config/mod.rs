@@ -15,7 +15,7 @@ use crate::message::Diagnostic;
 use crate::permission::{Grant, PermissionMode};
 use layer::Origin;
 
-pub use paths::{Environment, Paths, PathsError, project_root};
+pub use paths::{Environment, Paths, PathsError, git_branch, project_root};
 
 /// All settings in force.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -106,3 +106,21 @@ impl Paths {
 pub fn project_root(cwd: &Path) -> PathBuf {
     cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd).to_path_buf()
 }
+
+/// Returns the branch that is checked out in the repository at `root`, or the start of the commit if none is.
+#[must_use]
+pub fn git_branch(root: &Path) -> Option<String> {
+    let dot_git = root.join(".git");
+    let git_dir = match std::fs::read_to_string(&dot_git) {
+        // A worktree or submodule: the file names the folder.
+        Ok(pointer) => root.join(pointer.strip_prefix("gitdir:")?.trim()),
+        Err(_) => dot_git,
+    };
+    let head = std::fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = head.trim();
+    let name = match head.strip_prefix("ref:") {
+        Some(reference) => reference.trim().trim_start_matches("refs/heads/").to_owned(),
+        None => head.chars().take(8).collect(),
+    };
+    Some(name).filter(|name| !name.is_empty())
+}

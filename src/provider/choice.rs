@@ -58,6 +58,15 @@ impl ProviderEnv {
     }
 }
 
+impl ProviderEnv {
+    /// Returns every key and token, so that they can be kept out of logs.
+    pub fn secrets(&self) -> impl Iterator<Item = String> {
+        let all =
+            [&self.anthropic_key, &self.anthropic_token, &self.openai_key, &self.openrouter_key, &self.deepseek_key];
+        all.into_iter().flatten().map(|secret| secret.expose().to_owned())
+    }
+}
+
 /// Everything that bears on the choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wishes {

@@ -17,6 +17,7 @@ pub mod discover;
 mod error;
 mod http;
 pub mod model;
+pub mod offline;
 pub mod openai;
 pub mod retry;
 pub mod scripted;

@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
 use crate::agent::{AgentEvent, EventKind, Limits, Place, Sink};
 use crate::config::{self, Config, Overrides, Paths};
@@ -25,9 +25,7 @@ use crate::permission::{Approver, Grant, PermissionMode, Permissions};
 use crate::provider::choice::ProviderEnv;
 use crate::provider::offline::Pace;
 use crate::session::{Secrets, Store, Writer, log};
-use crate::subagent::{
-    ApprovalQueue, Conversation, KeepReport, Surroundings, Tree, TreeLimits, TreeSetup, Unattended,
-};
+use crate::subagent::{ApprovalQueue, Conversation, KeepReport, Surroundings, Tree, TreeLimits, TreeSetup, Unattended};
 use crate::tool::standard_tools;
 
 /// Events that may wait for a listener before agents wait for it.
@@ -221,7 +219,8 @@ fn keep(
     (Some(store), Kept { writer: Some(writer), log }, vec![sender, listener])
 }
 
-/// Returns what finds the file of an event: that of its agent, by the agent's name.
+/// Returns what finds the file of an event: that of its agent, by the agent's name. Deltas are left out: the message
+/// that ends the turn holds them whole, and a secret that is cut in two by a delta could not be recognised.
 fn router() -> impl FnMut(&Arc<AgentEvent>) -> Option<Arc<str>> + Send + 'static {
     let main: Arc<str> = "main".into();
     let mut names = std::collections::HashMap::from([(AgentId::MAIN, main)]);
@@ -229,7 +228,9 @@ fn router() -> impl FnMut(&Arc<AgentEvent>) -> Option<Arc<str>> + Send + 'static
         if let EventKind::Spawned(spawn) = &event.kind {
             names.insert(event.agent, spawn.name.as_str().into());
         }
-        names.get(&event.agent).cloned()
+        let is_delta =
+            matches!(event.kind, EventKind::Text { .. } | EventKind::Thinking { .. } | EventKind::ToolProgress { .. });
+        names.get(&event.agent).filter(|_| !is_delta).cloned()
     }
 }
 

@@ -41,14 +41,15 @@ impl Surroundings {
 
     /// Returns a subagent's system prompt: its definition's, then what holds for every subagent.
     #[must_use]
-    pub fn child_prompt(&self, definition: &AgentDefinition) -> Arc<str> {
-        format!("{}\n\n{}", definition.prompt.trim(), self.fill(SUBAGENT)).into()
+    pub fn child_prompt(&self, definition: &AgentDefinition, report_chars: usize) -> Arc<str> {
+        let tail = self.fill(SUBAGENT).replace("{{report_chars}}", &report_chars.to_string());
+        format!("{}\n\n{tail}", definition.prompt.trim()).into()
     }
 }
 
 /// Returns the user message a child starts from.
 #[must_use]
-pub fn task(prompt: &str, context: Option<&str>) -> String {
+pub(super) fn task(prompt: &str, context: Option<&str>) -> String {
     match context.map(str::trim).filter(|context| !context.is_empty()) {
         Some(context) => format!("{}\n\n<context>\n{context}\n</context>", prompt.trim()),
         None => prompt.trim().to_owned(),

@@ -291,7 +291,7 @@ impl Tree {
         Agent {
             id,
             depth,
-            system: setup.surroundings.child_prompt(&admitted.definition),
+            system: setup.surroundings.child_prompt(&admitted.definition, setup.limits.report_chars),
             provider: admitted.connection.provider.clone(),
             model: admitted.connection.model.clone(),
             tools,

@@ -1,6 +1,7 @@
 //! All integration tests, as one binary.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test says by its panic what went wrong")]
 
+mod agent;
 mod config;
 mod definitions;
 mod session;

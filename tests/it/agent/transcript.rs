@@ -1,8 +1,6 @@
 //! A transcript is valid at any time: each call has exactly one result, right after it.
 
-use belvedere::message::{
-    AssistantMessage, Block, INTERRUPTED, Message, ToolCall, ToolInput, ToolResult, Transcript,
-};
+use belvedere::message::{AssistantMessage, Block, INTERRUPTED, Message, ToolCall, ToolInput, ToolResult, Transcript};
 
 fn calls(ids: &[&str]) -> AssistantMessage {
     let block = |id: &&str| {
