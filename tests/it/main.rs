@@ -5,4 +5,5 @@ mod agent;
 mod config;
 mod definitions;
 mod session;
+mod support;
 mod tidy;

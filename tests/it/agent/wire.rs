@@ -1,0 +1,287 @@
+//! The whole tree against a server on loopback that speaks each API: eight subagents of ten tool calls each.
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::post;
+use belvedere::agent::{EventKind, Status};
+use belvedere::message::AgentId;
+use belvedere::provider::Provider;
+use belvedere::provider::choice::{Choice, ProviderEnv, Wishes, choose, connect};
+use belvedere::subagent::Command;
+use futures::{StreamExt, stream};
+use serde_json::{Value, json};
+
+use crate::support::{Parts, Session};
+
+const CHILDREN: usize = 8;
+const CALLS: usize = 10;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Api {
+    Anthropic,
+    Chat,
+}
+
+/// What the server has seen.
+#[derive(Default)]
+struct Seen {
+    bodies: Mutex<Vec<String>>,
+    open: AtomicUsize,
+    /// Children that have asked for something; the server answers none of them before all have.
+    begun: Mutex<HashSet<String>>,
+    /// The child whose stream never ends.
+    stalled: Option<String>,
+}
+
+struct Server {
+    api: Api,
+    seen: Arc<Seen>,
+}
+
+/// Counts a stream as open until it is dropped.
+struct Open(Arc<Seen>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+async fn serve(api: Api, stalled: Option<usize>) -> (Arc<dyn Provider>, Arc<Seen>) {
+    let seen = Arc::new(Seen { stalled: stalled.map(child_name), ..Seen::default() });
+    let server = Arc::new(Server { api, seen: seen.clone() });
+    let app = Router::new()
+        .route("/v1/messages", post(answer))
+        .route("/v1/chat/completions", post(answer))
+        .with_state(server);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let (flag, env) = match api {
+        Api::Anthropic => {
+            let anthropic_key = belvedere::provider::Secret::new("test-key-of-anthropic");
+            ("anthropic/m", ProviderEnv { anthropic_key, anthropic_base: Some(base), ..ProviderEnv::default() })
+        }
+        Api::Chat => ("openai/m", ProviderEnv { openai_base: Some(format!("{base}/v1")), ..ProviderEnv::default() }),
+    };
+    let Ok(Choice::Connect(endpoint)) = choose(&Wishes { flag: Some(flag.to_owned()), config: None, env }) else {
+        panic!("no connection is chosen");
+    };
+    (connect(endpoint).0, seen)
+}
+
+fn child_name(number: usize) -> String {
+    format!("CHILD-{number:02}")
+}
+
+async fn answer(State(server): State<Arc<Server>>, body: Bytes) -> Response {
+    let text = String::from_utf8(body.to_vec()).unwrap();
+    let request: Value = serde_json::from_str(&text).unwrap();
+    server.seen.bodies.lock().unwrap().push(text);
+    server.seen.open.fetch_add(1, Ordering::SeqCst);
+    let open = Open(server.seen.clone());
+    let (results, task) = conversation(server.api, &request);
+    let child = (0..CHILDREN).map(child_name).find(|name| task.contains(name));
+    let plan = plan(child.as_deref(), results);
+    let stalls = child.is_some() && child == server.seen.stalled && results == 2;
+    let mut pieces = wire(server.api, &plan);
+    if stalls {
+        pieces.truncate(pieces.len() - 2);
+    }
+    if let Some(child) = child {
+        all_begun(&server.seen, child).await;
+    }
+    let pieces = stream::iter(pieces.into_iter().map(|piece| Ok::<_, Infallible>(Bytes::from(piece))));
+    let tail = stream::once(async move {
+        if stalls {
+            std::future::pending::<()>().await;
+        }
+        drop(open);
+        Ok(Bytes::new())
+    });
+    Response::builder().header("content-type", "text/event-stream").body(Body::from_stream(pieces.chain(tail))).unwrap()
+}
+
+/// Waits until every child is at work, which proves that they run at the same time.
+async fn all_begun(seen: &Seen, child: String) {
+    seen.begun.lock().unwrap().insert(child);
+    while seen.begun.lock().unwrap().len() < CHILDREN {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Returns the number of tool results in a request and its first user text.
+fn conversation(api: Api, request: &Value) -> (usize, String) {
+    let messages = request["messages"].as_array().unwrap();
+    let first = messages.iter().find(|message| message["role"] == "user").unwrap();
+    let results = match api {
+        Api::Chat => messages.iter().filter(|message| message["role"] == "tool").count(),
+        Api::Anthropic => {
+            let parts = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
+            parts.filter(|part| part["type"] == "tool_result").count()
+        }
+    };
+    (results, first["content"].to_string())
+}
+
+struct Planned {
+    text: String,
+    calls: Vec<(String, Value)>,
+}
+
+fn plan(child: Option<&str>, results: usize) -> Planned {
+    match child {
+        Some(name) if results < CALLS => Planned {
+            text: format!("CANARY-aside of {name}"),
+            calls: vec![("Read".into(), json!({"file_path": format!("file-{results}.txt")}))],
+        },
+        Some(name) => Planned { text: format!("<summary>REPORT of {name}</summary>"), calls: vec![] },
+        None if results == 0 => Planned { text: "eight at once".into(), calls: (0..CHILDREN).map(delegate).collect() },
+        None => Planned { text: "composed".into(), calls: vec![] },
+    }
+}
+
+fn delegate(number: usize) -> (String, Value) {
+    let prompt = format!("WHAT: {} reads ten files. WHERE: here. RETURN: one line.", child_name(number));
+    ("Agent".into(), json!({"description": "reads files", "subagent_type": "explore", "prompt": prompt}))
+}
+
+fn wire(api: Api, plan: &Planned) -> Vec<String> {
+    match api {
+        Api::Anthropic => anthropic(plan),
+        Api::Chat => chat(plan),
+    }
+}
+
+fn anthropic(plan: &Planned) -> Vec<String> {
+    let event = |value: Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap());
+    let usage = json!({"input_tokens": 10, "output_tokens": 1});
+    let mut pieces = vec![
+        event(
+            json!({"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "m", "stop_reason": null, "usage": usage}}),
+        ),
+        event(json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})),
+        event(json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": plan.text}})),
+        event(json!({"type": "content_block_stop", "index": 0})),
+    ];
+    for (at, (name, input)) in plan.calls.iter().enumerate() {
+        let index = at + 1;
+        pieces.push(event(json!({"type": "content_block_start", "index": index, "content_block": {"type": "tool_use", "id": format!("toolu_{at}"), "name": name, "input": {}}})));
+        pieces.push(event(json!({"type": "content_block_delta", "index": index, "delta": {"type": "input_json_delta", "partial_json": input.to_string()}})));
+        pieces.push(event(json!({"type": "content_block_stop", "index": index})));
+    }
+    let stop = if plan.calls.is_empty() { "end_turn" } else { "tool_use" };
+    pieces.push(event(json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 5}})));
+    pieces.push(event(json!({"type": "message_stop"})));
+    pieces
+}
+
+fn chat(plan: &Planned) -> Vec<String> {
+    let chunk = |delta: Value, finish: Value| {
+        format!("data: {}\n\n", json!({"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}))
+    };
+    let mut pieces = vec![chunk(json!({"role": "assistant", "content": plan.text}), Value::Null)];
+    for (index, (name, input)) in plan.calls.iter().enumerate() {
+        let function = json!({"name": name, "arguments": input.to_string()});
+        let call = json!({"index": index, "id": format!("call_{index}"), "type": "function", "function": function});
+        pieces.push(chunk(json!({"tool_calls": [call]}), Value::Null));
+    }
+    let finish = if plan.calls.is_empty() { "stop" } else { "tool_calls" };
+    pieces.push(chunk(json!({}), json!(finish)));
+    pieces.push("data: [DONE]\n\n".to_owned());
+    pieces
+}
+
+fn fill(session: &Session) {
+    for number in 0..CALLS {
+        std::fs::write(session.root().join(format!("file-{number}.txt")), format!("CANARY-file {number}\n")).unwrap();
+    }
+}
+
+/// Returns the last request of the main agent.
+fn parents_last(seen: &Seen) -> String {
+    let bodies = seen.bodies.lock().unwrap();
+    bodies.iter().rev().find(|body| body.contains("\"go eight\"")).unwrap().clone()
+}
+
+fn reports(body: &str) -> usize {
+    (0..CHILDREN).filter(|number| body.contains(&format!("REPORT of {}", child_name(*number)))).count()
+}
+
+async fn all_finish(api: Api) {
+    let (provider, seen) = serve(api, None).await;
+    let mut session = Session::start(Parts::new(provider));
+    fill(&session);
+    let outcome = session.ask("go eight").await;
+    assert_eq!((outcome.status, outcome.text.as_str()), (Status::Completed, "composed"));
+    let body = parents_last(&seen);
+    assert_eq!(reports(&body), CHILDREN);
+    assert!(!body.contains("CANARY"), "something of a child leaked: {body}");
+    let requests = seen.bodies.lock().unwrap().len();
+    assert_eq!(requests, CHILDREN * (CALLS + 1) + 2);
+    session.quit().await;
+    assert_eq!(seen.open.load(Ordering::SeqCst), 0);
+}
+
+async fn one_is_stopped(api: Api) {
+    const STOPPED: usize = 3;
+    let (provider, seen) = serve(api, Some(STOPPED)).await;
+    let mut session = Session::start(Parts::new(provider));
+    fill(&session);
+    session.say("go eight").await;
+    let id = session
+        .wait(|event| match &event.kind {
+            EventKind::Spawned(spawn) if spawn.prompt.contains(&child_name(STOPPED)) => Some(event.agent),
+            _ => None,
+        })
+        .await;
+    let mut asides = 0;
+    session
+        .wait(|event| {
+            asides += usize::from(event.agent == id && matches!(event.kind, EventKind::Text { .. }));
+            (asides == 3).then_some(())
+        })
+        .await;
+    session.send(Command::Stop { agent: id }).await;
+    assert_eq!(session.ended(AgentId::MAIN).await.text, "composed");
+    let body = parents_last(&seen);
+    assert_eq!(reports(&body), CHILDREN - 1);
+    assert_eq!(body.matches("status: cancelled").count(), 1);
+    assert_eq!(body.matches("CANARY").count(), 1, "its last words are part of its report, nothing else is");
+    assert!(body.contains("Tools it ran: Read ×2"), "{body}");
+    session.quit().await;
+    let closed = async {
+        while seen.open.load(Ordering::SeqCst) > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), closed).await.expect("a connection is left");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_children_over_the_messages_api() {
+    all_finish(Api::Anthropic).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_children_over_chat_completions() {
+    all_finish(Api::Chat).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_eight_is_stopped_mid_stream_over_the_messages_api() {
+    one_is_stopped(Api::Anthropic).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_eight_is_stopped_mid_stream_over_chat_completions() {
+    one_is_stopped(Api::Chat).await;
+}

@@ -1,0 +1,162 @@
+//! A whole session in a temporary project: the real loop, tree and tools behind a provider that a test chooses.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use belvedere::agent::{AgentEvent, EventKind, Limits, Outcome, Place, Sink};
+use belvedere::definition::Catalog;
+use belvedere::message::AgentId;
+use belvedere::permission::{Grants, PermissionMode, Permissions};
+use belvedere::provider::{Model, Provider};
+use belvedere::subagent::{
+    ApprovalQueue, Command, Connection, Conversation, Surroundings, Tree, TreeLimits, TreeSetup, connected,
+};
+use belvedere::tool::{ToolSet, standard_tools};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+/// How long a test waits for something that has to happen.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a session is made of.
+pub(crate) struct Parts {
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) tools: ToolSet,
+    pub(crate) mode: PermissionMode,
+    pub(crate) limits: TreeLimits,
+    pub(crate) main_limits: Limits,
+}
+
+impl Parts {
+    pub(crate) fn new(provider: Arc<dyn Provider>) -> Self {
+        let limits = TreeLimits::default();
+        let main_limits = Limits { max_turns: None, max_tool_calls: None, ..limits.child.clone() };
+        Self { provider, tools: standard_tools(), mode: PermissionMode::Default, limits, main_limits }
+    }
+}
+
+/// A running session.
+pub(crate) struct Session {
+    pub(crate) project: TempDir,
+    pub(crate) reports: TempDir,
+    commands: mpsc::Sender<Command>,
+    events: mpsc::Receiver<Arc<AgentEvent>>,
+    /// Everything that has happened so far.
+    pub(crate) seen: Vec<Arc<AgentEvent>>,
+    /// Ends once the session has.
+    pub(crate) driver: tokio::task::JoinHandle<()>,
+}
+
+impl Session {
+    pub(crate) fn start(parts: Parts) -> Self {
+        let project = tempfile::tempdir().unwrap();
+        let reports = tempfile::tempdir().unwrap();
+        let root = Arc::new(project.path().canonicalize().unwrap());
+        let (sender, events) = mpsc::channel(64);
+        let (commands, orders) = mpsc::channel(64);
+        let approvals = ApprovalQueue::default();
+        let kept = reports.path().to_path_buf();
+        let tree = Tree::new(TreeSetup {
+            catalog: Arc::new(Catalog::builtin()),
+            limits: parts.limits,
+            tools: parts.tools,
+            place: Place { cwd: root.clone(), project: root.clone() },
+            permissions: Permissions::new(root.as_ref().clone(), parts.mode, Grants::default()),
+            approver: Arc::new(approvals.clone()),
+            sink: Sink::new(vec![sender]),
+            surroundings: surroundings(&root),
+            resolve_model: Arc::new(|wish, parent| match wish {
+                "missing" => Err("there is no model `missing`".to_owned()),
+                _ => Ok(parent.clone()),
+            }),
+            keep_report: Arc::new(move |name, report| {
+                let path = kept.join(format!("{name}.report.md"));
+                Box::pin(async move { tokio::fs::write(&path, report).await.ok().map(|()| path) })
+            }),
+        });
+        let connection = Connection { provider: parts.provider, model: Arc::new(model()) };
+        let conversation = Conversation::new(tree, approvals, connected(connection), parts.main_limits);
+        let driver = tokio::spawn(conversation.drive(orders));
+        Self { project, reports, commands, events, seen: Vec::new(), driver }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.project.path().canonicalize().unwrap()
+    }
+
+    pub(crate) async fn send(&self, command: Command) {
+        self.commands.send(command).await.unwrap();
+    }
+
+    pub(crate) async fn say(&self, text: &str) {
+        self.send(Command::Send { text: text.to_owned() }).await;
+    }
+
+    /// Waits for an event and returns what `pick` makes of it.
+    pub(crate) async fn wait<T>(&mut self, mut pick: impl FnMut(&AgentEvent) -> Option<T>) -> T {
+        loop {
+            let event =
+                timeout(PATIENCE, self.events.recv()).await.expect("nothing happens").expect("the session ended");
+            self.seen.push(event.clone());
+            if let Some(found) = pick(&event) {
+                return found;
+            }
+        }
+    }
+
+    /// Waits until the agent has ended.
+    pub(crate) async fn ended(&mut self, agent: AgentId) -> Outcome {
+        self.wait(|event| match &event.kind {
+            EventKind::Ended { outcome } if event.agent == agent => Some(outcome.clone()),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Says something and waits for the answer.
+    pub(crate) async fn ask(&mut self, text: &str) -> Outcome {
+        self.say(text).await;
+        self.ended(AgentId::MAIN).await
+    }
+
+    /// Returns the events of one agent so far.
+    pub(crate) fn of(&self, agent: AgentId) -> impl Iterator<Item = &EventKind> {
+        self.seen.iter().filter(move |event| event.agent == agent).map(|event| &event.kind)
+    }
+
+    /// Ends the session and waits for its end; returns all events.
+    pub(crate) async fn quit(self) -> Vec<Arc<AgentEvent>> {
+        let Self { commands, mut events, mut seen, driver, .. } = self;
+        drop(commands);
+        let rest = async {
+            while let Some(event) = events.recv().await {
+                seen.push(event);
+            }
+        };
+        timeout(PATIENCE, rest).await.expect("the session does not end");
+        timeout(PATIENCE, driver).await.expect("the session does not end").unwrap();
+        seen
+    }
+}
+
+pub(crate) fn model() -> Model {
+    Model {
+        id: "test-model".to_owned(),
+        display: "test".to_owned(),
+        context_window: Some(200_000),
+        max_output_tokens: 4_096,
+        price: None,
+    }
+}
+
+fn surroundings(root: &std::path::Path) -> Surroundings {
+    Surroundings {
+        cwd: root.to_path_buf(),
+        project: root.to_path_buf(),
+        platform: "test".to_owned(),
+        date: "2026-01-01".to_owned(),
+        branch: None,
+    }
+}
