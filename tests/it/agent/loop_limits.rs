@@ -1,0 +1,199 @@
+//! Retries, time limits, broken tools and cut replies, in paused time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use belvedere::agent::{EventKind, Outcome, Status};
+use belvedere::message::AgentId;
+use belvedere::provider::Provider;
+use belvedere::provider::scripted::Scripted;
+use belvedere::subagent::Command;
+use belvedere::tool::{ScriptedTool, ToolSet};
+use serde_json::{Value, json};
+
+use crate::support::{Parts, Session};
+
+fn script(lines: &[Value]) -> Arc<Scripted> {
+    let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    Arc::new(Scripted::from_jsonl(&text.join("\n")).unwrap())
+}
+
+fn tools(lines: &[Value]) -> ToolSet {
+    let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    ScriptedTool::parse(&text.join("\n")).unwrap().into_iter().collect()
+}
+
+async fn outcome(parts: Parts) -> (Outcome, Session) {
+    let mut session = Session::start(parts);
+    let outcome = session.ask("go").await;
+    (outcome, session)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transient_failure_is_tried_again_and_shown() {
+    let provider = script(&[
+        json!({"times": 1, "steps": [{"fail": "rate_limit", "detail": "slow down", "retry_after_ms": 2000}]}),
+        json!({"times": 1, "steps": [{"say": "half a"}, {"fail": "network", "detail": "gone"}]}),
+        json!({"steps": [{"say": "whole"}]}),
+    ]);
+    let (outcome, session) = outcome(Parts::new(provider)).await;
+    assert_eq!((outcome.status, outcome.text.as_str()), (Status::Completed, "whole"));
+    let retries: Vec<(u32, bool)> = session
+        .of(AgentId::MAIN)
+        .filter_map(|kind| match kind {
+            EventKind::Retrying { attempt, rate_limited, wait_ms, .. } => {
+                assert!(!rate_limited || *wait_ms >= 2000, "the server's wait is obeyed");
+                Some((*attempt, *rate_limited))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(retries, [(2, true), (3, false)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lasting_failure_ends_the_run_with_its_reason() {
+    let provider = script(&[json!({"steps": [{"say": "I be"}, {"fail": "authentication", "detail": "no"}]})]);
+    let (outcome, _session) = outcome(Parts::new(provider)).await;
+    assert_eq!(outcome.status, Status::Failed);
+    assert!(outcome.reason.unwrap().contains("did not accept the key"));
+    assert_eq!(outcome.text, "I be");
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_ends_a_run_but_a_rate_limit_is_no_silence() {
+    let mut parts = Parts::new(script(&[
+        json!({"times": 1, "steps": [{"fail": "rate_limit", "retry_after_ms": 100_000}]}),
+        json!({"steps": [{"say": "then"}, {"stall": true}]}),
+    ]));
+    parts.main_limits.idle_timeout = Some(Duration::from_secs(30));
+    let (outcome, _session) = outcome(parts).await;
+    assert_eq!((outcome.status, outcome.text.as_str()), (Status::TimedOut, "then"));
+    assert!((130_000..150_000).contains(&outcome.elapsed_ms), "{}", outcome.elapsed_ms);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_may_not_take_longer_than_its_wall_limit() {
+    let mut parts = Parts::new(script(&[json!({"steps": [{"call": "Wait", "input": {}}]})]));
+    parts.tools = tools(&[json!({"tool": "Wait", "title": "", "summary": "", "ms": 10_000})]);
+    parts.main_limits.wall_timeout = Some(Duration::from_secs(45));
+    let (outcome, _session) = outcome(parts).await;
+    assert_eq!(outcome.status, Status::TimedOut);
+    assert!((45_000..46_000).contains(&outcome.elapsed_ms), "{}", outcome.elapsed_ms);
+}
+
+#[tokio::test(start_paused = true)]
+async fn output_of_a_tool_is_a_sign_of_life() {
+    let mut parts = Parts::new(script(&[
+        json!({"when": {"turn": 0}, "steps": [{"call": "Talk", "input": {}}]}),
+        json!({"steps": [{"say": "done"}]}),
+    ]));
+    let tail: Vec<String> = (0..10).map(|line| format!("line {line}")).collect();
+    parts.tools = tools(&[json!({"tool": "Talk", "title": "", "summary": "", "ms": 100_000, "tail": tail})]);
+    parts.main_limits.idle_timeout = Some(Duration::from_secs(15));
+    let (outcome, session) = outcome(parts).await;
+    assert_eq!(outcome.status, Status::Completed);
+    let tails = session.of(AgentId::MAIN).filter(|kind| matches!(kind, EventKind::ToolProgress { .. }));
+    assert_eq!(tails.count(), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_only_read_overlap_and_calls_that_write_wait_their_turn() {
+    let read = |n: u32| json!({"call": "Look", "input": {"n": n}});
+    let write = |n: u32| json!({"call": "Change", "input": {"n": n}});
+    let mut parts = Parts::new(script(&[
+        json!({"when": {"turn": 0}, "steps": [read(1), read(2), write(3), write(4), read(5)]}),
+        json!({"steps": [{"say": "done"}]}),
+    ]));
+    let diff = json!({"path": "a", "added": 0, "removed": 0, "hunks": []});
+    parts.tools = tools(&[
+        json!({"tool": "Look", "title": "", "summary": "", "ms": 1000}),
+        json!({"tool": "Change", "title": "", "summary": "", "ms": 1000, "diff": diff}),
+    ]);
+    parts.mode = belvedere::permission::PermissionMode::BypassPermissions;
+    let (outcome, session) = outcome(parts).await;
+    assert_eq!(outcome.elapsed_ms / 1000, 4, "1 and 2 overlap; 3, 4 and 5 follow one by one");
+    let most = session
+        .of(AgentId::MAIN)
+        .scan(0_i32, |open, kind| {
+            *open += match kind {
+                EventKind::ToolStarted { .. } => 1,
+                EventKind::ToolEnded { .. } => -1,
+                _ => 0,
+            };
+            Some(*open)
+        })
+        .max();
+    assert_eq!(most, Some(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_cut_by_the_output_cap_is_continued() {
+    let provider = script(&[
+        json!({"when": {"turn": 0}, "steps": [{"say": "one "}, {"stop": "max_tokens"}]}),
+        json!({"steps": [{"say": "two"}]}),
+    ]);
+    let (outcome, _session) = outcome(Parts::new(provider)).await;
+    assert_eq!((outcome.status, outcome.text.as_str()), (Status::Completed, "one two"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_a_word_is_told_as_empty() {
+    let (outcome, _session) = outcome(Parts::new(script(&[json!({"steps": [{"stop": "end_turn"}]})]))).await;
+    assert_eq!(outcome.status, Status::Empty);
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_said_meanwhile_wait_and_can_be_taken_back() {
+    let provider = script(&[json!({"steps": [{"wait_ms": 1000}, {"say": "ok"}]})]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    session.say("first").await;
+    session.say("second, taken back").await;
+    session.send(Command::Unsend).await;
+    session.say("third").await;
+    session.ended(AgentId::MAIN).await;
+    session.ended(AgentId::MAIN).await;
+    let said: Vec<&str> = session
+        .of(AgentId::MAIN)
+        .filter_map(|kind| match kind {
+            EventKind::UserMessage { text } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(said, ["first", "third"]);
+    assert_eq!(provider.requests()[1].messages.len(), 3, "the conversation goes on");
+    session.send(Command::Clear).await;
+    session.ask("fresh").await;
+    assert_eq!(provider.requests()[2].messages.len(), 1, "a cleared conversation starts anew");
+    session.quit().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_answer_leaves_a_transcript_that_can_go_on() {
+    let provider = script(&[
+        json!({"when": {"turn": 0}, "steps": [{"say": "let me"}, {"call": "Wait", "input": {}}]}),
+        json!({"steps": [{"say": "on we go"}]}),
+    ]);
+    let mut parts = Parts::new(provider.clone());
+    parts.tools = tools(&[json!({"tool": "Wait", "title": "", "summary": "", "ms": 1_000_000})]);
+    let mut session = Session::start(parts);
+    session.say("go").await;
+    session.wait(|event| matches!(event.kind, EventKind::ToolStarted { .. }).then_some(())).await;
+    session.send(Command::Interrupt).await;
+    assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
+    let outcome = session.ask("go on").await;
+    assert_eq!(outcome.text, "on we go");
+    let request = provider.requests().pop().unwrap();
+    assert_eq!(request.messages.len(), 4, "task, call, its result, the next message");
+    session.quit().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn quitting_ends_everything() {
+    let provider: Arc<dyn Provider> = script(&[json!({"steps": [{"stall": true}]})]);
+    let mut session = Session::start(Parts::new(provider));
+    session.say("go").await;
+    session.wait(|event| matches!(event.kind, EventKind::TurnStarted { .. }).then_some(())).await;
+    let seen = session.quit().await;
+    assert!(matches!(seen.last().unwrap().kind, EventKind::Ended { .. }));
+}
