@@ -75,7 +75,7 @@ fn flag_then_config_then_key_then_local_server() {
         by(None, None, &[("DEEPSEEK_API_KEY", "d")]),
         "deepseek/deepseek-chat at https://api.deepseek.com with bearer"
     );
-    assert_eq!(by(None, None, &[LOCAL]), "probe openai for any asked OPENAI_BASE_URL");
+    assert_eq!(by(None, None, &[LOCAL]), "probe openai for any asked OPENAI_BASE_URL (http://localhost:8000/)");
     assert_eq!(by(None, None, &[]), "probe ollama lmstudio llamacpp for any asked nothing");
 }
 

@@ -58,6 +58,14 @@ fn reasoning_has_two_names_and_counts_once() {
 }
 
 #[test]
+fn token_counts_in_a_strange_form_do_not_cost_the_answer() {
+    let bytes = b"data: {\"choices\":[{\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":\"7\"}}\n\n";
+    assert_eq!(read(bytes).text, "ok");
+    let cached = b"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":1,\"prompt_cache_hit_tokens\":4}}\n\ndata: [DONE]\n\n";
+    assert_eq!((read(cached).usage.input, read(cached).usage.cache_read), (6, 4));
+}
+
+#[test]
 fn a_message_that_comes_whole_and_in_parts_is_read() {
     assert_eq!(read(&fixture("whole_message.sse")).text, "ok");
 }
@@ -90,6 +98,10 @@ fn errors_in_the_stream_come_in_many_shapes() {
     assert!(matches!(
         classify(r#"{"error":{"message":"m","type":"exceed_context_size_error","code":400}}"#),
         ProviderError::ContextTooLong { .. }
+    ));
+    assert!(matches!(
+        classify(r#"{"choices":[{"delta":{},"finish_reason":"error","error":{"code":502,"message":"upstream"}}]}"#),
+        ProviderError::Overloaded { .. }
     ));
     let plain = classify(r#"{"error":"model runner has crashed"}"#);
     assert!(words(plain).contains("model runner has crashed"));

@@ -209,6 +209,16 @@ async fn events_arrive_while_the_server_goes_on_and_dropping_the_stream_hangs_up
 }
 
 #[tokio::test]
+async fn eight_requests_are_under_way_at_once() {
+    let early = fixture("anthropic_early.sse");
+    let server = Server::start(Reply::events(early).then(Piece::Stall)).await;
+    let provider = claude(&server.base);
+    let answers = futures::future::join_all((0..8).map(|_| ask(&provider))).await;
+    assert!(answers.iter().all(Result::is_ok), "none waits for the end of another");
+    assert_eq!(server.seen().len(), 8);
+}
+
+#[tokio::test]
 async fn an_answer_is_over_at_its_end_mark_though_the_server_holds_on() {
     let whole = fixture("openai_text.sse");
     // Without the end mark the server gets a moment to send one.
@@ -228,7 +238,7 @@ async fn requests_one_after_the_other_share_a_connection() {
     let mut ports = Vec::new();
     for _ in 0..3 {
         let stream = ask(&provider).await.expect("an answer");
-        stream.for_each(|event| std::future::ready(assert!(event.is_ok()))).await;
+        assert!(stream.all(|event| std::future::ready(event.is_ok())).await);
         ports.push(server.seen().last().expect("a request").peer);
         tokio::task::yield_now().await;
     }

@@ -1,5 +1,10 @@
 //! Providers: what they send, how they read answers, and how they fail.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why; clippy spares only the test functions themselves"
+)]
+
 use std::path::Path;
 use std::sync::Arc;
 

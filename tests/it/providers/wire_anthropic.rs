@@ -2,6 +2,7 @@
 
 use belvedere::message::{AssistantMessage, Block, Message, ResultPart, ToolCall, ToolInput, ToolResult};
 use belvedere::provider::{Request, anthropic};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{object, request};
@@ -140,4 +141,82 @@ fn a_turn_without_tools_defines_the_tools_of_the_past_and_forbids_them() {
     assert_eq!(body["tools"][0]["name"], "Read_me");
     let ids = (&body["messages"][1]["content"][0]["id"], &body["messages"][2]["content"][0]["tool_use_id"]);
     assert_eq!(ids, (&json!("call_1_x"), &json!("call_1_x")));
+}
+
+/// Messages that a transcript can hold, with ids and texts of every kind.
+fn conversation() -> impl Strategy<Value = Vec<Message>> {
+    let words = || prop::sample::select(vec!["", " \n", "text", "ends with space ", "ü🦀"]);
+    let block = (0..4_u8, words()).prop_map(|(kind, words)| match kind {
+        0 => text(words),
+        1 => Block::Thinking { text: words.to_owned(), signature: None },
+        2 => Block::Thinking { text: words.to_owned(), signature: Some("sig".to_owned()) },
+        _ => call("", words, ToolInput::parse(words)),
+    });
+    let step = prop_oneof![
+        words().prop_map(|words| vec![Message::user(words)]),
+        (prop::collection::vec(block, 1..5), words()).prop_map(|(content, words)| {
+            let reply = AssistantMessage { content };
+            let results: Vec<_> = reply.tool_calls().map(|_| ToolResult::text("", words)).collect();
+            let results = (!results.is_empty()).then_some(Message::ToolResults { results });
+            std::iter::once(Message::Assistant(reply)).chain(results).collect()
+        }),
+    ];
+    prop::collection::vec(step, 0..8).prop_map(|steps| {
+        let mut number = 0;
+        let mut messages = vec![Message::user("task")];
+        for mut message in steps.into_iter().flatten() {
+            match &mut message {
+                Message::Assistant(reply) => {
+                    number += 100;
+                    for (at, block) in reply.content.iter_mut().enumerate() {
+                        if let Block::ToolCall(call) = block {
+                            call.id = format!("t:{}", number + at);
+                        }
+                    }
+                }
+                Message::ToolResults { results } => {
+                    let Some(Message::Assistant(reply)) = messages.last() else { continue };
+                    for (result, call) in results.iter_mut().zip(reply.tool_calls()) {
+                        result.call_id.clone_from(&call.id);
+                    }
+                }
+                Message::User { .. } => {}
+            }
+            messages.push(message);
+        }
+        messages
+    })
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_transcript_holds_passes_the_checks_of_the_api(messages in conversation()) {
+        let body = body(&request(messages, &[]));
+        let turns = body["messages"].as_array().expect("messages");
+        let mut open: Vec<Value> = Vec::new();
+        for (at, turn) in turns.iter().enumerate() {
+            prop_assert_eq!(&turn["role"], if at % 2 == 0 { "user" } else { "assistant" });
+            let blocks = turn["content"].as_array().expect("blocks");
+            prop_assert!(blocks.last().is_some_and(|block| block["type"] != "thinking"), "{}", body);
+            let (mut answered, mut past_results) = (Vec::new(), false);
+            let calls = std::mem::take(&mut open);
+            for block in blocks {
+                let blank = block["text"].as_str().is_some_and(|text| text.trim().is_empty());
+                prop_assert!(!blank, "{}", body);
+                match block["type"].as_str() {
+                    Some("tool_use") => {
+                        prop_assert!(block["input"].is_object());
+                        open.push(block["id"].clone());
+                    }
+                    Some("tool_result") => {
+                        prop_assert!(!past_results, "results open their message");
+                        answered.push(block["tool_use_id"].clone());
+                    }
+                    _ => past_results = true,
+                }
+            }
+            prop_assert_eq!(calls, answered);
+        }
+        prop_assert!(body.to_string().matches("cache_control").count() <= 4);
+    }
 }
