@@ -151,9 +151,9 @@ pub enum ChoiceError {
         /// What it holds.
         value: String,
     },
-    /// No server on this machine has what was asked for.
+    /// No server that was asked has what was wished for.
     #[error(
-        "No model {wish} was found: no key is set for a service that has it, and no local server that offers it answers. Name it as --model {}.",
+        "Nothing answers for {wish}. Start its server, set the key of its service, or name a model as --model {}.",
         forms()
     )]
     NoServer {
@@ -293,7 +293,7 @@ fn gpt(model: Option<String>, wish: Option<&str>, env: &ProviderEnv) -> Result<C
             return Ok(Choice::Probe {
                 endpoints,
                 model: None,
-                wish: Some(wish.unwrap_or("OPENAI_BASE_URL").to_owned()),
+                wish: Some(wish.map_or_else(|| format!("OPENAI_BASE_URL ({base})"), str::to_owned)),
             });
         }
         model => model.or_else(|| model::default_id("openai").map(str::to_owned)),

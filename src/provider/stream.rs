@@ -24,7 +24,7 @@ use super::sse::{self, Parser, TooLarge};
 use super::{EventStream, ProviderError, Service, StreamEvent};
 
 /// How long a server that has finished its answer may keep the stream open.
-const LINGER: Duration = Duration::from_secs(2);
+const LINGER: Duration = Duration::from_secs(1);
 
 /// How far a decoder has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

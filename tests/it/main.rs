@@ -4,6 +4,9 @@
 mod agent;
 mod config;
 mod definitions;
+mod permissions;
+mod providers;
 mod session;
 mod support;
 mod tidy;
+mod tools;

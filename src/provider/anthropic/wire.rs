@@ -216,7 +216,7 @@ fn text_block(text: &str) -> Option<Kind<'_>> {
 }
 
 fn reply_blocks(blocks: &[Block]) -> Vec<Kind<'_>> {
-    let content: Vec<Kind<'_>> = blocks
+    let mut content: Vec<Kind<'_>> = blocks
         .iter()
         .filter_map(|block| match block {
             Block::Text { text } => text_block(text),
@@ -234,8 +234,11 @@ fn reply_blocks(blocks: &[Block]) -> Vec<Kind<'_>> {
             }),
         })
         .collect();
-    let says_something = content.iter().any(|kind| matches!(kind, Kind::Text { .. } | Kind::ToolUse { .. }));
-    if says_something { content } else { Vec::new() }
+    // The API refuses a message that ends in reasoning, which is all there is of a reply that was cut off early.
+    while matches!(content.last(), Some(Kind::Thinking { .. } | Kind::RedactedThinking { .. })) {
+        content.pop();
+    }
+    content
 }
 
 fn result_block(result: &ToolResult) -> Kind<'_> {

@@ -20,8 +20,9 @@ use calls::Calls;
 struct Chunk<'a> {
     #[serde(borrow, default)]
     choices: Option<Vec<Choice<'a>>>,
-    #[serde(default)]
-    usage: Option<WireUsage>,
+    /// Read leniently: a count in a form of its own is no reason to lose an answer.
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -37,6 +38,9 @@ struct Choice<'a> {
     message: Option<Delta<'a>>,
     #[serde(borrow, default)]
     finish_reason: Option<Text<'a>>,
+    /// OpenRouter reports here what broke at the service behind it.
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -180,13 +184,16 @@ impl Decode for Decoder {
         if chunk.error.is_some() || chunk.object.as_deref() == Some("error") {
             return Err(self.service.stream_error(data));
         }
-        if let Some(usage) = &chunk.usage {
-            self.count(usage, out);
+        if let Some(usage) = chunk.usage.and_then(|usage| serde_json::from_str(usage.get()).ok()) {
+            self.count(&usage, out);
         }
         // Only one answer was asked for; of several choices the first is taken.
         let Some(choice) = chunk.choices.into_iter().flatten().next() else { return Ok(Progress::Open) };
         if let Some(delta) = choice.delta.as_ref().or(choice.message.as_ref()) {
             self.delta(delta, out)?;
+        }
+        if let Some(error) = choice.error {
+            return Err(self.service.stream_error(error.get()));
         }
         match choice.finish_reason.filter(|reason| !reason.is_empty()) {
             Some(reason) => {

@@ -1,0 +1,151 @@
+//! Who answers, by flag, config and environment.
+
+use belvedere::provider::Secret;
+use belvedere::provider::anthropic::Credential;
+use belvedere::provider::choice::{Api, Choice, ChoiceError, Endpoint, ProviderEnv, Wishes, choose, connect};
+
+fn env(set: &[(&str, &str)]) -> ProviderEnv {
+    let mut env = ProviderEnv::default();
+    for (name, value) in set {
+        let key = Secret::new(value);
+        let text = Some((*value).to_owned());
+        match *name {
+            "ANTHROPIC_API_KEY" => env.anthropic_key = key,
+            "ANTHROPIC_AUTH_TOKEN" => env.anthropic_token = key,
+            "ANTHROPIC_BASE_URL" => env.anthropic_base = text,
+            "OPENAI_API_KEY" => env.openai_key = key,
+            "OPENAI_BASE_URL" => env.openai_base = text,
+            "OPENROUTER_API_KEY" => env.openrouter_key = key,
+            "DEEPSEEK_API_KEY" => env.deepseek_key = key,
+            other => panic!("{other}"),
+        }
+    }
+    env
+}
+
+/// Says a choice in one line.
+fn say(choice: Result<Choice, ChoiceError>) -> String {
+    match choice {
+        Ok(Choice::Connect(Endpoint { provider, api, base, model })) => {
+            let key = match api {
+                Api::Anthropic(Credential::Key(_)) => "key",
+                Api::Anthropic(Credential::Token(_)) => "token",
+                Api::OpenAi(Some(_)) => "bearer",
+                Api::Anthropic(Credential::None) | Api::OpenAi(None) => "none",
+            };
+            format!("{provider}/{model} at {} with {key}", base.as_str().trim_end_matches('/'))
+        }
+        Ok(Choice::Probe { endpoints, model, wish }) => {
+            let names: Vec<_> = endpoints.into_iter().map(|endpoint| endpoint.name).collect();
+            format!(
+                "probe {} for {} asked {}",
+                names.join(" "),
+                model.as_deref().unwrap_or("any"),
+                wish.as_deref().unwrap_or("nothing")
+            )
+        }
+        Ok(Choice::Offline) => "offline".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn wish(flag: &str, set: &[(&str, &str)]) -> String {
+    say(choose(&Wishes { flag: Some(flag.to_owned()), config: Some("offline".to_owned()), env: env(set) }))
+}
+
+const CLAUDE: (&str, &str) = ("ANTHROPIC_API_KEY", "a");
+const GPT: (&str, &str) = ("OPENAI_API_KEY", "o");
+const LOCAL: (&str, &str) = ("OPENAI_BASE_URL", "http://localhost:8000");
+
+#[test]
+fn flag_then_config_then_key_then_local_server() {
+    let all = [CLAUDE, GPT];
+    let by = |flag: Option<&str>, config: Option<&str>, set: &[(&str, &str)]| {
+        say(choose(&Wishes { flag: flag.map(str::to_owned), config: config.map(str::to_owned), env: env(set) }))
+    };
+    assert_eq!(by(Some("offline/any"), Some("sonnet"), &all), "offline");
+    assert_eq!(by(None, Some("gpt"), &all), "openai/gpt-5.2 at https://api.openai.com/v1 with bearer");
+    assert_eq!(by(Some(" "), None, &all), "anthropic/claude-sonnet-4-6 at https://api.anthropic.com with key");
+    assert_eq!(by(None, None, &[GPT]), "openai/gpt-5.2 at https://api.openai.com/v1 with bearer");
+    assert_eq!(
+        by(None, None, &[("OPENROUTER_API_KEY", "r")]),
+        "openrouter/anthropic/claude-sonnet-4.6 at https://openrouter.ai/api/v1 with bearer"
+    );
+    assert_eq!(
+        by(None, None, &[("DEEPSEEK_API_KEY", "d")]),
+        "deepseek/deepseek-chat at https://api.deepseek.com with bearer"
+    );
+    assert_eq!(by(None, None, &[LOCAL]), "probe openai for any asked OPENAI_BASE_URL (http://localhost:8000/)");
+    assert_eq!(by(None, None, &[]), "probe ollama lmstudio llamacpp for any asked nothing");
+}
+
+#[test]
+fn models_are_named_in_full_by_alias_or_by_id() {
+    let claude = "at https://api.anthropic.com with key";
+    assert_eq!(wish("haiku", &[CLAUDE, GPT]), format!("anthropic/claude-haiku-4-5 {claude}"));
+    assert_eq!(wish("anthropic/opus", &[CLAUDE]), format!("anthropic/claude-opus-4-6 {claude}"));
+    assert_eq!(wish("Anthropic", &[CLAUDE]), format!("anthropic/claude-sonnet-4-6 {claude}"));
+    assert_eq!(wish("claude-new", &[CLAUDE]), format!("anthropic/claude-new {claude}"));
+    assert_eq!(wish("gpt-9", &[GPT]), "openai/gpt-9 at https://api.openai.com/v1 with bearer");
+    assert_eq!(wish("ollama/qwen3:8b", &[]), "ollama/qwen3:8b at http://127.0.0.1:11434/v1 with none");
+    assert_eq!(wish("lmstudio/org/model", &[]), "lmstudio/org/model at http://127.0.0.1:1234/v1 with none");
+    assert_eq!(wish("llamacpp", &[CLAUDE]), "probe llamacpp for any asked llamacpp");
+    assert_eq!(
+        wish("qwen/qwen3", &[("OPENROUTER_API_KEY", "r")]),
+        "openrouter/qwen/qwen3 at https://openrouter.ai/api/v1 with bearer"
+    );
+    assert_eq!(wish("qwen3", &[CLAUDE]), "probe ollama lmstudio llamacpp for qwen3 asked qwen3");
+}
+
+#[test]
+fn base_urls_and_tokens_are_obeyed() {
+    assert_eq!(wish("qwen3", &[LOCAL]), "openai/qwen3 at http://localhost:8000 with none");
+    assert_eq!(wish("claude-x", &[LOCAL]), "openai/claude-x at http://localhost:8000 with none");
+    assert_eq!(wish("openai", &[LOCAL, GPT]), "probe openai for any asked openai");
+    assert_eq!(
+        wish("openai", &[("OPENAI_BASE_URL", "https://gate.example/v1"), GPT]),
+        "openai/gpt-5.2 at https://gate.example/v1 with bearer"
+    );
+    let gate = ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9/x/");
+    assert_eq!(wish("sonnet", &[gate]), "anthropic/claude-sonnet-4-6 at http://127.0.0.1:9/x with none");
+    let token = ("ANTHROPIC_AUTH_TOKEN", "t");
+    assert_eq!(wish("sonnet", &[gate, token]), "anthropic/claude-sonnet-4-6 at http://127.0.0.1:9/x with token");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    for (name, variable) in [
+        ("sonnet", "ANTHROPIC_API_KEY"),
+        ("openai/gpt-5", "OPENAI_API_KEY"),
+        ("openrouter/x/y", "OPENROUTER_API_KEY"),
+        ("deepseek", "DEEPSEEK_API_KEY"),
+    ] {
+        let words = wish(name, &[]);
+        assert!(words.contains(variable) && words.contains("PROVIDER/NAME") && words.contains("sonnet"), "{words}");
+    }
+    for bad in ["localhost:8000", "file:///etc/passwd", "nonsense"] {
+        let words = wish("openai/x", &[("OPENAI_BASE_URL", bad)]);
+        assert!(words.contains("OPENAI_BASE_URL") && words.contains(bad), "{words}");
+    }
+}
+
+#[test]
+fn connecting_makes_a_provider_that_knows_its_name_and_model() {
+    for (flag, name, display) in [("haiku", "anthropic", "haiku 4.5"), ("ollama/qwen3", "ollama", "qwen3")] {
+        let wishes = Wishes {
+            flag: Some(flag.to_owned()),
+            config: None,
+            env: env(&[("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")]),
+        };
+        let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
+        let (provider, model) = connect(endpoint);
+        assert_eq!((provider.name(), model.display.as_str()), (name, display));
+    }
+}
+
+#[test]
+fn keys_are_never_printed() {
+    let wishes = Wishes { flag: None, config: None, env: env(&[("ANTHROPIC_API_KEY", "sk-secret")]) };
+    let words = format!("{wishes:?} {:?}", choose(&wishes));
+    assert!(words.contains("***") && !words.contains("sk-secret"), "{words}");
+}

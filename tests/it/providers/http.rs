@@ -1,0 +1,256 @@
+//! Transport: statuses, waits, connections and keys, against a server on loopback.
+
+use std::time::Duration;
+
+use belvedere::message::Message;
+use belvedere::provider::anthropic::{Anthropic, Credential};
+use belvedere::provider::openai::OpenAi;
+use belvedere::provider::{EventStream, Provider, ProviderError, Secret, Service, StopReason, StreamEvent};
+use futures::StreamExt;
+
+use super::server::{Piece, Reply, Server, break_off};
+use super::{fixture, fold, request};
+
+const KEY: &str = "sk-secret-1234";
+
+fn claude(base: &str) -> Anthropic {
+    Anthropic::new(&base.parse().expect("a base"), Credential::Key(Secret::new(KEY).expect("a key")))
+}
+
+fn gpt(base: &str) -> OpenAi {
+    let service = Service { name: "ollama".to_owned(), key_variable: "OPENAI_API_KEY".to_owned(), key: None };
+    OpenAi::new(service, &base.parse().expect("a base"))
+}
+
+async fn ask(provider: &dyn Provider) -> Result<EventStream, ProviderError> {
+    provider.stream(request(vec![Message::user("Hi")], &["Read"])).await
+}
+
+async fn refusal(reply: Reply) -> ProviderError {
+    let server = Server::start(reply).await;
+    ask(&claude(&server.base)).await.err().expect("a refusal")
+}
+
+#[tokio::test]
+async fn a_request_to_anthropic_has_its_address_and_headers() {
+    for suffix in ["", "/", "/v1", "/v1/"] {
+        let server = Server::start(Reply::events(fixture("anthropic_tools.sse"))).await;
+        let stream = ask(&claude(&format!("{}{suffix}", server.base))).await.expect("an answer");
+        let events: Vec<_> = stream.map(|event| event.expect("an event")).collect().await;
+        assert_eq!(fold(events).calls.len(), 2);
+        let seen = &server.seen()[0];
+        assert_eq!(seen.path, "/v1/messages");
+        assert_eq!(seen.headers["x-api-key"], KEY);
+        assert_eq!(seen.headers["anthropic-version"], "2023-06-01");
+        assert_eq!(seen.headers["user-agent"], concat!("belvedere/", env!("CARGO_PKG_VERSION")));
+        assert!(!seen.headers.contains_key("authorization"));
+        assert!(seen.body.starts_with(r#"{"model":"m","max_tokens":100,"stream":true"#), "{}", seen.body);
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_sent_as_a_bearer() {
+    let server = Server::start(Reply::events(fixture("anthropic_text.sse"))).await;
+    let token = Credential::Token(Secret::new(" tok \n").expect("a token"));
+    drop(ask(&Anthropic::new(&server.base.parse().expect("a base"), token)).await.expect("an answer"));
+    let seen = &server.seen()[0];
+    assert_eq!(seen.headers["authorization"], "Bearer tok");
+    assert!(!seen.headers.contains_key("x-api-key"));
+}
+
+#[tokio::test]
+async fn a_local_server_needs_no_key_and_no_path() {
+    for (suffix, path) in
+        [("", "/v1/chat/completions"), ("/v1/", "/v1/chat/completions"), ("/api", "/api/chat/completions")]
+    {
+        let server = Server::start(Reply::events(fixture("openai_text.sse"))).await;
+        let stream = ask(&gpt(&format!("{}{suffix}", server.base))).await.expect("an answer");
+        let events: Vec<_> = stream.map(|event| event.expect("an event")).collect().await;
+        assert_eq!(fold(events).stop, Some(StopReason::EndTurn));
+        let seen = &server.seen()[0];
+        assert_eq!(seen.path, path);
+        assert!(!seen.headers.contains_key("authorization"));
+    }
+}
+
+#[tokio::test]
+async fn statuses_become_typed_errors() {
+    let json = |status, kind: &str, message: &str| {
+        let body = format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}}}}"#);
+        refusal(Reply::new(status, "application/json", body))
+    };
+    let error = json(401, "authentication_error", "invalid x-api-key").await;
+    assert_eq!(
+        error.to_string(),
+        "anthropic did not accept the key (invalid x-api-key). Check ANTHROPIC_API_KEY and that the key may use this model."
+    );
+    assert!(matches!(json(403, "permission_error", "no").await, ProviderError::Authentication { .. }));
+    assert!(matches!(json(404, "not_found_error", "model: m").await, ProviderError::NotFound { .. }));
+    assert!(matches!(json(413, "request_too_large", "big").await, ProviderError::ContextTooLong { .. }));
+    for words in [
+        "prompt is too long: 208310 tokens > 200000 maximum",
+        "input length and `max_tokens` exceed context limit: 1 + 2 > 3",
+        "This model's maximum context length is 8192 tokens",
+        "the request exceeds the available context size. try increasing the context size",
+    ] {
+        assert!(matches!(json(400, "invalid_request_error", words).await, ProviderError::ContextTooLong { .. }));
+    }
+    for words in ["messages: roles must alternate", "tools.0.name: String is too long", "context_management: unknown"] {
+        assert!(matches!(json(400, "invalid_request_error", words).await, ProviderError::BadRequest { .. }), "{words}");
+    }
+    assert!(matches!(json(429, "insufficient_quota", "pay").await, ProviderError::BadRequest { .. }));
+    for status in [500, 502, 503, 529] {
+        let error = json(status, "api_error", "oh").await;
+        assert!(matches!(error, ProviderError::Overloaded { .. }) && error.is_transient());
+    }
+}
+
+#[tokio::test]
+async fn waits_are_read_in_every_form() {
+    let date = "Wed, 21 Oct 2026 07:28:00 GMT";
+    for (name, value, expected) in [
+        ("retry-after", "7", Some(Duration::from_secs(7))),
+        ("retry-after", "0.5", Some(Duration::from_millis(500))),
+        ("retry-after-ms", "1500", Some(Duration::from_millis(1500))),
+        ("retry-after", "Wed, 21 Oct 2026 07:28:30 GMT", Some(Duration::from_secs(30))),
+        ("retry-after", "Wed, 21 Oct 2026 07:27:00 GMT", Some(Duration::ZERO)),
+        ("retry-after", "-3", None),
+        ("retry-after", "soon", None),
+        ("x-other", "1", None),
+    ] {
+        let error = refusal(Reply::new(429, "text/plain", "slow down").header(name, value).header("date", date)).await;
+        assert!(matches!(error, ProviderError::RateLimit { .. }));
+        assert_eq!(error.retry_after(), expected, "{name}: {value}");
+    }
+}
+
+#[tokio::test]
+async fn the_words_of_a_refusal_are_bounded_and_hold_no_key() {
+    // A key that a cut through the words would leave half of.
+    let long = format!("{}{KEY}\u{1b}[31m {}", "x".repeat(295), "y".repeat(100_000));
+    let error = refusal(Reply::new(400, "text/plain", long)).await;
+    let words = format!("{error} {error:?}");
+    assert!(words.len() < 1000 && !words.contains("sk-") && !words.contains('\u{1b}'), "{words}");
+    let page = refusal(Reply::new(502, "text/html", "<html><h1>Bad gateway</h1>")).await;
+    assert!(page.to_string().contains("HTTP status 502"), "{page}");
+}
+
+#[tokio::test]
+async fn a_refusal_that_never_ends_is_still_told() {
+    let body = "x".repeat(70 * 1024);
+    let error = refusal(Reply::new(400, "text/plain", body).then(Piece::Stall)).await;
+    assert!(matches!(error, ProviderError::BadRequest { .. }));
+}
+
+#[tokio::test]
+async fn a_document_in_place_of_a_stream_is_a_protocol_error() {
+    for kind in ["text/html; charset=utf-8", "application/json"] {
+        let error = refusal(Reply::new(200, kind, "{}")).await;
+        assert!(matches!(error, ProviderError::Protocol { .. }), "{error}");
+    }
+    let error = refusal(Reply::new(200, "application/json", r#"{"error":{"message":"m","code":429}}"#)).await;
+    assert!(matches!(error, ProviderError::RateLimit { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_redirect_to_another_host_is_not_followed() {
+    let other = Server::start(Reply::events(fixture("anthropic_text.sse"))).await;
+    let target = format!("{}/v1/messages", other.base);
+    let error = refusal(Reply::new(307, "text/plain", "").header("location", &target)).await;
+    assert!(error.to_string().contains("redirects"), "{error}");
+    assert!(other.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_a_network_error() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let error = ask(&gpt(&format!("http://127.0.0.1:{port}"))).await.err().expect("nobody listens");
+    assert!(matches!(error, ProviderError::Network { .. }) && error.is_transient(), "{error}");
+    assert!(error.to_string().contains("127.0.0.1"), "{error}");
+}
+
+#[tokio::test]
+async fn tls_is_set_up_on_first_use_and_a_server_without_it_is_a_network_error() {
+    let server = Server::start(Reply::events(fixture("anthropic_text.sse"))).await;
+    let base = server.base.replace("http://", "https://");
+    let error = ask(&claude(&base)).await.err().expect("no TLS there");
+    assert!(matches!(error, ProviderError::Network { .. }), "{error}");
+    assert!(!error.to_string().contains("could not be set up"), "{error}");
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_fails_unless_the_model_had_stopped() {
+    let base = break_off(fixture("openai_early.sse")).await;
+    let events: Vec<_> = ask(&gpt(&base)).await.expect("an answer").collect().await;
+    assert_eq!(events[0], Ok(StreamEvent::Text("Half an ans".to_owned())));
+    assert!(matches!(events.last(), Some(Err(ProviderError::Network { .. }))), "{events:?}");
+
+    let mut whole = fixture("openai_text.sse");
+    whole.truncate(whole.len() - b"data: [DONE]\n\n".len());
+    let base = break_off(whole).await;
+    let events: Vec<_> = ask(&gpt(&base)).await.expect("an answer").collect().await;
+    assert_eq!(events.last(), Some(&Ok(StreamEvent::Stop(StopReason::EndTurn))));
+}
+
+#[tokio::test]
+async fn events_arrive_while_the_server_goes_on_and_dropping_the_stream_hangs_up() {
+    let early = fixture("anthropic_early.sse");
+    let mut server = Server::start(Reply::events(early).then(Piece::Stall)).await;
+    let mut stream = ask(&claude(&server.base)).await.expect("an answer");
+    while let Some(event) = stream.next().await {
+        if event == Ok(StreamEvent::Text("Half an ans".to_owned())) {
+            break;
+        }
+    }
+    drop(stream);
+    let gone = server.gone.take().expect("a signal");
+    tokio::time::timeout(Duration::from_secs(10), gone).await.expect("hung up").expect("the answer was dropped");
+}
+
+#[tokio::test]
+async fn eight_requests_are_under_way_at_once() {
+    let early = fixture("anthropic_early.sse");
+    let server = Server::start(Reply::events(early).then(Piece::Stall)).await;
+    let provider = claude(&server.base);
+    let answers = futures::future::join_all((0..8).map(|_| ask(&provider))).await;
+    assert!(answers.iter().all(Result::is_ok), "none waits for the end of another");
+    assert_eq!(server.seen().len(), 8);
+}
+
+#[tokio::test]
+async fn an_answer_is_over_at_its_end_mark_though_the_server_holds_on() {
+    let whole = fixture("openai_text.sse");
+    // Without the end mark the server gets a moment to send one.
+    let unmarked = whole[..whole.len() - b"data: [DONE]\n\n".len()].to_vec();
+    for bytes in [whole, unmarked] {
+        let server = Server::start(Reply::events(bytes).then(Piece::Stall)).await;
+        let stream = ask(&gpt(&server.base)).await.expect("an answer");
+        let events: Vec<_> = stream.map(|event| event.expect("an event")).collect().await;
+        assert_eq!(fold(events).stop, Some(StopReason::EndTurn));
+    }
+}
+
+#[tokio::test]
+async fn requests_one_after_the_other_share_a_connection() {
+    let server = Server::start(Reply::events(fixture("anthropic_text.sse"))).await;
+    let provider = claude(&server.base);
+    let mut ports = Vec::new();
+    for _ in 0..3 {
+        let stream = ask(&provider).await.expect("an answer");
+        assert!(stream.all(|event| std::future::ready(event.is_ok())).await);
+        ports.push(server.seen().last().expect("a request").peer);
+        tokio::task::yield_now().await;
+    }
+    ports.dedup();
+    assert_eq!(ports.len(), 1, "{ports:?}");
+}
+
+#[tokio::test]
+async fn a_key_that_fits_no_header_is_named() {
+    let key = Credential::Key(Secret::new("sk-se\ncret").expect("a key"));
+    let provider = Anthropic::new(&"http://127.0.0.1:9".parse().expect("a base"), key);
+    let error = ask(&provider).await.err().expect("no request is made");
+    assert!(matches!(error, ProviderError::Authentication { .. }));
+    assert!(!format!("{error} {provider:?}").contains("sk-se"), "{provider:?}");
+}

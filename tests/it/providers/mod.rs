@@ -1,0 +1,116 @@
+//! Providers: what they send, how they read answers, and how they fail.
+
+#![allow(
+    clippy::expect_used,
+    reason = "a test that cannot go on says why; clippy spares only the test functions themselves"
+)]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use belvedere::message::{Message, ToolInput, ToolSpec, Usage};
+use belvedere::provider::{Feed, ProviderError, Request, Service, StopReason, StreamEvent};
+
+mod choice;
+mod conformance;
+mod dialects;
+mod discover;
+mod http;
+mod policy;
+mod scripted;
+mod server;
+mod sse;
+mod wire_anthropic;
+mod wire_openai;
+
+/// An answer, folded from its events.
+#[derive(Debug, Default, PartialEq)]
+struct Answer {
+    text: String,
+    thinking: String,
+    signature: String,
+    redacted: String,
+    calls: Vec<(String, String, ToolInput)>,
+    usage: Usage,
+    stop: Option<StopReason>,
+}
+
+/// Folds events as the loop does, and checks their grammar on the way.
+fn fold(events: impl IntoIterator<Item = StreamEvent>) -> Answer {
+    let mut answer = Answer::default();
+    let mut inputs: Vec<String> = Vec::new();
+    for event in events {
+        assert!(answer.stop.is_none() || matches!(event, StreamEvent::Usage(_)), "{event:?} after the stop");
+        match event {
+            StreamEvent::Text(text) => answer.text += &text,
+            StreamEvent::Thinking(text) => answer.thinking += &text,
+            StreamEvent::ThinkingSignature(text) => answer.signature += &text,
+            StreamEvent::RedactedThinking(text) => answer.redacted += &text,
+            StreamEvent::ToolCallStart { index, id, name } => {
+                assert_eq!(index, answer.calls.len(), "calls begin in order");
+                answer.calls.push((id, name, ToolInput::Malformed(String::new())));
+                inputs.push(String::new());
+            }
+            StreamEvent::ToolCallDelta { index, json } => inputs[index] += &json,
+            StreamEvent::Usage(usage) => answer.usage = usage,
+            StreamEvent::Stop(reason) => answer.stop = Some(reason),
+        }
+    }
+    for (call, json) in answer.calls.iter_mut().zip(inputs) {
+        call.2 = ToolInput::parse(&json);
+    }
+    answer
+}
+
+/// Decodes bytes that arrive in pieces of `size`.
+fn decode(mut feed: Feed, bytes: &[u8], size: usize) -> (Answer, Result<(), ProviderError>) {
+    let mut events = Vec::new();
+    let mut result = Ok(());
+    for piece in bytes.chunks(size) {
+        result = feed.push(piece);
+        events.extend(std::iter::from_fn(|| feed.next_event()));
+        if result.is_err() {
+            break;
+        }
+    }
+    if result.is_ok() {
+        result = feed.end();
+        events.extend(std::iter::from_fn(|| feed.next_event()));
+    }
+    (fold(events), result)
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/providers").join(name);
+    std::fs::read(&path).unwrap_or_else(|fault| panic!("{}: {fault}", path.display()))
+}
+
+fn service(name: &str) -> Service {
+    Service {
+        name: name.to_owned(),
+        key_variable: "TEST_API_KEY".to_owned(),
+        key: belvedere::provider::Secret::new("sk-secret-1234"),
+    }
+}
+
+fn object(json: &str) -> ToolInput {
+    ToolInput::parse(json)
+}
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: format!("{name} it"),
+        input_schema: serde_json::json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+    }
+}
+
+fn request(messages: Vec<Message>, tools: &[&str]) -> Request {
+    Request {
+        model: "m".to_owned(),
+        system: "Be brief.".into(),
+        messages: messages.into_iter().map(Arc::new).collect(),
+        tools: tools.iter().map(|name| spec(name)).collect(),
+        max_output_tokens: 100,
+    }
+}

@@ -1,0 +1,77 @@
+//! Pure policy: the catalog of models, and when to send again.
+
+use std::time::Duration;
+
+use belvedere::provider::model::{self, DEFAULT_OUTPUT};
+use belvedere::provider::{ProviderError, retry};
+
+#[test]
+fn every_alias_and_default_leads_to_a_model_with_sizes_and_a_price() {
+    let mut count = 0;
+    for name in model::aliases() {
+        let (provider, id) = model::alias(name).expect("an alias");
+        let found = model::lookup(provider, name);
+        assert_eq!(found.id, id);
+        assert!(found.price.is_some() && found.context_window.is_some(), "{name}: {found:?}");
+        assert_eq!(model::home_of(id), Some(provider));
+        count += 1;
+    }
+    assert!(count >= 6);
+    for provider in ["anthropic", "openai", "openrouter", "deepseek"] {
+        assert!(model::default_id(provider).is_some(), "{provider}");
+    }
+}
+
+#[test]
+fn the_longest_prefix_wins_and_the_rest_has_sane_sizes() {
+    assert_eq!(model::lookup("anthropic", "claude-sonnet-4-5-20250929").display, "sonnet 4.5");
+    assert_eq!(model::lookup("anthropic", "claude-sonnet-4-20250514").display, "sonnet 4");
+    assert_eq!(model::lookup("openai", "gpt-5-mini-2025-08-07").price.map(|price| price.input), Some(0.25));
+    let unknown = model::lookup("ollama", "qwen3:8b");
+    assert_eq!((unknown.id.as_str(), unknown.display.as_str()), ("qwen3:8b", "qwen3:8b"));
+    assert_eq!((unknown.max_output_tokens, unknown.context_window, unknown.price), (DEFAULT_OUTPUT, None, None));
+    // The same model elsewhere has the same size, but not the same price.
+    let resold = model::lookup("openrouter", "anthropic/claude-sonnet-4.5");
+    assert_eq!((resold.display.as_str(), resold.context_window, resold.price), ("sonnet 4.5", Some(200_000), None));
+}
+
+#[test]
+fn a_wish_of_an_agent_file_is_served_by_the_present_provider_or_not_at_all() {
+    let id = |provider, wish| model::resolve(provider, wish).map(|model| model.id);
+    assert_eq!(id("anthropic", "Haiku").as_deref(), Some("claude-haiku-4-5"));
+    assert_eq!(id("anthropic", "claude-opus-4-20250514").as_deref(), Some("claude-opus-4-20250514"));
+    assert_eq!(id("openai", "haiku"), None);
+    assert_eq!(id("openai", "claude-opus-4-20250514"), None);
+    assert_eq!(id("ollama", "haiku"), None);
+    assert_eq!(id("ollama", "deepseek-r1:8b").as_deref(), Some("deepseek-r1:8b"));
+    assert_eq!(id("anthropic", " "), None);
+}
+
+fn network() -> ProviderError {
+    ProviderError::Network { provider: "p".to_owned(), detail: "d".to_owned() }
+}
+
+fn limited(seconds: u64) -> ProviderError {
+    let retry_after = Some(Duration::from_secs(seconds));
+    ProviderError::RateLimit { provider: "p".to_owned(), detail: "d".to_owned(), retry_after }
+}
+
+#[test]
+fn waits_double_up_to_a_cap_and_end() {
+    let seconds: Vec<_> =
+        (1..=6).map(|attempt| retry::delay(&network(), attempt, 0.0).map(|wait| wait.as_secs())).collect();
+    assert_eq!(seconds, [Some(1), Some(2), Some(4), Some(8), Some(16), None]);
+    assert_eq!(retry::delay(&network(), 1, 1.0), Some(Duration::from_millis(500)));
+    assert_eq!(retry::delay(&network(), 1, f64::NAN), Some(Duration::from_secs(1)));
+    assert_eq!(retry::delay(&network(), 0, 0.0), Some(Duration::from_secs(1)));
+}
+
+#[test]
+fn a_server_is_never_asked_earlier_than_it_wishes() {
+    assert_eq!(retry::delay(&limited(7), 1, 0.0), Some(Duration::from_secs(7)));
+    assert!(retry::delay(&limited(600), 1, 1.0) >= Some(Duration::from_secs(600)));
+    assert_eq!(retry::delay(&limited(601), 1, 0.0), None);
+    assert_eq!(retry::delay(&limited(7), 6, 0.0), None);
+    let lasting = ProviderError::BadRequest { provider: "p".to_owned(), detail: "d".to_owned() };
+    assert_eq!(retry::delay(&lasting, 1, 0.0), None);
+}

@@ -1,0 +1,107 @@
+//! What is sent to servers of the Chat Completions API.
+
+use belvedere::message::{AssistantMessage, Block, Message, ResultPart, ToolCall, ToolInput, ToolResult};
+use belvedere::provider::Request;
+use belvedere::provider::openai::{self, Dialect};
+use serde_json::{Value, json};
+
+use super::{object, request};
+
+fn body(request: &Request, dialect: Dialect) -> Value {
+    serde_json::from_slice(&openai::request_body(request, dialect).expect("a body")).expect("JSON")
+}
+
+fn conversation() -> Request {
+    let call = |id: &str, input| Block::ToolCall(ToolCall { id: id.to_owned(), name: "Read".to_owned(), input });
+    let thought = |text: &str| Block::Thinking { text: text.to_owned(), signature: Some("sig".to_owned()) };
+    let text = |text: &str| Block::Text { text: text.to_owned() };
+    let picture = ResultPart::Image { media_type: "image/png".to_owned(), data: "AAAA".to_owned() };
+    let messages = vec![
+        Message::user("a"),
+        Message::Assistant(AssistantMessage { content: vec![thought("old"), call("c0", object("{}"))] }),
+        Message::ToolResults { results: vec![ToolResult::text("c0", "")] },
+        Message::Assistant(AssistantMessage { content: vec![text("one"), text("two")] }),
+        Message::user("b"),
+        Message::user("c"),
+        Message::Assistant(AssistantMessage {
+            content: vec![
+                thought("new"),
+                call("c1", object(r#"{"b": 1, "a": "ü"}"#)),
+                call("c2", ToolInput::Malformed("{".to_owned())),
+            ],
+        }),
+        Message::ToolResults {
+            results: vec![
+                ToolResult { call_id: "c1".to_owned(), content: vec![picture], is_error: false },
+                ToolResult::error("c2", "no"),
+            ],
+        },
+        Message::user("d"),
+    ];
+    request(messages, &["Read"])
+}
+
+#[test]
+fn a_conversation_is_written_for_any_server() {
+    let call = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "Read", "arguments": arguments}});
+    let expected = json!({
+        "model": "m",
+        "max_tokens": 100,
+        "stream": true,
+        "stream_options": {"include_usage": true},
+        "tools": [{"type": "function", "function": {
+            "name": "Read",
+            "description": "Read it",
+            "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+        }}],
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "a"},
+            {"role": "assistant", "content": null, "tool_calls": [call("c0", "{}")]},
+            {"role": "tool", "tool_call_id": "c0", "content": "(no output)"},
+            {"role": "assistant", "content": "one\n\ntwo"},
+            {"role": "user", "content": "b\n\nc"},
+            {"role": "assistant", "content": null, "tool_calls": [
+                call("c1", r#"{"b":1,"a":"ü"}"#),
+                call("c2", r#"{"malformed_input":"{"}"#),
+            ]},
+            {"role": "tool", "tool_call_id": "c1", "content": "(no output)"},
+            {"role": "tool", "tool_call_id": "c2", "content": "Error: no"},
+            {"role": "user", "content": [
+                {"type": "text", "text": "The pictures of the tool results above:"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+                {"type": "text", "text": "d"},
+            ]},
+        ],
+    });
+    assert_eq!(body(&conversation(), Dialect::Compatible), expected);
+}
+
+#[test]
+fn openai_has_its_own_name_for_the_cap() {
+    let body = body(&conversation(), Dialect::OpenAi);
+    assert_eq!((body.get("max_tokens"), &body["max_completion_tokens"]), (None, &json!(100)));
+}
+
+#[test]
+fn deepseek_gets_back_the_reasoning_of_the_present_turn_only() {
+    let mut request = conversation();
+    request.messages.pop();
+    let body = body(&request, Dialect::DeepSeek);
+    let reasoning: Vec<&Value> = body["messages"]
+        .as_array()
+        .expect("messages")
+        .iter()
+        .filter_map(|turn| turn.get("reasoning_content"))
+        .collect();
+    assert_eq!(reasoning, [&json!("new")]);
+}
+
+#[test]
+fn blank_words_are_not_sent() {
+    let mut request = request(vec![Message::user(" "), Message::user("a")], &[]);
+    request.system = "".into();
+    let body = body(&request, Dialect::Compatible);
+    assert_eq!(body["messages"], json!([{"role": "user", "content": "a"}]));
+    assert_eq!(body.get("tools"), None);
+}
