@@ -27,24 +27,29 @@ pub enum Grant {
 
 /// A grant that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a permission; write a tool's name, `Bash(command)` or `Bash(prefix:*)`")]
+#[error(
+    "`{0}` is not a permission; write a tool's name, `Bash(command)`, `Bash(prefix:*)` or `Read(/absolute/folder)`"
+)]
 pub struct GrantError(String);
 
 impl Grant {
     /// Returns the narrowest grant that is still of use for `access`.
     pub(super) fn for_access(access: &Access, project: &Path) -> Option<Self> {
-        match &access.kind {
-            AccessKind::Read { path } => Some(Self::Below(path.clone())),
-            AccessKind::Write { path } if is_plain_project_file(path, project) => Some(Self::Edits),
-            AccessKind::Nothing | AccessKind::Write { .. } => None,
-            AccessKind::Execute { command } => Some(Self::Command(command.trim().to_owned())),
-        }
+        let grant = match &access.kind {
+            AccessKind::Read { path } => Self::Below(path.clone()),
+            AccessKind::Write { path } if is_plain_project_file(path, project) => Self::Edits,
+            AccessKind::Nothing | AccessKind::Write { .. } => return None,
+            AccessKind::Execute { command } => Self::Command(trimmed(command).to_owned()),
+        };
+        // A command that ends like a pattern, or a path that ends in a blank, would come back from a log as another
+        // grant, and a wider one.
+        (grant.to_string().parse().as_ref() == Ok(&grant)).then_some(grant)
     }
 
     fn covers(&self, access: &Access, project: &Path) -> bool {
         match (self, &access.kind) {
             (Self::Tool(name), _) => name.eq_ignore_ascii_case(&access.tool),
-            (Self::Command(granted), AccessKind::Execute { command }) => granted == command.trim(),
+            (Self::Command(granted), AccessKind::Execute { command }) => granted == trimmed(command),
             (Self::Prefix(prefix), AccessKind::Execute { command }) => starts_with_words(command, prefix),
             (Self::Edits, AccessKind::Write { path }) => is_plain_project_file(path, project),
             (Self::Below(top), AccessKind::Read { path }) => path.starts_with(top),
@@ -53,14 +58,27 @@ impl Grant {
     }
 }
 
+/// Returns the command without the blanks around it that a shell does not see.
+fn trimmed(command: &str) -> &str {
+    command.trim_matches([' ', '\t', '\n'])
+}
+
 /// Tells whether `command` is one simple command (nothing a shell would expand, chain or redirect) whose first words
 /// are those of `prefix`.
 fn starts_with_words(command: &str, prefix: &str) -> bool {
     if command.contains(['\n', ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '\\']) {
         return false;
     }
-    let mut words = command.split_whitespace();
-    prefix.split_whitespace().all(|expected| words.next() == Some(expected))
+    // Only what separates words for the shell: other blanks, such as a no-break space, are part of a program's name.
+    let words_of = |text| str::split(text, [' ', '\t']).filter(|word: &&str| !word.is_empty());
+    let mut words = words_of(command);
+    words_of(prefix).all(|expected| words.next() == Some(expected))
+}
+
+/// Tells whether a path has the form in which accesses are judged: absolute, without `.` and `..`.
+fn is_resolved(path: &Path) -> bool {
+    use std::path::Component;
+    path.is_absolute() && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
 }
 
 impl FromStr for Grant {
@@ -79,12 +97,14 @@ impl FromStr for Grant {
         };
         let scope = rest.strip_suffix(')').map(str::trim).filter(|scope| !scope.is_empty()).ok_or_else(bad)?;
         match tool.trim() {
-            "Bash" => Ok(match scope.strip_suffix(":*") {
-                Some(prefix) => Self::Prefix(prefix.trim().to_owned()),
-                None => Self::Command(scope.to_owned()),
-            }),
+            "Bash" if scope == "*" => Ok(Self::Tool("Bash".to_owned())),
+            "Bash" => match scope.strip_suffix(":*").or_else(|| scope.strip_suffix(" *")).map(str::trim) {
+                Some("") => Err(bad()),
+                Some(prefix) => Ok(Self::Prefix(prefix.to_owned())),
+                None => Ok(Self::Command(scope.to_owned())),
+            },
             "Edit" if scope == "project files" => Ok(Self::Edits),
-            "Read" => Ok(Self::Below(PathBuf::from(scope))),
+            "Read" if is_resolved(Path::new(scope)) => Ok(Self::Below(PathBuf::from(scope))),
             _ => Err(bad()),
         }
     }

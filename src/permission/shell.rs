@@ -24,8 +24,12 @@ pub fn is_read_only(command: &str) -> bool {
     }
 }
 
+/// Tells whether a word cannot name a place outside the working directory. The shell also puts the home folder in the
+/// place of a `~` behind `=` and `:`.
 fn stays_inside(word: &str) -> bool {
-    !word.starts_with(['/', '~']) && !word.contains("=/") && word.split(['/', '=', ':']).all(|part| part != "..")
+    !word.starts_with(['/', '~'])
+        && !["=/", "=~", ":/", ":~"].iter().any(|way_out| word.contains(way_out))
+        && word.split(['/', '=', ':']).all(|part| part != "..")
 }
 
 fn is_short_flag_or_path(word: &str) -> bool {
@@ -72,6 +76,10 @@ fn is_git_word(word: &str) -> bool {
         "--grep=",
         "--abbrev=",
     ];
+    // Signatures are checked by a program that the repository's configuration names.
+    if word.contains("%G") {
+        return false;
+    }
     if word == "--" || LONG.contains(&word) || VALUED.iter().any(|prefix| word.starts_with(prefix)) {
         return true;
     }

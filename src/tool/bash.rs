@@ -3,7 +3,7 @@
 //! Owns what a command sees of our environment, its time, and the words about how it ended. Leaves the processes to
 //! `process` and the text to `output`. Invariant: when a call returns, or is dropped, its processes are gone.
 
-use std::path::Path;
+use std::borrow::Cow;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -141,8 +141,13 @@ async fn execute(input: &Input, context: &ToolContext) -> ToolOutput {
     if context.cancel.is_cancelled() {
         return ToolOutput::error(INTERRUPTED);
     }
-    let environment = environment(&input.command, &context.cwd).await;
-    let (group, pipe) = match Group::spawn(&input.command, &context.cwd, environment) {
+    let mut environment = environment();
+    let mut command = Cow::Borrowed(input.command.as_str());
+    if is_read_only(&command) && command.trim_start().starts_with("git") {
+        environment.set.extend(git_guard::read_only_environment(&context.cwd).await);
+        command = Cow::Owned(git_guard::read_only_command(&command));
+    }
+    let (group, pipe) = match Group::spawn(&command, &context.cwd, environment) {
         Ok(started) => started,
         Err(fault) => {
             return ToolOutput::error(format!(
@@ -282,7 +287,7 @@ fn exit_words(status: ExitStatus) -> String {
 }
 
 /// Returns what the command's environment has more and less than ours.
-async fn environment(command: &str, cwd: &Path) -> Environment {
+fn environment() -> Environment {
     // Nobody sits at a terminal: nothing may page, ask, open an editor, or draw.
     let fixed = [
         ("PAGER", "cat"),
@@ -292,11 +297,7 @@ async fn environment(command: &str, cwd: &Path) -> Environment {
         ("TERM", "dumb"),
         ("NO_COLOR", "1"),
     ];
-    let mut set: Vec<(String, String)> =
-        fixed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    if is_read_only(command) && command.trim_start().starts_with("git") {
-        set.extend(git_guard::read_only_environment(cwd).await);
-    }
+    let set = fixed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let removed = std::env::vars_os().map(|(name, _)| name).filter(|name| is_model_key(&name.to_string_lossy()));
     Environment { set, removed: removed.collect() }
 }

@@ -6,6 +6,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::fmt::Write as _;
 
 use super::blocking::off_thread;
 use super::change::{Change, before};
@@ -159,7 +160,7 @@ fn not_found(text: &str, wanted: &str, shown: &str) -> String {
         words.push_str(" Leave out the line numbers that Read puts before each line.");
     }
     if let Some((number, line)) = wanted.lines().find(|line| !line.trim().is_empty()).and_then(|w| nearest(text, w)) {
-        words.push_str(&format!(" The nearest line is {number}:\n{line}\n"));
+        let _ = write!(words, " The nearest line is {number}:\n{line}\n");
         words.push_str("Compare blanks and line ends, or read the file again, and repeat with the exact text.");
     } else {
         words.push_str(" Read the file again and repeat with the exact text.");

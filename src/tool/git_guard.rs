@@ -14,21 +14,35 @@ use tokio::time::timeout;
 /// How long git may take to list its settings.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Settings with a fixed name.
-const FIXED: [(&str, &str); 11] = [
+const FIXED: [(&str, &str); 14] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.attributesFile", "/dev/null"),
     ("core.sshCommand", "false"),
     ("diff.external", ""),
+    ("diff.submodule", "short"),
     ("log.showSignature", "false"),
     ("gpg.program", "false"),
     ("gpg.openpgp.program", "false"),
     ("gpg.x509.program", "false"),
     ("gpg.ssh.program", "false"),
     ("safe.bareRepository", "explicit"),
+    ("status.submoduleSummary", "false"),
+    ("submodule.recurse", "false"),
 ];
 /// Settings that a repository can give any name to: pattern of the names, and the value that runs nothing of its own.
 const NAMED: [(&str, &str); 4] = [(".textconv", "cat"), (".clean", ""), (".process", ""), (".required", "false")];
+
+/// Returns the command as it is run. `status` looks into submodules, whose filters are named in their own
+/// configuration; no setting of ours reaches them, so it is kept from looking.
+pub(super) fn read_only_command(command: &str) -> String {
+    let mut words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
+    let place = if words.get(1) == Some(&"--no-pager") { 2 } else { 1 };
+    if words.get(place) == Some(&"status") {
+        words.insert(place + 1, "--ignore-submodules=dirty");
+    }
+    words.join(" ")
+}
 
 /// Returns the environment in which git, started in `cwd`, only reads.
 pub(super) async fn read_only_environment(cwd: &Path) -> Vec<(String, String)> {

@@ -3,6 +3,7 @@
 //! Owns the input, the choice of files and the layout of the result. Leaves looking into a file to `search`.
 //! Invariant: the result depends on the files alone, not on the order in which threads found them.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -336,11 +337,11 @@ impl Page {
         };
         text.push_str(&self.text);
         if self.shown == 0 {
-            text.push_str(&format!("[offset {} lies past the end of the result]\n", self.skip));
+            let _ = writeln!(text, "[offset {} lies past the end of the result]", self.skip);
         }
         if self.cut {
             self.skip += self.shown;
-            text.push_str(&format!("[{summary} in all; go on with offset {}, or narrow the search]\n", self.skip));
+            let _ = writeln!(text, "[{summary} in all; go on with offset {}, or narrow the search]", self.skip);
         }
         if watch.is_late() {
             text.push_str(LATE);

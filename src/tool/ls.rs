@@ -3,6 +3,7 @@
 //! Invariant: the list is filled level by level, so a deep or huge folder never hides its neighbours.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use futures::FutureExt as _;
@@ -106,7 +107,7 @@ fn list(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
         text.push_str("  (empty)\n");
     }
     if tree.full {
-        text.push_str(&format!("[Only {MAX_ENTRIES} entries are shown, top levels first. List a folder below.]\n"));
+        let _ = writeln!(text, "[Only {MAX_ENTRIES} entries are shown, top levels first. List a folder below.]");
     }
     if watch.is_late() {
         text.push_str(LATE);

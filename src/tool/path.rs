@@ -112,9 +112,9 @@ pub(super) fn printable(path: &Path) -> String {
     }
     text.chars().fold(String::new(), |mut shown, c| {
         if c.is_control() {
-            shown.extend(c.escape_default())
+            shown.extend(c.escape_default());
         } else {
-            shown.push(c)
+            shown.push(c);
         }
         shown
     })

@@ -40,17 +40,14 @@ impl Group {
         let shell = on_path("bash").unwrap_or_else(|| PathBuf::from("/bin/sh"));
         // In a session of its own the command has no terminal that it could write on or read from. Only a program can
         // do that for us without unsafe code; where it is missing, a group of its own has to do.
-        let mut builder = match on_path("setsid") {
-            Some(setsid) => {
-                let mut builder = Command::new(setsid);
-                builder.arg(shell);
-                builder
-            }
-            None => {
-                let mut builder = Command::new(shell);
-                builder.process_group(0);
-                builder
-            }
+        let mut builder = if let Some(setsid) = on_path("setsid") {
+            let mut builder = Command::new(setsid);
+            builder.arg(shell);
+            builder
+        } else {
+            let mut builder = Command::new(shell);
+            builder.process_group(0);
+            builder
         };
         builder
             .args(["-c", "--", command])

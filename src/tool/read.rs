@@ -3,6 +3,7 @@
 //! Owns what a file's first bytes say about it and how its lines are numbered and cut. Leaves opening to `file`.
 //! Invariant: neither memory nor time grows with the size of the file beyond fixed bounds.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
@@ -252,7 +253,7 @@ impl Page {
         let text = if self.seen == 1 { text.trim_start_matches('\u{feff}') } else { &text };
         let (start, whole) = cut(text, MAX_LINE);
         let before = self.text.len();
-        self.text.push_str(&format!("{:>6}\t{start}", self.seen));
+        let _ = write!(self.text, "{:>6}\t{start}", self.seen);
         if was_cut || whole == Whole::No {
             self.text.push_str(" [… line cut]");
         }
@@ -285,7 +286,8 @@ impl Page {
             let asked = input.limit.is_some_and(|limit| limit <= self.shown);
             let advice =
                 if asked { String::new() } else { format!(" Go on with offset {}, or search with Grep.", last + 1) };
-            self.text.push_str(&format!("[Lines {}–{last} of {more}{}.{advice}]\n", self.first, self.seen));
+            let _ =
+                writeln!(self.text, "[Lines {}–{last} of {more}{}.{advice}]", self.first, counted(self.seen, "line"));
         }
         if self.lossy {
             self.text.push_str("[Not valid UTF-8: the bytes that are not are shown as �. Edit refuses such a file.]\n");

@@ -3,6 +3,7 @@
 //! Invariants: files that hold a NUL byte are binary and never match; a file that ends the search, by its size or by
 //! never ending, does so within the bounds of the walk's watch.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Chain, Cursor, Read};
 use std::path::Path;
@@ -211,7 +212,7 @@ fn bad_pattern(pattern: &str, fault: &str, multiline: bool) -> String {
             words.push_str(" To match across lines, set multiline.");
         }
     } else {
-        words.push_str(&format!(" To find the text itself, escape it: {}", escaped(pattern)));
+        let _ = write!(words, " To find the text itself, escape it: {}", escaped(pattern));
     }
     words
 }

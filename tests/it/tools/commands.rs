@@ -1,0 +1,199 @@
+//! Commands: their output, their time, and that nothing of them is left.
+
+use belvedere::permission::{AccessKind, Preview};
+use belvedere::tool::{ToolOutput, ToolView};
+use serde_json::json;
+
+use super::{Bench, text_of};
+
+async fn bash(bench: &Bench, command: &str) -> ToolOutput {
+    bench.run("Bash", json!({"command": command})).await
+}
+
+/// Tells whether a process is there and not merely waiting to be reaped.
+fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    stat.is_ok_and(|stat| !stat.rsplit(')').next().unwrap().trim_start().starts_with('Z'))
+}
+
+fn pids(bench: &Bench) -> Vec<String> {
+    bench.get("pids").lines().map(str::to_owned).collect()
+}
+
+/// Waits until the command has printed `word`.
+async fn printed(bench: &Bench, word: &str) {
+    bench.progress.clone().wait_for(|tail| tail.contains(word)).await.unwrap();
+}
+
+#[tokio::test]
+async fn both_streams_arrive_in_order_with_the_exit_code() {
+    let bench = Bench::new();
+    let output = bash(&bench, "echo one; echo two >&2; echo three; exit 3").await;
+    assert_eq!(text_of(&output), "one\ntwo\nthree\n[exit 3]");
+    assert_eq!((output.summary.as_str(), output.is_error), ("exit 3, 3 lines", true));
+    assert_eq!(output.view, Some(ToolView::Output { text: "one\ntwo\nthree".to_owned() }));
+    let output = bash(&bench, "true").await;
+    assert_eq!(text_of(&output), "(no output)\n[exit 0]");
+    assert_eq!((output.summary.as_str(), output.is_error, output.view), ("exit 0, 0 lines", false, None));
+    assert_eq!(text_of(&bash(&bench, "-x").await).lines().last(), Some("[exit 127]"), "a command, not an option");
+    assert_eq!(text_of(&bash(&bench, "kill -9 $$").await), "(no output)\n[ended by SIGKILL]");
+    assert!(bench.fault("Bash", json!({"command": "  "})).await.contains("empty"));
+}
+
+#[tokio::test]
+async fn a_plan_names_the_whole_command() {
+    let bench = Bench::new();
+    let input = json!({"command": "make\nrm x", "description": "Build it"});
+    let plan = bench.plan("Bash", input).await.unwrap();
+    assert_eq!(plan.access, AccessKind::Execute { command: "make\nrm x".to_owned() });
+    assert_eq!(plan.preview, Some(Preview::Note { text: "Build it".to_owned() }));
+}
+
+#[tokio::test]
+async fn commands_have_no_terminal_and_no_input() {
+    let bench = Bench::new();
+    let output =
+        bash(&bench, "pwd; cat; test -t 0 || test -t 1 || echo none; (echo x >/dev/tty) 2>/dev/null || echo no tty")
+            .await;
+    let cwd = bench.context.cwd.display();
+    assert_eq!(text_of(&output), format!("{cwd}\nnone\nno tty\n[exit 0]"));
+    let output = bash(&bench, "echo $PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT $TERM $NO_COLOR").await;
+    assert_eq!(text_of(&output), "cat cat 0 dumb 1\n[exit 0]");
+}
+
+#[tokio::test]
+async fn terminal_tricks_are_made_plain() {
+    let bench = Bench::new();
+    let output = bash(
+        &bench,
+        r"printf '\033[31mred\033[0m \033]0;title\007ok\n10%%\r99%%\rdone\nab\bc\n\033]0;never ends\nlast\r\n'",
+    )
+    .await;
+    assert_eq!(text_of(&output), "red ok\ndone\nac\n\nlast\n[exit 0]");
+    let output = bash(&bench, r"printf 'caf\351 \033['").await;
+    assert_eq!(text_of(&output), "caf\u{fffd} \n[exit 0]");
+}
+
+#[tokio::test]
+async fn long_output_keeps_its_ends() {
+    let bench = Bench::new();
+    let output = bash(&bench, "echo first; seq 1 200000; echo last").await;
+    let text = text_of(&output);
+    assert!(text.starts_with("first\n1\n2\n") && text.ends_with("200000\nlast\n[exit 0]"), "{text}");
+    assert!(text.contains("bytes left out …]") && text.len() < 41_000, "{}", text.len());
+    assert_eq!(output.summary, "exit 0, 200,002 lines");
+}
+
+#[tokio::test]
+async fn ten_gigabytes_neither_fill_memory_nor_outlive_a_cancel() {
+    let mut bench = Bench::new();
+    let cancel = bench.context.cancel.clone();
+    let mut progress = bench.progress.clone();
+    let command = "echo $$ > pids; yes | head -c 10G";
+    let run = bash(&bench, command);
+    let stop = async {
+        progress.changed().await.unwrap();
+        progress.changed().await.unwrap();
+        cancel.cancel();
+    };
+    let (output, ()) = tokio::join!(run, stop);
+    let text = text_of(&output);
+    assert!(output.is_error && text.contains("[interrupted: ") && text.len() < 41_000, "{}", output.summary);
+    assert!(bench.progress.borrow_and_update().starts_with("y\ny"));
+    assert!(!is_alive(&bench.get("pids")));
+}
+
+/// A shell and a child that both ignore TERM.
+const STUBBORN: &str = "trap '' TERM; (echo $BASHPID >> pids; echo one up; while :; do sleep 1; done) & \
+                        echo $$ >> pids; echo two up; while :; do sleep 1; done";
+
+#[tokio::test]
+async fn a_cancel_ends_everyone_even_those_who_ignore_term() {
+    let bench = Bench::new();
+    let stop = async {
+        printed(&bench, "one up").await;
+        printed(&bench, "two up").await;
+        bench.context.cancel.cancel();
+    };
+    let (output, ()) = tokio::join!(bash(&bench, STUBBORN), stop);
+    assert!(output.summary.starts_with("interrupted, 2 lines"), "{}", output.summary);
+    let pids = pids(&bench);
+    assert_eq!(pids.len(), 2);
+    assert!(pids.iter().all(|pid| !is_alive(pid)), "{pids:?}");
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_long_is_ended() {
+    let bench = Bench::new();
+    let output = bench.run("Bash", json!({"command": "sleep 1000 | sleep 1000", "timeout": 100})).await;
+    let words = "(no output)\n[timed out after 0.1 s; the command and its processes were ended]";
+    assert_eq!((text_of(&output).as_str(), output.is_error), (words, true));
+    assert_eq!(output.summary, "timed out after 0.1 s, 0 lines");
+}
+
+#[tokio::test]
+async fn a_child_in_the_background_neither_holds_up_nor_survives_the_command() {
+    let bench = Bench::new();
+    let command = "(echo $BASHPID >> pids; exec sleep 1000) & (echo $BASHPID >> pids; exec yes) >/dev/null & \
+                   while [ \"$(wc -l < pids)\" -lt 2 ]; do :; done; echo done";
+    let output = bash(&bench, &format!("touch pids; {command}")).await;
+    assert_eq!(text_of(&output), "done\n[exit 0; processes left in the background were ended with it]");
+    assert!(pids(&bench).iter().all(|pid| !is_alive(pid)));
+}
+
+#[tokio::test]
+async fn a_dropped_call_takes_its_processes_along() {
+    let bench = Bench::new();
+    let up = async {
+        printed(&bench, "one up").await;
+        printed(&bench, "two up").await;
+    };
+    tokio::select! {
+        output = bash(&bench, STUBBORN) => panic!("{}", text_of(&output)),
+        () = up => {}
+    }
+    let pids = pids(&bench);
+    assert_eq!(pids.len(), 2);
+    while pids.iter().any(|pid| is_alive(pid)) {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_is_gone_is_a_clear_result() {
+    let bench = Bench::new();
+    std::fs::remove_dir(bench.path("")).unwrap();
+    let words = bench.fault("Bash", json!({"command": "true"})).await;
+    assert!(words.contains("could not be started in"), "{words}");
+}
+
+/// Run by the test below in a process with keys in its environment.
+#[tokio::test]
+async fn the_environment_holds_no_key_of_a_model() {
+    let bench = Bench::new();
+    let text = text_of(&bash(&bench, "env").await);
+    assert!(!text.contains("canary"), "{text}");
+    if std::env::var_os("GITHUB_TOKEN").is_some() {
+        assert!(text.contains("GITHUB_TOKEN="), "what is not a model's key stays");
+    }
+}
+
+#[test]
+fn keys_of_models_are_taken_out_of_the_environment() {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "tools::commands::the_environment_holds_no_key_of_a_model"])
+        .envs([
+            ("ANTHROPIC_API_KEY", "canary"),
+            ("ANTHROPIC_AUTH_TOKEN", "canary"),
+            ("OPENAI_API_KEY", "canary"),
+            ("openrouter_api_key", "canary"),
+            ("CLAUDE_CODE_OAUTH_TOKEN", "canary"),
+            ("AZURE_OPENAI_API_KEY", "canary"),
+            ("HF_TOKEN", "canary"),
+            ("GITHUB_TOKEN", "kept"),
+        ])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}

@@ -1,0 +1,166 @@
+//! Reading: lines, pictures, and everything that only looks like a file.
+
+use std::os::unix::fs::symlink;
+
+use belvedere::message::ResultPart;
+use belvedere::tool::{Knowledge, Stamp};
+use serde_json::json;
+
+use super::{Bench, lines, path_of, text_of};
+
+#[tokio::test]
+async fn lines_are_numbered_and_pages_say_what_is_left() {
+    let bench = Bench::new();
+    bench.put("numbers", lines(1..=2_500, |n| n.to_string()));
+    let output = bench.run("Read", json!({"file_path": "numbers"})).await;
+    let shown = text_of(&output);
+    assert!(shown.starts_with("     1\t1\n     2\t2\n"));
+    assert!(
+        shown.ends_with("[Lines 1–2000 of 2,500 lines. Go on with offset 2001, or search with Grep.]\n"),
+        "{shown}"
+    );
+    assert_eq!(output.summary, "2,000 lines");
+
+    let page = bench.text("Read", json!({"file_path": "numbers", "offset": 2_499, "limit": 10})).await;
+    assert_eq!(page, "  2499\t2499\n  2500\t2500\n");
+    let page = bench.text("Read", json!({"file_path": "numbers", "offset": 3, "limit": 1})).await;
+    assert_eq!(page, "     3\t3\n[Lines 3–3 of 2,500 lines.]\n");
+    let past = bench.text("Read", json!({"file_path": "numbers", "offset": 9_000})).await;
+    assert!(past.contains("2,500 lines") && past.contains("past the end"), "{past}");
+}
+
+#[tokio::test]
+async fn a_result_stays_below_what_a_result_may_hold() {
+    let bench = Bench::new();
+    bench.put("wide", format!("{}\n", "w".repeat(1_900)).repeat(1_000));
+    let shown = bench.text("Read", json!({"file_path": "wide"})).await;
+    assert!(shown.chars().count() < 50_000 && shown.contains("of 1,000 lines"));
+}
+
+#[tokio::test]
+async fn long_lines_are_cut_between_characters() {
+    let bench = Bench::new();
+    bench.put("long", format!("{}\nnext\n", "€".repeat(100_000)));
+    let shown = bench.text("Read", json!({"file_path": "long"})).await;
+    assert_eq!(shown, format!("     1\t{} [… line cut]\n     2\tnext\n", "€".repeat(2_000)));
+}
+
+#[tokio::test]
+async fn odd_texts_are_shown_as_well_as_can_be() {
+    let bench = Bench::new();
+    bench.put("windows", "\u{feff}a\r\nb\r\n");
+    assert_eq!(bench.text("Read", json!({"file_path": "windows"})).await, "     1\ta\n     2\tb\n");
+    bench.put("latin1", b"caf\xe9\n");
+    let shown = bench.text("Read", json!({"file_path": "latin1"})).await;
+    assert!(shown.starts_with("     1\tcaf\u{fffd}\n[Not valid UTF-8"), "{shown}");
+    bench.put("empty", "");
+    let output = bench.run("Read", json!({"file_path": "empty"})).await;
+    assert_eq!((text_of(&output).as_str(), output.summary.as_str()), ("(empty is empty.)", "empty"));
+}
+
+#[tokio::test]
+async fn a_picture_is_a_picture_and_a_binary_is_named() {
+    let bench = Bench::new();
+    let png = b"\x89PNG\r\n\x1a\nrest";
+    bench.put("a.txt", png);
+    let output = bench.run("Read", json!({"file_path": "a.txt"})).await;
+    assert_eq!(output.summary, "image/png, 12 bytes");
+    let ResultPart::Image { media_type, data } = &output.content[1] else { panic!("{output:?}") };
+    assert_eq!((media_type.as_str(), data.as_str()), ("image/png", "iVBORw0KGgpyZXN0"));
+
+    bench.put("b.png", [png.as_slice(), &vec![0; 6 << 20]].concat());
+    assert!(bench.fault("Read", json!({"file_path": "b.png"})).await.contains("picture of 7 MB"));
+    bench.put("c.pdf", b"%PDF-1.7 x");
+    assert!(bench.fault("Read", json!({"file_path": "c.pdf"})).await.contains("a PDF document (10 bytes)"));
+    bench.put("d", b"a\0b");
+    assert!(bench.fault("Read", json!({"file_path": "d"})).await.contains("a binary file"));
+}
+
+#[tokio::test]
+async fn a_file_of_10_gb_is_neither_loaded_nor_counted() {
+    let bench = Bench::new();
+    let path = bench.put("big", "first\n".repeat(3_000));
+    std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(10 << 30).unwrap();
+    let shown = bench.text("Read", json!({"file_path": "big", "limit": 2})).await;
+    assert!(shown.starts_with("     1\tfirst\n     2\tfirst\n[Lines 1–2 of more than 3,00"), "{shown}");
+}
+
+#[tokio::test]
+async fn what_is_no_regular_file_is_never_opened() {
+    let bench = Bench::new();
+    let status = std::process::Command::new("mkfifo").arg(bench.path("pipe")).status().unwrap();
+    assert!(status.success());
+    let _socket = std::os::unix::net::UnixListener::bind(bench.path("socket")).unwrap();
+    for (name, word) in [("pipe", "named pipe"), ("socket", "a socket"), ("/dev/zero", "a device"), (".", "folder")] {
+        let words = bench.fault("Read", json!({"file_path": name})).await;
+        assert!(words.contains(word), "{words}");
+        let words = bench.fault("Write", json!({"file_path": name, "content": "x"})).await;
+        assert!(words.contains(word), "{words}");
+    }
+    assert!(bench.fault("Grep", json!({"pattern": "x", "path": "pipe"})).await.contains("named pipe"));
+    assert!(bench.fault("Read", json!({"file_path": "gone"})).await.contains("gone does not exist"));
+    assert!(bench.fault("Read", json!({"file_path": ""})).await.contains("empty"));
+    assert!(bench.fault("Read", json!({"file_path": "a\0b"})).await.contains("NUL"));
+}
+
+#[tokio::test]
+async fn a_link_is_judged_by_where_it_leads() {
+    let bench = Bench::new();
+    std::fs::write(bench.outside("secret"), "key").unwrap();
+    symlink(bench.outside("secret"), bench.path("innocent")).unwrap();
+    symlink("..", bench.path("up")).unwrap();
+    symlink(bench.outside("not-there-yet"), bench.path("dangling")).unwrap();
+    symlink("loop", bench.path("loop")).unwrap();
+    for (tool, name, target) in [
+        ("Read", "innocent", "secret"),
+        ("Read", "up/secret", "secret"),
+        ("Read", "./src/../../secret", "secret"),
+        ("Write", "dangling", "not-there-yet"),
+        ("Write", "up/new/file", "new/file"),
+    ] {
+        let plan = bench.plan(tool, json!({"file_path": name, "content": "x"})).await;
+        let path = plan.as_ref().map_or_else(|failed| panic!("{}", text_of(failed)), path_of);
+        assert_eq!(path, bench.outside(target), "{name}");
+    }
+    for (tool, input, target) in [
+        ("Glob", json!({"pattern": "up/*"}), ""),
+        ("Glob", json!({"pattern": "../**/x"}), ""),
+        ("Grep", json!({"pattern": "x", "path": "up"}), ""),
+        ("LS", json!({"path": "up"}), ""),
+    ] {
+        let plan = bench.plan(tool, input).await.unwrap();
+        assert_eq!(path_of(&plan), bench.outside(target).components().collect::<std::path::PathBuf>());
+    }
+    assert!(bench.fault("Read", json!({"file_path": "loop"})).await.contains("loop"));
+}
+
+#[tokio::test]
+async fn reading_a_text_is_remembered_and_a_failed_reading_is_not() {
+    let bench = Bench::new();
+    let text = bench.put("a", "x\n");
+    let binary = bench.put("b", b"\0");
+    bench.run("Read", json!({"file_path": "a"})).await;
+    bench.run("Read", json!({"file_path": "b"})).await;
+    let knowledge =
+        |path: &std::path::Path| bench.context.freshness.knowledge(path, Stamp::of(&std::fs::metadata(path).unwrap()));
+    assert_eq!(knowledge(&text), Knowledge::Fresh);
+    assert_eq!(knowledge(&binary), Knowledge::Unread);
+}
+
+#[tokio::test]
+async fn a_cancelled_agent_starts_nothing() {
+    let bench = Bench::new();
+    bench.put("a", "x\n");
+    bench.context.cancel.cancel();
+    for (tool, input) in [
+        ("Read", json!({"file_path": "a"})),
+        ("Write", json!({"file_path": "b", "content": "x"})),
+        ("Bash", json!({"command": "touch c"})),
+        ("Glob", json!({"pattern": "*"})),
+        ("Grep", json!({"pattern": "x"})),
+        ("LS", json!({})),
+    ] {
+        assert_eq!(bench.fault(tool, input).await, "interrupted");
+    }
+    assert!(!bench.path("b").exists() && !bench.path("c").exists());
+}

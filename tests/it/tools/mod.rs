@@ -1,0 +1,123 @@
+//! The tools, each driven through its plan and its run in a real folder.
+
+mod commands;
+mod edits;
+mod files;
+mod hostile_git;
+mod offer;
+mod searches;
+mod text;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use belvedere::message::{AgentId, ResultPart};
+use belvedere::permission::AccessKind;
+use belvedere::tool::{Args, Freshness, Plan, ToolContext, ToolOutput, standard_tools};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// A project in a folder of its own, with one agent's view of it.
+pub(crate) struct Bench {
+    folder: TempDir,
+    pub(crate) context: ToolContext,
+    pub(crate) progress: watch::Receiver<String>,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Arc::new(folder.path().canonicalize().unwrap().join("project"));
+        std::fs::create_dir(root.as_path()).unwrap();
+        let (sender, progress) = watch::channel(String::new());
+        let context = ToolContext {
+            agent: AgentId::MAIN,
+            call_id: "call-1".to_owned(),
+            cwd: Arc::clone(&root),
+            project: root,
+            cancel: CancellationToken::new(),
+            progress: sender,
+            freshness: Arc::new(Freshness::default()),
+        };
+        Self { folder, context, progress }
+    }
+
+    /// A path in the project.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.context.cwd.join(name)
+    }
+
+    /// A path beside the project.
+    pub(crate) fn outside(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(crate) fn get(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) async fn plan(&self, tool: &str, input: Value) -> Result<Plan, ToolOutput> {
+        standard_tools().find(tool).unwrap().plan(&args(input), &self.context).await
+    }
+
+    pub(crate) async fn run(&self, tool: &str, input: Value) -> ToolOutput {
+        standard_tools().find(tool).unwrap().run(&args(input), &self.context).await
+    }
+
+    pub(crate) fn title(&self, tool: &str, input: Value) -> String {
+        standard_tools().find(tool).unwrap().title(&args(input), &self.context)
+    }
+
+    /// Runs a tool that is expected to succeed and returns its text.
+    pub(crate) async fn text(&self, tool: &str, input: Value) -> String {
+        let output = self.run(tool, input).await;
+        assert!(!output.is_error, "{}", text_of(&output));
+        text_of(&output)
+    }
+
+    /// Runs a tool that is expected to fail and returns its words.
+    pub(crate) async fn fault(&self, tool: &str, input: Value) -> String {
+        let output = self.run(tool, input).await;
+        assert!(output.is_error, "{}", text_of(&output));
+        text_of(&output)
+    }
+}
+
+fn args(input: Value) -> Args {
+    match input {
+        Value::Object(map) => map,
+        other => panic!("not an object: {other}"),
+    }
+}
+
+pub(crate) fn text_of(output: &ToolOutput) -> String {
+    output
+        .content
+        .iter()
+        .filter_map(|part| match part {
+            ResultPart::Text { text } => Some(text.as_str()),
+            ResultPart::Image { .. } => None,
+        })
+        .collect()
+}
+
+pub(crate) fn path_of(plan: &Plan) -> PathBuf {
+    match &plan.access {
+        AccessKind::Read { path } | AccessKind::Write { path } => path.clone(),
+        other => panic!("no path in {other:?}"),
+    }
+}
+
+/// A text of one line for each number.
+pub(crate) fn lines(numbers: std::ops::RangeInclusive<usize>, line: impl Fn(usize) -> String) -> String {
+    numbers.map(|number| line(number) + "\n").collect()
+}

@@ -1,0 +1,122 @@
+//! What the model is offered, and what it is told when it gets the input wrong.
+
+use belvedere::tool::standard_tools;
+use serde_json::json;
+
+use super::{Bench, text_of};
+
+#[test]
+fn the_offer_is_complete_plain_and_short() {
+    let tools = standard_tools();
+    let names: Vec<_> = tools.names().collect();
+    assert_eq!(names, ["Read", "Write", "Edit", "Bash", "Glob", "Grep", "LS", "TodoWrite"]);
+    let specs = tools.specs();
+    let size: usize = specs.iter().map(|spec| serde_json::to_string(spec).unwrap().len()).sum();
+    assert!(size < 12_000, "{size} bytes");
+    for spec in specs.iter() {
+        let schema = serde_json::to_string(&spec.input_schema).unwrap();
+        assert_eq!(spec.input_schema["type"], "object", "{}", spec.name);
+        for noise in ["\"title\"", "\"format\"", "\"null\"", "$ref", "$schema", "oneOf", "anyOf", "\"default\":null"] {
+            assert!(!schema.contains(noise), "{}: {noise} in {schema}", spec.name);
+        }
+    }
+}
+
+#[test]
+fn inputs_have_claude_codes_fields() {
+    let specs = standard_tools().specs();
+    let fields = |name: &str| -> Vec<String> {
+        let spec = specs.iter().find(|spec| spec.name == name).unwrap();
+        spec.input_schema["properties"].as_object().unwrap().keys().cloned().collect()
+    };
+    assert_eq!(fields("Read"), ["file_path", "offset", "limit"]);
+    assert_eq!(fields("Write"), ["file_path", "content"]);
+    assert_eq!(fields("Edit"), ["file_path", "old_string", "new_string", "replace_all"]);
+    assert_eq!(fields("Bash"), ["command", "timeout", "description"]);
+    assert_eq!(fields("Glob"), ["pattern", "path"]);
+    assert_eq!(fields("LS"), ["path", "ignore"]);
+    assert_eq!(fields("TodoWrite"), ["todos"]);
+    let mut grep = fields("Grep");
+    grep.sort();
+    let mut expected = vec![
+        "pattern",
+        "path",
+        "glob",
+        "type",
+        "output_mode",
+        "-A",
+        "-B",
+        "-C",
+        "-n",
+        "-i",
+        "multiline",
+        "head_limit",
+        "offset",
+    ];
+    expected.sort_unstable();
+    assert_eq!(grep, expected);
+    let grep = specs.iter().find(|spec| spec.name == "Grep").unwrap();
+    assert_eq!(
+        grep.input_schema["properties"]["output_mode"]["enum"],
+        json!(["content", "files_with_matches", "count"])
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_input_is_answered_with_the_fields() {
+    let bench = Bench::new();
+    for (tool, input, named) in [
+        ("Read", json!({}), "file_path"),
+        ("Read", json!({"file_path": "x", "offset": "ten"}), "offset"),
+        ("Read", json!({"file_path": "x", "offset": -3}), "limit"),
+        ("Edit", json!({"file_path": "x", "old_string": "a"}), "new_string"),
+        ("Bash", json!({"command": ["ls"]}), "command"),
+        ("Grep", json!({"pattern": "x", "output_mode": "lines"}), "files_with_matches"),
+        ("TodoWrite", json!({"todos": [{"content": "x", "status": "doing"}]}), "in_progress"),
+        ("TodoWrite", json!({"todos": "write tests"}), "todos"),
+    ] {
+        let failed = bench.plan(tool, input.clone()).await.unwrap_err();
+        assert!(failed.is_error && text_of(&failed).contains(named), "{tool} {input}: {}", text_of(&failed));
+        assert_eq!(bench.run(tool, input).await, failed);
+    }
+}
+
+#[tokio::test]
+async fn other_names_of_the_path_are_understood() {
+    let bench = Bench::new();
+    bench.put("a.txt", "one\n");
+    for input in [json!({"path": "a.txt"}), json!({"filePath": "a.txt"}), json!({"file_path": bench.path("a.txt")})] {
+        assert_eq!(bench.text("Read", input.clone()).await, "     1\tone\n");
+        assert_eq!(bench.title("Read", input), "a.txt");
+    }
+}
+
+#[test]
+fn titles_bear_any_input_and_are_one_line() {
+    let bench = Bench::new();
+    let odd = [json!({}), json!({"file_path": 3, "command": null, "pattern": [1], "todos": "x", "path": {}})];
+    for name in standard_tools().names() {
+        for input in &odd {
+            assert!(!bench.title(name, input.clone()).contains('\n'));
+        }
+    }
+    assert_eq!(bench.title("Read", json!({"file_path": "src/../a\nb"})), "a\\nb");
+    assert_eq!(bench.title("Read", json!({"file_path": "../x"})), bench.outside("x").to_str().unwrap());
+    assert_eq!(bench.title("Bash", json!({"command": "cd x &&\n  make"})), "cd x && make");
+    assert_eq!(bench.title("Grep", json!({"pattern": "fn main", "path": "src/"})), "\"fn main\" in src");
+    assert_eq!(bench.title("LS", json!({})), ".");
+}
+
+#[tokio::test]
+async fn todos_are_counted_and_shown() {
+    let bench = Bench::new();
+    let todos = json!({"todos": [
+        {"content": "Read", "status": "completed", "activeForm": "Reading"},
+        {"content": "Write", "status": "in_progress", "activeForm": "Writing"},
+        {"content": "Test", "status": "pending"},
+    ]});
+    let output = bench.run("TodoWrite", todos).await;
+    assert_eq!(output.summary, "1 of 3 done");
+    let view = serde_json::to_value(output.view.unwrap()).unwrap();
+    assert_eq!(view["items"][1]["activeForm"], "Writing");
+}

@@ -1,0 +1,59 @@
+//! Bounded text and differences.
+
+use std::path::Path;
+
+use belvedere::message::LineKind;
+use belvedere::tool::{bound_text, diff_files};
+use proptest::prelude::*;
+
+use super::lines;
+
+#[test]
+fn long_text_keeps_both_ends_and_names_the_middle() {
+    let text = format!("start{}end", "x".repeat(20_000));
+    let bound = bound_text(&text, 1_000);
+    assert!(bound.starts_with("startx") && bound.ends_with("xend"));
+    assert!(bound.contains("[… 19,068 characters left out …]"), "{bound}");
+    assert_eq!(bound_text("short", 1_000), "short");
+    assert_eq!(bound_text("äöüß", 4), "äöüß");
+}
+
+proptest! {
+    #[test]
+    fn bounded_text_is_bounded(text in "[aä€😀\n]{0,300}", max in 60_usize..200) {
+        prop_assert!(bound_text(&text, max).chars().count() <= max);
+    }
+
+    #[test]
+    fn a_difference_counts_what_it_shows(old in "([ab]\n){0,20}", new in "([ab]\n){0,20}") {
+        let diff = diff_files(Path::new("/x"), &old, &new);
+        let count = |kind| diff.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind == kind).count();
+        prop_assert_eq!(count(LineKind::Added), diff.added);
+        prop_assert_eq!(count(LineKind::Removed), diff.removed);
+        prop_assert_eq!(old.lines().count() + diff.added, new.lines().count() + diff.removed);
+    }
+}
+
+#[test]
+fn a_difference_has_three_lines_around_and_the_right_numbers() {
+    let old = lines(1..=20, |n| format!("line {n}"));
+    let new = old.replace("line 10\n", "ten\nand a half\n");
+    let diff = diff_files(Path::new("/x"), &old, &new);
+    assert_eq!((diff.added, diff.removed, diff.omitted, diff.hunks.len()), (2, 1, 0, 1));
+    let lines: Vec<_> = diff.hunks[0].lines.iter().map(|line| (line.kind, line.number, line.text.as_str())).collect();
+    assert_eq!(lines[0], (LineKind::Context, 7, "line 7"));
+    assert_eq!(lines[3], (LineKind::Removed, 10, "line 10"));
+    assert_eq!(lines[4], (LineKind::Added, 10, "ten"));
+    assert_eq!(lines.last(), Some(&(LineKind::Context, 14, "line 13")));
+}
+
+#[test]
+fn a_huge_difference_is_bounded_and_still_counted() {
+    let old = lines(1..=5_000, |n| format!("old {n} {}", "x".repeat(600)));
+    let new = lines(1..=5_000, |n| format!("new {n}"));
+    let diff = diff_files(Path::new("/x"), &old, &new);
+    let shown: usize = diff.hunks.iter().map(|hunk| hunk.lines.len()).sum();
+    assert_eq!((diff.added, diff.removed, shown), (5_000, 5_000, 400));
+    assert_eq!(diff.omitted, 9_600);
+    assert!(diff.hunks[0].lines.iter().all(|line| line.text.chars().count() <= 501));
+}
