@@ -12,28 +12,26 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match answer(cli) {
-        Ok(code) => code,
-        Err(fault) => {
-            let _ = writeln!(io::stderr(), "belvedere: {fault:#}");
-            ExitCode::from(headless::exit::FAILED)
-        }
-    }
+    let code = answer(Cli::parse()).unwrap_or_else(|(code, fault)| {
+        let _ = writeln!(io::stderr(), "belvedere: {fault:#}");
+        code
+    });
+    ExitCode::from(code)
 }
 
-fn answer(cli: Cli) -> anyhow::Result<ExitCode> {
-    let prompt = cli.prompt.clone();
-    let format = cli.output_format;
+/// Does what the command line asks for. An error says with which status to end.
+fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
+    let usage = |fault| (headless::exit::USAGE, fault);
+    let failed = |fault| (headless::exit::FAILED, fault);
     let front = if cli.print { Front::Headless } else { Front::Screen };
-    let settled = services::settle(wanted(cli, front)?)?;
-    let runtime = runtime()?;
+    let (prompt, format) = (cli.prompt.clone(), cli.output_format);
+    let settled = services::settle(wanted(cli, front).map_err(usage)?).map_err(usage)?;
     match front {
         Front::Headless => {
-            let prompt = with_standard_input(prompt)?;
-            Ok(ExitCode::from(runtime.block_on(print(settled, prompt, format))))
+            let prompt = with_standard_input(prompt).map_err(usage)?;
+            Ok(runtime().map_err(failed)?.block_on(print(settled, prompt, format)))
         }
-        Front::Screen => anyhow::bail!("the screen is not here yet"),
+        Front::Screen => Err(failed(anyhow::anyhow!("the screen is not here yet"))),
     }
 }
 

@@ -34,6 +34,8 @@ pub mod exit {
     pub const OK: u8 = 0;
     /// It failed: no model, no connection, or the model declined.
     pub const FAILED: u8 = 1;
+    /// The command line makes no sense; clap's own status too.
+    pub const USAGE: u8 = 2;
     /// The answer was cut short by a limit.
     pub const CUT_SHORT: u8 = 3;
     /// Interrupted by Ctrl-C.

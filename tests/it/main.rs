@@ -4,6 +4,7 @@
 mod agent;
 mod config;
 mod definitions;
+mod headless;
 mod permissions;
 mod providers;
 mod session;

@@ -1,0 +1,203 @@
+//! The real binary without a screen, as a shell runs it.
+
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A project, and a home of its own for the program.
+struct Bench {
+    project: TempDir,
+    home: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Self { project: tempfile::tempdir().unwrap(), home: tempfile::tempdir().unwrap() };
+        bench.file("Cargo.toml", "[package]\nname = \"shop\"\n\n[dev-dependencies]\nproptest = \"1\"\n");
+        bench.file(
+            "src/lib.rs",
+            "//! A shop.\n\n/// Checks a password.\npub fn verify_password() -> bool {\n    true\n}\n",
+        );
+        bench.file("tests/shop.rs", "#[test]\nfn opens() {}\n");
+        bench
+    }
+
+    fn file(&self, path: &str, text: &str) {
+        let path = self.project.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_belvedere"));
+        command
+            .args(args)
+            .current_dir(self.project.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.home.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn ask(&self, prompt: &str, more: &[&str]) -> Output {
+        self.command(&[&["-p", prompt, "--model", "offline"], more].concat()).output().unwrap()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn an_answer_goes_to_standard_output_and_progress_to_standard_error() {
+    let output = Bench::new().ask("Use a subtask to find what testing framework this project uses", &[]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{err}");
+    assert!(out.contains("proptest") && out.contains("Cargo.toml:5"), "{out}");
+    let spawned = err.lines().filter(|line| line.starts_with('[') && line.ends_with('…')).count();
+    let done = err.lines().filter(|line| line.starts_with('[') && line.contains(" - done (")).count();
+    assert_eq!((spawned, done), (1, 1), "{err}");
+}
+
+#[test]
+fn json_is_one_object_and_stream_json_one_object_a_line() {
+    let bench = Bench::new();
+    let output = bench.ask("where is verify_password defined?", &["--output-format", "json"]);
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&result["type"], &result["is_error"]), (&"result".into(), &false.into()));
+    assert!(result["result"].as_str().unwrap().contains("src/lib.rs:4"), "{result}");
+    let output = bench.ask("where is verify_password defined?", &["--output-format", "stream-json"]);
+    let lines: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.last().unwrap()["type"], "result");
+    for event in ["model_chosen", "user_message", "spawned", "tool_ended", "turn_ended", "ended"] {
+        assert!(lines.iter().any(|line| line["event"] == event), "no {event}");
+    }
+}
+
+#[test]
+fn what_is_piped_in_joins_the_prompt() {
+    let bench = Bench::new();
+    let mut child = bench
+        .command(&["-p", "--model", "offline"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"where is verify_password defined?\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(text(&output.stdout).contains("src/lib.rs:4"), "{output:?}");
+}
+
+#[test]
+fn what_would_ask_is_refused_and_the_refusal_names_the_flag() {
+    let bench = Bench::new();
+    let made = bench.project.path().join("made.txt");
+    let output = bench.ask("run `touch made.txt`", &["--output-format", "stream-json"]);
+    assert!(text(&output.stdout).contains("--allowedTools 'Bash(touch made.txt)'"), "{output:?}");
+    assert!(!made.exists());
+    bench.ask("run `touch made.txt`", &["--allowedTools", "Bash(touch:*),Write"]);
+    assert!(made.exists());
+}
+
+#[test]
+fn wrong_usage_and_failures_have_their_own_status() {
+    let bench = Bench::new();
+    let status = |args: &[&str]| {
+        let output = bench.command(args).output().unwrap();
+        let err = text(&output.stderr);
+        assert!(!err.contains("panicked"), "{err}");
+        (output.status.code().unwrap(), err)
+    };
+    assert_eq!(status(&["-p"]).0, 2);
+    assert_eq!(status(&["-p", "x", "--permission-mode", "yolo"]).0, 2);
+    assert_eq!(status(&["-p", "x", "--allowedTools", "Bash("]).0, 2);
+    assert_eq!(status(&["--output-format", "json"]).0, 2);
+    let (code, err) = status(&["-p", "x", "--model", "anthropic/opus"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("ANTHROPIC_API_KEY"), "{err}");
+    let (code, err) = status(&["-p", "x", "--cd", "/nowhere/at/all"]);
+    assert_eq!(code, 2, "{err}");
+    let (code, _) = status(&["-p", "explain this repository", "--model", "offline", "--max-turns", "1"]);
+    assert_eq!(code, 3);
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_program_quietly() {
+    let bench = Bench::new();
+    let mut child = bench
+        .command(&["-p", "explain this repository", "--model", "offline", "--output-format", "stream-json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let status = child.wait().unwrap();
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!(status.code(), Some(141), "{err}");
+    assert!(!err.contains("panicked"), "{err}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_command_that_runs() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    let bench = Bench::new();
+    let command = "run `echo $$ > pid; mv pid ready; sleep 1000`";
+    let mut child = bench
+        .command(&["-p", command, "--model", "offline", "--permission-mode", "bypassPermissions"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let ready = bench.project.path().join("ready");
+    let shell = wait_for(&ready);
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(kill(Pid::from_raw(shell), None).is_err(), "the command goes on");
+}
+
+/// Waits until another program has written a number into a file.
+fn wait_for(path: &Path) -> i32 {
+    let start = std::time::Instant::now();
+    loop {
+        if let Ok(number) = std::fs::read_to_string(path) {
+            return number.trim().parse().unwrap();
+        }
+        assert!(start.elapsed().as_secs() < 60, "{} does not appear", path.display());
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn the_session_is_kept_and_holds_no_key() {
+    let bench = Bench::new();
+    let secret = "sk-test-very-secret-key-0123456789";
+    bench.file("leak.txt", &format!("the key is {secret}\n"));
+    let output = bench
+        .command(&["-p", "read leak.txt", "--model", "offline"])
+        .env("ANTHROPIC_API_KEY", secret)
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    let mut logs = Vec::new();
+    collect(&bench.home.path().join(".local/state/belvedere/sessions"), &mut logs);
+    let all: String = logs.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    assert!(logs.iter().any(|path| path.ends_with("main.jsonl")), "{logs:?}");
+    assert!(all.contains("the key is ***"), "{all}");
+    assert!(!all.contains(secret));
+}
+
+fn collect(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { collect(&path, files) } else { files.push(path) }
+    }
+}
