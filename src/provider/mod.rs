@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::message::{Message, ToolSpec, Usage};
 
 mod error;
+pub mod offline;
 
 pub use error::ProviderError;
 

@@ -1,0 +1,113 @@
+//! How the project is built and where a run begins.
+//!
+//! Owns finding manifests and entry points. Leaves their formats to `manifest`. Invariant: names only what was read.
+
+use super::evidence::Evidence;
+use super::manifest::{self, Fact, Kind, TOOLS};
+use super::place::{Place, quotable};
+use super::plan::{Call, Part};
+use super::report::Report;
+use super::source::{self, Area};
+
+/// The build of the project in the working directory.
+#[derive(Debug)]
+pub(super) struct Build;
+
+const MAINS: &str = "^\\s*(pub )?(async )?fn main\\(|^if __name__ ==|^func main\\(|public static void main|^int main\\(|^def main\\(";
+const ROOTS: &str = "**/{src/lib.rs,src/main.rs,__main__.py,index.js,index.ts,src/index.js,src/index.ts}";
+
+fn manifests() -> Call {
+    let names: Vec<&str> = TOOLS.iter().map(|row| row.0).collect();
+    Call::glob(&format!("**/{{{}}}", names.join(",")))
+}
+
+/// Returns the manifests, the outermost first.
+pub(super) fn found(evidence: &Evidence) -> Vec<String> {
+    let mut all = evidence.paths(&manifests());
+    all.retain(|path| !matches!(source::area(path), Area::Foreign | Area::Test | Area::Example));
+    let rank = |path: &str| TOOLS.iter().position(|row| path.rsplit('/').next() == Some(row.0));
+    all.sort_by_key(|path| (path.matches('/').count(), rank(path), path.clone()));
+    all.truncate(5);
+    all
+}
+
+impl Part for Build {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        match n {
+            0 => Some(vec![manifests(), Call::grep(MAINS, 60), Call::glob(ROOTS)]),
+            1 => Some(found(evidence).iter().map(|path| Call::read(path)).collect()),
+            _ => None,
+        }
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        let paths = found(evidence);
+        let mut findings = Vec::new();
+        for path in &paths {
+            findings.extend(describe(path, &manifest::facts(path, &evidence.lines_of(path))));
+        }
+        let entries = entries(evidence);
+        findings.extend(entries.iter().take(6).map(Place::bullet));
+        let roots: Vec<String> = evidence
+            .paths(&Call::glob(ROOTS))
+            .into_iter()
+            .filter(|path| source::area(path) == Area::Source)
+            .take(5)
+            .map(|path| format!("`{path}`"))
+            .collect();
+        if !roots.is_empty() {
+            findings.push(format!("- Roots of the source: {}", roots.join(", ")));
+        }
+        let summary = match paths.first() {
+            Some(path) => {
+                let row = TOOLS.iter().find(|row| path.rsplit('/').next() == Some(row.0));
+                let (tool, command) = row.map_or(("a build tool", ""), |row| (row.1, row.2));
+                format!("Built with {tool} (`{path}:1`): `{command}`.")
+            }
+            None => "No manifest of a known build tool was found.".to_owned(),
+        };
+        let summary = match entries.first() {
+            Some(entry) => format!("{summary} A run begins at `{}:{}`.", entry.path, entry.line),
+            None => format!("{summary} No main function was found; it looks like a library."),
+        };
+        Report { summary, findings, answer: String::new() }
+    }
+}
+
+fn entries(evidence: &Evidence) -> Vec<Place> {
+    let mut hits = evidence.hits(&Call::grep(MAINS, 60));
+    hits.retain(|hit| source::area(&hit.path) == Area::Source && !source::is_comment(hit.text.trim()));
+    hits.retain(|hit| !hit.path.ends_with("build.rs") && !hit.text.starts_with("    "));
+    hits.sort_by_key(|hit| (hit.path.matches('/').count(), hit.path.clone(), hit.line));
+    hits.into_iter()
+        .map(|hit| Place { path: hit.path, line: hit.line, label: "entry point".to_owned(), text: hit.text })
+        .collect()
+}
+
+fn describe(path: &str, facts: &[Fact]) -> Vec<String> {
+    let one = |kind: Kind| facts.iter().find(|fact| fact.kind == kind);
+    let mut out = Vec::new();
+    if let Some(name) = one(Kind::Name) {
+        let version = one(Kind::Version).map(|fact| format!(" {}", fact.value)).unwrap_or_default();
+        let about = one(Kind::About).map(|fact| format!(": {}", quotable(&fact.value))).unwrap_or_default();
+        out.push(format!("- Package `{}`{version} (`{path}:{}`){about}", name.value, name.line));
+    }
+    let groups = [
+        (Kind::Toolchain, "Toolchain", 4),
+        (Kind::License, "License", 1),
+        (Kind::Member, "Workspace members", 10),
+        (Kind::Binary, "Entry", 6),
+        (Kind::Script, "Scripts", 8),
+        (Kind::Target, "Targets", 10),
+        (Kind::Dependency, "Depends on", 12),
+        (Kind::DevDependency, "Needs for development", 10),
+    ];
+    for (kind, title, most) in groups {
+        let all: Vec<&Fact> = facts.iter().filter(|fact| fact.kind == kind).collect();
+        let Some(first) = all.first() else { continue };
+        let shown: Vec<String> = all.iter().take(most).map(|fact| format!("`{}`", quotable(&fact.value))).collect();
+        let more = if all.len() > most { format!(" and {} more", all.len() - most) } else { String::new() };
+        out.push(format!("- {title} (`{path}:{}`): {}{more}", first.line, shown.join(", ")));
+    }
+    out
+}

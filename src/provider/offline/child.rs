@@ -1,0 +1,135 @@
+//! The offline model as a subagent: from a task to a report.
+//!
+//! Owns the form of a task and the choice of inquiry. Leaves the inquiries to their modules. Invariant: the last words
+//! always carry a `<summary>`.
+
+use super::build::Build;
+use super::direct::Direct;
+use super::evidence::Evidence;
+use super::files::Files;
+use super::history::History;
+use super::intent::{self, Intent, Topic};
+use super::layout::Layout;
+use super::lead::CONNECT;
+use super::plan::{Call, Part, Plan};
+use super::question::{Content, Names};
+use super::report::Report;
+use super::terms::Terms;
+use super::testing::Testing;
+
+/// Tells whether a text is a task in the form WHAT, WHERE, RETURN, which only a parent writes.
+pub(super) fn is_task_form(text: &str) -> bool {
+    text.contains("WHAT:") && text.contains("RETURN:")
+}
+
+/// A task under way.
+struct Child {
+    inquiry: Inquiry,
+    opening: String,
+}
+
+/// Chooses the inquiry for the task of a subagent.
+pub(super) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
+    let what = what(evidence.task());
+    let inquiry = Inquiry::for_task(what);
+    let opening = format!("{}.", super::source::sentence(what, 120).trim_end_matches(['.', '?', ':']));
+    Box::new(Child { inquiry, opening })
+}
+
+impl Plan for Child {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        self.inquiry.stage(n, evidence)
+    }
+
+    fn lead(&self, n: usize) -> String {
+        match n {
+            0 => self.opening.clone(),
+            1 => "Reading the places that tell most.".to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    fn conclude(&self, evidence: &Evidence) -> String {
+        self.inquiry.report(evidence).render(evidence)
+    }
+}
+
+/// One or more parts that proceed side by side.
+pub(super) struct Inquiry {
+    parts: Vec<Box<dyn Part>>,
+    /// Said first, where the task asks for more than rules can do.
+    caveat: String,
+}
+
+impl Inquiry {
+    fn of(parts: Vec<Box<dyn Part>>) -> Self {
+        Self { parts, caveat: String::new() }
+    }
+
+    fn for_task(what: &str) -> Self {
+        let lower = what.to_lowercase();
+        let inner = what.find('“').zip(what.rfind('”')).and_then(|(start, end)| what.get(start + '“'.len_utf8()..end));
+        match inner {
+            Some(question) if lower.starts_with("search by name") => Self::of(vec![Box::new(Names { terms: Terms::of(question) })]),
+            Some(question) if lower.starts_with("search by content") => Self::of(vec![Box::new(Content::new(question))]),
+            Some(question) if lower.starts_with("search the history") => {
+                Self::of(vec![Box::new(History { terms: Some(Terms::of(question)) })])
+            }
+            _ => Self::for_intent(intent::read(what), what),
+        }
+    }
+
+    /// Returns the parts for an intent, all done by one agent.
+    pub(super) fn for_intent(intent: Intent, text: &str) -> Self {
+        match intent {
+            Intent::Overview => Self::of(vec![Box::new(Layout), Box::new(Build), Box::new(Testing), Box::new(History { terms: None })]),
+            Intent::Topic(topic) => Self::of(vec![part(topic)]),
+            Intent::Files { glob } => Self::of(vec![Box::new(Files { glob })]),
+            Intent::Direct { call, title } => Self::of(vec![Box::new(Direct { call, title })]),
+            Intent::Counted(_, inner) => Self::for_intent(*inner, text),
+            Intent::Many(items) if items.len() == 1 => Self::question(&items[0]),
+            Intent::Decline { what } => {
+                let mut inquiry = Self::question(text);
+                inquiry.caveat = format!("{what} needs a language model, which is not connected ({CONNECT}); these places concern it.");
+                inquiry
+            }
+            Intent::Question(question) => Self::question(&question),
+            Intent::Many(_) | Intent::Help => Self::question(text),
+        }
+    }
+
+    fn question(question: &str) -> Self {
+        Self::of(vec![Box::new(Content::new(question)), Box::new(Names { terms: Terms::of(question) })])
+    }
+
+    pub(super) fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        let stages: Vec<Vec<Call>> = self.parts.iter().filter_map(|part| part.stage(n, evidence)).collect();
+        (!stages.is_empty()).then(|| stages.concat())
+    }
+
+    pub(super) fn report(&self, evidence: &Evidence) -> Report {
+        let mut report = Report::join(self.parts.iter().map(|part| part.report(evidence)).collect());
+        if !self.caveat.is_empty() {
+            report.summary = format!("{} {}", self.caveat, report.summary);
+        }
+        report
+    }
+}
+
+fn part(topic: Topic) -> Box<dyn Part> {
+    match topic {
+        Topic::Layout => Box::new(Layout),
+        Topic::Build => Box::new(Build),
+        Topic::Tests => Box::new(Testing),
+        Topic::History => Box::new(History { terms: None }),
+    }
+}
+
+/// Returns the part of a task that says what to look into.
+fn what(task: &str) -> &str {
+    let start = task.find("WHAT:").map_or(0, |at| at + "WHAT:".len());
+    let rest = &task[start..];
+    let end = ["WHERE:", "RETURN:", "WHAT TO RETURN", "<context>", "Context:"].iter().filter_map(|mark| rest.find(mark)).min();
+    let end = end.filter(|end| *end > 0).unwrap_or(rest.len());
+    rest[..end].trim()
+}

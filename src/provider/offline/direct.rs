@@ -1,0 +1,89 @@
+//! Requests that name a tool by another name: run, read, list, find, search.
+//!
+//! Owns the call and how its output is shown. Leaves the program's approval to the program. Invariant: the command or
+//! path is exactly what the request says.
+
+use super::evidence::Evidence;
+use super::plan::{Call, Part};
+use super::report::Report;
+use super::source;
+
+/// One call, made as asked.
+#[derive(Debug)]
+pub(super) struct Direct {
+    pub(super) call: Call,
+    /// What is shown above the output, such as `src/main.rs from line 10`.
+    pub(super) title: String,
+}
+
+/// Lines of output shown; the tool's own result holds the rest.
+const MOST_LINES: usize = 60;
+
+impl Direct {
+    /// Returns the answer for the user.
+    pub(super) fn text(&self, evidence: &Evidence) -> String {
+        let Some(exchange) = evidence.find(&self.call) else {
+            return format!("{} was not run: the tool {} is not on offer here.", self.title, self.call.name);
+        };
+        let output = exchange.output.trim_end();
+        let lines: Vec<&str> = output.lines().collect();
+        let code = exit_code(output);
+        let mut text = match (self.call.name.as_str(), exchange.is_error) {
+            ("Bash", _) if code.is_some() => format!("{} ended with exit code {}.", self.title, code.unwrap_or_default()),
+            (_, true) => format!("{} did not work.", self.title),
+            ("Bash", false) => format!("{} ended with exit code 0.", self.title),
+            ("Grep" | "Glob", false) => format!("{}: {}.", self.title, self.tally(evidence)),
+            _ => format!("{}:", self.title),
+        };
+        if output.is_empty() {
+            text.push_str(" It printed nothing.");
+            return text;
+        }
+        let path = super::evidence::argument(&self.call, "file_path");
+        let tag = if path.is_empty() { "text" } else { source::fence(path) };
+        let shown: Vec<String> = lines.iter().take(MOST_LINES).map(|line| source::clip(line, 240).replace("```", "'''")).collect();
+        text.push_str(&format!("\n\n```{tag}\n{}\n```", shown.join("\n")));
+        if lines.len() > MOST_LINES {
+            text.push_str(&format!("\n\n{} more lines are in the tool's result.", lines.len() - MOST_LINES));
+        }
+        text
+    }
+
+    fn tally(&self, evidence: &Evidence) -> String {
+        let hits = evidence.hits(&self.call);
+        if self.call.name == "Glob" {
+            return counted(evidence.paths(&self.call).len(), "file");
+        }
+        let mut files: Vec<&str> = hits.iter().map(|hit| hit.path.as_str()).collect();
+        files.sort_unstable();
+        files.dedup();
+        if hits.is_empty() { "no hits".to_owned() } else { format!("{} in {}", counted(hits.len(), "hit"), counted(files.len(), "file")) }
+    }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Finds the exit code where the output names one.
+fn exit_code(output: &str) -> Option<i32> {
+    output.lines().rev().chain(output.lines().take(1)).find_map(|line| {
+        let lower = line.to_ascii_lowercase();
+        let rest = &lower[lower.find("exit code")? + 9..];
+        let number: String =
+            rest.chars().skip_while(|c| " :=".contains(*c)).take_while(|c| c.is_ascii_digit() || *c == '-').collect();
+        number.parse().ok()
+    })
+}
+
+impl Part for Direct {
+    fn stage(&self, n: usize, _evidence: &Evidence) -> Option<Vec<Call>> {
+        (n == 0).then(|| vec![self.call.clone()])
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        let text = self.text(evidence);
+        let (summary, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
+        Report { summary: summary.to_owned(), findings: rest.lines().map(str::to_owned).collect(), answer: String::new() }
+    }
+}

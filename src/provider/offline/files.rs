@@ -1,0 +1,129 @@
+//! Reading every file of one kind and saying what each one does.
+//!
+//! Owns batching and the one-line summaries. Leaves recognising doc comments to `source`. Invariant: a file that was
+//! not read is counted as left out, never described.
+
+use std::collections::BTreeMap;
+
+use super::evidence::Evidence;
+use super::place::quotable;
+use super::plan::{Call, Part};
+use super::report::Report;
+use super::source::{self, Area};
+
+/// Files read at most, and in one message.
+const MOST: usize = 40;
+const BATCH: usize = 8;
+
+/// All files that match a glob.
+#[derive(Debug)]
+pub(super) struct Files {
+    /// Such as `**/*.py`.
+    pub(super) glob: String,
+}
+
+impl Files {
+    fn listing(&self, evidence: &Evidence) -> Vec<String> {
+        let mut paths = evidence.paths(&Call::glob(&self.glob));
+        paths.retain(|path| source::area(path) != Area::Foreign);
+        paths.sort_by_key(|path| (source::area(path), path.matches('/').count(), path.clone()));
+        paths.dedup();
+        paths
+    }
+
+    /// Returns the line in which the listing says that it is not complete.
+    fn more(&self, evidence: &Evidence) -> Option<String> {
+        let output = evidence.output(&Call::glob(&self.glob))?;
+        let last = output.lines().last()?.trim();
+        let lower = last.to_lowercase();
+        ["more", "truncated", "limit"].iter().any(|word| lower.contains(word)).then(|| last.to_owned())
+    }
+}
+
+impl Part for Files {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        if n == 0 {
+            return Some(vec![Call::glob(&self.glob)]);
+        }
+        let files = self.listing(evidence);
+        let batch: Vec<Call> =
+            files.iter().take(MOST).skip((n - 1) * BATCH).take(BATCH).map(|path| Call::read(path)).collect();
+        (!batch.is_empty()).then_some(batch)
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        let files = self.listing(evidence);
+        let read: Vec<(&String, BTreeMap<usize, String>)> =
+            files.iter().map(|path| (path, evidence.lines_of(path))).filter(|(_, lines)| !lines.is_empty()).collect();
+        if files.is_empty() {
+            return Report { summary: format!("No file matches `{}`.", self.glob), ..Report::default() };
+        }
+        let empty = files.iter().take(MOST).filter(|path| evidence.output(&Call::read(path)).is_some()).count() - read.len().min(files.len().min(MOST));
+        let mut summary = format!("Read {} of the {} files that match `{}`.", read.len() + empty, files.len(), self.glob);
+        if empty > 0 {
+            summary.push_str(&format!(" {empty} of them have no lines."));
+        }
+        let left = files.len().saturating_sub(read.len() + empty);
+        if left > 0 {
+            summary.push_str(&format!(" {left} were not read."));
+        }
+        if let Some(more) = self.more(evidence) {
+            summary.push_str(&format!(" The listing itself is not complete: {more}"));
+        }
+        let findings = read.iter().map(|(path, lines)| format!("- {}", describe(path, lines))).collect();
+        Report { summary, findings, answer: String::new() }
+    }
+}
+
+/// Says in one line what a file does: its own words, else its definitions.
+pub(super) fn describe(path: &str, lines: &BTreeMap<usize, String>) -> String {
+    let names = definitions(path, lines);
+    match (source::purpose(path, lines), names.is_empty()) {
+        (Some((line, text)), true) => format!("`{path}:{line}`: {}", quotable(&source::sentence(&text, 140))),
+        (Some((line, text)), false) => format!("`{path}:{line}`: {} ({names})", quotable(&source::sentence(&text, 140))),
+        (None, false) => format!("`{path}`: {names}"),
+        (None, true) => {
+            let imports = lines.values().filter(|line| is_reexport(line)).count();
+            let what = if imports > 0 { "only imports and re-exports" } else { "no definitions at the top level" };
+            format!("`{path}`: {what} ({} lines)", lines.len())
+        }
+    }
+}
+
+fn is_reexport(line: &str) -> bool {
+    ["from ", "import ", "pub use ", "use ", "mod ", "pub mod ", "export ", "module.exports"].iter().any(|w| line.starts_with(w))
+}
+
+/// Lists the top-level definitions by kind, the first few of each, with the line of the first.
+fn definitions(path: &str, lines: &BTreeMap<usize, String>) -> String {
+    let mut groups: [(&str, &str, Vec<String>); 3] =
+        [("class", "classes", Vec::new()), ("type", "types", Vec::new()), ("function", "functions", Vec::new())];
+    let mut first = None;
+    let mut in_tests = false;
+    for (number, line) in lines {
+        in_tests |= line.trim() == "mod tests {" || line.trim() == "mod test {";
+        let Some(definition) = source::definition(line).filter(|found| found.indent == 0 && !in_tests) else { continue };
+        let group = match definition.noun() {
+            "class" => 0,
+            "struct" | "enum" | "trait" | "interface" | "type" => 1,
+            "function" | "macro" => 2,
+            _ => continue,
+        };
+        first.get_or_insert(*number);
+        if !groups[group].2.contains(&definition.symbol) {
+            groups[group].2.push(definition.symbol);
+        }
+    }
+    let has_doc = source::purpose(path, lines).is_some();
+    let listed: Vec<String> = groups
+        .iter()
+        .filter(|(_, _, names)| !names.is_empty())
+        .map(|(one, many, names)| {
+            let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
+            let shown: Vec<String> = names.iter().take(5).map(|name| format!("`{name}`")).collect();
+            format!("{} {}{more}", if names.len() == 1 { one } else { many }, shown.join(", "))
+        })
+        .collect();
+    let from = first.filter(|_| !has_doc).map(|line| format!(", from line {line}")).unwrap_or_default();
+    if listed.is_empty() { String::new() } else { format!("{}{from}", listed.join("; ")) }
+}

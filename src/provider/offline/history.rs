@@ -1,0 +1,201 @@
+//! What git, or a change log, tells.
+//!
+//! Owns the git commands and the form of commits. Leaves searching files to `question`. Invariant: only commands that
+//! run without approval, so no shell quoting, and words only of letters and digits.
+
+use super::evidence::Evidence;
+use super::place::Place;
+use super::plan::{Call, Part};
+use super::report::Report;
+use super::source;
+use super::terms::Terms;
+
+const FORMAT: &str = "git log --no-color --format=%h,%ad,%an,%s --date=short";
+const LOGS: &str = "**/{CHANGELOG,CHANGES,HISTORY,NEWS,RELEASES,Changelog,Changes,History,changelog}*";
+
+/// The recent history of the project, or the part of it that concerns some terms.
+#[derive(Debug)]
+pub(super) struct History {
+    pub(super) terms: Option<Terms>,
+}
+
+impl History {
+    fn logs(&self) -> Vec<Call> {
+        let Some(terms) = &self.terms else {
+            return vec![Call::bash(&format!("{FORMAT} -n 12"), "List the latest commits")];
+        };
+        let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
+        let greps = terms.exact.iter().chain(terms.words.iter().filter_map(|word| word.stems.first()));
+        let mut calls: Vec<Call> = terms
+            .paths
+            .iter()
+            .filter(|path| plain(path) && !path.starts_with('/') && !path.contains(".."))
+            .map(|path| Call::bash(&format!("{FORMAT} -n 6 -- {path}"), "Commits that touched the file"))
+            .collect();
+        for word in greps.filter(|word| plain(word)) {
+            calls.push(Call::bash(&format!("{FORMAT} -n 6 -i --grep={word}"), "Commits that mention the word"));
+        }
+        calls.truncate(3);
+        calls
+    }
+
+    fn authors() -> Call {
+        Call::bash("git shortlog -sn HEAD", "Count commits by author")
+    }
+
+    fn touched() -> Call {
+        Call::bash("git log --no-color --name-only --format= -n 40", "Files of the latest commits")
+    }
+
+    fn has_no_git(&self, evidence: &Evidence) -> bool {
+        !self.logs().iter().any(|call| evidence.output(call).is_some_and(|text| commits(text).next().is_some()))
+    }
+
+    fn from_log(&self, evidence: &Evidence) -> Vec<String> {
+        let mut lines = Vec::new();
+        for path in evidence.paths(&Call::glob(LOGS)).iter().filter(|path| !path.contains("/node_modules/")).take(1) {
+            for (line, text) in evidence.lines_of(path).into_iter().filter(|(_, text)| is_entry(text)).take(8) {
+                lines.push(Place { path: path.clone(), line, label: "change".to_owned(), text }.bullet());
+            }
+        }
+        if let Some(search) = self.log_search() {
+            for hit in evidence.hits(&search).into_iter().take(4) {
+                let place = Place { path: hit.path, line: hit.line, label: "change".to_owned(), text: hit.text };
+                lines.push(place.bullet());
+            }
+        }
+        lines
+    }
+
+    fn log_search(&self) -> Option<Call> {
+        let pattern = self.terms.as_ref()?.phrase_pattern().or_else(|| self.terms.as_ref()?.any_pattern())?;
+        Some(Call::grep_in(&pattern, LOGS, 12))
+    }
+
+    fn without_git(&self, evidence: &Evidence) -> Report {
+        let denied = self.logs().iter().filter_map(|call| evidence.find(call)).any(|found| {
+            !found.output.contains("not a git repository") && found.is_error && !found.output.contains("ommit")
+        });
+        let asked = self.logs().iter().any(|call| evidence.find(call).is_some());
+        let searched_only = self.terms.is_some()
+            && self.logs().iter().any(|call| evidence.output(call).is_some_and(|text| !text.contains("not a git repository")));
+        let findings = self.from_log(evidence);
+        let why = if searched_only {
+            "No commit message mentions the terms"
+        } else if denied || !asked {
+            "git could not be asked"
+        } else {
+            "This is not a git repository, or it has no commits"
+        };
+        let instead = match findings.first() {
+            Some(_) => "; the change log is all there is to go by",
+            None => " and no change log says more",
+        };
+        Report { summary: format!("{why}{instead}."), findings, answer: String::new() }
+    }
+}
+
+impl Part for History {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        match (n, &self.terms) {
+            (0, None) => Some([self.logs(), vec![Self::authors(), Self::touched()]].concat()),
+            (0, Some(_)) => Some(self.logs()),
+            (1, None) if self.has_no_git(evidence) => Some(vec![Call::glob(LOGS)]),
+            (1, Some(_)) if self.has_no_git(evidence) => Some(self.log_search().into_iter().collect()),
+            (2, None) if self.has_no_git(evidence) => {
+                let logs = evidence.paths(&Call::glob(LOGS));
+                Some(logs.iter().take(1).map(|path| Call::read_part(path, 1, 60)).collect())
+            }
+            _ => None,
+        }
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        if self.has_no_git(evidence) {
+            return self.without_git(evidence);
+        }
+        let mut findings: Vec<String> = Vec::new();
+        let mut latest = None;
+        for call in self.logs() {
+            for commit in commits(evidence.output(&call).unwrap_or_default()) {
+                let line = commit.bullet();
+                latest.get_or_insert_with(|| commit.sentence());
+                if !findings.contains(&line) {
+                    findings.push(line);
+                }
+            }
+        }
+        let mut summary = match &self.terms {
+            Some(_) => format!("{} commits mention the terms; the latest is {}.", findings.len(), latest.unwrap_or_default()),
+            None => format!("The latest commit is {}.", latest.unwrap_or_default()),
+        };
+        if self.terms.is_none() {
+            if let Some(authors) = evidence.output(&Self::authors()).and_then(authors) {
+                summary.push_str(&format!(" {authors}"));
+            }
+            if let Some(hot) = evidence.output(&Self::touched()).and_then(most_touched) {
+                findings.insert(0, hot);
+            }
+        }
+        Report { summary, findings, answer: String::new() }
+    }
+}
+
+struct Commit<'t> {
+    hash: &'t str,
+    date: &'t str,
+    author: &'t str,
+    subject: &'t str,
+}
+
+impl Commit<'_> {
+    fn bullet(&self) -> String {
+        format!("- commit `{}` {} {}: {}", self.hash, self.date, self.author, super::place::quotable(self.subject))
+    }
+
+    fn sentence(&self) -> String {
+        format!("`{}` of {} by {}, \"{}\"", self.hash, self.date, self.author, source::clip(self.subject, 100))
+    }
+}
+
+fn commits(text: &str) -> impl Iterator<Item = Commit<'_>> {
+    text.lines().filter_map(|line| {
+        let mut fields = line.splitn(4, ',');
+        let (hash, date, author, subject) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        let is_hash = hash.len() >= 6 && hash.chars().all(|c| c.is_ascii_hexdigit());
+        is_hash.then_some(Commit { hash, date, author, subject })
+    })
+}
+
+fn authors(text: &str) -> Option<String> {
+    let rows: Vec<(usize, &str)> = text
+        .lines()
+        .filter_map(|line| {
+            let (count, name) = line.trim().split_once(['\t', ' '])?;
+            Some((count.parse().ok()?, name.trim()))
+        })
+        .collect();
+    let total: usize = rows.iter().map(|(count, _)| count).sum();
+    let top: Vec<String> = rows.iter().take(3).map(|(count, name)| format!("{name} ({count})")).collect();
+    (total > 0).then(|| format!("{total} commits by {} authors; most by {}.", rows.len(), top.join(", ")))
+}
+
+fn most_touched(text: &str) -> Option<String> {
+    let mut counts: Vec<(usize, &str)> = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && source::area(line) != source::Area::Foreign) {
+        match counts.iter_mut().find(|(_, path)| *path == line) {
+            Some(entry) => entry.0 += 1,
+            None => counts.push((1, line)),
+        }
+    }
+    counts.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let top: Vec<String> = counts.iter().take(4).map(|(count, path)| format!("`{path}` ({count})")).collect();
+    (!top.is_empty()).then(|| format!("- Changed most often in the latest 40 commits: {}", top.join(", ")))
+}
+
+/// Tells whether a line of a change log says something: a version or a change.
+fn is_entry(text: &str) -> bool {
+    let text = text.trim();
+    let is_rule = text.chars().all(|c| "=-~#*".contains(c));
+    !is_rule && (text.starts_with(['#', '-', '*']) || text.to_lowercase().starts_with("version")) && !text.starts_with("<!--")
+}

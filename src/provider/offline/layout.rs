@@ -1,0 +1,214 @@
+//! What the project is and how its files are arranged.
+//!
+//! Owns counting by language and naming directories. Leaves manifests to `build`. Invariant: a count that rests on a
+//! cut listing says "at least".
+
+use std::collections::BTreeMap;
+
+use super::evidence::Evidence;
+use super::files;
+use super::place::quotable;
+use super::plan::{Call, Part};
+use super::report::Report;
+use super::source::{self, Area};
+
+/// The layout of the working directory.
+#[derive(Debug)]
+pub(super) struct Layout;
+
+const READMES: &str = "{README,Readme,readme}*";
+
+/// Names of entry files, the ones that tell what a directory is.
+const ENTRIES: [&str; 10] =
+    ["lib.rs", "main.rs", "mod.rs", "__init__.py", "index.js", "index.ts", "main.go", "doc.go", "main.py", "__main__.py"];
+
+/// What directories of these names hold everywhere.
+const KNOWN: [(&str, &str); 22] = [
+    ("src", "source"),
+    ("lib", "source"),
+    ("crates", "workspace members"),
+    ("packages", "workspace members"),
+    ("cmd", "commands"),
+    ("internal", "internal packages"),
+    ("bin", "programs"),
+    ("tests", "tests"),
+    ("test", "tests"),
+    ("spec", "tests"),
+    ("fixtures", "test data"),
+    ("examples", "examples"),
+    ("example", "examples"),
+    ("benches", "benchmarks"),
+    ("docs", "documentation"),
+    ("doc", "documentation"),
+    ("scripts", "scripts"),
+    ("tools", "tools"),
+    ("assets", "data files"),
+    ("requirements", "pinned dependencies"),
+    (".github", "CI"),
+    ("migrations", "database migrations"),
+];
+
+fn lines_per_file() -> Call {
+    Call::count("^", 5000)
+}
+
+impl Layout {
+    fn files(evidence: &Evidence) -> Vec<(String, usize)> {
+        let mut counts = evidence.counts(&lines_per_file());
+        counts.retain(|(path, _)| source::area(path) != Area::Foreign);
+        counts.sort();
+        counts
+    }
+
+    /// Returns the files that tell most: entries first, then the largest sources.
+    fn heads(evidence: &Evidence) -> Vec<String> {
+        let files = Self::files(evidence);
+        let sources = files.iter().filter(|(path, _)| source::area(path) == Area::Source);
+        let mut scored: Vec<(usize, &String)> = sources
+            .map(|(path, lines)| {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                let depth = path.matches('/').count();
+                let entry = if ENTRIES.contains(&name) && depth <= 3 { 100_000 / (depth + 1) } else { 0 };
+                (entry + (*lines).min(5000), path)
+            })
+            .collect();
+        scored.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        scored.into_iter().take(8).map(|(_, path)| path.clone()).collect()
+    }
+
+    fn readme(evidence: &Evidence) -> Option<String> {
+        let mut all = evidence.paths(&Call::glob(READMES));
+        all.sort_by_key(|path| (path.matches('/').count(), path.len()));
+        all.into_iter().next()
+    }
+
+    fn is_cut(evidence: &Evidence) -> bool {
+        let text = evidence.output(&lines_per_file()).unwrap_or_default().to_lowercase();
+        ["truncated", "left out", "omitted", "more lines"].iter().any(|word| text.contains(word))
+    }
+}
+
+impl Part for Layout {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        match n {
+            0 => Some(vec![Call::ls("."), Call::glob(READMES), lines_per_file()]),
+            1 => {
+                let readme = Self::readme(evidence).map(|path| Call::read_part(&path, 1, 80));
+                let heads = Self::heads(evidence);
+                Some(readme.into_iter().chain(heads.iter().map(|path| Call::read_part(path, 1, 60))).collect())
+            }
+            _ => None,
+        }
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        let files = Self::files(evidence);
+        let mut findings = languages(&files, Self::is_cut(evidence));
+        findings.extend(directories(&files));
+        for path in Self::heads(evidence).iter().take(6) {
+            let lines = evidence.lines_of(path);
+            if let Some((line, text)) = source::purpose(path, &lines) {
+                findings.push(format!("- `{path}:{line}`: {}", quotable(&source::sentence(&text, 160))));
+            } else if !lines.is_empty() {
+                findings.push(format!("- {}", source::clip(&files::describe(path, &lines), 220)));
+            }
+        }
+        if findings.is_empty() {
+            let listing = evidence.output(&Call::ls(".")).unwrap_or_default();
+            findings.extend(listing.lines().take(30).map(|line| format!("  {}", quotable(line))));
+        }
+        let about = Self::readme(evidence).and_then(|path| {
+            let (line, text) = about(&evidence.lines_of(&path))?;
+            Some((format!("`{path}:{line}`"), quotable(&source::sentence(&text, 300))))
+        });
+        let summary = match &about {
+            Some((cite, text)) => format!("The README says ({cite}): {text}."),
+            None if files.is_empty() => "There are no files to speak of.".to_owned(),
+            None => "No README says what the project is.".to_owned(),
+        };
+        Report { summary, findings, answer: String::new() }
+    }
+}
+
+/// Returns the first paragraph of prose in a README.
+pub(super) fn about(lines: &BTreeMap<usize, String>) -> Option<(usize, String)> {
+    let mut found: Option<(usize, String)> = None;
+    let mut in_code = false;
+    for (number, line) in lines {
+        let text = line.trim();
+        in_code ^= text.starts_with("```");
+        let markup = ["#", "[", "!", "<", "=", "-", "..", "```", "|", "*", ":", "&", "+", "~"];
+        let is_prose = !in_code && !text.is_empty() && !markup.iter().any(|mark| text.starts_with(mark) && !is_emphasis(text));
+        let is_title = lines.get(&(number + 1)).is_some_and(|next| next.starts_with("==") || next.starts_with("--"));
+        match &mut found {
+            None if is_prose && !is_title && text.split(' ').count() >= 4 => found = Some((*number, plain(text))),
+            Some((_, whole)) if is_prose => {
+                whole.push(' ');
+                whole.push_str(&plain(text));
+            }
+            Some(_) => break,
+            None => {}
+        }
+    }
+    found
+}
+
+fn is_emphasis(text: &str) -> bool {
+    let prose = text.trim_start_matches(['*', '_', '[']);
+    (text.starts_with("**") || (text.starts_with('[') && !text.starts_with("[!") && !text.contains("]: "))) && prose.split(' ').count() >= 6
+}
+
+/// Takes Markdown links down to their words.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("](") {
+        let Some(end) = rest[at..].find(')') else { break };
+        out.push_str(&rest[..at]);
+        rest = &rest[at + end + 1..];
+    }
+    out.push_str(rest);
+    out.replace(['[', ']', '*'], "")
+}
+
+fn languages(files: &[(String, usize)], is_cut: bool) -> Vec<String> {
+    let mut tally: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (path, lines) in files {
+        if let Some(language) = source::language(path) {
+            let entry = tally.entry(language).or_default();
+            *entry = (entry.0 + 1, entry.1 + lines);
+        }
+    }
+    let mut rows: Vec<(&str, (usize, usize))> = tally.into_iter().collect();
+    rows.sort_by(|a, b| b.1.1.cmp(&a.1.1));
+    let shown: Vec<String> = rows
+        .iter()
+        .take(5)
+        .map(|(name, (count, lines))| {
+            format!("{name} ({count} file{}, {lines} lines)", if *count == 1 { "" } else { "s" })
+        })
+        .collect();
+    let least = if is_cut { "at least " } else { "" };
+    if shown.is_empty() { Vec::new() } else { vec![format!("- Languages: {least}{}", shown.join(", "))] }
+}
+
+fn directories(files: &[(String, usize)]) -> Vec<String> {
+    let mut tally: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (path, lines) in files {
+        if let Some((top, _)) = path.split_once('/') {
+            let entry = tally.entry(top).or_default();
+            *entry = (entry.0 + 1, entry.1 + lines);
+        }
+    }
+    let mut rows: Vec<(&str, (usize, usize))> = tally.into_iter().collect();
+    rows.sort_by(|a, b| b.1.1.cmp(&a.1.1));
+    let shown: Vec<String> = rows
+        .iter()
+        .take(8)
+        .map(|(name, (count, _))| {
+            let what = KNOWN.iter().find(|(known, _)| known == name).map_or(String::new(), |(_, what)| format!("{what}, "));
+            format!("`{name}/` ({what}{count} file{})", if *count == 1 { "" } else { "s" })
+        })
+        .collect();
+    if shown.is_empty() { Vec::new() } else { vec![format!("- Directories: {}", shown.join(", "))] }
+}

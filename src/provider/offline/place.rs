@@ -1,0 +1,97 @@
+//! A place in the project: how a report writes it, how a reader of the report gets it back, how it is quoted.
+//!
+//! Owns the form of a citation. Leaves choosing places to `rank`. Invariant: what is quoted was in a tool result.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::source::{self, Definition};
+
+/// A line worth opening.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) path: String,
+    pub(super) line: usize,
+    /// What stands there, such as `function` or `use`.
+    pub(super) label: String,
+    /// The line's text.
+    pub(super) text: String,
+}
+
+impl Place {
+    /// Writes the place as one line of a report.
+    pub(super) fn bullet(&self) -> String {
+        format!("- `{}:{}` {}: `{}`", self.path, self.line, self.label, quotable(&self.text))
+    }
+
+    /// Reads a place back from a line of a report.
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let (cite, rest) = line.trim().strip_prefix("- `")?.split_once('`')?;
+        let (path, number) = cite.rsplit_once(':')?;
+        let (label, text) = rest.split_once(": `")?;
+        Some(Self {
+            path: path.to_owned(),
+            line: number.parse().ok()?,
+            label: label.trim().to_owned(),
+            text: text.trim_end().trim_end_matches('`').to_owned(),
+        })
+    }
+
+    /// Returns the definition that the line begins.
+    pub(super) fn definition(&self) -> Option<Definition> {
+        source::definition(&self.text)
+    }
+
+    /// Returns the lines around the place as a fenced excerpt: its doc comment, its line, the beginning of its body.
+    pub(super) fn excerpt(&self, lines: &BTreeMap<usize, String>, most: usize) -> Option<String> {
+        let own = lines.get(&self.line)?;
+        let is_definition = source::definition(own).is_some();
+        let doc_start = source::doc_of(lines, self.line).map_or(self.line, |(first, _)| first.min(self.line));
+        let floor = self.line.saturating_sub(if is_definition { most / 2 } else { 2 });
+        let start = if is_definition { doc_start.max(floor) } else { floor.max(1) };
+        let indent = own.len() - own.trim_start().len();
+        let mut shown: Vec<(usize, &str)> = Vec::new();
+        for (number, line) in lines.range(start..) {
+            let is_gap = shown.last().is_some_and(|(last, _)| *number != last + 1);
+            if is_gap || shown.len() >= most || (!is_definition && *number > self.line + 3) {
+                break;
+            }
+            let depth = line.len() - line.trim_start().len();
+            let outside = *number > self.line && is_definition && !line.trim().is_empty() && depth <= indent;
+            let closes = line.trim_start().starts_with(['}', ')', ']']) || line.trim() == "{";
+            if outside && !closes {
+                break;
+            }
+            shown.push((*number, line));
+            let ends = *number >= self.line && is_definition && ends_alone(line);
+            if (outside && closes && !line.trim_end().ends_with('{')) || (ends && depth <= indent) {
+                break;
+            }
+        }
+        while shown.last().is_some_and(|(_, line)| line.trim().is_empty()) {
+            shown.pop();
+        }
+        let width = shown.last()?.0.to_string().len();
+        let mut out = format!("```{}\n", source::fence(&self.path));
+        for (number, line) in shown {
+            let _ = writeln!(out, "{number:>width$}  {}", source::clip(line, 140).replace("```", "'''"));
+        }
+        out.push_str("```");
+        Some(out)
+    }
+}
+
+/// Tells whether a definition ends on its first line.
+fn ends_alone(line: &str) -> bool {
+    let line = line.trim_end();
+    line.ends_with(';') || (line.ends_with('}') && line.contains('{'))
+}
+
+/// Makes a source line safe inside a report and inside backquotes.
+pub(super) fn quotable(text: &str) -> String {
+    let mut text = source::clip(text.trim(), 160).replace('`', "'");
+    for tag in ["summary", "findings", "answer"] {
+        text = text.replace(&format!("<{tag}>"), &format!("‹{tag}›")).replace(&format!("</{tag}>"), &format!("‹/{tag}›"));
+    }
+    text
+}

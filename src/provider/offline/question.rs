@@ -1,0 +1,242 @@
+//! Answering "where, how, what, which": searching by name and by content, reading the best places.
+//!
+//! Owns the search patterns and the words of an answer. Leaves scores to `rank` and commits to `history`. Invariant:
+//! an answer cites only lines that a tool showed, and says so when nothing matched.
+
+use std::collections::BTreeMap;
+
+use super::evidence::{Evidence, Hit};
+use super::place::Place;
+use super::plan::{Call, Part};
+use super::rank::{self, Ranked, Wants};
+use super::report::Report;
+use super::source::{self, Area};
+use super::terms::{Terms, last_segment, parts};
+
+/// Lines read before and after a place.
+const BEFORE: usize = 14;
+const WINDOW: usize = 46;
+
+/// Search by content: definitions, then uses.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) question: String,
+    pub(super) terms: Terms,
+}
+
+const KEYWORDS: &str = "fn|struct|enum|trait|union|class|def|func|function\\*?|fun|type|interface|const|static|mod|module|\
+    macro_rules!|impl(<[^>]*>)?|#define|typedef|namespace";
+
+impl Content {
+    pub(super) fn new(question: &str) -> Self {
+        Self { question: question.to_owned(), terms: Terms::of(question) }
+    }
+
+    fn searches(&self) -> Vec<Call> {
+        let mut calls = Vec::new();
+        let Some(any) = self.terms.any_pattern() else { return calls };
+        calls.push(Call::grep(&format!("\\b({KEYWORDS})\\s+(\\([^)]*\\)\\s*)?[\\w$:<>, ]*({any})"), 300));
+        if let Some(phrase) = self.terms.phrase_pattern() {
+            calls.push(Call::grep(&phrase, 150));
+        }
+        calls.push(Call::grep(&format!("^\\s*(pub |export |exports\\.|const |let |var )?[\"'\\w.$-]*({any})[\\w\"'-]*\\s*[:=]"), 200));
+        for (at, word) in self.terms.words.iter().enumerate().take(4) {
+            for other in self.terms.words.iter().take(4).skip(at + 1).take(2) {
+                let (a, b) = (Terms::word_pattern(word), Terms::word_pattern(other));
+                calls.push(Call::grep(&format!("{a}.*{b}|{b}.*{a}"), 80));
+            }
+        }
+        if self.terms.len() == 1 {
+            calls.push(Call::grep(&any, 120));
+        }
+        calls.extend(self.terms.words.iter().take(5).map(Self::counting));
+        calls
+    }
+
+    fn counting(word: &super::terms::Word) -> Call {
+        Call::count(&Terms::word_pattern(word), 2000)
+    }
+
+    fn ranked(&self, evidence: &Evidence) -> Vec<Ranked> {
+        let counts: Vec<usize> = self
+            .terms
+            .words
+            .iter()
+            .map(|word| evidence.counts(&Self::counting(word)).iter().map(|(_, count)| count).sum())
+            .collect();
+        let weights = rank::weights(&self.terms, &counts);
+        let content = self.searches();
+        let is_content = |call: &&Call| super::evidence::argument(call, "output_mode") == "content";
+        let hits: Vec<Hit> = content.iter().filter(is_content).flat_map(|call| evidence.hits(call)).collect();
+        rank::rank(&self.terms, Wants::of(&self.question), hits, &weights, 3)
+    }
+
+    /// Returns the best places, best first. Doc comments that were read count.
+    pub(super) fn places(&self, evidence: &Evidence) -> Vec<Place> {
+        let mut ranked = self.ranked(evidence);
+        for entry in ranked.iter_mut().take(4) {
+            let lines = evidence.lines_of(&entry.hit.path);
+            if let Some((_, doc)) = source::doc_of(&lines, entry.hit.line).filter(|_| entry.definition.is_some()) {
+                #[expect(clippy::cast_precision_loss, reason = "terms are few")]
+                let told = rank::matched(&self.terms, &doc).len() as f64;
+                entry.score += 1.0 + told;
+            }
+        }
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let mut places: Vec<Place> = ranked.iter().map(Ranked::place).collect();
+        for path in self.terms.paths.iter().rev() {
+            places.splice(0..0, file_place(path, &evidence.lines_of(path)));
+        }
+        places.truncate(8);
+        places
+    }
+}
+
+impl Part for Content {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        match n {
+            0 => {
+                let paths = self.terms.paths.iter().filter(|path| !path.contains('*')).take(3);
+                Some(paths.map(|path| Call::read(path)).chain(self.searches()).collect())
+            }
+            1 => Some(self.ranked(evidence).iter().take(4).map(|ranked| window(&ranked.place())).collect()),
+            _ => None,
+        }
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        if self.terms.is_empty() {
+            return Report {
+                summary: "The request names nothing that can be searched for. Name a function, a type, a file or a topic.".to_owned(),
+                ..Report::default()
+            };
+        }
+        let places = self.places(evidence);
+        let Some(best) = places.first() else {
+            return Report { summary: format!("Nothing in the files matches {}.", self.terms.names()), ..Report::default() };
+        };
+        let lines = evidence.lines_of(&best.path);
+        Report {
+            summary: format!("{} places match {}; the best is `{}:{}`.", places.len(), self.terms.names(), best.path, best.line),
+            findings: places.iter().map(Place::bullet).collect(),
+            answer: statement(best, &lines),
+        }
+    }
+}
+
+/// Returns the call that reads around a place.
+pub(super) fn window(place: &Place) -> Call {
+    Call::read_part(&place.path, place.line.saturating_sub(BEFORE).max(1), WINDOW)
+}
+
+/// Returns the first telling line of a file that the request names.
+fn file_place(path: &str, lines: &BTreeMap<usize, String>) -> Option<Place> {
+    let told = source::purpose(path, lines).map(|(line, _)| line);
+    let defined = || lines.iter().find(|(_, line)| source::definition(line).is_some()).map(|(number, _)| *number);
+    let line = told.or_else(defined).or_else(|| lines.keys().next().copied())?;
+    Some(Place { path: path.to_owned(), line, label: "file".to_owned(), text: lines.get(&line)?.trim().to_owned() })
+}
+
+/// Says in one sentence what stands at a place, as far as its lines show.
+pub(super) fn statement(place: &Place, lines: &BTreeMap<usize, String>) -> String {
+    let cite = format!("`{}:{}`", place.path, place.line);
+    if place.label == "file" {
+        let told = source::purpose(&place.path, lines).map(|(_, text)| source::sentence(&text, 240));
+        return told.map_or_else(|| format!("The file begins at {cite}."), |told| format!("{told} ({cite})."));
+    }
+    let doc = source::doc_of(lines, place.line).map(|(_, text)| source::sentence(&text, 240));
+    let Some(definition) = place.definition() else {
+        return match place.label.as_str() {
+            "setting" | "field" => format!("{cite} has `{}`.", super::place::quotable(&place.text)),
+            "comment" => format!("{cite} says: \"{}\".", source::clip(source::uncomment(&place.text), 200)),
+            _ => format!("The closest place is {cite}: `{}`.", super::place::quotable(&place.text)),
+        };
+    };
+    let noun = definition.noun();
+    let symbol = &definition.symbol;
+    let value = place.text.split_once(" = ").map(|(_, value)| value.trim().trim_end_matches([';', ',']));
+    match (value.filter(|value| matches!(noun, "constant" | "value") && value.len() < 80), doc) {
+        (Some(value), Some(doc)) => format!("`{symbol}` is `{value}` ({cite}): {doc}."),
+        (Some(value), None) => format!("`{symbol}` is `{value}` ({cite})."),
+        (None, Some(doc)) => format!("The {noun} `{symbol}` at {cite}: {doc}."),
+        (None, None) => format!("The {noun} `{symbol}` is defined at {cite}."),
+    }
+}
+
+/// Returns how many of the terms a place and the lines around it show.
+pub(super) fn coverage(terms: &Terms, place: &Place, lines: &BTreeMap<usize, String>) -> usize {
+    let mut text = format!("{} {}", place.path, place.text);
+    for (_, line) in lines.range(place.line.saturating_sub(10)..place.line + 25) {
+        text.push(' ');
+        text.push_str(line);
+    }
+    rank::matched(terms, &text).len()
+}
+
+/// Search by name: files and directories.
+#[derive(Debug)]
+pub(super) struct Names {
+    pub(super) terms: Terms,
+}
+
+impl Names {
+    fn globs(&self) -> Vec<Call> {
+        let exact = self.terms.exact.iter().map(|term| parts(last_segment(term)).join("*"));
+        let words = self.terms.words.iter().take(5).filter(|word| word.stems.iter().all(|stem| stem.is_ascii()));
+        let stems = words.flat_map(|word| word.stems.clone()).filter(|stem| stem.len() >= 3);
+        let mut calls: Vec<Call> = self.terms.paths.iter().map(|path| Call::glob(&format!("**/{path}"))).collect();
+        for stem in exact.chain(stems).take(6) {
+            calls.push(Call::glob(&format!("**/*{stem}*")));
+        }
+        calls
+    }
+
+    fn files(&self, evidence: &Evidence) -> Vec<String> {
+        let mut scored: Vec<(usize, Area, String)> = Vec::new();
+        for call in self.globs() {
+            for path in evidence.paths(&call) {
+                let name = path.rsplit('/').next().unwrap_or(&path);
+                let hits = rank::matched(&self.terms, name).len() * 2 + rank::matched(&self.terms, &path).len();
+                let area = source::area(&path);
+                let is_text = source::fence(&path) != "text" || source::extension(&path).is_empty() || area == Area::Doc;
+                if area != Area::Foreign && is_text && !scored.iter().any(|(_, _, known)| *known == path) {
+                    scored.push((hits, area, path));
+                }
+            }
+        }
+        scored.sort_by(|a, b| (b.0, a.1, a.2.len(), &a.2).cmp(&(a.0, b.1, b.2.len(), &b.2)));
+        scored.into_iter().map(|(_, _, path)| path).take(8).collect()
+    }
+}
+
+impl Part for Names {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        match n {
+            0 => Some(self.globs()),
+            1 => Some(self.files(evidence).iter().take(4).map(|path| Call::read_part(path, 1, 40)).collect()),
+            _ => None,
+        }
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        let files = self.files(evidence);
+        let Some(best) = files.first() else {
+            return Report { summary: format!("No file is named after {}.", self.terms.names()), ..Report::default() };
+        };
+        let findings = files.iter().map(|path| {
+            let lines = evidence.lines_of(path);
+            match source::purpose(path, &lines) {
+                Some((line, text)) => {
+                    let text = super::place::quotable(&source::sentence(&text, 160));
+                    Place { path: path.clone(), line, label: "file".to_owned(), text }.bullet()
+                }
+                None => format!("- `{path}`"),
+            }
+        });
+        Report {
+            summary: format!("{} files are named after the terms; the closest is `{best}`.", files.len()),
+            findings: findings.collect(),
+            answer: String::new(),
+        }
+    }
+}

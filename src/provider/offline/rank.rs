@@ -1,0 +1,221 @@
+//! Which of many search hits answers a request best.
+//!
+//! Owns the scores. Leaves searching and reading to `question`. Invariant: the order depends on the hits alone, not
+//! on the order in which tools returned them.
+
+use std::collections::BTreeMap;
+
+use super::evidence::Hit;
+use super::place::Place;
+use super::source::{self, Area, Definition};
+use super::terms::{Terms, last_segment, parts};
+
+/// A hit with its worth.
+#[derive(Debug, Clone)]
+pub(super) struct Ranked {
+    pub(super) hit: Hit,
+    pub(super) definition: Option<Definition>,
+    pub(super) score: f64,
+}
+
+impl Ranked {
+    /// Returns the hit as a place with a label.
+    pub(super) fn place(&self) -> Place {
+        let text = self.hit.text.trim();
+        let label = match &self.definition {
+            Some(definition) => definition.noun(),
+            None if source::is_comment(text) => "comment",
+            None if source::area(&self.hit.path) == Area::Setting => "setting",
+            None if source::area(&self.hit.path) == Area::Doc => "text",
+            None if assigned(text).is_some() => "field",
+            None => "use",
+        };
+        Place { path: self.hit.path.clone(), line: self.hit.line, label: label.to_owned(), text: text.to_owned() }
+    }
+}
+
+/// What the request is after, besides its terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wants {
+    Anything,
+    Value,
+    Type,
+    Function,
+    Test,
+}
+
+impl Wants {
+    /// Reads it off a request.
+    pub(super) fn of(request: &str) -> Self {
+        let words = parts(request);
+        let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
+        if has(&["test", "tests", "tested"]) {
+            Self::Test
+        } else if has(&["default", "constant", "value", "limit", "maximum", "max", "minimum", "many", "version", "license"])
+        {
+            Self::Value
+        } else if has(&["struct", "class", "type", "trait", "enum", "interface"]) {
+            Self::Type
+        } else if has(&["function", "method"]) {
+            Self::Function
+        } else {
+            Self::Anything
+        }
+    }
+}
+
+/// Sorts hits by worth, best first, at most `per_file` of each file and none within 4 lines of a better one.
+pub(super) fn rank(terms: &Terms, wants: Wants, hits: Vec<Hit>, weights: &[f64], per_file: usize) -> Vec<Ranked> {
+    let mut unique: BTreeMap<(String, usize), Hit> = BTreeMap::new();
+    for hit in hits {
+        unique.entry((hit.path.clone(), hit.line)).or_insert(hit);
+    }
+    let all: Vec<Hit> = unique.into_values().collect();
+    let matches: Vec<Vec<usize>> = all.iter().map(|hit| matched(terms, &hit.text)).collect();
+    let mut ranked: Vec<Ranked> = (0..all.len())
+        .map(|at| {
+            let definition = source::definition(&all[at].text);
+            let near = nearby(&all, &matches, at).iter().map(|term| weights[*term]).sum::<f64>();
+            let score = score(terms, wants, &all[at], definition.as_ref(), &matches[at], weights) + near;
+            Ranked { hit: all[at].clone(), definition, score }
+        })
+        .collect();
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (&a.hit.path, a.hit.line).cmp(&(&b.hit.path, b.hit.line))));
+    let mut kept: Vec<Ranked> = Vec::new();
+    for candidate in ranked {
+        let same = kept.iter().filter(|kept| kept.hit.path == candidate.hit.path);
+        let is_close = same.clone().any(|kept| kept.hit.line.abs_diff(candidate.hit.line) < 4);
+        if !is_close && same.count() < per_file && candidate.score > 0.0 {
+            kept.push(candidate);
+        }
+    }
+    kept
+}
+
+/// Returns the terms found in a text: exact ones first, then words, as one numbering.
+pub(super) fn matched(terms: &Terms, text: &str) -> Vec<usize> {
+    let own = parts(text);
+    let lower = text.to_lowercase();
+    let exact = terms.exact.iter().enumerate().filter(|(_, term)| lower.contains(&last_segment(term).to_lowercase()));
+    let words = terms.words.iter().enumerate().filter(|(_, word)| own.iter().any(|part| word.matches(part)));
+    let first_word = terms.exact.len();
+    exact.map(|(at, _)| at).chain(words.map(|(at, _)| first_word + at)).collect()
+}
+
+fn nearby(all: &[Hit], matches: &[Vec<usize>], at: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    let close = |other: usize| all[other].path == all[at].path && all[other].line.abs_diff(all[at].line) <= 12;
+    let before = (0..at).rev().take_while(|other| close(*other));
+    for other in before.chain((at + 1..all.len()).take_while(|other| close(*other))) {
+        for term in &matches[other] {
+            if !matches[at].contains(term) && !found.contains(term) {
+                found.push(*term);
+            }
+        }
+    }
+    found
+}
+
+fn score(terms: &Terms, wants: Wants, hit: &Hit, definition: Option<&Definition>, own: &[usize], weights: &[f64]) -> f64 {
+    let in_line: f64 = own.iter().map(|term| weights[*term]).sum();
+    let in_path: f64 = matched(terms, &hit.path).iter().map(|term| weights[*term]).sum();
+    let mut score = in_line * 1.5 + in_path * 1.2;
+    if let Some(definition) = definition {
+        score += symbol_score(terms, definition, weights) + keyword_score(wants, definition, &hit.text);
+    } else if let Some(key) = assigned(hit.text.trim()) {
+        let hits = matched(terms, key);
+        score += hits.iter().map(|term| weights[*term]).sum::<f64>() * 2.0;
+        score += if wants == Wants::Value && !hits.is_empty() { 3.0 } else { 0.0 };
+    } else if source::is_comment(hit.text.trim()) {
+        score += 0.8 * in_line;
+    }
+    if wants == Wants::Value && hit.text.chars().any(|c| c.is_ascii_digit()) {
+        score += 1.0;
+    }
+    let is_import = ["use ", "import ", "from ", "pub use ", "#include", "mod ", "pub mod "];
+    if is_import.iter().any(|start| hit.text.trim_start().starts_with(start)) {
+        score -= 4.0;
+    }
+    score + area_score(wants, &hit.path)
+}
+
+fn symbol_score(terms: &Terms, definition: &Definition, weights: &[f64]) -> f64 {
+    let own = parts(&definition.symbol);
+    let hits = matched(terms, &definition.symbol);
+    let mut score: f64 = hits.iter().map(|term| weights[*term]).sum::<f64>() * 3.0;
+    if hits.is_empty() {
+        return -1.0;
+    }
+    let covered = own.iter().filter(|part| terms.words.iter().any(|word| word.matches(part))).count();
+    #[expect(clippy::cast_precision_loss, reason = "an identifier has few parts")]
+    let coverage = covered as f64 / own.len().max(1) as f64;
+    score += 3.0 * coverage;
+    for term in &terms.exact {
+        let name = last_segment(term).trim_end_matches("()");
+        if definition.symbol == name {
+            score += 25.0;
+        } else if definition.symbol.eq_ignore_ascii_case(name) {
+            score += 12.0;
+        }
+    }
+    score
+}
+
+fn keyword_score(wants: Wants, definition: &Definition, text: &str) -> f64 {
+    let kind = match (definition.noun(), wants) {
+        ("function", Wants::Function) | ("constant" | "value", Wants::Value) => 4.0,
+        ("struct" | "class" | "trait" | "enum" | "interface" | "type", Wants::Type) => 4.0,
+        ("struct" | "class" | "trait" | "enum" | "interface" | "function" | "macro", _) => 1.5,
+        ("constant", _) => 1.0,
+        ("implementation", _) => -1.0,
+        ("module", _) => -1.5,
+        ("value", _) if definition.keyword != "=" => -3.0,
+        _ => 0.0,
+    };
+    let text = text.trim_start();
+    let is_public = text.starts_with("pub ") || text.starts_with("export ") || text.starts_with("public ");
+    kind + if is_public { 1.0 } else { 0.0 } - if definition.indent > 8 { 1.0 } else { 0.0 }
+}
+
+fn area_score(wants: Wants, path: &str) -> f64 {
+    let lower = path.to_ascii_lowercase();
+    let base = match source::area(path) {
+        Area::Source => 3.0,
+        Area::Test => {
+            if wants == Wants::Test {
+                4.0
+            } else {
+                -5.0
+            }
+        }
+        Area::Setting => {
+            if wants == Wants::Value {
+                2.0
+            } else {
+                -0.5
+            }
+        }
+        Area::Example | Area::Doc => -4.0,
+        Area::Foreign => -30.0,
+    };
+    let is_log = ["changelog", "changes", "history", "news"].iter().any(|name| lower.contains(name));
+    base - if is_log { 3.0 } else { 0.0 }
+}
+
+/// Returns the key of `key = value`, `key: value` and `"key": value`.
+pub(super) fn assigned(line: &str) -> Option<&str> {
+    let end = line.find([':', '='])?;
+    let key = line[..end].trim().trim_start_matches("pub ").trim_matches(['"', '\'']).trim();
+    let rest = line[end + 1..].trim_start_matches([':', '=', '>']);
+    let is_key = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    (is_key && !line[end..].starts_with("::") && !line[end..].starts_with("==") && !rest.trim().is_empty()).then_some(key)
+}
+
+/// Returns a weight for each term: the fewer places it has, the more it tells.
+pub(super) fn weights(terms: &Terms, counts: &[usize]) -> Vec<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "counts of lines are small")]
+    let rarity = |count: usize| 3.0 / (1.0 + (1.0 + count as f64 / 12.0).ln());
+    let exact = terms.exact.iter().map(|_| 3.5);
+    let words = terms.words.iter().enumerate().map(|(at, _)| counts.get(at).map_or(1.5, |count| rarity(*count).max(0.4)));
+    exact.chain(words).collect()
+}

@@ -1,0 +1,385 @@
+//! Reading source text by its looks: definitions, doc comments, the purpose of a file, the kind of a path.
+//!
+//! Owns what is known of languages. Leaves ranking to `rank`. Invariant: works line by line on what a tool showed.
+
+use std::collections::BTreeMap;
+
+/// What a file is for, by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Area {
+    Source,
+    Setting,
+    Test,
+    Example,
+    Doc,
+    Foreign,
+}
+
+/// Returns a file name's extension, in lower case.
+pub(super) fn extension(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map(|(_, ext)| ext.to_ascii_lowercase()).unwrap_or_default()
+}
+
+/// Extension, language, tag of a code fence.
+const LANGUAGES: [(&str, &str, &str); 44] = [
+    ("rs", "Rust", "rust"),
+    ("py", "Python", "python"),
+    ("pyi", "Python", "python"),
+    ("js", "JavaScript", "javascript"),
+    ("mjs", "JavaScript", "javascript"),
+    ("cjs", "JavaScript", "javascript"),
+    ("jsx", "JavaScript", "jsx"),
+    ("ts", "TypeScript", "typescript"),
+    ("tsx", "TypeScript", "tsx"),
+    ("go", "Go", "go"),
+    ("java", "Java", "java"),
+    ("kt", "Kotlin", "kotlin"),
+    ("scala", "Scala", "scala"),
+    ("c", "C", "c"),
+    ("h", "C", "c"),
+    ("cc", "C++", "cpp"),
+    ("cpp", "C++", "cpp"),
+    ("hpp", "C++", "cpp"),
+    ("cs", "C#", "csharp"),
+    ("rb", "Ruby", "ruby"),
+    ("php", "PHP", "php"),
+    ("swift", "Swift", "swift"),
+    ("lua", "Lua", "lua"),
+    ("ex", "Elixir", "elixir"),
+    ("exs", "Elixir", "elixir"),
+    ("erl", "Erlang", "erlang"),
+    ("hs", "Haskell", "haskell"),
+    ("ml", "OCaml", "ocaml"),
+    ("zig", "Zig", "zig"),
+    ("dart", "Dart", "dart"),
+    ("r", "R", "r"),
+    ("jl", "Julia", "julia"),
+    ("sh", "Shell", "sh"),
+    ("bash", "Shell", "sh"),
+    ("sql", "SQL", "sql"),
+    ("html", "HTML", "html"),
+    ("css", "CSS", "css"),
+    ("vue", "Vue", "vue"),
+    ("svelte", "Svelte", "svelte"),
+    ("asm", "Assembly", "asm"),
+    ("s", "Assembly", "asm"),
+    ("pl", "Perl", "perl"),
+    ("pest", "Pest", "pest"),
+    ("proto", "Protocol Buffers", "proto"),
+];
+
+/// Returns the programming language of a file.
+pub(super) fn language(path: &str) -> Option<&'static str> {
+    let ext = extension(path);
+    LANGUAGES.iter().find(|row| row.0 == ext).map(|row| row.1)
+}
+
+/// Returns the tag for a code fence around lines of a file.
+pub(super) fn fence(path: &str) -> &'static str {
+    let ext = extension(path);
+    match ext.as_str() {
+        "toml" => "toml",
+        "json" => "json",
+        "yml" | "yaml" => "yaml",
+        "md" => "markdown",
+        _ => LANGUAGES.iter().find(|row| row.0 == ext).map_or("text", |row| row.2),
+    }
+}
+
+/// Returns what a file is for.
+pub(super) fn area(path: &str) -> Area {
+    let lower = path.to_ascii_lowercase();
+    let (dirs, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let ext = extension(&lower);
+    let within = |names: &[&str]| dirs.split('/').any(|dir| names.contains(&dir));
+    if within(&["node_modules", "vendor", "third_party", "target", "dist", "__pycache__"])
+        || name.contains(".min.")
+        || ext == "lock"
+        || matches!(name, "package-lock.json" | "go.sum" | "cargo.toml.orig" | ".cargo_vcs_info.json")
+    {
+        return Area::Foreign;
+    }
+    let test_name = name.starts_with("test_")
+        || name.starts_with("conftest")
+        || [".test.", ".spec.", "_test.", "_spec.", "tests.rs", "test.rs"].iter().any(|part| name.contains(part));
+    if within(&["tests", "test", "__tests__", "spec", "specs", "testing", "testdata", "fixtures"]) || test_name {
+        return Area::Test;
+    }
+    if within(&["examples", "example", "benches", "bench", "benchmarks", "demo", "samples"]) {
+        return Area::Example;
+    }
+    if within(&["docs", "doc"]) || matches!(ext.as_str(), "md" | "rst" | "txt" | "adoc") || ext.is_empty() {
+        return Area::Doc;
+    }
+    if language(&lower).is_some() { Area::Source } else { Area::Setting }
+}
+
+/// A definition as its first line shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Definition {
+    /// The language's word, such as `fn` or `class`; `=` for a value bound to a name.
+    pub(super) keyword: String,
+    pub(super) symbol: String,
+    /// Columns of white space before it.
+    pub(super) indent: usize,
+}
+
+impl Definition {
+    /// Returns the word for people.
+    pub(super) fn noun(&self) -> &'static str {
+        match self.keyword.as_str() {
+            "fn" | "def" | "func" | "function" | "fun" | "sub" => "function",
+            "struct" => "struct",
+            "enum" => "enum",
+            "trait" => "trait",
+            "class" => "class",
+            "interface" | "protocol" => "interface",
+            "type" | "union" | "typedef" => "type",
+            "mod" | "module" | "package" | "namespace" => "module",
+            "macro_rules!" | "#define" | "macro" => "macro",
+            "impl" => "implementation",
+            "const" | "static" => "constant",
+            _ => "value",
+        }
+    }
+}
+
+const MODIFIERS: [&str; 26] = [
+    "pub", "export", "default", "async", "unsafe", "extern", "public", "private", "protected", "abstract", "final",
+    "override", "inline", "virtual", "declare", "internal", "sealed", "open", "data", "suspend", "readonly", "partial",
+    "\"C\"", "static", "const", "local",
+];
+
+const KEYWORDS: [&str; 29] = [
+    "fn", "struct", "enum", "trait", "union", "class", "def", "func", "function", "fun", "type", "interface",
+    "protocol", "const", "static", "mod", "module", "macro_rules!", "macro", "impl", "let", "var", "val", "#define",
+    "typedef", "namespace", "sub", "object", "defmodule",
+];
+
+/// Reads the definition that a line begins.
+pub(super) fn definition(line: &str) -> Option<Definition> {
+    let indent = line.len() - line.trim_start().len();
+    let trimmed = line.trim();
+    if is_comment(trimmed) {
+        return None;
+    }
+    let mut words = trimmed.split_whitespace().peekable();
+    let mut keyword: Option<&str> = None;
+    while let Some(word) = words.peek().copied() {
+        let bare = word.split('(').next().unwrap_or(word);
+        let is_modifier = MODIFIERS.contains(&bare) || word.starts_with("pub(");
+        if KEYWORDS.contains(&word) || word == "function*" {
+            keyword = Some(word.trim_end_matches('*'));
+            words.next();
+            if !MODIFIERS.contains(&word) {
+                break;
+            }
+        } else if is_modifier && (!word.contains('(') || word.starts_with("pub(")) {
+            words.next();
+        } else {
+            break;
+        }
+    }
+    let rest = words.collect::<Vec<_>>().join(" ");
+    match keyword {
+        Some(keyword) => named(keyword, &rest, indent),
+        None => bound(trimmed, indent).or_else(|| signature(trimmed, indent)),
+    }
+}
+
+fn named(keyword: &str, rest: &str, indent: usize) -> Option<Definition> {
+    let rest = rest.strip_prefix("mut ").unwrap_or(rest);
+    // A Go method names its receiver first.
+    let rest = if keyword == "func" && rest.starts_with('(') { rest.split_once(')')?.1.trim_start() } else { rest };
+    let rest = if keyword == "impl" { implemented(rest) } else { rest };
+    let symbol: String = rest.chars().take_while(|c| c.is_alphanumeric() || "_$".contains(*c)).collect();
+    (symbol.chars().any(char::is_alphabetic)).then(|| Definition { keyword: keyword.to_owned(), symbol, indent })
+}
+
+/// Returns what an `impl` block is for: the type, past generics and the trait.
+fn implemented(rest: &str) -> &str {
+    let rest = match rest.strip_prefix('<') {
+        Some(_) => rest.split_once("> ").map_or(rest, |(_, after)| after),
+        None => rest,
+    };
+    rest.split_once(" for ").map_or(rest, |(_, after)| after)
+}
+
+/// Reads `NAME = value` and `object.name = function …`.
+fn bound(line: &str, indent: usize) -> Option<Definition> {
+    let (left, right) = line.split_once('=')?;
+    let (left, right) = (left.split(':').next()?.trim(), right.trim_start());
+    let symbol = left.rsplit('.').next()?;
+    let is_name = !symbol.is_empty() && symbol.chars().all(|c| c.is_alphanumeric() || "_$".contains(c));
+    let is_path = left.chars().all(|c| c.is_alphanumeric() || "_$.".contains(c));
+    let is_shouted = symbol.len() > 2 && !symbol.chars().any(char::is_lowercase) && indent == 0;
+    let is_function = left.contains('.') && ["function", "async", "class ", "("].iter().any(|w| right.starts_with(w));
+    if !is_name || !is_path || right.starts_with(['=', '>']) || !(is_shouted || is_function) {
+        return None;
+    }
+    let keyword = if is_function { "function" } else { "=" };
+    Some(Definition { keyword: keyword.to_owned(), symbol: symbol.to_owned(), indent })
+}
+
+/// Reads a method or a C function: `name(arguments) {`.
+fn signature(line: &str, indent: usize) -> Option<Definition> {
+    if !line.ends_with('{') || line.contains(" = ") || line.starts_with(['}', '.', '"', '\'', '(', '[']) {
+        return None;
+    }
+    let before = line.split_once('(')?.0.trim_end();
+    let symbol = before.rsplit([' ', '*', ':']).next()?;
+    let first = before.split(' ').next()?;
+    let is_flow = |word: &str| {
+        ["if", "for", "while", "switch", "catch", "return", "else", "match", "loop", "in", "with", "do", "try", "fn"]
+            .contains(&word)
+    };
+    let plain = before.chars().all(|c| c.is_alphanumeric() || "_$ *:<>,~&".contains(c));
+    let is_name = symbol.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
+    (plain && is_name && !is_flow(symbol) && !is_flow(first) && !symbol.contains('<'))
+        .then(|| Definition { keyword: "function".to_owned(), symbol: symbol.to_owned(), indent })
+}
+
+/// Tells whether a trimmed line is a comment.
+pub(super) fn is_comment(line: &str) -> bool {
+    let hash = line.starts_with('#') && !["#[", "#!", "#define", "#include"].iter().any(|w| line.starts_with(w));
+    hash || ["//", "/*", "*", "--", "\"\"\"", "'''", "<!--"].iter().any(|mark| line.starts_with(mark))
+}
+
+/// Returns a comment's text without its marks.
+pub(super) fn uncomment(line: &str) -> &str {
+    let line = line.trim();
+    let line = line.trim_start_matches(['/', '!', '#', '*', ';']).trim_end_matches("*/");
+    line.trim().trim_matches('"').trim_matches('\'').trim()
+}
+
+/// Returns the doc comment of the definition at `at`, with the number of its first line.
+pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
+    let mut above: Vec<(usize, &str)> = Vec::new();
+    for number in (1..at).rev() {
+        let Some(line) = lines.get(&number).map(|line| line.trim()) else { break };
+        if line.starts_with("#[") || line.starts_with('@') || line.ends_with(")]") {
+            continue;
+        }
+        if !is_comment(line) || line.starts_with("#!") {
+            break;
+        }
+        above.push((number, line));
+    }
+    above.reverse();
+    let text = first_paragraph(above.iter().map(|(_, line)| *line));
+    match (above.first(), text) {
+        (Some((number, _)), Some(text)) => Some((*number, text)),
+        _ => docstring(lines, at),
+    }
+}
+
+/// Returns the string that opens a Python body.
+fn docstring(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
+    let end = (at..at + 15).find(|number| lines.get(number).is_some_and(|line| line.trim_end().ends_with(':')))?;
+    let (number, first) = lines.range(end + 1..).find(|(_, line)| !line.trim().is_empty())?;
+    let quote = ["\"\"\"", "'''"].into_iter().find(|q| first.trim().trim_start_matches('r').starts_with(q))?;
+    quoted(lines, *number, quote).map(|text| (*number, text))
+}
+
+fn quoted(lines: &BTreeMap<usize, String>, from: usize, quote: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    for (nth, (_, line)) in lines.range(from..).enumerate() {
+        let line = line.trim();
+        let body = if nth == 0 { line.trim_start_matches('r').trim_start_matches(quote) } else { line };
+        let text = body.split(quote).next().unwrap_or_default().trim();
+        let closes = body.contains(quote);
+        if text.is_empty() && !parts.is_empty() {
+            break;
+        }
+        if !text.is_empty() {
+            parts.push(text);
+        }
+        if closes || parts.len() > 6 {
+            break;
+        }
+    }
+    Some(parts.join(" ")).filter(|text| !text.is_empty())
+}
+
+fn first_paragraph<'l>(lines: impl Iterator<Item = &'l str>) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for line in lines {
+        let text = uncomment(line);
+        if text.is_empty() || text.starts_with('@') || text.starts_with("```") {
+            if parts.is_empty() {
+                continue;
+            }
+            break;
+        }
+        if !text.chars().any(char::is_alphabetic) {
+            continue;
+        }
+        parts.push(text);
+    }
+    Some(parts.join(" ")).filter(|text| !text.is_empty())
+}
+
+/// Returns what a file says of itself at its top, with the line it says so.
+pub(super) fn purpose(path: &str, lines: &BTreeMap<usize, String>) -> Option<(usize, String)> {
+    if extension(path) == "py" {
+        let (number, line) = lines.iter().find(|(_, line)| {
+            let line = line.trim();
+            !line.is_empty() && !line.starts_with('#')
+        })?;
+        let quote = ["\"\"\"", "'''"].into_iter().find(|q| line.trim().trim_start_matches('r').starts_with(q));
+        return quoted(lines, *number, quote?).map(|text| (*number, text));
+    }
+    let mut block: Vec<(usize, &str)> = Vec::new();
+    for (number, line) in lines.iter().take(60) {
+        let line = line.trim();
+        let inner_only = extension(path) == "rs";
+        let counts = if inner_only { line.starts_with("//!") || line.starts_with("/*!") } else { is_comment(line) };
+        if counts && !line.starts_with("#!") {
+            block.push((*number, line));
+        }
+        let ends = !counts || line.ends_with("*/");
+        if ends && !block.is_empty() {
+            let text = first_paragraph(block.iter().map(|(_, line)| *line).filter(|line| !is_heading(line)));
+            if let Some(text) = text.filter(|text| !is_boilerplate(text)) {
+                return Some((block[0].0, text));
+            }
+            block.clear();
+        }
+        let is_preamble = line.is_empty() || line.starts_with("#") || line.contains("use strict") || counts;
+        if !is_preamble && !inner_only {
+            return None;
+        }
+    }
+    None
+}
+
+fn is_heading(line: &str) -> bool {
+    uncomment(line.trim_start_matches(['/', '!'])).is_empty() || line.starts_with("//! #")
+}
+
+fn is_boilerplate(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    ["copyright", "license", "spdx", "eslint", "module dependencies", "all rights", "@flow", "coding:", "pylint"]
+        .iter()
+        .any(|word| lower.contains(word))
+}
+
+/// Returns the first sentence of a text, at most `limit` characters long.
+pub(super) fn sentence(text: &str, limit: usize) -> String {
+    let end = text.match_indices(". ").map(|(at, _)| at).find(|at| {
+        let word = text[..*at].rsplit(' ').next().unwrap_or_default();
+        !matches!(word, "e.g" | "i.e" | "etc" | "vs" | "cf")
+    });
+    let text = end.map_or(text, |at| &text[..at]).trim().trim_end_matches('.');
+    clip(text, limit)
+}
+
+/// Cuts a text at a number of characters, marking the cut.
+pub(super) fn clip(text: &str, limit: usize) -> String {
+    if text.chars().count() <= limit {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(limit.saturating_sub(1)).collect();
+    format!("{}…", head.trim_end())
+}

@@ -1,0 +1,268 @@
+//! What to search for: identifiers, phrases and words taken from a request.
+//!
+//! Owns stop words, stems and variants. Leaves the searching to the plans. Invariant: every term is safe inside a
+//! regular expression once it went through [`escape`].
+
+/// A word in the forms a search should accept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) raw: String,
+    /// Beginnings of identifier parts, in lower case.
+    pub(super) stems: Vec<String>,
+}
+
+impl Word {
+    fn new(raw: &str) -> Self {
+        let stem = stem(raw);
+        let mut stems = vec![stem.clone()];
+        for family in FAMILIES {
+            if family.iter().any(|member| stem == *member || (member.len() > 4 && stem.starts_with(member))) {
+                stems.extend(family.iter().map(|member| (*member).to_owned()));
+            }
+        }
+        // A beginning covers everything it begins.
+        let all = stems.clone();
+        stems.retain(|long| !all.iter().any(|short| short != long && long.starts_with(short.as_str())));
+        stems.dedup();
+        Self { raw: raw.to_owned(), stems }
+    }
+
+    /// Tells whether a part of an identifier is a form of this word.
+    pub(super) fn matches(&self, part: &str) -> bool {
+        self.stems.iter().any(|stem| part.starts_with(stem.as_str()) && part.len() <= stem.len() + 8)
+    }
+}
+
+/// What a request asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Terms {
+    /// Identifiers and quoted pieces, as written.
+    pub(super) exact: Vec<String>,
+    /// Paths and file names, as written.
+    pub(super) paths: Vec<String>,
+    /// Plain words, most telling first as they came.
+    pub(super) words: Vec<Word>,
+    /// Pairs of words that stood side by side.
+    pub(super) pairs: Vec<(usize, usize)>,
+}
+
+/// Stems that mean the same.
+const FAMILIES: [&[&str]; 12] = [
+    &["config", "cfg", "setting"],
+    &["auth", "login"],
+    &["database", "db"],
+    &["directory", "directori", "folder"],
+    &["argument", "arg"],
+    &["parameter", "param"],
+    &["environment", "env"],
+    &["message", "messag", "msg"],
+    &["delete", "delet", "remov"],
+    &["initial", "init"],
+    &["execut", "exec"],
+    &["command", "cmd"],
+];
+
+const STOP: &str = " a an the this that these those it its is are was were be been being am do does did done can could should would will \
+ shall may might must have has had of in on at to for from by with about into over as and or not no nor but if then than so such \
+ where how what which who whom whose when why there here i you we they he she my your our their me us them any all some each every \
+ please tell show find look explain describe give list get see know understand want need let lets project repository repo codebase code \
+ file files defined define defines definition implemented implement implementation function functions method methods class classes \
+ located location place places work works working used use uses using happen happens made exactly actually really just also \
+ kind kinds sort thing things way ways part parts used one ones like called name names named value mean means program source line lines \
+ wo ist wie wird werden welche welcher welches was der die das den dem des ein eine einen einem einer und oder im in auf von mit zu \
+ zum zur für nicht sind hier dieses dieser diese mir bitte zeige erkläre finde est le la les un une des du dans ou comment que quoi \
+ où el los las una dónde donde cómo como qué que en del es there's what's where's ";
+
+impl Terms {
+    /// Takes the terms out of a request.
+    pub(super) fn of(request: &str) -> Self {
+        let mut terms = Self::default();
+        let mut plain = request.to_owned();
+        for (open, close) in [('`', '`'), ('"', '"'), ('“', '”')] {
+            while let Some((start, end)) = span(&plain, open, close) {
+                let inner = plain[start + open.len_utf8()..end].trim().to_owned();
+                plain.replace_range(start..end + close.len_utf8(), " , ");
+                terms.add(&inner);
+            }
+        }
+        let mut previous: Option<usize> = None;
+        for token in plain.split(|c: char| c.is_whitespace() || ",;!?()[]{}<>|".contains(c)) {
+            let token = token.trim_matches(|c: char| ".:'’*&\"".contains(c));
+            let token = token.trim_end_matches("'s").trim_end_matches("’s");
+            if token.is_empty() {
+                previous = None;
+            } else if is_path(token) || is_identifier(token) {
+                terms.add(token);
+                previous = None;
+            } else {
+                previous = terms.add_word(token, previous);
+            }
+        }
+        terms
+    }
+
+    fn add(&mut self, token: &str) {
+        let bare = token.trim_end_matches("()").trim();
+        if bare.is_empty() {
+            return;
+        }
+        let list = if is_path(bare) { &mut self.paths } else { &mut self.exact };
+        if !list.iter().any(|known| known == bare) {
+            list.push(bare.to_owned());
+        }
+    }
+
+    fn add_word(&mut self, token: &str, previous: Option<usize>) -> Option<usize> {
+        let mut last = previous;
+        for piece in token.split(['-', '/']) {
+            let lower = piece.to_lowercase();
+            let is_word = lower.chars().count() >= 2 && lower.chars().any(char::is_alphabetic);
+            if !is_word || STOP.split_whitespace().any(|stop| stop == lower) {
+                last = None;
+                continue;
+            }
+            let word = Word::new(&lower);
+            let at = self.words.iter().position(|known| known.stems == word.stems).unwrap_or(self.words.len());
+            if at == self.words.len() {
+                self.words.push(word);
+            }
+            if let Some(before) = last.filter(|before| *before != at) {
+                self.pairs.push((before, at));
+            }
+            last = Some(at);
+        }
+        last
+    }
+
+    /// Tells whether there is nothing to search for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.exact.is_empty() && self.words.is_empty() && self.paths.is_empty()
+    }
+
+    /// Returns the number of terms that a place can match.
+    pub(super) fn len(&self) -> usize {
+        self.exact.len() + self.words.len()
+    }
+
+    /// Returns all terms as written, for a sentence.
+    pub(super) fn names(&self) -> String {
+        let words = self.words.iter().map(|word| &word.raw);
+        let all: Vec<String> =
+            self.exact.iter().chain(&self.paths).chain(words).take(8).map(|term| format!("`{term}`")).collect();
+        all.join(", ")
+    }
+
+    /// Returns the regular expression of one word.
+    pub(super) fn word_pattern(word: &Word) -> String {
+        let stems: Vec<String> = word.stems.iter().map(|stem| escape(stem)).collect();
+        if stems.len() == 1 { stems.concat() } else { format!("({})", stems.join("|")) }
+    }
+
+    /// Returns an alternative of all terms, or `None` without any.
+    pub(super) fn any_pattern(&self) -> Option<String> {
+        let exact = self.exact.iter().map(|term| escape(last_segment(term)));
+        let words = self.words.iter().take(6).map(Self::word_pattern);
+        let all: Vec<String> = exact.chain(words).collect();
+        (!all.is_empty()).then(|| all.join("|"))
+    }
+
+    /// Returns an alternative of identifiers, and of neighbouring words as one identifier or phrase.
+    pub(super) fn phrase_pattern(&self) -> Option<String> {
+        let exact = self.exact.iter().map(|term| escape(term));
+        let pairs = self.pairs.iter().take(4).map(|(a, b)| {
+            format!("{}\\w*[ _.-]?{}", Self::word_pattern(&self.words[*a]), Self::word_pattern(&self.words[*b]))
+        });
+        let all: Vec<String> = exact.chain(pairs).collect();
+        (!all.is_empty()).then(|| all.join("|"))
+    }
+}
+
+/// Returns the name behind `::` and `.`: `App::update` is defined as `update`.
+pub(super) fn last_segment(term: &str) -> &str {
+    let after = term.rsplit("::").next().unwrap_or(term);
+    after.rsplit('.').next().filter(|part| !part.is_empty()).unwrap_or(after)
+}
+
+fn span(text: &str, open: char, close: char) -> Option<(usize, usize)> {
+    let start = text.find(open)?;
+    let end = start + open.len_utf8() + text[start + open.len_utf8()..].find(close)?;
+    Some((start, end))
+}
+
+/// Tells whether a token names a file or a directory.
+pub(super) fn is_path(token: &str) -> bool {
+    let plain = token.chars().all(|c| c.is_alphanumeric() || "_-./*@+".contains(c));
+    let ext = super::source::extension(token);
+    let has_ext = token.contains('.') && super::source::fence(token) != "text" && token.len() > ext.len() + 1;
+    let is_known = matches!(token, "Makefile" | "Dockerfile" | "LICENSE" | "README");
+    plain && (has_ext || is_known || (token.contains('/') && token.matches('/').count() >= 1 && token.len() > 4))
+}
+
+/// Tells whether a token looks like a name in a program.
+fn is_identifier(token: &str) -> bool {
+    let valid = token.chars().all(|c| c.is_ascii_alphanumeric() || "_:.$()@".contains(c));
+    let inner: Vec<char> = token.chars().skip(1).collect();
+    let camel = inner.iter().any(char::is_ascii_uppercase) && token.chars().any(|c| c.is_ascii_lowercase());
+    let shouted = token.len() > 3 && token.contains('_');
+    valid && (token.contains('_') || camel || token.contains("::") || shouted || token.ends_with("()"))
+}
+
+/// Cuts a word down to the beginning that its relatives share.
+fn stem(word: &str) -> String {
+    if !word.is_ascii() || word.len() < 4 {
+        return word.to_owned();
+    }
+    for (ending, least) in [("ations", 4), ("ation", 4), ("ions", 5), ("ion", 5), ("ings", 4), ("ing", 4), ("ed", 4)] {
+        if let Some(rest) = word.strip_suffix(ending).filter(|rest| rest.len() >= least || ending.starts_with("ing")) {
+            if rest.len() < 3 {
+                continue;
+            }
+            let mut letters = rest.bytes().rev();
+            let (last, before) = (letters.next(), letters.next());
+            let doubled = last == before && last.is_some_and(|c| !b"aeiouls".contains(&c));
+            return rest[..rest.len() - usize::from(doubled)].to_owned();
+        }
+    }
+    let singular = match word.strip_suffix("ies") {
+        Some(rest) if rest.len() >= 3 => return rest.to_owned(),
+        _ => word.strip_suffix('s').filter(|rest| !rest.ends_with(['s', 'u', 'i']) && rest.len() >= 3).unwrap_or(word),
+    };
+    let cut = singular.strip_suffix(['e', 'y']).filter(|rest| rest.len() >= 4).unwrap_or(singular);
+    cut.to_owned()
+}
+
+/// Writes a text so that a regular expression takes it literally.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if "\\.+*?()|[]{}^$#&-~".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Splits an identifier, path or line into its parts, in lower case: `parseHTTPConfig` gives parse, http, config.
+pub(super) fn parts(text: &str) -> Vec<String> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut all = Vec::new();
+    let mut part = String::new();
+    for (at, c) in chars.iter().enumerate() {
+        let previous = at.checked_sub(1).and_then(|at| chars.get(at));
+        let next = chars.get(at + 1);
+        let boundary = c.is_uppercase()
+            && (previous.is_some_and(|p| p.is_lowercase() || p.is_ascii_digit())
+                || (previous.is_some_and(|p| p.is_uppercase()) && next.is_some_and(|n| n.is_lowercase())));
+        if (boundary || !c.is_alphanumeric()) && !part.is_empty() {
+            all.push(std::mem::take(&mut part));
+        }
+        if c.is_alphanumeric() {
+            part.extend(c.to_lowercase());
+        }
+    }
+    if !part.is_empty() {
+        all.push(part);
+    }
+    all
+}

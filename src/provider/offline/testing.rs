@@ -1,0 +1,262 @@
+//! How the project is tested: frameworks, test files, the command.
+//!
+//! Owns the table of frameworks. Leaves dependencies in general to `build`. Invariant: a framework is named only with
+//! the line that shows it.
+
+use super::build::{self, Build};
+use super::evidence::{Evidence, Hit};
+use super::manifest::{Kind, TOOLS};
+use super::place::Place;
+use super::plan::{Call, Part};
+use super::report::Report;
+use super::source::{self, Area};
+
+/// The tests of the project in the working directory.
+#[derive(Debug)]
+pub(super) struct Testing;
+
+/// A framework and what gives it away.
+struct Framework {
+    name: &'static str,
+    /// Languages whose manifests and sources count.
+    extensions: &'static str,
+    /// Words in manifests, settings and file names.
+    needles: &'static [&'static str],
+    /// Beginnings of words in sources.
+    sources: &'static [&'static str],
+    command: &'static str,
+    role: Role,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Framework,
+    Runner,
+    Companion,
+}
+
+const fn row(
+    name: &'static str,
+    extensions: &'static str,
+    needles: &'static [&'static str],
+    sources: &'static [&'static str],
+    command: &'static str,
+    role: Role,
+) -> Framework {
+    Framework { name, extensions, needles, sources, command, role }
+}
+
+const FRAMEWORKS: [Framework; 36] = [
+    row("pytest", "py toml cfg ini txt in", &["pytest"], &["import pytest", "from pytest"], "python -m pytest", Role::Framework),
+    row("unittest", "py", &[], &["import unittest", "from unittest import TestCase", "unittest.TestCase"], "python -m unittest", Role::Framework),
+    row("nose", "py toml cfg txt", &["nose", "nose2"], &["import nose", "from nose"], "nosetests", Role::Framework),
+    row("tox", "toml ini cfg", &["tox", "[testenv]"], &[], "tox", Role::Runner),
+    row("nox", "py toml", &["nox"], &["import nox"], "nox", Role::Runner),
+    row("Hypothesis", "py toml txt in", &["hypothesis"], &["from hypothesis", "import hypothesis"], "", Role::Companion),
+    row("the built-in Rust test harness (cargo test)", "rs", &[], &["#[test]", "#[cfg(test)]", "#[tokio::test"], "cargo test", Role::Framework),
+    row("proptest", "toml rs", &["proptest"], &["use proptest", "proptest!"], "", Role::Companion),
+    row("quickcheck", "toml rs", &["quickcheck"], &["use quickcheck", "quickcheck!"], "", Role::Companion),
+    row("criterion", "toml rs", &["criterion"], &["use criterion"], "cargo bench", Role::Companion),
+    row("insta", "toml rs", &["insta"], &["insta::", "use insta"], "", Role::Companion),
+    row("trybuild", "toml rs", &["trybuild"], &["trybuild::"], "", Role::Companion),
+    row("rstest", "toml rs", &["rstest"], &["#[rstest"], "", Role::Companion),
+    row("trycmd", "toml rs", &["trycmd"], &["trycmd::"], "", Role::Companion),
+    row("snapbox", "toml rs", &["snapbox"], &["snapbox::", "use snapbox"], "", Role::Companion),
+    row("nextest", "toml", &["nextest"], &[], "cargo nextest run", Role::Runner),
+    row("Jest", "json js ts", &["jest"], &["from '@jest", "jest.fn"], "npx jest", Role::Framework),
+    row("Vitest", "json js ts", &["vitest"], &["from 'vitest", "from \"vitest"], "npx vitest run", Role::Framework),
+    row("Mocha", "json js ts mocharc", &["mocha"], &["require('mocha", "from 'mocha"], "npx mocha", Role::Framework),
+    row("AVA", "json", &["ava"], &["import test from 'ava"], "npx ava", Role::Framework),
+    row("Jasmine", "json", &["jasmine"], &[], "npx jasmine", Role::Framework),
+    row("tap", "json", &["tap", "tape"], &["require('tap", "require('tape"], "npx tap", Role::Framework),
+    row("node:test", "js mjs ts cjs", &[], &["from 'node:test", "require('node:test", "from \"node:test", "require(\"node:test"], "node --test", Role::Framework),
+    row("Karma", "json js", &["karma"], &[], "npx karma start", Role::Runner),
+    row("Cypress", "json js ts", &["cypress"], &[], "npx cypress run", Role::Companion),
+    row("Playwright", "json js ts", &["playwright"], &["from '@playwright"], "npx playwright test", Role::Companion),
+    row("Chai", "json js ts", &["chai"], &[], "", Role::Companion),
+    row("supertest", "json js ts", &["supertest"], &[], "", Role::Companion),
+    row("the standard Go testing package (go test)", "go", &[], &["*testing.T", "\"testing\""], "go test ./...", Role::Framework),
+    row("testify", "mod go", &["stretchr/testify"], &["stretchr/testify"], "", Role::Companion),
+    row("JUnit", "xml gradle kts java kt", &["junit", "junit-jupiter"], &["import org.junit"], "", Role::Framework),
+    row("TestNG", "xml gradle kts java", &["testng"], &["import org.testng"], "", Role::Framework),
+    row("RSpec", "gemfile rspec rb", &["rspec"], &["RSpec.describe", "require 'spec_helper"], "bundle exec rspec", Role::Framework),
+    row("Minitest", "gemfile rb", &["minitest"], &["require 'minitest", "require \"minitest"], "rake test", Role::Framework),
+    row("PHPUnit", "json xml php", &["phpunit"], &["PHPUnit\\Framework"], "vendor/bin/phpunit", Role::Framework),
+    row("GoogleTest", "txt cc cpp h", &["gtest", "googletest"], &["gtest/gtest.h"], "ctest", Role::Framework),
+];
+
+const MANIFESTS: &str = "**/{Cargo.toml,package.json,pyproject.toml,setup.py,setup.cfg,tox.ini,pytest.ini,noxfile.py,\
+    requirements*.txt,*.in,Makefile,go.mod,pom.xml,build.gradle,build.gradle.kts,Gemfile,composer.json,CMakeLists.txt}";
+const SETTINGS: &str = "**/{pytest.ini,tox.ini,conftest.py,noxfile.py,jest.config.*,vitest.config.*,.mocharc*,karma.conf.*,\
+    playwright.config.*,cypress.config.*,phpunit.xml*,.rspec,nextest.toml}";
+const SOURCES: &str = "#\\[((\\w+::)*test|cfg\\(test\\)|rstest)|^\\s*(import|from) +(unittest|pytest|nose|hypothesis)|\
+    (from|require\\() *['\"](@jest|vitest|mocha|node:test|@playwright|tape?['\"]|supertest|chai)|jest\\.fn|\\*testing\\.T\\b|stretchr/testify|\
+    import (static )?org\\.(junit|testng)|RSpec\\.describe|require ['\"]minitest|PHPUnit|gtest/gtest\\.h|\
+    use (proptest|quickcheck|criterion|insta|snapbox)|(insta|trybuild|trycmd|snapbox)::|proptest!|quickcheck!";
+
+fn manifest_lines() -> Call {
+    let needles: Vec<&str> = FRAMEWORKS.iter().flat_map(|row| row.needles).copied().filter(|needle| !needle.starts_with('[')).collect();
+    Call::grep_in(&format!("\\b({})|\\[testenv\\]", needles.join("|")), MANIFESTS, 200)
+}
+
+fn source_lines() -> Call {
+    Call::grep(SOURCES, 400)
+}
+
+fn case_counts() -> Call {
+    Call::count("^\\s*#\\[((\\w+::)*test|rstest)\\b|^\\s*(async )?def test|^\\s*(it|test)\\(|^func Test|^\\s*@Test\\b|^\\s*(it|specify) ['\"]", 3000)
+}
+
+/// One framework with the lines that show it.
+struct Shown {
+    framework: &'static Framework,
+    hits: Vec<Hit>,
+    weight: usize,
+}
+
+impl Testing {
+    fn shown(evidence: &Evidence) -> Vec<Shown> {
+        let manifest = evidence.hits(&manifest_lines());
+        let source: Vec<Hit> = evidence.hits(&source_lines()).into_iter().filter(|hit| source::area(&hit.path) != Area::Foreign).collect();
+        let settings = evidence.paths(&Call::glob(SETTINGS));
+        let mut all: Vec<Shown> = Vec::new();
+        for framework in &FRAMEWORKS {
+            let speaks = |path: &str| {
+                let ext = source::extension(path);
+                let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+                framework.extensions.split(' ').any(|known| known == ext || name.trim_start_matches('.').starts_with(known))
+            };
+            let mut hits: Vec<Hit> = manifest.iter().filter(|hit| speaks(&hit.path) && source::area(&hit.path) != Area::Foreign && has_needle(framework, &hit.text)).cloned().collect();
+            hits.sort_by_key(|hit| (hit.path.matches('/').count(), std::cmp::Reverse(declares(&hit.text)), hit.line));
+            let declared = hits.len().min(2) * 4;
+            let used: Vec<Hit> = source
+                .iter()
+                .filter(|hit| speaks(&hit.path) && framework.sources.iter().any(|mark| hit.text.contains(mark)))
+                .cloned()
+                .collect();
+            let by_setting = settings.iter().filter(|path| framework.needles.iter().any(|needle| path.contains(needle)) || (framework.name == "pytest" && path.ends_with("conftest.py"))).count();
+            let weight = declared + used.len().min(6) + by_setting * 3;
+            hits.extend(used);
+            if !hits.is_empty() {
+                all.push(Shown { framework, hits, weight });
+            }
+        }
+        all.sort_by_key(|shown| (role_order(shown.framework.role), std::cmp::Reverse(shown.weight)));
+        all
+    }
+
+    fn cases(evidence: &Evidence) -> Vec<(String, usize)> {
+        let mut counts = evidence.counts(&case_counts());
+        counts.retain(|(path, _)| source::area(path) != Area::Foreign && source::language(path).is_some());
+        counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        counts
+    }
+}
+
+fn role_order(role: Role) -> u8 {
+    match role {
+        Role::Framework => 0,
+        Role::Runner => 1,
+        Role::Companion => 2,
+    }
+}
+
+/// Tells whether a line declares a dependency or a section rather than mentions a word.
+fn declares(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with('[') || line.starts_with('"') || line.contains(" = ") || line.contains(">=") || line.contains("==")
+}
+
+fn has_needle(framework: &Framework, text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let is_word = |c: char| c.is_ascii_alphanumeric();
+    framework.needles.iter().any(|needle| {
+        lower.match_indices(needle).any(|(at, _)| {
+            let before = lower[..at].chars().next_back();
+            let after = lower[at + needle.len()..].chars().next();
+            !before.is_some_and(is_word) && !after.is_some_and(is_word)
+        })
+    })
+}
+
+impl Part for Testing {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        match n {
+            0 => {
+                let mut calls = vec![manifest_lines(), source_lines(), Call::glob(SETTINGS), case_counts()];
+                calls.extend(Build.stage(0, evidence).unwrap_or_default().into_iter().take(1));
+                Some(calls)
+            }
+            1 => Some(build::found(evidence).iter().take(3).map(|path| Call::read(path)).collect()),
+            _ => None,
+        }
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        let shown = Self::shown(evidence);
+        let mut findings = Vec::new();
+        for entry in shown.iter().take(6) {
+            let mut files: Vec<&str> = Vec::new();
+            for hit in &entry.hits {
+                if files.len() < 3 && !files.contains(&hit.path.as_str()) {
+                    files.push(&hit.path);
+                    let label = entry.framework.name.to_owned();
+                    findings.push(Place { path: hit.path.clone(), line: hit.line, label, text: hit.text.clone() }.bullet());
+                }
+            }
+        }
+        let cases = Self::cases(evidence);
+        if !cases.is_empty() {
+            let total: usize = cases.iter().map(|(_, count)| count).sum();
+            let top: Vec<String> = cases.iter().take(4).map(|(path, count)| format!("`{path}` ({count})")).collect();
+            findings.push(format!("- {total} test functions in {} files, most in {}", cases.len(), top.join(", ")));
+        }
+        let settings = evidence.paths(&Call::glob(SETTINGS));
+        if !settings.is_empty() {
+            let names: Vec<String> = settings.iter().take(4).map(|path| format!("`{path}`")).collect();
+            findings.push(format!("- Settings of the tests: {}", names.join(", ")));
+        }
+        let run = command(evidence, &shown);
+        let answer = answer(&shown, run.as_deref());
+        let summary = match shown.first() {
+            Some(_) => answer.clone(),
+            None if cases.is_empty() => "No testing framework and no tests were found.".to_owned(),
+            None => "There are tests, but no framework that is known here.".to_owned(),
+        };
+        Report { summary, findings, answer: if shown.is_empty() { String::new() } else { answer } }
+    }
+}
+
+fn answer(shown: &[Shown], run: Option<&str>) -> String {
+    let cite = |entry: &Shown| {
+        entry.hits.first().map(|hit| format!("{} (`{}:{}`)", entry.framework.name, hit.path, hit.line)).unwrap_or_default()
+    };
+    let Some(first) = shown.first() else { return String::new() };
+    let is_weak = |entry: &&Shown| entry.framework.role == Role::Framework && entry.weight * 4 >= first.weight;
+    let others: Vec<String> = shown[1..].iter().filter(|entry| entry.framework.role != Role::Framework || is_weak(entry)).take(4).map(cite).collect();
+    let mut text = format!("This project is tested with {}", cite(first));
+    if !others.is_empty() {
+        text.push_str(&format!("; it also has {}", others.join(", ")));
+    }
+    text.push('.');
+    if let Some(run) = run {
+        text.push_str(&format!(" Run the tests with {run}."));
+    }
+    text
+}
+
+/// Returns the command that runs the tests: the project's own script, else the framework's usual one.
+fn command(evidence: &Evidence, shown: &[Shown]) -> Option<String> {
+    for path in build::found(evidence) {
+        let facts = super::manifest::facts(&path, &evidence.lines_of(&path));
+        let script = facts.iter().find(|fact| fact.kind == Kind::Script && fact.value.starts_with("test:"));
+        if let Some(script) = script {
+            return Some(format!("`npm test`, which is `{}` (`{path}:{}`)", script.value[5..].trim(), script.line));
+        }
+    }
+    let usual = shown.iter().map(|entry| entry.framework.command).find(|command| !command.is_empty());
+    let by_tool = build::found(evidence).into_iter().find_map(|path| {
+        TOOLS.iter().find(|row| path.rsplit('/').next() == Some(row.0)).map(|row| row.3)
+    });
+    usual.or(by_tool).filter(|_| !shown.is_empty()).map(|command| format!("`{command}`, the usual command"))
+}

@@ -1,0 +1,4 @@
+//! The offline model: real requests, real files, answers whose citations are checked.
+
+mod executor;
+mod probe;
