@@ -13,7 +13,8 @@ use super::source::{self, Area};
 #[derive(Debug)]
 pub(super) struct Build;
 
-const MAINS: &str = "^\\s*(pub )?(async )?fn main\\(|^if __name__ ==|^func main\\(|public static void main|^int main\\(|^def main\\(";
+const MAINS: &str =
+    "^\\s*(pub )?(async )?fn main\\(|^if __name__ ==|^func main\\(|public static void main|^int main\\(|^def main\\(";
 const ROOTS: &str = "**/{src/lib.rs,src/main.rs,__main__.py,index.js,index.ts,src/index.js,src/index.ts}";
 
 fn manifests() -> Call {
@@ -25,6 +26,7 @@ fn manifests() -> Call {
 pub(super) fn found(evidence: &Evidence) -> Vec<String> {
     let mut all = evidence.paths(&manifests());
     all.retain(|path| !matches!(source::area(path), Area::Foreign | Area::Test | Area::Example));
+    all.retain(|path| !path.starts_with("docs/") && !path.starts_with("doc/"));
     let rank = |path: &str| TOOLS.iter().position(|row| path.rsplit('/').next() == Some(row.0));
     all.sort_by_key(|path| (path.matches('/').count(), rank(path), path.clone()));
     all.truncate(5);
@@ -62,7 +64,12 @@ impl Part for Build {
             Some(path) => {
                 let row = TOOLS.iter().find(|row| path.rsplit('/').next() == Some(row.0));
                 let (tool, command) = row.map_or(("a build tool", ""), |row| (row.1, row.2));
-                format!("Built with {tool} (`{path}:1`): `{command}`.")
+                let needs = paths.iter().find_map(|path| {
+                    let facts = manifest::facts(path, &evidence.lines_of(path));
+                    let fact = facts.into_iter().rev().find(|fact| fact.kind == Kind::Toolchain)?;
+                    Some(format!(" It asks for `{}` (`{path}:{}`).", fact.value, fact.line))
+                });
+                format!("Built with {tool} (`{path}:1`): `{command}`.{}", needs.unwrap_or_default())
             }
             None => "No manifest of a known build tool was found.".to_owned(),
         };

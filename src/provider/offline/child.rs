@@ -70,8 +70,12 @@ impl Inquiry {
         let lower = what.to_lowercase();
         let inner = what.find('“').zip(what.rfind('”')).and_then(|(start, end)| what.get(start + '“'.len_utf8()..end));
         match inner {
-            Some(question) if lower.starts_with("search by name") => Self::of(vec![Box::new(Names { terms: Terms::of(question) })]),
-            Some(question) if lower.starts_with("search by content") => Self::of(vec![Box::new(Content::new(question))]),
+            Some(question) if lower.starts_with("search by name") => {
+                Self::of(vec![Box::new(Names { terms: Terms::of(question) })])
+            }
+            Some(question) if lower.starts_with("search by content") => {
+                Self::of(vec![Box::new(Content::new(question))])
+            }
             Some(question) if lower.starts_with("search the history") => {
                 Self::of(vec![Box::new(History { terms: Some(Terms::of(question)) })])
             }
@@ -82,7 +86,9 @@ impl Inquiry {
     /// Returns the parts for an intent, all done by one agent.
     pub(super) fn for_intent(intent: Intent, text: &str) -> Self {
         match intent {
-            Intent::Overview => Self::of(vec![Box::new(Layout), Box::new(Build), Box::new(Testing), Box::new(History { terms: None })]),
+            Intent::Overview => {
+                Self::of(vec![Box::new(Layout), Box::new(Build), Box::new(Testing), Box::new(History { terms: None })])
+            }
             Intent::Topic(topic) => Self::of(vec![part(topic)]),
             Intent::Files { glob } => Self::of(vec![Box::new(Files { glob })]),
             Intent::Direct { call, title } => Self::of(vec![Box::new(Direct { call, title })]),
@@ -90,7 +96,9 @@ impl Inquiry {
             Intent::Many(items) if items.len() == 1 => Self::question(&items[0]),
             Intent::Decline { what } => {
                 let mut inquiry = Self::question(text);
-                inquiry.caveat = format!("{what} needs a language model, which is not connected ({CONNECT}); these places concern it.");
+                inquiry.caveat = format!(
+                    "{what} needs a language model, which is not connected ({CONNECT}); these places concern it."
+                );
                 inquiry
             }
             Intent::Question(question) => Self::question(&question),
@@ -129,7 +137,10 @@ fn part(topic: Topic) -> Box<dyn Part> {
 fn what(task: &str) -> &str {
     let start = task.find("WHAT:").map_or(0, |at| at + "WHAT:".len());
     let rest = &task[start..];
-    let end = ["WHERE:", "RETURN:", "WHAT TO RETURN", "<context>", "Context:"].iter().filter_map(|mark| rest.find(mark)).min();
+    let end = ["WHERE:", "RETURN:", "WHAT TO RETURN", "<context>", "Context:"]
+        .iter()
+        .filter_map(|mark| rest.find(mark))
+        .min();
     let end = end.filter(|end| *end > 0).unwrap_or(rest.len());
     rest[..end].trim()
 }

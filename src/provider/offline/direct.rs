@@ -29,7 +29,9 @@ impl Direct {
         let lines: Vec<&str> = output.lines().collect();
         let code = exit_code(output);
         let mut text = match (self.call.name.as_str(), exchange.is_error) {
-            ("Bash", _) if code.is_some() => format!("{} ended with exit code {}.", self.title, code.unwrap_or_default()),
+            ("Bash", _) if code.is_some() => {
+                format!("{} ended with exit code {}.", self.title, code.unwrap_or_default())
+            }
             (_, true) => format!("{} did not work.", self.title),
             ("Bash", false) => format!("{} ended with exit code 0.", self.title),
             ("Grep" | "Glob", false) => format!("{}: {}.", self.title, self.tally(evidence)),
@@ -41,7 +43,8 @@ impl Direct {
         }
         let path = super::evidence::argument(&self.call, "file_path");
         let tag = if path.is_empty() { "text" } else { source::fence(path) };
-        let shown: Vec<String> = lines.iter().take(MOST_LINES).map(|line| source::clip(line, 240).replace("```", "'''")).collect();
+        let shown: Vec<String> =
+            lines.iter().take(MOST_LINES).map(|line| source::clip(line, 240).replace("```", "'''")).collect();
         text.push_str(&format!("\n\n```{tag}\n{}\n```", shown.join("\n")));
         if lines.len() > MOST_LINES {
             text.push_str(&format!("\n\n{} more lines are in the tool's result.", lines.len() - MOST_LINES));
@@ -57,7 +60,11 @@ impl Direct {
         let mut files: Vec<&str> = hits.iter().map(|hit| hit.path.as_str()).collect();
         files.sort_unstable();
         files.dedup();
-        if hits.is_empty() { "no hits".to_owned() } else { format!("{} in {}", counted(hits.len(), "hit"), counted(files.len(), "file")) }
+        if hits.is_empty() {
+            "no hits".to_owned()
+        } else {
+            format!("{} in {}", counted(hits.len(), "hit"), counted(files.len(), "file"))
+        }
     }
 }
 
@@ -84,6 +91,10 @@ impl Part for Direct {
     fn report(&self, evidence: &Evidence) -> Report {
         let text = self.text(evidence);
         let (summary, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
-        Report { summary: summary.to_owned(), findings: rest.lines().map(str::to_owned).collect(), answer: String::new() }
+        Report {
+            summary: summary.to_owned(),
+            findings: rest.lines().map(str::to_owned).collect(),
+            answer: String::new(),
+        }
     }
 }

@@ -225,7 +225,8 @@ pub(super) fn numbered(output: &str) -> Vec<(usize, String)> {
 }
 
 fn looks_like_path(line: &str) -> bool {
-    let is_sentence = line.split(' ').count() > 3 || line.starts_with(['(', '[', '<']) || line.ends_with(['.', ':', ')']);
+    let is_sentence =
+        line.split(' ').count() > 3 || line.starts_with(['(', '[', '<']) || line.ends_with(['.', ':', ')']);
     !line.is_empty() && !is_sentence && line != "No files found"
 }
 

@@ -58,8 +58,10 @@ impl Part for Files {
         if files.is_empty() {
             return Report { summary: format!("No file matches `{}`.", self.glob), ..Report::default() };
         }
-        let empty = files.iter().take(MOST).filter(|path| evidence.output(&Call::read(path)).is_some()).count() - read.len().min(files.len().min(MOST));
-        let mut summary = format!("Read {} of the {} files that match `{}`.", read.len() + empty, files.len(), self.glob);
+        let empty = files.iter().take(MOST).filter(|path| evidence.output(&Call::read(path)).is_some()).count()
+            - read.len().min(files.len().min(MOST));
+        let mut summary =
+            format!("Read {} of the {} files that match `{}`.", read.len() + empty, files.len(), self.glob);
         if empty > 0 {
             summary.push_str(&format!(" {empty} of them have no lines."));
         }
@@ -80,18 +82,26 @@ pub(super) fn describe(path: &str, lines: &BTreeMap<usize, String>) -> String {
     let names = definitions(path, lines);
     match (source::purpose(path, lines), names.is_empty()) {
         (Some((line, text)), true) => format!("`{path}:{line}`: {}", quotable(&source::sentence(&text, 140))),
-        (Some((line, text)), false) => format!("`{path}:{line}`: {} ({names})", quotable(&source::sentence(&text, 140))),
+        (Some((line, text)), false) => {
+            format!("`{path}:{line}`: {} ({names})", quotable(&source::sentence(&text, 140)))
+        }
         (None, false) => format!("`{path}`: {names}"),
         (None, true) => {
-            let imports = lines.values().filter(|line| is_reexport(line)).count();
-            let what = if imports > 0 { "only imports and re-exports" } else { "no definitions at the top level" };
+            let mut code = lines.values().filter(|line| !line.trim().is_empty() && !source::is_comment(line.trim()));
+            let what = if code.all(|line| is_reexport(line)) {
+                "only imports and re-exports"
+            } else {
+                "no definitions at the top level"
+            };
             format!("`{path}`: {what} ({} lines)", lines.len())
         }
     }
 }
 
 fn is_reexport(line: &str) -> bool {
-    ["from ", "import ", "pub use ", "use ", "mod ", "pub mod ", "export ", "module.exports"].iter().any(|w| line.starts_with(w))
+    ["from ", "import ", "pub use ", "use ", "mod ", "pub mod ", "export ", "module.exports"]
+        .iter()
+        .any(|w| line.starts_with(w))
 }
 
 /// Lists the top-level definitions by kind, the first few of each, with the line of the first.
@@ -102,7 +112,9 @@ fn definitions(path: &str, lines: &BTreeMap<usize, String>) -> String {
     let mut in_tests = false;
     for (number, line) in lines {
         in_tests |= line.trim() == "mod tests {" || line.trim() == "mod test {";
-        let Some(definition) = source::definition(line).filter(|found| found.indent == 0 && !in_tests) else { continue };
+        let Some(definition) = source::definition(line).filter(|found| found.indent == 0 && !in_tests) else {
+            continue;
+        };
         let group = match definition.noun() {
             "class" => 0,
             "struct" | "enum" | "trait" | "interface" | "type" => 1,
@@ -119,8 +131,8 @@ fn definitions(path: &str, lines: &BTreeMap<usize, String>) -> String {
         .iter()
         .filter(|(_, _, names)| !names.is_empty())
         .map(|(one, many, names)| {
-            let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
-            let shown: Vec<String> = names.iter().take(5).map(|name| format!("`{name}`")).collect();
+            let more = if names.len() > 4 { format!(" and {} more", names.len() - 4) } else { String::new() };
+            let shown: Vec<String> = names.iter().take(4).map(|name| format!("`{name}`")).collect();
             format!("{} {}{more}", if names.len() == 1 { one } else { many }, shown.join(", "))
         })
         .collect();

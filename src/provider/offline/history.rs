@@ -24,7 +24,8 @@ impl History {
         let Some(terms) = &self.terms else {
             return vec![Call::bash(&format!("{FORMAT} -n 12"), "List the latest commits")];
         };
-        let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
+        let plain =
+            |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
         let greps = terms.exact.iter().chain(terms.words.iter().filter_map(|word| word.stems.first()));
         let mut calls: Vec<Call> = terms
             .paths
@@ -78,18 +79,21 @@ impl History {
         });
         let asked = self.logs().iter().any(|call| evidence.find(call).is_some());
         let searched_only = self.terms.is_some()
-            && self.logs().iter().any(|call| evidence.output(call).is_some_and(|text| !text.contains("not a git repository")));
+            && self
+                .logs()
+                .iter()
+                .any(|call| evidence.output(call).is_some_and(|text| !text.contains("not a git repository")));
         let findings = self.from_log(evidence);
         let why = if searched_only {
             "No commit message mentions the terms"
         } else if denied || !asked {
             "git could not be asked"
         } else {
-            "This is not a git repository, or it has no commits"
+            "This is not a git repository"
         };
         let instead = match findings.first() {
             Some(_) => "; the change log is all there is to go by",
-            None => " and no change log says more",
+            None => ", and no change log says more",
         };
         Report { summary: format!("{why}{instead}."), findings, answer: String::new() }
     }
@@ -98,9 +102,9 @@ impl History {
 impl Part for History {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
         match (n, &self.terms) {
-            (0, None) => Some([self.logs(), vec![Self::authors(), Self::touched()]].concat()),
-            (0, Some(_)) => Some(self.logs()),
+            (0, _) => Some(self.logs()),
             (1, None) if self.has_no_git(evidence) => Some(vec![Call::glob(LOGS)]),
+            (1, None) => Some(vec![Self::authors(), Self::touched()]),
             (1, Some(_)) if self.has_no_git(evidence) => Some(self.log_search().into_iter().collect()),
             (2, None) if self.has_no_git(evidence) => {
                 let logs = evidence.paths(&Call::glob(LOGS));
@@ -126,7 +130,9 @@ impl Part for History {
             }
         }
         let mut summary = match &self.terms {
-            Some(_) => format!("{} commits mention the terms; the latest is {}.", findings.len(), latest.unwrap_or_default()),
+            Some(_) => {
+                format!("{} commits mention the terms; the latest is {}.", findings.len(), latest.unwrap_or_default())
+            }
             None => format!("The latest commit is {}.", latest.unwrap_or_default()),
         };
         if self.terms.is_none() {
@@ -182,7 +188,9 @@ fn authors(text: &str) -> Option<String> {
 
 fn most_touched(text: &str) -> Option<String> {
     let mut counts: Vec<(usize, &str)> = Vec::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && source::area(line) != source::Area::Foreign) {
+    for line in
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && source::area(line) != source::Area::Foreign)
+    {
         match counts.iter_mut().find(|(_, path)| *path == line) {
             Some(entry) => entry.0 += 1,
             None => counts.push((1, line)),
@@ -197,5 +205,7 @@ fn most_touched(text: &str) -> Option<String> {
 fn is_entry(text: &str) -> bool {
     let text = text.trim();
     let is_rule = text.chars().all(|c| "=-~#*".contains(c));
-    !is_rule && (text.starts_with(['#', '-', '*']) || text.to_lowercase().starts_with("version")) && !text.starts_with("<!--")
+    !is_rule
+        && (text.starts_with(['#', '-', '*']) || text.to_lowercase().starts_with("version"))
+        && !text.starts_with("<!--")
 }

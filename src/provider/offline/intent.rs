@@ -76,7 +76,20 @@ fn polite(text: &str) -> &str {
     let mut rest = text;
     loop {
         let before = rest;
-        for phrase in ["please ", "can you ", "could you ", "would you ", "i want you to ", "i'd like you to ", "let's ", "now ", "ok, ", "hey, ", "hi, ", "bitte "] {
+        for phrase in [
+            "please ",
+            "can you ",
+            "could you ",
+            "would you ",
+            "i want you to ",
+            "i'd like you to ",
+            "let's ",
+            "now ",
+            "ok, ",
+            "hey, ",
+            "hi, ",
+            "bitte ",
+        ] {
             if let Some(after) = strip(rest, phrase) {
                 rest = after.trim_start();
             }
@@ -95,12 +108,43 @@ fn strip<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
 
 fn is_greeting(lower: &str) -> bool {
     let bare = lower.trim_end_matches(['?', '!', '.', ' ']);
-    let exact = ["", "help", "/help", "hello", "hi", "hey", "hallo", "hola", "bonjour", "你好", "who are you", "what are you", "what can you do", "what model are you", "are you an ai", "how do you work", "how do i connect a model"];
+    let exact = [
+        "",
+        "help",
+        "/help",
+        "hello",
+        "hi",
+        "hey",
+        "hallo",
+        "hola",
+        "bonjour",
+        "你好",
+        "who are you",
+        "what are you",
+        "what can you do",
+        "what model are you",
+        "are you an ai",
+        "how do you work",
+        "how do i connect a model",
+    ];
     exact.contains(&bare) || bare.starts_with("who are you") || bare.starts_with("what can you")
 }
 
 const NUMBERS: [&str; 9] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"];
-const AGENT_WORDS: [&str; 12] = ["subagents", "subagent", "sub-agents", "sub-agent", "agents", "agent", "subtasks", "subtask", "sub-task", "tasks", "children", "workers"];
+const AGENT_WORDS: [&str; 12] = [
+    "subagents",
+    "subagent",
+    "sub-agents",
+    "sub-agent",
+    "agents",
+    "agent",
+    "subtasks",
+    "subtask",
+    "sub-task",
+    "tasks",
+    "children",
+    "workers",
+];
 
 /// Reads requests that say how to delegate.
 fn delegation(text: &str) -> Option<Intent> {
@@ -109,7 +153,9 @@ fn delegation(text: &str) -> Option<Intent> {
             return Some(Intent::Many(vec![rest.trim().to_owned()]));
         }
     }
-    let verb = ["use ", "spawn ", "start ", "launch ", "run ", "with ", "send ", "have "].into_iter().find_map(|verb| strip(text, verb))?;
+    let verb = ["use ", "spawn ", "start ", "launch ", "run ", "with ", "send ", "have "]
+        .into_iter()
+        .find_map(|verb| strip(text, verb))?;
     let head_end = verb.char_indices().nth(48).map_or(verb.len(), |(at, _)| at);
     let mut count = None;
     let mut at = 0;
@@ -120,7 +166,9 @@ fn delegation(text: &str) -> Option<Intent> {
             count = Some(number);
         } else if AGENT_WORDS.contains(&bare.as_str()) {
             return Some(assigned(count, verb[at..].trim_start()));
-        } else if !["a", "an", "some", "several", "parallel", "explore", "different", "separate"].contains(&bare.as_str()) {
+        } else if !["a", "an", "some", "several", "parallel", "explore", "different", "separate"]
+            .contains(&bare.as_str())
+        {
             return None;
         }
     }
@@ -170,7 +218,9 @@ fn numbered_inline(text: &str) -> Vec<String> {
     let mut rest = text;
     for number in 1..20 {
         let marks = [format!("({number}) "), format!("{number}) "), format!("{number}. ")];
-        let Some((at, mark)) = marks.iter().find_map(|mark| rest.find(mark.as_str()).map(|at| (at, mark.len()))) else { break };
+        let Some((at, mark)) = marks.iter().find_map(|mark| rest.find(mark.as_str()).map(|at| (at, mark.len()))) else {
+            break;
+        };
         if number > 1 {
             found.push(rest[..at].trim().trim_end_matches([',', ';', '.']).trim_end_matches(" and").to_owned());
         }
@@ -198,8 +248,13 @@ const PROGRAMS: &str = " cargo npm npx yarn pnpm node python python3 pip pytest 
  bundle rake ruby php composer docker deno bun uv ruff mypy black eslint tsc jest vitest grep rg find sed wc head tail du df env which uname sleep sh bash ";
 
 fn run(text: &str, lower: &str) -> Option<Intent> {
-    let rest = ["run:", "execute:", "run ", "execute ", "exec ", "$ ", "! "].iter().find_map(|verb| strip(text, verb))?.trim();
-    let rest = ["the command ", "command ", "this: ", "this command: "].iter().find_map(|w| strip(rest, w)).unwrap_or(rest).trim();
+    let rest =
+        ["run:", "execute:", "run ", "execute ", "exec ", "$ ", "! "].iter().find_map(|verb| strip(text, verb))?.trim();
+    let rest = ["the command ", "command ", "this: ", "this command: "]
+        .iter()
+        .find_map(|w| strip(rest, w))
+        .unwrap_or(rest)
+        .trim();
     let quoted = rest.strip_prefix('`').and_then(|inner| inner.split_once('`')).map(|(command, _)| command.trim());
     let first = rest.split_whitespace().next()?;
     let is_program = PROGRAMS.split_whitespace().any(|program| program == first) || first.starts_with("./");
@@ -210,28 +265,45 @@ fn run(text: &str, lower: &str) -> Option<Intent> {
 }
 
 const KINDS: [(&str, &str); 12] = [
-    ("python", "py"), ("rust", "rs"), ("javascript", "js"), ("typescript", "ts"), ("go", "go"), ("java", "java"), ("ruby", "rb"), ("markdown", "md"),
-    ("shell", "sh"), ("toml", "toml"), ("c++", "cpp"), ("php", "php"),
+    ("python", "py"),
+    ("rust", "rs"),
+    ("javascript", "js"),
+    ("typescript", "ts"),
+    ("go", "go"),
+    ("java", "java"),
+    ("ruby", "rb"),
+    ("markdown", "md"),
+    ("shell", "sh"),
+    ("toml", "toml"),
+    ("c++", "cpp"),
+    ("php", "php"),
 ];
 
 /// Reads "read all .py files and summarize what each one does".
 fn every_file(lower: &str) -> Option<String> {
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    if !has(&["each", "all ", "every"]) || !has(&["summar", "describe", "read ", "what each", "explain", "what every"]) || !lower.contains("file") {
+    if !has(&["each", "all ", "every"])
+        || !has(&["summar", "describe", "read ", "what each", "explain", "what every"])
+        || !lower.contains("file")
+    {
         return None;
     }
-    let tokens = || lower.split(|c: char| c.is_whitespace() || ",;:()`\"'".contains(c)).map(|t| t.trim_end_matches(['.', '?']));
+    let tokens =
+        || lower.split(|c: char| c.is_whitespace() || ",;:()`\"'".contains(c)).map(|t| t.trim_end_matches(['.', '?']));
     let by_ext = tokens().find_map(|token| {
         let ext = token.rsplit_once('.').map(|(_, ext)| ext)?;
         let starred = token.starts_with('.') || token.contains('*');
-        (starred && !ext.is_empty() && ext.len() <= 5 && ext.chars().all(|c| c.is_ascii_alphanumeric())).then(|| ext.to_owned())
+        (starred && !ext.is_empty() && ext.len() <= 5 && ext.chars().all(|c| c.is_ascii_alphanumeric()))
+            .then(|| ext.to_owned())
     });
-    let by_name = || {
-        tokens().find_map(|token| KINDS.iter().find(|(name, _)| *name == token).map(|(_, ext)| (*ext).to_owned()))
-    };
+    let by_name =
+        || tokens().find_map(|token| KINDS.iter().find(|(name, _)| *name == token).map(|(_, ext)| (*ext).to_owned()));
     let ext = by_ext.or_else(by_name)?;
     let mut within = tokens().skip_while(|token| !["in", "under", "inside", "within"].contains(token)).skip(1);
-    let dir = within.find(|token| token.trim_end_matches('/').len() > 1 && (token.contains('/') || ["src", "lib", "tests", "docs"].contains(token)));
+    let dir = within.find(|token| {
+        token.trim_end_matches('/').len() > 1
+            && (token.contains('/') || ["src", "lib", "tests", "docs"].contains(token))
+    });
     let dir = dir.map(|dir| format!("{}/", dir.trim_matches('/').trim_start_matches("./"))).unwrap_or_default();
     Some(format!("{dir}**/*.{ext}"))
 }
@@ -247,8 +319,19 @@ fn direct(text: &str, lower: &str) -> Option<Intent> {
             return Some(view(&path, line));
         }
     }
-    if first == "ls" || lower == "list" || ((first == "list" || first == "show") && ["files", "the files", "all files", "files in", "directory", "the directory", "dir"].iter().any(|w| rest.starts_with(w)) && words.len() <= 6) {
-        let dir = if words.len() > 1 && !["files", "list", "here", "directory"].contains(&last.as_str()) { last } else { ".".to_owned() };
+    if first == "ls"
+        || lower == "list"
+        || ((first == "list" || first == "show")
+            && ["files", "the files", "all files", "files in", "directory", "the directory", "dir"]
+                .iter()
+                .any(|w| rest.starts_with(w))
+            && words.len() <= 6)
+    {
+        let dir = if words.len() > 1 && !["files", "list", "here", "directory"].contains(&last.as_str()) {
+            last
+        } else {
+            ".".to_owned()
+        };
         return Some(Intent::Direct { call: Call::ls(&dir), title: format!("`{dir}`") });
     }
     if ["find", "list", "glob", "show", "locate"].contains(&first) {
@@ -274,17 +357,23 @@ fn split_line(text: &str) -> (String, Option<usize>) {
 
 fn view(path: &str, line: Option<usize>) -> Intent {
     let (call, title) = match line {
-        Some(line) => (Call::read_part(path, line.saturating_sub(10).max(1), 40), format!("`{path}` around line {line}")),
+        Some(line) => {
+            (Call::read_part(path, line.saturating_sub(10).max(1), 40), format!("`{path}` around line {line}"))
+        }
         None => (Call::read(path), format!("`{path}`")),
     };
     Intent::Direct { call, title }
 }
 
 fn search(text: &str, lower: &str) -> Option<Intent> {
-    let verb = ["grep for ", "grep ", "search for ", "search the code for ", "rg "].into_iter().find(|verb| lower.starts_with(verb))?;
+    let verb = ["grep for ", "grep ", "search for ", "search the code for ", "rg "]
+        .into_iter()
+        .find(|verb| lower.starts_with(verb))?;
     let rest = text.get(verb.len()..)?.trim();
     let (wanted, dir) = match rest.rsplit_once(" in ") {
-        Some((wanted, dir)) if is_path(dir.trim_matches('`')) || dir == "src" || dir == "tests" => (wanted, Some(dir.trim_matches('`'))),
+        Some((wanted, dir)) if is_path(dir.trim_matches('`')) || dir == "src" || dir == "tests" => {
+            (wanted, Some(dir.trim_matches('`')))
+        }
         _ => (rest, None),
     };
     let pattern = wanted.trim_matches(['`', '"', '\'', '?']);
@@ -293,7 +382,8 @@ fn search(text: &str, lower: &str) -> Option<Intent> {
     }
     // What is not a valid pattern is meant literally; quotes around words mean so too.
     let literal = if verb.contains("search") { super::terms::escape(pattern) } else { pattern.to_owned() };
-    let mut call = Call::new("Grep", json!({ "pattern": literal, "output_mode": "content", "-n": true, "head_limit": 60 }));
+    let mut call =
+        Call::new("Grep", json!({ "pattern": literal, "output_mode": "content", "-n": true, "head_limit": 60 }));
     if let Some(dir) = dir {
         call.input.insert("path".to_owned(), json!(dir));
     }
@@ -302,13 +392,40 @@ fn search(text: &str, lower: &str) -> Option<Intent> {
 
 /// First words that ask for new text or for judgement, with what they are called when declined.
 const BEYOND: [(&str, &str); 34] = [
-    ("write", "Writing"), ("refactor", "Refactoring"), ("fix", "Fixing code"), ("implement", "Implementing"), ("add", "Changing code"),
-    ("create", "Creating files"), ("rename", "Changing code"), ("change", "Changing code"), ("update", "Changing code"), ("delete", "Changing code"),
-    ("remove", "Changing code"), ("replace", "Changing code"), ("edit", "Changing code"), ("modify", "Changing code"), ("make", "Changing code"),
-    ("improve", "Improving code"), ("optimize", "Optimizing"), ("optimise", "Optimizing"), ("port", "Porting"), ("convert", "Converting"),
-    ("migrate", "Migrating"), ("translate", "Translating"), ("review", "Reviewing"), ("critique", "Reviewing"), ("debug", "Debugging"),
-    ("generate", "Generating text"), ("draft", "Writing"), ("design", "Designing"), ("suggest", "Giving advice"), ("recommend", "Giving advice"),
-    ("should", "Giving advice"), ("why", "Explaining why"), ("upgrade", "Changing code"), ("rewrite", "Rewriting"),
+    ("write", "Writing"),
+    ("refactor", "Refactoring"),
+    ("fix", "Fixing code"),
+    ("implement", "Implementing"),
+    ("add", "Changing code"),
+    ("create", "Creating files"),
+    ("rename", "Changing code"),
+    ("change", "Changing code"),
+    ("update", "Changing code"),
+    ("delete", "Changing code"),
+    ("remove", "Changing code"),
+    ("replace", "Changing code"),
+    ("edit", "Changing code"),
+    ("modify", "Changing code"),
+    ("make", "Changing code"),
+    ("improve", "Improving code"),
+    ("optimize", "Optimizing"),
+    ("optimise", "Optimizing"),
+    ("port", "Porting"),
+    ("convert", "Converting"),
+    ("migrate", "Migrating"),
+    ("translate", "Translating"),
+    ("review", "Reviewing"),
+    ("critique", "Reviewing"),
+    ("debug", "Debugging"),
+    ("generate", "Generating text"),
+    ("draft", "Writing"),
+    ("design", "Designing"),
+    ("suggest", "Giving advice"),
+    ("recommend", "Giving advice"),
+    ("should", "Giving advice"),
+    ("why", "Explaining why"),
+    ("upgrade", "Changing code"),
+    ("rewrite", "Rewriting"),
 ];
 
 fn beyond(lower: &str) -> Option<&'static str> {
@@ -328,16 +445,23 @@ const OVERVIEW_WORDS: &str = " explain map explore describe overview summarize s
  explique résume resume readme getting started familiarize onto in out whats what thorough thoroughly detail detailed details this current given full subagents parallel using me up ";
 
 /// Words of other scripts that ask for the same.
-const OVERVIEW_FOREIGN: [&str; 10] = ["这个项目", "项目", "仓库", "代码库", "プロジェクト", "リポジトリ", "프로젝트", "проект", "репозитор", "المشروع"];
+const OVERVIEW_FOREIGN: [&str; 10] =
+    ["这个项目", "项目", "仓库", "代码库", "プロジェクト", "リポジトリ", "프로젝트", "проект", "репозитор", "المشروع"];
 
 fn is_overview(lower: &str) -> bool {
     if OVERVIEW_FOREIGN.iter().any(|word| lower.contains(word)) && Terms::of(lower).exact.is_empty() {
         return true;
     }
-    let words: Vec<&str> = lower.split(|c: char| !(c.is_alphanumeric() || c == '-')).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        lower.split(|c: char| !(c.is_alphanumeric() || c == '-')).filter(|word| !word.is_empty()).collect();
     let known = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
-    let speaks_of_project = words.iter().any(|word| known(PROJECT_WORDS, word)) || ["what is this", "overview", "architecture", "give me a tour"].iter().any(|p| lower.trim_end_matches('?') == *p);
-    let asks = words.iter().any(|word| known(OVERVIEW_WORDS, word)) || lower.starts_with("what is") || lower.starts_with("what's");
+    let speaks_of_project = words.iter().any(|word| known(PROJECT_WORDS, word))
+        || ["what is this", "overview", "architecture", "give me a tour"]
+            .iter()
+            .any(|p| lower.trim_end_matches('?') == *p);
+    let asks = words.iter().any(|word| known(OVERVIEW_WORDS, word))
+        || lower.starts_with("what is")
+        || lower.starts_with("what's");
     speaks_of_project && asks && leftover(lower, &[PROJECT_WORDS, OVERVIEW_WORDS]) == 0
 }
 
@@ -355,29 +479,97 @@ const FILLER: &str = " identify determine check examine inspect report return ev
 const TOPICS: [(Topic, &[&str], &str); 4] = [
     (
         Topic::Tests,
-        &["test framework", "testing framework", "test runner", "test suite", "run the tests", "run tests", "is this tested", "project tested", "unit tests", "are the tests", "tests live", "tests are", "test setup", "look at the tests", "project is tested"],
+        &[
+            "test framework",
+            "testing framework",
+            "test runner",
+            "test suite",
+            "run the tests",
+            "run tests",
+            "is this tested",
+            "project tested",
+            "unit tests",
+            "are the tests",
+            "tests live",
+            "tests are",
+            "test setup",
+            "look at the tests",
+            "project is tested",
+        ],
         " test tests testing tested framework frameworks runner suite unit integration setup dependencies kept live command commands configuration ",
     ),
     (
         Topic::History,
-        &["recent history", "git history", "recent commits", "recent changes", "changed recently", "changed lately", "last commit", "latest commit", "commit history", "who wrote this", "who works on", "who maintains", "contributors", "main authors", "recent history of this project"],
+        &[
+            "recent history",
+            "git history",
+            "recent commits",
+            "recent changes",
+            "changed recently",
+            "changed lately",
+            "last commit",
+            "latest commit",
+            "commit history",
+            "who wrote this",
+            "who works on",
+            "who maintains",
+            "contributors",
+            "main authors",
+            "recent history of this project",
+        ],
         " recent history commits commit changes changed change recently lately latest last wrote maintains maintain contributors contributor authors author git log most often frequently changing hot ",
     ),
     (
         Topic::Build,
-        &["entry point", "entry points", "build system", "how is this built", "project built", "project is built", "build this", "build it", "dependencies", "how do i build", "compile this", "build and run", "depend on", "run this project", "build tool"],
-        " build built builds building system entry point points dependency dependencies depend depends compile compiled run start install manifest manifests binaries binary external third-party third party crates packages ",
+        &[
+            "entry point",
+            "entry points",
+            "build system",
+            "how is this built",
+            "project built",
+            "project is built",
+            "build this",
+            "build it",
+            "dependencies",
+            "how do i build",
+            "compile this",
+            "build and run",
+            "depend on",
+            "run this project",
+            "build tool",
+            "version of python",
+            "python version",
+            "rust version",
+            "msrv",
+            "node version",
+            "version of rust",
+            "version of node",
+            "go version",
+        ],
+        " build built builds building system entry point points dependency dependencies depend depends compile compiled run start install manifest manifests binaries binary external third-party third party crates packages version python rust node go minimum required requires require supported supports msrv ",
     ),
     (
         Topic::Layout,
-        &["layout", "directory structure", "folder structure", "file structure", "which languages", "what languages", "what language", "programming language", "main modules", "main directories"],
+        &[
+            "layout",
+            "directory structure",
+            "folder structure",
+            "file structure",
+            "which languages",
+            "what languages",
+            "what language",
+            "programming language",
+            "main modules",
+            "main directories",
+        ],
         " layout directory directories structure folders folder languages language programming written modules module counts count top-level top level map tree organized arranged ",
     ),
 ];
 
 /// Tells which side of the project a text is about, if it is about nothing else.
 pub(super) fn topic(lower: &str) -> Option<Topic> {
-    let (topic, _, words) = TOPICS.iter().find(|(_, phrases, _)| phrases.iter().any(|phrase| lower.contains(phrase)))?;
+    let (topic, _, words) =
+        TOPICS.iter().find(|(_, phrases, _)| phrases.iter().any(|phrase| lower.contains(phrase)))?;
     let settled = lower.contains("testing framework") || lower.contains("test framework");
     (settled || leftover(lower, &[words, PROJECT_WORDS, OVERVIEW_WORDS, FILLER]) == 0).then_some(*topic)
 }

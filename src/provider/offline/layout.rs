@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use super::evidence::Evidence;
-use super::files;
 use super::place::quotable;
 use super::plan::{Call, Part};
 use super::report::Report;
@@ -19,8 +18,18 @@ pub(super) struct Layout;
 const READMES: &str = "{README,Readme,readme}*";
 
 /// Names of entry files, the ones that tell what a directory is.
-const ENTRIES: [&str; 10] =
-    ["lib.rs", "main.rs", "mod.rs", "__init__.py", "index.js", "index.ts", "main.go", "doc.go", "main.py", "__main__.py"];
+const ENTRIES: [&str; 10] = [
+    "lib.rs",
+    "main.rs",
+    "mod.rs",
+    "__init__.py",
+    "index.js",
+    "index.ts",
+    "main.go",
+    "doc.go",
+    "main.py",
+    "__main__.py",
+];
 
 /// What directories of these names hold everywhere.
 const KNOWN: [(&str, &str); 22] = [
@@ -107,10 +116,14 @@ impl Part for Layout {
         findings.extend(directories(&files));
         for path in Self::heads(evidence).iter().take(6) {
             let lines = evidence.lines_of(path);
+            let first = lines.iter().find_map(|(number, line)| {
+                let found = source::definition(line).filter(|found| found.indent == 0)?;
+                matches!(found.noun(), "class" | "struct" | "trait" | "function" | "enum").then_some((*number, found))
+            });
             if let Some((line, text)) = source::purpose(path, &lines) {
                 findings.push(format!("- `{path}:{line}`: {}", quotable(&source::sentence(&text, 160))));
-            } else if !lines.is_empty() {
-                findings.push(format!("- {}", source::clip(&files::describe(path, &lines), 220)));
+            } else if let Some((line, found)) = first {
+                findings.push(format!("- `{path}:{line}`: begins with the {} `{}`", found.noun(), found.symbol));
             }
         }
         if findings.is_empty() {
@@ -138,7 +151,8 @@ pub(super) fn about(lines: &BTreeMap<usize, String>) -> Option<(usize, String)> 
         let text = line.trim();
         in_code ^= text.starts_with("```");
         let markup = ["#", "[", "!", "<", "=", "-", "..", "```", "|", "*", ":", "&", "+", "~"];
-        let is_prose = !in_code && !text.is_empty() && !markup.iter().any(|mark| text.starts_with(mark) && !is_emphasis(text));
+        let is_prose =
+            !in_code && !text.is_empty() && !markup.iter().any(|mark| text.starts_with(mark) && !is_emphasis(text));
         let is_title = lines.get(&(number + 1)).is_some_and(|next| next.starts_with("==") || next.starts_with("--"));
         match &mut found {
             None if is_prose && !is_title && text.split(' ').count() >= 4 => found = Some((*number, plain(text))),
@@ -155,7 +169,8 @@ pub(super) fn about(lines: &BTreeMap<usize, String>) -> Option<(usize, String)> 
 
 fn is_emphasis(text: &str) -> bool {
     let prose = text.trim_start_matches(['*', '_', '[']);
-    (text.starts_with("**") || (text.starts_with('[') && !text.starts_with("[!") && !text.contains("]: "))) && prose.split(' ').count() >= 6
+    (text.starts_with("**") || (text.starts_with('[') && !text.starts_with("[!") && !text.contains("]: ")))
+        && prose.split(' ').count() >= 6
 }
 
 /// Takes Markdown links down to their words.
@@ -193,20 +208,29 @@ fn languages(files: &[(String, usize)], is_cut: bool) -> Vec<String> {
 }
 
 fn directories(files: &[(String, usize)]) -> Vec<String> {
-    let mut tally: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let top_of = |path: &str| path.split_once('/').map(|(top, _)| top.to_owned());
+    let most = |top: &str| {
+        files.iter().filter(|(path, _)| top_of(path).as_deref() == Some(top)).count() * 10 >= files.len() * 7
+    };
+    let mut tally: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for (path, lines) in files {
-        if let Some((top, _)) = path.split_once('/') {
-            let entry = tally.entry(top).or_default();
+        let Some(top) = top_of(path) else { continue };
+        // A directory that holds nearly everything says little; the ones inside it say more.
+        let inner =
+            path[top.len() + 1..].split_once('/').filter(|_| most(&top)).map(|(inner, _)| format!("{top}/{inner}"));
+        for dir in std::iter::once(top).chain(inner) {
+            let entry = tally.entry(dir).or_default();
             *entry = (entry.0 + 1, entry.1 + lines);
         }
     }
-    let mut rows: Vec<(&str, (usize, usize))> = tally.into_iter().collect();
+    let mut rows: Vec<(String, (usize, usize))> = tally.into_iter().collect();
     rows.sort_by(|a, b| b.1.1.cmp(&a.1.1));
     let shown: Vec<String> = rows
         .iter()
         .take(8)
         .map(|(name, (count, _))| {
-            let what = KNOWN.iter().find(|(known, _)| known == name).map_or(String::new(), |(_, what)| format!("{what}, "));
+            let what =
+                KNOWN.iter().find(|(known, _)| known == name).map_or(String::new(), |(_, what)| format!("{what}, "));
             format!("`{name}/` ({what}{count} file{})", if *count == 1 { "" } else { "s" })
         })
         .collect();

@@ -78,7 +78,8 @@ struct Task {
 
 impl Task {
     fn new(kind: &'static str, title: &str, what: &str, to_return: &str) -> Self {
-        let prompt = format!("WHAT: {what}\nWHERE: the whole project, from the working directory down.\nRETURN: {to_return}");
+        let prompt =
+            format!("WHAT: {what}\nWHERE: the whole project, from the working directory down.\nRETURN: {to_return}");
         Self { kind, title: title.to_owned(), prompt }
     }
 
@@ -282,7 +283,8 @@ fn own_words(report: &Report) -> String {
 
 fn answer(terms: &Terms, places: &[Place], received: &[(&Task, Received)], evidence: &Evidence) -> String {
     let Some(best) = places.first() else {
-        let mut out = format!("I found nothing about {}: no definition, no text and no file name matches.", terms.names());
+        let mut out =
+            format!("I found nothing about {}: no definition, no text and no file name matches.", terms.names());
         push_commits(&mut out, received);
         out.push_str(" A name as the source spells it would find more.");
         return out;
@@ -297,7 +299,7 @@ fn answer(terms: &Terms, places: &[Place], received: &[(&Task, Received)], evide
     let mut shown = 0;
     for (at, place) in places.iter().enumerate().take(3) {
         let most = if at == 0 { 22 } else { 12 };
-        let is_code = at == 0 || !["text", "file"].contains(&place.label.as_str());
+        let is_code = at == 0 || !["text", "file", "change"].contains(&place.label.as_str());
         if let Some(excerpt) = place.excerpt(&evidence.lines_of(&place.path), most).filter(|_| is_code) {
             let _ = write!(out, "\n\n`{}:{}` ({})\n{excerpt}", place.path, place.line, place.label);
             shown = at + 1;

@@ -99,8 +99,14 @@ fn toml(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
             }
             list = if value.contains(']') { None } else { kind };
         } else if let Some(kind) = kind {
-            let is_named = matches!(kind, Kind::Dependency | Kind::DevDependency | Kind::Script);
-            found.push(fact(kind, if is_named { key } else { value }, *number));
+            let value = match kind {
+                Kind::Dependency | Kind::DevDependency | Kind::Script => key.to_owned(),
+                Kind::Toolchain => format!("{key} {}", value.trim_matches('"')),
+                _ => value.to_owned(),
+            };
+            if !value.starts_with("attr:") && !value.starts_with("file:") {
+                found.push(fact(kind, &value, *number));
+            }
         }
     }
     found
@@ -124,7 +130,11 @@ fn toml_key(section: &str, key: &str) -> Option<Kind> {
         (_, "version") if is_package => Kind::Version,
         (_, "description") if is_package => Kind::About,
         (_, "license") if is_package => Kind::License,
-        (_, "edition" | "rust-version" | "requires-python" | "python_requires") if is_package || section == "options" => Kind::Toolchain,
+        (_, "edition" | "rust-version" | "requires-python" | "python_requires")
+            if is_package || section == "options" =>
+        {
+            Kind::Toolchain
+        }
         ("project.scripts" | "tool.poetry.scripts", _) => Kind::Script,
         _ if section.ends_with("dev-dependencies") || section.contains("group.dev") => Kind::DevDependency,
         _ if section.ends_with("dependencies") && !section.starts_with("build-") => Kind::Dependency,
@@ -143,7 +153,7 @@ fn json(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     let (mut depth, mut section) = (0_usize, String::new());
     for (number, raw) in lines {
         let line = raw.trim();
-        let pair = line.split_once(':').map(|(key, value)| (key.trim().trim_matches('"'), value.trim()));
+        let pair = line.split_once("\":").map(|(key, value)| (key.trim_start_matches('"'), value.trim()));
         if let Some((key, value)) = pair {
             let kind = match (depth, section.as_str(), key) {
                 (1, _, "name") => Some(Kind::Name),
@@ -161,7 +171,9 @@ fn json(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
             if let Some(kind) = kind {
                 let value = match kind {
                     Kind::Dependency | Kind::DevDependency => key.to_owned(),
-                    Kind::Script | Kind::Toolchain => format!("{key}: {}", value.trim_end_matches(',').trim_matches('"')),
+                    Kind::Script | Kind::Toolchain => {
+                        format!("{key}: {}", value.trim_end_matches(',').trim_matches('"'))
+                    }
                     _ => value.to_owned(),
                 };
                 found.push(fact(kind, &value, *number));

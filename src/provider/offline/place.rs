@@ -21,19 +21,22 @@ pub(super) struct Place {
 impl Place {
     /// Writes the place as one line of a report.
     pub(super) fn bullet(&self) -> String {
-        format!("- `{}:{}` {}: `{}`", self.path, self.line, self.label, quotable(&self.text))
+        let text = quotable(&self.text);
+        // What a file says of itself is a text put together from its lines, not one line as it stands.
+        let quote = if self.label == "file" { "" } else { "`" };
+        format!("- `{}:{}` {}: {quote}{text}{quote}", self.path, self.line, self.label)
     }
 
     /// Reads a place back from a line of a report.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (cite, rest) = line.trim().strip_prefix("- `")?.split_once('`')?;
         let (path, number) = cite.rsplit_once(':')?;
-        let (label, text) = rest.split_once(": `")?;
+        let (label, text) = rest.split_once(": ")?;
         Some(Self {
             path: path.to_owned(),
             line: number.parse().ok()?,
             label: label.trim().to_owned(),
-            text: text.trim_end().trim_end_matches('`').to_owned(),
+            text: text.trim_end().trim_matches('`').to_owned(),
         })
     }
 
@@ -47,8 +50,12 @@ impl Place {
         let own = lines.get(&self.line)?;
         let is_definition = source::definition(own).is_some();
         let doc_start = source::doc_of(lines, self.line).map_or(self.line, |(first, _)| first.min(self.line));
-        let floor = self.line.saturating_sub(if is_definition { most / 2 } else { 2 });
-        let start = if is_definition { doc_start.max(floor) } else { floor.max(1) };
+        let has_short_doc = self.line - doc_start <= 7;
+        let start = match (is_definition, has_short_doc) {
+            (true, true) => doc_start,
+            (true, false) => self.line,
+            (false, _) => self.line.saturating_sub(2).max(1),
+        };
         let indent = own.len() - own.trim_start().len();
         let mut shown: Vec<(usize, &str)> = Vec::new();
         for (number, line) in lines.range(start..) {
@@ -58,13 +65,13 @@ impl Place {
             }
             let depth = line.len() - line.trim_start().len();
             let outside = *number > self.line && is_definition && !line.trim().is_empty() && depth <= indent;
-            let closes = line.trim_start().starts_with(['}', ')', ']']) || line.trim() == "{";
+            let closes = line.trim_start().starts_with(['}', ')', ']']) || matches!(line.trim(), "{" | "where");
             if outside && !closes {
                 break;
             }
             shown.push((*number, line));
             let ends = *number >= self.line && is_definition && ends_alone(line);
-            if (outside && closes && !line.trim_end().ends_with('{')) || (ends && depth <= indent) {
+            if (outside && closes && !line.trim_end().ends_with(['{', ':', 'e'])) || (ends && depth <= indent) {
                 break;
             }
         }
@@ -72,11 +79,12 @@ impl Place {
             shown.pop();
         }
         let width = shown.last()?.0.to_string().len();
-        let mut out = format!("```{}\n", source::fence(&self.path));
+        let fence = if shown.iter().any(|(_, line)| line.contains("```")) { "````" } else { "```" };
+        let mut out = format!("{fence}{}\n", source::fence(&self.path));
         for (number, line) in shown {
-            let _ = writeln!(out, "{number:>width$}  {}", source::clip(line, 140).replace("```", "'''"));
+            let _ = writeln!(out, "{number:>width$}  {}", source::clip(line, 140));
         }
-        out.push_str("```");
+        out.push_str(fence);
         Some(out)
     }
 }
@@ -91,7 +99,8 @@ fn ends_alone(line: &str) -> bool {
 pub(super) fn quotable(text: &str) -> String {
     let mut text = source::clip(text.trim(), 160).replace('`', "'");
     for tag in ["summary", "findings", "answer"] {
-        text = text.replace(&format!("<{tag}>"), &format!("‹{tag}›")).replace(&format!("</{tag}>"), &format!("‹/{tag}›"));
+        text =
+            text.replace(&format!("<{tag}>"), &format!("‹{tag}›")).replace(&format!("</{tag}>"), &format!("‹/{tag}›"));
     }
     text
 }

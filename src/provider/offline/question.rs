@@ -39,13 +39,17 @@ impl Content {
         if let Some(phrase) = self.terms.phrase_pattern() {
             calls.push(Call::grep(&phrase, 150));
         }
-        calls.push(Call::grep(&format!("^\\s*(pub |export |exports\\.|const |let |var )?[\"'\\w.$-]*({any})[\\w\"'-]*\\s*[:=]"), 200));
+        calls.push(Call::grep(
+            &format!("^\\s*(pub |export |exports\\.|const |let |var )?[\"'\\w.$-]*({any})[\\w\"'-]*\\s*[:=]"),
+            200,
+        ));
         for (at, word) in self.terms.words.iter().enumerate().take(4) {
             for other in self.terms.words.iter().take(4).skip(at + 1).take(2) {
                 let (a, b) = (Terms::word_pattern(word), Terms::word_pattern(other));
                 calls.push(Call::grep(&format!("{a}.*{b}|{b}.*{a}"), 80));
             }
         }
+        calls.push(inline_tests());
         if self.terms.len() == 1 {
             calls.push(Call::grep(&any, 120));
         }
@@ -67,8 +71,13 @@ impl Content {
         let weights = rank::weights(&self.terms, &counts);
         let content = self.searches();
         let is_content = |call: &&Call| super::evidence::argument(call, "output_mode") == "content";
-        let hits: Vec<Hit> = content.iter().filter(is_content).flat_map(|call| evidence.hits(call)).collect();
-        rank::rank(&self.terms, Wants::of(&self.question), hits, &weights, 3)
+        let hits: Vec<Hit> = content
+            .iter()
+            .filter(is_content)
+            .filter(|call| **call != inline_tests())
+            .flat_map(|call| evidence.hits(call))
+            .collect();
+        rank::rank(&self.terms, Wants::of(&self.question), hits, &evidence.hits(&inline_tests()), &weights)
     }
 
     /// Returns the best places, best first. Doc comments that were read count.
@@ -83,7 +92,8 @@ impl Content {
             }
         }
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
-        let mut places: Vec<Place> = ranked.iter().map(Ranked::place).collect();
+        let least = ranked.first().map_or(0.0, |best| best.score * 0.45);
+        let mut places: Vec<Place> = ranked.iter().filter(|entry| entry.score >= least).map(Ranked::place).collect();
         for path in self.terms.paths.iter().rev() {
             places.splice(0..0, file_place(path, &evidence.lines_of(path)));
         }
@@ -107,21 +117,37 @@ impl Part for Content {
     fn report(&self, evidence: &Evidence) -> Report {
         if self.terms.is_empty() {
             return Report {
-                summary: "The request names nothing that can be searched for. Name a function, a type, a file or a topic.".to_owned(),
+                summary:
+                    "The request names nothing that can be searched for. Name a function, a type, a file or a topic."
+                        .to_owned(),
                 ..Report::default()
             };
         }
         let places = self.places(evidence);
         let Some(best) = places.first() else {
-            return Report { summary: format!("Nothing in the files matches {}.", self.terms.names()), ..Report::default() };
+            return Report {
+                summary: format!("Nothing in the files matches {}.", self.terms.names()),
+                ..Report::default()
+            };
         };
         let lines = evidence.lines_of(&best.path);
         Report {
-            summary: format!("{} places match {}; the best is `{}:{}`.", places.len(), self.terms.names(), best.path, best.line),
+            summary: format!(
+                "{} places match {}; the best is `{}:{}`.",
+                places.len(),
+                self.terms.names(),
+                best.path,
+                best.line
+            ),
             findings: places.iter().map(Place::bullet).collect(),
             answer: statement(best, &lines),
         }
     }
+}
+
+/// Finds where the tests inside Rust sources begin.
+fn inline_tests() -> Call {
+    Call::grep("^mod tests? \\{", 500)
 }
 
 /// Returns the call that reads around a place.
@@ -198,7 +224,8 @@ impl Names {
                 let name = path.rsplit('/').next().unwrap_or(&path);
                 let hits = rank::matched(&self.terms, name).len() * 2 + rank::matched(&self.terms, &path).len();
                 let area = source::area(&path);
-                let is_text = source::fence(&path) != "text" || source::extension(&path).is_empty() || area == Area::Doc;
+                let is_text =
+                    source::fence(&path) != "text" || source::extension(&path).is_empty() || area == Area::Doc;
                 if area != Area::Foreign && is_text && !scored.iter().any(|(_, _, known)| *known == path) {
                     scored.push((hits, area, path));
                 }

@@ -51,8 +51,9 @@ impl Wants {
         let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
         if has(&["test", "tests", "tested"]) {
             Self::Test
-        } else if has(&["default", "constant", "value", "limit", "maximum", "max", "minimum", "many", "version", "license"])
-        {
+        } else if has(&[
+            "default", "constant", "value", "limit", "maximum", "max", "minimum", "many", "version", "license",
+        ]) {
             Self::Value
         } else if has(&["struct", "class", "type", "trait", "enum", "interface"]) {
             Self::Type
@@ -64,8 +65,12 @@ impl Wants {
     }
 }
 
-/// Sorts hits by worth, best first, at most `per_file` of each file and none within 4 lines of a better one.
-pub(super) fn rank(terms: &Terms, wants: Wants, hits: Vec<Hit>, weights: &[f64], per_file: usize) -> Vec<Ranked> {
+/// Hits kept of one file.
+const PER_FILE: usize = 3;
+
+/// Sorts hits by worth, best first, at most [`PER_FILE`] of each file and none within 4 lines of a better one.
+/// `tests` are the lines where the tests inside a source file begin.
+pub(super) fn rank(terms: &Terms, wants: Wants, hits: Vec<Hit>, tests: &[Hit], weights: &[f64]) -> Vec<Ranked> {
     let mut unique: BTreeMap<(String, usize), Hit> = BTreeMap::new();
     for hit in hits {
         unique.entry((hit.path.clone(), hit.line)).or_insert(hit);
@@ -76,16 +81,29 @@ pub(super) fn rank(terms: &Terms, wants: Wants, hits: Vec<Hit>, weights: &[f64],
         .map(|at| {
             let definition = source::definition(&all[at].text);
             let near = nearby(&all, &matches, at).iter().map(|term| weights[*term]).sum::<f64>();
-            let score = score(terms, wants, &all[at], definition.as_ref(), &matches[at], weights) + near;
+            let in_tests = tests.iter().any(|test| test.path == all[at].path && test.line < all[at].line);
+            let is_test = definition.as_ref().is_some_and(|found| found.symbol.starts_with("test_"));
+            let fit = match (in_tests || is_test, wants) {
+                (false, _) => 0.0,
+                (true, Wants::Test) => 3.0,
+                (true, _) => -9.0,
+            };
+            let score = score(terms, wants, &all[at], definition.as_ref(), &matches[at], weights) + near + fit;
             Ranked { hit: all[at].clone(), definition, score }
         })
         .collect();
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (&a.hit.path, a.hit.line).cmp(&(&b.hit.path, b.hit.line))));
+    ranked.sort_by(|a, b| {
+        b.score.total_cmp(&a.score).then_with(|| (&a.hit.path, a.hit.line).cmp(&(&b.hit.path, b.hit.line)))
+    });
     let mut kept: Vec<Ranked> = Vec::new();
     for candidate in ranked {
         let same = kept.iter().filter(|kept| kept.hit.path == candidate.hit.path);
-        let is_close = same.clone().any(|kept| kept.hit.line.abs_diff(candidate.hit.line) < 4);
-        if !is_close && same.count() < per_file && candidate.score > 0.0 {
+        let symbol = |entry: &Ranked| entry.definition.as_ref().map(|found| found.symbol.clone());
+        let is_close = same.clone().any(|kept| {
+            let is_twin = symbol(kept).is_some() && symbol(kept) == symbol(&candidate);
+            is_twin || kept.hit.line.abs_diff(candidate.hit.line) < 4
+        });
+        if !is_close && same.count() < PER_FILE && candidate.score > 0.0 {
             kept.push(candidate);
         }
     }
@@ -116,12 +134,21 @@ fn nearby(all: &[Hit], matches: &[Vec<usize>], at: usize) -> Vec<usize> {
     found
 }
 
-fn score(terms: &Terms, wants: Wants, hit: &Hit, definition: Option<&Definition>, own: &[usize], weights: &[f64]) -> f64 {
+fn score(
+    terms: &Terms,
+    wants: Wants,
+    hit: &Hit,
+    definition: Option<&Definition>,
+    own: &[usize],
+    weights: &[f64],
+) -> f64 {
     let in_line: f64 = own.iter().map(|term| weights[*term]).sum();
     let in_path: f64 = matched(terms, &hit.path).iter().map(|term| weights[*term]).sum();
     let mut score = in_line * 1.5 + in_path * 1.2;
     if let Some(definition) = definition {
-        score += symbol_score(terms, definition, weights) + keyword_score(wants, definition, &hit.text);
+        score = symbol_score(terms, definition, &hit.path, weights)
+            + keyword_score(wants, definition, &hit.text)
+            + in_line * 0.7;
     } else if let Some(key) = assigned(hit.text.trim()) {
         let hits = matched(terms, key);
         score += hits.iter().map(|term| weights[*term]).sum::<f64>() * 2.0;
@@ -129,8 +156,8 @@ fn score(terms: &Terms, wants: Wants, hit: &Hit, definition: Option<&Definition>
     } else if source::is_comment(hit.text.trim()) {
         score += 0.8 * in_line;
     }
-    if wants == Wants::Value && hit.text.chars().any(|c| c.is_ascii_digit()) {
-        score += 1.0;
+    if wants == Wants::Value && parts(&hit.text).iter().any(|part| part.chars().all(|c| c.is_ascii_digit())) {
+        score += if own.len() == terms.len() && own.len() > 1 { 9.0 } else { 1.5 };
     }
     let is_import = ["use ", "import ", "from ", "pub use ", "#include", "mod ", "pub mod "];
     if is_import.iter().any(|start| hit.text.trim_start().starts_with(start)) {
@@ -139,17 +166,19 @@ fn score(terms: &Terms, wants: Wants, hit: &Hit, definition: Option<&Definition>
     score + area_score(wants, &hit.path)
 }
 
-fn symbol_score(terms: &Terms, definition: &Definition, weights: &[f64]) -> f64 {
+/// What the name itself says, and the file's name where it says more.
+fn symbol_score(terms: &Terms, definition: &Definition, path: &str, weights: &[f64]) -> f64 {
     let own = parts(&definition.symbol);
     let hits = matched(terms, &definition.symbol);
-    let mut score: f64 = hits.iter().map(|term| weights[*term]).sum::<f64>() * 3.0;
+    let by_path: f64 = matched(terms, path).iter().filter(|term| !hits.contains(term)).map(|term| weights[*term]).sum();
     if hits.is_empty() {
-        return -1.0;
+        return by_path - 1.0;
     }
+    let mut score: f64 = hits.iter().map(|term| weights[*term]).sum::<f64>() * 3.0 + by_path * 2.0;
     let covered = own.iter().filter(|part| terms.words.iter().any(|word| word.matches(part))).count();
     #[expect(clippy::cast_precision_loss, reason = "an identifier has few parts")]
     let coverage = covered as f64 / own.len().max(1) as f64;
-    score += 3.0 * coverage;
+    score += 4.0 * coverage;
     for term in &terms.exact {
         let name = last_segment(term).trim_end_matches("()");
         if definition.symbol == name {
@@ -208,7 +237,8 @@ pub(super) fn assigned(line: &str) -> Option<&str> {
     let key = line[..end].trim().trim_start_matches("pub ").trim_matches(['"', '\'']).trim();
     let rest = line[end + 1..].trim_start_matches([':', '=', '>']);
     let is_key = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
-    (is_key && !line[end..].starts_with("::") && !line[end..].starts_with("==") && !rest.trim().is_empty()).then_some(key)
+    (is_key && !line[end..].starts_with("::") && !line[end..].starts_with("==") && !rest.trim().is_empty())
+        .then_some(key)
 }
 
 /// Returns a weight for each term: the fewer places it has, the more it tells.
@@ -216,6 +246,7 @@ pub(super) fn weights(terms: &Terms, counts: &[usize]) -> Vec<f64> {
     #[expect(clippy::cast_precision_loss, reason = "counts of lines are small")]
     let rarity = |count: usize| 3.0 / (1.0 + (1.0 + count as f64 / 12.0).ln());
     let exact = terms.exact.iter().map(|_| 3.5);
-    let words = terms.words.iter().enumerate().map(|(at, _)| counts.get(at).map_or(1.5, |count| rarity(*count).max(0.4)));
+    let words =
+        terms.words.iter().enumerate().map(|(at, _)| counts.get(at).map_or(1.5, |count| rarity(*count).max(0.4)));
     exact.chain(words).collect()
 }

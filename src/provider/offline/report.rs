@@ -6,7 +6,7 @@
 use super::evidence::{Evidence, Exchange};
 
 /// Bytes of findings in one report; the program cuts reports a little later.
-const MOST_FINDINGS: usize = 6000;
+const MOST_FINDINGS: usize = 6800;
 
 /// What a child hands up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,7 +20,8 @@ impl Report {
     /// Writes the report with its tags, and with the failures of tools named.
     pub(super) fn render(&self, evidence: &Evidence) -> String {
         let mut summary = self.summary.trim().to_owned();
-        let failed: Vec<String> = evidence.failures().filter(|e| !is_expected(e)).take(3).map(Exchange::title).collect();
+        let failed: Vec<String> =
+            evidence.failures().filter(|e| !is_expected(e)).take(3).map(Exchange::title).collect();
         if !failed.is_empty() {
             summary.push_str(&format!(" Not everything could be looked at: {} failed.", failed.join(", ")));
         }
@@ -70,7 +71,9 @@ impl Report {
 /// Tells whether a failure is an answer in itself, and said elsewhere.
 fn is_expected(exchange: &Exchange) -> bool {
     let lower = exchange.output.to_lowercase();
-    lower.contains("not a git repository") || lower.contains("unknown revision") || lower.contains("does not have any commits")
+    lower.contains("not a git repository")
+        || lower.contains("unknown revision")
+        || lower.contains("does not have any commits")
 }
 
 /// A report as it came back through the `Agent` tool.
@@ -120,7 +123,8 @@ impl Received {
         };
         let partial = !self.report.findings.is_empty();
         let rest = if partial { "; what it had found is used above" } else { "; this answer does without its part" };
-        let why = if self.status == "refused" { format!(" ({})", first_line(&self.report.summary)) } else { String::new() };
+        let why =
+            if self.status == "refused" { format!(" ({})", first_line(&self.report.summary)) } else { String::new() };
         Some(format!("The subagent \"{title}\" {how}{why}{rest}."))
     }
 }

@@ -146,15 +146,64 @@ impl Definition {
 }
 
 const MODIFIERS: [&str; 26] = [
-    "pub", "export", "default", "async", "unsafe", "extern", "public", "private", "protected", "abstract", "final",
-    "override", "inline", "virtual", "declare", "internal", "sealed", "open", "data", "suspend", "readonly", "partial",
-    "\"C\"", "static", "const", "local",
+    "pub",
+    "export",
+    "default",
+    "async",
+    "unsafe",
+    "extern",
+    "public",
+    "private",
+    "protected",
+    "abstract",
+    "final",
+    "override",
+    "inline",
+    "virtual",
+    "declare",
+    "internal",
+    "sealed",
+    "open",
+    "data",
+    "suspend",
+    "readonly",
+    "partial",
+    "\"C\"",
+    "static",
+    "const",
+    "local",
 ];
 
 const KEYWORDS: [&str; 29] = [
-    "fn", "struct", "enum", "trait", "union", "class", "def", "func", "function", "fun", "type", "interface",
-    "protocol", "const", "static", "mod", "module", "macro_rules!", "macro", "impl", "let", "var", "val", "#define",
-    "typedef", "namespace", "sub", "object", "defmodule",
+    "fn",
+    "struct",
+    "enum",
+    "trait",
+    "union",
+    "class",
+    "def",
+    "func",
+    "function",
+    "fun",
+    "type",
+    "interface",
+    "protocol",
+    "const",
+    "static",
+    "mod",
+    "module",
+    "macro_rules!",
+    "macro",
+    "impl",
+    "let",
+    "var",
+    "val",
+    "#define",
+    "typedef",
+    "namespace",
+    "sub",
+    "object",
+    "defmodule",
 ];
 
 /// Reads the definition that a line begins.
@@ -236,8 +285,11 @@ fn signature(line: &str, indent: usize) -> Option<Definition> {
     };
     let plain = before.chars().all(|c| c.is_alphanumeric() || "_$ *:<>,~&".contains(c));
     let is_name = symbol.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
-    (plain && is_name && !is_flow(symbol) && !is_flow(first) && !symbol.contains('<'))
-        .then(|| Definition { keyword: "function".to_owned(), symbol: symbol.to_owned(), indent })
+    (plain && is_name && !is_flow(symbol) && !is_flow(first) && !symbol.contains('<')).then(|| Definition {
+        keyword: "function".to_owned(),
+        symbol: symbol.to_owned(),
+        indent,
+    })
 }
 
 /// Tells whether a trimmed line is a comment.
@@ -258,7 +310,9 @@ pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usiz
     let mut above: Vec<(usize, &str)> = Vec::new();
     for number in (1..at).rev() {
         let Some(line) = lines.get(&number).map(|line| line.trim()) else { break };
-        if line.starts_with("#[") || line.starts_with('@') || line.ends_with(")]") {
+        let is_gap =
+            line.is_empty() && number + 1 == at && lines.get(&(number - 1)).is_some_and(|line| line.trim() == "*/");
+        if line.starts_with("#[") || line.starts_with('@') || line.ends_with(")]") || is_gap {
             continue;
         }
         if !is_comment(line) || line.starts_with("#!") {
@@ -302,22 +356,32 @@ fn quoted(lines: &BTreeMap<usize, String>, from: usize, quote: &str) -> Option<S
     Some(parts.join(" ")).filter(|text| !text.is_empty())
 }
 
+/// Joins the first paragraph of a comment; a title of few words takes the paragraph after it along.
 fn first_paragraph<'l>(lines: impl Iterator<Item = &'l str>) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
+    let mut title = String::new();
     for line in lines {
         let text = uncomment(line);
         if text.is_empty() || text.starts_with('@') || text.starts_with("```") {
+            let whole = parts.join(" ");
+            let is_title = title.is_empty() && whole.split(' ').count() < 4 && !whole.ends_with('.') && text.is_empty();
             if parts.is_empty() {
                 continue;
             }
-            break;
+            if !is_title {
+                break;
+            }
+            title = format!("{whole}: ");
+            parts.clear();
+            continue;
         }
         if !text.chars().any(char::is_alphabetic) {
             continue;
         }
         parts.push(text);
     }
-    Some(parts.join(" ")).filter(|text| !text.is_empty())
+    let text = format!("{title}{}", parts.join(" "));
+    Some(text.trim_end_matches([':', ' ']).to_owned()).filter(|text| !text.is_empty())
 }
 
 /// Returns what a file says of itself at its top, with the line it says so.
@@ -330,32 +394,39 @@ pub(super) fn purpose(path: &str, lines: &BTreeMap<usize, String>) -> Option<(us
         let quote = ["\"\"\"", "'''"].into_iter().find(|q| line.trim().trim_start_matches('r').starts_with(q));
         return quoted(lines, *number, quote?).map(|text| (*number, text));
     }
+    let is_rust = extension(path) == "rs";
     let mut block: Vec<(usize, &str)> = Vec::new();
     for (number, line) in lines.iter().take(60) {
         let line = line.trim();
-        let inner_only = extension(path) == "rs";
-        let counts = if inner_only { line.starts_with("//!") || line.starts_with("/*!") } else { is_comment(line) };
+        let counts = if is_rust { line.starts_with("//!") || line.starts_with("/*!") } else { is_comment(line) };
         if counts && !line.starts_with("#!") {
             block.push((*number, line));
         }
-        let ends = !counts || line.ends_with("*/");
-        if ends && !block.is_empty() {
-            let text = first_paragraph(block.iter().map(|(_, line)| *line).filter(|line| !is_heading(line)));
-            if let Some(text) = text.filter(|text| !is_boilerplate(text)) {
-                return Some((block[0].0, text));
+        if !counts || line.ends_with("*/") {
+            if let Some(told) = told(&block) {
+                return Some(told);
             }
             block.clear();
         }
-        let is_preamble = line.is_empty() || line.starts_with("#") || line.contains("use strict") || counts;
-        if !is_preamble && !inner_only {
+        let is_preamble = line.is_empty() || line.starts_with('#') || line.contains("use strict") || counts;
+        if !is_preamble && !is_rust {
             return None;
         }
     }
-    None
+    told(&block)
 }
 
+/// Returns what a block of comment lines says, with the line on which it begins to.
+fn told(block: &[(usize, &str)]) -> Option<(usize, String)> {
+    let text = first_paragraph(block.iter().map(|(_, line)| if is_heading(line) { "" } else { *line }));
+    let text = text.filter(|text| !is_boilerplate(text))?;
+    let first = block.iter().find(|(_, line)| !is_heading(line) && uncomment(line).chars().any(char::is_alphabetic));
+    first.map(|(number, _)| (*number, text))
+}
+
+/// Tells whether a comment line is a heading or a row of badges.
 fn is_heading(line: &str) -> bool {
-    uncomment(line.trim_start_matches(['/', '!'])).is_empty() || line.starts_with("//! #")
+    line.starts_with("//! #") || ["[![", "![", "<"].iter().any(|mark| uncomment(line).starts_with(mark))
 }
 
 fn is_boilerplate(text: &str) -> bool {

@@ -47,7 +47,8 @@ pub(super) struct Terms {
 }
 
 /// Stems that mean the same.
-const FAMILIES: [&[&str]; 12] = [
+const FAMILIES: [&[&str]; 13] = [
+    &["limit", "maximum", "max"],
     &["config", "cfg", "setting"],
     &["auth", "login"],
     &["database", "db"],
@@ -195,7 +196,10 @@ pub(super) fn is_path(token: &str) -> bool {
     let ext = super::source::extension(token);
     let has_ext = token.contains('.') && super::source::fence(token) != "text" && token.len() > ext.len() + 1;
     let is_known = matches!(token, "Makefile" | "Dockerfile" | "LICENSE" | "README");
-    plain && (has_ext || is_known || (token.contains('/') && token.matches('/').count() >= 1 && token.len() > 4))
+    let is_product = matches!(token.to_ascii_lowercase().as_str(), "node.js" | "vue.js" | "next.js" | "asp.net");
+    plain
+        && !is_product
+        && (has_ext || is_known || (token.contains('/') && token.matches('/').count() >= 1 && token.len() > 4))
 }
 
 /// Tells whether a token looks like a name in a program.
@@ -204,7 +208,9 @@ fn is_identifier(token: &str) -> bool {
     let inner: Vec<char> = token.chars().skip(1).collect();
     let camel = inner.iter().any(char::is_ascii_uppercase) && token.chars().any(|c| c.is_ascii_lowercase());
     let shouted = token.len() > 3 && token.contains('_');
-    valid && (token.contains('_') || camel || token.contains("::") || shouted || token.ends_with("()"))
+    let dotted = token.contains('.')
+        && token.split('.').all(|part| part.len() > 1 && !part.starts_with(|c: char| c.is_ascii_digit()));
+    valid && (dotted || token.contains('_') || camel || token.contains("::") || shouted || token.ends_with("()"))
 }
 
 /// Cuts a word down to the beginning that its relatives share.

@@ -47,13 +47,41 @@ const fn row(
 }
 
 const FRAMEWORKS: [Framework; 36] = [
-    row("pytest", "py toml cfg ini txt in", &["pytest"], &["import pytest", "from pytest"], "python -m pytest", Role::Framework),
-    row("unittest", "py", &[], &["import unittest", "from unittest import TestCase", "unittest.TestCase"], "python -m unittest", Role::Framework),
+    row(
+        "pytest",
+        "py toml cfg ini txt in",
+        &["pytest"],
+        &["import pytest", "from pytest"],
+        "python -m pytest",
+        Role::Framework,
+    ),
+    row(
+        "unittest",
+        "py",
+        &[],
+        &["import unittest", "from unittest import TestCase", "unittest.TestCase"],
+        "python -m unittest",
+        Role::Framework,
+    ),
     row("nose", "py toml cfg txt", &["nose", "nose2"], &["import nose", "from nose"], "nosetests", Role::Framework),
     row("tox", "toml ini cfg", &["tox", "[testenv]"], &[], "tox", Role::Runner),
     row("nox", "py toml", &["nox"], &["import nox"], "nox", Role::Runner),
-    row("Hypothesis", "py toml txt in", &["hypothesis"], &["from hypothesis", "import hypothesis"], "", Role::Companion),
-    row("the built-in Rust test harness (cargo test)", "rs", &[], &["#[test]", "#[cfg(test)]", "#[tokio::test"], "cargo test", Role::Framework),
+    row(
+        "Hypothesis",
+        "py toml txt in",
+        &["hypothesis"],
+        &["from hypothesis", "import hypothesis"],
+        "",
+        Role::Companion,
+    ),
+    row(
+        "the built-in Rust test harness (cargo test)",
+        "rs",
+        &[],
+        &["#[test]", "#[cfg(test)]", "#[tokio::test"],
+        "cargo test",
+        Role::Framework,
+    ),
     row("proptest", "toml rs", &["proptest"], &["use proptest", "proptest!"], "", Role::Companion),
     row("quickcheck", "toml rs", &["quickcheck"], &["use quickcheck", "quickcheck!"], "", Role::Companion),
     row("criterion", "toml rs", &["criterion"], &["use criterion"], "cargo bench", Role::Companion),
@@ -69,18 +97,46 @@ const FRAMEWORKS: [Framework; 36] = [
     row("AVA", "json", &["ava"], &["import test from 'ava"], "npx ava", Role::Framework),
     row("Jasmine", "json", &["jasmine"], &[], "npx jasmine", Role::Framework),
     row("tap", "json", &["tap", "tape"], &["require('tap", "require('tape"], "npx tap", Role::Framework),
-    row("node:test", "js mjs ts cjs", &[], &["from 'node:test", "require('node:test", "from \"node:test", "require(\"node:test"], "node --test", Role::Framework),
+    row(
+        "node:test",
+        "js mjs ts cjs",
+        &[],
+        &["from 'node:test", "require('node:test", "from \"node:test", "require(\"node:test"],
+        "node --test",
+        Role::Framework,
+    ),
     row("Karma", "json js", &["karma"], &[], "npx karma start", Role::Runner),
     row("Cypress", "json js ts", &["cypress"], &[], "npx cypress run", Role::Companion),
     row("Playwright", "json js ts", &["playwright"], &["from '@playwright"], "npx playwright test", Role::Companion),
     row("Chai", "json js ts", &["chai"], &[], "", Role::Companion),
     row("supertest", "json js ts", &["supertest"], &[], "", Role::Companion),
-    row("the standard Go testing package (go test)", "go", &[], &["*testing.T", "\"testing\""], "go test ./...", Role::Framework),
+    row(
+        "the standard Go testing package (go test)",
+        "go",
+        &[],
+        &["*testing.T", "\"testing\""],
+        "go test ./...",
+        Role::Framework,
+    ),
     row("testify", "mod go", &["stretchr/testify"], &["stretchr/testify"], "", Role::Companion),
     row("JUnit", "xml gradle kts java kt", &["junit", "junit-jupiter"], &["import org.junit"], "", Role::Framework),
     row("TestNG", "xml gradle kts java", &["testng"], &["import org.testng"], "", Role::Framework),
-    row("RSpec", "gemfile rspec rb", &["rspec"], &["RSpec.describe", "require 'spec_helper"], "bundle exec rspec", Role::Framework),
-    row("Minitest", "gemfile rb", &["minitest"], &["require 'minitest", "require \"minitest"], "rake test", Role::Framework),
+    row(
+        "RSpec",
+        "gemfile rspec rb",
+        &["rspec"],
+        &["RSpec.describe", "require 'spec_helper"],
+        "bundle exec rspec",
+        Role::Framework,
+    ),
+    row(
+        "Minitest",
+        "gemfile rb",
+        &["minitest"],
+        &["require 'minitest", "require \"minitest"],
+        "rake test",
+        Role::Framework,
+    ),
     row("PHPUnit", "json xml php", &["phpunit"], &["PHPUnit\\Framework"], "vendor/bin/phpunit", Role::Framework),
     row("GoogleTest", "txt cc cpp h", &["gtest", "googletest"], &["gtest/gtest.h"], "ctest", Role::Framework),
 ];
@@ -95,7 +151,8 @@ const SOURCES: &str = "#\\[((\\w+::)*test|cfg\\(test\\)|rstest)|^\\s*(import|fro
     use (proptest|quickcheck|criterion|insta|snapbox)|(insta|trybuild|trycmd|snapbox)::|proptest!|quickcheck!";
 
 fn manifest_lines() -> Call {
-    let needles: Vec<&str> = FRAMEWORKS.iter().flat_map(|row| row.needles).copied().filter(|needle| !needle.starts_with('[')).collect();
+    let needles: Vec<&str> =
+        FRAMEWORKS.iter().flat_map(|row| row.needles).copied().filter(|needle| !needle.starts_with('[')).collect();
     Call::grep_in(&format!("\\b({})|\\[testenv\\]", needles.join("|")), MANIFESTS, 200)
 }
 
@@ -104,7 +161,10 @@ fn source_lines() -> Call {
 }
 
 fn case_counts() -> Call {
-    Call::count("^\\s*#\\[((\\w+::)*test|rstest)\\b|^\\s*(async )?def test|^\\s*(it|test)\\(|^func Test|^\\s*@Test\\b|^\\s*(it|specify) ['\"]", 3000)
+    Call::count(
+        "^\\s*#\\[((\\w+::)*test|rstest)\\b|^\\s*(async )?def test|^\\s*(it|test)\\(|^func Test|^\\s*@Test\\b|^\\s*(it|specify) ['\"]",
+        3000,
+    )
 }
 
 /// One framework with the lines that show it.
@@ -117,24 +177,43 @@ struct Shown {
 impl Testing {
     fn shown(evidence: &Evidence) -> Vec<Shown> {
         let manifest = evidence.hits(&manifest_lines());
-        let source: Vec<Hit> = evidence.hits(&source_lines()).into_iter().filter(|hit| source::area(&hit.path) != Area::Foreign).collect();
+        let source: Vec<Hit> =
+            evidence.hits(&source_lines()).into_iter().filter(|hit| source::area(&hit.path) != Area::Foreign).collect();
         let settings = evidence.paths(&Call::glob(SETTINGS));
         let mut all: Vec<Shown> = Vec::new();
         for framework in &FRAMEWORKS {
             let speaks = |path: &str| {
                 let ext = source::extension(path);
                 let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-                framework.extensions.split(' ').any(|known| known == ext || name.trim_start_matches('.').starts_with(known))
+                framework
+                    .extensions
+                    .split(' ')
+                    .any(|known| known == ext || name.trim_start_matches('.').starts_with(known))
             };
-            let mut hits: Vec<Hit> = manifest.iter().filter(|hit| speaks(&hit.path) && source::area(&hit.path) != Area::Foreign && has_needle(framework, &hit.text)).cloned().collect();
+            let mut hits: Vec<Hit> = manifest
+                .iter()
+                .filter(|hit| {
+                    speaks(&hit.path)
+                        && source::area(&hit.path) != Area::Foreign
+                        && has_needle(framework, &hit.path, &hit.text)
+                })
+                .cloned()
+                .collect();
             hits.sort_by_key(|hit| (hit.path.matches('/').count(), std::cmp::Reverse(declares(&hit.text)), hit.line));
             let declared = hits.len().min(2) * 4;
-            let used: Vec<Hit> = source
+            let mut used: Vec<Hit> = source
                 .iter()
                 .filter(|hit| speaks(&hit.path) && framework.sources.iter().any(|mark| hit.text.contains(mark)))
                 .cloned()
                 .collect();
-            let by_setting = settings.iter().filter(|path| framework.needles.iter().any(|needle| path.contains(needle)) || (framework.name == "pytest" && path.ends_with("conftest.py"))).count();
+            used.sort_by_key(|hit| hit.text.contains("cfg(test)"));
+            let by_setting = settings
+                .iter()
+                .filter(|path| {
+                    framework.needles.iter().any(|needle| path.contains(needle))
+                        || (framework.name == "pytest" && path.ends_with("conftest.py"))
+                })
+                .count();
             let weight = declared + used.len().min(6) + by_setting * 3;
             hits.extend(used);
             if !hits.is_empty() {
@@ -167,8 +246,15 @@ fn declares(line: &str) -> bool {
     line.starts_with('[') || line.starts_with('"') || line.contains(" = ") || line.contains(">=") || line.contains("==")
 }
 
-fn has_needle(framework: &Framework, text: &str) -> bool {
+fn has_needle(framework: &Framework, path: &str, text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
+    if source::extension(path) == "json" {
+        // In a package file only a key is a dependency; a script may use any word.
+        let key = lower.trim().trim_start_matches('"').split('"').next().unwrap_or_default().to_owned();
+        return framework.needles.iter().any(|needle| {
+            key == *needle || key.ends_with(&format!("/{needle}")) || key.starts_with(&format!("@{needle}/"))
+        });
+    }
     let is_word = |c: char| c.is_ascii_alphanumeric();
     framework.needles.iter().any(|needle| {
         lower.match_indices(needle).any(|(at, _)| {
@@ -201,7 +287,8 @@ impl Part for Testing {
                 if files.len() < 3 && !files.contains(&hit.path.as_str()) {
                     files.push(&hit.path);
                     let label = entry.framework.name.to_owned();
-                    findings.push(Place { path: hit.path.clone(), line: hit.line, label, text: hit.text.clone() }.bullet());
+                    findings
+                        .push(Place { path: hit.path.clone(), line: hit.line, label, text: hit.text.clone() }.bullet());
                 }
             }
         }
@@ -229,11 +316,20 @@ impl Part for Testing {
 
 fn answer(shown: &[Shown], run: Option<&str>) -> String {
     let cite = |entry: &Shown| {
-        entry.hits.first().map(|hit| format!("{} (`{}:{}`)", entry.framework.name, hit.path, hit.line)).unwrap_or_default()
+        entry
+            .hits
+            .first()
+            .map(|hit| format!("{} (`{}:{}`)", entry.framework.name, hit.path, hit.line))
+            .unwrap_or_default()
     };
     let Some(first) = shown.first() else { return String::new() };
     let is_weak = |entry: &&Shown| entry.framework.role == Role::Framework && entry.weight * 4 >= first.weight;
-    let others: Vec<String> = shown[1..].iter().filter(|entry| entry.framework.role != Role::Framework || is_weak(entry)).take(4).map(cite).collect();
+    let others: Vec<String> = shown[1..]
+        .iter()
+        .filter(|entry| entry.framework.role != Role::Framework || is_weak(entry))
+        .take(4)
+        .map(cite)
+        .collect();
     let mut text = format!("This project is tested with {}", cite(first));
     if !others.is_empty() {
         text.push_str(&format!("; it also has {}", others.join(", ")));
@@ -255,8 +351,8 @@ fn command(evidence: &Evidence, shown: &[Shown]) -> Option<String> {
         }
     }
     let usual = shown.iter().map(|entry| entry.framework.command).find(|command| !command.is_empty());
-    let by_tool = build::found(evidence).into_iter().find_map(|path| {
-        TOOLS.iter().find(|row| path.rsplit('/').next() == Some(row.0)).map(|row| row.3)
-    });
+    let by_tool = build::found(evidence)
+        .into_iter()
+        .find_map(|path| TOOLS.iter().find(|row| path.rsplit('/').next() == Some(row.0)).map(|row| row.3));
     usual.or(by_tool).filter(|_| !shown.is_empty()).map(|command| format!("`{command}`, the usual command"))
 }

@@ -53,7 +53,8 @@ impl Session {
     fn converse(&mut self, messages: &mut Vec<Arc<Message>>, tools: &[&str]) -> String {
         for _ in 0..20 {
             let reply = plan(&request(messages.clone(), tools));
-            let calls: Vec<ToolCall> = reply.calls.iter().enumerate().map(|(n, call)| named(call, messages.len(), n)).collect();
+            let calls: Vec<ToolCall> =
+                reply.calls.iter().enumerate().map(|(n, call)| named(call, messages.len(), n)).collect();
             let mut content = vec![Block::Text { text: reply.text.clone() }];
             content.extend(calls.iter().cloned().map(Block::ToolCall));
             messages.push(Arc::new(Message::Assistant(AssistantMessage { content })));
@@ -138,8 +139,10 @@ impl Session {
         let ToolInput::Object(input) = &call.input else { return Err("malformed".to_owned()) };
         let pattern = call.input.str("pattern").unwrap_or_default();
         let insensitive = input.get("-i").and_then(Value::as_bool).unwrap_or(false);
-        let matcher = RegexMatcherBuilder::new().case_insensitive(insensitive).build(pattern).map_err(|e| e.to_string())?;
-        let glob = call.input.str("glob").map(|glob| GlobBuilder::new(glob).build().expect("a valid glob").compile_matcher());
+        let matcher =
+            RegexMatcherBuilder::new().case_insensitive(insensitive).build(pattern).map_err(|e| e.to_string())?;
+        let glob =
+            call.input.str("glob").map(|glob| GlobBuilder::new(glob).build().expect("a valid glob").compile_matcher());
         let counts = call.input.str("output_mode") == Some("count");
         let limit = input.get("head_limit").and_then(Value::as_u64).map_or(usize::MAX, |n| usize::try_from(n).unwrap());
         let within = call.input.str("path").unwrap_or_default();
@@ -186,7 +189,11 @@ impl Session {
             .output()
             .map_err(|fault| fault.to_string())?;
         let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-        if out.status.success() { Ok(text) } else { Err(format!("{text}\nexit code {}", out.status.code().unwrap_or(-1))) }
+        if out.status.success() {
+            Ok(text)
+        } else {
+            Err(format!("{text}\nexit code {}", out.status.code().unwrap_or(-1)))
+        }
     }
 }
 
