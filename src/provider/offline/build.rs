@@ -4,7 +4,7 @@
 
 use super::evidence::Evidence;
 use super::manifest::{self, Fact, Kind, TOOLS};
-use super::place::{Place, quotable};
+use super::place::{Place, quotable, safe};
 use super::plan::{Call, Part};
 use super::report::Report;
 use super::source::{self, Area};
@@ -66,7 +66,10 @@ impl Part for Build {
                 let (tool, command) = row.map_or(("a build tool", ""), |row| (row.1, row.2));
                 let needs = paths.iter().find_map(|path| {
                     let facts = manifest::facts(path, &evidence.lines_of(path));
-                    let fact = facts.into_iter().rev().find(|fact| fact.kind == Kind::Toolchain)?;
+                    let fact = facts
+                        .into_iter()
+                        .rev()
+                        .find(|fact| fact.kind == Kind::Toolchain && !fact.value.starts_with("edition"))?;
                     Some(format!(" It asks for `{}` (`{path}:{}`).", fact.value, fact.line))
                 });
                 format!("Built with {tool} (`{path}:1`): `{command}`.{}", needs.unwrap_or_default())
@@ -96,7 +99,7 @@ fn describe(path: &str, facts: &[Fact]) -> Vec<String> {
     let mut out = Vec::new();
     if let Some(name) = one(Kind::Name) {
         let version = one(Kind::Version).map(|fact| format!(" {}", fact.value)).unwrap_or_default();
-        let about = one(Kind::About).map(|fact| format!(": {}", quotable(&fact.value))).unwrap_or_default();
+        let about = one(Kind::About).map(|fact| format!(": {}", safe(&fact.value))).unwrap_or_default();
         out.push(format!("- Package `{}`{version} (`{path}:{}`){about}", name.value, name.line));
     }
     let groups = [

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::child::Inquiry;
+use super::child::{ALL_FILES, Inquiry};
 use super::direct::Direct;
 use super::evidence::Evidence;
 use super::intent::{self, Intent, Topic};
@@ -33,7 +33,7 @@ fn plan_for(intent: Intent, text: &str) -> Box<dyn Plan> {
         Intent::Overview => Delegation::boxed(topics(), Form::Sections, Intent::Overview, text),
         Intent::Topic(topic) => Delegation::boxed(vec![topic_task(topic)], Form::Sections, Intent::Topic(topic), text),
         Intent::Files { glob } => {
-            let what = format!("Read all files that match `{glob}` and summarize what each one does");
+            let what = format!("{ALL_FILES}{glob}` and summarize what each one does");
             let tasks = vec![Task::item(&what)];
             Delegation::boxed(tasks, Form::Sections, Intent::Files { glob }, text)
         }
@@ -87,6 +87,8 @@ impl Task {
     fn item(what: &str) -> Self {
         let words: Vec<&str> = what.split_whitespace().collect();
         let title = words.iter().take(5).copied().collect::<Vec<_>>().join(" ");
+        let mut letters = title.chars();
+        let title: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
         let returns = "what was found, each finding with its path:line, and one sentence that answers.";
         Self::new("explore", title.trim_end_matches(['.', ',', '?', ':']), what, returns)
     }
@@ -257,7 +259,9 @@ fn sections(received: &[(&Task, Received)]) -> String {
         if received.len() > 1 {
             let _ = write!(out, "\n\n### {}\n\n", task.title);
         }
-        let most = if received.len() > 1 { 9 } else { 60 };
+        // Shown output stands between fences; cutting it would leave one open.
+        let is_output = findings.iter().any(|line| line.starts_with("```"));
+        let most = if received.len() > 1 && !is_output { 9 } else { 80 };
         let shown = own_words(&Report {
             summary: summary.clone(),
             findings: findings.iter().take(most).cloned().collect(),
@@ -292,7 +296,7 @@ fn answer(terms: &Terms, places: &[Place], received: &[(&Task, Received)], evide
     let lines = evidence.lines_of(&best.path);
     let mut out = String::new();
     let covered = question::coverage(terms, best, &lines);
-    if covered * 2 < terms.len() {
+    if covered * 2 < terms.count() {
         let _ = write!(out, "No place matches all of {}; this is the nearest. ", terms.names());
     }
     out.push_str(&question::statement(best, &lines));
@@ -364,7 +368,8 @@ fn help() -> String {
 }
 
 fn decline(what: &str, text: &str) -> String {
-    let terms = Terms::of(text);
+    let object = text.trim().split_once(' ').map_or("", |(_, object)| object);
+    let terms = Terms::of(object);
     let offer = if terms.is_empty() {
         "I can explain how the project is laid out, or find a name or a topic in it.".to_owned()
     } else {

@@ -76,7 +76,7 @@ fn toml(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
             continue;
         }
         if line.starts_with('[') && list.is_none() {
-            section = line.trim_matches(['[', ']']).to_owned();
+            line.trim_matches(['[', ']']).clone_into(&mut section);
             if let Some((kind, name)) = section_dependency(&section) {
                 found.push(fact(kind, name, *number));
             }

@@ -34,6 +34,9 @@ impl Ranked {
     }
 }
 
+const VALUE_WORDS: [&str; 11] =
+    ["default", "constant", "value", "limit", "maximum", "max", "minimum", "many", "version", "license", "long"];
+
 /// What the request is after, besides its terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wants {
@@ -51,14 +54,12 @@ impl Wants {
         let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
         if has(&["test", "tests", "tested"]) {
             Self::Test
-        } else if has(&[
-            "default", "constant", "value", "limit", "maximum", "max", "minimum", "many", "version", "license",
-        ]) {
-            Self::Value
         } else if has(&["struct", "class", "type", "trait", "enum", "interface"]) {
             Self::Type
         } else if has(&["function", "method"]) {
             Self::Function
+        } else if has(&VALUE_WORDS) {
+            Self::Value
         } else {
             Self::Anything
         }
@@ -157,7 +158,7 @@ fn score(
         score += 0.8 * in_line;
     }
     if wants == Wants::Value && parts(&hit.text).iter().any(|part| part.chars().all(|c| c.is_ascii_digit())) {
-        score += if own.len() == terms.len() && own.len() > 1 { 9.0 } else { 1.5 };
+        score += if own.len() == terms.count() && own.len() > 1 { 9.0 } else { 1.5 };
     }
     let is_import = ["use ", "import ", "from ", "pub use ", "#include", "mod ", "pub mod "];
     if is_import.iter().any(|start| hit.text.trim_start().starts_with(start)) {
@@ -178,7 +179,9 @@ fn symbol_score(terms: &Terms, definition: &Definition, path: &str, weights: &[f
     let covered = own.iter().filter(|part| terms.words.iter().any(|word| word.matches(part))).count();
     #[expect(clippy::cast_precision_loss, reason = "an identifier has few parts")]
     let coverage = covered as f64 / own.len().max(1) as f64;
-    score += 4.0 * coverage;
+    #[expect(clippy::cast_precision_loss, reason = "terms are few")]
+    let together = (hits.len() - 1) as f64;
+    score += 4.0 * coverage + 4.0 * together;
     for term in &terms.exact {
         let name = last_segment(term).trim_end_matches("()");
         if definition.symbol == name {
@@ -192,13 +195,14 @@ fn symbol_score(terms: &Terms, definition: &Definition, path: &str, weights: &[f
 
 fn keyword_score(wants: Wants, definition: &Definition, text: &str) -> f64 {
     let kind = match (definition.noun(), wants) {
-        ("function", Wants::Function) | ("constant" | "value", Wants::Value) => 4.0,
-        ("struct" | "class" | "trait" | "enum" | "interface" | "type", Wants::Type) => 4.0,
+        ("value", _) if definition.keyword != "=" => -3.0,
+        ("function", Wants::Function)
+        | ("constant" | "value", Wants::Value)
+        | ("struct" | "class" | "trait" | "enum" | "interface" | "type", Wants::Type) => 4.0,
         ("struct" | "class" | "trait" | "enum" | "interface" | "function" | "macro", _) => 1.5,
         ("constant", _) => 1.0,
         ("implementation", _) => -1.0,
         ("module", _) => -1.5,
-        ("value", _) if definition.keyword != "=" => -3.0,
         _ => 0.0,
     };
     let text = text.trim_start();

@@ -320,6 +320,10 @@ pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usiz
         }
         above.push((number, line));
     }
+    // A comment whose beginning was not seen would be quoted from its middle.
+    if above.last().is_some_and(|(number, _)| *number > 1 && !lines.contains_key(&(number - 1))) {
+        return None;
+    }
     above.reverse();
     let text = first_paragraph(above.iter().map(|(_, line)| *line));
     match (above.first(), text) {
@@ -330,6 +334,10 @@ pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usiz
 
 /// Returns the string that opens a Python body.
 fn docstring(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
+    let first = lines.get(&at)?.trim();
+    if !["def ", "async def ", "class "].iter().any(|word| first.starts_with(word)) {
+        return None;
+    }
     let end = (at..at + 15).find(|number| lines.get(number).is_some_and(|line| line.trim_end().ends_with(':')))?;
     let (number, first) = lines.range(end + 1..).find(|(_, line)| !line.trim().is_empty())?;
     let quote = ["\"\"\"", "'''"].into_iter().find(|q| first.trim().trim_start_matches('r').starts_with(q))?;

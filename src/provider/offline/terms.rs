@@ -69,16 +69,41 @@ const STOP: &str = " a an the this that these those it its is are was were be be
  please tell show find look explain describe give list get see know understand want need let lets project repository repo codebase code \
  file files defined define defines definition implemented implement implementation function functions method methods class classes \
  located location place places work works working used use uses using happen happens made exactly actually really just also \
- kind kinds sort thing things way ways part parts used one ones like called name names named value mean means program source line lines \
+ sort thing things way ways part parts used one ones like called name names named mean means program line lines \
  wo ist wie wird werden welche welcher welches was der die das den dem des ein eine einen einem einer und oder im in auf von mit zu \
  zum zur für nicht sind hier dieses dieser diese mir bitte zeige erkläre finde est le la les un une des du dans ou comment que quoi \
  où el los las una dónde donde cómo como qué que en del es there's what's where's ";
+
+/// Phrases that say what kind of thing is asked for, not what it is called.
+const ASIDES: [&str; 16] = [
+    "kind of ",
+    "kinds of ",
+    "sort of ",
+    "source code",
+    "the value of ",
+    "which type ",
+    "which struct ",
+    "which class ",
+    "which function ",
+    "what type ",
+    "what struct ",
+    "what function ",
+    "the type that ",
+    "the function that ",
+    "the struct that ",
+    "the class that ",
+];
 
 impl Terms {
     /// Takes the terms out of a request.
     pub(super) fn of(request: &str) -> Self {
         let mut terms = Self::default();
         let mut plain = request.to_owned();
+        for phrase in ASIDES {
+            while let Some(at) = plain.to_ascii_lowercase().find(phrase) {
+                plain.replace_range(at..at + phrase.len(), " ");
+            }
+        }
         for (open, close) in [('`', '`'), ('"', '"'), ('“', '”')] {
             while let Some((start, end)) = span(&plain, open, close) {
                 let inner = plain[start + open.len_utf8()..end].trim().to_owned();
@@ -141,7 +166,7 @@ impl Terms {
     }
 
     /// Returns the number of terms that a place can match.
-    pub(super) fn len(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.exact.len() + self.words.len()
     }
 

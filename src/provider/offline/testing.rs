@@ -3,6 +3,8 @@
 //! Owns the table of frameworks. Leaves dependencies in general to `build`. Invariant: a framework is named only with
 //! the line that shows it.
 
+use std::fmt::Write as _;
+
 use super::build::{self, Build};
 use super::evidence::{Evidence, Hit};
 use super::manifest::{Kind, TOOLS};
@@ -332,11 +334,11 @@ fn answer(shown: &[Shown], run: Option<&str>) -> String {
         .collect();
     let mut text = format!("This project is tested with {}", cite(first));
     if !others.is_empty() {
-        text.push_str(&format!("; it also has {}", others.join(", ")));
+        let _ = write!(text, "; it also has {}", others.join(", "));
     }
     text.push('.');
     if let Some(run) = run {
-        text.push_str(&format!(" Run the tests with {run}."));
+        let _ = write!(text, " Run the tests with {run}.");
     }
     text
 }
