@@ -38,7 +38,7 @@ impl Report {
             }
         }
         if left > 0 {
-            let _ = write!(findings, "({left} more left out)\n");
+            let _ = writeln!(findings, "({left} more left out)");
         }
         if !findings.trim().is_empty() {
             let _ = write!(out, "\n<findings>\n{findings}</findings>");

@@ -2,35 +2,36 @@
 //!
 //! Owns the result formats that the model has to understand. Leaves limits, permissions and screens to the program.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use belvedere::message::{AssistantMessage, Block, Message, ToolCall, ToolInput, ToolResult, ToolSpec};
 use belvedere::provider::Request;
 use belvedere::provider::offline::{Call, plan};
-use globset::GlobBuilder;
+use globset::{GlobBuilder, GlobMatcher};
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcherBuilder;
 use serde_json::Value;
 
 /// A conversation with the offline model about one folder.
-pub struct Session {
+pub(super) struct Session {
     root: PathBuf,
     messages: Vec<Arc<Message>>,
     /// Each tool call of the main agent and of its children, as `Name key`.
-    pub log: Vec<String>,
+    pub(super) log: Vec<String>,
     /// The text of every child's report.
-    pub reports: Vec<String>,
+    pub(super) reports: Vec<String>,
     /// Names of tools that are refused.
-    pub refused: Vec<&'static str>,
+    pub(super) refused: Vec<&'static str>,
     /// Status lines to put on the reports of children, by position.
-    pub statuses: Vec<&'static str>,
+    pub(super) statuses: Vec<&'static str>,
 }
 
 const TOOLS: [&str; 9] = ["Read", "Write", "Edit", "Bash", "Glob", "Grep", "LS", "TodoWrite", "Agent"];
 
 impl Session {
-    pub fn new(root: impl Into<PathBuf>) -> Self {
+    pub(super) fn new(root: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
             messages: Vec::new(),
@@ -42,7 +43,7 @@ impl Session {
     }
 
     /// Says something and returns the final answer.
-    pub fn ask(&mut self, text: &str) -> String {
+    pub(super) fn ask(&mut self, text: &str) -> String {
         self.messages.push(Arc::new(Message::user(text)));
         let mut messages = std::mem::take(&mut self.messages);
         let answer = self.converse(&mut messages, &TOOLS);
@@ -77,7 +78,7 @@ impl Session {
         let outcome = match call.name.as_str() {
             "Agent" => Ok(self.child(&arg("prompt"), &arg("subagent_type"))),
             "Read" => self.read(call),
-            "Glob" => Ok(self.glob(&arg("pattern"))),
+            "Glob" => self.glob(&arg("pattern")),
             "Grep" => self.grep(call),
             "LS" => self.ls(&arg("path")),
             "Bash" => self.bash(&arg("command")),
@@ -111,7 +112,7 @@ impl Session {
         let text = String::from_utf8_lossy(&text);
         let (offset, limit) = (number("offset").unwrap_or(1).max(1), number("limit").unwrap_or(2000));
         let lines = text.lines().enumerate().skip(offset - 1).take(limit);
-        Ok(lines.map(|(at, line)| format!("{:>6}\t{line}\n", at + 1)).collect())
+        Ok(lines.map(|(at, line)| format!("{:>6}\t{line}", at + 1)).collect::<Vec<_>>().join("\n"))
     }
 
     fn files(&self) -> Vec<String> {
@@ -122,29 +123,31 @@ impl Session {
             .collect()
     }
 
-    fn glob(&self, pattern: &str) -> String {
-        let glob = GlobBuilder::new(pattern).literal_separator(true).build().expect("a valid glob").compile_matcher();
+    fn glob(&self, pattern: &str) -> Result<String, String> {
+        let glob = matcher(pattern)?;
         let all: Vec<String> = self.files().into_iter().filter(|path| glob.is_match(path)).collect();
         if all.is_empty() {
-            return "No files found".to_owned();
+            return Ok("No files found".to_owned());
         }
         let mut out = all.iter().take(100).cloned().collect::<Vec<_>>().join("\n");
         if all.len() > 100 {
-            out.push_str(&format!("\n({} more files; use a narrower pattern)", all.len() - 100));
+            let _ = write!(out, "\n({} more files; use a narrower pattern)", all.len() - 100);
         }
-        out
+        Ok(out)
     }
 
     fn grep(&self, call: &ToolCall) -> Result<String, String> {
         let ToolInput::Object(input) = &call.input else { return Err("malformed".to_owned()) };
         let pattern = call.input.str("pattern").unwrap_or_default();
         let insensitive = input.get("-i").and_then(Value::as_bool).unwrap_or(false);
-        let matcher =
+        let regex =
             RegexMatcherBuilder::new().case_insensitive(insensitive).build(pattern).map_err(|e| e.to_string())?;
-        let glob =
-            call.input.str("glob").map(|glob| GlobBuilder::new(glob).build().expect("a valid glob").compile_matcher());
+        let glob = call.input.str("glob").map(matcher).transpose()?;
         let counts = call.input.str("output_mode") == Some("count");
-        let limit = input.get("head_limit").and_then(Value::as_u64).map_or(usize::MAX, |n| usize::try_from(n).unwrap());
+        let limit = input
+            .get("head_limit")
+            .and_then(Value::as_u64)
+            .map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
         let within = call.input.str("path").unwrap_or_default();
         let mut rows: Vec<String> = Vec::new();
         for path in self.files().iter().filter(|path| path.starts_with(within)) {
@@ -152,7 +155,7 @@ impl Session {
                 continue;
             }
             let Ok(text) = std::fs::read_to_string(self.root.join(path)) else { continue };
-            let hits = text.lines().enumerate().filter(|(_, line)| matcher.is_match(line.as_bytes()).unwrap());
+            let hits = text.lines().enumerate().filter(|(_, line)| regex.is_match(line.as_bytes()).unwrap_or(false));
             if counts {
                 let count = hits.count();
                 rows.extend((count > 0).then(|| format!("{path}:{count}")));
@@ -197,6 +200,11 @@ impl Session {
     }
 }
 
+fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build().map_err(|fault| fault.to_string())?;
+    Ok(glob.compile_matcher())
+}
+
 fn relative(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned()
 }
@@ -206,7 +214,7 @@ fn named(call: &Call, at: usize, n: usize) -> ToolCall {
 }
 
 /// Builds a request as the loop would.
-pub fn request(messages: Vec<Arc<Message>>, tools: &[&str]) -> Request {
+pub(super) fn request(messages: Vec<Arc<Message>>, tools: &[&str]) -> Request {
     let spec = |name: &&str| ToolSpec {
         name: (*name).to_owned(),
         description: String::new(),
