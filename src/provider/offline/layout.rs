@@ -93,7 +93,7 @@ impl Layout {
 
     fn is_cut(evidence: &Evidence) -> bool {
         let text = evidence.output(&lines_per_file()).unwrap_or_default().to_lowercase();
-        ["truncated", "left out", "omitted", "more lines"].iter().any(|word| text.contains(word))
+        ["truncated", "left out", "omitted", "more lines", "go on with"].iter().any(|word| text.contains(word))
     }
 }
 

@@ -226,7 +226,7 @@ impl Plan for Delegation {
             (0, 1) => format!("One subagent looks into it: {}.", titles[0]),
             (0, count) => format!("{count} subagents look at once: {}.", titles.join("; ")),
             (1, _) => "Opening the best places to check them.".to_owned(),
-            (2, _) => "The subagents brought nothing, so I look myself.".to_owned(),
+            (2, _) => "I look at it myself.".to_owned(),
             _ => String::new(),
         }
     }

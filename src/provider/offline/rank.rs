@@ -54,7 +54,9 @@ impl Wants {
         let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
         if has(&["test", "tests", "tested"]) {
             Self::Test
-        } else if has(&["struct", "class", "type", "trait", "enum", "interface"]) {
+        } else if has(&["struct", "class", "type", "trait", "enum", "interface", "represented"])
+            || ["what is a ", "what is an ", "what are "].iter().any(|start| request.to_lowercase().starts_with(start))
+        {
             Self::Type
         } else if has(&["function", "method"]) {
             Self::Function
@@ -171,17 +173,22 @@ fn score(
 fn symbol_score(terms: &Terms, definition: &Definition, path: &str, weights: &[f64]) -> f64 {
     let own = parts(&definition.symbol);
     let hits = matched(terms, &definition.symbol);
-    let by_path: f64 = matched(terms, path).iter().filter(|term| !hits.contains(term)).map(|term| weights[*term]).sum();
+    let in_path = matched(terms, path);
+    let by_path: f64 = in_path.iter().filter(|term| !hits.contains(term)).map(|term| weights[*term]).sum();
+    let both: f64 = in_path.iter().filter(|term| hits.contains(term)).map(|term| weights[*term]).sum();
     if hits.is_empty() {
         return by_path - 1.0;
     }
-    let mut score: f64 = hits.iter().map(|term| weights[*term]).sum::<f64>() * 3.0 + by_path * 2.0;
+    let mut score: f64 = hits.iter().map(|term| weights[*term]).sum::<f64>() * 3.0 + by_path * 2.0 + both * 0.6;
     let covered = own.iter().filter(|part| terms.words.iter().any(|word| word.matches(part))).count();
     #[expect(clippy::cast_precision_loss, reason = "an identifier has few parts")]
     let coverage = covered as f64 / own.len().max(1) as f64;
     #[expect(clippy::cast_precision_loss, reason = "terms are few")]
     let together = (hits.len() - 1) as f64;
     score += 4.0 * coverage + 4.0 * together;
+    if terms.cased.contains(&definition.symbol) {
+        score += 10.0;
+    }
     for term in &terms.exact {
         let name = last_segment(term).trim_end_matches("()");
         if definition.symbol == name {
@@ -199,7 +206,8 @@ fn keyword_score(wants: Wants, definition: &Definition, text: &str) -> f64 {
         ("function", Wants::Function)
         | ("constant" | "value", Wants::Value)
         | ("struct" | "class" | "trait" | "enum" | "interface" | "type", Wants::Type) => 4.0,
-        ("struct" | "class" | "trait" | "enum" | "interface" | "function" | "macro", _) => 1.5,
+        ("struct" | "class" | "trait" | "enum" | "interface", _) => 2.5,
+        ("function" | "macro", _) => 1.5,
         ("constant", _) => 1.0,
         ("implementation", _) => -1.0,
         ("module", _) => -1.5,
@@ -245,12 +253,18 @@ pub(super) fn assigned(line: &str) -> Option<&str> {
         .then_some(key)
 }
 
+/// Words that narrow a request down but name nothing.
+const BLAND: [&str; 12] =
+    ["default", "number", "value", "set", "get", "new", "size", "count", "current", "handled", "created", "algorithm"];
+
 /// Returns a weight for each term: the fewer places it has, the more it tells.
 pub(super) fn weights(terms: &Terms, counts: &[usize]) -> Vec<f64> {
     #[expect(clippy::cast_precision_loss, reason = "counts of lines are small")]
     let rarity = |count: usize| 3.0 / (1.0 + (1.0 + count as f64 / 12.0).ln());
     let exact = terms.exact.iter().map(|_| 3.5);
-    let words =
-        terms.words.iter().enumerate().map(|(at, _)| counts.get(at).map_or(1.5, |count| rarity(*count).max(0.4)));
+    let words = terms.words.iter().enumerate().map(|(at, word)| {
+        let weight = counts.get(at).map_or(1.5, |count| rarity(*count).max(0.4));
+        if BLAND.contains(&word.raw.as_str()) { weight * 0.4 } else { weight }
+    });
     exact.chain(words).collect()
 }

@@ -42,6 +42,8 @@ pub(super) struct Terms {
     pub(super) paths: Vec<String>,
     /// Plain words, most telling first as they came.
     pub(super) words: Vec<Word>,
+    /// Words written with a capital inside the request: names of types in most languages.
+    pub(super) cased: Vec<String>,
     /// Pairs of words that stood side by side.
     pub(super) pairs: Vec<(usize, usize)>,
 }
@@ -69,7 +71,7 @@ const STOP: &str = " a an the this that these those it its is are was were be be
  please tell show find look explain describe give list get see know understand want need let lets project repository repo codebase code \
  file files defined define defines definition implemented implement implementation function functions method methods class classes \
  located location place places work works working used use uses using happen happens made exactly actually really just also \
- sort thing things way ways part parts used one ones like called name names named mean means program line lines \
+ sort thing things way ways part parts used one ones like represented represents represent called name names named mean means program line lines \
  wo ist wie wird werden welche welcher welches was der die das den dem des ein eine einen einem einer und oder im in auf von mit zu \
  zum zur für nicht sind hier dieses dieser diese mir bitte zeige erkläre finde est le la les un une des du dans ou comment que quoi \
  où el los las una dónde donde cómo como qué que en del es there's what's where's ";
@@ -121,6 +123,11 @@ impl Terms {
                 terms.add(token);
                 previous = None;
             } else {
+                let is_cased =
+                    token.starts_with(|c: char| c.is_ascii_uppercase()) && !request.trim_start().starts_with(token);
+                if is_cased && token.len() > 2 {
+                    terms.cased.push(token.to_owned());
+                }
                 previous = terms.add_word(token, previous);
             }
         }
