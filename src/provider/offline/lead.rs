@@ -12,6 +12,7 @@ use super::intent::{self, Intent, Topic};
 use super::place::Place;
 use super::plan::{Call, Part, Plan};
 use super::question;
+use super::rank;
 use super::report::{Received, Report};
 use super::terms::Terms;
 
@@ -47,7 +48,12 @@ fn plan_for(intent: Intent, text: &str) -> Box<dyn Plan> {
             if terms.is_empty() {
                 return Box::new(Saying(unclear()));
             }
-            Delegation::boxed(searches(&question), Form::Question { terms }, Intent::Question(question), text)
+            Delegation::boxed(
+                searches(&question),
+                Form::Question { question: question.clone(), terms },
+                Intent::Question(question),
+                text,
+            )
         }
     }
 }
@@ -62,7 +68,12 @@ fn counted(count: usize, inner: Intent, text: &str) -> Box<dyn Plan> {
         Intent::Question(question) => {
             let terms = Terms::of(&question);
             let tasks = searches(&question).into_iter().take(count.max(1)).collect();
-            Delegation::boxed(tasks, Form::Question { terms }, Intent::Question(question), text)
+            Delegation::boxed(
+                tasks,
+                Form::Question { question: question.clone(), terms },
+                Intent::Question(question),
+                text,
+            )
         }
         other => plan_for(other, text),
     }
@@ -168,7 +179,7 @@ enum Form {
     /// One section for each task.
     Sections,
     /// One answer from the best places of all reports.
-    Question { terms: Terms },
+    Question { question: String, terms: Terms },
 }
 
 /// Tasks handed out, and the inquiry that stands in where none could be.
@@ -204,6 +215,14 @@ impl Delegation {
                 }
             }
         }
+        // How something works is best told by the file that is named after it.
+        if let Form::Question { question, terms } = &self.form
+            && question.to_lowercase().starts_with("how ")
+            && let Some(at) =
+                places.iter().position(|place| place.label == "file" && rank::is_about(terms, &place.path))
+        {
+            places[..=at].rotate_right(1);
+        }
         places
     }
 }
@@ -214,9 +233,12 @@ impl Plan for Delegation {
         match n {
             0 => Some(self.tasks.iter().map(Task::call).collect()),
             1 if is_question => Some(self.places(evidence).iter().take(3).map(question::window).collect()),
-            1 => Some(Vec::new()),
+            2 if is_question => {
+                Some(self.places(evidence).iter().take(1).filter_map(|best| question::above(best, evidence)).collect())
+            }
+            1 | 2 => Some(Vec::new()),
             _ if self.is_answered(evidence) => None,
-            _ => self.fallback.stage(n - 2, evidence),
+            _ => self.fallback.stage(n - 3, evidence),
         }
     }
 
@@ -226,7 +248,7 @@ impl Plan for Delegation {
             (0, 1) => format!("One subagent looks into it: {}.", titles[0]),
             (0, count) => format!("{count} subagents look at once: {}.", titles.join("; ")),
             (1, _) => "Opening the best places to check them.".to_owned(),
-            (2, _) => "I look at it myself.".to_owned(),
+            (3, _) => "I look at it myself.".to_owned(),
             _ => String::new(),
         }
     }
@@ -236,7 +258,7 @@ impl Plan for Delegation {
         let mut text = if self.is_answered(evidence) {
             match &self.form {
                 Form::Sections => sections(&received),
-                Form::Question { terms } => answer(terms, &self.places(evidence), &received, evidence),
+                Form::Question { terms, .. } => answer(terms, &self.places(evidence), &received, evidence),
             }
         } else {
             own_words(&self.fallback.report(evidence))

@@ -180,6 +180,13 @@ pub(super) fn window(place: &Place) -> Call {
     Call::read_part(&place.path, place.line.saturating_sub(BEFORE).max(1), WINDOW)
 }
 
+/// Returns the call that reads the beginning of a doc comment that a window cut.
+pub(super) fn above(place: &Place, evidence: &Evidence) -> Option<Call> {
+    let lines = evidence.lines_of(&place.path);
+    let cut = source::doc_cut(&lines, place.line)?;
+    Some(Call::read_part(&place.path, cut.saturating_sub(300).max(1), 300.min(cut - 1)))
+}
+
 /// Returns the first telling line of a file that the request names.
 fn file_place(path: &str, lines: &BTreeMap<usize, String>) -> Option<Place> {
     let told = source::purpose(path, lines).map(|(line, _)| line);

@@ -160,7 +160,7 @@ fn score(
         score += 0.8 * in_line;
     }
     if wants == Wants::Value && parts(&hit.text).iter().any(|part| part.chars().all(|c| c.is_ascii_digit())) {
-        score += if own.len() == terms.count() && own.len() > 1 { 9.0 } else { 1.5 };
+        score += if own.len() == terms.count() && own.len() > 1 { 14.0 } else { 1.5 };
     }
     let is_import = ["use ", "import ", "from ", "pub use ", "#include", "mod ", "pub mod "];
     if is_import.iter().any(|start| hit.text.trim_start().starts_with(start)) {
@@ -182,7 +182,8 @@ fn symbol_score(terms: &Terms, definition: &Definition, path: &str, weights: &[f
     let mut score: f64 = hits.iter().map(|term| weights[*term]).sum::<f64>() * 3.0 + by_path * 2.0 + both * 0.6;
     let covered = own.iter().filter(|part| terms.words.iter().any(|word| word.matches(part))).count();
     #[expect(clippy::cast_precision_loss, reason = "an identifier has few parts")]
-    let coverage = covered as f64 / own.len().max(1) as f64;
+    let coverage =
+        if hits.iter().all(|hit| is_bland(terms, *hit)) { 0.0 } else { covered as f64 / own.len().max(1) as f64 };
     #[expect(clippy::cast_precision_loss, reason = "terms are few")]
     let together = (hits.len() - 1) as f64;
     score += 4.0 * coverage + 4.0 * together;
@@ -256,6 +257,21 @@ pub(super) fn assigned(line: &str) -> Option<&str> {
 /// Words that narrow a request down but name nothing.
 const BLAND: [&str; 12] =
     ["default", "number", "value", "set", "get", "new", "size", "count", "current", "handled", "created", "algorithm"];
+
+/// Tells whether a term of the common numbering names nothing.
+fn is_bland(terms: &Terms, term: usize) -> bool {
+    let word = term.checked_sub(terms.exact.len()).and_then(|at| terms.words.get(at));
+    word.is_some_and(|word| BLAND.contains(&word.raw.as_str()))
+}
+
+/// Tells whether a file's name says all that the terms say.
+pub(super) fn is_about(terms: &Terms, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.split('.').next().unwrap_or(name);
+    let hits = matched(terms, stem);
+    let known = parts(stem).iter().all(|part| terms.words.iter().any(|word| word.matches(part)));
+    known && !hits.is_empty() && (0..terms.count()).all(|term| hits.contains(&term) || is_bland(terms, term))
+}
 
 /// Returns a weight for each term: the fewer places it has, the more it tells.
 pub(super) fn weights(terms: &Terms, counts: &[usize]) -> Vec<f64> {

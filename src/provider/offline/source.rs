@@ -305,13 +305,13 @@ pub(super) fn uncomment(line: &str) -> &str {
     line.trim().trim_matches('"').trim_matches('\'').trim()
 }
 
-/// Returns the doc comment of the definition at `at`, with the number of its first line.
-pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
+/// Returns the comment lines right above a line, first to last.
+fn comment_above(lines: &BTreeMap<usize, String>, at: usize) -> Vec<(usize, &str)> {
     let mut above: Vec<(usize, &str)> = Vec::new();
     for number in (1..at).rev() {
         let Some(line) = lines.get(&number).map(|line| line.trim()) else { break };
-        let is_gap =
-            line.is_empty() && number + 1 == at && lines.get(&(number - 1)).is_some_and(|line| line.trim() == "*/");
+        let before_closes = lines.get(&(number - 1)).is_some_and(|line| line.trim() == "*/");
+        let is_gap = line.is_empty() && number + 1 == at && before_closes;
         if line.starts_with("#[") || line.starts_with('@') || line.ends_with(")]") || is_gap {
             continue;
         }
@@ -320,11 +320,23 @@ pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usiz
         }
         above.push((number, line));
     }
+    above.reverse();
+    above
+}
+
+/// Returns the first known line of a doc comment whose beginning is not known.
+pub(super) fn doc_cut(lines: &BTreeMap<usize, String>, at: usize) -> Option<usize> {
+    let first = comment_above(lines, at).first()?.0;
+    (first > 1 && !lines.contains_key(&(first - 1))).then_some(first)
+}
+
+/// Returns the doc comment of the definition at `at`, with the number of its first line.
+pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
     // A comment whose beginning was not seen would be quoted from its middle.
-    if above.last().is_some_and(|(number, _)| *number > 1 && !lines.contains_key(&(number - 1))) {
+    if doc_cut(lines, at).is_some() {
         return None;
     }
-    above.reverse();
+    let above = comment_above(lines, at);
     let text = first_paragraph(above.iter().map(|(_, line)| *line));
     match (above.first(), text) {
         (Some((number, _)), Some(text)) => Some((*number, text)),
