@@ -11,3 +11,4 @@ mod session;
 mod support;
 mod tidy;
 mod tools;
+mod offline;

@@ -4,7 +4,7 @@
 
 use super::evidence::Evidence;
 use super::manifest::{self, Fact, Kind, TOOLS};
-use super::place::{Place, quotable};
+use super::place::{Place, quotable, safe};
 use super::plan::{Call, Part};
 use super::report::Report;
 use super::source::{self, Area};
@@ -26,6 +26,7 @@ fn manifests() -> Call {
 pub(super) fn found(evidence: &Evidence) -> Vec<String> {
     let mut all = evidence.paths(&manifests());
     all.retain(|path| !matches!(source::area(path), Area::Foreign | Area::Test | Area::Example));
+    all.retain(|path| !path.starts_with("docs/") && !path.starts_with("doc/"));
     let rank = |path: &str| TOOLS.iter().position(|row| path.rsplit('/').next() == Some(row.0));
     all.sort_by_key(|path| (path.matches('/').count(), rank(path), path.clone()));
     all.truncate(5);
@@ -63,7 +64,15 @@ impl Part for Build {
             Some(path) => {
                 let row = TOOLS.iter().find(|row| path.rsplit('/').next() == Some(row.0));
                 let (tool, command) = row.map_or(("a build tool", ""), |row| (row.1, row.2));
-                format!("Built with {tool} (`{path}:1`): `{command}`.")
+                let needs = paths.iter().find_map(|path| {
+                    let facts = manifest::facts(path, &evidence.lines_of(path));
+                    let fact = facts
+                        .into_iter()
+                        .rev()
+                        .find(|fact| fact.kind == Kind::Toolchain && !fact.value.starts_with("edition"))?;
+                    Some(format!(" It asks for `{}` (`{path}:{}`).", fact.value, fact.line))
+                });
+                format!("Built with {tool} (`{path}:1`): `{command}`.{}", needs.unwrap_or_default())
             }
             None => "No manifest of a known build tool was found.".to_owned(),
         };
@@ -90,7 +99,7 @@ fn describe(path: &str, facts: &[Fact]) -> Vec<String> {
     let mut out = Vec::new();
     if let Some(name) = one(Kind::Name) {
         let version = one(Kind::Version).map(|fact| format!(" {}", fact.value)).unwrap_or_default();
-        let about = one(Kind::About).map(|fact| format!(": {}", quotable(&fact.value))).unwrap_or_default();
+        let about = one(Kind::About).map(|fact| format!(": {}", safe(&fact.value))).unwrap_or_default();
         out.push(format!("- Package `{}`{version} (`{path}:{}`){about}", name.value, name.line));
     }
     let groups = [

@@ -17,6 +17,9 @@ use super::report::Report;
 use super::terms::Terms;
 use super::testing::Testing;
 
+/// How a task to read many files begins; the glob and a backquote follow.
+pub(super) const ALL_FILES: &str = "Read all files that match `";
+
 /// Tells whether a text is a task in the form WHAT, WHERE, RETURN, which only a parent writes.
 pub(super) fn is_task_form(text: &str) -> bool {
     text.contains("WHAT:") && text.contains("RETURN:")
@@ -69,6 +72,9 @@ impl Inquiry {
     fn for_task(what: &str) -> Self {
         let lower = what.to_lowercase();
         let inner = what.find('“').zip(what.rfind('”')).and_then(|(start, end)| what.get(start + '“'.len_utf8()..end));
+        if let Some((glob, _)) = what.strip_prefix(ALL_FILES).and_then(|rest| rest.split_once('`')) {
+            return Self::of(vec![Box::new(Files { glob: glob.to_owned() })]);
+        }
         match inner {
             Some(question) if lower.starts_with("search by name") => {
                 Self::of(vec![Box::new(Names { terms: Terms::of(question) })])

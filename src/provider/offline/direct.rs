@@ -3,6 +3,8 @@
 //! Owns the call and how its output is shown. Leaves the program's approval to the program. Invariant: the command or
 //! path is exactly what the request says.
 
+use std::fmt::Write as _;
+
 use super::evidence::Evidence;
 use super::plan::{Call, Part};
 use super::report::Report;
@@ -37,6 +39,9 @@ impl Direct {
             ("Grep" | "Glob", false) => format!("{}: {}.", self.title, self.tally(evidence)),
             _ => format!("{}:", self.title),
         };
+        if self.call.name == "Grep" && !exchange.is_error && evidence.hits(&self.call).is_empty() {
+            return text;
+        }
         if output.is_empty() {
             text.push_str(" It printed nothing.");
             return text;
@@ -45,9 +50,9 @@ impl Direct {
         let tag = if path.is_empty() { "text" } else { source::fence(path) };
         let shown: Vec<String> =
             lines.iter().take(MOST_LINES).map(|line| source::clip(line, 240).replace("```", "'''")).collect();
-        text.push_str(&format!("\n\n```{tag}\n{}\n```", shown.join("\n")));
+        let _ = write!(text, "\n\n```{tag}\n{}\n```", shown.join("\n"));
         if lines.len() > MOST_LINES {
-            text.push_str(&format!("\n\n{} more lines are in the tool's result.", lines.len() - MOST_LINES));
+            let _ = write!(text, "\n\n{} more lines are in the tool's result.", lines.len() - MOST_LINES);
         }
         text
     }

@@ -69,7 +69,7 @@ impl<'a> Evidence<'a> {
             rounds: rest.iter().filter(|message| matches!(message, Message::ToolResults { .. })).count(),
             tools: request.tools.iter().map(|tool| tool.name.as_str()).collect(),
             root: root(&request.system),
-            is_lead: delegated || (offered && !super::child::is_task_form(task)),
+            is_lead: delegated || !is_child(&request.system, task, offered),
         }
     }
 
@@ -166,6 +166,14 @@ impl<'a> Evidence<'a> {
         let inside = self.root.as_deref().and_then(|root| path.strip_prefix(root)).and_then(|p| p.strip_prefix('/'));
         inside.unwrap_or(path).to_owned()
     }
+}
+
+/// Tells whether a report with tags is expected: the prompt of a subagent says so, or its task has the form of one.
+///
+/// A subagent may itself be offered subagents; a main agent may have been left without.
+fn is_child(system: &str, task: &str, may_delegate: bool) -> bool {
+    let has_form = super::child::is_task_form(task);
+    if system.contains("<summary>") { has_form || !may_delegate } else { has_form && !may_delegate }
 }
 
 fn is_agent(name: &str) -> bool {

@@ -4,9 +4,10 @@
 //! not read is counted as left out, never described.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use super::evidence::Evidence;
-use super::place::quotable;
+use super::place::safe;
 use super::plan::{Call, Part};
 use super::report::Report;
 use super::source::{self, Area};
@@ -63,14 +64,14 @@ impl Part for Files {
         let mut summary =
             format!("Read {} of the {} files that match `{}`.", read.len() + empty, files.len(), self.glob);
         if empty > 0 {
-            summary.push_str(&format!(" {empty} of them have no lines."));
+            let _ = write!(summary, " Empty: {empty}.");
         }
         let left = files.len().saturating_sub(read.len() + empty);
         if left > 0 {
-            summary.push_str(&format!(" {left} were not read."));
+            let _ = write!(summary, " {left} were not read.");
         }
         if let Some(more) = self.more(evidence) {
-            summary.push_str(&format!(" The listing itself is not complete: {more}"));
+            let _ = write!(summary, " The listing itself is not complete: {more}");
         }
         let findings = read.iter().map(|(path, lines)| format!("- {}", describe(path, lines))).collect();
         Report { summary, findings, answer: String::new() }
@@ -81,14 +82,18 @@ impl Part for Files {
 pub(super) fn describe(path: &str, lines: &BTreeMap<usize, String>) -> String {
     let names = definitions(path, lines);
     match (source::purpose(path, lines), names.is_empty()) {
-        (Some((line, text)), true) => format!("`{path}:{line}`: {}", quotable(&source::sentence(&text, 140))),
+        (Some((line, text)), true) => format!("`{path}:{line}`: {}", safe(&source::sentence(&text, 140))),
         (Some((line, text)), false) => {
-            format!("`{path}:{line}`: {} ({names})", quotable(&source::sentence(&text, 140)))
+            format!("`{path}:{line}`: {} ({names})", safe(&source::sentence(&text, 140)))
         }
         (None, false) => format!("`{path}`: {names}"),
         (None, true) => {
-            let imports = lines.values().filter(|line| is_reexport(line)).count();
-            let what = if imports > 0 { "only imports and re-exports" } else { "no definitions at the top level" };
+            let mut code = lines.values().filter(|line| !line.trim().is_empty() && !source::is_comment(line.trim()));
+            let what = if code.all(|line| is_reexport(line)) {
+                "only imports and re-exports"
+            } else {
+                "no definitions at the top level"
+            };
             format!("`{path}`: {what} ({} lines)", lines.len())
         }
     }
@@ -127,8 +132,8 @@ fn definitions(path: &str, lines: &BTreeMap<usize, String>) -> String {
         .iter()
         .filter(|(_, _, names)| !names.is_empty())
         .map(|(one, many, names)| {
-            let more = if names.len() > 5 { format!(" and {} more", names.len() - 5) } else { String::new() };
-            let shown: Vec<String> = names.iter().take(5).map(|name| format!("`{name}`")).collect();
+            let more = if names.len() > 4 { format!(" and {} more", names.len() - 4) } else { String::new() };
+            let shown: Vec<String> = names.iter().take(4).map(|name| format!("`{name}`")).collect();
             format!("{} {}{more}", if names.len() == 1 { one } else { many }, shown.join(", "))
         })
         .collect();

@@ -3,6 +3,8 @@
 //! Owns the git commands and the form of commits. Leaves searching files to `question`. Invariant: only commands that
 //! run without approval, so no shell quoting, and words only of letters and digits.
 
+use std::fmt::Write as _;
+
 use super::evidence::Evidence;
 use super::place::Place;
 use super::plan::{Call, Part};
@@ -52,7 +54,7 @@ impl History {
         !self.logs().iter().any(|call| evidence.output(call).is_some_and(|text| commits(text).next().is_some()))
     }
 
-    fn from_log(&self, evidence: &Evidence) -> Vec<String> {
+    fn changes(&self, evidence: &Evidence) -> Vec<String> {
         let mut lines = Vec::new();
         for path in evidence.paths(&Call::glob(LOGS)).iter().filter(|path| !path.contains("/node_modules/")).take(1) {
             for (line, text) in evidence.lines_of(path).into_iter().filter(|(_, text)| is_entry(text)).take(8) {
@@ -83,7 +85,7 @@ impl History {
                 .logs()
                 .iter()
                 .any(|call| evidence.output(call).is_some_and(|text| !text.contains("not a git repository")));
-        let findings = self.from_log(evidence);
+        let findings = self.changes(evidence);
         let why = if searched_only {
             "No commit message mentions the terms"
         } else if denied || !asked {
@@ -137,7 +139,7 @@ impl Part for History {
         };
         if self.terms.is_none() {
             if let Some(authors) = evidence.output(&Self::authors()).and_then(authors) {
-                summary.push_str(&format!(" {authors}"));
+                let _ = write!(summary, " {authors}");
             }
             if let Some(hot) = evidence.output(&Self::touched()).and_then(most_touched) {
                 findings.insert(0, hot);

@@ -3,8 +3,10 @@
 //! Owns the words by which requests are told apart. Leaves what to do about them to `lead` and `child`. Invariant: any
 //! text has an intent; what is not understood is a question.
 
+use super::delegation::delegation;
 use super::plan::Call;
 use super::terms::{Terms, is_path};
+use super::vocabulary::{beyond, is_overview, topic};
 use serde_json::json;
 
 /// One request, understood.
@@ -52,7 +54,7 @@ pub(super) fn read(request: &str) -> Intent {
     single(text, &lower)
 }
 
-fn single(text: &str, lower: &str) -> Intent {
+pub(super) fn single(text: &str, lower: &str) -> Intent {
     if let Some(intent) = run(text, lower) {
         return intent;
     }
@@ -65,10 +67,19 @@ fn single(text: &str, lower: &str) -> Intent {
     if let Some(what) = beyond(lower) {
         return Intent::Decline { what };
     }
+    if let Some(topic) = topic(lower) {
+        return Intent::Topic(topic);
+    }
     if is_overview(lower) {
         return Intent::Overview;
     }
-    topic(lower).map_or_else(|| Intent::Question(text.to_owned()), Intent::Topic)
+    let terms = Terms::of(text);
+    match terms.paths.as_slice() {
+        [path] if terms.count() == 0 && !path.ends_with('/') && !path.starts_with('/') => {
+            Intent::Files { glob: if path.contains('/') { path.clone() } else { format!("**/{path}") } }
+        }
+        _ => Intent::Question(text.to_owned()),
+    }
 }
 
 /// Takes off the words that only make a request polite.
@@ -101,7 +112,7 @@ fn polite(text: &str) -> &str {
 }
 
 /// Removes a beginning without regard to ASCII case.
-fn strip<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
+pub(super) fn strip<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     let head = text.get(..prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
 }
@@ -128,120 +139,6 @@ fn is_greeting(lower: &str) -> bool {
         "how do i connect a model",
     ];
     exact.contains(&bare) || bare.starts_with("who are you") || bare.starts_with("what can you")
-}
-
-const NUMBERS: [&str; 9] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"];
-const AGENT_WORDS: [&str; 12] = [
-    "subagents",
-    "subagent",
-    "sub-agents",
-    "sub-agent",
-    "agents",
-    "agent",
-    "subtasks",
-    "subtask",
-    "sub-task",
-    "tasks",
-    "children",
-    "workers",
-];
-
-/// Reads requests that say how to delegate.
-fn delegation(text: &str) -> Option<Intent> {
-    for prefix in ["delegate:", "delegate to a subagent:", "subagent:", "subtask:", "delegate "] {
-        if let Some(rest) = strip(text, prefix) {
-            return Some(Intent::Many(vec![rest.trim().to_owned()]));
-        }
-    }
-    let verb = ["use ", "spawn ", "start ", "launch ", "run ", "with ", "send ", "have "]
-        .into_iter()
-        .find_map(|verb| strip(text, verb))?;
-    let head_end = verb.char_indices().nth(48).map_or(verb.len(), |(at, _)| at);
-    let mut count = None;
-    let mut at = 0;
-    for word in verb[..head_end].split_inclusive([' ', ':', '\n', ',']) {
-        at += word.len();
-        let bare = word.trim_matches([' ', ':', '\n', ',']).to_lowercase();
-        if let Some(number) = bare.parse().ok().or_else(|| NUMBERS.iter().position(|name| *name == bare)) {
-            count = Some(number);
-        } else if AGENT_WORDS.contains(&bare.as_str()) {
-            return Some(assigned(count, verb[at..].trim_start()));
-        } else if !["a", "an", "some", "several", "parallel", "explore", "different", "separate"]
-            .contains(&bare.as_str())
-        {
-            return None;
-        }
-    }
-    None
-}
-
-fn assigned(count: Option<usize>, rest: &str) -> Intent {
-    let rest = ["in parallel", ":", "to ", "for ", "and have them ", "that ", "which ", "who ", "-"]
-        .iter()
-        .fold(rest, |rest, word| strip(rest, word).unwrap_or(rest).trim_start());
-    let mut items = items(rest);
-    if let (1, Some(count)) = (items.len(), count.filter(|count| *count > 1)) {
-        let parts = split_into(rest, count);
-        if parts.len() != count {
-            return Intent::Counted(count.min(8), Box::new(single(rest, &rest.to_lowercase())));
-        }
-        items = parts;
-    }
-    items.truncate(20);
-    Intent::Many(items)
-}
-
-/// Splits a list: by semicolons, or by lines that begin with a number or a mark.
-pub(super) fn items(text: &str) -> Vec<String> {
-    let marked: Vec<&str> = text.lines().filter_map(list_item).collect();
-    if marked.len() > 1 {
-        return marked.into_iter().map(str::to_owned).collect();
-    }
-    let inline = numbered_inline(text);
-    if inline.len() > 1 {
-        return inline;
-    }
-    let parts: Vec<&str> = text.split(';').map(str::trim).filter(|part| !part.is_empty()).collect();
-    parts.into_iter().map(|part| strip(part, "and ").unwrap_or(part).trim_end_matches('.').to_owned()).collect()
-}
-
-fn list_item(line: &str) -> Option<&str> {
-    let line = line.trim();
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = if digits > 0 { line[digits..].strip_prefix(['.', ')'])? } else { line.strip_prefix(['-', '*'])? };
-    rest.starts_with(' ').then(|| rest.trim()).filter(|rest| !rest.is_empty())
-}
-
-/// Reads `1. a 2. b` and `(1) a, (2) b` in one line.
-fn numbered_inline(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    for number in 1..20 {
-        let marks = [format!("({number}) "), format!("{number}) "), format!("{number}. ")];
-        let Some((at, mark)) = marks.iter().find_map(|mark| rest.find(mark.as_str()).map(|at| (at, mark.len()))) else {
-            break;
-        };
-        if number > 1 {
-            found.push(rest[..at].trim().trim_end_matches([',', ';', '.']).trim_end_matches(" and").to_owned());
-        }
-        rest = &rest[at + mark..];
-    }
-    if !found.is_empty() {
-        found.push(rest.trim().to_owned());
-    }
-    found
-}
-
-/// Splits at commas and "and" when that gives just as many parts as were asked for.
-fn split_into(text: &str, count: usize) -> Vec<String> {
-    let clean = |part: &str| strip(part.trim(), "and ").unwrap_or(part.trim()).trim_end_matches('.').to_owned();
-    for separator in [", ", " and "] {
-        let parts: Vec<String> = text.split(separator).map(clean).filter(|part| !part.is_empty()).collect();
-        if parts.len() == count {
-            return parts;
-        }
-    }
-    text.split(", ").flat_map(|part| part.split(" and ")).map(clean).filter(|part| !part.is_empty()).collect()
 }
 
 const PROGRAMS: &str = " cargo npm npx yarn pnpm node python python3 pip pytest tox make cmake ninja go git ls cat echo pwd date rustc rustfmt mvn gradle \
@@ -388,180 +285,4 @@ fn search(text: &str, lower: &str) -> Option<Intent> {
         call.input.insert("path".to_owned(), json!(dir));
     }
     Some(Intent::Direct { call, title: format!("`{}`", pattern.replace('`', "'")) })
-}
-
-/// First words that ask for new text or for judgement, with what they are called when declined.
-const BEYOND: [(&str, &str); 34] = [
-    ("write", "Writing"),
-    ("refactor", "Refactoring"),
-    ("fix", "Fixing code"),
-    ("implement", "Implementing"),
-    ("add", "Changing code"),
-    ("create", "Creating files"),
-    ("rename", "Changing code"),
-    ("change", "Changing code"),
-    ("update", "Changing code"),
-    ("delete", "Changing code"),
-    ("remove", "Changing code"),
-    ("replace", "Changing code"),
-    ("edit", "Changing code"),
-    ("modify", "Changing code"),
-    ("make", "Changing code"),
-    ("improve", "Improving code"),
-    ("optimize", "Optimizing"),
-    ("optimise", "Optimizing"),
-    ("port", "Porting"),
-    ("convert", "Converting"),
-    ("migrate", "Migrating"),
-    ("translate", "Translating"),
-    ("review", "Reviewing"),
-    ("critique", "Reviewing"),
-    ("debug", "Debugging"),
-    ("generate", "Generating text"),
-    ("draft", "Writing"),
-    ("design", "Designing"),
-    ("suggest", "Giving advice"),
-    ("recommend", "Giving advice"),
-    ("should", "Giving advice"),
-    ("why", "Explaining why"),
-    ("upgrade", "Changing code"),
-    ("rewrite", "Rewriting"),
-];
-
-fn beyond(lower: &str) -> Option<&'static str> {
-    let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let first = words.next()?;
-    if ["explain", "tell"].contains(&first) && lower.split_whitespace().take(4).any(|word| word == "why") {
-        return Some("Explaining why");
-    }
-    BEYOND.iter().find(|(word, _)| *word == first).map(|(_, what)| *what)
-}
-
-const PROJECT_WORDS: &str = " repo repository project codebase code-base code base crate package library workspace directory folder here program application app projekt \
- projet proyecto programm bibliothek sourcecode ";
-const OVERVIEW_WORDS: &str = " explain map explore describe overview summarize summarise summary understand analyze analyse analysis tour walk through introduce introduction \
- structure structured architecture architectural organized organised organization laid high-level high level big picture general whole entire main purpose about brief short quick \
- overall modules components key does do doing look around onboard onboarding important areas parts macht erkläre beschreibe überblick übersicht aufbau explica describe \
- explique résume resume readme getting started familiarize onto in out whats what thorough thoroughly detail detailed details this current given full subagents parallel using me up ";
-
-/// Words of other scripts that ask for the same.
-const OVERVIEW_FOREIGN: [&str; 10] =
-    ["这个项目", "项目", "仓库", "代码库", "プロジェクト", "リポジトリ", "프로젝트", "проект", "репозитор", "المشروع"];
-
-fn is_overview(lower: &str) -> bool {
-    if OVERVIEW_FOREIGN.iter().any(|word| lower.contains(word)) && Terms::of(lower).exact.is_empty() {
-        return true;
-    }
-    let words: Vec<&str> =
-        lower.split(|c: char| !(c.is_alphanumeric() || c == '-')).filter(|word| !word.is_empty()).collect();
-    let known = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
-    let speaks_of_project = words.iter().any(|word| known(PROJECT_WORDS, word))
-        || ["what is this", "overview", "architecture", "give me a tour"]
-            .iter()
-            .any(|p| lower.trim_end_matches('?') == *p);
-    let asks = words.iter().any(|word| known(OVERVIEW_WORDS, word))
-        || lower.starts_with("what is")
-        || lower.starts_with("what's");
-    speaks_of_project && asks && leftover(lower, &[PROJECT_WORDS, OVERVIEW_WORDS]) == 0
-}
-
-/// Counts the terms that none of the vocabularies knows.
-fn leftover(text: &str, vocabularies: &[&str]) -> usize {
-    let terms = Terms::of(text);
-    let unknown = |raw: &str| !vocabularies.iter().any(|list| list.split_whitespace().any(|known| known == raw));
-    terms.exact.len() + terms.paths.len() + terms.words.iter().filter(|word| unknown(&word.raw)).count()
-}
-
-const FILLER: &str = " identify determine check examine inspect report return evidence shows showing run running runs start started needs needed latest \
- does do main important relevant various path number how-to currently provided together available out look tool tools library libraries whole ";
-
-/// Topic, phrases that settle it, words that may go with it.
-const TOPICS: [(Topic, &[&str], &str); 4] = [
-    (
-        Topic::Tests,
-        &[
-            "test framework",
-            "testing framework",
-            "test runner",
-            "test suite",
-            "run the tests",
-            "run tests",
-            "is this tested",
-            "project tested",
-            "unit tests",
-            "are the tests",
-            "tests live",
-            "tests are",
-            "test setup",
-            "look at the tests",
-            "project is tested",
-        ],
-        " test tests testing tested framework frameworks runner suite unit integration setup dependencies kept live command commands configuration ",
-    ),
-    (
-        Topic::History,
-        &[
-            "recent history",
-            "git history",
-            "recent commits",
-            "recent changes",
-            "changed recently",
-            "changed lately",
-            "last commit",
-            "latest commit",
-            "commit history",
-            "who wrote this",
-            "who works on",
-            "who maintains",
-            "contributors",
-            "main authors",
-            "recent history of this project",
-        ],
-        " recent history commits commit changes changed change recently lately latest last wrote maintains maintain contributors contributor authors author git log most often frequently changing hot ",
-    ),
-    (
-        Topic::Build,
-        &[
-            "entry point",
-            "entry points",
-            "build system",
-            "how is this built",
-            "project built",
-            "project is built",
-            "build this",
-            "build it",
-            "dependencies",
-            "how do i build",
-            "compile this",
-            "build and run",
-            "depend on",
-            "run this project",
-            "build tool",
-        ],
-        " build built builds building system entry point points dependency dependencies depend depends compile compiled run start install manifest manifests binaries binary external third-party third party crates packages ",
-    ),
-    (
-        Topic::Layout,
-        &[
-            "layout",
-            "directory structure",
-            "folder structure",
-            "file structure",
-            "which languages",
-            "what languages",
-            "what language",
-            "programming language",
-            "main modules",
-            "main directories",
-        ],
-        " layout directory directories structure folders folder languages language programming written modules module counts count top-level top level map tree organized arranged ",
-    ),
-];
-
-/// Tells which side of the project a text is about, if it is about nothing else.
-pub(super) fn topic(lower: &str) -> Option<Topic> {
-    let (topic, _, words) =
-        TOPICS.iter().find(|(_, phrases, _)| phrases.iter().any(|phrase| lower.contains(phrase)))?;
-    let settled = lower.contains("testing framework") || lower.contains("test framework");
-    (settled || leftover(lower, &[words, PROJECT_WORDS, OVERVIEW_WORDS, FILLER]) == 0).then_some(*topic)
 }

@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::evidence::Evidence;
-use super::files;
-use super::place::quotable;
+use super::place::safe;
 use super::plan::{Call, Part};
 use super::report::Report;
 use super::source::{self, Area};
@@ -94,7 +93,7 @@ impl Layout {
 
     fn is_cut(evidence: &Evidence) -> bool {
         let text = evidence.output(&lines_per_file()).unwrap_or_default().to_lowercase();
-        ["truncated", "left out", "omitted", "more lines"].iter().any(|word| text.contains(word))
+        ["truncated", "left out", "omitted", "more lines", "go on with"].iter().any(|word| text.contains(word))
     }
 }
 
@@ -117,19 +116,23 @@ impl Part for Layout {
         findings.extend(directories(&files));
         for path in Self::heads(evidence).iter().take(6) {
             let lines = evidence.lines_of(path);
+            let first = lines.iter().find_map(|(number, line)| {
+                let found = source::definition(line).filter(|found| found.indent == 0)?;
+                matches!(found.noun(), "class" | "struct" | "trait" | "function" | "enum").then_some((*number, found))
+            });
             if let Some((line, text)) = source::purpose(path, &lines) {
-                findings.push(format!("- `{path}:{line}`: {}", quotable(&source::sentence(&text, 160))));
-            } else if lines.values().any(|line| source::definition(line).is_some_and(|found| found.indent == 0)) {
-                findings.push(format!("- {}", source::clip(&files::describe(path, &lines), 220)));
+                findings.push(format!("- `{path}:{line}`: {}", safe(&source::sentence(&text, 160))));
+            } else if let Some((line, found)) = first {
+                findings.push(format!("- `{path}:{line}`: begins with the {} `{}`", found.noun(), found.symbol));
             }
         }
         if findings.is_empty() {
             let listing = evidence.output(&Call::ls(".")).unwrap_or_default();
-            findings.extend(listing.lines().take(30).map(|line| format!("  {}", quotable(line))));
+            findings.extend(listing.lines().take(30).map(|line| format!("  {}", safe(line))));
         }
         let about = Self::readme(evidence).and_then(|path| {
             let (line, text) = about(&evidence.lines_of(&path))?;
-            Some((format!("`{path}:{line}`"), quotable(&source::sentence(&text, 300))))
+            Some((format!("`{path}:{line}`"), safe(&source::sentence(&text, 300))))
         });
         let summary = match &about {
             Some((cite, text)) => format!("The README says ({cite}): {text}."),
@@ -192,7 +195,7 @@ fn languages(files: &[(String, usize)], is_cut: bool) -> Vec<String> {
         }
     }
     let mut rows: Vec<(&str, (usize, usize))> = tally.into_iter().collect();
-    rows.sort_by(|a, b| b.1.1.cmp(&a.1.1));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.1.1));
     let shown: Vec<String> = rows
         .iter()
         .take(5)
@@ -221,7 +224,7 @@ fn directories(files: &[(String, usize)]) -> Vec<String> {
         }
     }
     let mut rows: Vec<(String, (usize, usize))> = tally.into_iter().collect();
-    rows.sort_by(|a, b| b.1.1.cmp(&a.1.1));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.1.1));
     let shown: Vec<String> = rows
         .iter()
         .take(8)

@@ -5,13 +5,14 @@
 
 use std::fmt::Write as _;
 
-use super::child::Inquiry;
+use super::child::{ALL_FILES, Inquiry};
 use super::direct::Direct;
 use super::evidence::Evidence;
 use super::intent::{self, Intent, Topic};
 use super::place::Place;
 use super::plan::{Call, Part, Plan};
 use super::question;
+use super::rank;
 use super::report::{Received, Report};
 use super::terms::Terms;
 
@@ -33,7 +34,7 @@ fn plan_for(intent: Intent, text: &str) -> Box<dyn Plan> {
         Intent::Overview => Delegation::boxed(topics(), Form::Sections, Intent::Overview, text),
         Intent::Topic(topic) => Delegation::boxed(vec![topic_task(topic)], Form::Sections, Intent::Topic(topic), text),
         Intent::Files { glob } => {
-            let what = format!("Read all files that match `{glob}` and summarize what each one does");
+            let what = format!("{ALL_FILES}{glob}` and summarize what each one does");
             let tasks = vec![Task::item(&what)];
             Delegation::boxed(tasks, Form::Sections, Intent::Files { glob }, text)
         }
@@ -47,7 +48,12 @@ fn plan_for(intent: Intent, text: &str) -> Box<dyn Plan> {
             if terms.is_empty() {
                 return Box::new(Saying(unclear()));
             }
-            Delegation::boxed(searches(&question), Form::Question { terms }, Intent::Question(question), text)
+            Delegation::boxed(
+                searches(&question),
+                Form::Question { question: question.clone(), terms },
+                Intent::Question(question),
+                text,
+            )
         }
     }
 }
@@ -62,7 +68,12 @@ fn counted(count: usize, inner: Intent, text: &str) -> Box<dyn Plan> {
         Intent::Question(question) => {
             let terms = Terms::of(&question);
             let tasks = searches(&question).into_iter().take(count.max(1)).collect();
-            Delegation::boxed(tasks, Form::Question { terms }, Intent::Question(question), text)
+            Delegation::boxed(
+                tasks,
+                Form::Question { question: question.clone(), terms },
+                Intent::Question(question),
+                text,
+            )
         }
         other => plan_for(other, text),
     }
@@ -87,6 +98,8 @@ impl Task {
     fn item(what: &str) -> Self {
         let words: Vec<&str> = what.split_whitespace().collect();
         let title = words.iter().take(5).copied().collect::<Vec<_>>().join(" ");
+        let mut letters = title.chars();
+        let title: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
         let returns = "what was found, each finding with its path:line, and one sentence that answers.";
         Self::new("explore", title.trim_end_matches(['.', ',', '?', ':']), what, returns)
     }
@@ -166,7 +179,7 @@ enum Form {
     /// One section for each task.
     Sections,
     /// One answer from the best places of all reports.
-    Question { terms: Terms },
+    Question { question: String, terms: Terms },
 }
 
 /// Tasks handed out, and the inquiry that stands in where none could be.
@@ -202,6 +215,14 @@ impl Delegation {
                 }
             }
         }
+        // How something works is best told by the file that is named after it.
+        if let Form::Question { question, terms } = &self.form
+            && question.to_lowercase().starts_with("how ")
+            && let Some(at) =
+                places.iter().position(|place| place.label == "file" && rank::is_about(terms, &place.path))
+        {
+            places[..=at].rotate_right(1);
+        }
         places
     }
 }
@@ -212,9 +233,12 @@ impl Plan for Delegation {
         match n {
             0 => Some(self.tasks.iter().map(Task::call).collect()),
             1 if is_question => Some(self.places(evidence).iter().take(3).map(question::window).collect()),
-            1 => Some(Vec::new()),
+            2 if is_question => {
+                Some(self.places(evidence).iter().take(1).filter_map(|best| question::above(best, evidence)).collect())
+            }
+            1 | 2 => Some(Vec::new()),
             _ if self.is_answered(evidence) => None,
-            _ => self.fallback.stage(n - 2, evidence),
+            _ => self.fallback.stage(n - 3, evidence),
         }
     }
 
@@ -224,7 +248,7 @@ impl Plan for Delegation {
             (0, 1) => format!("One subagent looks into it: {}.", titles[0]),
             (0, count) => format!("{count} subagents look at once: {}.", titles.join("; ")),
             (1, _) => "Opening the best places to check them.".to_owned(),
-            (2, _) => "The subagents brought nothing, so I look myself.".to_owned(),
+            (3, _) => "I look at it myself.".to_owned(),
             _ => String::new(),
         }
     }
@@ -234,7 +258,7 @@ impl Plan for Delegation {
         let mut text = if self.is_answered(evidence) {
             match &self.form {
                 Form::Sections => sections(&received),
-                Form::Question { terms } => answer(terms, &self.places(evidence), &received, evidence),
+                Form::Question { terms, .. } => answer(terms, &self.places(evidence), &received, evidence),
             }
         } else {
             own_words(&self.fallback.report(evidence))
@@ -257,7 +281,9 @@ fn sections(received: &[(&Task, Received)]) -> String {
         if received.len() > 1 {
             let _ = write!(out, "\n\n### {}\n\n", task.title);
         }
-        let most = if received.len() > 1 { 9 } else { 60 };
+        // Shown output stands between fences; cutting it would leave one open.
+        let is_output = findings.iter().any(|line| line.starts_with("```"));
+        let most = if received.len() > 1 && !is_output { 9 } else { 80 };
         let shown = own_words(&Report {
             summary: summary.clone(),
             findings: findings.iter().take(most).cloned().collect(),
@@ -292,14 +318,14 @@ fn answer(terms: &Terms, places: &[Place], received: &[(&Task, Received)], evide
     let lines = evidence.lines_of(&best.path);
     let mut out = String::new();
     let covered = question::coverage(terms, best, &lines);
-    if covered * 2 < terms.len() {
+    if covered * 2 < terms.count() {
         let _ = write!(out, "No place matches all of {}; this is the nearest. ", terms.names());
     }
     out.push_str(&question::statement(best, &lines));
     let mut shown = 0;
     for (at, place) in places.iter().enumerate().take(3) {
         let most = if at == 0 { 22 } else { 12 };
-        let is_code = at == 0 || !["text", "file"].contains(&place.label.as_str());
+        let is_code = at == 0 || !["text", "file", "change"].contains(&place.label.as_str());
         if let Some(excerpt) = place.excerpt(&evidence.lines_of(&place.path), most).filter(|_| is_code) {
             let _ = write!(out, "\n\n`{}:{}` ({})\n{excerpt}", place.path, place.line, place.label);
             shown = at + 1;
@@ -364,7 +390,8 @@ fn help() -> String {
 }
 
 fn decline(what: &str, text: &str) -> String {
-    let terms = Terms::of(text);
+    let object = text.trim().split_once(' ').map_or("", |(_, object)| object);
+    let terms = Terms::of(object);
     let offer = if terms.is_empty() {
         "I can explain how the project is laid out, or find a name or a topic in it.".to_owned()
     } else {

@@ -76,7 +76,7 @@ fn toml(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
             continue;
         }
         if line.starts_with('[') && list.is_none() {
-            section = line.trim_matches(['[', ']']).to_owned();
+            line.trim_matches(['[', ']']).clone_into(&mut section);
             if let Some((kind, name)) = section_dependency(&section) {
                 found.push(fact(kind, name, *number));
             }
@@ -104,7 +104,9 @@ fn toml(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
                 Kind::Toolchain => format!("{key} {}", value.trim_matches('"')),
                 _ => value.to_owned(),
             };
-            found.push(fact(kind, &value, *number));
+            if !value.starts_with("attr:") && !value.starts_with("file:") {
+                found.push(fact(kind, &value, *number));
+            }
         }
     }
     found
@@ -151,7 +153,7 @@ fn json(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     let (mut depth, mut section) = (0_usize, String::new());
     for (number, raw) in lines {
         let line = raw.trim();
-        let pair = line.split_once(':').map(|(key, value)| (key.trim().trim_matches('"'), value.trim()));
+        let pair = line.split_once("\":").map(|(key, value)| (key.trim_start_matches('"'), value.trim()));
         if let Some((key, value)) = pair {
             let kind = match (depth, section.as_str(), key) {
                 (1, _, "name") => Some(Kind::Name),

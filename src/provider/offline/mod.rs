@@ -13,6 +13,7 @@ use crate::message::{Block, Message, Usage};
 
 mod build;
 mod child;
+mod delegation;
 mod direct;
 mod evidence;
 mod files;
@@ -29,6 +30,7 @@ mod report;
 mod source;
 mod terms;
 mod testing;
+mod vocabulary;
 
 pub use plan::{Call, Reply, plan};
 

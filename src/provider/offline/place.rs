@@ -21,9 +21,10 @@ pub(super) struct Place {
 impl Place {
     /// Writes the place as one line of a report.
     pub(super) fn bullet(&self) -> String {
-        let text = quotable(&self.text);
+        let is_quote = self.label != "file";
+        let text = if is_quote { quotable(&self.text) } else { safe(&self.text) };
         // What a file says of itself is a text put together from its lines, not one line as it stands.
-        let quote = if self.label == "file" { "" } else { "`" };
+        let quote = if is_quote { "`" } else { "" };
         format!("- `{}:{}` {}: {quote}{text}{quote}", self.path, self.line, self.label)
     }
 
@@ -36,7 +37,7 @@ impl Place {
             path: path.to_owned(),
             line: number.parse().ok()?,
             label: label.trim().to_owned(),
-            text: text.trim_end().trim_matches('`').to_owned(),
+            text: text.strip_prefix('`').and_then(|text| text.strip_suffix('`')).unwrap_or(text).to_owned(),
         })
     }
 
@@ -65,13 +66,13 @@ impl Place {
             }
             let depth = line.len() - line.trim_start().len();
             let outside = *number > self.line && is_definition && !line.trim().is_empty() && depth <= indent;
-            let closes = line.trim_start().starts_with(['}', ')', ']']) || line.trim() == "{";
+            let closes = line.trim_start().starts_with(['}', ')', ']']) || matches!(line.trim(), "{" | "where");
             if outside && !closes {
                 break;
             }
             shown.push((*number, line));
             let ends = *number >= self.line && is_definition && ends_alone(line);
-            if (outside && closes && !line.trim_end().ends_with('{')) || (ends && depth <= indent) {
+            if (outside && closes && !line.trim_end().ends_with(['{', ':', 'e'])) || (ends && depth <= indent) {
                 break;
             }
         }
@@ -97,7 +98,12 @@ fn ends_alone(line: &str) -> bool {
 
 /// Makes a source line safe inside a report and inside backquotes.
 pub(super) fn quotable(text: &str) -> String {
-    let mut text = source::clip(text.trim(), 160).replace('`', "'");
+    safe(&source::clip(text.trim(), 160)).replace('`', "'")
+}
+
+/// Makes a text safe inside a report: it cannot end or begin a part of it.
+pub(super) fn safe(text: &str) -> String {
+    let mut text = text.to_owned();
     for tag in ["summary", "findings", "answer"] {
         text =
             text.replace(&format!("<{tag}>"), &format!("‹{tag}›")).replace(&format!("</{tag}>"), &format!("‹/{tag}›"));

@@ -14,8 +14,8 @@ use super::source::{self, Area};
 use super::terms::{Terms, last_segment, parts};
 
 /// Lines read before and after a place.
-const BEFORE: usize = 14;
-const WINDOW: usize = 46;
+const BEFORE: usize = 70;
+const WINDOW: usize = 110;
 
 /// Search by content: definitions, then uses.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Content {
             }
         }
         calls.push(inline_tests());
-        if self.terms.len() == 1 {
+        if self.terms.count() == 1 {
             calls.push(Call::grep(&any, 120));
         }
         calls.extend(self.terms.words.iter().take(5).map(Self::counting));
@@ -83,8 +83,13 @@ impl Content {
     /// Returns the best places, best first. Doc comments that were read count.
     pub(super) fn places(&self, evidence: &Evidence) -> Vec<Place> {
         let mut ranked = self.ranked(evidence);
+        let wants_value = Wants::of(&self.question) == Wants::Value;
         for entry in ranked.iter_mut().take(4) {
             let lines = evidence.lines_of(&entry.hit.path);
+            if !wants_value && let Some((line, text)) = documented(&entry.hit, &lines) {
+                entry.definition = source::definition(&text);
+                entry.hit = Hit { path: entry.hit.path.clone(), line, text };
+            }
             if let Some((_, doc)) = source::doc_of(&lines, entry.hit.line).filter(|_| entry.definition.is_some()) {
                 #[expect(clippy::cast_precision_loss, reason = "terms are few")]
                 let told = rank::matched(&self.terms, &doc).len() as f64;
@@ -97,6 +102,13 @@ impl Content {
         for path in self.terms.paths.iter().rev() {
             places.splice(0..0, file_place(path, &evidence.lines_of(path)));
         }
+        let mut seen: Vec<(String, usize)> = Vec::new();
+        places.retain(|place| {
+            let key = (place.path.clone(), place.line);
+            let is_new = !seen.contains(&key);
+            seen.push(key);
+            is_new
+        });
         places.truncate(8);
         places
     }
@@ -145,6 +157,19 @@ impl Part for Content {
     }
 }
 
+/// Returns the definition that a doc comment belongs to.
+fn documented(hit: &Hit, lines: &BTreeMap<usize, String>) -> Option<(usize, String)> {
+    if !source::is_comment(hit.text.trim()) || hit.text.trim().starts_with("//!") {
+        return None;
+    }
+    let mut below = lines.range(hit.line + 1..).take(30);
+    let (line, text) = below.find(|(_, line)| {
+        let line = line.trim();
+        !(source::is_comment(line) || line.starts_with("#[") || line.starts_with('@'))
+    })?;
+    source::definition(text).map(|_| (*line, text.clone()))
+}
+
 /// Finds where the tests inside Rust sources begin.
 fn inline_tests() -> Call {
     Call::grep("^mod tests? \\{", 500)
@@ -153,6 +178,13 @@ fn inline_tests() -> Call {
 /// Returns the call that reads around a place.
 pub(super) fn window(place: &Place) -> Call {
     Call::read_part(&place.path, place.line.saturating_sub(BEFORE).max(1), WINDOW)
+}
+
+/// Returns the call that reads the beginning of a doc comment that a window cut.
+pub(super) fn above(place: &Place, evidence: &Evidence) -> Option<Call> {
+    let lines = evidence.lines_of(&place.path);
+    let cut = source::doc_cut(&lines, place.line)?;
+    Some(Call::read_part(&place.path, cut.saturating_sub(300).max(1), 300.min(cut - 1)))
 }
 
 /// Returns the first telling line of a file that the request names.
@@ -174,7 +206,9 @@ pub(super) fn statement(place: &Place, lines: &BTreeMap<usize, String>) -> Strin
     let Some(definition) = place.definition() else {
         return match place.label.as_str() {
             "setting" | "field" => format!("{cite} has `{}`.", super::place::quotable(&place.text)),
-            "comment" => format!("{cite} says: \"{}\".", source::clip(source::uncomment(&place.text), 200)),
+            "comment" => {
+                format!("{cite} says: \"{}\".", source::clip(source::uncomment(&place.text).trim_end_matches('.'), 200))
+            }
             _ => format!("The closest place is {cite}: `{}`.", super::place::quotable(&place.text)),
         };
     };
@@ -254,7 +288,7 @@ impl Part for Names {
             let lines = evidence.lines_of(path);
             match source::purpose(path, &lines) {
                 Some((line, text)) => {
-                    let text = super::place::quotable(&source::sentence(&text, 160));
+                    let text = source::sentence(&text, 160);
                     Place { path: path.clone(), line, label: "file".to_owned(), text }.bullet()
                 }
                 None => format!("- `{path}`"),

@@ -34,6 +34,9 @@ impl Ranked {
     }
 }
 
+const VALUE_WORDS: [&str; 11] =
+    ["default", "constant", "value", "limit", "maximum", "max", "minimum", "many", "version", "license", "long"];
+
 /// What the request is after, besides its terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wants {
@@ -51,14 +54,14 @@ impl Wants {
         let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
         if has(&["test", "tests", "tested"]) {
             Self::Test
-        } else if has(&[
-            "default", "constant", "value", "limit", "maximum", "max", "minimum", "many", "version", "license",
-        ]) {
-            Self::Value
-        } else if has(&["struct", "class", "type", "trait", "enum", "interface"]) {
+        } else if has(&["struct", "class", "type", "trait", "enum", "interface", "represented"])
+            || ["what is a ", "what is an ", "what are "].iter().any(|start| request.to_lowercase().starts_with(start))
+        {
             Self::Type
         } else if has(&["function", "method"]) {
             Self::Function
+        } else if has(&VALUE_WORDS) {
+            Self::Value
         } else {
             Self::Anything
         }
@@ -98,7 +101,11 @@ pub(super) fn rank(terms: &Terms, wants: Wants, hits: Vec<Hit>, tests: &[Hit], w
     let mut kept: Vec<Ranked> = Vec::new();
     for candidate in ranked {
         let same = kept.iter().filter(|kept| kept.hit.path == candidate.hit.path);
-        let is_close = same.clone().any(|kept| kept.hit.line.abs_diff(candidate.hit.line) < 4);
+        let symbol = |entry: &Ranked| entry.definition.as_ref().map(|found| found.symbol.clone());
+        let is_close = same.clone().any(|kept| {
+            let is_twin = symbol(kept).is_some() && symbol(kept) == symbol(&candidate);
+            is_twin || kept.hit.line.abs_diff(candidate.hit.line) < 4
+        });
         if !is_close && same.count() < PER_FILE && candidate.score > 0.0 {
             kept.push(candidate);
         }
@@ -153,7 +160,7 @@ fn score(
         score += 0.8 * in_line;
     }
     if wants == Wants::Value && parts(&hit.text).iter().any(|part| part.chars().all(|c| c.is_ascii_digit())) {
-        score += if own.len() == terms.len() && own.len() > 1 { 9.0 } else { 1.5 };
+        score += if own.len() == terms.count() && own.len() > 1 { 14.0 } else { 1.5 };
     }
     let is_import = ["use ", "import ", "from ", "pub use ", "#include", "mod ", "pub mod "];
     if is_import.iter().any(|start| hit.text.trim_start().starts_with(start)) {
@@ -166,15 +173,23 @@ fn score(
 fn symbol_score(terms: &Terms, definition: &Definition, path: &str, weights: &[f64]) -> f64 {
     let own = parts(&definition.symbol);
     let hits = matched(terms, &definition.symbol);
-    let by_path: f64 = matched(terms, path).iter().filter(|term| !hits.contains(term)).map(|term| weights[*term]).sum();
+    let in_path = matched(terms, path);
+    let by_path: f64 = in_path.iter().filter(|term| !hits.contains(term)).map(|term| weights[*term]).sum();
+    let both: f64 = in_path.iter().filter(|term| hits.contains(term)).map(|term| weights[*term]).sum();
     if hits.is_empty() {
         return by_path - 1.0;
     }
-    let mut score: f64 = hits.iter().map(|term| weights[*term]).sum::<f64>() * 3.0 + by_path * 2.0;
+    let mut score: f64 = hits.iter().map(|term| weights[*term]).sum::<f64>() * 3.0 + by_path * 2.0 + both * 0.6;
     let covered = own.iter().filter(|part| terms.words.iter().any(|word| word.matches(part))).count();
     #[expect(clippy::cast_precision_loss, reason = "an identifier has few parts")]
-    let coverage = covered as f64 / own.len().max(1) as f64;
-    score += 4.0 * coverage;
+    let coverage =
+        if hits.iter().all(|hit| is_bland(terms, *hit)) { 0.0 } else { covered as f64 / own.len().max(1) as f64 };
+    #[expect(clippy::cast_precision_loss, reason = "terms are few")]
+    let together = (hits.len() - 1) as f64;
+    score += 4.0 * coverage + 4.0 * together;
+    if terms.cased.contains(&definition.symbol) {
+        score += 10.0;
+    }
     for term in &terms.exact {
         let name = last_segment(term).trim_end_matches("()");
         if definition.symbol == name {
@@ -188,13 +203,15 @@ fn symbol_score(terms: &Terms, definition: &Definition, path: &str, weights: &[f
 
 fn keyword_score(wants: Wants, definition: &Definition, text: &str) -> f64 {
     let kind = match (definition.noun(), wants) {
-        ("function", Wants::Function) | ("constant" | "value", Wants::Value) => 4.0,
-        ("struct" | "class" | "trait" | "enum" | "interface" | "type", Wants::Type) => 4.0,
-        ("struct" | "class" | "trait" | "enum" | "interface" | "function" | "macro", _) => 1.5,
+        ("value", _) if definition.keyword != "=" => -3.0,
+        ("function", Wants::Function)
+        | ("constant" | "value", Wants::Value)
+        | ("struct" | "class" | "trait" | "enum" | "interface" | "type", Wants::Type) => 4.0,
+        ("struct" | "class" | "trait" | "enum" | "interface", _) => 2.5,
+        ("function" | "macro", _) => 1.5,
         ("constant", _) => 1.0,
         ("implementation", _) => -1.0,
         ("module", _) => -1.5,
-        ("value", _) if definition.keyword != "=" => -3.0,
         _ => 0.0,
     };
     let text = text.trim_start();
@@ -237,12 +254,33 @@ pub(super) fn assigned(line: &str) -> Option<&str> {
         .then_some(key)
 }
 
+/// Words that narrow a request down but name nothing.
+const BLAND: [&str; 12] =
+    ["default", "number", "value", "set", "get", "new", "size", "count", "current", "handled", "created", "algorithm"];
+
+/// Tells whether a term of the common numbering names nothing.
+fn is_bland(terms: &Terms, term: usize) -> bool {
+    let word = term.checked_sub(terms.exact.len()).and_then(|at| terms.words.get(at));
+    word.is_some_and(|word| BLAND.contains(&word.raw.as_str()))
+}
+
+/// Tells whether a file's name says all that the terms say.
+pub(super) fn is_about(terms: &Terms, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.split('.').next().unwrap_or(name);
+    let hits = matched(terms, stem);
+    let known = parts(stem).iter().all(|part| terms.words.iter().any(|word| word.matches(part)));
+    known && !hits.is_empty() && (0..terms.count()).all(|term| hits.contains(&term) || is_bland(terms, term))
+}
+
 /// Returns a weight for each term: the fewer places it has, the more it tells.
 pub(super) fn weights(terms: &Terms, counts: &[usize]) -> Vec<f64> {
     #[expect(clippy::cast_precision_loss, reason = "counts of lines are small")]
     let rarity = |count: usize| 3.0 / (1.0 + (1.0 + count as f64 / 12.0).ln());
     let exact = terms.exact.iter().map(|_| 3.5);
-    let words =
-        terms.words.iter().enumerate().map(|(at, _)| counts.get(at).map_or(1.5, |count| rarity(*count).max(0.4)));
+    let words = terms.words.iter().enumerate().map(|(at, word)| {
+        let weight = counts.get(at).map_or(1.5, |count| rarity(*count).max(0.4));
+        if BLAND.contains(&word.raw.as_str()) { weight * 0.4 } else { weight }
+    });
     exact.chain(words).collect()
 }

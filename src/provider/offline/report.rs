@@ -3,10 +3,12 @@
 //! Owns the tags and the status line. Leaves the content to the plans. Invariant: a report that was cut short, failed
 //! or was cancelled is never taken for a complete one.
 
+use std::fmt::Write as _;
+
 use super::evidence::{Evidence, Exchange};
 
 /// Bytes of findings in one report; the program cuts reports a little later.
-const MOST_FINDINGS: usize = 6000;
+const MOST_FINDINGS: usize = 6800;
 
 /// What a child hands up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +25,7 @@ impl Report {
         let failed: Vec<String> =
             evidence.failures().filter(|e| !is_expected(e)).take(3).map(Exchange::title).collect();
         if !failed.is_empty() {
-            summary.push_str(&format!(" Not everything could be looked at: {} failed.", failed.join(", ")));
+            let _ = write!(summary, " Not everything could be looked at: {} failed.", failed.join(", "));
         }
         let mut out = format!("<summary>{summary}</summary>");
         let (mut findings, mut left) = (String::new(), 0);
@@ -36,13 +38,13 @@ impl Report {
             }
         }
         if left > 0 {
-            findings.push_str(&format!("({left} more left out)\n"));
+            let _ = writeln!(findings, "({left} more left out)");
         }
         if !findings.trim().is_empty() {
-            out.push_str(&format!("\n<findings>\n{findings}</findings>"));
+            let _ = write!(out, "\n<findings>\n{findings}</findings>");
         }
         if !self.answer.trim().is_empty() {
-            out.push_str(&format!("\n<answer>{}</answer>", self.answer.trim()));
+            let _ = write!(out, "\n<answer>{}</answer>", self.answer.trim());
         }
         out
     }

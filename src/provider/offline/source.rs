@@ -305,12 +305,14 @@ pub(super) fn uncomment(line: &str) -> &str {
     line.trim().trim_matches('"').trim_matches('\'').trim()
 }
 
-/// Returns the doc comment of the definition at `at`, with the number of its first line.
-pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
+/// Returns the comment lines right above a line, first to last.
+fn comment_above(lines: &BTreeMap<usize, String>, at: usize) -> Vec<(usize, &str)> {
     let mut above: Vec<(usize, &str)> = Vec::new();
     for number in (1..at).rev() {
         let Some(line) = lines.get(&number).map(|line| line.trim()) else { break };
-        if line.starts_with("#[") || line.starts_with('@') || line.ends_with(")]") {
+        let before_closes = lines.get(&(number - 1)).is_some_and(|line| line.trim() == "*/");
+        let is_gap = line.is_empty() && number + 1 == at && before_closes;
+        if line.starts_with("#[") || line.starts_with('@') || line.ends_with(")]") || is_gap {
             continue;
         }
         if !is_comment(line) || line.starts_with("#!") {
@@ -319,6 +321,22 @@ pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usiz
         above.push((number, line));
     }
     above.reverse();
+    above
+}
+
+/// Returns the first known line of a doc comment whose beginning is not known.
+pub(super) fn doc_cut(lines: &BTreeMap<usize, String>, at: usize) -> Option<usize> {
+    let first = comment_above(lines, at).first()?.0;
+    (first > 1 && !lines.contains_key(&(first - 1))).then_some(first)
+}
+
+/// Returns the doc comment of the definition at `at`, with the number of its first line.
+pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
+    // A comment whose beginning was not seen would be quoted from its middle.
+    if doc_cut(lines, at).is_some() {
+        return None;
+    }
+    let above = comment_above(lines, at);
     let text = first_paragraph(above.iter().map(|(_, line)| *line));
     match (above.first(), text) {
         (Some((number, _)), Some(text)) => Some((*number, text)),
@@ -328,6 +346,10 @@ pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usiz
 
 /// Returns the string that opens a Python body.
 fn docstring(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
+    let first = lines.get(&at)?.trim();
+    if !["def ", "async def ", "class "].iter().any(|word| first.starts_with(word)) {
+        return None;
+    }
     let end = (at..at + 15).find(|number| lines.get(number).is_some_and(|line| line.trim_end().ends_with(':')))?;
     let (number, first) = lines.range(end + 1..).find(|(_, line)| !line.trim().is_empty())?;
     let quote = ["\"\"\"", "'''"].into_iter().find(|q| first.trim().trim_start_matches('r').starts_with(q))?;
@@ -392,28 +414,34 @@ pub(super) fn purpose(path: &str, lines: &BTreeMap<usize, String>) -> Option<(us
         let quote = ["\"\"\"", "'''"].into_iter().find(|q| line.trim().trim_start_matches('r').starts_with(q));
         return quoted(lines, *number, quote?).map(|text| (*number, text));
     }
+    let is_rust = extension(path) == "rs";
     let mut block: Vec<(usize, &str)> = Vec::new();
     for (number, line) in lines.iter().take(60) {
         let line = line.trim();
-        let inner_only = extension(path) == "rs";
-        let counts = if inner_only { line.starts_with("//!") || line.starts_with("/*!") } else { is_comment(line) };
+        let counts = if is_rust { line.starts_with("//!") || line.starts_with("/*!") } else { is_comment(line) };
         if counts && !line.starts_with("#!") {
             block.push((*number, line));
         }
-        let ends = !counts || line.ends_with("*/");
-        if ends && !block.is_empty() {
-            let text = first_paragraph(block.iter().map(|(_, line)| if is_heading(line) { "" } else { *line }));
-            if let Some(text) = text.filter(|text| !is_boilerplate(text)) {
-                return Some((block[0].0, text));
+        if !counts || line.ends_with("*/") {
+            if let Some(told) = told(&block) {
+                return Some(told);
             }
             block.clear();
         }
-        let is_preamble = line.is_empty() || line.starts_with("#") || line.contains("use strict") || counts;
-        if !is_preamble && !inner_only {
+        let is_preamble = line.is_empty() || line.starts_with('#') || line.contains("use strict") || counts;
+        if !is_preamble && !is_rust {
             return None;
         }
     }
-    None
+    told(&block)
+}
+
+/// Returns what a block of comment lines says, with the line on which it begins to.
+fn told(block: &[(usize, &str)]) -> Option<(usize, String)> {
+    let text = first_paragraph(block.iter().map(|(_, line)| if is_heading(line) { "" } else { *line }));
+    let text = text.filter(|text| !is_boilerplate(text))?;
+    let first = block.iter().find(|(_, line)| !is_heading(line) && uncomment(line).chars().any(char::is_alphabetic));
+    first.map(|(number, _)| (*number, text))
 }
 
 /// Tells whether a comment line is a heading or a row of badges.

@@ -42,6 +42,8 @@ pub(super) struct Terms {
     pub(super) paths: Vec<String>,
     /// Plain words, most telling first as they came.
     pub(super) words: Vec<Word>,
+    /// Words written with a capital inside the request: names of types in most languages.
+    pub(super) cased: Vec<String>,
     /// Pairs of words that stood side by side.
     pub(super) pairs: Vec<(usize, usize)>,
 }
@@ -69,16 +71,41 @@ const STOP: &str = " a an the this that these those it its is are was were be be
  please tell show find look explain describe give list get see know understand want need let lets project repository repo codebase code \
  file files defined define defines definition implemented implement implementation function functions method methods class classes \
  located location place places work works working used use uses using happen happens made exactly actually really just also \
- kind kinds sort thing things way ways part parts used one ones like called name names named value mean means program source line lines \
+ sort thing things way ways part parts used one ones like represented represents represent called name names named mean means program line lines \
  wo ist wie wird werden welche welcher welches was der die das den dem des ein eine einen einem einer und oder im in auf von mit zu \
  zum zur für nicht sind hier dieses dieser diese mir bitte zeige erkläre finde est le la les un une des du dans ou comment que quoi \
  où el los las una dónde donde cómo como qué que en del es there's what's where's ";
+
+/// Phrases that say what kind of thing is asked for, not what it is called.
+const ASIDES: [&str; 16] = [
+    "kind of ",
+    "kinds of ",
+    "sort of ",
+    "source code",
+    "the value of ",
+    "which type ",
+    "which struct ",
+    "which class ",
+    "which function ",
+    "what type ",
+    "what struct ",
+    "what function ",
+    "the type that ",
+    "the function that ",
+    "the struct that ",
+    "the class that ",
+];
 
 impl Terms {
     /// Takes the terms out of a request.
     pub(super) fn of(request: &str) -> Self {
         let mut terms = Self::default();
         let mut plain = request.to_owned();
+        for phrase in ASIDES {
+            while let Some(at) = plain.to_ascii_lowercase().find(phrase) {
+                plain.replace_range(at..at + phrase.len(), " ");
+            }
+        }
         for (open, close) in [('`', '`'), ('"', '"'), ('“', '”')] {
             while let Some((start, end)) = span(&plain, open, close) {
                 let inner = plain[start + open.len_utf8()..end].trim().to_owned();
@@ -96,6 +123,11 @@ impl Terms {
                 terms.add(token);
                 previous = None;
             } else {
+                let is_cased =
+                    token.starts_with(|c: char| c.is_ascii_uppercase()) && !request.trim_start().starts_with(token);
+                if is_cased && token.len() > 2 {
+                    terms.cased.push(token.to_owned());
+                }
                 previous = terms.add_word(token, previous);
             }
         }
@@ -141,7 +173,7 @@ impl Terms {
     }
 
     /// Returns the number of terms that a place can match.
-    pub(super) fn len(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.exact.len() + self.words.len()
     }
 
@@ -196,7 +228,10 @@ pub(super) fn is_path(token: &str) -> bool {
     let ext = super::source::extension(token);
     let has_ext = token.contains('.') && super::source::fence(token) != "text" && token.len() > ext.len() + 1;
     let is_known = matches!(token, "Makefile" | "Dockerfile" | "LICENSE" | "README");
-    plain && (has_ext || is_known || (token.contains('/') && token.matches('/').count() >= 1 && token.len() > 4))
+    let is_product = matches!(token.to_ascii_lowercase().as_str(), "node.js" | "vue.js" | "next.js" | "asp.net");
+    plain
+        && !is_product
+        && (has_ext || is_known || (token.contains('/') && token.matches('/').count() >= 1 && token.len() > 4))
 }
 
 /// Tells whether a token looks like a name in a program.
@@ -205,7 +240,9 @@ fn is_identifier(token: &str) -> bool {
     let inner: Vec<char> = token.chars().skip(1).collect();
     let camel = inner.iter().any(char::is_ascii_uppercase) && token.chars().any(|c| c.is_ascii_lowercase());
     let shouted = token.len() > 3 && token.contains('_');
-    valid && (token.contains('_') || camel || token.contains("::") || shouted || token.ends_with("()"))
+    let dotted = token.contains('.')
+        && token.split('.').all(|part| part.len() > 1 && !part.starts_with(|c: char| c.is_ascii_digit()));
+    valid && (dotted || token.contains('_') || camel || token.contains("::") || shouted || token.ends_with("()"))
 }
 
 /// Cuts a word down to the beginning that its relatives share.

@@ -3,6 +3,8 @@
 //! Owns the table of frameworks. Leaves dependencies in general to `build`. Invariant: a framework is named only with
 //! the line that shows it.
 
+use std::fmt::Write as _;
+
 use super::build::{self, Build};
 use super::evidence::{Evidence, Hit};
 use super::manifest::{Kind, TOOLS};
@@ -193,7 +195,9 @@ impl Testing {
             let mut hits: Vec<Hit> = manifest
                 .iter()
                 .filter(|hit| {
-                    speaks(&hit.path) && source::area(&hit.path) != Area::Foreign && has_needle(framework, &hit.text)
+                    speaks(&hit.path)
+                        && source::area(&hit.path) != Area::Foreign
+                        && has_needle(framework, &hit.path, &hit.text)
                 })
                 .cloned()
                 .collect();
@@ -244,8 +248,15 @@ fn declares(line: &str) -> bool {
     line.starts_with('[') || line.starts_with('"') || line.contains(" = ") || line.contains(">=") || line.contains("==")
 }
 
-fn has_needle(framework: &Framework, text: &str) -> bool {
+fn has_needle(framework: &Framework, path: &str, text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
+    if source::extension(path) == "json" {
+        // In a package file only a key is a dependency; a script may use any word.
+        let key = lower.trim().trim_start_matches('"').split('"').next().unwrap_or_default().to_owned();
+        return framework.needles.iter().any(|needle| {
+            key == *needle || key.ends_with(&format!("/{needle}")) || key.starts_with(&format!("@{needle}/"))
+        });
+    }
     let is_word = |c: char| c.is_ascii_alphanumeric();
     framework.needles.iter().any(|needle| {
         lower.match_indices(needle).any(|(at, _)| {
@@ -323,11 +334,11 @@ fn answer(shown: &[Shown], run: Option<&str>) -> String {
         .collect();
     let mut text = format!("This project is tested with {}", cite(first));
     if !others.is_empty() {
-        text.push_str(&format!("; it also has {}", others.join(", ")));
+        let _ = write!(text, "; it also has {}", others.join(", "));
     }
     text.push('.');
     if let Some(run) = run {
-        text.push_str(&format!(" Run the tests with {run}."));
+        let _ = write!(text, " Run the tests with {run}.");
     }
     text
 }

@@ -1,0 +1,119 @@
+//! Requests that say how to delegate: "use 3 subagents: a; b; c".
+//!
+//! Owns counting agents and splitting lists. Leaves what each item asks for to `intent`. Invariant: no item is lost.
+
+use super::intent::{Intent, single, strip};
+
+const NUMBERS: [&str; 9] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"];
+const AGENT_WORDS: [&str; 12] = [
+    "subagents",
+    "subagent",
+    "sub-agents",
+    "sub-agent",
+    "agents",
+    "agent",
+    "subtasks",
+    "subtask",
+    "sub-task",
+    "tasks",
+    "children",
+    "workers",
+];
+
+/// Reads requests that say how to delegate.
+pub(super) fn delegation(text: &str) -> Option<Intent> {
+    for prefix in ["delegate:", "delegate to a subagent:", "subagent:", "subtask:", "delegate "] {
+        if let Some(rest) = strip(text, prefix) {
+            return Some(Intent::Many(vec![rest.trim().to_owned()]));
+        }
+    }
+    let verb = ["use ", "spawn ", "start ", "launch ", "run ", "with ", "send ", "have "]
+        .into_iter()
+        .find_map(|verb| strip(text, verb))?;
+    let head_end = verb.char_indices().nth(48).map_or(verb.len(), |(at, _)| at);
+    let mut count = None;
+    let mut at = 0;
+    for word in verb[..head_end].split_inclusive([' ', ':', '\n', ',']) {
+        at += word.len();
+        let bare = word.trim_matches([' ', ':', '\n', ',']).to_lowercase();
+        if let Some(number) = bare.parse().ok().or_else(|| NUMBERS.iter().position(|name| *name == bare)) {
+            count = Some(number);
+        } else if AGENT_WORDS.contains(&bare.as_str()) {
+            return Some(assigned(count, verb[at..].trim_start()));
+        } else if !["a", "an", "some", "several", "parallel", "explore", "different", "separate"]
+            .contains(&bare.as_str())
+        {
+            return None;
+        }
+    }
+    None
+}
+
+fn assigned(count: Option<usize>, rest: &str) -> Intent {
+    let rest = ["in parallel", ":", "to ", "for ", "and have them ", "that ", "which ", "who ", "-"]
+        .iter()
+        .fold(rest, |rest, word| strip(rest, word).unwrap_or(rest).trim_start());
+    let mut items = items(rest);
+    if let (1, Some(count)) = (items.len(), count.filter(|count| *count > 1)) {
+        let parts = split_into(rest, count);
+        if parts.len() != count {
+            return Intent::Counted(count.min(8), Box::new(single(rest, &rest.to_lowercase())));
+        }
+        items = parts;
+    }
+    items.truncate(20);
+    Intent::Many(items)
+}
+
+/// Splits a list: by semicolons, or by lines that begin with a number or a mark.
+fn items(text: &str) -> Vec<String> {
+    let marked: Vec<&str> = text.lines().filter_map(list_item).collect();
+    if marked.len() > 1 {
+        return marked.into_iter().map(str::to_owned).collect();
+    }
+    let inline = numbered_inline(text);
+    if inline.len() > 1 {
+        return inline;
+    }
+    let parts: Vec<&str> = text.split(';').map(str::trim).filter(|part| !part.is_empty()).collect();
+    parts.into_iter().map(|part| strip(part, "and ").unwrap_or(part).trim_end_matches('.').to_owned()).collect()
+}
+
+fn list_item(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = if digits > 0 { line[digits..].strip_prefix(['.', ')'])? } else { line.strip_prefix(['-', '*'])? };
+    rest.starts_with(' ').then(|| rest.trim()).filter(|rest| !rest.is_empty())
+}
+
+/// Reads `1. a 2. b` and `(1) a, (2) b` in one line.
+fn numbered_inline(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    for number in 1..20 {
+        let marks = [format!("({number}) "), format!("{number}) "), format!("{number}. ")];
+        let Some((at, mark)) = marks.iter().find_map(|mark| rest.find(mark.as_str()).map(|at| (at, mark.len()))) else {
+            break;
+        };
+        if number > 1 {
+            found.push(rest[..at].trim().trim_end_matches([',', ';', '.']).trim_end_matches(" and").to_owned());
+        }
+        rest = &rest[at + mark..];
+    }
+    if !found.is_empty() {
+        found.push(rest.trim().to_owned());
+    }
+    found
+}
+
+/// Splits at commas and "and" when that gives just as many parts as were asked for.
+fn split_into(text: &str, count: usize) -> Vec<String> {
+    let clean = |part: &str| strip(part.trim(), "and ").unwrap_or(part.trim()).trim_end_matches('.').to_owned();
+    for separator in [", ", " and "] {
+        let parts: Vec<String> = text.split(separator).map(clean).filter(|part| !part.is_empty()).collect();
+        if parts.len() == count {
+            return parts;
+        }
+    }
+    text.split(", ").flat_map(|part| part.split(" and ")).map(clean).filter(|part| !part.is_empty()).collect()
+}

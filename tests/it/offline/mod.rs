@@ -1,0 +1,7 @@
+//! The offline model: real requests about real files, answers whose citations are opened and compared.
+
+mod answers;
+mod citations;
+mod conversation;
+mod executor;
+mod probe;

@@ -1,0 +1,144 @@
+//! A terminal for tests: the real binary in a real pty, its screen kept by a terminal emulator.
+
+use std::io::{Read as _, Write};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
+
+/// How long a test waits for something that has to happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program on a terminal.
+pub(crate) struct Terminal {
+    master: Box<dyn MasterPty + Send>,
+    writer: Arc<Mutex<Box<dyn Write + Send>>>,
+    child: Box<dyn Child + Send + Sync>,
+    emulator: Arc<Emulator>,
+    before: String,
+}
+
+struct Emulator {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    parser: vt100::Parser,
+    bytes: usize,
+    closed: bool,
+}
+
+impl Terminal {
+    /// Starts the binary on a terminal of this size.
+    pub(crate) fn start(cols: u16, rows: u16, args: &[&str], cwd: &Path, env: &[(&str, &str)]) -> Self {
+        let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let before = line_settings(pair.master.as_ref());
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_belvedere"));
+        command.args(args);
+        command.cwd(cwd);
+        command.env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap());
+        command.env("TERM", "xterm-256color");
+        command.env("LANG", "C.UTF-8");
+        for (name, value) in env {
+            command.env(name, value);
+        }
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let state = State { parser: vt100::Parser::new(rows, cols, 0), bytes: 0, closed: false };
+        let emulator = Arc::new(Emulator { state: Mutex::new(state), changed: Condvar::new() });
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
+        let feeding = emulator.clone();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 65536];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                let mut state = feeding.state.lock().unwrap();
+                state.parser.process(&buffer[..count]);
+                state.bytes += count;
+                feeding.changed.notify_all();
+            }
+            feeding.state.lock().unwrap().closed = true;
+            feeding.changed.notify_all();
+        });
+        Self { master: pair.master, writer, child, emulator, before }
+    }
+
+    /// Sends bytes as a keyboard would.
+    pub(crate) fn send(&self, keys: &str) {
+        let mut writer = self.writer.lock().unwrap();
+        writer.write_all(keys.as_bytes()).unwrap();
+        writer.flush().unwrap();
+    }
+
+    /// Returns the text on the screen.
+    pub(crate) fn screen(&self) -> String {
+        self.emulator.state.lock().unwrap().parser.screen().contents()
+    }
+
+    /// Returns how many bytes were written so far.
+    pub(crate) fn bytes(&self) -> usize {
+        self.emulator.state.lock().unwrap().bytes
+    }
+
+    /// Waits until the screen is as wanted.
+    pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        let mut state = self.emulator.state.lock().unwrap();
+        loop {
+            let screen = state.parser.screen().contents();
+            if is_so(&screen) {
+                return screen;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero() && !state.closed, "{what}: not so on this screen:\n{screen}");
+            state = self.emulator.changed.wait_timeout(state, left).unwrap().0;
+        }
+    }
+
+    /// Waits until the screen shows a text.
+    pub(crate) fn shows(&self, text: &str) -> String {
+        self.wait(&format!("showing {text:?}"), |screen| screen.contains(text))
+    }
+
+    /// Changes the size of the terminal.
+    pub(crate) fn resize(&self, cols: u16, rows: u16) {
+        self.emulator.state.lock().unwrap().parser.screen_mut().set_size(rows, cols);
+        self.master.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
+    }
+
+    /// Sends a signal to the program.
+    pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
+        let pid = i32::try_from(self.child.process_id().unwrap()).unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).unwrap();
+    }
+
+    /// Waits for the program's end and checks that the terminal is as it was before.
+    pub(crate) fn ended(mut self) -> ExitStatus {
+        let status = self.child.wait().unwrap();
+        let settings = line_settings(self.master.as_ref());
+        let state = self.emulator.state.lock().unwrap();
+        let (state, _) = self.emulator.changed.wait_timeout_while(state, PATIENCE, |state| !state.closed).unwrap();
+        let screen = state.parser.screen();
+        assert_eq!(settings, self.before, "the line settings are not restored");
+        assert!(!screen.alternate_screen(), "the alternate screen is left on");
+        assert!(!screen.hide_cursor(), "the cursor is left hidden");
+        assert!(!screen.bracketed_paste(), "bracketed paste is left on");
+        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "the mouse is left captured");
+        status
+    }
+
+    /// Returns what is on the screen after the program's end.
+    pub(crate) fn last_words(&self) -> String {
+        let state = self.emulator.state.lock().unwrap();
+        let (state, _) = self.emulator.changed.wait_timeout_while(state, PATIENCE, |state| !state.closed).unwrap();
+        state.parser.screen().contents()
+    }
+}
+
+fn line_settings(master: &dyn MasterPty) -> String {
+    format!("{:?}", master.get_termios())
+}
