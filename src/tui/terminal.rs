@@ -179,10 +179,17 @@ pub fn restore() {
     let _ = terminal::disable_raw_mode();
 }
 
-/// Makes a panic of the program give the terminal back before it is reported, and say where the log is.
+/// Makes a panic of this thread, which draws, give the terminal back before it is reported, and say where the log is.
+///
+/// A panic of another thread is logged only: it is caught where its work is awaited, and the screen goes on.
 pub fn install_panic_hook(log: Option<PathBuf>) {
+    let screen = std::thread::current().id();
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().id() != screen && TAKEN.load(Ordering::SeqCst) {
+            tracing::error!("{panic}");
+            return;
+        }
         restore();
         previous(panic);
         if let Some(log) = &log {
