@@ -142,7 +142,7 @@ fn a_change_shows_numbers_signs_and_words() {
             " 10 +     let token = jwt(user);",
             " 11 +     log(token);",
             " 12   }",
-            "    ⋮",
+            "    …",
             "120 - gone",
         ]
     );

@@ -85,6 +85,7 @@ fn code_is_kept_as_it_is() {
 #[test]
 fn a_block_without_text_leaves_no_gap() {
     assert_eq!(shown("one\n   ```\n   ```\n\ntwo", 40), "one\n\ntwo");
+    assert_eq!(shown("    code\n``\n``\n", 40), "  code");
     assert_eq!(shown("one\n\n>\n\ntwo", 40), "one\n\ntwo");
     assert_eq!(shown("> one\n>\n> two\n>\n> > three\n\nfour", 40), "▎ one\n▎\n▎ two\n▎\n▎ ▎ three\n\nfour");
 }

@@ -292,9 +292,7 @@ impl<'a> Writer<'a> {
     /// Writes the paragraph that was being read, if any.
     fn end_inline(&mut self) {
         let mut lines = std::mem::take(&mut self.inline);
-        while lines.last().is_some_and(|line| line.spans.is_empty()) {
-            lines.pop();
-        }
+        lines.retain(|line| line.spans.iter().any(|span| !span.content.trim().is_empty()));
         if lines.is_empty() {
             return;
         }
