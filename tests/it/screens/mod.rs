@@ -1,0 +1,3 @@
+//! Pictures of the screen.
+
+pub(crate) mod svg;
