@@ -26,19 +26,13 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    loop {
-        match memchr(b'\n', rest.as_bytes()) {
-            Some(at) => {
-                plain_row(&rest[..at], &mut out);
-                out.push('\n');
-                rest = &rest[at + 1..];
-            }
-            None => {
-                plain_row(rest, &mut out);
-                return Cow::Owned(out);
-            }
-        }
+    while let Some(at) = memchr(b'\n', rest.as_bytes()) {
+        plain_row(&rest[..at], &mut out);
+        out.push('\n');
+        rest = &rest[at + 1..];
     }
+    plain_row(rest, &mut out);
+    Cow::Owned(out)
 }
 
 /// Returns the text made safe as [`plain`] does, on one line: line ends become `⏎`, tabs become spaces.

@@ -54,17 +54,11 @@ impl Terminal {
     }
 
     /// Makes the next frame write every cell, for when something else has written to the terminal.
-    ///
-    /// # Errors
-    /// The terminal is gone.
-    pub fn repaint(&mut self) -> io::Result<()> {
-        let size = self.inner.size()?;
+    pub fn repaint(&mut self) {
         self.inner.backend_mut().invalidate();
-        // Sizing the buffers anew would ask for the cursor; emptying both makes the next frame complete.
-        self.inner.current_buffer_mut().reset();
+        // `Terminal::clear` would ask where the cursor is. The buffer of the last frame becomes the empty one that
+        // the next frame is compared with.
         self.inner.swap_buffers();
-        let _ = size;
-        Ok(())
     }
 
     /// Returns the size in columns and rows.
@@ -126,7 +120,8 @@ impl Terminal {
     /// The terminal is gone.
     pub fn resume(&mut self) -> io::Result<()> {
         take(self.mouse)?;
-        self.repaint()
+        self.repaint();
+        Ok(())
     }
 }
 

@@ -10,15 +10,9 @@ use super::chips::Chips;
 use super::layout::Rows;
 
 /// A text and a cursor in it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Editor {
     area: TextArea<'static>,
-}
-
-impl Default for Editor {
-    fn default() -> Self {
-        Self { area: TextArea::default() }
-    }
 }
 
 impl Editor {

@@ -133,8 +133,7 @@ impl Composer {
         let editor = &mut self.editor;
         match (key.mods, key.code) {
             (Mods::NONE, KeyCode::Char(c)) => editor.insert(c.encode_utf8(&mut [0; 4])),
-            (Mods::NONE | Mods::SHIFT, KeyCode::Backspace) => self.backspace(),
-            (Mods::CTRL, KeyCode::Char('h')) => self.backspace(),
+            (Mods::NONE | Mods::SHIFT, KeyCode::Backspace) | (Mods::CTRL, KeyCode::Char('h')) => self.backspace(),
             (Mods::NONE, KeyCode::Delete) | (Mods::CTRL, KeyCode::Char('d')) => self.delete(),
             (Mods::NONE, KeyCode::Left) | (Mods::CTRL, KeyCode::Char('b')) => self.left(),
             (Mods::NONE, KeyCode::Right) | (Mods::CTRL, KeyCode::Char('f')) => self.right(),

@@ -8,14 +8,14 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget as _;
 
-use super::theme::{Glyphs, Theme};
+use super::theme::Theme;
 use crate::app::composer::{Composer, PROMPT_WIDTH, PieceKind};
 
 /// What an empty composer says.
 const PLACEHOLDER: &str = "Ask, or describe a task";
 
 /// Draws the composer and returns where its cursor stands, to be shown if the composer has the focus.
-pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme, glyphs: &Glyphs) -> Position {
+pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) -> Position {
     if area.width <= PROMPT_WIDTH || area.height == 0 {
         return area.as_position();
     }
@@ -30,10 +30,10 @@ pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme, 
             };
             Span::styled(text.as_str(), style)
         });
-        Line::from_iter(spans).render(place, buf);
+        spans.collect::<Line<'_>>().render(place, buf);
     }
     if view.first_row == 0 {
-        buf.set_stringn(area.x, area.y, glyphs.prompt, usize::from(PROMPT_WIDTH), theme.accent);
+        buf.set_stringn(area.x, area.y, theme.glyphs.prompt, usize::from(PROMPT_WIDTH), theme.accent);
     }
     if composer.is_empty() {
         let room = usize::from(area.width - PROMPT_WIDTH);

@@ -2,20 +2,44 @@
 //!
 //! Owns the text of one message and its laid-out lines. Leaves code to the highlighter and columns to `wrap`.
 //! Invariants: pushing a text in any cut gives the same lines as setting it at once; what a push costs does not grow
-//! with what came before it.
+//! with what came before the block it falls into.
+
+mod blocks;
+mod code;
+mod split;
+mod table;
 
 use ratatui::text::Line;
 
+use self::blocks::{Rows, write_blocks};
+use self::code::CodeBlock;
+use self::split::{Fence, Part, first_part};
 use super::highlight::Highlighter;
 use super::theme::Theme;
-use super::wrap::wrap_line;
 use crate::message::plain;
+
+/// What stands before code.
+const CODE_INDENT: &str = "  ";
 
 /// One streamed Markdown text and its lines.
 #[derive(Debug, Default)]
 pub struct MarkdownDoc {
     source: String,
+    /// Bytes of the source that are laid out for good, and the number of their lines.
+    frozen: usize,
+    frozen_lines: usize,
+    /// All lines; those after the frozen ones are laid out anew when text arrives.
     lines: Vec<Line<'static>>,
+    /// The block of code that is being written, at the left edge.
+    open: Option<(Fence, CodeBlock)>,
+    /// Blocks of code that are not highlighted yet.
+    codes: Vec<CodeBlock>,
+    /// Whether the next block goes on with the list before it.
+    in_list: bool,
+    /// What the lines were laid out for: width and theme.
+    laid_for: Option<(u16, u64)>,
+    /// Bytes of the source at the last layout.
+    laid_bytes: usize,
 }
 
 impl MarkdownDoc {
@@ -30,9 +54,15 @@ impl MarkdownDoc {
         self.source.push_str(delta);
     }
 
-    /// Replaces the text.
+    /// Replaces the text; one that only goes on costs what a push does.
     pub fn set(&mut self, text: &str) {
-        text.clone_into(&mut self.source);
+        match text.strip_prefix(self.source.as_str()) {
+            Some(rest) => self.source.push_str(rest),
+            None => {
+                text.clone_into(&mut self.source);
+                self.laid_for = None;
+            }
+        }
     }
 
     /// Returns the text as it was pushed.
@@ -42,10 +72,120 @@ impl MarkdownDoc {
     }
 
     /// Returns the lines for a width and a theme; only what changed since the last call is laid out.
-    pub fn lines(&mut self, width: u16, theme: &Theme, _highlighter: &Highlighter) -> &[Line<'static>] {
-        let clean = plain(&self.source);
-        self.lines =
-            clean.lines().flat_map(|line| wrap_line(&Line::styled(line.to_owned(), theme.text), width)).collect();
+    pub fn lines(&mut self, width: u16, theme: &Theme, highlighter: &Highlighter) -> &[Line<'static>] {
+        let wanted = Some((width, theme.id()));
+        if self.laid_for != wanted {
+            self.forget_layout();
+            self.laid_for = wanted;
+        }
+        if self.laid_bytes != self.source.len() {
+            self.lay_out(width, theme);
+            self.laid_bytes = self.source.len();
+        }
+        self.highlight(width, theme, highlighter);
         &self.lines
+    }
+
+    fn forget_layout(&mut self) {
+        let source = std::mem::take(&mut self.source);
+        *self = Self { source, ..Self::default() };
+    }
+
+    fn lay_out(&mut self, width: u16, theme: &Theme) {
+        self.lines.truncate(self.frozen_lines);
+        let frozen_lines = self.frozen_lines;
+        self.codes.retain(|code| code.first_row().is_some_and(|row| row < frozen_lines));
+        while self.freeze_next(width, theme) {}
+        self.frozen_lines = self.lines.len();
+        let rest = &self.source[self.frozen..];
+        if let Some((fence, code)) = &self.open {
+            if !rest.is_empty() && !fence.may_be_closed_by(rest) {
+                let gap = if code.is_empty() { self.gap() } else { 0 };
+                self.lines.extend(std::iter::repeat_n(Line::default(), gap));
+                self.lines.extend(code.preview(&plain(rest), width, theme));
+            }
+        } else {
+            let rows = write_blocks(&plain(rest), width, theme);
+            self.append(rows);
+        }
+    }
+
+    /// Lays out the next part that is complete; returns `false` if there is none.
+    fn freeze_next(&mut self, width: u16, theme: &Theme) -> bool {
+        if self.open.is_some() {
+            return self.freeze_code_line(width, theme);
+        }
+        let rest = &self.source[self.frozen..];
+        match first_part(rest) {
+            Part::Blank(bytes) => self.frozen += bytes,
+            Part::Fence(fence, info, bytes) => {
+                let indent = Line::from(CODE_INDENT);
+                self.open = Some((fence, CodeBlock::new(&plain(info), indent.clone(), indent)));
+                self.frozen += bytes;
+                self.in_list = false;
+            }
+            Part::Blocks(bytes) => self.freeze_blocks(bytes, width, theme),
+            Part::ListHead(bytes) => {
+                self.freeze_blocks(bytes, width, theme);
+                self.in_list = true;
+            }
+            Part::Open => return false,
+        }
+        true
+    }
+
+    fn freeze_blocks(&mut self, bytes: usize, width: u16, theme: &Theme) {
+        let end = self.frozen + bytes;
+        let rows = write_blocks(&plain(&self.source[self.frozen..end]), width, theme);
+        self.append(rows);
+        self.in_list = false;
+        self.frozen = end;
+    }
+
+    /// Takes the next complete line of the open block of code.
+    fn freeze_code_line(&mut self, width: u16, theme: &Theme) -> bool {
+        let rest = &self.source[self.frozen..];
+        let Some(end) = memchr::memchr(b'\n', rest.as_bytes()) else { return false };
+        let line = &rest[..end];
+        self.frozen += end + 1;
+        match self.open.take() {
+            Some((fence, mut code)) if fence.is_closed_by(line) => {
+                code.close();
+                self.codes.push(code);
+            }
+            Some((fence, mut code)) => {
+                if code.is_empty() {
+                    self.lines.extend(std::iter::repeat_n(Line::default(), self.gap()));
+                }
+                code.push(&plain(line), width, theme, &mut self.lines);
+                self.open = Some((fence, code));
+            }
+            None => {}
+        }
+        true
+    }
+
+    /// Number of empty lines before the next block.
+    fn gap(&self) -> usize {
+        usize::from(!self.lines.is_empty() && !self.in_list)
+    }
+
+    /// Appends blocks, with an empty line before them where one belongs.
+    fn append(&mut self, rows: Rows) {
+        if rows.lines.is_empty() {
+            return;
+        }
+        self.lines.extend(std::iter::repeat_n(Line::default(), self.gap()));
+        let start = self.lines.len();
+        self.lines.extend(rows.lines);
+        self.codes.extend(rows.codes.into_iter().map(|code| code.moved_down(start)));
+    }
+
+    fn highlight(&mut self, width: u16, theme: &Theme, highlighter: &Highlighter) {
+        let lines = &mut self.lines;
+        self.codes.retain_mut(|code| code.highlight(lines, width, theme, highlighter));
+        if let Some((_, code)) = &mut self.open {
+            code.highlight(lines, width, theme, highlighter);
+        }
     }
 }

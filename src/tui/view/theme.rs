@@ -36,6 +36,8 @@ macro_rules! styles {
             depth: ColorDepth,
             background: Color,
             agents: Vec<Style>,
+            /// The signs to draw with.
+            pub glyphs: Glyphs,
             $(#[doc = $doc] pub $field: Style,)*
         }
 
@@ -59,7 +61,7 @@ macro_rules! styles {
                 agents: Vec<Style>,
                 mut style: impl FnMut(&'static str, &'static str) -> Result<Style>,
             ) -> Result<Self> {
-                Ok(Self { id, depth, background, agents, $($field: style(stringify!($field), $mono)?,)* })
+                Ok(Self { id, depth, background, agents, glyphs: Glyphs::UNICODE, $($field: style(stringify!($field), $mono)?,)* })
             }
         }
     };
@@ -139,6 +141,12 @@ impl Theme {
             let spec = if depth == ColorDepth::None { mono } else { text(name).unwrap_or(mono) };
             parse_style(spec, depth).with_context(|| format!("style {name} of the theme"))
         })
+    }
+
+    /// Returns the theme with another set of signs.
+    #[must_use]
+    pub fn with_glyphs(self, glyphs: Glyphs) -> Self {
+        Self { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), glyphs, ..self }
     }
 
     /// Returns a number that no other theme of this process has, for caches of laid-out lines.

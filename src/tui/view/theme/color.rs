@@ -162,9 +162,9 @@ pub(super) fn parse(text: &str) -> Result<Color> {
 fn parse_hex(hex: &str) -> Option<[u8; 3]> {
     let digits: Vec<u8> =
         hex.chars().map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok())).collect::<Option<_>>()?;
-    match digits.as_slice() {
-        [r, g, b] => Some([r * 17, g * 17, b * 17]),
-        [a, b, c, d, e, f] => Some([a * 16 + b, c * 16 + d, e * 16 + f]),
+    match digits.len() {
+        3 => Some([digits[0] * 17, digits[1] * 17, digits[2] * 17]),
+        6 => Some([0, 2, 4].map(|at| digits[at] * 16 + digits[at + 1])),
         _ => None,
     }
 }

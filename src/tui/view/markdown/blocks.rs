@@ -1,0 +1,349 @@
+//! Parsed Markdown blocks into rows.
+//!
+//! Owns what each kind of block looks like. Leaves where a text is cut to `split`, and tables to `table`. Invariant:
+//! between two blocks stands exactly one empty row, within a tight list none.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::super::theme::Theme;
+use super::super::wrap::wrap_indented;
+use super::code::CodeBlock;
+use super::table::Table;
+
+/// Deeper nesting of lists and quotes is not indented any further.
+const MAX_NESTING: usize = 16;
+
+/// Laid-out blocks.
+pub(super) struct Rows {
+    pub(super) lines: Vec<Line<'static>>,
+    pub(super) codes: Vec<CodeBlock>,
+}
+
+/// Lays out clean text.
+pub(super) fn write_blocks(text: &str, width: u16, theme: &Theme) -> Rows {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut writer = Writer::new(width, theme);
+    for event in Parser::new_ext(text, options) {
+        writer.event(event);
+    }
+    writer.end_block();
+    Rows { lines: writer.lines, codes: writer.codes }
+}
+
+/// What stands before the rows of a quote or a list item.
+struct Indent {
+    /// Before the first row; taken when that row is written.
+    first: Option<Span<'static>>,
+    rest: Span<'static>,
+}
+
+struct Writer<'a> {
+    theme: &'a Theme,
+    width: u16,
+    lines: Vec<Line<'static>>,
+    codes: Vec<CodeBlock>,
+    indents: Vec<Indent>,
+    /// Number of the next item of each open list; `None` for bullets.
+    lists: Vec<Option<u64>>,
+    styles: Vec<Style>,
+    /// The paragraph being read: one line for each hard break.
+    inline: Vec<Line<'static>>,
+    /// Whether an empty row belongs before the next block.
+    gap: bool,
+    code: Option<CodeBlock>,
+    code_text: String,
+    table: Option<Table>,
+    /// Targets of the open links, and where their texts began.
+    links: Vec<(String, String)>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(width: u16, theme: &'a Theme) -> Self {
+        Self {
+            theme,
+            width,
+            lines: Vec::new(),
+            codes: Vec::new(),
+            indents: Vec::new(),
+            lists: Vec::new(),
+            styles: vec![theme.text],
+            inline: Vec::new(),
+            gap: false,
+            code: None,
+            code_text: String::new(),
+            table: None,
+            links: Vec::new(),
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) if self.code.is_some() => self.code_text.push_str(&text),
+            Event::Text(text) | Event::InlineHtml(text) | Event::Html(text) => self.text(&text, self.style()),
+            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.text(&text, self.style().patch(self.theme.code));
+            }
+            Event::SoftBreak | Event::HardBreak => self.line_break(),
+            Event::Rule => self.rule(),
+            Event::TaskListMarker(done) => {
+                let glyphs = &self.theme.glyphs;
+                let (mark, style) =
+                    if done { (glyphs.done_box, self.theme.success) } else { (glyphs.open_box, self.theme.muted) };
+                self.text(&format!("{mark} "), style);
+            }
+            Event::FootnoteReference(name) => self.text(&format!("[^{name}]"), self.style()),
+        }
+    }
+
+    fn style(&self) -> Style {
+        self.styles.last().copied().unwrap_or(self.theme.text)
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Heading { level, .. } => {
+                self.end_block();
+                self.styles.push(self.heading_style(level));
+            }
+            Tag::BlockQuote(_) => {
+                self.end_block();
+                self.begin_block();
+                let bar = Span::styled(format!("{} ", self.theme.glyphs.quote), self.theme.faint);
+                self.indent(None, bar);
+                self.styles.push(self.style().patch(self.theme.quote));
+            }
+            Tag::CodeBlock(kind) => self.start_code(&kind),
+            Tag::List(first) => {
+                self.end_inline();
+                self.lists.push(first);
+            }
+            Tag::Item => self.start_item(),
+            Tag::Emphasis => self.emphasis(Modifier::ITALIC),
+            Tag::Strong => self.emphasis(Modifier::BOLD),
+            Tag::Strikethrough => self.emphasis(Modifier::CROSSED_OUT),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.links.push((dest_url.into_string(), String::new()));
+                self.styles.push(self.style().patch(self.theme.link));
+            }
+            Tag::Table(alignments) => {
+                self.end_block();
+                self.table = Some(Table::new(alignments));
+            }
+            Tag::TableHead => self.styles.push(self.style().add_modifier(Modifier::BOLD)),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.end_block(),
+            TagEnd::Heading(_) => {
+                self.end_block();
+                self.styles.pop();
+            }
+            TagEnd::BlockQuote(_) => {
+                self.end_block();
+                self.indents.pop();
+                self.styles.pop();
+                self.gap = true;
+            }
+            TagEnd::CodeBlock => self.end_code(),
+            TagEnd::List(_) => {
+                self.end_inline();
+                self.lists.pop();
+                self.gap = self.gap || self.lists.is_empty();
+            }
+            TagEnd::Item => self.end_item(),
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
+                self.styles.pop();
+            }
+            TagEnd::Link | TagEnd::Image => self.end_link(),
+            TagEnd::TableCell => {
+                let cell = self.inline.drain(..).flat_map(|line| line.spans).collect();
+                if let Some(table) = &mut self.table {
+                    table.push_cell(cell);
+                }
+            }
+            TagEnd::TableHead => {
+                self.styles.pop();
+                self.end_table_row();
+            }
+            TagEnd::TableRow => self.end_table_row(),
+            TagEnd::Table => self.end_table(),
+            _ => {}
+        }
+    }
+
+    fn heading_style(&self, level: HeadingLevel) -> Style {
+        match level {
+            HeadingLevel::H1 => self.theme.heading.add_modifier(Modifier::UNDERLINED),
+            HeadingLevel::H2 | HeadingLevel::H3 => self.theme.heading,
+            _ => self.theme.heading.add_modifier(Modifier::ITALIC),
+        }
+    }
+
+    fn emphasis(&mut self, modifier: Modifier) {
+        self.styles.push(self.style().add_modifier(modifier));
+    }
+
+    /// Adds text to the paragraph; its line ends are breaks.
+    fn text(&mut self, text: &str, style: Style) {
+        if let Some((_, label)) = self.links.last_mut() {
+            label.push_str(text);
+        }
+        for (at, part) in text.split('\n').enumerate() {
+            if at > 0 {
+                self.line_break();
+            }
+            if self.inline.is_empty() {
+                self.inline.push(Line::default());
+            }
+            if let Some(line) = self.inline.last_mut().filter(|_| !part.is_empty()) {
+                line.spans.push(Span::styled(part.to_owned(), style));
+            }
+        }
+    }
+
+    fn line_break(&mut self) {
+        if self.table.is_some() {
+            self.text(" ", self.style());
+        } else {
+            self.inline.push(Line::default());
+        }
+    }
+
+    /// Shows where a link leads, unless its text says so.
+    fn end_link(&mut self) {
+        self.styles.pop();
+        let Some((target, label)) = self.links.pop() else { return };
+        let known = target.is_empty() || target == label || target.strip_prefix("mailto:") == Some(label.as_str());
+        if !known {
+            self.text(&format!(" ({target})"), self.theme.muted);
+        }
+    }
+
+    fn start_item(&mut self) {
+        self.end_inline();
+        let mark = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                let mark = format!("{number}. ");
+                *number += 1;
+                mark
+            }
+            _ => format!("{} ", self.theme.glyphs.bullet),
+        };
+        self.begin_block();
+        let rest = Span::raw(" ".repeat(super::super::wrap::width(&mark)));
+        self.indent(Some(Span::styled(mark, self.theme.accent)), rest);
+    }
+
+    fn end_item(&mut self) {
+        self.end_inline();
+        // An empty item still has its mark.
+        if self.indents.last().is_some_and(|indent| indent.first.is_some()) {
+            self.write(&Line::default());
+        }
+        self.indents.pop();
+    }
+
+    fn indent(&mut self, first: Option<Span<'static>>, rest: Span<'static>) {
+        let deep = self.indents.len() >= MAX_NESTING;
+        let (first, rest) = if deep { (None, Span::raw("")) } else { (first, rest) };
+        self.indents.push(Indent { first, rest });
+    }
+
+    /// Returns what stands before the next row, and before the rows after it.
+    fn prefixes(&mut self) -> (Line<'static>, Line<'static>) {
+        let first = self.indents.iter_mut().map(|indent| indent.first.take().unwrap_or_else(|| indent.rest.clone()));
+        let first: Line<'static> = first.collect();
+        (first, self.indents.iter().map(|indent| indent.rest.clone()).collect())
+    }
+
+    /// Writes the empty row that belongs before a block.
+    fn begin_block(&mut self) {
+        if std::mem::take(&mut self.gap) {
+            self.lines.push(self.indents.iter().map(|indent| indent.rest.clone()).collect());
+        }
+    }
+
+    fn write(&mut self, line: &Line<'static>) {
+        let (first, rest) = self.prefixes();
+        self.lines.extend(wrap_indented(line, self.width, &first, &rest));
+    }
+
+    /// Writes the paragraph that was being read, if any.
+    fn end_inline(&mut self) {
+        let mut lines = std::mem::take(&mut self.inline);
+        while lines.last().is_some_and(|line| line.spans.is_empty()) {
+            lines.pop();
+        }
+        if lines.is_empty() {
+            return;
+        }
+        self.begin_block();
+        for line in lines {
+            self.write(&line);
+        }
+    }
+
+    /// Writes the paragraph and leaves an empty row after it.
+    fn end_block(&mut self) {
+        let before = self.lines.len();
+        self.end_inline();
+        self.gap = self.gap || self.lines.len() > before;
+    }
+
+    fn rule(&mut self) {
+        self.end_block();
+        self.begin_block();
+        let used: usize = self.indents.iter().map(|indent| indent.rest.width()).sum();
+        let room = usize::from(self.width).saturating_sub(used).clamp(1, 80);
+        self.write(&Line::styled(self.theme.glyphs.rule.repeat(room), self.theme.faint));
+        self.gap = true;
+    }
+
+    fn start_code(&mut self, kind: &CodeBlockKind<'_>) {
+        self.end_block();
+        self.begin_block();
+        let info = match kind {
+            CodeBlockKind::Fenced(info) => info.as_ref(),
+            CodeBlockKind::Indented => "",
+        };
+        let (mut first, mut rest) = self.prefixes();
+        first.push_span(super::CODE_INDENT);
+        rest.push_span(super::CODE_INDENT);
+        self.code = Some(CodeBlock::new(info, first, rest));
+    }
+
+    fn end_code(&mut self) {
+        let text = std::mem::take(&mut self.code_text);
+        let Some(mut code) = self.code.take() else { return };
+        for line in text.lines() {
+            code.push(line, self.width, self.theme, &mut self.lines);
+        }
+        code.close();
+        self.codes.push(code);
+        self.gap = true;
+    }
+
+    fn end_table_row(&mut self) {
+        if let Some(table) = &mut self.table {
+            table.end_row();
+        }
+    }
+
+    fn end_table(&mut self) {
+        let Some(table) = self.table.take() else { return };
+        self.begin_block();
+        let used: usize = self.indents.iter().map(|indent| indent.rest.width()).sum();
+        let room = usize::from(self.width).saturating_sub(used);
+        for row in table.rows(room, self.theme) {
+            self.write(&row);
+        }
+        self.gap = true;
+    }
+}

@@ -1,0 +1,155 @@
+//! Where a growing Markdown text can be cut, so that what is before the cut never changes again.
+//!
+//! Owns the rules of the cut. Leaves parsing to `blocks`. Invariant: a decision depends only on complete lines, or on
+//! what no later text can change, so that it is the same however the text arrives.
+
+/// A list longer than this is cut before one of its items, so that a push into it stays cheap.
+const MAX_LIST_BYTES: usize = 4096;
+
+/// The opening line of a block of code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fence {
+    mark: u8,
+    length: usize,
+}
+
+impl Fence {
+    /// Tells whether a line ends the block.
+    pub(super) fn is_closed_by(self, line: &str) -> bool {
+        let text = line.trim_end();
+        let inner = text.trim_start_matches(' ');
+        text.len() - inner.len() < 4 && inner.len() >= self.length && inner.bytes().all(|byte| byte == self.mark)
+    }
+
+    /// Tells whether an unfinished line could become the end of the block.
+    pub(super) fn may_be_closed_by(self, start: &str) -> bool {
+        start.trim().bytes().all(|byte| byte == self.mark)
+    }
+}
+
+/// The first part of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part<'a> {
+    /// Empty lines, of this many bytes.
+    Blank(usize),
+    /// The opening line of a block of code, of this many bytes, and the language it names.
+    Fence(Fence, &'a str, usize),
+    /// Whole blocks, of this many bytes.
+    Blocks(usize),
+    /// The beginning of a list, of this many bytes; the rest of the list follows without an empty line.
+    ListHead(usize),
+    /// What later text may still change: all of it.
+    Open,
+}
+
+/// Returns the first part of a text that begins where a part begins.
+pub(super) fn first_part(text: &str) -> Part<'_> {
+    let mut lines = Lines { text, at: 0 };
+    let Some(first) = lines.next() else { return Part::Open };
+    if first.complete && first.is_blank() {
+        return Part::Blank(lines.at);
+    }
+    if let Some((fence, lang)) = first.fence(0) {
+        return Part::Fence(fence, lang, lines.at);
+    }
+    let mut list = first.is_item();
+    let mut inner = if list { None } else { first.fence(3) };
+    let mut after_blank = false;
+    while let Some(line) = lines.next() {
+        if let Some((fence, _)) = inner {
+            if line.complete && fence.is_closed_by(line.text) {
+                inner = None;
+            }
+            continue;
+        }
+        if line.is_blank() {
+            after_blank = line.complete;
+            continue;
+        }
+        if line.text.starts_with([' ', '\t']) {
+            inner = if list { None } else { line.fence(3) };
+        } else {
+            if line.fence(0).is_some() || line.is_heading() {
+                return Part::Blocks(line.start);
+            }
+            let ends_list = line.complete && !line.is_item();
+            if after_blank && (!list || ends_list) {
+                return Part::Blocks(line.start);
+            }
+            if list && line.is_item() && line.start > MAX_LIST_BYTES {
+                return if after_blank { Part::Blocks(line.start) } else { Part::ListHead(line.start) };
+            }
+            list = list || line.is_item();
+        }
+        after_blank = false;
+    }
+    Part::Open
+}
+
+/// The lines of a text, with their places.
+struct Lines<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+struct SourceLine<'a> {
+    text: &'a str,
+    start: usize,
+    /// Whether its end has arrived.
+    complete: bool,
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = SourceLine<'a>;
+
+    fn next(&mut self) -> Option<SourceLine<'a>> {
+        let rest = &self.text[self.at..];
+        if rest.is_empty() {
+            return None;
+        }
+        let start = self.at;
+        let end = memchr::memchr(b'\n', rest.as_bytes());
+        self.at += end.map_or(rest.len(), |end| end + 1);
+        Some(SourceLine { text: &rest[..end.unwrap_or(rest.len())], start, complete: end.is_some() })
+    }
+}
+
+impl<'a> SourceLine<'a> {
+    fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
+    /// Reads the line as the opening of a block of code, indented by at most `indent`.
+    fn fence(&self, indent: usize) -> Option<(Fence, &'a str)> {
+        let inner = self.text.trim_start_matches(' ');
+        if !self.complete || self.text.len() - inner.len() > indent {
+            return None;
+        }
+        let mark = *inner.as_bytes().first().filter(|mark| matches!(mark, b'`' | b'~'))?;
+        let length = inner.bytes().take_while(|byte| *byte == mark).count();
+        let info = inner[length..].trim();
+        let valid = length >= 3 && !(mark == b'`' && info.contains('`'));
+        valid.then_some((Fence { mark, length }, info))
+    }
+
+    fn is_heading(&self) -> bool {
+        let inner = self.text.trim_start_matches('#');
+        let marks = self.text.len() - inner.len();
+        self.complete && (1..=6).contains(&marks) && (inner.trim().is_empty() || inner.starts_with([' ', '\t']))
+    }
+
+    /// Tells whether the line begins an item of a list at the left edge.
+    fn is_item(&self) -> bool {
+        let rest = match self.text.strip_prefix(['-', '+', '*']) {
+            Some(rest) => rest,
+            None => {
+                let inner = self.text.trim_start_matches(|c: char| c.is_ascii_digit());
+                match inner.strip_prefix(['.', ')']) {
+                    Some(rest) if (1..=9).contains(&(self.text.len() - inner.len())) => rest,
+                    _ => return false,
+                }
+            }
+        };
+        self.complete && (rest.is_empty() || rest.starts_with([' ', '\t', '\r']))
+    }
+}
