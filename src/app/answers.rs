@@ -65,7 +65,7 @@ impl App {
     pub(super) fn popup_entries(&self) -> usize {
         match &self.popup {
             Some(Popup::Palette { query, .. }) => {
-                super::palette(&self.keymap, self.context(), query.text()).len()
+                super::palette(&self.keymap, self.context_behind_popup(), query.text()).len()
             }
             Some(Popup::Agents { .. }) => self.agents.len(),
             _ => 0,

@@ -5,7 +5,7 @@
 
 use super::action::Action;
 use super::key::{Key, KeyCode};
-use super::keymap::Lookup;
+use super::keymap::{Context, Lookup};
 use super::status::{CONFIRM, Flash};
 use super::{App, Effect, Focus, Popup};
 
@@ -141,6 +141,18 @@ impl App {
         if self.files.is_empty() && !self.asked_for_files && self.composer.text().contains('@') {
             self.asked_for_files = true;
             effects.push(Effect::ListFiles);
+        }
+    }
+
+    /// Returns where keys would go if no popup were open.
+    #[must_use]
+    pub fn context_behind_popup(&self) -> Context {
+        match self.focus {
+            Focus::Composer => Context::Composer,
+            Focus::Approvals => Context::Approvals,
+            Focus::Conversation => Context::Conversation,
+            Focus::Agents if self.full.is_some() => Context::AgentFull,
+            Focus::Agents => Context::Agents,
         }
     }
 }

@@ -49,7 +49,7 @@ pub use pane_state::{Detail, PaneState};
 pub use phase::{AgentState, Mood, Phase};
 pub use popup::{PaletteEntry, Popup, palette};
 pub use report::{report_markdown, summary_of};
-pub use scroll::{Anchor, Drawn, Motion, Scroll};
+pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
 pub use status::{Armed, Flash, ModelFact, Status, Tone};
 
 use self::composer::{Composer, History};
@@ -326,14 +326,7 @@ impl App {
     /// Returns where in the keymap a key is looked up.
     #[must_use]
     pub fn context(&self) -> Context {
-        match self.focus {
-            _ if self.popup.is_some() => Context::Popup,
-            Focus::Composer => Context::Composer,
-            Focus::Approvals => Context::Approvals,
-            Focus::Conversation => Context::Conversation,
-            Focus::Agents if self.full.is_some() => Context::AgentFull,
-            Focus::Agents => Context::Agents,
-        }
+        if self.popup.is_some() { Context::Popup } else { self.context_behind_popup() }
     }
 
     /// Returns where everything stands.

@@ -57,14 +57,11 @@ impl App {
 
     /// Takes in what a frame showed.
     pub(super) fn on_drawn(&mut self, drawn: Drawn) {
-        for (agent, at) in drawn.places {
-            let arrived = self.agents.get(agent).map_or(0, |agent| agent.cells.arrived());
-            let state = self.pane_mut(agent);
-            if state.scroll.at.is_none() && at.is_some() && state.scroll.motion.is_none() {
-                state.scroll.left_at = arrived;
-            }
-            state.scroll.at = at;
-            state.scroll.motion = None;
+        for place in drawn.places {
+            let scroll = &mut self.pane_mut(place.agent).scroll;
+            scroll.at = place.at;
+            scroll.found = place.found;
+            scroll.motion = None;
         }
         for agent in drawn.reports {
             let now = self.now;

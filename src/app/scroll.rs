@@ -37,6 +37,8 @@ pub enum Motion {
 pub struct Scroll {
     /// The first visible line; `None` follows the tail.
     pub at: Option<Anchor>,
+    /// The line that the last search found.
+    pub found: Option<Anchor>,
     /// What to do at the next frame.
     pub motion: Option<Motion>,
     /// How much had arrived when the view left the tail.
@@ -74,11 +76,22 @@ impl Scroll {
     }
 }
 
+/// Where the view into one transcript stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Whose transcript.
+    pub agent: AgentId,
+    /// The first visible line; `None` if the view follows the tail.
+    pub at: Option<Anchor>,
+    /// The line that the last search found.
+    pub found: Option<Anchor>,
+}
+
 /// What a frame showed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Drawn {
     /// The transcripts that were drawn, and where their views stand now.
-    pub places: Vec<(AgentId, Option<Anchor>)>,
+    pub places: Vec<Place>,
     /// The panes that were drawn, with their sizes.
     pub panes: Vec<(AgentId, PaneSize)>,
     /// Subagents whose report or summary was on screen.

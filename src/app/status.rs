@@ -10,7 +10,7 @@ use crate::permission::PermissionMode;
 /// How long a passing message stays.
 const FLASH: Duration = Duration::from_secs(4);
 /// How long a first press waits for the second.
-pub const CONFIRM: Duration = Duration::from_secs(2);
+pub(super) const CONFIRM: Duration = Duration::from_secs(2);
 
 /// Facts about the session.
 #[derive(Debug, Clone, PartialEq)]

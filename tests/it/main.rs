@@ -1,1 +1,4 @@
 //! All integration tests, as one binary.
+
+mod app;
+mod screens;

@@ -1,0 +1,5 @@
+//! The screen as people see it.
+
+mod scenes;
+mod snapshots;
+pub mod stage;
