@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::agent_view::AgentView;
 use super::cells::CellId;
-use crate::agent::{AgentEvent, EventKind};
+use crate::agent::{AgentEvent, EventKind, Status};
 use crate::message::{AgentId, Usage};
 
 /// The main agent and its subagents.
@@ -49,8 +49,10 @@ pub struct Tally {
     pub queued: usize,
     /// Ended well.
     pub done: usize,
-    /// Ended otherwise.
+    /// Ended in failure, silence or without a word.
     pub failed: usize,
+    /// Stopped or cut off.
+    pub stopped: usize,
 }
 
 impl Agents {
@@ -113,7 +115,8 @@ impl Agents {
             match agent.phase {
                 Phase::Queued => tally.queued += 1,
                 Phase::Ended(status) if status.is_complete() => tally.done += 1,
-                Phase::Ended(_) => tally.failed += 1,
+                Phase::Ended(Status::Failed | Status::TimedOut | Status::Empty) => tally.failed += 1,
+                Phase::Ended(_) => tally.stopped += 1,
                 _ => tally.running += 1,
             }
         }
@@ -171,11 +174,28 @@ impl Agents {
         }
         agent.fold(&event.kind, now);
         let ended = agent.has_ended() && !ended_before;
+        self.hear(id, now);
         if ended {
             self.touch_anchor(id);
             return Folded::Ended;
         }
         if known { Folded::Changed } else { Folded::Appeared }
+    }
+
+    /// Notes that an agent is not silent: neither then is who waits for it.
+    fn hear(&mut self, id: AgentId, now: Instant) {
+        let mut at = id;
+        for _ in 0..16 {
+            let Some(parent) = self.children.get(&at).and_then(|agent| agent.parent) else { return };
+            if parent.is_main() {
+                self.main.heard = now;
+                return;
+            }
+            if let Some(agent) = self.children.get_mut(&parent) {
+                agent.heard = now;
+            }
+            at = parent;
+        }
     }
 
     /// Forgets the conversation and every subagent of it. What was used stays counted.

@@ -27,8 +27,6 @@ pub enum Effect {
     CaptureMouse(MouseCapture),
     /// Write a text to a file.
     Export(String),
-    /// Draw everything anew.
-    Redraw,
     /// Leave.
     Quit,
 }

@@ -247,7 +247,9 @@ fn place_below(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
     let percent = u32::from(state.split.unwrap_or(55).clamp(20, 80));
     let most = u16::try_from(u32::from(main.height) * percent / 100).unwrap_or(0);
     let wanted = state.panes.iter().map(PaneWish::useful_rows).fold(0, u16::saturating_add);
-    let mut agents = cut_bottom(&mut main, (wanted.saturating_add(1)).min(most).max(2));
+    let room = wanted.min(most.saturating_sub(1)).max(1);
+    let used = share(room, state.panes, state.focused).iter().map(|share| share.rows).fold(0, u16::saturating_add);
+    let mut agents = cut_bottom(&mut main, used.saturating_add(1));
     regions.agents_head = cut_top(&mut agents, 1);
     regions.conversation = main;
     place_column(regions, agents, state.panes, state.focused);

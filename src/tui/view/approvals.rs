@@ -108,9 +108,8 @@ fn keys(request: &ApprovalRequest, unseen: usize, focused: bool, look: &Look<'_>
         }
     };
     add(chord(Action::ApproveOnce), "once".to_owned());
-    if let Some(grant) = &request.grant {
-        let grant = crate::message::plain_line(&grant.to_string()).into_owned();
-        add(chord(Action::ApproveAlways), format!("always {}", super::wrap::fit(&grant, 48)));
+    if request.grant.is_some() {
+        add(chord(Action::ApproveAlways), "always".to_owned());
     }
     add(chord(Action::Deny), "no".to_owned());
     if focused {
@@ -120,8 +119,12 @@ fn keys(request: &ApprovalRequest, unseen: usize, focused: bool, look: &Look<'_>
     }
     if unseen > 0 {
         let chord = look.app.keymap().chord_of(Context::Approvals, Action::ShowAll).filter(|_| focused);
-        let text = format!("{}{unseen} more lines", chord.map(|chord| format!("{chord} ")).unwrap_or_default());
+        let text = format!("{}{unseen} more lines   ", chord.map(|chord| format!("{chord} ")).unwrap_or_default());
         spans.push(Span::styled(text, theme.warning));
+    }
+    if let Some(grant) = &request.grant {
+        let grant = crate::message::plain_line(&grant.to_string()).into_owned();
+        spans.push(Span::styled(format!("always: {}", super::wrap::fit(&grant, 60)), theme.muted));
     }
     Line::from(spans)
 }

@@ -27,7 +27,7 @@ use ratatui::text::{Line, Span};
 
 use self::highlight::Highlighter;
 use self::look::Look;
-use self::theme::{Glyphs, Theme};
+use self::theme::Theme;
 use self::transcript::Transcript;
 use crate::app::layout::{Form, Regions};
 use crate::app::{App, CellKind, Drawn, Focus, Place};
@@ -36,7 +36,6 @@ use crate::message::AgentId;
 /// The views with what they remember between frames.
 pub struct Screen {
     theme: Theme,
-    glyphs: Glyphs,
     highlighter: Highlighter,
     transcripts: HashMap<AgentId, Transcript>,
 }
@@ -53,8 +52,8 @@ pub struct Painted {
 impl Screen {
     /// Returns views that have not drawn anything.
     #[must_use]
-    pub fn new(theme: Theme, glyphs: Glyphs, highlighter: Highlighter) -> Self {
-        Self { theme, glyphs, highlighter, transcripts: HashMap::new() }
+    pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
+        Self { theme, highlighter, transcripts: HashMap::new() }
     }
 
     /// Draws a frame into an empty buffer.
@@ -64,8 +63,8 @@ impl Screen {
         if screen.is_empty() {
             return painted;
         }
-        let Self { theme, glyphs, highlighter, transcripts } = self;
-        let look = Look { app, theme, glyphs, highlighter };
+        let Self { theme, highlighter, transcripts } = self;
+        let look = Look { app, theme, glyphs: &theme.glyphs, highlighter };
         let regions = app.regions();
         pane_strip::borders(&regions, &look, buf);
         if regions.form != Form::Full {

@@ -116,7 +116,7 @@ fn right_part(agent: &AgentView, columns: usize, look: &Look<'_>) -> Vec<Span<'s
     let time = if agent.has_ended() { elapsed(time) } else { clock(time) };
     let waiting = agent.started.is_none();
     let shown = |text: String, columns: usize| if waiting { " ".repeat(columns) } else { pad_left(&text, columns) };
-    let word = if columns >= 30 { pad(&state.word(), if columns >= 44 { 11 } else { 9 }) } else { String::new() };
+    let word = if columns >= 30 { pad(&state.word(), if columns >= 60 { 11 } else { 9 }) } else { String::new() };
     let mut spans = vec![Span::styled(format!("{} {word}", look.glyph(&state)), look.mood(&state))];
     if columns >= 64 {
         spans.push(Span::styled(shown(counted(agent.tools as usize, "tool"), 9), theme.muted));
@@ -127,7 +127,8 @@ fn right_part(agent: &AgentView, columns: usize, look: &Look<'_>) -> Vec<Span<'s
         spans.push(Span::styled(shown(time, 7), theme.muted));
     }
     if columns >= 54 {
-        spans.push(Span::styled(shown(tokens(agent.usage.total()), 6), theme.faint));
+        let used = agent.usage.total();
+        spans.push(Span::styled(shown(if used == 0 { String::new() } else { tokens(used) }, 6), theme.faint));
     }
     if columns >= 20 {
         let sign = if agent.has_ended() { "  ".to_owned() } else { format!(" {}", look.glyphs.failed) };

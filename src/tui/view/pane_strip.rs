@@ -104,11 +104,18 @@ fn counts(regions: &Regions, look: &Look<'_>) -> Vec<Span<'static>> {
         (tally.running, "running", theme.accent),
         (tally.queued, "queued", theme.muted),
         (tally.done, "done", theme.success),
-        (tally.failed, "not done", theme.warning),
+        (tally.failed, "failed", theme.error),
+        (tally.stopped, "stopped", theme.warning),
         (regions.unseen, "not shown", theme.muted),
     ];
     let mut first = true;
+    let mut room = usize::from(regions.agents_head.width).saturating_sub(11);
     for (count, word, style) in parts.into_iter().filter(|(count, ..)| *count > 0) {
+        let needed = width(&count.to_string()) + width(word) + 4;
+        if needed > room {
+            break;
+        }
+        room -= needed;
         if !first {
             spans.push(Span::styled(format!(" {}", look.glyphs.neutral), theme.faint));
         }

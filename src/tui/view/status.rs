@@ -25,7 +25,13 @@ pub fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
             let style = if flash.tone == Tone::Warning { theme.warning } else { theme.accent };
             vec![Span::styled(fit(&flash.text, columns.saturating_sub(2)), style)]
         }
-        None => look.hints(&look.app.keymap().hints(look.app.context()), columns / 2),
+        None => {
+            let mut hints = look.app.keymap().hints(look.app.context());
+            if look.app.agents().is_empty() {
+                hints.retain(|(_, word)| *word != "agents");
+            }
+            look.hints(&hints, columns / 2)
+        }
     };
     let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
     let left = facts(look, columns.saturating_sub(right_width + 3));
@@ -96,7 +102,7 @@ pub fn above_composer(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
         let state = look.app.state_of(main);
         words.push(Span::styled(format!("{} {}", look.glyph(&state), state.word()), look.mood(&state)));
         let running = look.app.agents().running().count();
-        if running > 0 && matches!(state, AgentState::Tool { .. } | AgentState::Thinking) {
+        if running > 0 && state != AgentState::NeedsApproval {
             let noun = if running == 1 { "subagent" } else { "subagents" };
             words = vec![Span::styled(format!("{} {running} {noun} at work", look.spinner()), theme.accent)];
         }

@@ -12,7 +12,7 @@ use belvedere::permission::{Access, AccessKind, ApprovalId, ApprovalRequest, Gra
 use belvedere::provider::StopReason;
 use belvedere::tool::ToolView;
 use belvedere::tui::view::highlight::Highlighter;
-use belvedere::tui::view::theme::{ColorDepth, Glyphs, Theme};
+use belvedere::tui::view::theme::{ColorDepth, Theme};
 use belvedere::tui::view::{Painted, Screen};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -38,7 +38,7 @@ impl Stage {
             mouse: MouseCapture::On,
         });
         let theme = Theme::load("dark", ColorDepth::TrueColor).unwrap();
-        let screen = Screen::new(theme, Glyphs::UNICODE, Highlighter::off());
+        let screen = Screen::new(theme, Highlighter::off());
         let mut stage = Self { app, screen, now, effects: Vec::new() };
         stage.event(Event::BranchKnown(Some("main".to_owned())));
         stage

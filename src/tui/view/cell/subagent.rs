@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::look::{Look, clock, counted, elapsed};
 use super::super::markdown::MarkdownDoc;
-use super::super::wrap::{fit, fit_line, pad, pad_left, width};
+use super::super::wrap::{fit_line, pad, pad_left, width};
 use crate::app::{AgentView, Detail, summary_of};
 use crate::message::AgentId;
 
@@ -56,7 +56,8 @@ fn head(agent: &AgentView, columns: usize, look: &Look<'_>) -> Line<'static> {
     let kind = Look::type_of(agent);
     let used = 2 + 2 + width(&word) + 2 + width(&numbers);
     let room = columns.saturating_sub(used);
-    let kind = fit(kind, room.min(18));
+    let widest = look.app.agents().children().map(|agent| width(Look::type_of(agent))).max().unwrap_or(0).min(12);
+    let kind = pad(kind, widest.min(room));
     let title = pad(&agent.description, room.saturating_sub(width(&kind) + 2));
     let line = Line::from(vec![
         Span::styled(format!("{} ", look.glyphs.agent), look.agent(agent)),

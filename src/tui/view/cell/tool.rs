@@ -61,7 +61,11 @@ fn head(tool: &ToolCell, columns: usize, look: &Look<'_>) -> Line<'static> {
         ToolState::CutOff => ("interrupted".to_owned(), theme.muted),
     };
     let mut room = columns.saturating_sub(width(sign) + 1 + width(&tool.name) + 1);
-    let arrow = if outcome.is_empty() { String::new() } else { format!("  {} ", look.glyphs.arrow) };
+    let arrow = match tool.state {
+        _ if outcome.is_empty() => String::new(),
+        ToolState::Running { .. } | ToolState::Asking => "  ".to_owned(),
+        _ => format!("  {} ", look.glyphs.arrow),
+    };
     // The title gives way first, but keeps a third of the room.
     let outcome = fit(&outcome, (room * 2 / 3).saturating_sub(width(&arrow)).max(width(&outcome).min(16)));
     room = room.saturating_sub(width(&arrow) + width(&outcome));

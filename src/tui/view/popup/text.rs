@@ -46,7 +46,7 @@ pub(super) fn help(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
 
 fn row(chords: &str, what: &str, columns: u16, look: &Look<'_>) -> Line<'static> {
     let room = if columns >= 70 { 30 } else { 20 };
-    let chords = if width(chords) > room { format!("{chords}  ") } else { pad(chords, room) };
+    let chords = if width(chords) >= room { format!("{chords}  ") } else { pad(chords, room) };
     let line = Line::from(vec![
         Span::styled(chords, look.theme.accent),
         Span::styled(what.to_owned(), look.theme.text),
