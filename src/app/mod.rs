@@ -1,7 +1,360 @@
-//! What the screen knows: keys, actions, the composer, and the index of the project's files.
+//! What the screen knows: one struct that events change and views draw.
+//!
+//! Owns every decision of the screen: what a key means, what an event of an agent changes, what is asked of the
+//! world. Leaves drawing and every effect to `tui`. Invariants: no I/O, no locks, no clock (the present time comes
+//! with each event); an event costs no more than its own size, however long the transcripts are.
 
+mod act;
+mod agent_view;
 pub mod action;
+mod agents;
+mod answers;
+mod approvals;
+mod cells;
+mod command;
 pub mod composer;
+mod effect;
+mod event;
 pub mod files;
+mod inbox;
 pub mod key;
+mod keys;
 pub mod keymap;
+pub mod layout;
+mod line_edit;
+mod mouse;
+pub mod panes;
+mod pane_state;
+mod phase;
+mod popup;
+mod report;
+mod scroll;
+mod status;
+mod wakeup;
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use ratatui::layout::Rect;
+
+pub use agent_view::AgentView;
+pub use agents::{Agents, Spent, Tally};
+pub use approvals::{Approvals, Expanded, GUARD};
+pub use cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
+pub use command::SLASH_COMMANDS;
+pub use effect::{Effect, MouseCapture};
+pub use event::Event;
+pub use line_edit::LineEdit;
+pub use pane_state::{Detail, PaneState};
+pub use phase::{AgentState, Mood, Phase};
+pub use popup::{PaletteEntry, Popup, palette};
+pub use report::{report_markdown, summary_of};
+pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
+pub use status::{Armed, Flash, ModelFact, Status, Tone};
+
+use self::composer::{Composer, History};
+use self::files::FileIndex;
+use self::key::{Input, Key};
+use self::keymap::{Context, Keymap};
+use self::layout::{LayoutMode, LayoutState, Regions, layout};
+use self::panes::{Live, PaneSize, PaneWish};
+use crate::message::AgentId;
+use crate::permission::PermissionMode;
+
+/// What the screen starts with.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The present time.
+    pub now: Instant,
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+    /// The working directory, as shown.
+    pub folder: String,
+    /// The permission mode.
+    pub mode: PermissionMode,
+    /// The keys.
+    pub keymap: Keymap,
+    /// What went wrong before the screen began, one line each.
+    pub notices: Vec<String>,
+    /// Whether the terminal reports the mouse.
+    pub mouse: MouseCapture,
+}
+
+/// Where keys go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Focus {
+    /// To the text being written.
+    Composer,
+    /// To the conversation.
+    Conversation,
+    /// To the chosen agent.
+    Agents,
+    /// To the open question.
+    Approvals,
+}
+
+/// Whether the user looks at the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attention {
+    Here,
+    Elsewhere,
+}
+
+/// Everything the screen knows.
+pub struct App {
+    /// When the program began; spinners count from here.
+    born: Instant,
+    /// The time of the last event.
+    now: Instant,
+    size: Rect,
+    agents: Agents,
+    approvals: Approvals,
+    composer: Composer,
+    keymap: Keymap,
+    /// Keys that begin a longer chord, and when they were pressed.
+    chord: Vec<Key>,
+    chord_at: Instant,
+    focus: Focus,
+    /// The agent that was chosen last.
+    chosen: Option<AgentId>,
+    /// The agent that has the whole screen.
+    full: Option<AgentId>,
+    layout_mode: LayoutMode,
+    /// Share of the agents in per cent, where the border was dragged.
+    split: Option<u16>,
+    panes: BTreeMap<AgentId, PaneState>,
+    popup: Option<Popup>,
+    popup_end: usize,
+    armed: Option<(Armed, Instant)>,
+    flash: Option<Flash>,
+    status: Status,
+    files: FileIndex,
+    asked_for_files: bool,
+    /// The panes of the last frame, with their sizes.
+    visible: Vec<(AgentId, PaneSize)>,
+    /// Messages that wait for the main agent, oldest first.
+    queued: Vec<String>,
+    attention: Attention,
+    mouse: MouseCapture,
+    dragging: mouse::Dragging,
+    title: String,
+    dirty: bool,
+    quitting: bool,
+}
+
+impl App {
+    /// Returns the state of the first frame.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        let now = setup.now;
+        let mut app = Self {
+            born: now,
+            now,
+            size: Rect::new(0, 0, setup.size.0, setup.size.1),
+            agents: Agents::new(now),
+            approvals: Approvals::new(now),
+            composer: Composer::new(History::default()),
+            keymap: setup.keymap,
+            chord: Vec::new(),
+            chord_at: now,
+            focus: Focus::Composer,
+            chosen: None,
+            full: None,
+            layout_mode: LayoutMode::Auto,
+            split: None,
+            panes: BTreeMap::new(),
+            popup: None,
+            popup_end: 0,
+            armed: None,
+            flash: None,
+            status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode },
+            files: FileIndex::default(),
+            asked_for_files: false,
+            visible: Vec::new(),
+            queued: Vec::new(),
+            attention: Attention::Here,
+            mouse: setup.mouse,
+            dragging: mouse::Dragging::Nothing,
+            title: String::new(),
+            dirty: true,
+            quitting: false,
+        };
+        for text in setup.notices {
+            app.notice(&text);
+        }
+        app
+    }
+
+    /// Takes in one event and returns what is to be done.
+    pub fn update(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+        self.now = self.now.max(now);
+        let mut effects = Vec::new();
+        if !matches!(event, Event::Agent(_) | Event::Drawn(_) | Event::Wakeup) {
+            self.dirty = true;
+        }
+        match event {
+            Event::Agent(event) => self.on_agent(&event, &mut effects),
+            Event::Input(Input::Key(key)) => self.on_key(key, &mut effects),
+            Event::Input(Input::Paste(text)) => self.on_paste(&text, &mut effects),
+            Event::Input(Input::Mouse(mouse)) => self.on_mouse(mouse, &mut effects),
+            Event::Input(Input::Resize { width, height }) => self.size = Rect::new(0, 0, width, height),
+            Event::Input(Input::FocusGained) => self.attention = Attention::Here,
+            Event::Input(Input::FocusLost) => self.attention = Attention::Elsewhere,
+            Event::Wakeup => self.on_wakeup(),
+            Event::Drawn(drawn) => self.on_drawn(drawn),
+            Event::FilesListed(files) => self.files.set(files),
+            Event::HistoryLoaded(history) => self.composer.set_history(history),
+            Event::BranchKnown(branch) => self.status.branch = branch,
+            Event::Edited(Some(text)) => self.composer.set_text(&text),
+            Event::Edited(None) => self.warn("The editor failed. Set $EDITOR to a program that edits a file."),
+            Event::Exported(path) => self.inform(format!("Written to {path}")),
+            Event::Terminate => self.quit(&mut effects),
+            Event::Fault(text) => self.fault(&text),
+            Event::Refresh => {}
+        }
+        self.retitle(&mut effects);
+        effects
+    }
+
+    /// Tells whether a frame would look different from the last one, and forgets it.
+    pub fn take_dirty(&mut self) -> bool {
+        std::mem::take(&mut self.dirty)
+    }
+
+    /// Tells whether a frame would look different from the last one.
+    #[must_use]
+    pub fn is_dirty(&self) -> bool {
+        self.dirty
+    }
+
+    /// Tells whether the screen is about to close.
+    #[must_use]
+    pub fn is_quitting(&self) -> bool {
+        self.quitting
+    }
+
+    /// Returns the time of the last event, which is the present of a frame.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Returns the terminal's area.
+    #[must_use]
+    pub fn size(&self) -> Rect {
+        self.size
+    }
+
+    /// Returns the agents.
+    #[must_use]
+    pub fn agents(&self) -> &Agents {
+        &self.agents
+    }
+
+    /// Returns the open questions.
+    #[must_use]
+    pub fn approvals(&self) -> &Approvals {
+        &self.approvals
+    }
+
+    /// Returns the text being written.
+    #[must_use]
+    pub fn composer(&self) -> &Composer {
+        &self.composer
+    }
+
+    /// Returns the keys.
+    #[must_use]
+    pub fn keymap(&self) -> &Keymap {
+        &self.keymap
+    }
+
+    /// Returns where keys go.
+    #[must_use]
+    pub fn focus(&self) -> Focus {
+        self.focus
+    }
+
+    /// Returns the agent that has the focus.
+    #[must_use]
+    pub fn focused_agent(&self) -> Option<AgentId> {
+        self.full.or_else(|| self.chosen.filter(|_| self.focus == Focus::Agents))
+    }
+
+    /// Returns the open popup.
+    #[must_use]
+    pub fn popup(&self) -> Option<&Popup> {
+        self.popup.as_ref()
+    }
+
+    /// Returns what the status line knows.
+    #[must_use]
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// Returns the passing message.
+    #[must_use]
+    pub fn flash(&self) -> Option<&Flash> {
+        self.flash.as_ref()
+    }
+
+    /// Returns the messages that wait for the main agent, oldest first. Until it is known to work, none is shown.
+    #[must_use]
+    pub fn queued(&self) -> &[String] {
+        if self.agents.main().is_active() { &self.queued } else { &[] }
+    }
+
+    /// Returns how an agent's transcript is shown.
+    #[must_use]
+    pub fn pane(&self, agent: AgentId) -> PaneState {
+        self.panes.get(&agent).cloned().unwrap_or_default()
+    }
+
+    /// Returns the layout the user chose.
+    #[must_use]
+    pub fn layout_mode(&self) -> LayoutMode {
+        self.layout_mode
+    }
+
+    /// Returns an agent's state as its title says it.
+    #[must_use]
+    pub fn state_of(&self, agent: &AgentView) -> AgentState {
+        AgentState::of(agent, self.approvals.of(agent.id), self.now)
+    }
+
+    /// Returns where in the keymap a key is looked up.
+    #[must_use]
+    pub fn context(&self) -> Context {
+        if self.popup.is_some() { Context::Popup } else { self.context_behind_popup() }
+    }
+
+    /// Returns where everything stands.
+    #[must_use]
+    pub fn regions(&self) -> Regions {
+        let wishes: Vec<PaneWish> = self.agents.children().map(|agent| self.wish(agent)).collect();
+        let queued = u16::try_from(self.queued().len().min(3)).unwrap_or(0);
+        layout(self.size, &LayoutState {
+            mode: self.layout_mode,
+            split: self.split,
+            composer_rows: self.composer.height(self.size.width) + queued,
+            approval_rows: self.approval_rows(),
+            panes: &wishes,
+            focused: self.focused_agent(),
+            full: self.full,
+        })
+    }
+
+    fn wish(&self, agent: &AgentView) -> PaneWish {
+        let state = self.panes.get(&agent.id);
+        let asking = self.approvals.of(agent.id) > 0;
+        let live = match agent.phase {
+            Phase::Queued if !asking => Live::Waiting,
+            Phase::Ended(_) if self.is_folded_away(agent.id) => Live::Folded,
+            _ => Live::Yes,
+        };
+        let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(agent.heard) };
+        let chosen = state.and_then(|state| state.chosen).filter(|size| *size != PaneSize::Full);
+        PaneWish { agent: agent.id, chosen, live, silent }
+    }
+}

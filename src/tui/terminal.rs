@@ -108,6 +108,17 @@ impl Terminal {
         out.flush()
     }
 
+    /// Tells the user through the terminal's own notification (OSC 9), and rings the bell for terminals without one.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn notify(&mut self, text: &str) -> io::Result<()> {
+        let text = crate::message::plain_line(text);
+        let mut out = io::stdout().lock();
+        write!(out, "\x1b]9;{text}\x07\x07")?;
+        out.flush()
+    }
+
     /// Gives the terminal back for a while: to an editor, a pager, or the shell. The input stream must be dropped
     /// before.
     pub fn suspend(&mut self) {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test says by its panic what went wrong")]
 
 mod agent;
+mod app;
 mod config;
 mod definitions;
 mod headless;

@@ -1,8 +1,126 @@
-//! Drawing: pure functions from what the app knows to cells.
+//! Drawing: from what the app knows to the cells of a frame.
+//!
+//! Owns the views and their caches of laid-out lines. Leaves every decision to `app`. Invariant: what a frame costs
+//! depends on the visible cells, not on the number of agents or the length of transcripts.
 
+mod approvals;
+mod cell;
 pub mod composer;
+mod conversation;
 pub mod diff;
 pub mod highlight;
+mod look;
 pub mod markdown;
+mod pane;
+mod pane_strip;
+mod popup;
+mod status;
 pub mod theme;
+mod transcript;
 pub mod wrap;
+
+use std::collections::HashMap;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use self::highlight::Highlighter;
+use self::look::Look;
+use self::theme::Theme;
+use self::transcript::Transcript;
+use crate::app::layout::{Form, Regions};
+use crate::app::{App, CellKind, Drawn, Focus, Place};
+use crate::message::AgentId;
+
+/// The views with what they remember between frames.
+pub struct Screen {
+    theme: Theme,
+    highlighter: Highlighter,
+    transcripts: HashMap<AgentId, Transcript>,
+}
+
+/// A drawn frame.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Painted {
+    /// What the app has to know about it.
+    pub drawn: Drawn,
+    /// Where the cursor stands; `None` hides it.
+    pub cursor: Option<Position>,
+}
+
+impl Screen {
+    /// Returns views that have not drawn anything.
+    #[must_use]
+    pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
+        Self { theme, highlighter, transcripts: HashMap::new() }
+    }
+
+    /// Draws a frame into an empty buffer.
+    pub fn draw(&mut self, app: &App, buf: &mut Buffer) -> Painted {
+        let screen = buf.area.intersection(app.size());
+        let mut painted = Painted::default();
+        if screen.is_empty() {
+            return painted;
+        }
+        let Self { theme, highlighter, transcripts } = self;
+        let look = Look { app, theme, glyphs: &theme.glyphs, highlighter };
+        let regions = app.regions();
+        pane_strip::borders(&regions, &look, buf);
+        if regions.form != Form::Full {
+            let main = transcripts.entry(AgentId::MAIN).or_default();
+            draw_conversation(main, &regions, &look, buf, &mut painted.drawn);
+        }
+        pane_strip::draw(transcripts, &regions, &look, buf, &mut painted.drawn);
+        transcripts.retain(|agent, _| agent.is_main() || painted.drawn.panes.iter().any(|(seen, _)| seen == agent));
+        approvals::draw(&look, regions.approvals, buf, &mut painted.drawn);
+        status::above_composer(&look, regions.rule, buf);
+        let cursor = draw_composer(&regions, &look, buf);
+        status::draw(&look, regions.status, buf);
+        if app.focus() == Focus::Composer {
+            popup::completion(&look, screen, regions.composer, buf);
+            painted.cursor = Some(cursor);
+        }
+        if app.popup().is_some() {
+            painted.cursor = popup::draw(&look, screen, buf, &mut painted.drawn);
+        }
+        painted
+    }
+}
+
+fn draw_conversation(
+    transcript: &mut Transcript,
+    regions: &Regions,
+    look: &Look<'_>,
+    buf: &mut Buffer,
+    drawn: &mut Drawn,
+) {
+    let Some(shown) = conversation::draw(transcript, look, regions.conversation, buf) else { return };
+    drawn.places.push(Place { agent: AgentId::MAIN, at: shown.at, found: shown.found });
+    drawn.not_found |= shown.missed;
+    let cells = &look.app.agents().main().cells;
+    let ended = (shown.cells.0..=shown.cells.1).filter_map(|id| match cells.get(id)?.kind {
+        CellKind::Subagent { agent } => look.app.agents().get(agent).filter(|agent| agent.has_ended()),
+        _ => None,
+    });
+    drawn.reports.extend(ended.map(|agent| agent.id));
+}
+
+/// Draws the queued messages and the text being written, and returns where its cursor stands.
+fn draw_composer(regions: &Regions, look: &Look<'_>, buf: &mut Buffer) -> Position {
+    let mut area = regions.composer;
+    let queued = look.app.queued();
+    let rows = queued.len().min(3).min(usize::from(area.height.saturating_sub(1)));
+    for (at, text) in queued.iter().rev().take(rows).rev().enumerate() {
+        let more = if at == 0 && queued.len() > rows { format!(" (+{})", queued.len() - rows) } else { String::new() };
+        let line = Line::from(vec![
+            Span::styled(format!("{} queued{more}  ", look.glyphs.queued), look.theme.warning),
+            Span::styled(wrap::fit(text.lines().next().unwrap_or_default(), 200), look.theme.muted),
+            Span::styled(format!("  {} edits", look.glyphs.up), look.theme.faint),
+        ]);
+        let line = wrap::fit_line(&line, usize::from(area.width));
+        buf.set_line(area.x, area.y, &line, area.width);
+        area = Rect { y: area.y + 1, height: area.height - 1, ..area };
+    }
+    composer::render(look.app.composer(), area, buf, look.theme)
+}

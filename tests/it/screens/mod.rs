@@ -1,3 +1,7 @@
 //! Pictures of the screen.
 
 pub(crate) mod svg;
+//! The screen as people see it.
+mod scenes;
+mod snapshots;
+pub mod stage;

@@ -1,0 +1,362 @@
+//! What each action does.
+//!
+//! Owns the dispatch of actions by topic. Leaves which key means which action to `keymap`. Invariant: leaving a view
+//! never stops an agent.
+
+use super::action::Action;
+use super::keys::Taken;
+use super::panes::PaneSize;
+use super::status::{Armed, CONFIRM, Flash};
+use super::{App, Detail, Effect, Focus, Motion, MouseCapture, Phase, Popup};
+use crate::message::AgentId;
+use crate::subagent::Command;
+
+impl App {
+    /// Carries out an action and tells whether it had anything to do.
+    pub(super) fn act(&mut self, action: Action, effects: &mut Vec<Effect>) -> Taken {
+        match action {
+            Action::FocusAgent(number) => self.focus_number(number),
+            Action::FocusNext | Action::FocusPrevious | Action::IntoAgents => return self.move_focus(action),
+            Action::MoveUp | Action::MoveDown | Action::MoveLeft | Action::MoveRight => self.choose(action),
+            Action::Fold | Action::Grow | Action::Shrink | Action::Full => self.resize_pane(action),
+            Action::ScrollUp
+            | Action::ScrollDown
+            | Action::PageUp
+            | Action::PageDown
+            | Action::Top
+            | Action::Bottom
+            | Action::SearchNext
+            | Action::SearchPrevious => self.scroll(action),
+            Action::Leave => self.leave(),
+            Action::Stop => self.stop(effects),
+            Action::StopAll => self.stop_all(effects),
+            Action::ApproveOnce | Action::ApproveAlways | Action::Deny | Action::DenyWithComment | Action::ShowAll => {
+                self.answer(action, effects);
+            }
+            Action::ShowPrompt | Action::CopyReport | Action::OpenPager | Action::FoldTools | Action::Search => {
+                self.look_at(action, effects);
+            }
+            Action::Help => self.popup = Some(Popup::Help { scroll: 0 }),
+            Action::Palette => self.popup = Some(Popup::Palette { query: super::LineEdit::default(), chosen: 0 }),
+            Action::Submit => self.submit(effects),
+            Action::Newline => {
+                self.composer.newline();
+                self.edited(effects);
+            }
+            Action::HistorySearch => self.composer.start_search(),
+            Action::Editor => effects.push(Effect::EditText(self.composer.expanded())),
+            Action::CycleMode => self.cycle_mode(effects),
+            Action::Interrupt => self.interrupt(effects),
+            Action::ClearOrQuit => self.clear_or_quit(effects),
+            Action::Layout => {
+                self.layout_mode = self.layout_mode.next();
+                self.inform(format!("layout: {}", self.layout_mode.name()));
+            }
+            Action::MouseToggle => self.toggle_mouse(effects),
+            Action::Suspend => effects.push(Effect::Suspend),
+            Action::Accept => self.accept(effects),
+        }
+        Taken::Yes
+    }
+
+    fn focus_number(&mut self, number: u8) {
+        let id = AgentId(u32::from(number));
+        if self.agents.get(id).is_none() {
+            self.inform(format!("there is no agent {number}"));
+            return;
+        }
+        if self.focused_agent() == Some(id) && self.full.is_none() {
+            self.full = Some(id);
+        } else if self.full.is_some() {
+            self.full = Some(id);
+        }
+        self.popup = None;
+        self.focus = Focus::Agents;
+        self.chosen = Some(id);
+    }
+
+    fn move_focus(&mut self, action: Action) -> Taken {
+        if action == Action::IntoAgents {
+            if !self.composer.is_empty() || self.agents.is_empty() {
+                return Taken::No;
+            }
+            self.focus_agents();
+            return Taken::Yes;
+        }
+        let order: Vec<Focus> = [Focus::Composer, Focus::Approvals, Focus::Agents, Focus::Conversation]
+            .into_iter()
+            .filter(|focus| match focus {
+                Focus::Approvals => !self.approvals.is_empty(),
+                Focus::Agents => !self.agents.is_empty(),
+                _ => true,
+            })
+            .collect();
+        let at = order.iter().position(|focus| *focus == self.focus).unwrap_or(0);
+        let step = if action == Action::FocusNext { 1 } else { order.len() - 1 };
+        self.full = None;
+        match order[(at + step) % order.len()] {
+            Focus::Agents => self.focus_agents(),
+            focus => self.focus = focus,
+        }
+        Taken::Yes
+    }
+
+    fn focus_agents(&mut self) {
+        self.focus = Focus::Agents;
+        let known = self.chosen.filter(|id| self.agents.get(*id).is_some());
+        self.chosen = known
+            .or_else(|| self.agents.running().next().map(|agent| agent.id))
+            .or_else(|| self.agents.children().next().map(|agent| agent.id));
+    }
+
+    fn choose(&mut self, action: Action) {
+        if self.popup.is_some() {
+            self.move_in_popup(if action == Action::MoveUp { -1 } else { 1 });
+            return;
+        }
+        let ids: Vec<AgentId> = self.agents.children().map(|agent| agent.id).collect();
+        let Some(at) = ids.iter().position(|id| Some(*id) == self.chosen) else { return };
+        let columns = self.regions().columns();
+        let step = match action {
+            Action::MoveUp => -columns,
+            Action::MoveDown => columns,
+            Action::MoveLeft => -1,
+            _ => 1,
+        };
+        let to = at.checked_add_signed(step).filter(|to| *to < ids.len());
+        if let Some(to) = to {
+            self.chosen = Some(ids[to]);
+        }
+    }
+
+    fn move_in_popup(&mut self, step: isize) {
+        let count = self.popup_entries();
+        match &mut self.popup {
+            Some(Popup::Palette { chosen, .. } | Popup::Agents { chosen }) => {
+                *chosen = chosen.saturating_add_signed(step).min(count.saturating_sub(1));
+            }
+            Some(popup) => {
+                let end = self.popup_end;
+                if let Some(scroll) = popup.scroll() {
+                    *scroll = scroll.saturating_add_signed(step).min(end);
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn resize_pane(&mut self, action: Action) {
+        let Some(id) = self.focused_agent() else { return };
+        if action == Action::Full {
+            self.full = Some(id);
+            return;
+        }
+        let now = self.regions().pane(id).map_or(PaneSize::Row, |pane| pane.size);
+        let size = match action {
+            Action::Fold if now == PaneSize::Row => PaneSize::Pane,
+            Action::Fold => PaneSize::Row,
+            Action::Grow => now.larger(),
+            _ => now.smaller(),
+        };
+        self.full = None;
+        self.pane_mut(id).chosen = Some(size);
+    }
+
+    /// Returns whose transcript scrolling moves.
+    fn scrolled(&self) -> AgentId {
+        self.focused_agent().unwrap_or(AgentId::MAIN)
+    }
+
+    fn scroll(&mut self, action: Action) {
+        if self.popup.is_some() {
+            let step = match action {
+                Action::PageUp => -10,
+                Action::PageDown => 10,
+                _ => 0,
+            };
+            self.move_in_popup(step);
+            return;
+        }
+        if self.focus == Focus::Approvals {
+            let end = self.popup_end;
+            let scroll = &mut self.approvals.scroll;
+            *scroll = match action {
+                Action::ScrollUp => scroll.saturating_sub(1),
+                Action::PageUp => scroll.saturating_sub(8),
+                Action::PageDown => (*scroll + 8).min(end),
+                _ => (*scroll + 1).min(end),
+            };
+            return;
+        }
+        let motion = match action {
+            Action::ScrollUp => Motion::Lines(-1),
+            Action::ScrollDown => Motion::Lines(1),
+            Action::PageUp => Motion::Pages(-1),
+            Action::PageDown => Motion::Pages(1),
+            Action::Top => Motion::Top,
+            Action::SearchNext => Motion::FindDown,
+            Action::SearchPrevious => Motion::FindUp,
+            _ => {
+                let id = self.scrolled();
+                self.pane_mut(id).scroll.follow();
+                return;
+            }
+        };
+        self.request_scroll(self.scrolled(), motion);
+    }
+
+    pub(super) fn request_scroll(&mut self, id: AgentId, motion: Motion) {
+        let arrived = self.agents.get(id).map_or(0, |agent| agent.cells.arrived());
+        self.pane_mut(id).scroll.request(motion, arrived);
+    }
+
+    /// Leaves the innermost view.
+    fn leave(&mut self) {
+        if self.popup.take().is_some() {
+            return;
+        }
+        if self.full.take().is_some() {
+            return;
+        }
+        if self.focus == Focus::Agents || self.focus == Focus::Conversation {
+            let id = self.chosen.filter(|_| self.focus == Focus::Agents).unwrap_or(AgentId::MAIN);
+            self.pane_mut(id).scroll.follow();
+        }
+        self.focus = Focus::Composer;
+    }
+
+    fn stop(&mut self, effects: &mut Vec<Effect>) {
+        let Some(agent) = self.focused_agent().and_then(|id| self.agents.get(id)) else { return };
+        if agent.has_ended() {
+            self.inform(format!("{} has ended already", agent.name.clone()));
+            return;
+        }
+        let (id, name) = (agent.id, agent.name.clone());
+        effects.push(Effect::Engine(Command::Stop { agent: id }));
+        self.inform(format!("stopping {name}"));
+    }
+
+    fn stop_all(&mut self, effects: &mut Vec<Effect>) {
+        self.popup = None;
+        if self.agents.running().next().is_none() && !self.agents.main().is_active() {
+            self.inform("nothing runs");
+            return;
+        }
+        self.inform(format!("stopping {}", self.running_words()));
+        effects.push(Effect::Engine(Command::StopAll));
+    }
+
+    fn look_at(&mut self, action: Action, effects: &mut Vec<Effect>) {
+        let id = self.scrolled();
+        match action {
+            Action::FoldTools => {
+                let state = self.pane_mut(id);
+                state.detail = if state.detail == Detail::Brief { Detail::Whole } else { Detail::Brief };
+            }
+            Action::Search => {
+                self.popup = Some(Popup::Search { agent: id, query: super::LineEdit::default() });
+            }
+            Action::ShowPrompt if !id.is_main() => self.popup = Some(Popup::Prompt { agent: id, scroll: 0 }),
+            Action::CopyReport => self.copy_report(id, effects),
+            Action::OpenPager => {
+                if let Some(agent) = self.agents.get(id) {
+                    effects.push(Effect::Page(super::command::as_text(agent)));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn copy_report(&mut self, id: AgentId, effects: &mut Vec<Effect>) {
+        let Some(agent) = self.agents.get(id) else { return };
+        let text = agent.report().map(super::report_markdown).or_else(|| agent.last_text().map(str::to_owned));
+        match text {
+            Some(text) => {
+                self.inform(format!("copied {} characters", text.chars().count()));
+                effects.push(Effect::Copy(text));
+            }
+            None => self.inform("there is no report yet"),
+        }
+    }
+
+    fn cycle_mode(&mut self, effects: &mut Vec<Effect>) {
+        let all = crate::permission::PermissionMode::ALL;
+        let at = all.iter().position(|mode| *mode == self.status.mode).unwrap_or(0);
+        self.set_mode(all[(at + 1) % all.len()], effects);
+    }
+
+    pub(super) fn set_mode(&mut self, mode: crate::permission::PermissionMode, effects: &mut Vec<Effect>) {
+        self.status.mode = mode;
+        effects.push(Effect::Engine(Command::SetMode(mode)));
+        self.inform(format!("permission mode: {}", mode.word()));
+    }
+
+    /// Interrupts the main agent at the second press. While subagents run the question is put instead, because they
+    /// would be stopped with it.
+    fn interrupt(&mut self, effects: &mut Vec<Effect>) {
+        let scroll = &mut self.pane_mut(AgentId::MAIN).scroll;
+        if scroll.is_held() {
+            scroll.follow();
+            return;
+        }
+        if matches!(self.agents.main().phase, Phase::Idle | Phase::Ended(_)) {
+            return;
+        }
+        let running = self.agents.running().count();
+        if running > 0 {
+            self.popup = Some(Popup::Interrupt { running });
+            return;
+        }
+        if self.take_armed(Armed::Interrupt) {
+            effects.push(Effect::Engine(Command::Interrupt));
+            self.inform("interrupting");
+        } else {
+            self.arm(Armed::Interrupt, "esc again interrupts the main agent");
+        }
+    }
+
+    fn clear_or_quit(&mut self, effects: &mut Vec<Effect>) {
+        if self.popup.take().is_some() {
+            return;
+        }
+        if !self.composer.is_empty() {
+            self.composer.clear();
+            return;
+        }
+        if self.take_armed(Armed::Quit) {
+            self.quit(effects);
+        } else if self.agents.running().next().is_some() || self.agents.main().is_active() {
+            self.arm(Armed::Quit, &format!("ctrl+c again quits and stops {}", self.running_words()));
+        } else {
+            self.arm(Armed::Quit, "ctrl+c again quits");
+        }
+    }
+
+    pub(super) fn quit(&mut self, effects: &mut Vec<Effect>) {
+        self.quitting = true;
+        effects.push(Effect::Quit);
+    }
+
+    fn arm(&mut self, what: Armed, text: &str) {
+        self.armed = Some((what, self.now + CONFIRM));
+        self.flash = Some(Flash::confirm(text, self.now));
+    }
+
+    fn take_armed(&mut self, what: Armed) -> bool {
+        let armed = self.armed.is_some_and(|(armed, until)| armed == what && self.now <= until);
+        self.armed = None;
+        armed
+    }
+
+    fn toggle_mouse(&mut self, effects: &mut Vec<Effect>) {
+        self.mouse = match self.mouse {
+            MouseCapture::On => MouseCapture::Off,
+            MouseCapture::Off => MouseCapture::On,
+        };
+        effects.push(Effect::CaptureMouse(self.mouse));
+        self.inform(match self.mouse {
+            MouseCapture::On => "the mouse works here",
+            MouseCapture::Off => "the mouse selects text",
+        });
+    }
+}

@@ -1,0 +1,460 @@
+//! What the screen knows of one agent, as a fold over its events.
+//!
+//! Owns the life of an agent as shown (its phase, counts, tools in flight) and the filling of its cells; main agent
+//! and subagents fold alike. Leaves who exists to `agents`. Invariants: whatever comes in whatever order, folding
+//! does not panic; once a subagent has ended, no event changes it.
+
+use std::time::{Duration, Instant};
+
+use super::cells::{CellId, CellKind, Cells, ToolCell, ToolState};
+use super::phase::Phase;
+use super::report::report_markdown;
+use crate::agent::{EventKind, Outcome, Spawn, Status};
+use crate::message::{AgentId, AssistantMessage, Block, ToolResult, Usage, plain, plain_line};
+use crate::tool::ToolView;
+
+/// Bytes of text kept of one subagent; the rest is in the session log.
+const CHILD_CAP: usize = 256 * 1024;
+/// Bytes of text kept of the main conversation.
+const MAIN_CAP: usize = 8 * 1024 * 1024;
+/// Bytes kept of a running tool's output.
+const TAIL_CAP: usize = 4 * 1024;
+
+/// One agent on screen.
+#[derive(Debug, Clone)]
+pub struct AgentView {
+    /// Its number, which its pane shows.
+    pub id: AgentId,
+    /// Who asked for it.
+    pub parent: Option<AgentId>,
+    /// The cell of the parent that stands for it.
+    pub(super) anchor: Option<CellId>,
+    /// Its name, such as `explore-1`.
+    pub name: String,
+    /// Name of its definition.
+    pub agent_type: String,
+    /// Colour of its definition.
+    pub color: Option<String>,
+    /// The pane's title.
+    pub description: String,
+    /// The whole task.
+    pub prompt: String,
+    /// Its model.
+    pub model: String,
+    /// What it is doing.
+    pub phase: Phase,
+    /// Since when the phase lasts.
+    pub since: Instant,
+    /// When anything was last heard of it.
+    pub heard: Instant,
+    /// When it began to work.
+    pub started: Option<Instant>,
+    /// Tool calls begun.
+    pub tools: u32,
+    /// Tokens so far.
+    pub usage: Usage,
+    /// Cost so far in US dollars, where known.
+    pub cost_usd: Option<f64>,
+    /// Size of its last request.
+    pub context: u64,
+    /// Its transcript.
+    pub cells: Cells,
+    /// What came of it.
+    pub outcome: Option<Outcome>,
+    /// Calls in flight with their cells, oldest first.
+    running: Vec<(String, CellId)>,
+    /// Cells of text and thought of the present turn.
+    turn: Vec<CellId>,
+}
+
+impl AgentView {
+    /// Returns an agent nothing is known of yet.
+    #[must_use]
+    pub fn new(id: AgentId, now: Instant) -> Self {
+        Self {
+            id,
+            parent: None,
+            anchor: None,
+            name: if id.is_main() { "main".to_owned() } else { format!("agent-{id}") },
+            agent_type: String::new(),
+            color: None,
+            description: String::new(),
+            prompt: String::new(),
+            model: String::new(),
+            phase: if id.is_main() { Phase::Idle } else { Phase::Unknown },
+            since: now,
+            heard: now,
+            started: None,
+            tools: 0,
+            usage: Usage::default(),
+            cost_usd: None,
+            context: 0,
+            cells: Cells::with_cap(if id.is_main() { MAIN_CAP } else { CHILD_CAP }),
+            outcome: None,
+            running: Vec::new(),
+            turn: Vec::new(),
+        }
+    }
+
+    /// Tells whether nothing more will happen to it.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.outcome.is_some() && !self.id.is_main()
+    }
+
+    /// Tells whether it is at work, or waits for its turn.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        !matches!(self.phase, Phase::Idle | Phase::Ended(_))
+    }
+
+    /// Returns how long it has worked.
+    #[must_use]
+    pub fn elapsed(&self, now: Instant) -> Duration {
+        match (&self.outcome, self.started) {
+            (Some(outcome), _) if !self.is_active() => outcome.elapsed(),
+            (_, Some(started)) => now.saturating_duration_since(started),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Returns its report: the last words, or why there are none.
+    #[must_use]
+    pub fn report(&self) -> Option<&str> {
+        let outcome = self.outcome.as_ref()?;
+        if outcome.text.trim().is_empty() { outcome.reason.as_deref() } else { Some(&outcome.text) }
+    }
+
+    /// Returns the name of the oldest tool in flight, and since when it runs.
+    #[must_use]
+    pub fn tool_in_flight(&self) -> Option<(&str, Instant)> {
+        self.running.iter().find_map(|(_, cell)| match &self.cells.get(*cell)?.kind {
+            CellKind::Tool(tool) => match tool.state {
+                ToolState::Running { since } => Some((tool.name.as_str(), since)),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// Takes in what it was created with.
+    pub(super) fn spawned(&mut self, spawn: &Spawn, now: Instant) {
+        self.parent = Some(spawn.parent);
+        self.name = plain_line(&spawn.name).into_owned();
+        self.agent_type = plain_line(&spawn.agent_type).into_owned();
+        self.color.clone_from(&spawn.color);
+        self.description = plain_line(&spawn.description).into_owned();
+        self.prompt = plain(&spawn.prompt).into_owned();
+        self.model = plain_line(&spawn.model).into_owned();
+        if self.phase == Phase::Unknown {
+            self.enter(Phase::Queued, now);
+        }
+    }
+
+    /// Takes in one event. Approvals and models are the business of others.
+    pub(super) fn fold(&mut self, kind: &EventKind, now: Instant) {
+        if self.has_ended() {
+            return;
+        }
+        self.heard = now;
+        match kind {
+            EventKind::Started => {
+                self.started = Some(now);
+                self.outcome = None;
+                self.enter(Phase::Starting, now);
+            }
+            EventKind::UserMessage { text } => self.user_message(text),
+            EventKind::TurnStarted { .. } => {
+                self.turn.clear();
+                self.enter(Phase::Thinking, now);
+            }
+            EventKind::Text { text } => self.delta(text, |text| CellKind::Text { text }, now),
+            EventKind::Thinking { text } => self.delta(text, |text| CellKind::Thinking { text }, now),
+            EventKind::Retrying { attempt, wait_ms, rate_limited, reason } => {
+                self.void_turn();
+                let until = now + Duration::from_millis(*wait_ms);
+                let reason = plain_line(reason).into_owned();
+                let cell = self.cells.push(CellKind::Retry { attempt: *attempt, until, reason });
+                self.turn.push(cell);
+                self.enter(if *rate_limited { Phase::RateLimited { until } } else { Phase::Retrying { until } }, now);
+            }
+            EventKind::TurnEnded { message, usage, cost_usd, .. } => {
+                self.turn_ended(message);
+                self.usage += *usage;
+                self.context = usage.context();
+                self.cost_usd = match (self.cost_usd, cost_usd) {
+                    (None, None) => None,
+                    (sum, more) => Some(sum.unwrap_or(0.0) + more.unwrap_or(0.0)),
+                };
+            }
+            EventKind::ToolStarted { call, title } => self.tool_started(&call.id, &call.name, title, now),
+            EventKind::ToolProgress { call_id, tail } => self.tool_progress(call_id, tail),
+            EventKind::ToolEnded { result, summary, view, .. } => {
+                self.tool_ended(result, summary, view.as_ref(), now);
+            }
+            EventKind::ApprovalRequested { request } => self.set_asking(&request.id.call_id, true, now),
+            EventKind::ApprovalResolved { id, .. } => self.set_asking(&id.call_id, false, now),
+            EventKind::Stopping { .. } => self.enter(Phase::Stopping, now),
+            EventKind::Ended { outcome } => self.ended(outcome, now),
+            EventKind::Notice { text } => {
+                self.cells.push(CellKind::Notice { text: plain_line(text).into_owned() });
+            }
+            EventKind::Spawned(_) | EventKind::ModelChosen { .. } => {}
+        }
+    }
+
+    /// Puts a subagent's line in place of the call that made it, and returns the line's cell.
+    pub(super) fn child_spawned(&mut self, call_id: &str, agent: AgentId) -> CellId {
+        let cell = self.running.iter().find(|(id, _)| id == call_id).map(|(_, cell)| *cell);
+        match cell {
+            Some(cell) => {
+                self.cells.change(cell, |kind| *kind = CellKind::Subagent { agent });
+                cell
+            }
+            None => self.cells.push(CellKind::Subagent { agent }),
+        }
+    }
+
+    pub(super) fn enter(&mut self, phase: Phase, now: Instant) {
+        if self.phase == Phase::Stopping && !matches!(phase, Phase::Ended(_)) && !self.id.is_main() {
+            return;
+        }
+        if self.phase != phase {
+            self.phase = phase;
+            self.since = now;
+        }
+    }
+
+    fn user_message(&mut self, text: &str) {
+        // A subagent's first message is its task, which `p` shows.
+        if self.id.is_main() || !self.cells.is_empty() {
+            self.cells.push(CellKind::User { text: plain(text).into_owned() });
+        }
+    }
+
+    /// Appends to the cell of the same sort if it is the last one, else begins a new one.
+    fn delta(&mut self, text: &str, cell: impl Fn(String) -> CellKind, now: Instant) {
+        if text.is_empty() {
+            return;
+        }
+        let text = plain(text);
+        let wanted = std::mem::discriminant(&cell(String::new()));
+        let last = self.cells.end().checked_sub(1).filter(|last| self.turn.last() == Some(last));
+        let last = last.filter(|id| {
+            self.cells.get(*id).is_some_and(|cell| std::mem::discriminant(&cell.kind) == wanted)
+        });
+        if let Some(id) = last {
+            self.cells.append(id, &text);
+        } else if !text.trim_start_matches('\n').is_empty() {
+            let id = self.cells.push(cell(text.trim_start_matches('\n').to_owned()));
+            self.turn.push(id);
+        }
+        self.enter(Phase::Thinking, now);
+    }
+
+    fn void_turn(&mut self) {
+        for cell in std::mem::take(&mut self.turn) {
+            self.cells.change(cell, |kind| *kind = CellKind::Void);
+        }
+    }
+
+    /// Compares what arrived in pieces with the whole reply, and puts the whole in place where they differ.
+    fn turn_ended(&mut self, message: &AssistantMessage) {
+        let whole = |wanted_text: bool| -> String {
+            let parts = message.content.iter().filter_map(|block| match block {
+                Block::Text { text } if wanted_text => Some(text.as_str()),
+                Block::Thinking { text, .. } if !wanted_text => Some(text.as_str()),
+                _ => None,
+            });
+            parts.map(|part| plain(part).trim().to_owned()).collect()
+        };
+        let shown = |wanted_text: bool| -> String {
+            let cells = self.turn.iter().filter_map(|id| match &self.cells.get(*id)?.kind {
+                CellKind::Text { text } if wanted_text => Some(text.trim()),
+                CellKind::Thinking { text } if !wanted_text => Some(text.trim()),
+                _ => None,
+            });
+            cells.collect()
+        };
+        let same = whole(true) == shown(true) && whole(false) == shown(false);
+        let retried = self.turn.iter().any(|id| {
+            self.cells.get(*id).is_some_and(|cell| matches!(cell.kind, CellKind::Retry { .. }))
+        });
+        if same && !retried {
+            self.turn.clear();
+            return;
+        }
+        if same {
+            for id in std::mem::take(&mut self.turn) {
+                self.cells.change(id, |kind| {
+                    if matches!(kind, CellKind::Retry { .. }) {
+                        *kind = CellKind::Void;
+                    }
+                });
+            }
+            return;
+        }
+        self.void_turn();
+        for block in &message.content {
+            match block {
+                Block::Text { text } if !text.trim().is_empty() => {
+                    self.cells.push(CellKind::Text { text: plain(text).trim().to_owned() });
+                }
+                Block::Thinking { text, .. } if !text.trim().is_empty() => {
+                    self.cells.push(CellKind::Thinking { text: plain(text).trim().to_owned() });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn tool_started(&mut self, call_id: &str, name: &str, title: &str, now: Instant) {
+        self.tools = self.tools.saturating_add(1);
+        let cell = self.cells.push(CellKind::Tool(Box::new(ToolCell {
+            call_id: call_id.to_owned(),
+            name: plain_line(name).into_owned(),
+            title: plain_line(title).into_owned(),
+            state: ToolState::Running { since: now },
+            summary: String::new(),
+            tail: String::new(),
+            view: None,
+        })));
+        self.running.push((call_id.to_owned(), cell));
+        self.enter(Phase::Tool, now);
+    }
+
+    fn tool_progress(&mut self, call_id: &str, tail: &str) {
+        let from = tail.len().saturating_sub(TAIL_CAP);
+        let from = (from..=tail.len()).find(|at| tail.is_char_boundary(*at)).unwrap_or(0);
+        self.change_tool(call_id, |tool| tool.tail = plain(&tail[from..]).into_owned());
+    }
+
+    fn tool_ended(&mut self, result: &ToolResult, summary: &str, view: Option<&ToolView>, now: Instant) {
+        self.change_tool(&result.call_id, |tool| {
+            tool.state = match tool.state {
+                _ if result.is_error => ToolState::Failed,
+                ToolState::Running { since } => ToolState::Done { took: now.saturating_duration_since(since) },
+                _ => ToolState::Done { took: Duration::ZERO },
+            };
+            tool.summary = plain_line(summary).into_owned();
+            tool.tail = String::new();
+            tool.view = view.cloned().map(clean_view);
+        });
+        self.running.retain(|(id, _)| *id != result.call_id);
+        if self.running.is_empty() {
+            self.enter(Phase::Thinking, now);
+        }
+    }
+
+    /// Puts the report in place of the last text, which it usually is.
+    fn report_cell(&mut self, outcome: &Outcome) {
+        let last = self.cells.iter().next_back().filter(|(_, cell)| {
+            matches!(&cell.kind, CellKind::Text { text } if text.trim() == outcome.text.trim())
+        });
+        let mut text = report_markdown(&outcome.text);
+        if let Some(reason) = outcome.reason.as_ref().filter(|_| !outcome.status.is_complete()) {
+            let gap = if text.is_empty() { "" } else { "\n\n" };
+            text = format!("*{reason}*{gap}{text}");
+        }
+        if text.is_empty() {
+            "*no report*".clone_into(&mut text);
+        }
+        match last.map(|(id, _)| id) {
+            Some(id) => self.cells.change(id, |kind| *kind = CellKind::Report { text }),
+            None => {
+                self.cells.push(CellKind::Report { text });
+            }
+        }
+    }
+
+    /// Returns the last text of the transcript.
+    #[must_use]
+    pub fn last_text(&self) -> Option<&str> {
+        self.cells.iter().rev().find_map(|(_, cell)| match &cell.kind {
+            CellKind::Text { text } | CellKind::Report { text } => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    fn set_asking(&mut self, call_id: &str, asking: bool, now: Instant) {
+        self.change_tool(call_id, |tool| {
+            tool.state = if asking { ToolState::Asking } else { ToolState::Running { since: now } };
+        });
+    }
+
+    fn change_tool(&mut self, call_id: &str, change: impl FnOnce(&mut ToolCell)) {
+        let Some(cell) = self.running.iter().find(|(id, _)| id == call_id).map(|(_, cell)| *cell) else { return };
+        if self.cells.get(cell).is_some_and(|cell| matches!(cell.kind, CellKind::Tool(_))) {
+            self.cells.change(cell, |kind| {
+                if let CellKind::Tool(tool) = kind {
+                    change(tool);
+                }
+            });
+        }
+    }
+
+    fn ended(&mut self, outcome: &Outcome, now: Instant) {
+        for (_, cell) in std::mem::take(&mut self.running) {
+            let is_tool = self.cells.get(cell).is_some_and(|cell| matches!(cell.kind, CellKind::Tool(_)));
+            if is_tool {
+                self.cells.change(cell, |kind| {
+                    if let CellKind::Tool(tool) = kind {
+                        tool.state = ToolState::CutOff;
+                        tool.tail = String::new();
+                    }
+                });
+            }
+        }
+        self.turn.clear();
+        let mut outcome = outcome.clone();
+        outcome.text = plain(&outcome.text).into_owned();
+        outcome.reason = outcome.reason.map(|reason| plain(&reason).into_owned());
+        if self.id.is_main() {
+            if let Some(kind) = ending_note(&outcome) {
+                self.cells.push(kind);
+            }
+        } else {
+            // What the run cost is counted once, by the outcome, in case events of turns were missed.
+            self.usage = outcome.usage;
+            self.cost_usd = outcome.cost_usd.or(self.cost_usd);
+            self.tools = self.tools.max(outcome.tool_calls);
+            self.report_cell(&outcome);
+        }
+        self.enter(Phase::Ended(outcome.status), now);
+        self.outcome = Some(outcome);
+    }
+}
+
+/// Returns the line that says how the main agent's run ended, unless it simply ended.
+fn ending_note(outcome: &Outcome) -> Option<CellKind> {
+    let reason = |otherwise: &str| outcome.reason.clone().unwrap_or_else(|| otherwise.to_owned());
+    match outcome.status {
+        Status::Completed => None,
+        Status::Cancelled => Some(CellKind::Notice { text: reason("Interrupted. Say what to do instead.") }),
+        Status::Empty => Some(CellKind::Notice { text: reason("The model ended without a word. Ask again.") }),
+        Status::Failed => Some(CellKind::Fault { text: reason("The run failed. Ask again.") }),
+        Status::TurnLimit => Some(CellKind::Notice { text: reason("Cut off at the limit of turns. Say “go on”.") }),
+        Status::ToolLimit => Some(CellKind::Notice { text: reason("Cut off at the limit of tool calls. Say “go on”.") }),
+        Status::TimedOut => Some(CellKind::Fault { text: reason("Nothing arrived for too long. Ask again.") }),
+        Status::Budget => Some(CellKind::Fault { text: reason("The budget is used up.") }),
+    }
+}
+
+fn clean_view(view: ToolView) -> ToolView {
+    match view {
+        ToolView::Output { text } => ToolView::Output { text: plain(&text).into_owned() },
+        ToolView::Diff(mut diff) => {
+            for line in diff.hunks.iter_mut().flat_map(|hunk| &mut hunk.lines) {
+                line.text = plain_line(&line.text).into_owned();
+            }
+            ToolView::Diff(diff)
+        }
+        ToolView::Todos { mut items } => {
+            for item in &mut items {
+                item.content = plain_line(&item.content).into_owned();
+                item.active_form = plain_line(&item.active_form).into_owned();
+            }
+            ToolView::Todos { items }
+        }
+    }
+}

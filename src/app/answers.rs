@@ -1,0 +1,129 @@
+//! Answers to open questions, and the choice of an entry of a popup.
+//!
+//! Owns the way from a key to an answer. Leaves the queue to `approvals`. Invariant: an answer goes to the question
+//! that stood on screen, never to the one behind it.
+
+use super::action::Action;
+use super::keys::Taken;
+use super::{App, Effect, Expanded, Focus, Motion, Popup};
+use crate::permission::{Answer, ApprovalRequest, Preview};
+use crate::subagent::Command;
+
+/// Rows of a question's details that are shown unasked.
+const BRIEF_ROWS: usize = 8;
+
+impl App {
+    /// Answers the open question, or shows more of it.
+    pub(super) fn answer(&mut self, action: Action, effects: &mut Vec<Effect>) {
+        let answer = match action {
+            Action::ApproveOnce => Answer::Once,
+            Action::ApproveAlways => match self.approvals.top() {
+                Some(request) if request.grant.is_none() => {
+                    self.warn("this can only be allowed once");
+                    return;
+                }
+                _ => Answer::Always,
+            },
+            Action::Deny => Answer::No { comment: None },
+            Action::DenyWithComment => {
+                let Some(request) = self.approvals.top() else { return };
+                self.popup = Some(Popup::Comment { id: request.id.clone(), text: super::LineEdit::default() });
+                return;
+            }
+            _ => {
+                self.approvals.expanded = match self.approvals.expanded {
+                    Expanded::No => Expanded::Yes,
+                    Expanded::Yes => Expanded::No,
+                };
+                return;
+            }
+        };
+        if self.approvals.is_empty() {
+            self.inform("no question is open");
+            return;
+        }
+        if let Some(request) = self.approvals.take_top(self.now) {
+            effects.push(Effect::Engine(Command::Answer { id: request.id, answer }));
+        }
+        if self.focus == Focus::Approvals && self.approvals.is_empty() {
+            self.focus = Focus::Composer;
+        }
+    }
+
+    /// Returns how many rows the open question would like: its heading, its details and its keys.
+    pub(super) fn approval_rows(&self) -> u16 {
+        let Some(request) = self.approvals.top() else { return 0 };
+        let details = detail_rows(request, usize::from(self.size.width.saturating_sub(4).max(1)));
+        let shown = match self.approvals.expanded {
+            Expanded::No => details.min(BRIEF_ROWS),
+            Expanded::Yes => details,
+        };
+        u16::try_from(shown + 2).unwrap_or(u16::MAX)
+    }
+
+    /// Returns how many entries the open popup offers.
+    pub(super) fn popup_entries(&self) -> usize {
+        match &self.popup {
+            Some(Popup::Palette { query, .. }) => {
+                super::palette(&self.keymap, self.context_behind_popup(), query.text()).len()
+            }
+            Some(Popup::Agents { .. }) => self.agents.len(),
+            _ => 0,
+        }
+    }
+
+    /// Takes the chosen entry of the popup, or what was typed into it.
+    pub(super) fn accept(&mut self, effects: &mut Vec<Effect>) {
+        match self.popup.take() {
+            Some(Popup::Palette { query, chosen }) => {
+                let context = self.context();
+                let entries = super::palette(&self.keymap, context, query.text());
+                if let Some(entry) = entries.get(chosen)
+                    && self.act(entry.action, effects) == Taken::No
+                {
+                    self.inform("not now");
+                }
+            }
+            Some(Popup::Agents { chosen }) => {
+                if let Some(id) = self.agents.children().nth(chosen).map(|agent| agent.id) {
+                    self.focus = Focus::Agents;
+                    self.chosen = Some(id);
+                    self.full = Some(id);
+                }
+            }
+            Some(Popup::Comment { id, text }) => {
+                let comment = Some(text.text().trim().to_owned()).filter(|text| !text.is_empty());
+                self.approvals.settle(&id, self.now);
+                effects.push(Effect::Engine(Command::Answer { id, answer: Answer::No { comment } }));
+                if self.approvals.is_empty() {
+                    self.focus = Focus::Composer;
+                }
+            }
+            Some(Popup::Search { agent, query }) => {
+                let sought = Some(query.text().to_owned()).filter(|text| !text.is_empty());
+                let found = sought.is_some();
+                self.pane_mut(agent).search = sought;
+                if found {
+                    self.request_scroll(agent, Motion::FindUp);
+                }
+            }
+            Some(Popup::Interrupt { .. } | Popup::Help { .. } | Popup::Prompt { .. } | Popup::Text { .. }) | None => {}
+        }
+    }
+}
+
+/// Counts the rows of a question's details at a width.
+fn detail_rows(request: &ApprovalRequest, columns: usize) -> usize {
+    let wrapped = |text: &str| -> usize {
+        text.lines().map(|line| unicode_width::UnicodeWidthStr::width(line).div_ceil(columns).max(1)).sum()
+    };
+    let preview = match &request.preview {
+        Some(Preview::Diff(diff)) => {
+            let lines: usize = diff.hunks.iter().map(|hunk| hunk.lines.len()).sum();
+            lines + diff.hunks.len().saturating_sub(1) + usize::from(diff.omitted > 0)
+        }
+        Some(Preview::Note { text }) => wrapped(text),
+        None => 0,
+    };
+    wrapped(&request.title).max(1) + preview
+}

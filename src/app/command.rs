@@ -1,0 +1,201 @@
+//! Messages and slash commands: what `enter` in the composer does.
+//!
+//! Owns the list of commands and the queue of messages. Leaves sending to the engine. Invariant: a text that begins
+//! with `/` and names no command is not sent, so that a typing error reaches no model.
+
+use std::fmt::Write as _;
+
+use super::cells::CellKind;
+use super::composer::Candidate;
+use super::layout::LayoutMode;
+use super::{AgentView, App, Effect, Focus, Popup};
+use crate::message::AgentId;
+use crate::permission::PermissionMode;
+use crate::subagent::Command;
+
+/// Every slash command with what it does.
+pub const SLASH_COMMANDS: [(&str, &str); 10] = [
+    ("/help", "show all keys"),
+    ("/agents", "choose from all agents of this session"),
+    ("/model", "show which model answers, and how to connect one"),
+    ("/mode", "show or set the permission mode"),
+    ("/clear", "start a new conversation"),
+    ("/layout", "place the agents: auto, side, below, rail, hidden"),
+    ("/cost", "show tokens and cost"),
+    ("/cancel", "stop an agent by its number, or all"),
+    ("/export", "write the conversation to a file"),
+    ("/quit", "leave"),
+];
+
+/// Returns the commands as the composer completes them.
+pub(super) fn candidates() -> Vec<Candidate> {
+    SLASH_COMMANDS
+        .iter()
+        .map(|(name, what)| Candidate { label: (*name).to_owned(), detail: (*what).to_owned() })
+        .collect()
+}
+
+/// Returns an agent's transcript as plain text.
+pub(super) fn as_text(agent: &AgentView) -> String {
+    let mut out = String::new();
+    if !agent.prompt.is_empty() {
+        let _ = writeln!(out, "# {} · {}\n\n{}\n", agent.name, agent.description, agent.prompt);
+    }
+    for (_, cell) in agent.cells.iter() {
+        let _ = match &cell.kind {
+            CellKind::User { text } => writeln!(out, "› {text}\n"),
+            CellKind::Text { text } => writeln!(out, "{text}\n"),
+            CellKind::Thinking { text } => writeln!(out, "(thinking) {text}\n"),
+            CellKind::Tool(tool) => writeln!(out, "● {} {}  {}\n", tool.name, tool.title, tool.summary),
+            CellKind::Subagent { agent } => writeln!(out, "◆ agent {agent}\n"),
+            CellKind::Retry { reason, .. } => writeln!(out, "(tried again: {reason})\n"),
+            CellKind::Notice { text } | CellKind::Fault { text } => writeln!(out, "({text})\n"),
+            CellKind::Report { text } => writeln!(out, "{text}\n"),
+            CellKind::Void => Ok(()),
+        };
+    }
+    out
+}
+
+impl App {
+    /// Sends what is written, or carries it out.
+    pub(super) fn submit(&mut self, effects: &mut Vec<Effect>) {
+        let text = self.composer.expanded();
+        if text.trim().is_empty() {
+            return;
+        }
+        if let Some(command) = text.trim().strip_prefix('/').filter(|rest| !rest.contains(['/', '\n'])) {
+            let known = self.run_slash(command, effects);
+            if known {
+                effects.push(Effect::SaveHistory(self.composer.take()));
+            }
+            return;
+        }
+        let text = self.composer.take();
+        effects.push(Effect::SaveHistory(text.clone()));
+        self.pane_mut(AgentId::MAIN).scroll.follow();
+        self.queued.push(text.clone());
+        effects.push(Effect::Engine(Command::Send { text }));
+    }
+
+    /// Takes back the queued messages so that they can be edited. Tells whether there were any.
+    pub(super) fn unsend(&mut self, effects: &mut Vec<Effect>) -> bool {
+        if self.queued().is_empty() || !self.composer.is_empty() {
+            return false;
+        }
+        let text = std::mem::take(&mut self.queued).join("\n\n");
+        self.composer.set_text(&text);
+        effects.push(Effect::Engine(Command::Unsend));
+        true
+    }
+
+    fn run_slash(&mut self, command: &str, effects: &mut Vec<Effect>) -> bool {
+        let (name, argument) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        let argument = argument.trim();
+        match name {
+            "help" => self.popup = Some(Popup::Help { scroll: 0 }),
+            "agents" if self.agents.is_empty() => self.inform("no agent was started yet"),
+            "agents" => self.popup = Some(Popup::Agents { chosen: 0 }),
+            "model" => self.show_model(),
+            "mode" => self.slash_mode(argument, effects),
+            "clear" => self.clear(effects),
+            "layout" => self.slash_layout(argument),
+            "cost" => self.show_cost(),
+            "cancel" => self.slash_cancel(argument, effects),
+            "export" => effects.push(Effect::Export(as_text(self.agents.main()))),
+            "quit" | "exit" => self.quit(effects),
+            _ => {
+                self.warn(format!("there is no command /{name}; /help lists them"));
+                return false;
+            }
+        }
+        true
+    }
+
+    fn clear(&mut self, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Engine(Command::Clear));
+        self.agents.clear(self.now);
+        self.approvals.clear(self.now);
+        self.queued.clear();
+        self.panes.clear();
+        self.full = None;
+        self.chosen = None;
+        self.focus = Focus::Composer;
+    }
+
+    fn slash_mode(&mut self, argument: &str, effects: &mut Vec<Effect>) {
+        let named = PermissionMode::ALL.into_iter().find(|mode| mode.word() == argument);
+        match (argument, named.map_or_else(|| argument.parse(), Ok)) {
+            ("", _) => {
+                let all: Vec<&str> = PermissionMode::ALL.iter().map(|mode| mode.name()).collect();
+                self.inform(format!("mode: {}; choose with /mode {}", self.status.mode.word(), all.join(" | ")));
+            }
+            (_, Ok(mode)) => self.set_mode(mode, effects),
+            (_, Err(error)) => self.warn(error),
+        }
+    }
+
+    fn slash_layout(&mut self, argument: &str) {
+        let mode = match argument {
+            "" => Some(self.layout_mode.next()),
+            name => LayoutMode::ALL.into_iter().find(|mode| mode.name() == name),
+        };
+        match mode {
+            Some(mode) => {
+                self.layout_mode = mode;
+                self.inform(format!("layout: {}", mode.name()));
+            }
+            None => self.warn("choose /layout auto, side, below, rail or hidden"),
+        }
+    }
+
+    fn slash_cancel(&mut self, argument: &str, effects: &mut Vec<Effect>) {
+        if argument == "all" {
+            effects.push(Effect::Engine(Command::StopAll));
+            return;
+        }
+        let agent = self.agents.running().find(|agent| {
+            argument.parse() == Ok(agent.id.0) || agent.name == argument
+        });
+        match agent.map(|agent| (agent.id, agent.name.clone())) {
+            Some((agent, name)) => {
+                effects.push(Effect::Engine(Command::Stop { agent }));
+                self.inform(format!("stopping {name}"));
+            }
+            None => self.warn("write /cancel with the number of a running agent, or /cancel all"),
+        }
+    }
+
+    fn show_model(&mut self) {
+        let body = match &self.status.model {
+            Some(model) => {
+                let window = model.context_window.map_or_else(String::new, |size| format!("\n\nContext: {size} tokens"));
+                let note = model.note.as_ref().map_or_else(String::new, |note| format!("\n\n{note}"));
+                format!("**{}** by {}{window}{note}", model.display, model.provider)
+            }
+            None => "Still looking for a model.".to_owned(),
+        };
+        let body = format!(
+            "{body}\n\nTo choose one, start with `--model provider/name`, or set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` \
+             (with `OPENAI_BASE_URL` for a local server)."
+        );
+        self.popup = Some(Popup::Text { title: "model".to_owned(), body, scroll: 0 });
+    }
+
+    fn show_cost(&mut self) {
+        let spent = self.agents.spent();
+        let money = |cost: Option<f64>| cost.map_or_else(|| "unknown price".to_owned(), |cost| format!("${cost:.4}"));
+        let mut body = format!(
+            "**whole tree** {} tokens ({} in, {} out, {} from cache) · {}\n",
+            spent.usage.total(),
+            spent.usage.input + spent.usage.cache_write,
+            spent.usage.output,
+            spent.usage.cache_read,
+            money(spent.cost_usd),
+        );
+        for agent in std::iter::once(self.agents.main()).chain(self.agents.children()) {
+            let _ = write!(body, "\n- {} · {} tokens · {}", agent.name, agent.usage.total(), money(agent.cost_usd));
+        }
+        self.popup = Some(Popup::Text { title: "cost".to_owned(), body, scroll: 0 });
+    }
+}

@@ -1,0 +1,41 @@
+//! What `App::update` asks of the world. Plain data; `tui::perform` does it.
+
+use crate::subagent::Command;
+
+/// One thing to be done outside of the app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Ask the tree of agents for something.
+    Engine(Command),
+    /// Put a text on the clipboard.
+    Copy(String),
+    /// Open the draft in `$EDITOR`; it comes back as `Event::Edited`.
+    EditText(String),
+    /// Show a text in `$PAGER`.
+    Page(String),
+    /// Append a message to the history file.
+    SaveHistory(String),
+    /// List the project's files; they come back as `Event::FilesListed`.
+    ListFiles,
+    /// Put the program into the background, as `ctrl+z` does elsewhere.
+    Suspend,
+    /// Set the terminal's title.
+    SetTitle(String),
+    /// Tell the user, who looks elsewhere, that something needs a look.
+    Notify(String),
+    /// Switch the reporting of the mouse on or off.
+    CaptureMouse(MouseCapture),
+    /// Write a text to a file.
+    Export(String),
+    /// Leave.
+    Quit,
+}
+
+/// Whether the terminal reports the mouse to the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MouseCapture {
+    /// The program gets the mouse.
+    On,
+    /// The terminal keeps it, for its own selection.
+    Off,
+}

@@ -1,0 +1,37 @@
+//! What can happen to the app. Plain data; the present time comes beside it.
+
+use std::sync::Arc;
+
+use super::composer::History;
+use super::key::Input;
+use super::scroll::Drawn;
+use crate::agent::AgentEvent;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// Something happened to an agent.
+    Agent(Arc<AgentEvent>),
+    /// The terminal sent something.
+    Input(Input),
+    /// Time has passed.
+    Wakeup,
+    /// A frame was drawn, and this is what it showed.
+    Drawn(Drawn),
+    /// The project's files were listed, relative to its root.
+    FilesListed(Vec<String>),
+    /// The file of former messages was read.
+    HistoryLoaded(History),
+    /// The repository's branch is known; `None` outside of a repository.
+    BranchKnown(Option<String>),
+    /// The editor was closed; `None` if it failed.
+    Edited(Option<String>),
+    /// An export was written to this file.
+    Exported(String),
+    /// The operating system asks the program to end.
+    Terminate,
+    /// Something outside failed; says what to do.
+    Fault(String),
+    /// Something to draw is ready, such as highlighted code.
+    Refresh,
+}

@@ -1,0 +1,153 @@
+//! What an agent's event changes on the screen, besides the agent itself.
+//!
+//! Owns approvals, queued messages, the model's choice, notifications and the terminal's title. Leaves the agent's
+//! own life to `agents`. Invariant: text of an agent whose pane is not open makes no frame.
+
+use super::agents::Folded;
+use super::cells::CellKind;
+use super::panes::PaneSize;
+use super::status::{Flash, ModelFact};
+use super::{App, Attention, Effect, Focus, Phase};
+use crate::agent::{AgentEvent, EventKind};
+use crate::message::{AgentId, plain_line};
+
+impl App {
+    /// Takes in what happened to an agent.
+    pub(super) fn on_agent(&mut self, event: &AgentEvent, effects: &mut Vec<Effect>) {
+        let now = self.now;
+        let phase = self.agents.get(event.agent).map(|agent| agent.phase);
+        let folded = self.agents.fold(event, now);
+        if folded == Folded::Ignored {
+            return;
+        }
+        self.dirty |= self.shows(event) || phase != self.agents.get(event.agent).map(|agent| agent.phase);
+        match &event.kind {
+            EventKind::UserMessage { text } if event.agent.is_main() => self.delivered(text),
+            EventKind::ApprovalRequested { request } => {
+                let alive = self.agents.get(event.agent).is_some_and(|agent| !agent.has_ended());
+                if alive && self.approvals.ask(request, now) {
+                    let who = self.agents.lineage(event.agent);
+                    self.notify(format!("{who} needs your permission: {}", plain_line(&request.title)), effects);
+                }
+            }
+            EventKind::ApprovalResolved { id, .. } => {
+                self.approvals.settle(id, now);
+                self.leave_empty_approvals();
+            }
+            EventKind::ModelChosen { provider, display, context_window, note } => {
+                let model = ModelFact {
+                    provider: plain_line(provider).into_owned(),
+                    display: plain_line(display).into_owned(),
+                    context_window: *context_window,
+                    note: note.as_ref().map(|note| plain_line(note).into_owned()),
+                };
+                self.status.model = Some(model);
+            }
+            _ => {}
+        }
+        if folded == Folded::Ended {
+            self.approvals.withdraw(event.agent, now);
+            self.leave_empty_approvals();
+            if event.agent.is_main() {
+                self.armed = None;
+                self.notify("The answer is complete".to_owned(), effects);
+            }
+        }
+    }
+
+    /// Tells whether an event may change what is on screen.
+    fn shows(&self, event: &AgentEvent) -> bool {
+        let is_text = matches!(
+            event.kind,
+            EventKind::Text { .. } | EventKind::Thinking { .. } | EventKind::ToolProgress { .. }
+        );
+        if !is_text {
+            return true;
+        }
+        if event.agent.is_main() {
+            return self.full.is_none();
+        }
+        self.visible.iter().any(|(agent, size)| *agent == event.agent && *size > PaneSize::Row)
+    }
+
+    /// A message has reached the main agent: it waits no longer.
+    fn delivered(&mut self, text: &str) {
+        match self.queued.iter().position(|queued| queued == text) {
+            Some(at) => {
+                self.queued.remove(at);
+            }
+            // The engine may hand over several messages as one.
+            None => self.queued.retain(|queued| !text.contains(queued.as_str())),
+        }
+        self.pane_mut(AgentId::MAIN).scroll.follow();
+    }
+
+    fn leave_empty_approvals(&mut self) {
+        if self.focus == Focus::Approvals && self.approvals.is_empty() {
+            self.focus = Focus::Composer;
+        }
+    }
+
+    fn notify(&self, text: String, effects: &mut Vec<Effect>) {
+        if self.attention == Attention::Elsewhere {
+            effects.push(Effect::Notify(text));
+        }
+    }
+
+    /// Sets the terminal's title if it should say something else.
+    pub(super) fn retitle(&mut self, effects: &mut Vec<Effect>) {
+        let running = self.agents.running().count();
+        let title = if self.approvals.is_empty() {
+            match (self.agents.main().is_active(), running) {
+                (false, 0) => "belvedere".to_owned(),
+                (_, 0) => "belvedere: working".to_owned(),
+                (_, 1) => "belvedere: 1 agent".to_owned(),
+                (_, count) => format!("belvedere: {count} agents"),
+            }
+        } else {
+            "⚠ belvedere needs you".to_owned()
+        };
+        if title != self.title {
+            self.title.clone_from(&title);
+            effects.push(Effect::SetTitle(title));
+        }
+    }
+
+    /// Adds a line to the conversation.
+    pub(super) fn notice(&mut self, text: &str) {
+        self.agents.main_mut().cells.push(CellKind::Notice { text: plain_line(text).into_owned() });
+        self.dirty = true;
+    }
+
+    /// Adds a line about something that went wrong to the conversation.
+    pub(super) fn fault(&mut self, text: &str) {
+        self.agents.main_mut().cells.push(CellKind::Fault { text: crate::message::plain(text).into_owned() });
+        self.dirty = true;
+    }
+
+    /// Shows a message that passes by itself.
+    pub(super) fn inform(&mut self, text: impl Into<String>) {
+        self.flash = Some(Flash::info(text, self.now));
+        self.dirty = true;
+    }
+
+    /// Shows a warning that passes by itself.
+    pub(super) fn warn(&mut self, text: impl Into<String>) {
+        self.flash = Some(Flash::warning(text, self.now));
+        self.dirty = true;
+    }
+
+    /// Names the agents that run, for questions about stopping them.
+    pub(super) fn running_words(&self) -> String {
+        let names: Vec<&str> = self.agents.running().map(|agent| agent.name.as_str()).collect();
+        let main = matches!(self.agents.main().phase, Phase::Idle | Phase::Ended(_));
+        match (names.len(), main) {
+            (0, true) => "nothing runs".to_owned(),
+            (0, false) => "the main agent".to_owned(),
+            (1..=3, true) => names.join(", "),
+            (1..=3, false) => format!("the main agent, {}", names.join(", ")),
+            (count, true) => format!("{count} agents"),
+            (count, false) => format!("the main agent and {count} subagents"),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The way of a key: to the popup, the composer's list, the keymap, or the text.
+//!
+//! Owns who is asked first, and chords of several keys. Leaves what an action does to `act`. Invariant: a key that
+//! types goes to the composer only while the composer has the focus.
+
+use super::action::Action;
+use super::key::{Key, KeyCode};
+use super::keymap::{Context, Lookup};
+use super::status::{CONFIRM, Flash};
+use super::{App, Effect, Focus, Popup};
+
+/// Whether an action took the key it was bound to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It did.
+    Yes,
+    /// It had nothing to do; the key means what it means without the binding.
+    No,
+}
+
+impl App {
+    /// Takes a key.
+    pub(super) fn on_key(&mut self, key: Key, effects: &mut Vec<Effect>) {
+        if self.popup.is_none()
+            && self.focus == Focus::Composer
+            && self.composer.is_choosing()
+            && self.composer.handle_key(&key)
+        {
+            self.edited(effects);
+            return;
+        }
+        if self.chord_at + CONFIRM < self.now {
+            self.chord.clear();
+        }
+        let waiting = !self.chord.is_empty();
+        self.chord.push(key);
+        let context = self.context();
+        match self.keymap.lookup(context, &self.chord) {
+            Lookup::Action(action) => {
+                self.chord.clear();
+                if self.types_in_popup(key) || self.act(action, effects) == Taken::No {
+                    self.type_key(key, effects);
+                }
+            }
+            Lookup::Pending(action) => {
+                self.chord_at = self.now;
+                self.announce(action);
+            }
+            Lookup::None if waiting => {
+                // The chord came to nothing; its last key stands for itself.
+                self.chord.clear();
+                self.flash = None;
+                self.on_key(key, effects);
+            }
+            Lookup::None => {
+                self.chord.clear();
+                self.type_key(key, effects);
+            }
+        }
+    }
+
+    /// Tells whether a key types into a popup's line although an action of its own is bound to it.
+    fn types_in_popup(&mut self, key: Key) -> bool {
+        key.typed().is_some() && self.popup.as_mut().is_some_and(|popup| popup.line().is_some())
+    }
+
+    /// Gives a key to whatever text is being typed.
+    fn type_key(&mut self, key: Key, effects: &mut Vec<Effect>) {
+        if self.popup.is_some() {
+            self.type_in_popup(key, effects);
+        } else if self.focus == Focus::Composer {
+            if key.typed() == Some('?') && self.composer.is_empty() {
+                self.popup = Some(Popup::Help { scroll: 0 });
+            } else if key.code != KeyCode::Up || !self.unsend(effects) {
+                self.composer.handle_key(&key);
+                self.edited(effects);
+            }
+        }
+    }
+
+    fn type_in_popup(&mut self, key: Key, effects: &mut Vec<Effect>) {
+        let end = self.popup_end;
+        let Some(popup) = &mut self.popup else { return };
+        if let Popup::Interrupt { .. } = popup {
+            self.answer_interrupt(key, effects);
+        } else if let Some(line) = popup.line() {
+            line.key(key);
+        } else if let (Some(scroll), Some(c)) = (popup.scroll(), key.typed()) {
+            match c {
+                'j' => *scroll = (*scroll + 1).min(end),
+                'k' => *scroll = scroll.saturating_sub(1),
+                'g' => *scroll = 0,
+                'G' => *scroll = end,
+                'q' | '?' => self.popup = None,
+                _ => {}
+            }
+        }
+    }
+
+    /// Says what the rest of a chord would do.
+    fn announce(&mut self, action: Action) {
+        let text = match action {
+            Action::StopAll => format!("again to stop everything: {}", self.running_words()),
+            _ => format!("… {}", action.description()),
+        };
+        self.flash = Some(Flash::confirm(text, self.now));
+    }
+
+    fn answer_interrupt(&mut self, key: Key, effects: &mut Vec<Effect>) {
+        match key.code {
+            KeyCode::Char('s' | 'y') => {
+                self.popup = None;
+                effects.push(Effect::Engine(crate::subagent::Command::Interrupt));
+            }
+            KeyCode::Char('k' | 'n' | 'q') => self.popup = None,
+            _ => {}
+        }
+    }
+
+    /// Takes pasted text.
+    pub(super) fn on_paste(&mut self, text: &str, effects: &mut Vec<Effect>) {
+        match &mut self.popup {
+            Some(popup) => {
+                if let Some(line) = popup.line() {
+                    line.insert(text);
+                }
+            }
+            None => {
+                self.focus = Focus::Composer;
+                self.full = None;
+                self.composer.paste(text);
+                self.edited(effects);
+            }
+        }
+    }
+
+    /// Brings what depends on the composer's text up to date.
+    pub(super) fn edited(&mut self, effects: &mut Vec<Effect>) {
+        self.composer.set_width(self.size.width);
+        self.composer.refresh_completion(&mut self.files, &super::command::candidates());
+        if self.files.is_empty() && !self.asked_for_files && self.composer.text().contains('@') {
+            self.asked_for_files = true;
+            effects.push(Effect::ListFiles);
+        }
+    }
+
+    /// Returns where keys would go if no popup were open.
+    #[must_use]
+    pub fn context_behind_popup(&self) -> Context {
+        match self.focus {
+            Focus::Composer => Context::Composer,
+            Focus::Approvals => Context::Approvals,
+            Focus::Conversation => Context::Conversation,
+            Focus::Agents if self.full.is_some() => Context::AgentFull,
+            Focus::Agents => Context::Agents,
+        }
+    }
+}

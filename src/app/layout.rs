@@ -1,0 +1,276 @@
+//! Where everything stands, as a pure function of the terminal's size and a few wishes.
+//!
+//! Owns the rectangles of all regions and panes. Leaves drawing to the views. Invariants, for every size: no two
+//! regions overlap, none leaves the terminal, the composer and the status line come first, and the focused pane is
+//! among the visible ones.
+
+use ratatui::layout::Rect;
+
+use super::panes::{PaneSize, PaneWish, share};
+use crate::message::AgentId;
+
+/// How the agents are placed, as the user chose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LayoutMode {
+    /// By the terminal's size.
+    #[default]
+    Auto,
+    /// Beside the conversation.
+    Side,
+    /// Below the conversation.
+    Below,
+    /// One line each, below the conversation.
+    Rail,
+    /// Not at all.
+    Hidden,
+}
+
+impl LayoutMode {
+    /// All modes in the order in which they are cycled through.
+    pub const ALL: [Self; 5] = [Self::Auto, Self::Side, Self::Below, Self::Rail, Self::Hidden];
+
+    /// Returns the mode's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Side => "side",
+            Self::Below => "below",
+            Self::Rail => "rail",
+            Self::Hidden => "hidden",
+        }
+    }
+
+    /// Returns the mode that follows.
+    #[must_use]
+    pub fn next(self) -> Self {
+        let at = Self::ALL.iter().position(|mode| *mode == self).unwrap_or(0);
+        Self::ALL[(at + 1) % Self::ALL.len()]
+    }
+}
+
+/// How the agents are placed, as decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// The conversation has the whole width.
+    Alone,
+    /// Agents at the right.
+    Side,
+    /// Agents below.
+    Below,
+    /// Agents below, one line each.
+    Rail,
+    /// One agent has the whole room.
+    Full,
+}
+
+/// What the layout depends on besides the size.
+#[derive(Debug, Clone, Default)]
+pub struct LayoutState<'a> {
+    /// The user's choice.
+    pub mode: LayoutMode,
+    /// Share of the agents in per cent where the user dragged the border.
+    pub split: Option<u16>,
+    /// Rows the composer would like, with what stands above its text.
+    pub composer_rows: u16,
+    /// Rows the open question would like; 0 if there is none.
+    pub approval_rows: u16,
+    /// One entry for each agent, in order.
+    pub panes: &'a [PaneWish],
+    /// The agent that has the focus.
+    pub focused: Option<AgentId>,
+    /// The agent that is shown alone.
+    pub full: Option<AgentId>,
+}
+
+/// One visible pane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PaneRect {
+    /// Whose pane.
+    pub agent: AgentId,
+    /// Where, title included.
+    pub area: Rect,
+    /// How it is drawn.
+    pub size: PaneSize,
+}
+
+/// Where everything stands. Regions without room are empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Regions {
+    /// How the agents are placed.
+    pub form: Form,
+    /// Title of the conversation; only beside agents.
+    pub conversation_head: Rect,
+    /// The conversation.
+    pub conversation: Rect,
+    /// The line between conversation and agents that stand beside each other.
+    pub divider: Rect,
+    /// Title of the agents.
+    pub agents_head: Rect,
+    /// The visible panes, in order.
+    pub panes: Vec<PaneRect>,
+    /// How many agents found no room.
+    pub unseen: usize,
+    /// The open question.
+    pub approvals: Rect,
+    /// The line above the composer.
+    pub rule: Rect,
+    /// The composer.
+    pub composer: Rect,
+    /// The status line.
+    pub status: Rect,
+}
+
+impl Regions {
+    /// Returns how many columns of panes stand beside each other.
+    #[must_use]
+    pub fn columns(&self) -> isize {
+        let first = self.panes.first().map(|pane| pane.area.x);
+        if self.panes.iter().any(|pane| Some(pane.area.x) != first) { 2 } else { 1 }
+    }
+
+    /// Returns the pane of an agent, if it is visible.
+    #[must_use]
+    pub fn pane(&self, agent: AgentId) -> Option<&PaneRect> {
+        self.panes.iter().find(|pane| pane.agent == agent)
+    }
+}
+
+/// Cuts `rows` off the bottom of `area`, as far as it has them.
+fn cut_bottom(area: &mut Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    area.height -= rows;
+    Rect { y: area.y + area.height, height: rows, ..*area }
+}
+
+/// Cuts `rows` off the top of `area`, as far as it has them.
+fn cut_top(area: &mut Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    let top = Rect { height: rows, ..*area };
+    area.y += rows;
+    area.height -= rows;
+    top
+}
+
+/// Says where everything stands.
+#[must_use]
+pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
+    let mut main = size;
+    let status = cut_bottom(&mut main, u16::from(size.height >= 2));
+    let most = (size.height / 3).max(1);
+    let composer = cut_bottom(&mut main, state.composer_rows.clamp(1, most));
+    let rule = cut_bottom(&mut main, u16::from(size.height >= 8));
+    let room = main.height.saturating_sub(1).min(size.height / 2);
+    let approvals = cut_bottom(&mut main, state.approval_rows.min(room));
+    let empty = Rect { width: 0, height: 0, ..main };
+    let mut regions = Regions {
+        form: Form::Alone,
+        conversation_head: empty,
+        conversation: main,
+        divider: empty,
+        agents_head: empty,
+        panes: Vec::new(),
+        unseen: 0,
+        approvals,
+        rule,
+        composer,
+        status,
+    };
+    if let Some(agent) = state.full.filter(|agent| state.panes.iter().any(|pane| pane.agent == *agent)) {
+        regions.form = Form::Full;
+        regions.conversation = empty;
+        if !main.is_empty() {
+            regions.panes.push(PaneRect { agent, area: main, size: PaneSize::Full });
+        }
+        return regions;
+    }
+    regions.form = choose_form(size, main, state);
+    match regions.form {
+        Form::Alone | Form::Full => {}
+        Form::Side => place_beside(&mut regions, main, size.width, state),
+        Form::Below => place_below(&mut regions, main, state),
+        Form::Rail => place_rail(&mut regions, main, state),
+    }
+    regions
+}
+
+fn choose_form(size: Rect, main: Rect, state: &LayoutState<'_>) -> Form {
+    if state.panes.is_empty() || main.height < 3 || main.width < 8 {
+        return Form::Alone;
+    }
+    let form = match state.mode {
+        LayoutMode::Auto if size.width < 80 || size.height < 20 => Form::Rail,
+        LayoutMode::Auto if size.width < 120 => Form::Below,
+        LayoutMode::Auto | LayoutMode::Side => Form::Side,
+        LayoutMode::Below => Form::Below,
+        LayoutMode::Rail => Form::Rail,
+        LayoutMode::Hidden if state.focused.is_some() => Form::Rail,
+        LayoutMode::Hidden => Form::Alone,
+    };
+    match form {
+        Form::Side if main.width < 60 => Form::Below,
+        form => form,
+    }
+}
+
+fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutState<'_>) {
+    // When nothing wants room any more, the conversation gets more of it.
+    let share_of = if state.panes.iter().any(|pane| pane.wants_room()) { 55 } else { 42 };
+    let percent = state.split.unwrap_or(share_of).clamp(20, 80);
+    let agents_width = u16::try_from(u32::from(main.width) * u32::from(percent) / 100).unwrap_or(0);
+    let agents_width = agents_width.clamp(20, main.width - 21);
+    let mut left = Rect { width: main.width - agents_width - 1, ..main };
+    let mut right = Rect { x: left.x + left.width + 1, width: agents_width, ..main };
+    regions.divider = Rect { x: left.x + left.width, width: 1, ..main };
+    regions.conversation_head = cut_top(&mut left, 1);
+    regions.agents_head = cut_top(&mut right, 1);
+    regions.conversation = left;
+    if width >= 200 && right.width >= 80 {
+        let half = right.width / 2;
+        let columns = [
+            Rect { width: half, ..right },
+            Rect { x: right.x + half + 1, width: right.width - half - 1, ..right },
+        ];
+        // An agent's column follows from its number, so that it stays there.
+        for (at, column) in columns.into_iter().enumerate() {
+            let wishes: Vec<PaneWish> =
+                state.panes.iter().filter(|pane| (pane.agent.0 % 2 == 0) == (at == 1)).cloned().collect();
+            place_column(regions, column, &wishes, state.focused);
+        }
+        regions.panes.sort_by_key(|pane| pane.agent);
+    } else {
+        place_column(regions, right, state.panes, state.focused);
+    }
+}
+
+fn place_below(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
+    let percent = u32::from(state.split.unwrap_or(55).clamp(20, 80));
+    let most = u16::try_from(u32::from(main.height) * percent / 100).unwrap_or(0);
+    let wanted = state.panes.iter().map(PaneWish::useful_rows).fold(0, u16::saturating_add);
+    let room = wanted.min(most.saturating_sub(1)).max(1);
+    let used = share(room, state.panes, state.focused).iter().map(|share| share.rows).fold(0, u16::saturating_add);
+    let mut agents = cut_bottom(&mut main, used.saturating_add(1));
+    regions.agents_head = cut_top(&mut agents, 1);
+    regions.conversation = main;
+    place_column(regions, agents, state.panes, state.focused);
+}
+
+fn place_rail(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
+    let count = u16::try_from(state.panes.len()).unwrap_or(u16::MAX);
+    let most = (main.height / 2).max(2);
+    let mut agents = cut_bottom(&mut main, count.saturating_add(1).min(most));
+    regions.agents_head = cut_top(&mut agents, 1);
+    regions.conversation = main;
+    let rows: Vec<PaneWish> = state.panes.iter().map(PaneWish::as_row).collect();
+    place_column(regions, agents, &rows, state.focused);
+}
+
+fn place_column(regions: &mut Regions, column: Rect, wishes: &[PaneWish], focused: Option<AgentId>) {
+    let mut rest = column;
+    let shares = share(column.height, wishes, focused);
+    regions.unseen += wishes.len() - shares.len();
+    for shared in shares {
+        let area = cut_top(&mut rest, shared.rows);
+        regions.panes.push(PaneRect { agent: shared.agent, area, size: shared.size });
+    }
+}

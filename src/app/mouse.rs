@@ -1,0 +1,107 @@
+//! What the mouse does: clicks choose, the wheel scrolls what is under the pointer, the border can be dragged.
+//!
+//! Owns hit tests against the regions. Leaves selection of text to the terminal (`ctrl+o`). Invariant: a click that
+//! hits nothing changes nothing.
+
+use ratatui::layout::{Position, Rect};
+
+use super::key::{Mouse, MouseKind};
+use super::layout::{Form, Regions};
+use super::panes::PaneSize;
+use super::{App, Effect, Focus, Motion};
+use crate::message::AgentId;
+use crate::subagent::Command;
+
+/// Lines that one turn of the wheel moves.
+const WHEEL: i32 = 3;
+/// Columns at the end of a title that stop its agent: a space and the sign.
+pub(crate) const STOP_COLUMNS: u16 = 2;
+
+/// What is being dragged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dragging {
+    /// Nothing.
+    Nothing,
+    /// The border between conversation and agents.
+    Border,
+}
+
+impl App {
+    /// Takes an act of the mouse.
+    pub(super) fn on_mouse(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
+        let regions = self.regions();
+        let at = Position { x: mouse.column, y: mouse.row };
+        match mouse.kind {
+            MouseKind::WheelUp => self.wheel(&regions, at, -WHEEL),
+            MouseKind::WheelDown => self.wheel(&regions, at, WHEEL),
+            MouseKind::Press => self.press(&regions, at, effects),
+            MouseKind::Drag => self.drag(&regions, at),
+            MouseKind::Release => self.dragging = Dragging::Nothing,
+        }
+    }
+
+    fn wheel(&mut self, regions: &Regions, at: Position, lines: i32) {
+        if self.popup.is_some() {
+            let end = self.popup_end;
+            if let Some(scroll) = self.popup.as_mut().and_then(super::Popup::scroll) {
+                *scroll = scroll.saturating_add_signed(isize::try_from(lines).unwrap_or(0)).min(end);
+            }
+            return;
+        }
+        if regions.approvals.contains(at) {
+            let scroll = self.approvals.scroll.saturating_add_signed(isize::try_from(lines).unwrap_or(0));
+            self.approvals.scroll = scroll.min(self.popup_end);
+            return;
+        }
+        let pane = regions.panes.iter().find(|pane| pane.area.contains(at)).map(|pane| pane.agent);
+        let target = pane.or_else(|| regions.conversation.contains(at).then_some(AgentId::MAIN));
+        if let Some(target) = target {
+            self.request_scroll(target, Motion::Lines(lines));
+        }
+    }
+
+    fn press(&mut self, regions: &Regions, at: Position, effects: &mut Vec<Effect>) {
+        self.popup = None;
+        let border = match regions.form {
+            Form::Side => regions.divider,
+            Form::Below => regions.agents_head,
+            _ => Rect::default(),
+        };
+        if border.contains(at) {
+            self.dragging = Dragging::Border;
+        } else if regions.composer.contains(at) {
+            self.focus = Focus::Composer;
+        } else if regions.approvals.contains(at) {
+            self.focus = Focus::Approvals;
+        } else if regions.conversation.contains(at) {
+            self.focus = Focus::Conversation;
+        } else if let Some(pane) = regions.panes.iter().find(|pane| pane.area.contains(at)) {
+            let was_focused = self.focused_agent() == Some(pane.agent);
+            self.focus = Focus::Agents;
+            self.chosen = Some(pane.agent);
+            let on_title = at.y == pane.area.y;
+            let running = self.agents.get(pane.agent).is_some_and(|agent| !agent.has_ended());
+            if on_title && running && at.x + STOP_COLUMNS >= pane.area.right() {
+                effects.push(Effect::Engine(Command::Stop { agent: pane.agent }));
+            } else if on_title && at.x < pane.area.x + 2 {
+                let size = if pane.size == PaneSize::Row { PaneSize::Pane } else { PaneSize::Row };
+                self.full = None;
+                self.pane_mut(pane.agent).chosen = Some(size);
+            } else if on_title && was_focused {
+                self.full = if self.full.is_some() { None } else { Some(pane.agent) };
+            }
+        }
+    }
+
+    fn drag(&mut self, regions: &Regions, at: Position) {
+        if self.dragging != Dragging::Border || self.size.is_empty() {
+            return;
+        }
+        let (from_end, whole) = match regions.form {
+            Form::Side => (self.size.width.saturating_sub(at.x), self.size.width),
+            _ => (regions.rule.y.saturating_sub(at.y), regions.rule.y),
+        };
+        let percent = u32::from(from_end) * 100 / u32::from(whole.max(1));
+        self.split = Some(u16::try_from(percent).unwrap_or(50).clamp(20, 80));
+    }
+}

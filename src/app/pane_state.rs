@@ -1,0 +1,79 @@
+//! How one agent's transcript is shown: its size, where its view stands, what is sought in it.
+//!
+//! Owns the user's choices about a pane and the folding of ended ones. Leaves sharing of room to `panes`.
+//! Invariant: a pane folds by itself only after its report was on screen for a while, and never under the focus.
+
+use std::time::{Duration, Instant};
+
+use super::panes::PaneSize;
+use super::scroll::{Drawn, Scroll};
+use super::{App, Phase};
+use crate::message::AgentId;
+
+/// How long a report is on screen before its pane folds.
+pub(super) const LINGER: Duration = Duration::from_secs(3);
+
+/// How much of the work is shown besides the words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// One line for each tool call, diffs in brief, thoughts folded.
+    #[default]
+    Brief,
+    /// Everything.
+    Whole,
+}
+
+/// How one transcript is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PaneState {
+    /// The size the user chose.
+    pub chosen: Option<PaneSize>,
+    /// Where the view stands.
+    pub scroll: Scroll,
+    /// How much is shown.
+    pub detail: Detail,
+    /// What is sought.
+    pub search: Option<String>,
+    /// Since when its report has been on screen.
+    pub seen_at: Option<Instant>,
+}
+
+impl App {
+    /// Returns how an agent's transcript is shown, to be changed.
+    pub(super) fn pane_mut(&mut self, agent: AgentId) -> &mut PaneState {
+        self.panes.entry(agent).or_default()
+    }
+
+    /// Tells whether an ended agent's pane has folded by itself.
+    pub(super) fn is_folded_away(&self, agent: AgentId) -> bool {
+        let seen = self.panes.get(&agent).and_then(|state| state.seen_at);
+        seen.is_some_and(|at| self.now.saturating_duration_since(at) >= LINGER) && self.focused_agent() != Some(agent)
+    }
+
+    /// Returns when the next pane folds by itself.
+    pub(super) fn next_fold(&self) -> Option<Instant> {
+        self.panes.values().filter_map(|state| state.seen_at).map(|at| at + LINGER).filter(|at| *at > self.now).min()
+    }
+
+    /// Takes in what a frame showed.
+    pub(super) fn on_drawn(&mut self, drawn: Drawn) {
+        for place in drawn.places {
+            let scroll = &mut self.pane_mut(place.agent).scroll;
+            scroll.at = place.at;
+            scroll.found = place.found;
+            scroll.motion = None;
+        }
+        for agent in drawn.reports {
+            let now = self.now;
+            let ended = self.agents.get(agent).is_some_and(|agent| matches!(agent.phase, Phase::Ended(_)));
+            if ended {
+                self.pane_mut(agent).seen_at.get_or_insert(now);
+            }
+        }
+        self.popup_end = drawn.popup_end;
+        self.visible = drawn.panes;
+        if drawn.not_found {
+            self.warn("No match");
+        }
+    }
+}

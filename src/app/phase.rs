@@ -1,0 +1,176 @@
+//! The states of an agent as people see them: each has a word and a mood.
+//!
+//! Owns the difference between what is known ([`Phase`]) and what is shown ([`AgentState`]), which also depends on
+//! open questions and on silence. Invariant: an unknown state is shown neutral, never as done.
+
+use std::time::{Duration, Instant};
+
+use super::agent_view::AgentView;
+use crate::agent::Status;
+
+/// Silence after which a working agent counts as stalled.
+const STALLED_AFTER: Duration = Duration::from_secs(60);
+
+/// What an agent is doing, as its events say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The main agent waits for the user.
+    Idle,
+    /// Something was heard of it, but not what it is.
+    Unknown,
+    /// It waits for its turn.
+    Queued,
+    /// It has begun.
+    Starting,
+    /// The model works.
+    Thinking,
+    /// A tool runs.
+    Tool,
+    /// The service asked to wait.
+    RateLimited {
+        /// Until then.
+        until: Instant,
+    },
+    /// The request failed and is sent again.
+    Retrying {
+        /// Then.
+        until: Instant,
+    },
+    /// It is being stopped.
+    Stopping,
+    /// It is over.
+    Ended(Status),
+}
+
+/// What an agent's title says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentState {
+    /// Waits for the user.
+    Idle,
+    /// Nothing is known.
+    Unknown,
+    /// Waits for its turn.
+    Queued,
+    /// Has begun.
+    Starting,
+    /// The model works.
+    Thinking,
+    /// A tool runs.
+    Tool {
+        /// Which one.
+        name: String,
+        /// For how long.
+        lasting: Duration,
+    },
+    /// Waits for permission.
+    NeedsApproval,
+    /// Waits because the service limits the rate.
+    RateLimited {
+        /// How much longer.
+        left: Duration,
+    },
+    /// Waits before it tries again.
+    Retrying {
+        /// How much longer.
+        left: Duration,
+    },
+    /// Silent for too long.
+    Stalled {
+        /// For how long.
+        silent: Duration,
+    },
+    /// Is being stopped.
+    Stopping,
+    /// Is over.
+    Ended(Status),
+}
+
+/// How a state is to be felt; themes give it a colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    /// Nothing to say.
+    Neutral,
+    /// At work.
+    Busy,
+    /// Someone should look.
+    Attention,
+    /// Went well.
+    Good,
+    /// Went wrong.
+    Bad,
+}
+
+impl AgentState {
+    /// Returns the state of an agent that has `asking` open questions.
+    #[must_use]
+    pub fn of(agent: &AgentView, asking: usize, now: Instant) -> Self {
+        let left = |until: Instant| until.saturating_duration_since(now);
+        let silent = now.saturating_duration_since(agent.heard);
+        match agent.phase {
+            Phase::Ended(status) => Self::Ended(status),
+            Phase::Stopping => Self::Stopping,
+            _ if asking > 0 => Self::NeedsApproval,
+            Phase::Idle => Self::Idle,
+            Phase::Unknown => Self::Unknown,
+            Phase::Queued => Self::Queued,
+            Phase::RateLimited { until } => Self::RateLimited { left: left(until) },
+            Phase::Retrying { until } => Self::Retrying { left: left(until) },
+            Phase::Starting | Phase::Thinking | Phase::Tool if silent >= STALLED_AFTER => Self::Stalled { silent },
+            Phase::Starting => Self::Starting,
+            Phase::Thinking | Phase::Tool => match agent.tool_in_flight() {
+                Some((name, since)) => {
+                    Self::Tool { name: name.to_owned(), lasting: now.saturating_duration_since(since) }
+                }
+                None => Self::Thinking,
+            },
+        }
+    }
+
+    /// Returns the word, with the wait where there is one.
+    #[must_use]
+    pub fn word(&self) -> String {
+        match self {
+            Self::Idle => "idle".to_owned(),
+            Self::Unknown => "unknown".to_owned(),
+            Self::Queued => "queued".to_owned(),
+            Self::Starting => "starting".to_owned(),
+            Self::Thinking => "thinking".to_owned(),
+            Self::Tool { name, lasting } if lasting.as_secs() >= 2 => format!("{name} {}s", lasting.as_secs()),
+            Self::Tool { name, .. } => name.clone(),
+            Self::NeedsApproval => "needs you".to_owned(),
+            Self::RateLimited { left } => format!("limited {}s", left.as_secs()),
+            Self::Retrying { left } => format!("retry {}s", left.as_secs()),
+            Self::Stalled { silent } => format!("stalled {}s", silent.as_secs()),
+            Self::Stopping => "stopping".to_owned(),
+            Self::Ended(status) => match status {
+                Status::Completed => "done",
+                Status::TurnLimit => "turn limit",
+                Status::ToolLimit => "tool limit",
+                Status::TimedOut => "timed out",
+                Status::Budget => "budget out",
+                Status::Cancelled => "cancelled",
+                Status::Failed => "failed",
+                Status::Empty => "no report",
+            }
+            .to_owned(),
+        }
+    }
+
+    /// Returns how the state is to be felt.
+    #[must_use]
+    pub fn mood(&self) -> Mood {
+        match self {
+            Self::Idle | Self::Unknown | Self::Queued => Mood::Neutral,
+            Self::Starting | Self::Thinking | Self::Tool { .. } | Self::Stopping => Mood::Busy,
+            Self::NeedsApproval | Self::RateLimited { .. } | Self::Retrying { .. } | Self::Stalled { .. } => {
+                Mood::Attention
+            }
+            Self::Ended(status) => match status {
+                Status::Completed => Mood::Good,
+                Status::Failed | Status::TimedOut => Mood::Bad,
+                Status::Cancelled | Status::Empty => Mood::Neutral,
+                Status::TurnLimit | Status::ToolLimit | Status::Budget => Mood::Attention,
+            },
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What can stand in front of everything else.
+//!
+//! Owns which popup is open and where it stands. Leaves its contents to the views, which take them from the keymap,
+//! the agents and so on. Invariant: at most one popup is open, and `esc` closes it.
+
+use super::action::Action;
+use super::keymap::{Context, Keymap};
+use super::line_edit::LineEdit;
+use crate::message::AgentId;
+use crate::permission::ApprovalId;
+
+/// An open popup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Popup {
+    /// All keys.
+    Help {
+        /// First visible line.
+        scroll: usize,
+    },
+    /// All actions, to choose from.
+    Palette {
+        /// What is sought.
+        query: LineEdit,
+        /// Place in the list.
+        chosen: usize,
+    },
+    /// All agents, to choose from.
+    Agents {
+        /// Place in the list.
+        chosen: usize,
+    },
+    /// The task an agent was given.
+    Prompt {
+        /// Which one.
+        agent: AgentId,
+        /// First visible line.
+        scroll: usize,
+    },
+    /// Some text.
+    Text {
+        /// What it is.
+        title: String,
+        /// Markdown.
+        body: String,
+        /// First visible line.
+        scroll: usize,
+    },
+    /// The words that go with a no.
+    Comment {
+        /// The question that is answered.
+        id: ApprovalId,
+        /// The words.
+        text: LineEdit,
+    },
+    /// What is sought in a transcript.
+    Search {
+        /// Whose transcript.
+        agent: AgentId,
+        /// What is sought.
+        query: LineEdit,
+    },
+    /// Whether to interrupt the main agent although subagents run.
+    Interrupt {
+        /// How many run.
+        running: usize,
+    },
+}
+
+impl Popup {
+    /// Returns the line that is being typed, if there is one.
+    pub fn line(&mut self) -> Option<&mut LineEdit> {
+        match self {
+            Self::Palette { query, chosen } => {
+                *chosen = 0;
+                Some(query)
+            }
+            Self::Comment { text, .. } => Some(text),
+            Self::Search { query, .. } => Some(query),
+            _ => None,
+        }
+    }
+
+    /// Returns the first visible line of a popup that scrolls.
+    pub fn scroll(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::Help { scroll } | Self::Prompt { scroll, .. } | Self::Text { scroll, .. } => Some(scroll),
+            _ => None,
+        }
+    }
+}
+
+/// An entry of the palette.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaletteEntry {
+    /// What it does.
+    pub action: Action,
+    /// Its chord, where it has one.
+    pub chord: Option<String>,
+    /// Places of the sought characters in the description, counted in characters.
+    pub matched: Vec<u32>,
+}
+
+/// Returns the actions that match the query, best first; all of them for an empty query.
+#[must_use]
+pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEntry> {
+    use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+    use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+    let pattern = Pattern::parse(query, CaseMatching::Ignore, Normalization::Smart);
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let mut found: Vec<(u32, PaletteEntry)> = Action::all()
+        .filter(|action| !matches!(action, Action::FocusAgent(number) if *number > 1))
+        .filter_map(|action| {
+            let mut buffer = Vec::new();
+            let mut matched = Vec::new();
+            let text = Utf32Str::new(action.description(), &mut buffer);
+            let score = pattern.indices(text, &mut matcher, &mut matched)?;
+            matched.sort_unstable();
+            let chord = [context, Context::Agents, Context::AgentFull, Context::Composer, Context::Approvals]
+                .into_iter()
+                .find_map(|context| keymap.chord_of(context, action));
+            Some((score, PaletteEntry { action, chord, matched }))
+        })
+        .collect();
+    found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    found.into_iter().map(|(_, entry)| entry).collect()
+}

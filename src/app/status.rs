@@ -1,0 +1,88 @@
+//! What the status line knows, and the passing words beside it.
+//!
+//! Owns facts about the session and messages that pass by themselves. Leaves drawing to the views. Invariant: what
+//! passes by itself has a time at which it does.
+
+use std::time::{Duration, Instant};
+
+use crate::permission::PermissionMode;
+
+/// How long a passing message stays.
+const FLASH: Duration = Duration::from_secs(4);
+/// How long a first press waits for the second.
+pub(super) const CONFIRM: Duration = Duration::from_secs(2);
+
+/// Facts about the session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    /// The working directory, as shown.
+    pub folder: String,
+    /// The repository's branch.
+    pub branch: Option<String>,
+    /// Who answers, once that is settled.
+    pub model: Option<ModelFact>,
+    /// The permission mode.
+    pub mode: PermissionMode,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelFact {
+    /// The service.
+    pub provider: String,
+    /// What the status line shows.
+    pub display: String,
+    /// Size of the context window in tokens.
+    pub context_window: Option<u64>,
+    /// How the choice came about.
+    pub note: Option<String>,
+}
+
+/// Whether a passing message is good news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Something to know.
+    Info,
+    /// Something to be careful with.
+    Warning,
+}
+
+/// A message that passes by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flash {
+    /// One line.
+    pub text: String,
+    /// How it is meant.
+    pub tone: Tone,
+    /// When it goes.
+    pub until: Instant,
+}
+
+impl Flash {
+    /// Returns a message to know.
+    #[must_use]
+    pub fn info(text: impl Into<String>, now: Instant) -> Self {
+        Self { text: text.into(), tone: Tone::Info, until: now + FLASH }
+    }
+
+    /// Returns a message to be careful with.
+    #[must_use]
+    pub fn warning(text: impl Into<String>, now: Instant) -> Self {
+        Self { text: text.into(), tone: Tone::Warning, until: now + FLASH }
+    }
+
+    /// Returns a request to press once more.
+    #[must_use]
+    pub fn confirm(text: impl Into<String>, now: Instant) -> Self {
+        Self { text: text.into(), tone: Tone::Warning, until: now + CONFIRM }
+    }
+}
+
+/// What a second press within [`CONFIRM`] would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Armed {
+    /// Interrupt the main agent.
+    Interrupt,
+    /// Leave the program.
+    Quit,
+}

@@ -1,0 +1,116 @@
+//! Programs that take over the terminal: the editor, the pager, and the shell behind `ctrl+z`.
+//!
+//! Owns running them and the files handed to them. Leaves the terminal's modes to `terminal`. Invariant: the
+//! temporary file is gone when the program has ended.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result};
+use tempfile::NamedTempFile;
+
+use crate::app::Event;
+
+/// A program that takes over the terminal.
+#[derive(Debug)]
+pub(super) struct Program {
+    kind: Kind,
+    text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Editor,
+    Pager,
+    Shell,
+}
+
+impl Program {
+    /// Returns the user's editor with a draft.
+    pub(super) fn editor(text: String) -> Self {
+        Self { kind: Kind::Editor, text }
+    }
+
+    /// Returns the user's pager with a text.
+    pub(super) fn pager(text: String) -> Self {
+        Self { kind: Kind::Pager, text }
+    }
+
+    /// Returns the shell that started this program.
+    pub(super) fn shell() -> Self {
+        Self { kind: Kind::Shell, text: String::new() }
+    }
+
+    /// Runs it to its end and returns what came of it.
+    pub(super) async fn run(self) -> Event {
+        match self.kind {
+            Kind::Shell => stop_here(),
+            Kind::Editor => match self.edit().await {
+                Ok(text) => Event::Edited(Some(text)),
+                Err(_) => Event::Edited(None),
+            },
+            Kind::Pager => match self.page().await {
+                Ok(()) => Event::Refresh,
+                Err(error) => Event::Fault(format!("{error:#}. Set $PAGER to a program that shows a file.")),
+            },
+        }
+    }
+
+    async fn edit(self) -> Result<String> {
+        let file = self.file(".md")?;
+        run_with(&command(&["VISUAL", "EDITOR"], "vi"), file.path()).await?;
+        let text = tokio::fs::read_to_string(file.path()).await.context("the edited text cannot be read")?;
+        Ok(text.trim_end_matches('\n').to_owned())
+    }
+
+    async fn page(self) -> Result<()> {
+        let file = self.file(".txt")?;
+        run_with(&command(&["PAGER"], "less"), file.path()).await
+    }
+
+    fn file(&self, suffix: &str) -> Result<NamedTempFile> {
+        let mut file = tempfile::Builder::new()
+            .prefix("belvedere-")
+            .suffix(suffix)
+            .tempfile()
+            .context("no temporary file can be made")?;
+        file.write_all(self.text.as_bytes()).context("the temporary file cannot be written")?;
+        Ok(file)
+    }
+}
+
+/// Returns the first of the variables that is set, in words, else the program that is always there.
+fn command(variables: &[&str], otherwise: &str) -> Vec<String> {
+    let line = variables.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
+    line.unwrap_or_else(|| otherwise.to_owned()).split_whitespace().map(str::to_owned).collect()
+}
+
+async fn run_with(words: &[String], path: &std::path::Path) -> Result<()> {
+    let (program, arguments) = words.split_first().context("no program is named")?;
+    let status = tokio::process::Command::new(program)
+        .args(arguments)
+        .arg(path)
+        .stdin(Stdio::inherit())
+        .stdout(Stdio::inherit())
+        .stderr(Stdio::inherit())
+        .status()
+        .await
+        .with_context(|| format!("{program} cannot be started"))?;
+    anyhow::ensure!(status.success(), "{program} ended with {status}");
+    Ok(())
+}
+
+/// Stops this process as the shell's job control does, and returns when it goes on.
+#[cfg(unix)]
+fn stop_here() -> Event {
+    match nix::sys::signal::raise(nix::sys::signal::Signal::SIGTSTP) {
+        Ok(()) => Event::Refresh,
+        Err(error) => Event::Fault(format!("The program cannot be suspended: {error}")),
+    }
+}
+
+/// There is no job control here.
+#[cfg(not(unix))]
+fn stop_here() -> Event {
+    Event::Fault("The program cannot be suspended on this system.".to_owned())
+}

@@ -1,0 +1,137 @@
+//! Carries out what the app asks of the world.
+//!
+//! Owns effects that take time, each on a thread or task of its own, and what comes back as events. Leaves programs
+//! that take over the terminal to `run`. Invariant: nothing here makes the screen wait.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use tokio::sync::mpsc;
+
+use super::terminal::{MouseOwner, Terminal};
+use super::{files, outside::Program};
+use crate::app::{Effect, Event, MouseCapture};
+use crate::subagent::Command;
+
+/// Carries out effects.
+pub(super) struct Performer {
+    /// Where what comes back goes.
+    back: mpsc::UnboundedSender<Event>,
+    /// Requests to the engine, on their way to its bounded channel.
+    commands: mpsc::UnboundedSender<Command>,
+    history: Option<Arc<PathBuf>>,
+    cwd: Arc<PathBuf>,
+}
+
+/// What is left for the loop to do.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Nothing.
+    Done,
+    /// Leave the terminal to another program.
+    Outside(Program),
+    /// End.
+    Quit,
+}
+
+impl Performer {
+    /// Returns a performer, and starts the task that hands requests to the engine.
+    pub(super) fn new(
+        back: mpsc::UnboundedSender<Event>,
+        engine: mpsc::Sender<Command>,
+        history: Option<PathBuf>,
+        cwd: PathBuf,
+    ) -> Self {
+        let (commands, mut waiting) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Some(command) = waiting.recv().await {
+                if engine.send(command).await.is_err() {
+                    break;
+                }
+            }
+        });
+        Self { back, commands, history: history.map(Arc::new), cwd: Arc::new(cwd) }
+    }
+
+    /// Reads what the screen shows but does not wait for: the branch and the history.
+    pub(super) fn look_around(&self) {
+        let cwd = Arc::clone(&self.cwd);
+        self.in_background(move || Ok(Some(Event::BranchKnown(branch(&cwd)))));
+        if let Some(path) = self.history.clone() {
+            self.in_background(move || Ok(Some(Event::HistoryLoaded(files::load_history(&path)?))));
+        }
+    }
+
+    /// Carries out an effect.
+    pub(super) fn perform(&self, effect: Effect, terminal: &mut Terminal) -> Result<Next> {
+        match effect {
+            Effect::Engine(command) => {
+                let _ = self.commands.send(command);
+            }
+            Effect::Copy(text) => terminal.copy(&text)?,
+            Effect::EditText(text) => return Ok(Next::Outside(Program::editor(text))),
+            Effect::Page(text) => return Ok(Next::Outside(Program::pager(text))),
+            Effect::Suspend => return Ok(Next::Outside(Program::shell())),
+            Effect::SaveHistory(text) => {
+                if let Some(path) = self.history.clone() {
+                    self.in_background(move || files::append_history(&path, &text).map(|()| None));
+                }
+            }
+            Effect::ListFiles => {
+                let cwd = Arc::clone(&self.cwd);
+                self.in_background(move || Ok(Some(Event::FilesListed(files::list_files(&cwd)))));
+            }
+            Effect::SetTitle(title) => terminal.set_title(&title)?,
+            Effect::Notify(text) => terminal.notify(&text)?,
+            Effect::CaptureMouse(capture) => terminal.set_mouse(match capture {
+                MouseCapture::On => MouseOwner::Program,
+                MouseCapture::Off => MouseOwner::Terminal,
+            })?,
+            Effect::Export(text) => {
+                let cwd = Arc::clone(&self.cwd);
+                self.in_background(move || Ok(Some(Event::Exported(export(&cwd, &text)?))));
+            }
+            Effect::Quit => return Ok(Next::Quit),
+        }
+        Ok(Next::Done)
+    }
+
+    /// Runs work that may take long on a thread of its own.
+    fn in_background(&self, work: impl FnOnce() -> Result<Option<Event>> + Send + 'static) {
+        let back = self.back.clone();
+        tokio::task::spawn_blocking(move || {
+            let event = work().unwrap_or_else(|error| Some(Event::Fault(format!("{error:#}"))));
+            if let Some(event) = event {
+                let _ = back.send(event);
+            }
+        });
+    }
+}
+
+/// Writes a text to a new file of the folder and returns the file's name.
+fn export(folder: &Path, text: &str) -> Result<String> {
+    let stamp = jiff::Zoned::now().strftime("%Y-%m-%d-%H%M%S").to_string();
+    let name = format!("conversation-{stamp}.md");
+    std::fs::write(folder.join(&name), text).with_context(|| format!("cannot write {name}"))?;
+    Ok(name)
+}
+
+/// Returns the branch of the repository around a folder, or the start of the commit where none is checked out.
+fn branch(folder: &Path) -> Option<String> {
+    let dot_git = folder.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
+    let repository = if dot_git.is_dir() {
+        dot_git
+    } else {
+        // A worktree or a submodule: the file names the folder.
+        let text = std::fs::read_to_string(&dot_git).ok()?;
+        let path = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
+        dot_git.parent()?.join(path)
+    };
+    let head = std::fs::read_to_string(repository.join("HEAD")).ok()?;
+    let head = head.trim();
+    match head.strip_prefix("ref: refs/heads/") {
+        Some(branch) => Some(crate::message::plain_line(branch).into_owned()),
+        None => head.get(..8).map(str::to_owned),
+    }
+}

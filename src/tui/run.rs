@@ -1,0 +1,258 @@
+//! The event loop of the screen.
+//!
+//! Owns the order of things: all events of a batch, then their effects, then one frame if something changed and a
+//! frame is due. Leaves meaning to `app` and drawing to `view`. Invariants: the first frame comes before anything
+//! else; keys are drawn at once and text at most sixty times a second; while nothing changes, nothing runs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use futures::FutureExt as _;
+use tokio::sync::mpsc;
+
+use super::input::InputStream;
+use super::outside::Program;
+use super::perform::{Next, Performer};
+use super::signals::Signals;
+use super::terminal::{MouseOwner, Terminal};
+use super::view::Screen;
+use super::view::highlight::Highlighter;
+use super::view::theme::Theme;
+use crate::agent::AgentEvent;
+use crate::app::key::Input;
+use crate::app::keymap::Keymap;
+use crate::app::{App, Effect, Event, MouseCapture, Setup, Spent};
+use crate::permission::PermissionMode;
+use crate::subagent::Command;
+
+/// Shortest time between two frames that no key asked for.
+const FRAME: Duration = Duration::from_millis(16);
+/// Events of agents taken in before keys are looked at again.
+const BATCH: usize = 256;
+
+/// What the screen needs.
+pub struct ScreenSetup {
+    /// What happens to the agents.
+    pub events: mpsc::Receiver<Arc<AgentEvent>>,
+    /// Where requests to the tree of agents go.
+    pub commands: mpsc::Sender<Command>,
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// The working directory, as shown.
+    pub folder: String,
+    /// The permission mode.
+    pub mode: PermissionMode,
+    /// The keys.
+    pub keymap: Keymap,
+    /// The colours and signs.
+    pub theme: Theme,
+    /// The file of former messages; `None` keeps none.
+    pub history: Option<PathBuf>,
+    /// What went wrong before, one line each.
+    pub notices: Vec<String>,
+    /// Whether the program gets the mouse.
+    pub mouse: MouseCapture,
+}
+
+/// What is left to say when the screen has closed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Farewell {
+    /// Names of the agents that were still at work.
+    pub running: Vec<String>,
+    /// What the session used.
+    pub spent: Spent,
+}
+
+/// Shows the screen until the user leaves.
+///
+/// # Errors
+/// There is no terminal, or it is gone.
+pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
+    let owner = if setup.mouse == MouseCapture::On { MouseOwner::Program } else { MouseOwner::Terminal };
+    let mut terminal = Terminal::enter(owner).context("the screen needs a terminal; use -p for plain output")?;
+    let size = terminal.size()?;
+    let (back, returned) = mpsc::unbounded_channel();
+    let wake = back.clone();
+    let highlighter = Highlighter::new(move || {
+        let _ = wake.send(Event::Refresh);
+    });
+    let app = App::new(Setup {
+        now: Instant::now(),
+        size: (size.width, size.height),
+        folder: setup.folder,
+        mode: setup.mode,
+        keymap: setup.keymap,
+        notices: setup.notices,
+        mouse: setup.mouse,
+    });
+    let mut stage = Stage { terminal, screen: Screen::new(setup.theme, highlighter), app, last_frame: Instant::now() };
+    stage.draw()?;
+    let performer = Performer::new(back, setup.commands, setup.history, setup.cwd);
+    performer.look_around();
+    let mut sources =
+        Sources { events: setup.events, open: true, returned, input: Some(InputStream::open()), signals: Signals::catch()? };
+    main_loop(&mut stage, &mut sources, &performer).await?;
+    let agents = stage.app.agents();
+    Ok(Farewell { running: agents.running().map(|agent| agent.name.clone()).collect(), spent: agents.spent() })
+}
+
+/// What is drawn, and on what.
+struct Stage {
+    terminal: Terminal,
+    screen: Screen,
+    app: App,
+    last_frame: Instant,
+}
+
+/// Where events come from.
+struct Sources {
+    events: mpsc::Receiver<Arc<AgentEvent>>,
+    /// Whether the engine may still send.
+    open: bool,
+    returned: mpsc::UnboundedReceiver<Event>,
+    /// None while another program has the terminal.
+    input: Option<InputStream>,
+    signals: Signals,
+}
+
+/// How soon a change has to be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Urgency {
+    /// Now: a key was pressed.
+    Now,
+    /// With the next frame.
+    NextFrame,
+}
+
+async fn main_loop(stage: &mut Stage, sources: &mut Sources, performer: &Performer) -> Result<()> {
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        let urgency = sources.wait(stage.deadline(), &mut batch).await?;
+        let mut effects = Vec::new();
+        for event in batch.drain(..) {
+            effects.extend(stage.app.update(Instant::now(), event));
+        }
+        for effect in effects {
+            match performer.perform(effect, &mut stage.terminal)? {
+                Next::Done => {}
+                Next::Outside(program) => stage.hand_over(program, sources, performer).await?,
+                Next::Quit => return Ok(()),
+            }
+        }
+        let due = urgency == Urgency::Now || stage.last_frame.elapsed() >= FRAME;
+        if due && stage.app.is_dirty() {
+            stage.draw()?;
+        }
+    }
+}
+
+impl Stage {
+    /// Returns when to wake without an event: for the next frame, or for what moves by itself.
+    fn deadline(&self) -> Option<Instant> {
+        if self.app.is_dirty() { Some(self.last_frame + FRAME) } else { self.app.next_wakeup() }
+    }
+
+    /// Draws a frame and lets the app know what it showed. A frame whose outcome changes the next one (a pane that
+    /// folds, a search that found nothing) leaves the app dirty.
+    fn draw(&mut self) -> Result<()> {
+        self.app.take_dirty();
+        let (screen, app) = (&mut self.screen, &self.app);
+        let mut painted = None;
+        self.terminal.draw(|frame| {
+            let result = screen.draw(app, frame.buffer_mut());
+            if let Some(cursor) = result.cursor {
+                frame.set_cursor_position(cursor);
+            }
+            painted = Some(result);
+        })?;
+        self.last_frame = Instant::now();
+        if let Some(painted) = painted {
+            // Nothing a frame shows asks for an effect.
+            let _ = self.app.update(self.last_frame, Event::Drawn(painted.drawn));
+        }
+        Ok(())
+    }
+
+    /// Leaves the terminal to another program. Agents go on meanwhile: their events are taken in, not drawn.
+    async fn hand_over(&mut self, program: Program, sources: &mut Sources, performer: &Performer) -> Result<()> {
+        sources.input = None;
+        self.terminal.suspend();
+        let mut ended = std::pin::pin!(program.run());
+        let mut batch = Vec::with_capacity(BATCH);
+        let event = loop {
+            tokio::select! {
+                event = &mut ended => break event,
+                count = sources.events.recv_many(&mut batch, BATCH), if sources.open => {
+                    sources.open = count > 0;
+                    for event in batch.drain(..) {
+                        for effect in self.app.update(Instant::now(), Event::Agent(event)) {
+                            if let Effect::Engine(_) = effect {
+                                performer.perform(effect, &mut self.terminal)?;
+                            }
+                        }
+                    }
+                }
+            }
+        };
+        self.terminal.resume()?;
+        // An interrupt meant for the other program does not end this one.
+        sources.signals = Signals::catch()?;
+        sources.input = Some(InputStream::open());
+        let size = self.terminal.size()?;
+        let resize = Input::Resize { width: size.width, height: size.height };
+        for event in [Event::Input(resize), event] {
+            for effect in self.app.update(Instant::now(), event) {
+                performer.perform(effect, &mut self.terminal)?;
+            }
+        }
+        self.draw()
+    }
+}
+
+impl Sources {
+    /// Waits until something happens, or until the deadline.
+    async fn wait(&mut self, deadline: Option<Instant>, batch: &mut Vec<Event>) -> Result<Urgency> {
+        let Self { events, open, returned, input, signals } = self;
+        let mut arrived = Vec::new();
+        let sleep = async {
+            match deadline {
+                Some(at) => tokio::time::sleep_until(at.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            first = next_input(input) => {
+                batch.push(Event::Input(first?));
+                // Keys that came together are drawn together.
+                while let Some(next) = next_input(input).now_or_never() {
+                    batch.push(Event::Input(next?));
+                }
+                return Ok(Urgency::Now);
+            }
+            () = signals.next() => batch.push(Event::Terminate),
+            Some(event) = returned.recv() => batch.push(event),
+            count = events.recv_many(&mut arrived, BATCH), if *open => {
+                if count == 0 {
+                    *open = false;
+                    batch.push(Event::Fault("The engine has stopped. Quit with ctrl+c and start again.".to_owned()));
+                }
+                batch.extend(arrived.into_iter().map(Event::Agent));
+            }
+            () = sleep => batch.push(Event::Wakeup),
+        }
+        Ok(Urgency::NextFrame)
+    }
+}
+
+async fn next_input(input: &mut Option<InputStream>) -> Result<Input> {
+    match input {
+        Some(stream) => match stream.next().await {
+            Some(input) => input.context("the terminal cannot be read"),
+            None => anyhow::bail!("the terminal is gone"),
+        },
+        None => std::future::pending().await,
+    }
+}

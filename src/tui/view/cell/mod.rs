@@ -1,0 +1,104 @@
+//! Cells of a transcript as lines.
+//!
+//! Owns the dispatch by kind and the blank lines between cells. Leaves caching and scrolling to `transcript`.
+//! Invariant: no line is wider than asked for.
+
+mod subagent;
+mod tool;
+
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::look::Look;
+use super::wrap::{fit, fit_line, wrap_indented};
+use crate::app::{CellKind, Detail, ToolState};
+
+/// Rows of a user message that are shown in brief.
+const USER_ROWS: usize = 40;
+
+/// Tells whether a cell changes by the clock, or with another agent, and is made anew for each frame.
+#[must_use]
+pub fn is_live(kind: &CellKind, look: &Look<'_>) -> bool {
+    match kind {
+        CellKind::Tool(tool) => matches!(tool.state, ToolState::Running { .. } | ToolState::Asking),
+        CellKind::Subagent { agent } => look.app.agents().get(*agent).is_none_or(|agent| !agent.has_ended()),
+        CellKind::Retry { .. } => true,
+        _ => false,
+    }
+}
+
+/// Returns the Markdown of a cell that holds any.
+#[must_use]
+pub fn markdown(kind: &CellKind) -> Option<&str> {
+    match kind {
+        CellKind::Text { text } | CellKind::Report { text } => Some(text),
+        _ => None,
+    }
+}
+
+/// Returns how many blank lines stand between two cells.
+#[must_use]
+pub fn gap(before: Option<&CellKind>, kind: &CellKind) -> usize {
+    let Some(before) = before else { return 0 };
+    let is_line = |kind: &CellKind| {
+        matches!(kind, CellKind::Tool(_) | CellKind::Subagent { .. } | CellKind::Retry { .. } | CellKind::Notice { .. })
+    };
+    usize::from(!(is_line(before) && is_line(kind)) && !matches!(kind, CellKind::Void))
+}
+
+/// Returns the lines of a cell that is no Markdown.
+#[must_use]
+pub fn lines(kind: &CellKind, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {
+    let theme = look.theme;
+    match kind {
+        CellKind::User { text } => user(text, columns, detail, look),
+        CellKind::Thinking { text } => thinking(text, columns, detail, look),
+        CellKind::Tool(tool) => tool::lines(tool, columns, detail, look),
+        CellKind::Subagent { agent } => subagent::lines(*agent, columns, detail, look),
+        CellKind::Retry { attempt, until, reason } => {
+            let left = until.saturating_duration_since(look.app.now()).as_secs();
+            let text = format!("attempt {attempt} in {left}s: {reason}");
+            prefixed(look.glyphs.attention, theme.warning, &text, theme.muted, columns)
+        }
+        CellKind::Notice { text } => prefixed(look.glyphs.neutral, theme.muted, text, theme.muted, columns),
+        CellKind::Fault { text } => prefixed(look.glyphs.failed, theme.error, text, theme.error, columns),
+        CellKind::Text { .. } | CellKind::Report { .. } | CellKind::Void => Vec::new(),
+    }
+}
+
+/// Returns a text behind a sign, wrapped.
+fn prefixed(sign: &str, sign_style: Style, text: &str, style: Style, columns: u16) -> Vec<Line<'static>> {
+    let first = Line::from(Span::styled(format!("{sign} "), sign_style));
+    let rest = Line::from("  ");
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    for (at, row) in text.lines().enumerate() {
+        let head = if at == 0 { &first } else { &rest };
+        lines.extend(wrap_indented(&Line::styled(row.to_owned(), style), columns, head, &rest));
+    }
+    lines
+}
+
+fn user(text: &str, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {
+    let most = if detail == Detail::Brief { USER_ROWS } else { usize::MAX };
+    let total = text.lines().count();
+    let shown = text.lines().take(most).collect::<Vec<_>>().join("\n");
+    let mut lines = prefixed(look.glyphs.prompt, look.theme.user, &shown, look.theme.user, columns);
+    if total > most {
+        let more = format!("  {} {} more lines", look.glyphs.ellipsis, total - most);
+        lines.push(Line::styled(more, look.theme.faint));
+    }
+    lines
+}
+
+fn thinking(text: &str, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {
+    let style = look.theme.faint.add_modifier(Modifier::ITALIC);
+    if detail == Detail::Whole {
+        return prefixed(look.glyphs.neutral, look.theme.faint, text, style, columns);
+    }
+    let last = text.lines().next_back().unwrap_or_default().trim();
+    let line = Line::from(vec![
+        Span::styled(format!("{} thought  ", look.glyphs.neutral), look.theme.faint),
+        Span::styled(fit(last, usize::from(columns)), style),
+    ]);
+    vec![fit_line(&line, usize::from(columns))]
+}

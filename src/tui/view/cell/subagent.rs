@@ -1,0 +1,70 @@
+//! A subagent in its parent's transcript: one line while it runs, and its summary when it has ended.
+//!
+//! Owns that line. Leaves the pane to `pane`. Invariant: nothing of the child but its title, its state and its
+//! summary appears here.
+
+use ratatui::text::{Line, Span};
+
+use super::super::look::{Look, clock, counted, elapsed};
+use super::super::markdown::MarkdownDoc;
+use super::super::wrap::{fit_line, pad, pad_left, width};
+use crate::app::{AgentView, Detail, summary_of};
+use crate::message::AgentId;
+
+/// Lines of a summary in brief.
+const MAX_SUMMARY: usize = 8;
+
+pub(super) fn lines(id: AgentId, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {
+    let Some(agent) = look.app.agents().get(id) else { return Vec::new() };
+    let mut lines = vec![head(agent, usize::from(columns), look)];
+    if !agent.has_ended() {
+        return lines;
+    }
+    let Some(outcome) = &agent.outcome else { return lines };
+    if let Some(reason) = outcome.reason.as_ref().filter(|_| !outcome.status.is_complete()) {
+        let reason = Line::styled(format!("  {}", reason.lines().next().unwrap_or_default()), look.theme.warning);
+        lines.push(fit_line(&reason, usize::from(columns)));
+    }
+    let mut doc = MarkdownDoc::new();
+    doc.set(summary_of(&outcome.text));
+    let summary = doc.lines(columns.saturating_sub(2).max(1), look.theme, look.highlighter);
+    let most = if detail == Detail::Brief { MAX_SUMMARY } else { usize::MAX };
+    for line in summary.iter().take(most) {
+        let mut line = line.clone();
+        line.spans.insert(0, Span::raw("  "));
+        lines.push(line);
+    }
+    if summary.len() > most {
+        let left = counted(summary.len() - most, "more line");
+        lines.push(Line::styled(format!("  {} {left}: alt+{id} shows all", look.glyphs.ellipsis), look.theme.faint));
+    }
+    lines
+}
+
+/// Returns the line: type, title, state, tool calls, time.
+fn head(agent: &AgentView, columns: usize, look: &Look<'_>) -> Line<'static> {
+    let state = look.app.state_of(agent);
+    let ended = agent.has_ended();
+    let time = if ended { elapsed(agent.elapsed(look.app.now())) } else { clock(agent.elapsed(look.app.now())) };
+    let queued = agent.started.is_none() && !ended;
+    let numbers = match (queued, columns >= 60) {
+        (true, _) => String::new(),
+        (false, true) => format!("{} {}", pad_left(&counted(agent.tools as usize, "tool"), 9), pad_left(&time, 6)),
+        (false, false) => format!("{} {}", pad_left(&agent.tools.to_string(), 3), pad_left(&time, 6)),
+    };
+    let word = pad(&state.word(), if columns >= 48 { 12 } else { 9 });
+    let kind = Look::type_of(agent);
+    let used = 2 + 2 + width(&word) + 2 + width(&numbers);
+    let room = columns.saturating_sub(used);
+    let widest = look.app.agents().children().map(|agent| width(Look::type_of(agent))).max().unwrap_or(0).min(12);
+    let kind = pad(kind, widest.min(room));
+    let title = pad(&agent.description, room.saturating_sub(width(&kind) + 2));
+    let line = Line::from(vec![
+        Span::styled(format!("{} ", look.glyphs.agent), look.agent(agent)),
+        Span::styled(kind, look.agent(agent)),
+        Span::styled(format!("  {title}"), if ended { look.theme.muted } else { look.theme.text }),
+        Span::styled(format!("  {} {word}", look.glyph(&state)), look.mood(&state)),
+        Span::styled(numbers, look.theme.muted),
+    ]);
+    fit_line(&line, columns)
+}

@@ -1,0 +1,111 @@
+//! Tool calls as lines: one for the call and what came of it, and a bounded look at more.
+//!
+//! Owns how much of an output, a diff or a to-do list is shown. Invariant: in brief, a call takes a bounded number of
+//! lines however long its output is.
+
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+
+use super::super::diff::diff_lines;
+use super::super::look::{Look, clock, elapsed};
+use super::super::wrap::{fit, width};
+use crate::app::{Detail, ToolCell, ToolState};
+use crate::tool::{Todo, TodoStatus, ToolView};
+
+/// Lines of a diff in brief, and when everything is shown.
+const DIFF_LINES: [usize; 2] = [14, 400];
+/// Lines of output in brief, and when everything is shown.
+const OUTPUT_LINES: [usize; 2] = [3, 200];
+/// Lines of the output of a failed call in brief.
+const FAILED_LINES: usize = 6;
+
+pub(super) fn lines(tool: &ToolCell, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {
+    let mut lines = vec![head(tool, usize::from(columns), look)];
+    let inner = columns.saturating_sub(2).max(1);
+    let at = usize::from(detail == Detail::Whole);
+    match &tool.view {
+        _ if !tool.tail.is_empty() => tail(&tool.tail, inner, OUTPUT_LINES[at].min(12), look, &mut lines),
+        Some(ToolView::Diff(diff)) => {
+            lines.extend(diff_lines(diff, inner, look.theme, DIFF_LINES[at]).into_iter().map(indent));
+        }
+        Some(ToolView::Todos { items }) => lines.extend(items.iter().map(|item| todo(item, inner, look))),
+        Some(ToolView::Output { text }) => {
+            let most = if tool.state == ToolState::Failed { OUTPUT_LINES[at].max(FAILED_LINES) } else { OUTPUT_LINES[at] };
+            tail(text, inner, most, look, &mut lines);
+        }
+        None => {}
+    }
+    lines
+}
+
+/// Returns the line of the call: sign, name, title, and what came of it at the right place.
+fn head(tool: &ToolCell, columns: usize, look: &Look<'_>) -> Line<'static> {
+    let theme = look.theme;
+    let now = look.app.now();
+    let (sign, sign_style) = match tool.state {
+        ToolState::Running { .. } => (look.spinner(), theme.accent),
+        ToolState::Asking => (look.glyphs.attention, theme.warning),
+        ToolState::Done { .. } => (look.glyphs.tool, theme.success),
+        ToolState::Failed => (look.glyphs.tool, theme.error),
+        ToolState::CutOff => (look.glyphs.stopped, theme.muted),
+    };
+    let (outcome, outcome_style) = match tool.state {
+        ToolState::Running { since } => {
+            let lasting = now.saturating_duration_since(since);
+            (if lasting.as_secs() >= 2 { clock(lasting) } else { String::new() }, theme.muted)
+        }
+        ToolState::Asking => ("needs you".to_owned(), theme.warning),
+        ToolState::Done { took } if took.as_secs() >= 2 => (format!("{} {}", tool.summary, elapsed(took)), theme.muted),
+        ToolState::Done { .. } => (tool.summary.clone(), theme.muted),
+        ToolState::Failed => (tool.summary.clone(), theme.error),
+        ToolState::CutOff => ("interrupted".to_owned(), theme.muted),
+    };
+    let mut room = columns.saturating_sub(width(sign) + 1 + width(&tool.name) + 1);
+    let arrow = match tool.state {
+        _ if outcome.is_empty() => String::new(),
+        ToolState::Running { .. } | ToolState::Asking => "  ".to_owned(),
+        _ => format!("  {} ", look.glyphs.arrow),
+    };
+    // The title gives way first, but keeps a third of the room.
+    let outcome = fit(&outcome, (room * 2 / 3).saturating_sub(width(&arrow)).max(width(&outcome).min(16)));
+    room = room.saturating_sub(width(&arrow) + width(&outcome));
+    Line::from(vec![
+        Span::styled(format!("{sign} "), sign_style),
+        Span::styled(tool.name.clone(), theme.tool),
+        Span::styled(format!(" {}", fit(&tool.title, room)), theme.text),
+        Span::styled(arrow, theme.faint),
+        Span::styled(outcome, outcome_style),
+    ])
+}
+
+/// Appends the last lines of an output, and how many stand before them.
+fn tail(text: &str, columns: u16, most: usize, look: &Look<'_>, lines: &mut Vec<Line<'static>>) {
+    let all: Vec<&str> = text.trim_end().lines().collect();
+    let from = all.len().saturating_sub(most);
+    if from > 0 && most > OUTPUT_LINES[0] {
+        lines.push(Line::styled(format!("  {} {from} lines before", look.glyphs.ellipsis), look.theme.faint));
+    }
+    for row in &all[from..] {
+        lines.push(Line::styled(format!("  {}", fit(row, usize::from(columns))), look.theme.muted));
+    }
+}
+
+fn todo(item: &Todo, columns: u16, look: &Look<'_>) -> Line<'static> {
+    let theme = look.theme;
+    let active = item.status == TodoStatus::InProgress && !item.active_form.is_empty();
+    let (sign, style, text) = match item.status {
+        TodoStatus::Completed => {
+            (look.glyphs.done_box, theme.muted.add_modifier(Modifier::CROSSED_OUT), &item.content)
+        }
+        TodoStatus::InProgress if active => (look.glyphs.open_box, theme.accent, &item.active_form),
+        TodoStatus::InProgress => (look.glyphs.open_box, theme.accent, &item.content),
+        TodoStatus::Pending => (look.glyphs.open_box, theme.text, &item.content),
+    };
+    let room = usize::from(columns).saturating_sub(width(sign) + 1);
+    Line::from(vec![Span::styled(format!("  {sign} "), theme.muted), Span::styled(fit(text, room), style)])
+}
+
+fn indent(mut line: Line<'static>) -> Line<'static> {
+    line.spans.insert(0, Span::raw("  "));
+    line
+}

@@ -1,0 +1,100 @@
+//! The main conversation, and the welcome that stands in its place before anything was said.
+//!
+//! Owns their placing and the chip that says what arrived below. Leaves cells to `cell`.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::look::Look;
+use super::transcript::{Follow, Shown, Transcript};
+use super::wrap::{width, wrap_line};
+use crate::app::keymap::Context;
+use crate::app::action::Action;
+use crate::app::{CellKind, PaneState};
+use crate::message::AgentId;
+
+/// Columns left free at both sides of a text that has the whole width.
+const MARGIN: u16 = 1;
+/// Longest line of running text: beyond this, the eye loses the next line.
+const MEASURE: u16 = 120;
+
+/// Draws the conversation and says what was visible; `None` if there is nothing yet.
+pub fn draw(transcript: &mut Transcript, look: &Look<'_>, area: Rect, buf: &mut Buffer) -> Option<Shown> {
+    if area.is_empty() {
+        return None;
+    }
+    let main = look.app.agents().main();
+    let only_notices = main.cells.iter().all(|(_, cell)| matches!(cell.kind, CellKind::Notice { .. }));
+    if only_notices && look.app.agents().is_empty() && !main.is_active() {
+        welcome(look, area, buf);
+        return None;
+    }
+    let inner = inner(area);
+    let state = look.app.pane(AgentId::MAIN);
+    let shown = transcript.draw(&main.cells, &state, Follow::Tail, look, inner, buf);
+    chip(&state, shown, main.cells.arrived(), look, area, buf);
+    Some(shown)
+}
+
+/// Returns the area of the text.
+fn inner(area: Rect) -> Rect {
+    let margin = if area.width > 40 { MARGIN } else { 0 };
+    Rect { x: area.x + margin, width: (area.width - 2 * margin).min(MEASURE), ..area }
+}
+
+/// Draws what says that the view stays put, and how much arrived since.
+pub fn chip(state: &PaneState, shown: Shown, arrived: u64, look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    if shown.at.is_none() || area.height < 2 {
+        return;
+    }
+    let news = state.scroll.news(arrived);
+    let text =
+        if news > 0 { format!(" {news} new {} ", look.glyphs.down) } else { format!(" more {} ", look.glyphs.down) };
+    let columns = u16::try_from(width(&text)).unwrap_or(0);
+    if columns < area.width {
+        buf.set_string(area.right() - columns - 1, area.bottom() - 1, text, look.theme.chip);
+    }
+}
+
+/// Draws the name, what to do, and how to connect a model.
+fn welcome(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    let theme = look.theme;
+    let columns = area.width.saturating_sub(2).min(76);
+    let mut lines = vec![
+        Line::styled("belvedere", theme.heading),
+        Line::styled("One agent to talk to; its subagents at work beside it, each in its own pane.", theme.muted),
+        Line::default(),
+    ];
+    let key = |context, action| look.app.keymap().chord_of(context, action).unwrap_or_default();
+    let hints = [
+        ("Ask".to_owned(), "explain this repository, or: where is the config read?"),
+        ("@".to_owned(), "names a file, / a command"),
+        (key(Context::Global, Action::Palette), "all actions"),
+        ("?".to_owned(), "all keys"),
+    ];
+    let sign = hints.iter().map(|(chord, _)| width(chord)).max().unwrap_or(0);
+    for (chord, what) in hints {
+        let pad = " ".repeat(sign - width(&chord) + 2);
+        lines.push(Line::from(vec![Span::styled(chord, theme.accent), Span::styled(format!("{pad}{what}"), theme.text)]));
+    }
+    let note = match &look.app.status().model {
+        Some(model) => model.note.clone(),
+        None => None,
+    };
+    let notices = look.app.agents().main().cells.iter().filter_map(|(_, cell)| match &cell.kind {
+        CellKind::Notice { text } => Some(text.clone()),
+        _ => None,
+    });
+    for text in note.into_iter().chain(notices) {
+        lines.push(Line::default());
+        lines.push(Line::styled(text, theme.warning));
+    }
+    let rows: Vec<Line<'static>> = lines.iter().flat_map(|line| wrap_line(line, columns.max(1))).collect();
+    let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).min(area.height);
+    let x = area.x + (area.width.saturating_sub(columns)) / 2;
+    let y = area.y + (area.height - height) / 3;
+    for (row, at) in rows.iter().take(usize::from(height)).zip(y..) {
+        buf.set_line(x, at, row, columns);
+    }
+}

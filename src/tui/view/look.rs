@@ -1,0 +1,138 @@
+//! What every view needs in order to draw: colours, signs, the present, and small shared pieces of text.
+//!
+//! Owns the spelling of durations, counts and states. Invariant: a counter has a fixed width, so that nothing moves
+//! while it counts.
+
+use std::time::Duration;
+
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use super::highlight::Highlighter;
+use super::theme::{Glyphs, Theme};
+use crate::agent::Status;
+use crate::app::{AgentState, AgentView, App, Mood};
+
+/// What is needed to draw.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    /// What is drawn.
+    pub app: &'a App,
+    /// The colours.
+    pub theme: &'a Theme,
+    /// The signs.
+    pub glyphs: &'a Glyphs,
+    /// Highlights code.
+    pub highlighter: &'a Highlighter,
+}
+
+impl Look<'_> {
+    /// Returns the present frame of the spinner.
+    #[must_use]
+    pub fn spinner(&self) -> &'static str {
+        let frames = self.glyphs.spinner;
+        frames[self.app.spinner_frame() % frames.len().max(1)]
+    }
+
+    /// Returns the sign of a state.
+    #[must_use]
+    pub fn glyph(&self, state: &AgentState) -> &'static str {
+        let glyphs = self.glyphs;
+        match state {
+            AgentState::Thinking | AgentState::Tool { .. } | AgentState::Starting => self.spinner(),
+            AgentState::Idle | AgentState::Unknown => glyphs.neutral,
+            AgentState::Queued => glyphs.queued,
+            AgentState::NeedsApproval
+            | AgentState::RateLimited { .. }
+            | AgentState::Retrying { .. }
+            | AgentState::Stalled { .. } => glyphs.attention,
+            AgentState::Stopping => glyphs.stopped,
+            AgentState::Ended(status) => match status {
+                Status::Completed => glyphs.done,
+                Status::Failed | Status::TimedOut => glyphs.failed,
+                Status::Cancelled | Status::TurnLimit | Status::ToolLimit | Status::Budget => glyphs.stopped,
+                Status::Empty => glyphs.neutral,
+            },
+        }
+    }
+
+    /// Returns the colour of a state.
+    #[must_use]
+    pub fn mood(&self, state: &AgentState) -> Style {
+        match state.mood() {
+            Mood::Neutral => self.theme.muted,
+            Mood::Busy => self.theme.accent,
+            Mood::Attention => self.theme.warning,
+            Mood::Good => self.theme.success,
+            Mood::Bad => self.theme.error,
+        }
+    }
+
+    /// Returns the colour of an agent.
+    #[must_use]
+    pub fn agent(&self, agent: &AgentView) -> Style {
+        self.theme.agent(agent.color.as_deref(), &agent.agent_type)
+    }
+
+    /// Returns the name an agent's type is shown by.
+    #[must_use]
+    pub fn type_of(agent: &AgentView) -> &str {
+        if agent.agent_type.is_empty() { &agent.name } else { &agent.agent_type }
+    }
+
+    /// Returns chords and their short words as spans, as many as fit.
+    #[must_use]
+    pub fn hints(&self, hints: &[(String, &str)], columns: usize) -> Vec<Span<'static>> {
+        let mut spans = Vec::new();
+        let mut left = columns;
+        for (chord, word) in hints {
+            let gap = if spans.is_empty() { 0 } else { 2 };
+            let needed = super::wrap::width(chord) + 1 + super::wrap::width(word) + gap;
+            if needed > left {
+                break;
+            }
+            left -= needed;
+            spans.push(Span::styled(format!("{}{chord}", " ".repeat(gap)), self.theme.text));
+            spans.push(Span::styled(format!(" {word}"), self.theme.muted));
+        }
+        spans
+    }
+}
+
+/// Spells a duration in at most six columns: tenths only below ten seconds.
+#[must_use]
+pub fn elapsed(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..10 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
+        10..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// Spells a running time in whole seconds, which change once a second and not with each frame.
+#[must_use]
+pub fn clock(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        _ => elapsed(time),
+    }
+}
+
+/// Spells a count of tokens in at most five columns.
+#[must_use]
+pub fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..99_950 => format!("{}.{}k", count / 1000, count % 1000 / 100),
+        99_950..999_500 => format!("{}k", (count + 500) / 1000),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+/// Spells a noun with its count.
+#[must_use]
+pub fn counted(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}

@@ -1,0 +1,138 @@
+//! One agent's pane: its live title, and the tail of its transcript.
+//!
+//! Owns the columns of a title. Leaves cells to `cell` and places to the layout. Invariants: every column of a
+//! title has a fixed width, so that counting moves nothing; a folded pane costs its title.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::conversation::chip;
+use super::look::{Look, clock, counted, elapsed, tokens};
+use super::transcript::{Follow, Shown, Transcript};
+use super::wrap::{fit, pad, pad_left, width};
+use crate::app::layout::PaneRect;
+use crate::app::panes::PaneSize;
+use crate::app::{AgentState, AgentView, CellKind};
+
+/// Columns that all titles of a strip share, so that they stand in line.
+#[derive(Debug, Clone, Copy)]
+pub struct Columns {
+    /// Of the number.
+    pub number: usize,
+    /// Of the type.
+    pub kind: usize,
+}
+
+/// Draws a pane and says what of its transcript was visible.
+pub fn draw(
+    pane: &PaneRect,
+    agent: &AgentView,
+    transcript: Option<&mut Transcript>,
+    columns: Columns,
+    look: &Look<'_>,
+    buf: &mut Buffer,
+) -> Option<Shown> {
+    title(pane, agent, columns, look, buf);
+    let mut body = Rect { y: pane.area.y + 1, height: pane.area.height.saturating_sub(1), ..pane.area };
+    if pane.size == PaneSize::Row || body.height == 0 {
+        return None;
+    }
+    let color = if agent.has_ended() { look.theme.faint } else { look.agent(agent) };
+    if body.width > 8 {
+        for y in body.y..body.bottom() {
+            buf.set_string(body.x, y, look.glyphs.quote, color);
+        }
+        body.x += 2;
+        body.width -= 3;
+    }
+    let transcript = transcript?;
+    if agent.cells.is_empty() {
+        let text = waiting_words(agent, look);
+        buf.set_stringn(body.x, body.y, text, usize::from(body.width), look.theme.faint);
+        return None;
+    }
+    if agent.cells.is_cut() && pane.size == PaneSize::Full {
+        let text = "earlier steps are in the session log";
+        buf.set_stringn(body.x, body.y, text, usize::from(body.width), look.theme.faint);
+        body.y += 1;
+        body.height -= 1;
+    }
+    let state = look.app.pane(agent.id);
+    let report = agent.cells.iter().rev().find(|(_, cell)| matches!(cell.kind, CellKind::Report { .. }));
+    let follow = match report {
+        Some((cell, _)) if agent.has_ended() => Follow::From(cell),
+        _ => Follow::Tail,
+    };
+    let shown = transcript.draw(&agent.cells, &state, follow, look, body, buf);
+    chip(&state, shown, agent.cells.arrived(), look, body, buf);
+    Some(shown)
+}
+
+fn waiting_words(agent: &AgentView, look: &Look<'_>) -> String {
+    match look.app.state_of(agent) {
+        AgentState::Queued => "waits for its turn".to_owned(),
+        _ => agent.prompt.lines().next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// Draws the title of a pane.
+fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, buf: &mut Buffer) {
+    let area = pane.area;
+    let theme = look.theme;
+    let focused = look.app.focused_agent() == Some(agent.id);
+    let ended = agent.has_ended();
+    let row = Rect { height: 1, ..area };
+    let right = right_part(agent, usize::from(area.width), look);
+    let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
+    let mark = if pane.size == PaneSize::Row { look.glyphs.folded } else { look.glyphs.unfolded };
+    let number = pad_left(&agent.id.to_string(), columns.number);
+    let mut room = usize::from(area.width).saturating_sub(right_width + 2 + columns.number + 1);
+    let kind = pad(Look::type_of(agent), columns.kind.min(room));
+    room = room.saturating_sub(columns.kind + 2);
+    let text = if ended && !focused { theme.muted } else { theme.text };
+    let line = Line::from(vec![
+        Span::styled(format!("{mark} "), if focused { theme.accent } else { theme.faint }),
+        Span::styled(format!("{number} "), theme.muted),
+        Span::styled(kind, look.agent(agent)),
+        Span::styled(format!("  {}", fit(&agent.description, room.saturating_sub(1))), text),
+    ]);
+    buf.set_line(row.x, row.y, &line, row.width.saturating_sub(u16::try_from(right_width).unwrap_or(0)));
+    let x = row.right().saturating_sub(u16::try_from(right_width).unwrap_or(0)).max(row.x);
+    buf.set_line(x, row.y, &Line::from(right), row.right() - x);
+    if focused {
+        // The ground of the selection under the colours of the title.
+        let ground = Style { fg: None, ..theme.selection };
+        buf.set_style(row, ground);
+    }
+}
+
+/// Returns state, tool calls, time and tokens, as many as the width bears, and the sign that stops the agent.
+fn right_part(agent: &AgentView, columns: usize, look: &Look<'_>) -> Vec<Span<'static>> {
+    let state = look.app.state_of(agent);
+    let theme = look.theme;
+    let time = agent.elapsed(look.app.now());
+    let time = if agent.has_ended() { elapsed(time) } else { clock(time) };
+    let waiting = agent.started.is_none();
+    let shown = |text: String, columns: usize| if waiting { " ".repeat(columns) } else { pad_left(&text, columns) };
+    let word = if columns >= 30 { pad(&state.word(), if columns >= 60 { 11 } else { 9 }) } else { String::new() };
+    let mut spans = vec![Span::styled(format!("{} {word}", look.glyph(&state)), look.mood(&state))];
+    if columns >= 64 {
+        spans.push(Span::styled(shown(counted(agent.tools as usize, "tool"), 9), theme.muted));
+    } else if columns >= 48 {
+        spans.push(Span::styled(shown(agent.tools.to_string(), 4), theme.muted));
+    }
+    if columns >= 36 {
+        spans.push(Span::styled(shown(time, 7), theme.muted));
+    }
+    if columns >= 54 {
+        let used = agent.usage.total();
+        spans.push(Span::styled(shown(if used == 0 { String::new() } else { tokens(used) }, 6), theme.faint));
+    }
+    if columns >= 20 {
+        let sign = if agent.has_ended() { "  ".to_owned() } else { format!(" {}", look.glyphs.failed) };
+        spans.push(Span::styled(sign, theme.faint));
+    }
+    spans
+}

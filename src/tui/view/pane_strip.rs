@@ -1,0 +1,126 @@
+//! All panes, their heading, and the lines between regions.
+//!
+//! Owns the heading's counts and the drawing of borders. Leaves one pane to `pane`.
+
+use std::collections::HashMap;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::look::Look;
+use super::pane::{self, Columns};
+use super::transcript::Transcript;
+use super::wrap::width;
+use crate::app::layout::{Form, Regions};
+use crate::app::panes::PaneSize;
+use crate::app::{CellKind, Drawn, Focus, Place};
+use crate::message::AgentId;
+
+/// Draws every visible pane and notes what was shown.
+pub fn draw(
+    transcripts: &mut HashMap<AgentId, Transcript>,
+    regions: &Regions,
+    look: &Look<'_>,
+    buf: &mut Buffer,
+    drawn: &mut Drawn,
+) {
+    let agents = look.app.agents();
+    let visible = || regions.panes.iter().filter_map(|pane| Some((pane, agents.get(pane.agent)?)));
+    let columns = Columns {
+        number: visible().map(|(_, agent)| width(&agent.id.to_string())).max().unwrap_or(1),
+        kind: visible().map(|(_, agent)| width(Look::type_of(agent))).max().unwrap_or(0).min(14),
+    };
+    for (rect, agent) in visible() {
+        drawn.panes.push((agent.id, rect.size));
+        let transcript = (rect.size > PaneSize::Row).then(|| transcripts.entry(agent.id).or_default());
+        let Some(shown) = pane::draw(rect, agent, transcript, columns, look, buf) else { continue };
+        drawn.places.push(Place { agent: agent.id, at: shown.at, found: shown.found });
+        drawn.not_found |= shown.missed;
+        let reported = agent.cells.get(shown.cells.1).is_some_and(|cell| matches!(cell.kind, CellKind::Report { .. }));
+        if reported {
+            drawn.reports.push(agent.id);
+        }
+    }
+}
+
+/// Draws the headings of conversation and agents and the lines between all regions.
+pub fn borders(regions: &Regions, look: &Look<'_>, buf: &mut Buffer) {
+    let theme = look.theme;
+    let focus = look.app.focus();
+    let [.., horizontal, vertical] = look.glyphs.frame;
+    if !regions.conversation_head.is_empty() {
+        let on = focus == Focus::Conversation;
+        rule(regions.conversation_head, vec![Span::raw("conversation")], on, look, buf);
+    }
+    if !regions.agents_head.is_empty() {
+        rule(regions.agents_head, counts(regions, look), focus == Focus::Agents, look, buf);
+    }
+    for y in regions.divider.y..regions.divider.bottom() {
+        let symbol = if y == regions.divider.y { horizontal } else { vertical };
+        buf.set_string(regions.divider.x, y, symbol, theme.border);
+    }
+    if regions.form == Form::Side
+        && let Some(first) = regions.panes.first()
+        && let Some(second) = regions.panes.iter().find(|pane| pane.area.x != first.area.x)
+    {
+        let x = first.area.x.max(second.area.x).saturating_sub(1);
+        for y in regions.agents_head.bottom()..regions.divider.bottom() {
+            buf.set_string(x, y, vertical, theme.border);
+        }
+    }
+}
+
+/// Draws a line with words in it.
+pub fn rule(area: Rect, words: Vec<Span<'static>>, focused: bool, look: &Look<'_>, buf: &mut Buffer) {
+    let theme = look.theme;
+    let style = if focused { theme.border_focused } else { theme.border };
+    let symbol = look.glyphs.rule;
+    for x in area.x..area.right() {
+        buf.set_string(x, area.y, symbol, style);
+    }
+    if words.is_empty() || area.width < 6 {
+        return;
+    }
+    let mut spans = vec![Span::raw(" ")];
+    spans.extend(words);
+    spans.push(Span::raw(" "));
+    let line = Line::from(spans);
+    let columns = u16::try_from(line.width()).unwrap_or(u16::MAX).min(area.width - 2);
+    let inner = Rect { x: area.x + 1, width: columns, ..area };
+    buf.set_style(inner, theme.muted);
+    for x in inner.x..inner.right() {
+        buf.set_string(x, inner.y, " ", theme.muted);
+    }
+    let title = if focused { theme.accent } else { theme.title };
+    buf.set_line(inner.x, inner.y, &Line { style: title, ..line }, columns);
+}
+
+fn counts(regions: &Regions, look: &Look<'_>) -> Vec<Span<'static>> {
+    let tally = look.app.agents().tally();
+    let theme = look.theme;
+    let mut spans = vec![Span::raw("agents ")];
+    let parts = [
+        (tally.running, "running", theme.accent),
+        (tally.queued, "queued", theme.muted),
+        (tally.done, "done", theme.success),
+        (tally.failed, "failed", theme.error),
+        (tally.stopped, "stopped", theme.warning),
+        (regions.unseen, "not shown", theme.muted),
+    ];
+    let mut first = true;
+    let mut room = usize::from(regions.agents_head.width).saturating_sub(11);
+    for (count, word, style) in parts.into_iter().filter(|(count, ..)| *count > 0) {
+        let needed = width(&count.to_string()) + width(word) + 4;
+        if needed > room {
+            break;
+        }
+        room -= needed;
+        if !first {
+            spans.push(Span::styled(format!(" {}", look.glyphs.neutral), theme.faint));
+        }
+        first = false;
+        spans.push(Span::styled(format!(" {count} {word}"), style));
+    }
+    spans
+}

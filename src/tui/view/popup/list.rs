@@ -1,0 +1,121 @@
+//! Lists to choose from: actions, agents, and what the composer completes.
+//!
+//! Owns their rows. Leaves what can be chosen to `app`. Invariant: the chosen row is visible.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::super::look::{Look, clock};
+use super::super::wrap::{fit, fit_line, pad, width};
+use super::{centred, frame, type_line};
+use crate::app::{LineEdit, PaletteEntry};
+
+/// Draws all actions that match, and returns the cursor.
+pub(super) fn palette(query: &LineEdit, chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer) -> Position {
+    let entries = crate::app::palette(look.app.keymap(), look.app.context_behind_popup(), query.text());
+    let rows = u16::try_from(entries.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(6, 20);
+    let area = centred(screen, 76, rows.min(screen.height.saturating_sub(2).max(4)));
+    let inner = frame("actions", area, look, buf);
+    let cursor = type_line(query, inner, look, buf);
+    let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+    let lines: Vec<Line<'static>> = entries.iter().map(|entry| action(entry, usize::from(list.width), look)).collect();
+    draw_list(&lines, chosen, list, look, buf);
+    if entries.is_empty() {
+        buf.set_stringn(list.x, list.y, "no action matches", usize::from(list.width), look.theme.faint);
+    }
+    cursor
+}
+
+fn action(entry: &PaletteEntry, columns: usize, look: &Look<'_>) -> Line<'static> {
+    let theme = look.theme;
+    let chord = entry.chord.clone().unwrap_or_default();
+    let room = columns.saturating_sub(width(&chord) + 1);
+    let mut spans = Vec::new();
+    for (at, c) in entry.action.description().chars().enumerate() {
+        let matched = u32::try_from(at).is_ok_and(|at| entry.matched.binary_search(&at).is_ok());
+        spans.push(Span::styled(c.to_string(), if matched { theme.accent } else { theme.text }));
+    }
+    let mut line = fit_line(&Line::from(spans), room);
+    let used: usize = line.spans.iter().map(|span| width(&span.content)).sum();
+    line.spans.push(Span::raw(" ".repeat(columns.saturating_sub(used + width(&chord)))));
+    line.spans.push(Span::styled(chord, theme.muted));
+    line
+}
+
+/// Draws all agents.
+pub(super) fn agents(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer) {
+    let rows = u16::try_from(look.app.agents().len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
+    let area = centred(screen, 90, rows.min(screen.height.saturating_sub(2).max(3)));
+    let inner = frame("agents", area, look, buf);
+    let columns = usize::from(inner.width);
+    let lines: Vec<Line<'static>> = look
+        .app
+        .agents()
+        .children()
+        .map(|agent| {
+            let state = look.app.state_of(agent);
+            let line = Line::from(vec![
+                Span::styled(format!("{:>3} ", agent.id.to_string()), look.theme.muted),
+                Span::styled(pad(&agent.name, 18), look.agent(agent)),
+                Span::styled(format!(" {} {}", look.glyph(&state), pad(&state.word(), 12)), look.mood(&state)),
+                Span::styled(pad(&clock(agent.elapsed(look.app.now())), 7), look.theme.muted),
+                Span::styled(agent.description.clone(), look.theme.text),
+            ]);
+            fit_line(&line, columns)
+        })
+        .collect();
+    draw_list(&lines, chosen, inner, look, buf);
+}
+
+/// Draws what the composer completes, or the message its search has found, right above it.
+pub fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mut Buffer) {
+    let list = look.app.composer();
+    if let Some(search) = list.search() {
+        let found = search.found(list.history()).unwrap_or("no message holds this");
+        let lines = [Line::styled(fit(found.lines().next().unwrap_or_default(), 200), look.theme.text)];
+        let area = above(screen, composer, 3, screen.width.min(100));
+        let inner = frame(&format!("history: {}", search.query()), area, look, buf);
+        draw_list(&lines, 0, inner, look, buf);
+        return;
+    }
+    let Some(completion) = list.completion() else { return };
+    let label = completion.items.iter().map(|item| width(&item.label)).max().unwrap_or(0).min(60);
+    let detail = completion.items.iter().map(|item| width(&item.detail)).max().unwrap_or(0);
+    let rows = u16::try_from(completion.items.len().min(10)).unwrap_or(0) + 2;
+    let columns = u16::try_from(label + detail + 6).unwrap_or(u16::MAX).clamp(24, 100);
+    let area = above(screen, composer, rows, columns);
+    let inner = frame("", area, look, buf);
+    let lines: Vec<Line<'static>> = completion
+        .items
+        .iter()
+        .map(|item| {
+            let line = Line::from(vec![
+                Span::styled(pad(&item.label, label), look.theme.text),
+                Span::styled(format!("  {}", item.detail), look.theme.muted),
+            ]);
+            fit_line(&line, usize::from(inner.width))
+        })
+        .collect();
+    draw_list(&lines, completion.selected, inner, look, buf);
+}
+
+/// Returns a box right above the composer.
+fn above(screen: Rect, composer: Rect, rows: u16, columns: u16) -> Rect {
+    let height = rows.min(composer.y.saturating_sub(screen.y));
+    Rect { x: screen.x, y: composer.y - height, width: columns.min(screen.width), height }
+}
+
+/// Draws the part of a list around the chosen row.
+fn draw_list(lines: &[Line<'static>], chosen: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
+    let height = usize::from(area.height);
+    let from = (chosen + 1).saturating_sub(height).min(lines.len().saturating_sub(height));
+    for ((at, line), y) in lines.iter().enumerate().skip(from).zip(area.y..area.bottom()) {
+        buf.set_line(area.x, y, line, area.width);
+        if at == chosen {
+            let ground = Style { fg: None, ..look.theme.selection };
+            buf.set_style(Rect { y, height: 1, ..area }, ground);
+        }
+    }
+}

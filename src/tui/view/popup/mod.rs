@@ -1,0 +1,149 @@
+//! What stands in front of everything else: a framed box with a text or a list.
+//!
+//! Owns the box. Leaves which popup is open to `app`. Invariant: a popup never reaches over the composer's cursor
+//! line unless the terminal is too small for anything else.
+
+mod list;
+mod text;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+
+use super::look::Look;
+use super::wrap::{fit_line, width};
+use crate::app::{Drawn, LineEdit, Popup};
+
+pub use list::completion;
+
+/// Draws the open popup and returns where its cursor stands, if it has one.
+pub fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+    match look.app.popup()? {
+        Popup::Help { scroll } => {
+            let lines = text::help(look, inner_columns(screen, 100));
+            draw_text("keys", &lines, *scroll, screen, 100, look, buf, drawn);
+            None
+        }
+        Popup::Prompt { agent, scroll } => {
+            let agent = look.app.agents().get(*agent)?;
+            let lines = text::markdown(&agent.prompt, look, inner_columns(screen, 100));
+            let title = format!("{} · its task", agent.name);
+            draw_text(&title, &lines, *scroll, screen, 100, look, buf, drawn);
+            None
+        }
+        Popup::Text { title, body, scroll } => {
+            let lines = text::markdown(body, look, inner_columns(screen, 80));
+            draw_text(title, &lines, *scroll, screen, 80, look, buf, drawn);
+            None
+        }
+        Popup::Interrupt { running } => {
+            let lines = text::interrupt(*running, look);
+            draw_text("interrupt?", &lines, 0, screen, 60, look, buf, drawn);
+            None
+        }
+        Popup::Palette { query, chosen } => Some(list::palette(query, *chosen, look, screen, buf)),
+        Popup::Agents { chosen } => {
+            list::agents(*chosen, look, screen, buf);
+            None
+        }
+        Popup::Comment { text, .. } => Some(ask("no, because", text, look, screen, buf)),
+        Popup::Search { query, .. } => Some(ask("search", query, look, screen, buf)),
+    }
+}
+
+/// Returns the columns inside of a box that is at most `most` wide.
+fn inner_columns(screen: Rect, most: u16) -> u16 {
+    screen.width.min(most).saturating_sub(4).max(1)
+}
+
+/// Draws an empty box with a title and returns its inside.
+fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Rect {
+    let theme = look.theme;
+    let [top_left, top_right, bottom_left, bottom_right, horizontal, vertical] = look.glyphs.frame;
+    for y in area.y..area.bottom() {
+        for x in area.x..area.right() {
+            let (left, right) = (x == area.x, x + 1 == area.right());
+            let (top, bottom) = (y == area.y, y + 1 == area.bottom());
+            let symbol = match (top, bottom, left, right) {
+                (true, _, true, _) => top_left,
+                (true, _, _, true) => top_right,
+                (_, true, true, _) => bottom_left,
+                (_, true, _, true) => bottom_right,
+                (true, ..) | (_, true, ..) => horizontal,
+                (_, _, true, _) | (.., true) => vertical,
+                _ => " ",
+            };
+            if let Some(cell) = buf.cell_mut((x, y)) {
+                cell.reset();
+                cell.set_symbol(symbol).set_style(theme.border_focused);
+            }
+        }
+    }
+    if area.width > 6 && !title.is_empty() {
+        let title = Line::from(Span::styled(format!(" {title} "), theme.title));
+        buf.set_line(area.x + 1, area.y, &fit_line(&title, usize::from(area.width - 2)), area.width - 2);
+    }
+    Rect {
+        x: area.x + 2.min(area.width / 2),
+        y: area.y + 1,
+        width: area.width.saturating_sub(4),
+        height: area.height.saturating_sub(2),
+    }
+}
+
+/// Returns a box of a size in the middle of the screen.
+fn centred(screen: Rect, columns: u16, rows: u16) -> Rect {
+    let (width, height) = (columns.min(screen.width), rows.min(screen.height));
+    Rect {
+        x: screen.x + (screen.width - width) / 2,
+        y: screen.y + (screen.height - height) / 3,
+        width,
+        height,
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "one call draws one box; a struct would only rename the arguments")]
+fn draw_text(
+    title: &str,
+    lines: &[Line<'static>],
+    scroll: usize,
+    screen: Rect,
+    most: u16,
+    look: &Look<'_>,
+    buf: &mut Buffer,
+    drawn: &mut Drawn,
+) {
+    let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(screen.height.saturating_sub(2).max(3));
+    let area = centred(screen, most, rows);
+    let inner = frame(title, area, look, buf);
+    let end = lines.len().saturating_sub(usize::from(inner.height));
+    drawn.popup_end = end;
+    let from = scroll.min(end);
+    for (line, y) in lines.iter().skip(from).zip(inner.y..inner.bottom()) {
+        buf.set_line(inner.x, y, line, inner.width);
+    }
+    if end > 0 && area.width > 20 {
+        let place = format!(" {}–{} of {} ", from + 1, from + usize::from(inner.height), lines.len());
+        let x = area.right().saturating_sub(u16::try_from(width(&place)).unwrap_or(0) + 1);
+        buf.set_string(x, area.bottom() - 1, place, look.theme.muted);
+    }
+}
+
+/// Draws a box with one line to type into and returns its cursor.
+fn ask(title: &str, line: &LineEdit, look: &Look<'_>, screen: Rect, buf: &mut Buffer) -> Position {
+    let area = centred(screen, 70, 3);
+    let inner = frame(title, area, look, buf);
+    type_line(line, inner, look, buf)
+}
+
+/// Draws a line that is being typed and returns its cursor.
+fn type_line(line: &LineEdit, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Position {
+    let room = usize::from(area.width.saturating_sub(3));
+    buf.set_stringn(area.x, area.y, look.glyphs.prompt, usize::from(area.width), look.theme.accent);
+    let before = super::wrap::tail(line.before_cursor(), room);
+    let after = &line.text()[line.before_cursor().len()..];
+    let x = area.x + 2;
+    buf.set_stringn(x, area.y, format!("{before}{after}"), room, look.theme.text);
+    let cursor = x + u16::try_from(width(before)).unwrap_or(0);
+    Position { x: cursor.min(area.right().saturating_sub(1)).max(area.x), y: area.y }
+}

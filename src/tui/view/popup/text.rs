@@ -1,0 +1,80 @@
+//! Texts of popups: the keys, a task, a question.
+//!
+//! Owns their lines. Leaves the box to the module above. Invariant: the keys come from the keymap, never from here.
+
+use ratatui::text::{Line, Span};
+
+use super::super::look::Look;
+use super::super::markdown::MarkdownDoc;
+use super::super::wrap::{fit_line, pad, width};
+use crate::app::keymap::Context;
+
+/// Returns every key and what it does, by place.
+pub(super) fn help(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
+    let theme = look.theme;
+    let keymap = look.app.keymap();
+    let mut lines = Vec::new();
+    for context in Context::ALL {
+        let rows = keymap.help(context);
+        if rows.is_empty() {
+            continue;
+        }
+        if !lines.is_empty() {
+            lines.push(Line::default());
+        }
+        lines.push(Line::styled(context.title().to_owned(), theme.heading));
+        // The nine keys that focus an agent by its number are one line.
+        let numbered = rows.iter().filter(|(_, action)| matches!(action, crate::app::action::Action::FocusAgent(_)));
+        let numbers: Vec<&String> = numbered.filter_map(|(chords, _)| chords.first()).collect();
+        if let (Some(first), Some(last)) = (numbers.first(), numbers.last()) {
+            let chords = format!("{first} … {last}");
+            lines.push(row(&chords, crate::app::action::Action::FocusAgent(1).description(), columns, look));
+        }
+        for (chords, action) in rows {
+            if !matches!(action, crate::app::action::Action::FocusAgent(_)) {
+                lines.push(row(&chords.join("  "), action.description(), columns, look));
+            }
+        }
+    }
+    lines.push(Line::default());
+    lines.push(Line::styled("commands", theme.heading));
+    for (name, what) in crate::app::SLASH_COMMANDS {
+        lines.push(row(name, what, columns, look));
+    }
+    lines
+}
+
+fn row(chords: &str, what: &str, columns: u16, look: &Look<'_>) -> Line<'static> {
+    let room = if columns >= 70 { 30 } else { 20 };
+    let chords = if width(chords) >= room { format!("{chords}  ") } else { pad(chords, room) };
+    let line = Line::from(vec![
+        Span::styled(chords, look.theme.accent),
+        Span::styled(what.to_owned(), look.theme.text),
+    ]);
+    fit_line(&line, usize::from(columns))
+}
+
+/// Returns a Markdown text.
+pub(super) fn markdown(text: &str, look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
+    let mut doc = MarkdownDoc::new();
+    doc.set(text);
+    doc.lines(columns, look.theme, look.highlighter).to_vec()
+}
+
+/// Returns the question whether to interrupt.
+pub(super) fn interrupt(running: usize, look: &Look<'_>) -> Vec<Line<'static>> {
+    let theme = look.theme;
+    let (noun, verb) = if running == 1 { ("subagent", "runs") } else { ("subagents", "run") };
+    let key = |chord: &str, what: &str| {
+        Line::from(vec![
+            Span::styled(pad(chord, 6), theme.accent),
+            Span::styled(what.to_owned(), theme.text),
+        ])
+    };
+    vec![
+        Line::styled(format!("{running} {noun} {verb} for the main agent."), theme.text),
+        Line::default(),
+        key("esc", "keep running"),
+        key("s", "interrupt the main agent and stop them"),
+    ]
+}

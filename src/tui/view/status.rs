@@ -1,0 +1,115 @@
+//! The status line, and the line above the composer that says what the main agent does.
+//!
+//! Owns which facts give way when there is little room. Leaves the facts to `app`.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::look::{Look, clock, tokens};
+use super::pane_strip::rule;
+use super::wrap::{fit, width};
+use crate::app::{AgentState, Focus, Tone};
+use crate::permission::PermissionMode;
+
+/// Draws the status line.
+pub fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let theme = look.theme;
+    let columns = usize::from(area.width);
+    let right = match look.app.flash() {
+        Some(flash) => {
+            let style = if flash.tone == Tone::Warning { theme.warning } else { theme.accent };
+            vec![Span::styled(fit(&flash.text, columns.saturating_sub(2)), style)]
+        }
+        None => {
+            let mut hints = look.app.keymap().hints(look.app.context());
+            if look.app.agents().is_empty() {
+                hints.retain(|(_, word)| *word != "agents");
+            }
+            look.hints(&hints, columns / 2)
+        }
+    };
+    let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
+    let left = facts(look, columns.saturating_sub(right_width + 3));
+    buf.set_line(area.x + 1, area.y, &Line::from(left), area.width.saturating_sub(1));
+    let x = area.right().saturating_sub(u16::try_from(right_width + 1).unwrap_or(0)).max(area.x);
+    buf.set_line(x, area.y, &Line::from(right), area.right() - x);
+}
+
+/// Returns the facts that fit, the most important kept longest.
+fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
+    let theme = look.theme;
+    let status = look.app.status();
+    let spent = look.app.agents().spent();
+    // What is said, its colour, and its rank: low ranks go first.
+    let mut facts: Vec<(String, Style, u8)> = Vec::new();
+    let branch = status.branch.as_ref().map_or_else(String::new, |branch| format!(" ({branch})"));
+    facts.push((format!("{}{branch}", status.folder), theme.muted, 2));
+    match &status.model {
+        Some(model) => facts.push((model.display.clone(), theme.text, 4)),
+        None => facts.push((format!("looking for a model{}", look.glyphs.ellipsis), theme.faint, 4)),
+    }
+    let mode = match status.mode {
+        PermissionMode::Default => theme.muted,
+        PermissionMode::BypassPermissions => theme.error,
+        PermissionMode::AcceptEdits | PermissionMode::Plan => theme.warning,
+    };
+    facts.push((status.mode.word().to_owned(), mode, 5));
+    let context = look.app.agents().main().context;
+    if let Some(window) = status.model.as_ref().and_then(|model| model.context_window).filter(|_| context > 0) {
+        let percent = context.saturating_mul(100) / window.max(1);
+        let style = if percent >= 80 { theme.warning } else { theme.muted };
+        facts.push((format!("ctx {percent}%"), style, 3));
+    }
+    if spent.usage.total() > 0 {
+        let cost = spent.cost_usd.map_or_else(String::new, |cost| format!(" ${cost:.2}"));
+        facts.push((format!("{} tok{cost}", tokens(spent.usage.total())), theme.muted, 1));
+    }
+    let asking = look.app.approvals().len();
+    if asking > 0 {
+        facts.push((format!("needs you: {asking}"), theme.approval, 9));
+    }
+    while facts.iter().map(|(text, ..)| width(text) + 2).sum::<usize>() > columns && facts.len() > 1 {
+        let least = facts.iter().enumerate().min_by_key(|(_, (.., rank))| *rank).map(|(at, _)| at);
+        if let Some(at) = least {
+            facts.remove(at);
+        }
+    }
+    let mut spans = Vec::new();
+    let mut left = columns;
+    for (text, style, _) in facts {
+        let text = fit(&text, left);
+        left = left.saturating_sub(width(&text) + 2);
+        spans.push(Span::styled(text, style));
+        spans.push(Span::raw("  "));
+    }
+    spans
+}
+
+/// Draws the line above the composer.
+pub fn above_composer(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let theme = look.theme;
+    let main = look.app.agents().main();
+    let mut words = Vec::new();
+    if main.is_active() {
+        let state = look.app.state_of(main);
+        words.push(Span::styled(format!("{} {}", look.glyph(&state), state.word()), look.mood(&state)));
+        let running = look.app.agents().running().count();
+        if running > 0 && state != AgentState::NeedsApproval {
+            let noun = if running == 1 { "subagent" } else { "subagents" };
+            words = vec![Span::styled(format!("{} {running} {noun} at work", look.spinner()), theme.accent)];
+        }
+        words.push(Span::styled(format!("  {}", clock(main.elapsed(look.app.now()))), theme.muted));
+        if area.width >= 60 {
+            words.push(Span::styled("  esc interrupts", theme.faint));
+        }
+    }
+    rule(area, words, look.app.focus() == Focus::Composer, look, buf);
+}

@@ -1,0 +1,339 @@
+//! A transcript in an area: which lines are visible, and the lines themselves.
+//!
+//! Owns the cache of laid-out cells and the carrying out of scrolling. Leaves the lines of a cell to `cell`.
+//! Invariants: a frame lays out only cells that are visible or that a motion passes over; a streaming text costs what
+//! was added to it; cells out of sight for a while are forgotten, so that memory follows what is seen.
+
+use std::collections::HashMap;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+
+use super::cell;
+use super::look::Look;
+use super::markdown::MarkdownDoc;
+use crate::app::{Anchor, Cell, CellId, CellKind, Cells, Detail, Motion, PaneState};
+
+/// Frames after which a cell out of sight is forgotten.
+const FORGET_AFTER: u64 = 64;
+
+/// What a view follows while the user has not moved it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    /// The end.
+    Tail,
+    /// The start of this cell, if what follows it is longer than the view; else the end.
+    From(CellId),
+}
+
+/// What a drawn transcript showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// Where the view stands now; `None` if it follows.
+    pub at: Option<Anchor>,
+    /// The line that the last search found.
+    pub found: Option<Anchor>,
+    /// Whether a search came to nothing.
+    pub missed: bool,
+    /// First and last cell of which a line is visible.
+    pub cells: (CellId, CellId),
+}
+
+/// A cell as lines.
+struct Laid {
+    epoch: u32,
+    /// Bytes of the text that was laid out.
+    length: usize,
+    gap: usize,
+    used: u64,
+    body: Body,
+}
+
+enum Body {
+    Lines(Vec<Line<'static>>),
+    Markdown(Box<MarkdownDoc>),
+}
+
+/// The laid-out cells of one transcript.
+#[derive(Default)]
+pub struct Transcript {
+    width: u16,
+    detail: Detail,
+    theme: u64,
+    frame: u64,
+    cells: HashMap<CellId, Laid>,
+}
+
+impl Transcript {
+    /// Draws a transcript and says what was visible.
+    pub fn draw(
+        &mut self,
+        cells: &Cells,
+        state: &PaneState,
+        follow: Follow,
+        look: &Look<'_>,
+        area: Rect,
+        buf: &mut Buffer,
+    ) -> Shown {
+        self.prepare(area.width, state.detail, look);
+        let mut walk = Walk { transcript: self, cells, look };
+        let height = usize::from(area.height);
+        let tail = walk.tail(height, follow);
+        let end = walk.tail(height, Follow::Tail);
+        let (mut at, found, missed) = walk.moved(state, tail, end, height);
+        if at.is_some_and(|at| at >= end) && end <= tail {
+            at = None;
+        }
+        let from = at.unwrap_or(tail);
+        let last = walk.paint(from, area, buf, state.search.as_deref());
+        let frame = self.frame;
+        self.cells.retain(|_, laid| laid.used + FORGET_AFTER > frame);
+        Shown { at, found, missed, cells: (from.cell, last) }
+    }
+
+    /// Forgets lines of another width, theme or detail.
+    fn prepare(&mut self, width: u16, detail: Detail, look: &Look<'_>) {
+        if (self.width, self.detail, self.theme) != (width, detail, look.theme.id()) {
+            let docs = (self.detail, self.theme) == (detail, look.theme.id());
+            // Markdown lays itself out anew for another width, and keeps what it has read.
+            self.cells.retain(|_, laid| docs && matches!(laid.body, Body::Markdown(_)));
+            (self.width, self.detail, self.theme) = (width, detail, look.theme.id());
+        }
+        self.frame += 1;
+    }
+}
+
+/// One frame's way through a transcript.
+struct Walk<'a> {
+    transcript: &'a mut Transcript,
+    cells: &'a Cells,
+    look: &'a Look<'a>,
+}
+
+impl Walk<'_> {
+    /// Returns the blank lines before a cell and its lines, laid out if need be.
+    fn laid(&mut self, id: CellId) -> (usize, &[Line<'static>]) {
+        let Some(cell) = self.cells.get(id) else { return (0, &[]) };
+        let transcript = &mut *self.transcript;
+        let (width, detail, look) = (transcript.width, transcript.detail, self.look);
+        let gap = cell::gap(previous(self.cells, id), &cell.kind);
+        let laid = transcript.cells.entry(id).or_insert_with(|| Laid {
+            epoch: cell.epoch.wrapping_sub(1),
+            length: 0,
+            gap,
+            used: 0,
+            body: Body::Lines(Vec::new()),
+        });
+        laid.gap = gap;
+        laid.bring_up(cell, width, detail, look, transcript.frame);
+        let lines = match &mut laid.body {
+            Body::Lines(lines) => lines.as_slice(),
+            Body::Markdown(doc) => doc.lines(width, look.theme, look.highlighter),
+        };
+        (if lines.is_empty() { 0 } else { gap }, lines)
+    }
+
+    fn height(&mut self, id: CellId) -> usize {
+        let (gap, lines) = self.laid(id);
+        gap + lines.len()
+    }
+
+    /// Returns the first visible line of a view that follows.
+    fn tail(&mut self, height: usize, follow: Follow) -> Anchor {
+        let mut left = height;
+        for id in (self.cells.first()..self.cells.end()).rev() {
+            let tall = self.height(id);
+            if tall >= left {
+                let at = Anchor { cell: id, line: tall - left };
+                return match follow {
+                    Follow::From(cell) if cell <= id => at.min(Anchor { cell, line: self.laid(cell).0 }),
+                    _ => at,
+                };
+            }
+            left -= tall;
+        }
+        Anchor { cell: self.cells.first(), line: 0 }
+    }
+
+    /// Carries out what the user asked for.
+    fn moved(
+        &mut self,
+        state: &PaneState,
+        tail: Anchor,
+        end: Anchor,
+        height: usize,
+    ) -> (Option<Anchor>, Option<Anchor>, bool) {
+        let scroll = &state.scroll;
+        let first = Anchor { cell: self.cells.first(), line: 0 };
+        let at = scroll.at.map(|at| at.max(first));
+        let page = i32::try_from(height.saturating_sub(1).max(1)).unwrap_or(i32::MAX);
+        match scroll.motion {
+            None => (at, scroll.found, false),
+            Some(Motion::Lines(lines)) => (self.step(at.unwrap_or(tail), lines, end), scroll.found, false),
+            Some(Motion::Pages(pages)) => {
+                (self.step(at.unwrap_or(tail), pages.saturating_mul(page), end), scroll.found, false)
+            }
+            Some(Motion::Top) => (Some(first), scroll.found, false),
+            Some(Motion::FindDown | Motion::FindUp) => {
+                let sought = state.search.clone().unwrap_or_default().to_lowercase();
+                let found = match (scroll.motion, scroll.found) {
+                    _ if sought.is_empty() => None,
+                    (Some(Motion::FindDown), found) => self.find_down(found.or(at).unwrap_or(first), &sought),
+                    (_, found) => self.find_up(found.or(at), &sought),
+                };
+                match found {
+                    Some(found) => (self.step(found, -2, end), Some(found), false),
+                    None => (at, scroll.found, true),
+                }
+            }
+        }
+    }
+
+    /// Returns the place some lines from another; `None` at the end, where the view follows again.
+    fn step(&mut self, from: Anchor, lines: i32, end: Anchor) -> Option<Anchor> {
+        let mut at = from;
+        let mut left = lines.unsigned_abs() as usize;
+        while left > 0 {
+            if lines > 0 {
+                let rest = self.height(at.cell).saturating_sub(at.line);
+                if left < rest {
+                    at.line += left;
+                    break;
+                }
+                if at.cell + 1 >= self.cells.end() {
+                    return None;
+                }
+                left -= rest;
+                at = Anchor { cell: at.cell + 1, line: 0 };
+            } else if at.line >= left {
+                at.line -= left;
+                break;
+            } else if at.cell <= self.cells.first() {
+                at.line = 0;
+                break;
+            } else {
+                left -= at.line;
+                let cell = at.cell - 1;
+                at = Anchor { cell, line: self.height(cell) };
+            }
+        }
+        Some(at).filter(|at| *at < end)
+    }
+
+    fn find_down(&mut self, from: Anchor, sought: &str) -> Option<Anchor> {
+        (from.cell..self.cells.end()).find_map(|id| {
+            let skip = if id == from.cell { from.line + 1 } else { 0 };
+            let (gap, lines) = self.laid(id);
+            let line = (skip..gap + lines.len()).find(|line| *line >= gap && holds(&lines[*line - gap], sought))?;
+            Some(Anchor { cell: id, line })
+        })
+    }
+
+    fn find_up(&mut self, from: Option<Anchor>, sought: &str) -> Option<Anchor> {
+        let last = from.map_or(self.cells.end(), |from| from.cell + 1);
+        (self.cells.first()..last).rev().find_map(|id| {
+            let (gap, lines) = self.laid(id);
+            let until = from.filter(|from| from.cell == id).map_or(gap + lines.len(), |from| from.line);
+            let until = until.min(gap + lines.len());
+            let line = (gap..until.max(gap)).rev().find(|line| holds(&lines[*line - gap], sought))?;
+            Some(Anchor { cell: id, line })
+        })
+    }
+
+    /// Draws the lines from a place on and returns the last cell that was reached.
+    fn paint(&mut self, from: Anchor, area: Rect, buf: &mut Buffer, sought: Option<&str>) -> CellId {
+        let mut y = area.y;
+        let mut last = from.cell;
+        for id in from.cell..self.cells.end() {
+            if y >= area.bottom() {
+                break;
+            }
+            last = id;
+            let skip = if id == from.cell { from.line } else { 0 };
+            let (gap, lines) = self.laid(id);
+            for line in skip..gap + lines.len() {
+                if y >= area.bottom() {
+                    break;
+                }
+                if line >= gap {
+                    buf.set_line(area.x, y, &lines[line - gap], area.width);
+                }
+                y += 1;
+            }
+        }
+        if let Some(sought) = sought.filter(|sought| !sought.is_empty()) {
+            mark(area, buf, &sought.to_lowercase(), self.look);
+        }
+        last
+    }
+}
+
+impl Laid {
+    /// Brings the lines up to date with the cell.
+    fn bring_up(&mut self, cell: &Cell, width: u16, detail: Detail, look: &Look<'_>, frame: u64) {
+        let fresh = std::mem::replace(&mut self.used, frame) == frame;
+        let same = self.epoch == cell.epoch;
+        if let Some(text) = cell::markdown(&cell.kind) {
+            match &mut self.body {
+                Body::Markdown(doc) if same && self.length <= text.len() => doc.push(&text[self.length..]),
+                body => {
+                    let mut doc = MarkdownDoc::new();
+                    doc.set(text);
+                    *body = Body::Markdown(Box::new(doc));
+                }
+            }
+            self.length = text.len();
+        } else {
+            let length = match &cell.kind {
+                CellKind::Thinking { text } => text.len(),
+                _ => 0,
+            };
+            let laid = matches!(&self.body, Body::Lines(lines) if !lines.is_empty());
+            let stale = !same || self.length != length || !laid || cell::is_live(&cell.kind, look);
+            if stale && !(fresh && same && laid) {
+                self.body = Body::Lines(cell::lines(&cell.kind, width, detail, look));
+            }
+            self.length = length;
+        }
+        self.epoch = cell.epoch;
+    }
+}
+
+/// Returns the visible cell before another.
+fn previous(cells: &Cells, id: CellId) -> Option<&CellKind> {
+    let mut at = id;
+    while at > cells.first() {
+        at -= 1;
+        match cells.get(at).map(|cell| &cell.kind) {
+            Some(CellKind::Void) | None => {}
+            kind => return kind,
+        }
+    }
+    None
+}
+
+fn holds(line: &Line<'_>, sought: &str) -> bool {
+    let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+    text.to_lowercase().contains(sought)
+}
+
+/// Shows where the sought text stands in the drawn area.
+fn mark(area: Rect, buf: &mut Buffer, sought: &str, look: &Look<'_>) {
+    for y in area.y..area.bottom() {
+        let mut row = String::new();
+        let mut columns = Vec::new();
+        for x in area.x..area.right() {
+            let symbol = buf.cell((x, y)).map_or(" ", |cell| cell.symbol()).to_lowercase();
+            columns.extend(std::iter::repeat_n(x, symbol.len()));
+            row.push_str(&symbol);
+        }
+        for (at, found) in row.match_indices(sought) {
+            for x in columns[at]..=columns[at + found.len() - 1] {
+                if let Some(cell) = buf.cell_mut((x, y)) {
+                    cell.set_style(look.theme.search_match);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The real binary on a real terminal.
+
+mod terminal;

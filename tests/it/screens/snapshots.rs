@@ -1,0 +1,51 @@
+//! Frames as text, at the sizes people have.
+
+use super::scenes;
+use super::stage::Stage;
+
+const SIZES: [(u16, u16); 4] = [(200, 50), (120, 40), (80, 24), (60, 15)];
+
+fn check(name: &str, scene: impl Fn(u16, u16) -> Stage) {
+    for (width, height) in SIZES {
+        insta::assert_snapshot!(format!("{name}-{width}x{height}"), scene(width, height).text());
+    }
+}
+
+#[test]
+fn welcome() {
+    check("welcome", scenes::welcome);
+}
+
+#[test]
+fn eight_agents() {
+    check("eight-agents", scenes::eight_agents);
+}
+
+#[test]
+fn approval() {
+    check("approval", scenes::approval);
+}
+
+#[test]
+fn full() {
+    check("full", scenes::full);
+}
+
+#[test]
+fn ended() {
+    check("ended", scenes::ended);
+}
+
+#[test]
+fn talk() {
+    check("talk", scenes::talk);
+}
+
+#[test]
+fn help() {
+    check("help", |width, height| {
+        let mut stage = scenes::eight_agents(width, height);
+        stage.keys("<f1>");
+        stage
+    });
+}

@@ -1,0 +1,228 @@
+//! Plays events and keys into an app and draws it: the base of every test of the screen.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use belvedere::agent::{AgentEvent, EventKind, FileTally, Outcome, Spawn, Status};
+use belvedere::app::key::{Input, Key};
+use belvedere::app::keymap::Keymap;
+use belvedere::app::{App, Effect, Event, MouseCapture, Setup};
+use belvedere::message::{AgentId, AssistantMessage, Block, ToolCall, ToolInput, ToolResult, Usage};
+use belvedere::permission::{Access, AccessKind, ApprovalId, ApprovalRequest, Grant, PermissionMode};
+use belvedere::provider::StopReason;
+use belvedere::tool::ToolView;
+use belvedere::tui::view::highlight::Highlighter;
+use belvedere::tui::view::theme::{ColorDepth, Theme};
+use belvedere::tui::view::{Painted, Screen};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// An app with its views and a clock of its own.
+pub struct Stage {
+    pub app: App,
+    screen: Screen,
+    now: Instant,
+    pub effects: Vec<Effect>,
+}
+
+impl Stage {
+    pub fn new(width: u16, height: u16) -> Self {
+        let now = Instant::now();
+        let app = App::new(Setup {
+            now,
+            size: (width, height),
+            folder: "~/src/shop".to_owned(),
+            mode: PermissionMode::Default,
+            keymap: Keymap::builtin(),
+            notices: Vec::new(),
+            mouse: MouseCapture::On,
+        });
+        let theme = Theme::load("dark", ColorDepth::TrueColor).unwrap();
+        let screen = Screen::new(theme, Highlighter::off());
+        let mut stage = Self { app, screen, now, effects: Vec::new() };
+        stage.event(Event::BranchKnown(Some("main".to_owned())));
+        stage
+    }
+
+    /// Returns the same stage with a model chosen.
+    pub fn with_model(mut self) -> Self {
+        self.main(EventKind::ModelChosen {
+            provider: "anthropic".to_owned(),
+            display: "sonnet".to_owned(),
+            context_window: Some(200_000),
+            note: None,
+        });
+        self
+    }
+
+    pub fn event(&mut self, event: Event) -> Vec<Effect> {
+        let effects = self.app.update(self.now, event);
+        self.effects.extend(effects.iter().cloned());
+        effects
+    }
+
+    /// Presses keys, written as in `hi<enter>`, a second after whatever was before.
+    pub fn keys(&mut self, keys: &str) -> Vec<Effect> {
+        self.wait(1_000);
+        let mut effects = Vec::new();
+        for key in Key::parse_sequence(keys).unwrap() {
+            effects.extend(self.event(Event::Input(Input::Key(key))));
+        }
+        effects
+    }
+
+    pub fn resize(&mut self, width: u16, height: u16) {
+        self.event(Event::Input(Input::Resize { width, height }));
+    }
+
+    /// Lets time pass.
+    pub fn wait(&mut self, milliseconds: u64) {
+        self.now += Duration::from_millis(milliseconds);
+        self.event(Event::Wakeup);
+    }
+
+    pub fn agent(&mut self, agent: u32, kind: EventKind) -> Vec<Effect> {
+        let at = "2026-11-20T12:00:00Z".parse().unwrap();
+        self.event(Event::Agent(Arc::new(AgentEvent { agent: AgentId(agent), at, kind })))
+    }
+
+    pub fn main(&mut self, kind: EventKind) -> Vec<Effect> {
+        self.agent(0, kind)
+    }
+
+    /// Draws a frame and tells the app what it showed.
+    pub fn draw(&mut self) -> (Buffer, Painted) {
+        let mut buffer = Buffer::empty(self.app.size());
+        let painted = self.screen.draw(&self.app, &mut buffer);
+        self.event(Event::Drawn(painted.drawn.clone()));
+        (buffer, painted)
+    }
+
+    /// Draws until what is shown has settled, and returns the frame as text.
+    pub fn text(&mut self) -> String {
+        self.draw();
+        let (buffer, _) = self.draw();
+        as_text(&buffer)
+    }
+
+    // Events in the words of a story.
+
+    pub fn asks(&mut self, text: &str) {
+        self.main(EventKind::Started);
+        self.main(EventKind::UserMessage { text: text.to_owned() });
+        self.main(EventKind::TurnStarted { turn: 1 });
+    }
+
+    pub fn says(&mut self, agent: u32, text: &str) {
+        self.agent(agent, EventKind::Text { text: text.to_owned() });
+    }
+
+    pub fn ends_turn(&mut self, agent: u32, text: &str, tokens: u64) {
+        let message = AssistantMessage { content: vec![Block::Text { text: text.to_owned() }] };
+        let usage = Usage { input: tokens, output: tokens / 10, cache_read: 0, cache_write: 0 };
+        let stop = Some(StopReason::EndTurn);
+        self.agent(agent, EventKind::TurnEnded { message, usage, cost_usd: Some(0.01), stop });
+    }
+
+    pub fn spawns(&mut self, agent: u32, agent_type: &str, description: &str) {
+        let call_id = format!("call-{agent}");
+        self.main(tool_started(&call_id, "Agent", description));
+        self.agent(
+            agent,
+            EventKind::Spawned(Spawn {
+                parent: AgentId::MAIN,
+                call_id,
+                name: format!("{agent_type}-{agent}"),
+                agent_type: agent_type.to_owned(),
+                color: None,
+                description: description.to_owned(),
+                prompt: format!("{description}.\n\nWHAT: look closely.\nRETURN: a short report."),
+                model: "sonnet".to_owned(),
+                tools: vec!["Read".to_owned(), "Grep".to_owned()],
+            }),
+        );
+    }
+
+    pub fn starts(&mut self, agent: u32) {
+        self.agent(agent, EventKind::Started);
+        self.agent(agent, EventKind::TurnStarted { turn: 1 });
+    }
+
+    /// A tool call from start to end.
+    pub fn calls(&mut self, agent: u32, id: &str, name: &str, title: &str, summary: &str) {
+        self.agent(agent, tool_started(id, name, title));
+        self.tool_ends(agent, id, summary, None);
+    }
+
+    pub fn tool_ends(&mut self, agent: u32, id: &str, summary: &str, view: Option<ToolView>) {
+        self.agent(
+            agent,
+            EventKind::ToolEnded {
+                result: ToolResult::text(id, "…"),
+                summary: summary.to_owned(),
+                view,
+                changes: Vec::new(),
+            },
+        );
+    }
+
+    pub fn ends(&mut self, agent: u32, status: Status, text: &str, reason: Option<&str>) {
+        self.agent(
+            agent,
+            EventKind::Ended {
+                outcome: Outcome {
+                    status,
+                    text: text.to_owned(),
+                    reason: reason.map(str::to_owned),
+                    turns: 3,
+                    tool_calls: 8,
+                    usage: Usage { input: 18_000, output: 2_914, cache_read: 0, cache_write: 0 },
+                    cost_usd: Some(0.02),
+                    elapsed_ms: 5_100,
+                    files: FileTally::default(),
+                },
+            },
+        );
+    }
+
+    pub fn wants_to_run(&mut self, agent: u32, id: &str, command: &str) {
+        self.agent(agent, tool_started(id, "Bash", command));
+        self.agent(agent, EventKind::ApprovalRequested { request: request(agent, id, command) });
+    }
+}
+
+/// Returns the question whether a command may run.
+pub fn request(agent: u32, id: &str, command: &str) -> ApprovalRequest {
+    ApprovalRequest {
+        id: ApprovalId { agent: AgentId(agent), call_id: id.to_owned() },
+        access: Access::new("Bash", AccessKind::Execute { command: command.to_owned() }),
+        title: command.to_owned(),
+        preview: None,
+        grant: Some(Grant::Command(command.to_owned())),
+    }
+}
+
+pub fn tool_started(id: &str, name: &str, title: &str) -> EventKind {
+    EventKind::ToolStarted {
+        call: ToolCall { id: id.to_owned(), name: name.to_owned(), input: ToolInput::parse("") },
+        title: title.to_owned(),
+    }
+}
+
+/// Returns a frame as text, without spaces at line ends.
+pub fn as_text(buffer: &Buffer) -> String {
+    let Rect { width, height, .. } = buffer.area;
+    let mut out = String::new();
+    for y in 0..height {
+        let mut row = String::new();
+        let mut x = 0;
+        while x < width {
+            let symbol = buffer[(x, y)].symbol();
+            row.push_str(symbol);
+            x += u16::try_from(unicode_width::UnicodeWidthStr::width(symbol)).unwrap().max(1);
+        }
+        out.push_str(row.trim_end());
+        out.push('\n');
+    }
+    out
+}
