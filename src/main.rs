@@ -7,6 +7,8 @@ use anyhow::Context as _;
 use belvedere::cli::{Cli, Subcommands};
 use belvedere::headless::{self, Headless};
 use belvedere::services::{self, EVENT_CAPACITY, Front, Play, Settled, Started, Wanted};
+use belvedere::subagent::Command;
+use belvedere::tui;
 use clap::Parser as _;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -31,7 +33,13 @@ fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
             let prompt = with_standard_input(prompt).map_err(usage)?;
             Ok(runtime().map_err(failed)?.block_on(print(settled, prompt, format)))
         }
-        Front::Screen => Err(failed(anyhow::anyhow!("the screen is not here yet"))),
+        Front::Screen => {
+            let request = match settled.wanted.play {
+                Play::Demo => Some(services::DEMO_REQUEST.to_owned()),
+                Play::Work => prompt,
+            };
+            runtime().and_then(|runtime| runtime.block_on(show(settled, request))).map_err(failed)
+        }
     }
 }
 
@@ -67,6 +75,32 @@ async fn print(settled: Settled, prompt: String, format: headless::OutputFormat)
     kept.finish().await;
     code
 }
+
+/// Runs the screen. The first frame does not wait for the session, which starts beside it.
+async fn show(settled: Settled, request: Option<String>) -> anyhow::Result<u8> {
+    let (listener, events) = mpsc::channel(EVENT_CAPACITY);
+    let (commands, orders) = mpsc::channel(COMMAND_CAPACITY);
+    if let Some(text) = request {
+        commands.send(Command::Send { text }).await?;
+    }
+    let setup = tui::screen_setup(&settled, events, commands)?;
+    tui::terminal::install_panic_hook(settled.log_file());
+    let session = tokio::spawn(async move {
+        let Started { conversation, kept, .. } = services::start(settled, listener).await;
+        conversation.drive(orders).await;
+        kept.finish().await;
+    });
+    let farewell = tui::run(setup).await;
+    session.await.context("the session broke")?;
+    let farewell = farewell?;
+    if !farewell.running.is_empty() {
+        let _ = writeln!(io::stderr(), "Stopped with the program: {}.", farewell.running.join(", "));
+    }
+    Ok(headless::exit::OK)
+}
+
+/// Requests of the screen that may wait for the session.
+const COMMAND_CAPACITY: usize = 64;
 
 /// Most bytes of standard input that become part of a prompt.
 const MAX_INPUT: u64 = 10 << 20;

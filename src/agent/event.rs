@@ -249,6 +249,12 @@ impl Status {
         }
     }
 
+    /// Tells whether the agent said all it had to say.
+    #[must_use]
+    pub fn is_complete(self) -> bool {
+        self == Self::Completed
+    }
+
     /// Tells whether the agent was stopped from outside or broke, so that its last words are not a report.
     #[must_use]
     pub fn is_broken_off(self) -> bool {

@@ -154,9 +154,7 @@ impl App {
             effects.push(Effect::Engine(Command::StopAll));
             return;
         }
-        let agent = self.agents.running().find(|agent| {
-            argument.parse() == Ok(agent.id.0) || agent.name == argument
-        });
+        let agent = self.agents.running().find(|agent| argument.parse() == Ok(agent.id.0) || agent.name == argument);
         match agent.map(|agent| (agent.id, agent.name.clone())) {
             Some((agent, name)) => {
                 effects.push(Effect::Engine(Command::Stop { agent }));
@@ -169,7 +167,8 @@ impl App {
     fn show_model(&mut self) {
         let body = match &self.status.model {
             Some(model) => {
-                let window = model.context_window.map_or_else(String::new, |size| format!("\n\nContext: {size} tokens"));
+                let window =
+                    model.context_window.map_or_else(String::new, |size| format!("\n\nContext: {size} tokens"));
                 let note = model.note.as_ref().map_or_else(String::new, |note| format!("\n\n{note}"));
                 format!("**{}** by {}{window}{note}", model.display, model.provider)
             }

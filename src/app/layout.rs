@@ -227,10 +227,8 @@ fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutSta
     regions.conversation = left;
     if width >= 200 && right.width >= 80 {
         let half = right.width / 2;
-        let columns = [
-            Rect { width: half, ..right },
-            Rect { x: right.x + half + 1, width: right.width - half - 1, ..right },
-        ];
+        let columns =
+            [Rect { width: half, ..right }, Rect { x: right.x + half + 1, width: right.width - half - 1, ..right }];
         // An agent's column follows from its number, so that it stays there.
         for (at, column) in columns.into_iter().enumerate() {
             let wishes: Vec<PaneWish> =

@@ -125,10 +125,8 @@ pub struct Share {
 #[must_use]
 pub fn share(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<Share> {
     let shown = choose_shown(height, wishes, focused);
-    let mut shares: Vec<Share> = shown
-        .iter()
-        .map(|wish| Share { agent: wish.agent, rows: wish.wanted().rows(), size: wish.wanted() })
-        .collect();
+    let mut shares: Vec<Share> =
+        shown.iter().map(|wish| Share { agent: wish.agent, rows: wish.wanted().rows(), size: wish.wanted() }).collect();
     make_room(height, &shown, &mut shares, focused);
     spread(height, &mut shares);
     shares

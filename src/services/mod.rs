@@ -83,6 +83,21 @@ pub struct Settled {
     pub place: Place,
 }
 
+impl Settled {
+    /// Returns the file of the messages sent in this project; the demonstration keeps none.
+    #[must_use]
+    pub fn history_file(&self) -> Option<PathBuf> {
+        let paths = self.paths.as_ref().filter(|_| self.wanted.play == Play::Work)?;
+        Some(crate::session::history_file(&paths.state_dir, &self.place.project))
+    }
+
+    /// Returns the file of the program's log.
+    #[must_use]
+    pub fn log_file(&self) -> Option<PathBuf> {
+        self.paths.as_ref().map(|paths| log::path(&paths.state_dir))
+    }
+}
+
 /// Reads the configuration and finds the project.
 ///
 /// # Errors

@@ -14,5 +14,5 @@ mod writer;
 pub use reader::{Records, read};
 pub use record::{Record, VERSION};
 pub use secrets::Secrets;
-pub use store::{SessionError, Store};
+pub use store::{SessionError, Store, history_file};
 pub use writer::Writer;

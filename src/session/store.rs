@@ -98,6 +98,12 @@ impl Store {
     }
 }
 
+/// Returns the file that holds the messages sent in a project, beside its sessions.
+#[must_use]
+pub fn history_file(state_dir: &Path, project: &Path) -> PathBuf {
+    state_dir.join("history").join(format!("{}.jsonl", slug(project)))
+}
+
 /// Creates a folder, and those above it, for the user alone.
 pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();

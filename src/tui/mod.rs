@@ -7,11 +7,13 @@ pub mod input;
 mod outside;
 mod perform;
 mod run;
+mod setup;
 mod signals;
 pub mod terminal;
 pub mod view;
 
 pub use run::{Farewell, ScreenSetup, run};
+pub use setup::screen_setup;
 
 use self::view::theme::{ColorDepth, Glyphs, Theme};
 

@@ -91,8 +91,13 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
     stage.draw()?;
     let performer = Performer::new(back, setup.commands, setup.history, setup.cwd);
     performer.look_around();
-    let mut sources =
-        Sources { events: setup.events, open: true, returned, input: Some(InputStream::open()), signals: Signals::catch()? };
+    let mut sources = Sources {
+        events: setup.events,
+        open: true,
+        returned,
+        input: Some(InputStream::open()),
+        signals: Signals::catch()?,
+    };
     main_loop(&mut stage, &mut sources, &performer).await?;
     let agents = stage.app.agents();
     Ok(Farewell { running: agents.running().map(|agent| agent.name.clone()).collect(), spent: agents.spent() })

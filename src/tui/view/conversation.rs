@@ -9,8 +9,8 @@ use ratatui::text::{Line, Span};
 use super::look::Look;
 use super::transcript::{Follow, Shown, Transcript};
 use super::wrap::{width, wrap_line};
-use crate::app::keymap::Context;
 use crate::app::action::Action;
+use crate::app::keymap::Context;
 use crate::app::{CellKind, PaneState};
 use crate::message::AgentId;
 
@@ -76,7 +76,10 @@ fn welcome(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     let sign = hints.iter().map(|(chord, _)| width(chord)).max().unwrap_or(0);
     for (chord, what) in hints {
         let pad = " ".repeat(sign - width(&chord) + 2);
-        lines.push(Line::from(vec![Span::styled(chord, theme.accent), Span::styled(format!("{pad}{what}"), theme.text)]));
+        lines.push(Line::from(vec![
+            Span::styled(chord, theme.accent),
+            Span::styled(format!("{pad}{what}"), theme.text),
+        ]));
     }
     let note = match &look.app.status().model {
         Some(model) => model.note.clone(),

@@ -1,7 +1,6 @@
-//! Pictures of the screen.
-
-pub(crate) mod svg;
 //! The screen as people see it.
+
 mod scenes;
 mod snapshots;
-pub mod stage;
+pub(crate) mod stage;
+pub(crate) mod svg;

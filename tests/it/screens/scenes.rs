@@ -60,7 +60,8 @@ pub fn eight_agents(width: u16, height: u16) -> Stage {
     );
     stage.ends_turn(1, "", 7_500);
     stage.calls(2, "r2", "Read", "Cargo.toml", "48 lines");
-    stage.says(2, "## Plan\n\n1. Add `jsonwebtoken`\n2. Replace `Session` by `Claims`\n3. Keep the cookie for a week\n");
+    stage
+        .says(2, "## Plan\n\n1. Add `jsonwebtoken`\n2. Replace `Session` by `Claims`\n3. Keep the cookie for a week\n");
     code_agent(&mut stage);
     stage.ends(
         4,

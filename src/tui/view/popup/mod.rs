@@ -94,12 +94,7 @@ fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Rect {
 /// Returns a box of a size in the middle of the screen.
 fn centred(screen: Rect, columns: u16, rows: u16) -> Rect {
     let (width, height) = (columns.min(screen.width), rows.min(screen.height));
-    Rect {
-        x: screen.x + (screen.width - width) / 2,
-        y: screen.y + (screen.height - height) / 3,
-        width,
-        height,
-    }
+    Rect { x: screen.x + (screen.width - width) / 2, y: screen.y + (screen.height - height) / 3, width, height }
 }
 
 #[expect(clippy::too_many_arguments, reason = "one call draws one box; a struct would only rename the arguments")]
