@@ -135,6 +135,22 @@ fn another_width_lays_out_anew() {
     assert_eq!(doc.lines(40, &theme, &off)[0].to_string(), "other");
 }
 
+#[test]
+fn a_long_list_is_cut_without_a_trace() {
+    let (theme, off) = (theme(), Highlighter::off());
+    let items: Vec<String> = (1..=500).map(|number| format!("{number}. item **{number}**")).collect();
+    let mut doc = MarkdownDoc::new();
+    for piece in items.join("\n").as_bytes().chunks(7) {
+        doc.push(std::str::from_utf8(piece).unwrap());
+        let _ = doc.lines(40, &theme, &off);
+    }
+    let streamed = doc.lines(40, &theme, &off);
+    assert_eq!(streamed, lines(&items.join("\n"), 40));
+    let rows: Vec<String> = streamed.iter().map(ToString::to_string).collect();
+    assert_eq!(rows.len(), 500);
+    assert_eq!(rows[499], "500. item 500");
+}
+
 /// Builds text out of what Markdown cares about.
 fn markdown() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![

@@ -5,5 +5,6 @@ mod drawing;
 mod keys;
 mod markdown;
 mod plain;
+mod terminal;
 mod theme;
 mod wrap;
