@@ -49,7 +49,11 @@ pub(super) struct Terms {
 }
 
 /// Stems that mean the same.
-const FAMILIES: [&[&str]; 13] = [
+const FAMILIES: [&[&str]; 17] = [
+    &["writ", "written"],
+    &["build", "built"],
+    &["send", "sent"],
+    &["choos", "chosen", "choice"],
     &["limit", "maximum", "max"],
     &["config", "cfg", "setting"],
     &["auth", "login"],
