@@ -201,11 +201,7 @@ impl Session {
             .output()
             .map_err(|fault| fault.to_string())?;
         let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-        if out.status.success() {
-            Ok(text)
-        } else {
-            Err(format!("{text}\nexit code {}", out.status.code().unwrap_or(-1)))
-        }
+        if out.status.success() { Ok(text) } else { Err(format!("{text}\n[exit {}]", out.status.code().unwrap_or(-1))) }
     }
 }
 
