@@ -85,7 +85,10 @@ impl Inquiry {
             Some(question) if lower.starts_with("search the history") => {
                 Self::of(vec![Box::new(History { terms: Some(Terms::of(question)) })])
             }
-            _ => Self::for_intent(intent::read(what), what),
+            _ => match intent::read(what) {
+                Intent::Question(question) => Self::question(&subject(&question)),
+                intent => Self::for_intent(intent, what),
+            },
         }
     }
 
@@ -137,6 +140,33 @@ fn part(topic: Topic) -> Box<dyn Part> {
         Topic::Tests => Box::new(Testing),
         Topic::History => Box::new(History { terms: None }),
     }
+}
+
+/// Sentences that begin so tell how to report, not what to look for.
+const MANNERS: [&str; 14] = [
+    "return", "report", "provide", "include", "respond", "be", "give", "make", "do", "you", "your", "please", "keep",
+    "format",
+];
+
+/// First words that only say to look.
+const LOOKING: [&str; 10] =
+    ["explore", "search", "investigate", "identify", "locate", "determine", "analyze", "analyse", "examine", "find"];
+
+/// Returns what a task in anyone's words is about: its sentences without those on how to report.
+fn subject(task: &str) -> String {
+    let sentences = task.split(['\n', '!']).flat_map(|line| line.split(". ")).map(str::trim);
+    let mut kept = Vec::new();
+    for sentence in sentences.filter(|sentence| !sentence.is_empty()) {
+        let (first, rest) = sentence.split_once(' ').unwrap_or((sentence, ""));
+        let lower = first.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        if LOOKING.contains(&lower.as_str()) {
+            kept.push(rest);
+        } else if !MANNERS.contains(&lower.as_str()) {
+            kept.push(sentence);
+        }
+    }
+    let subject = kept.join(". ");
+    if Terms::of(&subject).is_empty() { task.to_owned() } else { subject }
 }
 
 /// Returns the part of a task that says what to look into.

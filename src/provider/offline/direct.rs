@@ -28,7 +28,8 @@ impl Direct {
             return format!("{} was not run: the tool {} is not on offer here.", self.title, self.call.name);
         };
         let output = exchange.output.trim_end();
-        let lines: Vec<&str> = output.lines().collect();
+        // The sentence above the output says how the command ended.
+        let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with("[exit ")).collect();
         let code = exit_code(output);
         let mut text = match (self.call.name.as_str(), exchange.is_error) {
             ("Bash", _) if code.is_some() => {
@@ -42,7 +43,7 @@ impl Direct {
         if self.call.name == "Grep" && !exchange.is_error && evidence.hits(&self.call).is_empty() {
             return text;
         }
-        if output.is_empty() {
+        if lines.is_empty() {
             text.push_str(" It printed nothing.");
             return text;
         }
@@ -81,7 +82,8 @@ fn counted(count: usize, noun: &str) -> String {
 fn exit_code(output: &str) -> Option<i32> {
     output.lines().rev().chain(output.lines().take(1)).find_map(|line| {
         let lower = line.to_ascii_lowercase();
-        let rest = &lower[lower.find("exit code")? + 9..];
+        let mark = ["exit code", "[exit"].into_iter().find(|mark| lower.contains(mark))?;
+        let rest = &lower[lower.find(mark)? + mark.len()..];
         let number: String =
             rest.chars().skip_while(|c| " :=".contains(*c)).take_while(|c| c.is_ascii_digit() || *c == '-').collect();
         number.parse().ok()

@@ -47,12 +47,14 @@ pub(super) struct Evidence<'a> {
     tools: Vec<&'a str>,
     root: Option<String>,
     is_lead: bool,
+    must_end: bool,
 }
 
 impl<'a> Evidence<'a> {
     pub(super) fn read(request: &'a Request) -> Self {
         let messages: Vec<&Message> = request.messages.iter().map(AsRef::as_ref).collect();
-        let start = task_start(&messages, request.tools.is_empty());
+        let must_end = request.tools.is_empty() || is_wrap_up(&messages);
+        let start = task_start(&messages, must_end);
         let task = match messages.get(start) {
             Some(Message::User { text }) => text.as_str(),
             _ => "",
@@ -69,6 +71,7 @@ impl<'a> Evidence<'a> {
             rounds: rest.iter().filter(|message| matches!(message, Message::ToolResults { .. })).count(),
             tools: request.tools.iter().map(|tool| tool.name.as_str()).collect(),
             root: root(&request.system),
+            must_end,
             is_lead: delegated || !is_child(&request.system, task, offered),
         }
     }
@@ -81,6 +84,11 @@ impl<'a> Evidence<'a> {
     /// Tells whether this is the agent that talks to the user.
     pub(super) fn is_lead(&self) -> bool {
         self.is_lead
+    }
+
+    /// Tells whether this is the last turn: the answer has to come from what is there.
+    pub(super) fn must_end(&self) -> bool {
+        self.must_end
     }
 
     /// Returns how many times tools have answered.
@@ -178,6 +186,15 @@ fn is_child(system: &str, task: &str, may_delegate: bool) -> bool {
 
 fn is_agent(name: &str) -> bool {
     name == "Agent" || name == "Task"
+}
+
+/// Tells whether the last message only asks an agent at work to report now.
+fn is_wrap_up(messages: &[&Message]) -> bool {
+    let Some(Message::User { text }) = messages.last() else { return false };
+    let lower = text.to_lowercase();
+    let asks =
+        lower.contains("report") && ["now", "stop", "wrap up", "at once"].iter().any(|word| lower.contains(word));
+    asks && messages.iter().any(|message| matches!(message, Message::ToolResults { .. }))
 }
 
 /// Finds the message to answer: the user's last one, or, where a last turn without tools asks for a report, the one

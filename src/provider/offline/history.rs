@@ -185,7 +185,7 @@ fn authors(text: &str) -> Option<String> {
         .collect();
     let total: usize = rows.iter().map(|(count, _)| count).sum();
     let top: Vec<String> = rows.iter().take(3).map(|(count, name)| format!("{name} ({count})")).collect();
-    (total > 0).then(|| format!("{total} commits by {} authors; most by {}.", rows.len(), top.join(", ")))
+    (total > 0).then(|| format!("Commits by author, {total} in all: {}.", top.join(", ")))
 }
 
 fn most_touched(text: &str) -> Option<String> {

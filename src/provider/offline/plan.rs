@@ -121,7 +121,7 @@ pub fn plan(request: &Request) -> Reply {
 }
 
 fn advance(plan: &dyn Plan, evidence: &Evidence) -> Reply {
-    if evidence.rounds() < MAX_STAGES {
+    if evidence.rounds() < MAX_STAGES && !evidence.must_end() {
         for n in 0..MAX_STAGES {
             let Some(mut calls) = plan.stage(n, evidence) else { break };
             calls.retain(|call| evidence.offers(&call.name) && evidence.find(call).is_none());

@@ -215,7 +215,12 @@ pub(super) fn statement(place: &Place, lines: &BTreeMap<usize, String>) -> Strin
     let noun = definition.noun();
     let symbol = &definition.symbol;
     let value = place.text.split_once(" = ").map(|(_, value)| value.trim().trim_end_matches([';', ',']));
-    match (value.filter(|value| matches!(noun, "constant" | "value") && value.len() < 80), doc) {
+    match (
+        value.filter(|value| {
+            matches!(noun, "constant" | "value") && value.len() < 80 && !value.ends_with(['(', '{', '[', '\\'])
+        }),
+        doc,
+    ) {
         (Some(value), Some(doc)) => format!("`{symbol}` is `{value}` ({cite}): {doc}."),
         (Some(value), None) => format!("`{symbol}` is `{value}` ({cite})."),
         (None, Some(doc)) => format!("The {noun} `{symbol}` at {cite}: {doc}."),

@@ -157,7 +157,8 @@ fn score(
         score += hits.iter().map(|term| weights[*term]).sum::<f64>() * 2.0;
         score += if wants == Wants::Value && !hits.is_empty() { 3.0 } else { 0.0 };
     } else if source::is_comment(hit.text.trim()) {
-        score += 0.8 * in_line;
+        let is_example = hit.text.trim_end().ends_with([';', '{', '}']);
+        score += if is_example { -4.0 } else { 0.8 * in_line };
     }
     if wants == Wants::Value && parts(&hit.text).iter().any(|part| part.chars().all(|c| c.is_ascii_digit())) {
         score += if own.len() == terms.count() && own.len() > 1 { 14.0 } else { 1.5 };

@@ -49,7 +49,11 @@ pub(super) struct Terms {
 }
 
 /// Stems that mean the same.
-const FAMILIES: [&[&str]; 13] = [
+const FAMILIES: [&[&str]; 17] = [
+    &["writ", "written"],
+    &["build", "built"],
+    &["send", "sent"],
+    &["choos", "chosen", "choice"],
     &["limit", "maximum", "max"],
     &["config", "cfg", "setting"],
     &["auth", "login"],
@@ -250,6 +254,11 @@ fn stem(word: &str) -> String {
     if !word.is_ascii() || word.len() < 4 {
         return word.to_owned();
     }
+    if let Some(rest) =
+        ["ies", "ied"].iter().find_map(|ending| word.strip_suffix(ending)).filter(|rest| rest.len() >= 3)
+    {
+        return rest.to_owned();
+    }
     for (ending, least) in [("ations", 4), ("ation", 4), ("ions", 5), ("ion", 5), ("ings", 4), ("ing", 4), ("ed", 4)] {
         if let Some(rest) = word.strip_suffix(ending).filter(|rest| rest.len() >= least || ending.starts_with("ing")) {
             if rest.len() < 3 {
@@ -261,11 +270,12 @@ fn stem(word: &str) -> String {
             return rest[..rest.len() - usize::from(doubled)].to_owned();
         }
     }
-    let singular = match word.strip_suffix("ies") {
-        Some(rest) if rest.len() >= 3 => return rest.to_owned(),
-        _ => word.strip_suffix('s').filter(|rest| !rest.ends_with(['s', 'u', 'i']) && rest.len() >= 3).unwrap_or(word),
-    };
-    let cut = singular.strip_suffix(['e', 'y']).filter(|rest| rest.len() >= 4).unwrap_or(singular);
+    let singular =
+        word.strip_suffix('s').filter(|rest| !rest.ends_with(['s', 'u', 'i']) && rest.len() >= 3).unwrap_or(word);
+    if let Some(rest) = singular.strip_suffix('y').filter(|rest| rest.len() >= 3) {
+        return rest.to_owned();
+    }
+    let cut = singular.strip_suffix('e').filter(|rest| rest.len() >= 4).unwrap_or(singular);
     cut.to_owned()
 }
 

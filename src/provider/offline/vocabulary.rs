@@ -50,6 +50,13 @@ pub(super) fn beyond(lower: &str) -> Option<&'static str> {
     if ["explain", "tell"].contains(&first) && lower.split_whitespace().take(4).any(|word| word == "why") {
         return Some("Explaining why");
     }
+    // "Design of …" and "update history" name a thing, not a deed.
+    let is_judgement = matches!(first, "why" | "should");
+    if !is_judgement
+        && words.next().is_some_and(|second| ["of", "overview", "history", "log", "is", "in"].contains(&second))
+    {
+        return None;
+    }
     BEYOND.iter().find(|(word, _)| *word == first).map(|(_, what)| *what)
 }
 

@@ -7,6 +7,7 @@ use belvedere::message::{AssistantMessage, Block, Message, ToolCall, ToolInput, 
 use belvedere::provider::offline::{Offline, Pace, plan};
 use belvedere::provider::{Provider, StopReason, StreamEvent};
 use futures::StreamExt;
+use proptest::prelude::*;
 
 use super::executor::{Session, request};
 
@@ -89,6 +90,90 @@ fn a_last_turn_without_tools_reports_what_is_there() {
     assert!(reply.text.contains("- `src/cart.rs:10` struct: `pub struct Cart {`"), "{}", reply.text);
     let reply = plan(&request(cut_short()[..3].to_vec(), &[]));
     assert!(reply.text.contains("`src/cart.rs:10`"), "{}", reply.text);
+    let reply = plan(&request(cut_short(), &["Grep", "Read"]));
+    assert!(reply.calls.is_empty() && reply.text.contains("`src/cart.rs:10`"), "{reply:?}");
+}
+
+#[test]
+fn absolute_paths_are_cited_as_seen_from_the_working_directory() {
+    let mut cut = request(cut_short(), &[]);
+    cut.system = "Working directory: /home/me/shop".into();
+    let hits = "/home/me/shop/src/cart.rs:10:pub struct Cart {\n[3 hits in 1 file in all; go on with offset 3]";
+    if let Some(message) = cut.messages.get_mut(2) {
+        let Message::ToolResults { results } = message.as_ref() else { panic!("no results") };
+        let results = results.iter().map(|result| ToolResult::text(&result.call_id, hits)).collect();
+        *message = Arc::new(Message::ToolResults { results });
+    }
+    let text = plan(&cut).text;
+    assert!(text.contains("- `src/cart.rs:10` struct: `pub struct Cart {`"), "{text}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn no_text_makes_it_panic(text in any_text(), result in ".{0,300}", is_child in any::<bool>()) {
+        let tools: &[&str] = if is_child { &["Read", "Grep", "Glob", "LS", "Bash"] } else { &["Agent", "Read", "Grep"] };
+        let mut asked = request(vec![Arc::new(Message::user(text))], tools);
+        asked.system = if is_child { "End with <summary>.".into() } else { "You help.".into() };
+        for _ in 0..14 {
+            let reply = plan(&asked);
+            prop_assert!(!reply.text.is_empty() || !reply.calls.is_empty());
+            if reply.calls.is_empty() {
+                return Ok(());
+            }
+            let calls: Vec<ToolCall> = reply
+                .calls
+                .into_iter()
+                .enumerate()
+                .map(|(n, call)| ToolCall { id: n.to_string(), name: call.name, input: ToolInput::Object(call.input) })
+                .collect();
+            let results = calls.iter().map(|call| ToolResult::text(&call.id, result.as_str())).collect();
+            let content = calls.into_iter().map(Block::ToolCall).collect();
+            asked.messages.push(Arc::new(Message::Assistant(AssistantMessage { content })));
+            asked.messages.push(Arc::new(Message::ToolResults { results }));
+        }
+        prop_assert!(false, "it never came to an end");
+    }
+}
+
+/// Requests of all shapes: free text, and the words that rules look for in any order.
+fn any_text() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(vec![
+        "use",
+        "3",
+        "subagents",
+        "to",
+        ":",
+        ";",
+        "run",
+        "`ls`",
+        "read",
+        "src/ä.rs:3",
+        "all",
+        ".py",
+        "files",
+        "summarize",
+        "each",
+        "where",
+        "is",
+        "Cart::total",
+        "“x”",
+        "WHAT:",
+        "RETURN:",
+        "explain",
+        "project",
+        "grep",
+        "1.",
+        "2.",
+        "\n",
+        "İ",
+        "find",
+        "*.rs",
+        "Delegate:",
+        "tests",
+    ]);
+    prop_oneof![".{0,120}", prop::collection::vec(words, 0..14).prop_map(|words| words.join(" "))]
 }
 
 #[test]
@@ -105,6 +190,16 @@ fn a_child_bears_tasks_in_any_words() {
         assert!(plan(&child).text.starts_with("<summary>"), "{task}");
         assert!(first.calls.iter().any(|call| call.name == "Grep" || call.name == "Glob"), "{task}: {first:?}");
     }
+}
+
+#[test]
+fn a_task_in_free_words_is_searched_for_its_subject() {
+    let task = "You are exploring a shop. Find where a discount is applied to the total price. Return file paths with line numbers \
+        and a short description of each. Be thorough.";
+    let report = shop().delegate(task);
+    let first = report.lines().find(|line| line.starts_with("- `")).unwrap_or_default();
+    assert!(first.starts_with("- `src/cart.rs:26` function: `pub fn total"), "{report}");
+    assert!(report.contains("- `src/discount.rs:20` function: `pub fn apply"), "{report}");
 }
 
 #[test]

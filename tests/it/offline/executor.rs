@@ -51,9 +51,18 @@ impl Session {
         answer
     }
 
+    /// Gives a task to a child and returns its report.
+    pub(super) fn delegate(&mut self, task: &str) -> String {
+        self.child(task, "explore")
+    }
+
     fn converse(&mut self, messages: &mut Vec<Arc<Message>>, tools: &[&str]) -> String {
         for _ in 0..20 {
-            let reply = plan(&request(messages.clone(), tools));
+            let mut asked = request(messages.clone(), tools);
+            if !tools.contains(&"Agent") {
+                asked.system = "You are a subagent. End with <summary>.".into();
+            }
+            let reply = plan(&asked);
             let calls: Vec<ToolCall> =
                 reply.calls.iter().enumerate().map(|(n, call)| named(call, messages.len(), n)).collect();
             let mut content = vec![Block::Text { text: reply.text.clone() }];
@@ -192,11 +201,7 @@ impl Session {
             .output()
             .map_err(|fault| fault.to_string())?;
         let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-        if out.status.success() {
-            Ok(text)
-        } else {
-            Err(format!("{text}\nexit code {}", out.status.code().unwrap_or(-1)))
-        }
+        if out.status.success() { Ok(text) } else { Err(format!("{text}\n[exit {}]", out.status.code().unwrap_or(-1))) }
     }
 }
 

@@ -4,4 +4,3 @@ mod answers;
 mod citations;
 mod conversation;
 mod executor;
-mod probe;
