@@ -1,6 +1,7 @@
 //! A terminal for tests: the real binary in a real pty, its screen kept by a terminal emulator.
 
 use std::io::{Read as _, Write};
+use std::num::NonZeroU16;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -48,7 +49,7 @@ impl Terminal {
         }
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
-        let state = State { parser: vt100::Parser::new(rows, cols, 0), bytes: 0, closed: false };
+        let state = State { parser: vt100::Parser::new(length(rows), length(cols), 0), bytes: 0, closed: false };
         let emulator = Arc::new(Emulator { state: Mutex::new(state), changed: Condvar::new() });
         let mut reader = pair.master.try_clone_reader().unwrap();
         let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
@@ -74,14 +75,13 @@ impl Terminal {
         writer.flush().unwrap();
     }
 
-    /// Returns the text on the screen.
-    pub(crate) fn screen(&self) -> String {
-        self.emulator.state.lock().unwrap().parser.screen().contents()
-    }
-
-    /// Returns how many bytes were written so far.
-    pub(crate) fn bytes(&self) -> usize {
-        self.emulator.state.lock().unwrap().bytes
+    /// Waits until the program has written something more.
+    pub(crate) fn wrote_more(&self) {
+        let state = self.emulator.state.lock().unwrap();
+        let before = state.bytes;
+        let is_same = |state: &mut State| state.bytes == before && !state.closed;
+        let (state, _) = self.emulator.changed.wait_timeout_while(state, PATIENCE, is_same).unwrap();
+        assert!(state.bytes > before, "nothing more is written");
     }
 
     /// Waits until the screen is as wanted.
@@ -106,7 +106,7 @@ impl Terminal {
 
     /// Changes the size of the terminal.
     pub(crate) fn resize(&self, cols: u16, rows: u16) {
-        self.emulator.state.lock().unwrap().parser.screen_mut().set_size(rows, cols);
+        self.emulator.state.lock().unwrap().parser.screen_mut().set_size(length(rows), length(cols));
         self.master.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
     }
 
@@ -130,13 +130,17 @@ impl Terminal {
         assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "the mouse is left captured");
         status
     }
+}
 
-    /// Returns what is on the screen after the program's end.
-    pub(crate) fn last_words(&self) -> String {
-        let state = self.emulator.state.lock().unwrap();
-        let (state, _) = self.emulator.changed.wait_timeout_while(state, PATIENCE, |state| !state.closed).unwrap();
-        state.parser.screen().contents()
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
+}
+
+fn length(cells: u16) -> NonZeroU16 {
+    NonZeroU16::new(cells).unwrap()
 }
 
 fn line_settings(master: &dyn MasterPty) -> String {

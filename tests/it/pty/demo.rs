@@ -1,0 +1,95 @@
+//! Eight subagents at once, on screens of every size: typing, folding, sizing, stopping, resizing.
+
+use super::terminal::Terminal;
+use super::{Home, SIZES};
+
+/// Waits until all eight children are there.
+fn eight(terminal: &Terminal) {
+    terminal.wait("eight agents at work", |screen| screen.contains("8 running") || screen.contains("8 subagents"));
+}
+
+#[test]
+fn typing_shows_at_once_while_eight_children_stream() {
+    let home = Home::new();
+    for size in SIZES {
+        let terminal = home.start(size, &["demo"]);
+        eight(&terminal);
+        for letter in "quick brown".chars() {
+            terminal.send(&letter.to_string());
+        }
+        terminal.shows("quick brown");
+        terminal.send("\x15");
+        terminal.wait("an empty composer", |screen| !screen.contains("quick brown"));
+    }
+}
+
+#[test]
+fn one_is_stopped_by_x_and_the_others_go_on() {
+    let home = Home::new();
+    for size in SIZES {
+        let terminal = home.start(size, &["demo"]);
+        eight(&terminal);
+        terminal.send("\x1b2");
+        terminal.send("x");
+        terminal.wait("seven at work and one cancelled", |screen| {
+            screen.contains("7 running") || screen.contains("7 subagents")
+        });
+    }
+}
+
+#[test]
+fn everything_is_stopped_by_two_chords() {
+    let home = Home::new();
+    let terminal = home.start((120, 40), &["demo"]);
+    eight(&terminal);
+    terminal.send("\x18\x18");
+    terminal.shows("stop");
+    terminal.send("\x18\x18");
+    terminal.wait("nothing at work", |screen| !screen.contains("running") && !screen.contains("subagents at work"));
+}
+
+#[test]
+fn a_pane_takes_the_whole_screen_and_gives_it_back() {
+    let home = Home::new();
+    for size in SIZES {
+        let terminal = home.start(size, &["demo"]);
+        eight(&terminal);
+        terminal.send("\x1b1");
+        terminal.send("\r");
+        terminal
+            .wait("the first agent alone", |screen| screen.contains("Find auth files") && !screen.contains("Design"));
+        terminal.send("\x1b");
+        terminal.wait("the others too", |screen| screen.contains("plan"));
+    }
+}
+
+#[test]
+fn the_screen_follows_the_size_of_the_terminal() {
+    let home = Home::new();
+    let terminal = home.start((200, 50), &["demo"]);
+    eight(&terminal);
+    for (cols, rows) in [(60, 15), (20, 5), (1, 1), (120, 40), (200, 50)] {
+        terminal.resize(cols, rows);
+        terminal.wrote_more();
+    }
+    eight(&terminal);
+    terminal.send("\x03");
+    terminal.send("\x03");
+    terminal.ended();
+}
+
+#[test]
+fn an_approval_is_answered_without_leaving_the_composer() {
+    let home = Home::new();
+    let terminal = home.start((120, 40), &["demo"]);
+    terminal.shows("src/auth/jwt.rs");
+    terminal.shows("alt+y");
+    terminal.send("half a word");
+    terminal.shows("half a word");
+    // The guard keeps an answer from meeting a question that has only just appeared.
+    terminal.wait("the question open", |screen| screen.contains("alt+y"));
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    terminal.send("\x1by");
+    terminal.shows("cargo test");
+    terminal.shows("half a word");
+}

@@ -1,0 +1,54 @@
+//! The terminal is given back in every way out.
+
+use nix::sys::signal::Signal;
+
+use super::{Home, SIZES};
+
+const COMPOSER: &str = "Ask, or describe a task";
+
+#[test]
+fn ctrl_c_twice_quits() {
+    let home = Home::new();
+    for size in SIZES {
+        let terminal = home.start(size, &["--model", "offline"]);
+        terminal.shows("offline");
+        terminal.send("\x03");
+        terminal.shows("again");
+        terminal.send("\x03");
+        assert_eq!(terminal.ended().exit_code(), 0);
+    }
+}
+
+#[test]
+fn the_quit_command_quits() {
+    let home = Home::new();
+    let terminal = home.start((80, 24), &["--model", "offline"]);
+    terminal.shows(COMPOSER);
+    terminal.send("/quit\r");
+    assert_eq!(terminal.ended().exit_code(), 0);
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    let home = Home::new();
+    for signal in [Signal::SIGTERM, Signal::SIGHUP] {
+        let terminal = home.start((100, 30), &["demo"]);
+        terminal.shows("Find auth files");
+        terminal.signal(signal);
+        terminal.ended();
+    }
+}
+
+#[test]
+fn no_terminal_is_a_clear_error() {
+    let home = Home::new();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_belvedere"))
+        .env_clear()
+        .env("HOME", home.path())
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("-p") && !err.contains("panicked"), "{err}");
+}
