@@ -240,9 +240,8 @@ impl AgentView {
         let text = plain(text);
         let wanted = std::mem::discriminant(&cell(String::new()));
         let last = self.cells.end().checked_sub(1).filter(|last| self.turn.last() == Some(last));
-        let last = last.filter(|id| {
-            self.cells.get(*id).is_some_and(|cell| std::mem::discriminant(&cell.kind) == wanted)
-        });
+        let last =
+            last.filter(|id| self.cells.get(*id).is_some_and(|cell| std::mem::discriminant(&cell.kind) == wanted));
         if let Some(id) = last {
             self.cells.append(id, &text);
         } else if !text.trim_start_matches('\n').is_empty() {
@@ -277,9 +276,10 @@ impl AgentView {
             cells.collect()
         };
         let same = whole(true) == shown(true) && whole(false) == shown(false);
-        let retried = self.turn.iter().any(|id| {
-            self.cells.get(*id).is_some_and(|cell| matches!(cell.kind, CellKind::Retry { .. }))
-        });
+        let retried = self
+            .turn
+            .iter()
+            .any(|id| self.cells.get(*id).is_some_and(|cell| matches!(cell.kind, CellKind::Retry { .. })));
         if same && !retried {
             self.turn.clear();
             return;
@@ -348,9 +348,10 @@ impl AgentView {
 
     /// Puts the report in place of the last text, which it usually is.
     fn report_cell(&mut self, outcome: &Outcome) {
-        let last = self.cells.iter().next_back().filter(|(_, cell)| {
-            matches!(&cell.kind, CellKind::Text { text } if text.trim() == outcome.text.trim())
-        });
+        let last =
+            self.cells.iter().next_back().filter(
+                |(_, cell)| matches!(&cell.kind, CellKind::Text { text } if text.trim() == outcome.text.trim()),
+            );
         let mut text = report_markdown(&outcome.text);
         if let Some(reason) = outcome.reason.as_ref().filter(|_| !outcome.status.is_complete()) {
             let gap = if text.is_empty() { "" } else { "\n\n" };
@@ -434,7 +435,9 @@ fn ending_note(outcome: &Outcome) -> Option<CellKind> {
         Status::Empty => Some(CellKind::Notice { text: reason("The model ended without a word. Ask again.") }),
         Status::Failed => Some(CellKind::Fault { text: reason("The run failed. Ask again.") }),
         Status::TurnLimit => Some(CellKind::Notice { text: reason("Cut off at the limit of turns. Say “go on”.") }),
-        Status::ToolLimit => Some(CellKind::Notice { text: reason("Cut off at the limit of tool calls. Say “go on”.") }),
+        Status::ToolLimit => {
+            Some(CellKind::Notice { text: reason("Cut off at the limit of tool calls. Say “go on”.") })
+        }
         Status::TimedOut => Some(CellKind::Fault { text: reason("Nothing arrived for too long. Ask again.") }),
         Status::Budget => Some(CellKind::Fault { text: reason("The budget is used up.") }),
     }

@@ -44,13 +44,12 @@ pub(super) fn as_text(agent: &AgentView) -> String {
     for (_, cell) in agent.cells.iter() {
         let _ = match &cell.kind {
             CellKind::User { text } => writeln!(out, "› {text}\n"),
-            CellKind::Text { text } => writeln!(out, "{text}\n"),
+            CellKind::Text { text } | CellKind::Report { text } => writeln!(out, "{text}\n"),
             CellKind::Thinking { text } => writeln!(out, "(thinking) {text}\n"),
             CellKind::Tool(tool) => writeln!(out, "● {} {}  {}\n", tool.name, tool.title, tool.summary),
             CellKind::Subagent { agent } => writeln!(out, "◆ agent {agent}\n"),
             CellKind::Retry { reason, .. } => writeln!(out, "(tried again: {reason})\n"),
             CellKind::Notice { text } | CellKind::Fault { text } => writeln!(out, "({text})\n"),
-            CellKind::Report { text } => writeln!(out, "{text}\n"),
             CellKind::Void => Ok(()),
         };
     }
@@ -154,9 +153,7 @@ impl App {
             effects.push(Effect::Engine(Command::StopAll));
             return;
         }
-        let agent = self.agents.running().find(|agent| {
-            argument.parse() == Ok(agent.id.0) || agent.name == argument
-        });
+        let agent = self.agents.running().find(|agent| argument.parse() == Ok(agent.id.0) || agent.name == argument);
         match agent.map(|agent| (agent.id, agent.name.clone())) {
             Some((agent, name)) => {
                 effects.push(Effect::Engine(Command::Stop { agent }));
@@ -169,7 +166,8 @@ impl App {
     fn show_model(&mut self) {
         let body = match &self.status.model {
             Some(model) => {
-                let window = model.context_window.map_or_else(String::new, |size| format!("\n\nContext: {size} tokens"));
+                let window =
+                    model.context_window.map_or_else(String::new, |size| format!("\n\nContext: {size} tokens"));
                 let note = model.note.as_ref().map_or_else(String::new, |note| format!("\n\n{note}"));
                 format!("**{}** by {}{window}{note}", model.display, model.provider)
             }

@@ -57,10 +57,8 @@ impl App {
 
     /// Tells whether an event may change what is on screen.
     fn shows(&self, event: &AgentEvent) -> bool {
-        let is_text = matches!(
-            event.kind,
-            EventKind::Text { .. } | EventKind::Thinking { .. } | EventKind::ToolProgress { .. }
-        );
+        let is_text =
+            matches!(event.kind, EventKind::Text { .. } | EventKind::Thinking { .. } | EventKind::ToolProgress { .. });
         if !is_text {
             return true;
         }

@@ -119,19 +119,16 @@ impl App {
 
     /// Takes pasted text.
     pub(super) fn on_paste(&mut self, text: &str, effects: &mut Vec<Effect>) {
-        match &mut self.popup {
-            Some(popup) => {
-                if let Some(line) = popup.line() {
-                    line.insert(text);
-                }
+        if let Some(popup) = &mut self.popup {
+            if let Some(line) = popup.line() {
+                line.insert(text);
             }
-            None => {
-                self.focus = Focus::Composer;
-                self.full = None;
-                self.composer.paste(text);
-                self.edited(effects);
-            }
+            return;
         }
+        self.focus = Focus::Composer;
+        self.full = None;
+        self.composer.paste(text);
+        self.edited(effects);
     }
 
     /// Brings what depends on the composer's text up to date.

@@ -215,7 +215,7 @@ fn choose_form(size: Rect, main: Rect, state: &LayoutState<'_>) -> Form {
 
 fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutState<'_>) {
     // When nothing wants room any more, the conversation gets more of it.
-    let share_of = if state.panes.iter().any(|pane| pane.wants_room()) { 55 } else { 42 };
+    let share_of = if state.panes.iter().any(PaneWish::wants_room) { 55 } else { 42 };
     let percent = state.split.unwrap_or(share_of).clamp(20, 80);
     let agents_width = u16::try_from(u32::from(main.width) * u32::from(percent) / 100).unwrap_or(0);
     let agents_width = agents_width.clamp(20, main.width - 21);
@@ -227,10 +227,8 @@ fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutSta
     regions.conversation = left;
     if width >= 200 && right.width >= 80 {
         let half = right.width / 2;
-        let columns = [
-            Rect { width: half, ..right },
-            Rect { x: right.x + half + 1, width: right.width - half - 1, ..right },
-        ];
+        let columns =
+            [Rect { width: half, ..right }, Rect { x: right.x + half + 1, width: right.width - half - 1, ..right }];
         // An agent's column follows from its number, so that it stays there.
         for (at, column) in columns.into_iter().enumerate() {
             let wishes: Vec<PaneWish> =

@@ -5,8 +5,8 @@
 //! with each event); an event costs no more than its own size, however long the transcripts are.
 
 mod act;
-mod agent_view;
 pub mod action;
+mod agent_view;
 mod agents;
 mod answers;
 mod approvals;
@@ -18,13 +18,13 @@ mod event;
 pub mod files;
 mod inbox;
 pub mod key;
-mod keys;
 pub mod keymap;
+mod keys;
 pub mod layout;
 mod line_edit;
 mod mouse;
-pub mod panes;
 mod pane_state;
+pub mod panes;
 mod phase;
 mod popup;
 mod report;
@@ -334,15 +334,18 @@ impl App {
     pub fn regions(&self) -> Regions {
         let wishes: Vec<PaneWish> = self.agents.children().map(|agent| self.wish(agent)).collect();
         let queued = u16::try_from(self.queued().len().min(3)).unwrap_or(0);
-        layout(self.size, &LayoutState {
-            mode: self.layout_mode,
-            split: self.split,
-            composer_rows: self.composer.height(self.size.width) + queued,
-            approval_rows: self.approval_rows(),
-            panes: &wishes,
-            focused: self.focused_agent(),
-            full: self.full,
-        })
+        layout(
+            self.size,
+            &LayoutState {
+                mode: self.layout_mode,
+                split: self.split,
+                composer_rows: self.composer.height(self.size.width) + queued,
+                approval_rows: self.approval_rows(),
+                panes: &wishes,
+                focused: self.focused_agent(),
+                full: self.full,
+            },
+        )
     }
 
     fn wish(&self, agent: &AgentView) -> PaneWish {

@@ -125,10 +125,8 @@ pub struct Share {
 #[must_use]
 pub fn share(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<Share> {
     let shown = choose_shown(height, wishes, focused);
-    let mut shares: Vec<Share> = shown
-        .iter()
-        .map(|wish| Share { agent: wish.agent, rows: wish.wanted().rows(), size: wish.wanted() })
-        .collect();
+    let mut shares: Vec<Share> =
+        shown.iter().map(|wish| Share { agent: wish.agent, rows: wish.wanted().rows(), size: wish.wanted() }).collect();
     make_room(height, &shown, &mut shares, focused);
     spread(height, &mut shares);
     shares
@@ -136,7 +134,7 @@ pub fn share(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<
 
 /// Leaves out ended agents, oldest first, until those that run can show something; then whoever stands outside of a
 /// window around the focus.
-fn choose_shown<'a>(height: u16, wishes: &'a [PaneWish], focused: Option<AgentId>) -> Vec<&'a PaneWish> {
+fn choose_shown(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<&PaneWish> {
     let mut shown: Vec<&PaneWish> = wishes.iter().collect();
     let height = usize::from(height);
     let wanting = shown.iter().filter(|wish| wish.wants_room()).count();

@@ -71,7 +71,7 @@ pub struct Farewell {
 /// There is no terminal, or it is gone.
 pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
     let owner = if setup.mouse == MouseCapture::On { MouseOwner::Program } else { MouseOwner::Terminal };
-    let mut terminal = Terminal::enter(owner).context("the screen needs a terminal; use -p for plain output")?;
+    let terminal = Terminal::enter(owner).context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
     let (back, returned) = mpsc::unbounded_channel();
     let wake = back.clone();
@@ -91,8 +91,13 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
     stage.draw()?;
     let performer = Performer::new(back, setup.commands, setup.history, setup.cwd);
     performer.look_around();
-    let mut sources =
-        Sources { events: setup.events, open: true, returned, input: Some(InputStream::open()), signals: Signals::catch()? };
+    let mut sources = Sources {
+        events: setup.events,
+        open: true,
+        returned,
+        input: Some(InputStream::open()),
+        signals: Signals::catch()?,
+    };
     main_loop(&mut stage, &mut sources, &performer).await?;
     let agents = stage.app.agents();
     Ok(Farewell { running: agents.running().map(|agent| agent.name.clone()).collect(), spent: agents.spent() })

@@ -20,7 +20,7 @@ use crate::permission::{AccessKind, ApprovalRequest, Preview};
 const DIFF_LINES: usize = 400;
 
 /// Draws the first question.
-pub fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
+pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
     let Some(request) = look.app.approvals().top().filter(|_| !area.is_empty()) else { return };
     let focused = look.app.focus() == Focus::Approvals;
     if area.height == 1 {
@@ -47,7 +47,12 @@ pub fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
         drawn.popup_end = end;
     }
     let keys = keys(request, unseen, focused, look);
-    buf.set_line(area.x + 1, area.bottom() - 1, &fit_line(&keys, usize::from(area.width.saturating_sub(2))), area.width);
+    buf.set_line(
+        area.x + 1,
+        area.bottom() - 1,
+        &fit_line(&keys, usize::from(area.width.saturating_sub(2))),
+        area.width,
+    );
 }
 
 /// Returns who asks for what.
@@ -80,11 +85,13 @@ fn details(request: &ApprovalRequest, columns: u16, look: &Look<'_>) -> Vec<Line
     }
     match &request.preview {
         Some(Preview::Diff(diff)) => {
-            lines.extend(diff_lines(diff, columns.saturating_sub(2).max(1), theme, DIFF_LINES).into_iter().map(|line| {
-                let mut line = line;
-                line.spans.insert(0, Span::raw("  "));
-                line
-            }));
+            lines.extend(diff_lines(diff, columns.saturating_sub(2).max(1), theme, DIFF_LINES).into_iter().map(
+                |line| {
+                    let mut line = line;
+                    line.spans.insert(0, Span::raw("  "));
+                    line
+                },
+            ));
         }
         Some(Preview::Note { text }) => {
             let text = Line::styled(text.clone(), theme.muted);

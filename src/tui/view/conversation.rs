@@ -9,8 +9,8 @@ use ratatui::text::{Line, Span};
 use super::look::Look;
 use super::transcript::{Follow, Shown, Transcript};
 use super::wrap::{width, wrap_line};
-use crate::app::keymap::Context;
 use crate::app::action::Action;
+use crate::app::keymap::Context;
 use crate::app::{CellKind, PaneState};
 use crate::message::AgentId;
 
@@ -20,7 +20,7 @@ const MARGIN: u16 = 1;
 const MEASURE: u16 = 120;
 
 /// Draws the conversation and says what was visible; `None` if there is nothing yet.
-pub fn draw(transcript: &mut Transcript, look: &Look<'_>, area: Rect, buf: &mut Buffer) -> Option<Shown> {
+pub(super) fn draw(transcript: &mut Transcript, look: &Look<'_>, area: Rect, buf: &mut Buffer) -> Option<Shown> {
     if area.is_empty() {
         return None;
     }
@@ -44,7 +44,7 @@ fn inner(area: Rect) -> Rect {
 }
 
 /// Draws what says that the view stays put, and how much arrived since.
-pub fn chip(state: &PaneState, shown: Shown, arrived: u64, look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(super) fn chip(state: &PaneState, shown: Shown, arrived: u64, look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     if shown.at.is_none() || area.height < 2 {
         return;
     }
@@ -76,7 +76,10 @@ fn welcome(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     let sign = hints.iter().map(|(chord, _)| width(chord)).max().unwrap_or(0);
     for (chord, what) in hints {
         let pad = " ".repeat(sign - width(&chord) + 2);
-        lines.push(Line::from(vec![Span::styled(chord, theme.accent), Span::styled(format!("{pad}{what}"), theme.text)]));
+        lines.push(Line::from(vec![
+            Span::styled(chord, theme.accent),
+            Span::styled(format!("{pad}{what}"), theme.text),
+        ]));
     }
     let note = match &look.app.status().model {
         Some(model) => model.note.clone(),

@@ -18,7 +18,7 @@ use crate::app::{CellKind, Drawn, Focus, Place};
 use crate::message::AgentId;
 
 /// Draws every visible pane and notes what was shown.
-pub fn draw(
+pub(super) fn draw(
     transcripts: &mut HashMap<AgentId, Transcript>,
     regions: &Regions,
     look: &Look<'_>,
@@ -45,7 +45,7 @@ pub fn draw(
 }
 
 /// Draws the headings of conversation and agents and the lines between all regions.
-pub fn borders(regions: &Regions, look: &Look<'_>, buf: &mut Buffer) {
+pub(super) fn borders(regions: &Regions, look: &Look<'_>, buf: &mut Buffer) {
     let theme = look.theme;
     let focus = look.app.focus();
     let [.., horizontal, vertical] = look.glyphs.frame;
@@ -72,7 +72,7 @@ pub fn borders(regions: &Regions, look: &Look<'_>, buf: &mut Buffer) {
 }
 
 /// Draws a line with words in it.
-pub fn rule(area: Rect, words: Vec<Span<'static>>, focused: bool, look: &Look<'_>, buf: &mut Buffer) {
+pub(super) fn rule(area: Rect, words: Vec<Span<'static>>, focused: bool, look: &Look<'_>, buf: &mut Buffer) {
     let theme = look.theme;
     let style = if focused { theme.border_focused } else { theme.border };
     let symbol = look.glyphs.rule;

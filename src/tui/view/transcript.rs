@@ -20,7 +20,7 @@ const FORGET_AFTER: u64 = 64;
 
 /// What a view follows while the user has not moved it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Follow {
+pub(super) enum Follow {
     /// The end.
     Tail,
     /// The start of this cell, if what follows it is longer than the view; else the end.
@@ -29,7 +29,7 @@ pub enum Follow {
 
 /// What a drawn transcript showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shown {
+pub(super) struct Shown {
     /// Where the view stands now; `None` if it follows.
     pub at: Option<Anchor>,
     /// The line that the last search found.
@@ -57,7 +57,7 @@ enum Body {
 
 /// The laid-out cells of one transcript.
 #[derive(Default)]
-pub struct Transcript {
+pub(super) struct Transcript {
     width: u16,
     detail: Detail,
     theme: u64,
@@ -67,7 +67,7 @@ pub struct Transcript {
 
 impl Transcript {
     /// Draws a transcript and says what was visible.
-    pub fn draw(
+    pub(super) fn draw(
         &mut self,
         cells: &Cells,
         state: &PaneState,

@@ -1,5 +1,5 @@
 //! The screen as people see it.
 
-mod scenes;
+pub(crate) mod scenes;
 mod snapshots;
-pub mod stage;
+pub(crate) mod stage;

@@ -30,7 +30,8 @@ pub(super) fn lines(tool: &ToolCell, columns: u16, detail: Detail, look: &Look<'
         }
         Some(ToolView::Todos { items }) => lines.extend(items.iter().map(|item| todo(item, inner, look))),
         Some(ToolView::Output { text }) => {
-            let most = if tool.state == ToolState::Failed { OUTPUT_LINES[at].max(FAILED_LINES) } else { OUTPUT_LINES[at] };
+            let most =
+                if tool.state == ToolState::Failed { OUTPUT_LINES[at].max(FAILED_LINES) } else { OUTPUT_LINES[at] };
             tail(text, inner, most, look, &mut lines);
         }
         None => {}
@@ -94,9 +95,7 @@ fn todo(item: &Todo, columns: u16, look: &Look<'_>) -> Line<'static> {
     let theme = look.theme;
     let active = item.status == TodoStatus::InProgress && !item.active_form.is_empty();
     let (sign, style, text) = match item.status {
-        TodoStatus::Completed => {
-            (look.glyphs.done_box, theme.muted.add_modifier(Modifier::CROSSED_OUT), &item.content)
-        }
+        TodoStatus::Completed => (look.glyphs.done_box, theme.muted.add_modifier(Modifier::CROSSED_OUT), &item.content),
         TodoStatus::InProgress if active => (look.glyphs.open_box, theme.accent, &item.active_form),
         TodoStatus::InProgress => (look.glyphs.open_box, theme.accent, &item.content),
         TodoStatus::Pending => (look.glyphs.open_box, theme.text, &item.content),

@@ -14,10 +14,10 @@ use super::look::Look;
 use super::wrap::{fit_line, width};
 use crate::app::{Drawn, LineEdit, Popup};
 
-pub use list::completion;
+pub(super) use list::completion;
 
 /// Draws the open popup and returns where its cursor stands, if it has one.
-pub fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
     match look.app.popup()? {
         Popup::Help { scroll } => {
             let lines = text::help(look, inner_columns(screen, 100));
@@ -94,12 +94,7 @@ fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Rect {
 /// Returns a box of a size in the middle of the screen.
 fn centred(screen: Rect, columns: u16, rows: u16) -> Rect {
     let (width, height) = (columns.min(screen.width), rows.min(screen.height));
-    Rect {
-        x: screen.x + (screen.width - width) / 2,
-        y: screen.y + (screen.height - height) / 3,
-        width,
-        height,
-    }
+    Rect { x: screen.x + (screen.width - width) / 2, y: screen.y + (screen.height - height) / 3, width, height }
 }
 
 #[expect(clippy::too_many_arguments, reason = "one call draws one box; a struct would only rename the arguments")]

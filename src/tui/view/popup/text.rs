@@ -47,10 +47,8 @@ pub(super) fn help(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
 fn row(chords: &str, what: &str, columns: u16, look: &Look<'_>) -> Line<'static> {
     let room = if columns >= 70 { 30 } else { 20 };
     let chords = if width(chords) >= room { format!("{chords}  ") } else { pad(chords, room) };
-    let line = Line::from(vec![
-        Span::styled(chords, look.theme.accent),
-        Span::styled(what.to_owned(), look.theme.text),
-    ]);
+    let line =
+        Line::from(vec![Span::styled(chords, look.theme.accent), Span::styled(what.to_owned(), look.theme.text)]);
     fit_line(&line, usize::from(columns))
 }
 
@@ -66,10 +64,7 @@ pub(super) fn interrupt(running: usize, look: &Look<'_>) -> Vec<Line<'static>> {
     let theme = look.theme;
     let (noun, verb) = if running == 1 { ("subagent", "runs") } else { ("subagents", "run") };
     let key = |chord: &str, what: &str| {
-        Line::from(vec![
-            Span::styled(pad(chord, 6), theme.accent),
-            Span::styled(what.to_owned(), theme.text),
-        ])
+        Line::from(vec![Span::styled(pad(chord, 6), theme.accent), Span::styled(what.to_owned(), theme.text)])
     };
     vec![
         Line::styled(format!("{running} {noun} {verb} for the main agent."), theme.text),
