@@ -14,6 +14,8 @@ use crate::app::composer::History;
 
 /// The most files that are listed.
 const MAX_FILES: usize = 200_000;
+/// A longer message, which holds a large paste, is remembered until the program ends only.
+const MAX_ENTRY_BYTES: usize = 100_000;
 /// A history file larger than this is written anew with what is kept of it.
 const MAX_HISTORY_BYTES: u64 = 4 << 20;
 
@@ -47,9 +49,9 @@ pub fn load_history(path: &Path) -> Result<History> {
     Ok(History::parse(&String::from_utf8_lossy(&bytes)))
 }
 
-/// Appends a sent message to a history file, which is made if need be.
+/// Appends a sent message to a history file, which is made if need be. One of more than 100,000 bytes is left out.
 pub fn append_history(path: &Path, text: &str) -> Result<()> {
-    if text.trim().is_empty() {
+    if text.trim().is_empty() || text.len() > MAX_ENTRY_BYTES {
         return Ok(());
     }
     let wrote = || format!("cannot write {}", path.display());

@@ -13,8 +13,8 @@ use crate::app::key::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
 /// What the terminal sends, as it comes.
 ///
 /// Drop it before another program (an editor, the shell after a suspend) takes the terminal, and open a new one
-/// after. An unterminated bracketed paste is held back by the library until its end arrives and cannot be seen from
-/// here; leaving and entering the screen again asks the terminal to end it.
+/// after. The library holds a bracketed paste back until its end arrives; one that never ends holds back everything
+/// after it, and the library offers no way to see or end it (crossterm issue 1060).
 #[derive(Debug)]
 pub struct InputStream {
     events: EventStream,

@@ -75,10 +75,12 @@ impl Terminal {
     /// The terminal is gone.
     pub fn set_mouse(&mut self, owner: MouseOwner) -> io::Result<()> {
         self.mouse = owner;
+        let mut bytes = Vec::new();
         match owner {
-            MouseOwner::Program => execute!(io::stdout(), event::EnableMouseCapture),
-            MouseOwner::Terminal => execute!(io::stdout(), event::DisableMouseCapture),
+            MouseOwner::Program => queue_mouse_on(&mut bytes)?,
+            MouseOwner::Terminal => queue_mouse_off(&mut bytes)?,
         }
+        write(&bytes)
     }
 
     /// Sets the title of the terminal's window.
@@ -103,9 +105,7 @@ impl Terminal {
     /// # Errors
     /// The terminal is gone.
     pub fn bell(&mut self) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        out.write_all(b"\x07")?;
-        out.flush()
+        write(b"\x07")
     }
 
     /// Tells the user through the terminal's own notification (OSC 9), and rings the bell for terminals without one.
@@ -123,6 +123,20 @@ impl Terminal {
     /// before.
     pub fn suspend(&mut self) {
         restore();
+    }
+
+    /// Stops the process as `ctrl+z` does in a shell, and returns with the terminal taken again once it is continued.
+    /// The input stream must be dropped before.
+    ///
+    /// # Errors
+    /// The terminal is gone, or the process may not be stopped.
+    #[cfg(unix)]
+    pub fn stop_process(&mut self) -> io::Result<()> {
+        use nix::sys::signal::{Signal, kill};
+        self.suspend();
+        // The whole group, as the terminal itself would: a pipeline stops as one.
+        kill(nix::unistd::Pid::from_raw(0), Signal::SIGTSTP)?;
+        self.resume()
     }
 
     /// Takes the terminal again after [`Terminal::suspend`]; the next frame is complete.
@@ -158,11 +172,38 @@ fn take(mouse: MouseOwner) -> io::Result<()> {
         cursor::Hide
     )?;
     if mouse == MouseOwner::Program {
-        queue!(bytes, event::EnableMouseCapture)?;
+        queue_mouse_on(&mut bytes)?;
     }
+    write(&bytes)
+}
+
+/// Writes at once.
+fn write(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(&bytes)?;
+    out.write_all(bytes)?;
     out.flush()
+}
+
+/// Presses, drags and the wheel, in the one encoding that knows large screens. The library's own command would also
+/// report every move of the pointer.
+#[cfg(not(windows))]
+fn queue_mouse_on(bytes: &mut Vec<u8>) -> io::Result<()> {
+    bytes.write_all(b"\x1b[?1000h\x1b[?1002h\x1b[?1006h")
+}
+
+#[cfg(not(windows))]
+fn queue_mouse_off(bytes: &mut Vec<u8>) -> io::Result<()> {
+    bytes.write_all(b"\x1b[?1006l\x1b[?1002l\x1b[?1000l")
+}
+
+#[cfg(windows)]
+fn queue_mouse_on(bytes: &mut Vec<u8>) -> io::Result<()> {
+    queue!(bytes, event::EnableMouseCapture)
+}
+
+#[cfg(windows)]
+fn queue_mouse_off(bytes: &mut Vec<u8>) -> io::Result<()> {
+    queue!(bytes, event::DisableMouseCapture)
 }
 
 /// Gives the terminal back, if this process has it. May be called at any time, from any thread, any number of times.
@@ -173,10 +214,10 @@ pub fn restore() {
         return;
     }
     let mut bytes = Vec::new();
+    let _ = queue!(bytes, terminal::EndSynchronizedUpdate);
+    let _ = queue_mouse_off(&mut bytes);
     let _ = queue!(
         bytes,
-        terminal::EndSynchronizedUpdate,
-        event::DisableMouseCapture,
         event::PopKeyboardEnhancementFlags,
         event::DisableFocusChange,
         event::DisableBracketedPaste,
@@ -184,16 +225,21 @@ pub fn restore() {
         terminal::LeaveAlternateScreen,
         cursor::Show
     );
-    let mut out = io::stdout();
-    let _ = out.write_all(&bytes);
-    let _ = out.flush();
+    let _ = write(&bytes);
     let _ = terminal::disable_raw_mode();
 }
 
-/// Makes a panic of the program give the terminal back before it is reported, and say where the log is.
+/// Makes a panic of this thread, which draws, give the terminal back before it is reported, and say where the log is.
+///
+/// A panic of another thread is logged only: it is caught where its work is awaited, and the screen goes on.
 pub fn install_panic_hook(log: Option<PathBuf>) {
+    let screen = std::thread::current().id();
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().id() != screen && TAKEN.load(Ordering::SeqCst) {
+            tracing::error!("{panic}");
+            return;
+        }
         restore();
         previous(panic);
         if let Some(log) = &log {

@@ -1,5 +1,6 @@
 //! All integration tests, as one binary.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test says by panicking what went wrong")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod app;
 mod screens;
+mod text;

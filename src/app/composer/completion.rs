@@ -32,16 +32,12 @@ pub struct Completion {
 }
 
 /// Returns the word before the cursor if it can be completed: one that begins with `@`, or with `/` at the start of
-/// the text.
-pub(super) fn token(before: &str, on_first_line: OnFirstLine) -> Option<&str> {
-    let start =
-        before.rfind(char::is_whitespace).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
-    let word = &before[start..];
-    let command = word.starts_with('/') && start == 0 && on_first_line;
+/// the text. `before` is the part before the cursor of the line with number `line`.
+pub(super) fn token(before: &str, line: usize) -> Option<&str> {
+    let word = before.rsplit(char::is_whitespace).next().unwrap_or(before);
+    let command = word.starts_with('/') && word.len() == before.len() && line == 0;
     (word.starts_with('@') || command).then_some(word)
 }
-
-type OnFirstLine = bool;
 
 impl Completion {
     /// Returns the list for a word; an entry that was chosen before stays chosen only while the word is the same.

@@ -290,8 +290,7 @@ impl Composer {
     /// start, the files of the index for an `@`.
     pub fn refresh_completion(&mut self, files: &mut FileIndex, commands: &[Candidate]) {
         let before = self.editor.before_cursor();
-        let on_first_line = self.editor.cursor().0 == 0;
-        let Some(token) = completion::token(&before, on_first_line) else {
+        let Some(token) = completion::token(&before, self.editor.cursor().0) else {
             self.completion = None;
             self.dismissed = None;
             return;

@@ -1,7 +1,7 @@
 //! Draws the text being written.
 //!
-//! Owns the cells of the composer's area. Leaves the frame around it, the popup of its completion and showing the
-//! cursor to the caller. Invariant: the cursor it returns lies within the area.
+//! Owns the cells of the composer's area. Leaves the frame around it, the place of its lists and showing the cursor
+//! to the caller. Invariant: the cursor it returns lies within the area.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -9,7 +9,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget as _;
 
 use super::theme::Theme;
-use crate::app::composer::{Composer, PROMPT_WIDTH, PieceKind};
+use super::wrap;
+use crate::app::composer::{Completion, Composer, PROMPT_WIDTH, PieceKind};
+use crate::message::plain_line;
 
 /// What an empty composer says.
 const PLACEHOLDER: &str = "Ask, or describe a task";
@@ -43,4 +45,34 @@ pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) 
         x: (area.x + PROMPT_WIDTH + view.cursor.0).min(area.right() - 1),
         y: (area.y + view.cursor.1).min(area.bottom() - 1),
     }
+}
+
+/// Returns the rows of a list of completions, the chosen one marked, to be drawn above the composer.
+#[must_use]
+pub fn completion_rows(completion: &Completion, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let columns = usize::from(width);
+    let labels = completion.items.iter().map(|item| wrap::width(&item.label)).max().unwrap_or(0);
+    let rows = completion.items.iter().enumerate().map(|(at, item)| {
+        let (style, detail) =
+            if at == completion.selected { (theme.selection, theme.selection) } else { (theme.text, theme.muted) };
+        let label = format!(" {} ", wrap::pad(&plain_line(&item.label), labels.min(columns.saturating_sub(2))));
+        let room = columns.saturating_sub(wrap::width(&label));
+        let detail = Span::styled(wrap::pad(&plain_line(&item.detail), room), detail);
+        wrap::fit_line(&Line::from(vec![Span::styled(label, style), detail]), columns)
+    });
+    rows.collect()
+}
+
+/// Returns the row that shows an open search of the history: what is searched for, and the first line of the match.
+#[must_use]
+pub fn search_row(composer: &Composer, width: u16, theme: &Theme) -> Option<Line<'static>> {
+    let search = composer.search()?;
+    let found = match search.found(composer.history()) {
+        Some(text) => Span::styled(plain_line(text).into_owned(), theme.text),
+        None if search.query().is_empty() => Span::styled("type to search what you sent before", theme.placeholder),
+        None => Span::styled("no match", theme.warning),
+    };
+    let query = Span::styled(format!(" {} ", search.query()), theme.search_match);
+    let row = Line::from(vec![Span::styled("search ", theme.accent), query, Span::raw(" "), found]);
+    Some(wrap::fit_line(&row, usize::from(width)))
 }

@@ -27,11 +27,15 @@ pub fn diff_lines(diff: &FileDiff, columns: u16, theme: &Theme, max_lines: usize
     let mut lines = Vec::new();
     let mut shown_changes = 0;
     for (at, hunk) in diff.hunks.iter().enumerate() {
-        if lines.len() >= room {
-            break;
-        }
         if at > 0 {
-            lines.push(Line::styled(format!("{:>digits$} ⋮", ""), theme.faint));
+            // A separator with nothing after it says nothing.
+            if lines.len() + 1 >= room {
+                break;
+            }
+            lines.push(fit_line(
+                &Line::styled(format!("{:>digits$} {}", "", theme.glyphs.ellipsis), theme.faint),
+                columns,
+            ));
         }
         let emphasis = pair_up(&hunk.lines);
         for (line, partner) in hunk.lines.iter().zip(emphasis) {
@@ -47,7 +51,7 @@ pub fn diff_lines(diff: &FileDiff, columns: u16, theme: &Theme, max_lines: usize
     let left_out = changes - shown_changes + diff.omitted;
     if left_out > 0 && max_lines > 0 {
         let noun = if left_out == 1 { "line" } else { "lines" };
-        let text = format!("{:>digits$} … {left_out} more changed {noun}", "");
+        let text = format!("{:>digits$} {} {left_out} more changed {noun}", "", theme.glyphs.ellipsis);
         lines.push(fit_line(&Line::styled(text, theme.faint), columns));
     }
     lines

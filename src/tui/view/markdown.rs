@@ -56,12 +56,11 @@ impl MarkdownDoc {
 
     /// Replaces the text; one that only goes on costs what a push does.
     pub fn set(&mut self, text: &str) {
-        match text.strip_prefix(self.source.as_str()) {
-            Some(rest) => self.source.push_str(rest),
-            None => {
-                text.clone_into(&mut self.source);
-                self.laid_for = None;
-            }
+        if let Some(rest) = text.strip_prefix(self.source.as_str()) {
+            self.source.push_str(rest);
+        } else {
+            text.clone_into(&mut self.source);
+            self.laid_for = None;
         }
     }
 

@@ -279,12 +279,7 @@ impl Rows {
         if !fits && self.used > self.indent {
             self.gap.clear();
             self.gap_width = 0;
-            if self.word_width <= self.columns - line_width(&self.rest) || self.used >= self.columns {
-                self.break_row();
-            } else {
-                // Longer than a row: it begins on a row of its own and is broken anywhere.
-                self.break_row();
-            }
+            self.break_row();
         }
         for (text, style) in std::mem::take(&mut self.gap) {
             self.put(&text, style);

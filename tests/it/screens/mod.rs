@@ -3,3 +3,4 @@
 pub(crate) mod scenes;
 mod snapshots;
 pub(crate) mod stage;
+pub(crate) mod svg;

@@ -5,6 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
@@ -15,7 +16,12 @@ const MAX_LINE_BYTES: usize = 2_000;
 /// Blocks whose parser state is kept: about as many as agents write at once.
 const MAX_OPEN: usize = 8;
 
-/// A block that may go on.
+/// Languages whose grammars are kept: each compiles as it is used, to as much as 45 MB.
+const MAX_LANGUAGES: usize = 3;
+/// Without work for this long the grammars are given up; loading them again takes some milliseconds.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// A block that may go on. Its state stays valid when the grammars are loaded anew: they are always the same.
 struct Open {
     id: JobId,
     lang: String,
@@ -26,10 +32,21 @@ struct Open {
 
 /// Works until the highlighter is dropped.
 pub(super) fn run(shared: &Arc<Shared>) {
-    let mut grammars = None;
+    let mut loaded: Option<Grammars> = None;
     let mut open: Vec<Open> = Vec::new();
-    while let Some(job) = next_job(shared) {
-        let grammars = grammars.get_or_insert_with(Grammars::load);
+    loop {
+        let job = match next_job(shared, loaded.as_ref().map(|_| IDLE)) {
+            Next::Job(job) => job,
+            Next::Idle => {
+                loaded = None;
+                continue;
+            }
+            Next::Stop => return,
+        };
+        if loaded.as_ref().is_some_and(|grammars| grammars.is_full_for(&job.lang)) {
+            loaded = None;
+        }
+        let grammars = loaded.get_or_insert_with(Grammars::load);
         let id = job.id;
         // A grammar that panics costs the colours of one block.
         let done = catch_unwind(AssertUnwindSafe(|| highlight(shared, grammars, &mut open, &job)));
@@ -48,22 +65,39 @@ pub(super) fn run(shared: &Arc<Shared>) {
     }
 }
 
-/// Waits for a job; the newest comes first, because it is what the user looks at.
-fn next_job(shared: &Shared) -> Option<Job> {
+/// What the worker does next.
+enum Next {
+    Job(Job),
+    /// Nothing was asked for in a while.
+    Idle,
+    Stop,
+}
+
+/// Waits for a job, at most `patience` if there is any; the newest comes first, because it is what the user looks at.
+fn next_job(shared: &Shared, patience: Option<Duration>) -> Next {
     let mut state = shared.state();
     loop {
         if state.worker == Worker::Stopped {
-            return None;
+            return Next::Stop;
         }
         if let Some(job) = state.queue.pop_back() {
-            return Some(job);
+            return Next::Job(job);
         }
-        state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        let Some(patience) = patience else {
+            state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            continue;
+        };
+        let (after, waited) = shared.work.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
+        state = after;
+        if waited.timed_out() && state.queue.is_empty() && state.worker == Worker::Running {
+            return Next::Idle;
+        }
     }
 }
 
 /// Highlights a block, from where an earlier one left off if it goes on; `None` when the highlighter is gone.
-fn highlight(shared: &Shared, grammars: &Grammars, open: &mut Vec<Open>, job: &Job) -> Option<Vec<CodeLine>> {
+fn highlight(shared: &Shared, grammars: &mut Grammars, open: &mut Vec<Open>, job: &Job) -> Option<Vec<CodeLine>> {
+    grammars.note(&job.lang);
     let Some(syntax) = grammars.find(&job.lang) else {
         return Some(job.code.lines().map(plain_line).collect());
     };
@@ -120,6 +154,8 @@ fn one_class(line: &str, class: CodeClass) -> CodeLine {
 /// The grammars, and what their scopes mean.
 struct Grammars {
     set: SyntaxSet,
+    /// Languages used since they were loaded.
+    used: Vec<String>,
     /// The first prefix of a scope decides; `None` leaves it to the scope around.
     classes: Vec<(Scope, Option<CodeClass>)>,
 }
@@ -172,7 +208,18 @@ const ALIASES: &[(&str, &str)] = &[
 impl Grammars {
     fn load() -> Self {
         let classes = SCOPES.iter().filter_map(|(name, class)| Some((Scope::new(name).ok()?, *class))).collect();
-        Self { set: two_face::syntax::extra_newlines(), classes }
+        Self { set: two_face::syntax::extra_newlines(), used: Vec::new(), classes }
+    }
+
+    /// Tells whether they should be given up before one more language is used.
+    fn is_full_for(&self, lang: &str) -> bool {
+        self.used.len() >= MAX_LANGUAGES && !self.used.iter().any(|used| used == lang)
+    }
+
+    fn note(&mut self, lang: &str) {
+        if !self.used.iter().any(|used| used == lang) {
+            self.used.push(lang.to_owned());
+        }
     }
 
     fn find(&self, lang: &str) -> Option<&syntect::parsing::SyntaxReference> {

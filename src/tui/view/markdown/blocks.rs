@@ -8,7 +8,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::super::theme::Theme;
-use super::super::wrap::wrap_indented;
+use super::super::wrap::{width, wrap_indented};
 use super::code::CodeBlock;
 use super::table::Table;
 
@@ -50,10 +50,10 @@ struct Writer<'a> {
     styles: Vec<Style>,
     /// The paragraph being read: one line for each hard break.
     inline: Vec<Line<'static>>,
-    /// Whether an empty row belongs before the next block.
-    gap: bool,
-    code: Option<CodeBlock>,
-    code_text: String,
+    /// An empty row belongs before the next block, with as many of the indents before it.
+    gap: Option<usize>,
+    /// What the block of code being read is called, and its text.
+    code: Option<(String, String)>,
     table: Option<Table>,
     /// Targets of the open links, and where their texts began.
     links: Vec<(String, String)>,
@@ -70,19 +70,21 @@ impl<'a> Writer<'a> {
             lists: Vec::new(),
             styles: vec![theme.text],
             inline: Vec::new(),
-            gap: false,
+            gap: None,
             code: None,
-            code_text: String::new(),
             table: None,
             links: Vec::new(),
         }
     }
 
     fn event(&mut self, event: Event<'_>) {
+        if let (Event::Text(text), Some((_, code))) = (&event, &mut self.code) {
+            code.push_str(text);
+            return;
+        }
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
-            Event::Text(text) if self.code.is_some() => self.code_text.push_str(&text),
             Event::Text(text) | Event::InlineHtml(text) | Event::Html(text) => self.text(&text, self.style()),
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.text(&text, self.style().patch(self.theme.code));
@@ -111,7 +113,6 @@ impl<'a> Writer<'a> {
             }
             Tag::BlockQuote(_) => {
                 self.end_block();
-                self.begin_block();
                 let bar = Span::styled(format!("{} ", self.theme.glyphs.quote), self.theme.faint);
                 self.indent(None, bar);
                 self.styles.push(self.style().patch(self.theme.quote));
@@ -147,15 +148,16 @@ impl<'a> Writer<'a> {
             }
             TagEnd::BlockQuote(_) => {
                 self.end_block();
-                self.indents.pop();
+                self.pop_indent();
                 self.styles.pop();
-                self.gap = true;
             }
             TagEnd::CodeBlock => self.end_code(),
             TagEnd::List(_) => {
                 self.end_inline();
                 self.lists.pop();
-                self.gap = self.gap || self.lists.is_empty();
+                if self.lists.is_empty() {
+                    self.leave_gap();
+                }
             }
             TagEnd::Item => self.end_item(),
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
@@ -236,8 +238,7 @@ impl<'a> Writer<'a> {
             }
             _ => format!("{} ", self.theme.glyphs.bullet),
         };
-        self.begin_block();
-        let rest = Span::raw(" ".repeat(super::super::wrap::width(&mark)));
+        let rest = Span::raw(" ".repeat(width(&mark)));
         self.indent(Some(Span::styled(mark, self.theme.accent)), rest);
     }
 
@@ -245,9 +246,22 @@ impl<'a> Writer<'a> {
         self.end_inline();
         // An empty item still has its mark.
         if self.indents.last().is_some_and(|indent| indent.first.is_some()) {
+            self.begin_block();
             self.write(&Line::default());
         }
+        self.pop_indent();
+    }
+
+    fn pop_indent(&mut self) {
         self.indents.pop();
+        self.gap = self.gap.map(|depth| depth.min(self.indents.len()));
+    }
+
+    /// Asks for an empty row before the next block, unless nothing stands above it.
+    fn leave_gap(&mut self) {
+        if !self.lines.is_empty() {
+            self.gap = Some(self.gap.map_or(self.indents.len(), |depth| depth.min(self.indents.len())));
+        }
     }
 
     fn indent(&mut self, first: Option<Span<'static>>, rest: Span<'static>) {
@@ -265,8 +279,8 @@ impl<'a> Writer<'a> {
 
     /// Writes the empty row that belongs before a block.
     fn begin_block(&mut self) {
-        if std::mem::take(&mut self.gap) {
-            self.lines.push(self.indents.iter().map(|indent| indent.rest.clone()).collect());
+        if let Some(depth) = self.gap.take() {
+            self.lines.push(self.indents.iter().take(depth).map(|indent| indent.rest.clone()).collect());
         }
     }
 
@@ -278,9 +292,7 @@ impl<'a> Writer<'a> {
     /// Writes the paragraph that was being read, if any.
     fn end_inline(&mut self) {
         let mut lines = std::mem::take(&mut self.inline);
-        while lines.last().is_some_and(|line| line.spans.is_empty()) {
-            lines.pop();
-        }
+        lines.retain(|line| line.spans.iter().any(|span| !span.content.trim().is_empty()));
         if lines.is_empty() {
             return;
         }
@@ -294,7 +306,9 @@ impl<'a> Writer<'a> {
     fn end_block(&mut self) {
         let before = self.lines.len();
         self.end_inline();
-        self.gap = self.gap || self.lines.len() > before;
+        if self.lines.len() > before {
+            self.leave_gap();
+        }
     }
 
     fn rule(&mut self) {
@@ -303,31 +317,31 @@ impl<'a> Writer<'a> {
         let used: usize = self.indents.iter().map(|indent| indent.rest.width()).sum();
         let room = usize::from(self.width).saturating_sub(used).clamp(1, 80);
         self.write(&Line::styled(self.theme.glyphs.rule.repeat(room), self.theme.faint));
-        self.gap = true;
+        self.leave_gap();
     }
 
     fn start_code(&mut self, kind: &CodeBlockKind<'_>) {
         self.end_block();
-        self.begin_block();
         let info = match kind {
             CodeBlockKind::Fenced(info) => info.as_ref(),
             CodeBlockKind::Indented => "",
         };
-        let (mut first, mut rest) = self.prefixes();
-        first.push_span(super::CODE_INDENT);
-        rest.push_span(super::CODE_INDENT);
-        self.code = Some(CodeBlock::new(info, first, rest));
+        self.code = Some((info.to_owned(), String::new()));
     }
 
     fn end_code(&mut self) {
-        let text = std::mem::take(&mut self.code_text);
-        let Some(mut code) = self.code.take() else { return };
+        let Some((info, text)) = self.code.take().filter(|(_, text)| !text.is_empty()) else { return };
+        self.begin_block();
+        let (mut first, mut rest) = self.prefixes();
+        first.push_span(super::CODE_INDENT);
+        rest.push_span(super::CODE_INDENT);
+        let mut code = CodeBlock::new(&info, first, rest);
         for line in text.lines() {
             code.push(line, self.width, self.theme, &mut self.lines);
         }
         code.close();
         self.codes.push(code);
-        self.gap = true;
+        self.leave_gap();
     }
 
     fn end_table_row(&mut self) {
@@ -344,6 +358,6 @@ impl<'a> Writer<'a> {
         for row in table.rows(room, self.theme) {
             self.write(&row);
         }
-        self.gap = true;
+        self.leave_gap();
     }
 }

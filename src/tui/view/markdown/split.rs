@@ -55,7 +55,7 @@ pub(super) fn first_part(text: &str) -> Part<'_> {
     let mut list = first.is_item();
     let mut inner = if list { None } else { first.fence(3) };
     let mut after_blank = false;
-    while let Some(line) = lines.next() {
+    for line in lines {
         if let Some((fence, _)) = inner {
             if line.complete && fence.is_closed_by(line.text) {
                 inner = None;
@@ -140,16 +140,12 @@ impl<'a> SourceLine<'a> {
 
     /// Tells whether the line begins an item of a list at the left edge.
     fn is_item(&self) -> bool {
-        let rest = match self.text.strip_prefix(['-', '+', '*']) {
-            Some(rest) => rest,
-            None => {
-                let inner = self.text.trim_start_matches(|c: char| c.is_ascii_digit());
-                match inner.strip_prefix(['.', ')']) {
-                    Some(rest) if (1..=9).contains(&(self.text.len() - inner.len())) => rest,
-                    _ => return false,
-                }
-            }
+        let inner = self.text.trim_start_matches(|c: char| c.is_ascii_digit());
+        let after_mark = match self.text.len() - inner.len() {
+            0 => inner.strip_prefix(['-', '+', '*']),
+            1..=9 => inner.strip_prefix(['.', ')']),
+            _ => None,
         };
-        self.complete && (rest.is_empty() || rest.starts_with([' ', '\t', '\r']))
+        self.complete && after_mark.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r']))
     }
 }

@@ -1,0 +1,10 @@
+//! Text on the screen: cleaning, wrapping, Markdown, code, changes, keys, and the text being written.
+
+mod composer;
+mod drawing;
+mod keys;
+mod markdown;
+mod plain;
+mod terminal;
+mod theme;
+mod wrap;
