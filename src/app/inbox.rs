@@ -24,7 +24,7 @@ impl App {
         match &event.kind {
             EventKind::UserMessage { text } if event.agent.is_main() => self.delivered(text),
             EventKind::ApprovalRequested { request } => {
-                let alive = self.agents.get(event.agent).is_some_and(|agent| !agent.has_ended());
+                let alive = self.agents.get(request.id.agent).is_some_and(|agent| !agent.has_ended());
                 if alive && self.approvals.ask(request, now) {
                     let who = self.agents.lineage(event.agent);
                     self.notify(format!("{who} needs your permission: {}", plain_line(&request.title)), effects);

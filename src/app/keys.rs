@@ -24,10 +24,16 @@ impl App {
         if self.popup.is_none()
             && self.focus == Focus::Composer
             && self.composer.is_choosing()
-            && self.composer.handle_key(&key)
         {
-            self.edited(effects);
-            return;
+            // Enter carries a completed command out at once.
+            let command = self.composer.completion().is_some() && self.composer.text().starts_with('/');
+            if self.composer.handle_key(&key) {
+                self.edited(effects);
+                if command && key.code == KeyCode::Enter {
+                    self.submit(effects);
+                }
+                return;
+            }
         }
         if self.chord_at + CONFIRM < self.now {
             self.chord.clear();

@@ -160,7 +160,8 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
     let most = (size.height / 3).max(1);
     let composer = cut_bottom(&mut main, state.composer_rows.clamp(1, most));
     let rule = cut_bottom(&mut main, u16::from(size.height >= 8));
-    let room = main.height.saturating_sub(1).min(size.height / 2);
+    // A few rows stay for what the question is about.
+    let room = main.height.saturating_sub(4).max(main.height.min(3)).min(size.height / 2);
     let approvals = cut_bottom(&mut main, state.approval_rows.min(room));
     let empty = Rect { width: 0, height: 0, ..main };
     let mut regions = Regions {

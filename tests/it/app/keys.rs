@@ -141,7 +141,7 @@ fn a_typed_text_never_becomes_a_command_of_another_region() {
 fn the_palette_finds_by_letters_and_carries_out() {
     let mut stage = scenes::eight_agents(120, 40);
     stage.keys("<ctrl+p>mode");
-    assert!(stage.text().contains("go to the next permission mode"));
+    assert!(stage.text().contains("go to the next permission mode"), "{}", stage.text());
     let effects = stage.keys("<enter>");
     assert_eq!(commands(&effects), [Command::SetMode(PermissionMode::AcceptEdits)]);
     assert_eq!(stage.app.popup(), None);

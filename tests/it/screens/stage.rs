@@ -93,6 +93,7 @@ impl Stage {
     /// Draws a frame and tells the app what it showed.
     pub(crate) fn draw(&mut self) -> (Buffer, Painted) {
         let mut buffer = Buffer::empty(self.app.size());
+        self.app.take_dirty();
         let painted = self.screen.draw(&self.app, &mut buffer);
         self.event(Event::Drawn(painted.drawn.clone()));
         (buffer, painted)
