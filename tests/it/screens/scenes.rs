@@ -53,12 +53,10 @@ pub(crate) fn eight_agents(width: u16, height: u16) -> Stage {
     stage.wait(2_000);
     stage.calls(1, "g1", "Grep", "\"verify_password\"", "14 hits in 6 files");
     stage.calls(1, "r1", "Read", "src/auth/login.rs", "210 lines");
-    stage.says(
-        1,
-        "The session is kept in a **signed cookie**, set by `login()` in `src/auth/login.rs:88` and read by the \
-         middleware. Two places write it:\n\n- `src/auth/login.rs:91`\n- `src/auth/refresh.rs:40`\n",
-    );
-    stage.ends_turn(1, "", 7_500);
+    let found = "The session is kept in a **signed cookie**, set by `login()` in `src/auth/login.rs:88` and read by the \
+                 middleware. Two places write it:\n\n- `src/auth/login.rs:91`\n- `src/auth/refresh.rs:40`\n";
+    stage.says(1, found);
+    stage.ends_turn(1, found, 7_500);
     stage.calls(2, "r2", "Read", "Cargo.toml", "48 lines");
     stage
         .says(2, "## Plan\n\n1. Add `jsonwebtoken`\n2. Replace `Session` by `Claims`\n3. Keep the cookie for a week\n");
