@@ -1,7 +1,7 @@
 //! What a key can mean: a flat list of acts, each with a name and a description.
 //!
 //! Owns names and descriptions. Leaves keys to `keymap` and carrying out to the rest of `app`. Invariant: every
-//! action stands in [`Action::ALL`], and its name is read back as the same action.
+//! action is found by [`Action::all`], and its name is read back as the same action.
 
 /// Declares the actions once: variant, name in the keymap file, description for people.
 macro_rules! actions {

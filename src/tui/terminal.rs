@@ -41,7 +41,7 @@ impl Terminal {
     /// Standard output is no terminal, or cannot be written.
     pub fn enter(mouse: MouseOwner) -> io::Result<Self> {
         let inner = ratatui::Terminal::new(FrameBackend::new(io::stdout()))?;
-        take(mouse)?;
+        take(mouse).inspect_err(|_| restore())?;
         Ok(Self { inner, mouse })
     }
 
@@ -158,8 +158,9 @@ impl Drop for Terminal {
 
 /// Changes the terminal's modes in one write.
 fn take(mouse: MouseOwner) -> io::Result<()> {
-    terminal::enable_raw_mode()?;
+    // Before the first change, so that a panic or a signal in between finds something to undo.
     TAKEN.store(true, Ordering::SeqCst);
+    terminal::enable_raw_mode()?;
     let mut bytes = Vec::new();
     queue!(
         bytes,
