@@ -166,16 +166,14 @@ impl Stage {
         let (screen, app) = (&mut self.screen, &self.app);
         let mut painted = None;
         self.terminal.draw(|frame| {
-            let result = screen.draw(app, frame.buffer_mut());
-            if let Some(cursor) = result.cursor {
-                frame.set_cursor_position(cursor);
-            }
-            painted = Some(result);
+            let result = screen.draw(app, frame);
+            painted = Some(result.drawn);
+            result.marks
         })?;
         self.last_frame = Instant::now();
-        if let Some(painted) = painted {
+        if let Some(drawn) = painted {
             // Nothing a frame shows asks for an effect.
-            let _ = self.app.update(self.last_frame, Event::Drawn(painted.drawn));
+            let _ = self.app.update(self.last_frame, Event::Drawn(drawn));
         }
         Ok(())
     }

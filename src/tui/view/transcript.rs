@@ -38,6 +38,8 @@ pub(super) struct Shown {
     pub missed: bool,
     /// First and last cell of which a line is visible.
     pub cells: (CellId, CellId),
+    /// How many lines everything moved up since the last frame.
+    pub moved: u16,
 }
 
 /// A cell as lines.
@@ -63,6 +65,8 @@ pub(super) struct Transcript {
     theme: u64,
     frame: u64,
     cells: HashMap<CellId, Laid>,
+    /// Where the last frame began, and in which area.
+    last: Option<(Rect, Anchor)>,
 }
 
 impl Transcript {
@@ -86,10 +90,12 @@ impl Transcript {
             at = None;
         }
         let from = at.unwrap_or(tail);
+        let moved = walk.moved_up(from, area);
         let last = walk.paint(from, area, buf, state.search.as_deref());
+        self.last = Some((area, from));
         let frame = self.frame;
         self.cells.retain(|_, laid| laid.used + FORGET_AFTER > frame);
-        Shown { at, found, missed, cells: (from.cell, last) }
+        Shown { at, found, missed, cells: (from.cell, last), moved }
     }
 
     /// Forgets lines of another width, theme or detail.
@@ -219,6 +225,23 @@ impl Walk<'_> {
             }
         }
         Some(at).filter(|at| *at < end)
+    }
+
+    /// Returns how many lines the view moved down since the last frame, if it is less than its height.
+    fn moved_up(&mut self, from: Anchor, area: Rect) -> u16 {
+        let Some((_, before)) = self.transcript.last.filter(|(last, before)| *last == area && *before < from) else {
+            return 0;
+        };
+        let height = usize::from(area.height);
+        let mut lines = from.line;
+        for id in before.cell..from.cell {
+            lines += self.height(id);
+            if lines > height + before.line {
+                return 0;
+            }
+        }
+        let lines = lines.saturating_sub(before.line);
+        if lines < height { u16::try_from(lines).unwrap_or(0) } else { 0 }
     }
 
     fn find_down(&mut self, from: Anchor, sought: &str) -> Option<Anchor> {

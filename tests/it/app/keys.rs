@@ -64,8 +64,19 @@ fn x_stops_the_chosen_agent_and_no_other() {
 #[test]
 fn esc_stops_nothing_wherever_it_is_pressed() {
     let views: [&str; 13] = [
-        "", "<down>", "<alt+1><alt+1>", "<f6>", "<f6><f6>", "<f6><f6><f6>", "<ctrl+p>", "<f1>", "<alt+2>p", "/agents<enter>",
-        "<alt+3><alt+3>/needle", "<f6>e", "text",
+        "",
+        "<down>",
+        "<alt+1><alt+1>",
+        "<f6>",
+        "<f6><f6>",
+        "<f6><f6><f6>",
+        "<ctrl+p>",
+        "<f1>",
+        "<alt+2>p",
+        "/agents<enter>",
+        "<alt+3><alt+3>/needle",
+        "<f6>e",
+        "text",
     ];
     for view in views {
         let mut stage = scenes::approval(120, 40);

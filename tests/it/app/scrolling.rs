@@ -63,7 +63,8 @@ fn a_search_finds_and_goes_on() {
     let mut stage = long_talk();
     stage.spawns(1, "explore", "Read");
     stage.starts(1);
-    let text: String = (0..200).map(|number| format!("row {number}{}\n\n", if number % 50 == 7 { " needle" } else { "" })).collect();
+    let text: String =
+        (0..200).map(|number| format!("row {number}{}\n\n", if number % 50 == 7 { " needle" } else { "" })).collect();
     stage.says(1, &text);
     stage.draw();
     stage.keys("<alt+1><alt+1>/needle<enter>");
