@@ -3,11 +3,16 @@
 //! Owns who is asked first, and chords of several keys. Leaves what an action does to `act`. Invariant: a key that
 //! types goes to the composer only while the composer has the focus.
 
+use std::time::Duration;
+
 use super::action::Action;
 use super::key::{Key, KeyCode};
 use super::keymap::{Context, Lookup};
 use super::status::{CONFIRM, Flash};
 use super::{App, Effect, Focus, Popup};
+
+/// How old the list of files may be when a file is named.
+const RELIST: Duration = Duration::from_secs(20);
 
 /// Whether an action took the key it was bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,8 +143,9 @@ impl App {
     pub(super) fn edited(&mut self, effects: &mut Vec<Effect>) {
         self.composer.set_width(self.size.width);
         self.composer.refresh_completion(&mut self.files, &super::command::candidates());
-        if self.files.is_empty() && !self.asked_for_files && self.composer.text().contains('@') {
-            self.asked_for_files = true;
+        let stale = self.listed_at.is_none_or(|at| self.now.saturating_duration_since(at) >= RELIST);
+        if stale && self.composer.text().contains('@') {
+            self.listed_at = Some(self.now);
             effects.push(Effect::ListFiles);
         }
     }

@@ -108,5 +108,5 @@ pub(super) fn above_composer(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
             words.push(Span::styled("  esc interrupts", theme.faint));
         }
     }
-    rule(area, words, look.app.focus() == Focus::Composer, look, buf);
+    rule(area, words, Focus::Composer, look, buf);
 }

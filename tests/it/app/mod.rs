@@ -4,4 +4,5 @@ mod agents;
 mod approvals;
 mod keys;
 mod layout;
+mod mouse;
 mod scrolling;

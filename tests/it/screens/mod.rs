@@ -2,6 +2,6 @@
 
 pub(crate) mod scenes;
 mod snapshots;
-mod terminal;
 pub(crate) mod stage;
 pub(crate) mod svg;
+mod terminal;

@@ -34,7 +34,10 @@ struct Show {
 
 impl Show {
     fn new(width: u16, height: u16) -> Self {
-        let emulator = Emulator(Rc::new(RefCell::new(vt100::Parser::new(height.try_into().unwrap(), width.try_into().unwrap(), 0))), Rc::default());
+        let emulator = Emulator(
+            Rc::new(RefCell::new(vt100::Parser::new(height.try_into().unwrap(), width.try_into().unwrap(), 0))),
+            Rc::default(),
+        );
         let canvas = Canvas::new(FrameBackend::with_size(emulator.clone(), Size::new(width, height)));
         Self { emulator, canvas }
     }
@@ -50,9 +53,8 @@ impl Show {
             })
             .unwrap();
         let shown = self.emulator.0.borrow().screen().contents();
-        let trim = |text: &str| -> Vec<String> {
-            text.trim_end().lines().map(|row| row.trim_end().to_owned()).collect()
-        };
+        let trim =
+            |text: &str| -> Vec<String> { text.trim_end().lines().map(|row| row.trim_end().to_owned()).collect() };
         assert_eq!(trim(&shown), trim(&as_text(&buffer)));
         *self.emulator.1.borrow() - before
     }
@@ -87,7 +89,8 @@ fn scrolling_by_hand_shows_what_was_drawn() {
         let text: String = (0..80).map(|line| format!("line {line}\n\n")).collect();
         stage.says(0, &text);
         show.frame(&mut stage);
-        for keys in ["<pageup>", "<pageup>", "<pagedown>", "<f1>", "<esc>", "<pageup>", "<pagedown>", "<pagedown>", "x"] {
+        for keys in ["<pageup>", "<pageup>", "<pagedown>", "<f1>", "<esc>", "<pageup>", "<pagedown>", "<pagedown>", "x"]
+        {
             stage.keys(keys);
             show.frame(&mut stage);
             stage.says(0, "more words\n\nand more\n\n");

@@ -43,7 +43,8 @@ pub(super) fn gap(before: Option<&CellKind>, kind: &CellKind) -> usize {
     let is_line = |kind: &CellKind| {
         matches!(kind, CellKind::Tool(_) | CellKind::Subagent { .. } | CellKind::Retry { .. } | CellKind::Notice { .. })
     };
-    usize::from(!matches!(kind, CellKind::Void) && !(is_line(before) && is_line(kind)))
+    let together = is_line(before) && is_line(kind);
+    usize::from(!together && !matches!(kind, CellKind::Void))
 }
 
 /// Returns the lines of a cell that is no Markdown.
