@@ -65,9 +65,7 @@ impl App {
             self.inform(format!("there is no agent {number}"));
             return;
         }
-        if self.focused_agent() == Some(id) && self.full.is_none() {
-            self.full = Some(id);
-        } else if self.full.is_some() {
+        if self.full.is_some() || self.focused_agent() == Some(id) {
             self.full = Some(id);
         }
         self.popup = None;

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::cells::{CellId, CellKind, Cells, ToolCell, ToolState};
+use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
 use super::phase::Phase;
 use super::report::report_markdown;
 use crate::agent::{EventKind, Outcome, Spawn, Status};
@@ -192,8 +192,12 @@ impl AgentView {
             EventKind::ToolEnded { result, summary, view, .. } => {
                 self.tool_ended(result, summary, view.as_ref(), now);
             }
-            EventKind::ApprovalRequested { request } => self.set_asking(&request.id.call_id, true, now),
-            EventKind::ApprovalResolved { id, .. } => self.set_asking(&id.call_id, false, now),
+            EventKind::ApprovalRequested { request } => {
+                self.change_tool(&request.id.call_id, |tool| tool.state = ToolState::Asking);
+            }
+            EventKind::ApprovalResolved { id, .. } => {
+                self.change_tool(&id.call_id, |tool| tool.state = ToolState::Running { since: now });
+            }
             EventKind::Stopping { .. } => self.enter(Phase::Stopping, now),
             EventKind::Ended { outcome } => self.ended(outcome, now),
             EventKind::Notice { text } => {
@@ -259,23 +263,17 @@ impl AgentView {
 
     /// Compares what arrived in pieces with the whole reply, and puts the whole in place where they differ.
     fn turn_ended(&mut self, message: &AssistantMessage) {
-        let whole = |wanted_text: bool| -> String {
-            let parts = message.content.iter().filter_map(|block| match block {
-                Block::Text { text } if wanted_text => Some(text.as_str()),
-                Block::Thinking { text, .. } if !wanted_text => Some(text.as_str()),
-                _ => None,
-            });
-            parts.map(|part| plain(part).trim().to_owned()).collect()
-        };
-        let shown = |wanted_text: bool| -> String {
-            let cells = self.turn.iter().filter_map(|id| match &self.cells.get(*id)?.kind {
-                CellKind::Text { text } if wanted_text => Some(text.trim()),
-                CellKind::Thinking { text } if !wanted_text => Some(text.trim()),
-                _ => None,
-            });
-            cells.collect()
-        };
-        let same = whole(true) == shown(true) && whole(false) == shown(false);
+        let said: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(text_of).collect();
+        let thought: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(thought_of).collect();
+        let mut whole = (String::new(), String::new());
+        for block in &message.content {
+            match block {
+                Block::Text { text } => whole.0.push_str(plain(text).trim()),
+                Block::Thinking { text, .. } => whole.1.push_str(plain(text).trim()),
+                _ => {}
+            }
+        }
+        let same = whole == (said, thought);
         let retried = self
             .turn
             .iter()
@@ -377,12 +375,6 @@ impl AgentView {
         })
     }
 
-    fn set_asking(&mut self, call_id: &str, asking: bool, now: Instant) {
-        self.change_tool(call_id, |tool| {
-            tool.state = if asking { ToolState::Asking } else { ToolState::Running { since: now } };
-        });
-    }
-
     fn change_tool(&mut self, call_id: &str, change: impl FnOnce(&mut ToolCell)) {
         let Some(cell) = self.running.iter().find(|(id, _)| id == call_id).map(|(_, cell)| *cell) else { return };
         if self.cells.get(cell).is_some_and(|cell| matches!(cell.kind, CellKind::Tool(_))) {
@@ -423,6 +415,22 @@ impl AgentView {
         }
         self.enter(Phase::Ended(outcome.status), now);
         self.outcome = Some(outcome);
+    }
+}
+
+/// Returns the text of a cell of text.
+fn text_of(cell: &Cell) -> Option<&str> {
+    match &cell.kind {
+        CellKind::Text { text } => Some(text.trim()),
+        _ => None,
+    }
+}
+
+/// Returns the text of a cell of thought.
+fn thought_of(cell: &Cell) -> Option<&str> {
+    match &cell.kind {
+        CellKind::Thinking { text } => Some(text.trim()),
+        _ => None,
     }
 }
 

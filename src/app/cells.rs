@@ -146,7 +146,7 @@ fn view_bytes(view: &ToolView) -> usize {
 /// A transcript.
 #[derive(Debug, Clone)]
 pub struct Cells {
-    cells: VecDeque<Cell>,
+    held: VecDeque<Cell>,
     /// Number of the first cell still held.
     first: CellId,
     bytes: usize,
@@ -159,7 +159,7 @@ impl Cells {
     /// Returns an empty transcript that holds about `cap` bytes of text.
     #[must_use]
     pub fn with_cap(cap: usize) -> Self {
-        Self { cells: VecDeque::new(), first: 0, bytes: 0, cap, arrived: 0 }
+        Self { held: VecDeque::new(), first: 0, bytes: 0, cap, arrived: 0 }
     }
 
     /// Returns the number of the first cell that is still held.
@@ -171,7 +171,7 @@ impl Cells {
     /// Returns the number the next cell will get.
     #[must_use]
     pub fn end(&self) -> CellId {
-        self.first + self.cells.len() as CellId
+        self.first + self.held.len() as CellId
     }
 
     /// Tells whether older cells were let go to stay below the cap.
@@ -201,12 +201,12 @@ impl Cells {
     /// Returns a cell, if it is still held.
     #[must_use]
     pub fn get(&self, id: CellId) -> Option<&Cell> {
-        id.checked_sub(self.first).and_then(|at| self.cells.get(usize::try_from(at).ok()?))
+        id.checked_sub(self.first).and_then(|at| self.held.get(usize::try_from(at).ok()?))
     }
 
     /// Returns all cells that are held, with their numbers, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (CellId, &Cell)> {
-        self.cells.iter().enumerate().map(|(at, cell)| (self.first + at as CellId, cell))
+        self.held.iter().enumerate().map(|(at, cell)| (self.first + at as CellId, cell))
     }
 
     /// Appends a cell and returns its number.
@@ -214,7 +214,7 @@ impl Cells {
         let id = self.end();
         self.bytes += kind.bytes();
         self.arrived += 1;
-        self.cells.push_back(Cell { epoch: 0, kind });
+        self.held.push_back(Cell { epoch: 0, kind });
         self.shrink();
         id
     }
@@ -251,18 +251,18 @@ impl Cells {
     /// Lets go of everything that was said, as at the start of a new conversation. Numbers go on.
     pub fn clear(&mut self) {
         self.first = self.end();
-        self.cells.clear();
+        self.held.clear();
         self.bytes = 0;
     }
 
     fn get_mut(&mut self, id: CellId) -> Option<&mut Cell> {
-        id.checked_sub(self.first).and_then(|at| self.cells.get_mut(usize::try_from(at).ok()?))
+        id.checked_sub(self.first).and_then(|at| self.held.get_mut(usize::try_from(at).ok()?))
     }
 
     /// Lets go of the oldest cells until the cap holds; the last cell loses the head of its text instead.
     fn shrink(&mut self) {
-        while self.bytes > self.cap && self.cells.len() > 1 {
-            if let Some(cell) = self.cells.pop_front() {
+        while self.bytes > self.cap && self.held.len() > 1 {
+            if let Some(cell) = self.held.pop_front() {
                 self.bytes = self.bytes.saturating_sub(cell.kind.bytes());
                 self.first += 1;
             }
@@ -271,7 +271,7 @@ impl Cells {
             return;
         }
         let keep = self.cap / 2;
-        if let Some(cell) = self.cells.back_mut()
+        if let Some(cell) = self.held.back_mut()
             && let CellKind::Text { text } | CellKind::Thinking { text } | CellKind::User { text } = &mut cell.kind
         {
             let from = text.len().saturating_sub(keep);

@@ -44,13 +44,12 @@ pub(super) fn as_text(agent: &AgentView) -> String {
     for (_, cell) in agent.cells.iter() {
         let _ = match &cell.kind {
             CellKind::User { text } => writeln!(out, "› {text}\n"),
-            CellKind::Text { text } => writeln!(out, "{text}\n"),
+            CellKind::Text { text } | CellKind::Report { text } => writeln!(out, "{text}\n"),
             CellKind::Thinking { text } => writeln!(out, "(thinking) {text}\n"),
             CellKind::Tool(tool) => writeln!(out, "● {} {}  {}\n", tool.name, tool.title, tool.summary),
             CellKind::Subagent { agent } => writeln!(out, "◆ agent {agent}\n"),
             CellKind::Retry { reason, .. } => writeln!(out, "(tried again: {reason})\n"),
             CellKind::Notice { text } | CellKind::Fault { text } => writeln!(out, "({text})\n"),
-            CellKind::Report { text } => writeln!(out, "{text}\n"),
             CellKind::Void => Ok(()),
         };
     }

@@ -7,9 +7,23 @@ use super::agents::Folded;
 use super::cells::CellKind;
 use super::panes::PaneSize;
 use super::status::{Flash, ModelFact};
-use super::{App, Attention, Effect, Focus, Phase};
+use super::{App, Attention, Effect, Event, Focus, Phase};
 use crate::agent::{AgentEvent, EventKind};
 use crate::message::{AgentId, plain_line};
+
+/// Tells whether an event only adds to what streams.
+fn is_stream(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::Text { .. } | EventKind::Thinking { .. } | EventKind::ToolProgress { .. })
+}
+
+/// Tells whether the terminal's title may have to change with an event.
+pub(super) fn may_retitle(event: &Event) -> bool {
+    match event {
+        Event::Agent(event) => !is_stream(&event.kind),
+        Event::Drawn(_) | Event::Wakeup => false,
+        _ => true,
+    }
+}
 
 impl App {
     /// Takes in what happened to an agent.
@@ -24,7 +38,7 @@ impl App {
         match &event.kind {
             EventKind::UserMessage { text } if event.agent.is_main() => self.delivered(text),
             EventKind::ApprovalRequested { request } => {
-                let alive = self.agents.get(event.agent).is_some_and(|agent| !agent.has_ended());
+                let alive = self.agents.get(request.id.agent).is_some_and(|agent| !agent.has_ended());
                 if alive && self.approvals.ask(request, now) {
                     let who = self.agents.lineage(event.agent);
                     self.notify(format!("{who} needs your permission: {}", plain_line(&request.title)), effects);
@@ -41,6 +55,10 @@ impl App {
                     context_window: *context_window,
                     note: note.as_ref().map(|note| plain_line(note).into_owned()),
                 };
+                // Too late for the welcome: the note becomes a line of the conversation.
+                if let Some(note) = model.note.clone().filter(|_| !self.agents.main().cells.is_empty()) {
+                    self.notice(&note);
+                }
                 self.status.model = Some(model);
             }
             _ => {}

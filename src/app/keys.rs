@@ -3,11 +3,16 @@
 //! Owns who is asked first, and chords of several keys. Leaves what an action does to `act`. Invariant: a key that
 //! types goes to the composer only while the composer has the focus.
 
+use std::time::Duration;
+
 use super::action::Action;
 use super::key::{Key, KeyCode};
 use super::keymap::{Context, Lookup};
 use super::status::{CONFIRM, Flash};
 use super::{App, Effect, Focus, Popup};
+
+/// How old the list of files may be when a file is named.
+const RELIST: Duration = Duration::from_secs(20);
 
 /// Whether an action took the key it was bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,13 +26,16 @@ pub(super) enum Taken {
 impl App {
     /// Takes a key.
     pub(super) fn on_key(&mut self, key: Key, effects: &mut Vec<Effect>) {
-        if self.popup.is_none()
-            && self.focus == Focus::Composer
-            && self.composer.is_choosing()
-            && self.composer.handle_key(&key)
-        {
-            self.edited(effects);
-            return;
+        if self.popup.is_none() && self.focus == Focus::Composer && self.composer.is_choosing() {
+            // Enter carries a completed command out at once.
+            let command = self.composer.completion().is_some() && self.composer.text().starts_with('/');
+            if self.composer.handle_key(&key) {
+                self.edited(effects);
+                if command && key.code == KeyCode::Enter {
+                    self.submit(effects);
+                }
+                return;
+            }
         }
         if self.chord_at + CONFIRM < self.now {
             self.chord.clear();
@@ -119,27 +127,25 @@ impl App {
 
     /// Takes pasted text.
     pub(super) fn on_paste(&mut self, text: &str, effects: &mut Vec<Effect>) {
-        match &mut self.popup {
-            Some(popup) => {
-                if let Some(line) = popup.line() {
-                    line.insert(text);
-                }
+        if let Some(popup) = &mut self.popup {
+            if let Some(line) = popup.line() {
+                line.insert(text);
             }
-            None => {
-                self.focus = Focus::Composer;
-                self.full = None;
-                self.composer.paste(text);
-                self.edited(effects);
-            }
+            return;
         }
+        self.focus = Focus::Composer;
+        self.full = None;
+        self.composer.paste(text);
+        self.edited(effects);
     }
 
     /// Brings what depends on the composer's text up to date.
     pub(super) fn edited(&mut self, effects: &mut Vec<Effect>) {
         self.composer.set_width(self.size.width);
         self.composer.refresh_completion(&mut self.files, &super::command::candidates());
-        if self.files.is_empty() && !self.asked_for_files && self.composer.text().contains('@') {
-            self.asked_for_files = true;
+        let stale = self.listed_at.is_none_or(|at| self.now.saturating_duration_since(at) >= RELIST);
+        if stale && self.composer.text().contains('@') {
+            self.listed_at = Some(self.now);
             effects.push(Effect::ListFiles);
         }
     }

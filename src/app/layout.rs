@@ -160,7 +160,8 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
     let most = (size.height / 3).max(1);
     let composer = cut_bottom(&mut main, state.composer_rows.clamp(1, most));
     let rule = cut_bottom(&mut main, u16::from(size.height >= 8));
-    let room = main.height.saturating_sub(1).min(size.height / 2);
+    // A few rows stay for what the question is about.
+    let room = main.height.saturating_sub(4).max(main.height.min(3)).min(size.height / 2);
     let approvals = cut_bottom(&mut main, state.approval_rows.min(room));
     let empty = Rect { width: 0, height: 0, ..main };
     let mut regions = Regions {
@@ -215,7 +216,7 @@ fn choose_form(size: Rect, main: Rect, state: &LayoutState<'_>) -> Form {
 
 fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutState<'_>) {
     // When nothing wants room any more, the conversation gets more of it.
-    let share_of = if state.panes.iter().any(|pane| pane.wants_room()) { 55 } else { 42 };
+    let share_of = if state.panes.iter().any(PaneWish::wants_room) { 55 } else { 42 };
     let percent = state.split.unwrap_or(share_of).clamp(20, 80);
     let agents_width = u16::try_from(u32::from(main.width) * u32::from(percent) / 100).unwrap_or(0);
     let agents_width = agents_width.clamp(20, main.width - 21);

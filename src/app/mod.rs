@@ -129,7 +129,8 @@ pub struct App {
     flash: Option<Flash>,
     status: Status,
     files: FileIndex,
-    asked_for_files: bool,
+    /// When the files were last listed.
+    listed_at: Option<Instant>,
     /// The panes of the last frame, with their sizes.
     visible: Vec<(AgentId, PaneSize)>,
     /// Messages that wait for the main agent, oldest first.
@@ -169,7 +170,7 @@ impl App {
             flash: None,
             status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode },
             files: FileIndex::default(),
-            asked_for_files: false,
+            listed_at: None,
             visible: Vec::new(),
             queued: Vec::new(),
             attention: Attention::Here,
@@ -189,6 +190,7 @@ impl App {
     pub fn update(&mut self, now: Instant, event: Event) -> Vec<Effect> {
         self.now = self.now.max(now);
         let mut effects = Vec::new();
+        let retitles = inbox::may_retitle(&event);
         if !matches!(event, Event::Agent(_) | Event::Drawn(_) | Event::Wakeup) {
             self.dirty = true;
         }
@@ -212,7 +214,9 @@ impl App {
             Event::Fault(text) => self.fault(&text),
             Event::Refresh => {}
         }
-        self.retitle(&mut effects);
+        if retitles {
+            self.retitle(&mut effects);
+        }
         effects
     }
 

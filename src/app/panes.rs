@@ -134,7 +134,7 @@ pub fn share(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<
 
 /// Leaves out ended agents, oldest first, until those that run can show something; then whoever stands outside of a
 /// window around the focus.
-fn choose_shown<'a>(height: u16, wishes: &'a [PaneWish], focused: Option<AgentId>) -> Vec<&'a PaneWish> {
+fn choose_shown(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<&PaneWish> {
     let mut shown: Vec<&PaneWish> = wishes.iter().collect();
     let height = usize::from(height);
     let wanting = shown.iter().filter(|wish| wish.wants_room()).count();

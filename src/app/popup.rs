@@ -122,6 +122,9 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
             Some((score, PaletteEntry { action, chord, matched }))
         })
         .collect();
-    found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    // Of equal matches the shorter one is closer to what was typed; without a query the order is that of the list.
+    found.sort_by_key(|(score, entry)| {
+        (std::cmp::Reverse(*score), if query.is_empty() { 0 } else { entry.action.description().len() })
+    });
     found.into_iter().map(|(_, entry)| entry).collect()
 }

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use futures::FutureExt as _;
 use tokio::sync::mpsc;
 
 use super::input::InputStream;
@@ -71,7 +70,7 @@ pub struct Farewell {
 /// There is no terminal, or it is gone.
 pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
     let owner = if setup.mouse == MouseCapture::On { MouseOwner::Program } else { MouseOwner::Terminal };
-    let mut terminal = Terminal::enter(owner).context("the screen needs a terminal; use -p for plain output")?;
+    let terminal = Terminal::enter(owner).context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
     let (back, returned) = mpsc::unbounded_channel();
     let wake = back.clone();
@@ -166,16 +165,14 @@ impl Stage {
         let (screen, app) = (&mut self.screen, &self.app);
         let mut painted = None;
         self.terminal.draw(|frame| {
-            let result = screen.draw(app, frame.buffer_mut());
-            if let Some(cursor) = result.cursor {
-                frame.set_cursor_position(cursor);
-            }
-            painted = Some(result);
+            let result = screen.draw(app, frame);
+            painted = Some(result.drawn);
+            result.marks
         })?;
         self.last_frame = Instant::now();
-        if let Some(painted) = painted {
+        if let Some(drawn) = painted {
             // Nothing a frame shows asks for an effect.
-            let _ = self.app.update(self.last_frame, Event::Drawn(painted.drawn));
+            let _ = self.app.update(self.last_frame, Event::Drawn(drawn));
         }
         Ok(())
     }
@@ -231,10 +228,7 @@ impl Sources {
             biased;
             first = next_input(input) => {
                 batch.push(Event::Input(first?));
-                // Keys that came together are drawn together.
-                while let Some(next) = next_input(input).now_or_never() {
-                    batch.push(Event::Input(next?));
-                }
+                take_ready(input, batch).await?;
                 return Ok(Urgency::Now);
             }
             () = signals.next() => batch.push(Event::Terminate),
@@ -249,6 +243,20 @@ impl Sources {
             () = sleep => batch.push(Event::Wakeup),
         }
         Ok(Urgency::NextFrame)
+    }
+}
+
+/// Takes what else the terminal has sent already: keys that came together are drawn together.
+///
+/// It polls as this task: the stream of crossterm keeps the waker of its first idle poll, so one with no task behind
+/// it would lose the next key.
+async fn take_ready(input: &mut Option<InputStream>, batch: &mut Vec<Event>) -> Result<()> {
+    loop {
+        tokio::select! {
+            biased;
+            next = next_input(input) => batch.push(Event::Input(next?)),
+            () = std::future::ready(()) => return Ok(()),
+        }
     }
 }
 

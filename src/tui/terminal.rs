@@ -9,12 +9,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::{cursor, event, execute, queue, terminal};
-use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::Size;
 
 mod backend;
+mod canvas;
 
 pub use backend::FrameBackend;
+pub use canvas::{Canvas, Marks, Scrolled};
 
 /// Whether this process has changed the terminal's modes.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -30,7 +32,7 @@ pub enum MouseOwner {
 
 /// The terminal while the program has it. Dropping it gives it back.
 pub struct Terminal {
-    inner: ratatui::Terminal<FrameBackend<io::Stdout>>,
+    canvas: Canvas<io::Stdout>,
     mouse: MouseOwner,
 }
 
@@ -40,25 +42,23 @@ impl Terminal {
     /// # Errors
     /// Standard output is no terminal, or cannot be written.
     pub fn enter(mouse: MouseOwner) -> io::Result<Self> {
-        let inner = ratatui::Terminal::new(FrameBackend::new(io::stdout()))?;
+        let canvas = Canvas::new(FrameBackend::new(io::stdout()));
+        canvas.size()?;
         take(mouse).inspect_err(|_| restore())?;
-        Ok(Self { inner, mouse })
+        Ok(Self { canvas, mouse })
     }
 
     /// Draws a frame: the cells that changed, in one write.
     ///
     /// # Errors
     /// The terminal is gone; the program cannot go on drawing.
-    pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.inner.draw(render).map(drop)
+    pub fn draw(&mut self, render: impl FnOnce(&mut Buffer) -> Marks) -> io::Result<()> {
+        self.canvas.draw(render)
     }
 
     /// Makes the next frame write every cell, for when something else has written to the terminal.
     pub fn repaint(&mut self) {
-        self.inner.backend_mut().invalidate();
-        // `Terminal::clear` would ask where the cursor is. The buffer of the last frame becomes the empty one that
-        // the next frame is compared with.
-        self.inner.swap_buffers();
+        self.canvas.repaint();
     }
 
     /// Returns the size in columns and rows.
@@ -66,7 +66,7 @@ impl Terminal {
     /// # Errors
     /// The terminal is gone.
     pub fn size(&self) -> io::Result<Size> {
-        self.inner.size()
+        self.canvas.size()
     }
 
     /// Chooses who gets what the mouse does.

@@ -4,6 +4,7 @@
 //! at most one write, and none if neither a cell nor the cursor changed.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use crossterm::{cursor, queue, terminal};
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
@@ -49,6 +50,20 @@ impl<W: Write> FrameBackend<W> {
     pub fn invalidate(&mut self) {
         self.known = false;
         let _ = queue!(self.frame, terminal::Clear(terminal::ClearType::All));
+    }
+
+    /// Moves rows up within the terminal and leaves empty ones below them.
+    ///
+    /// By line feeds at the end of a scrolling region (DECSTBM), which every terminal knows, unlike `SU`.
+    pub(super) fn scroll_up(&mut self, rows: Range<u16>, lines: u16) {
+        let Range { start, end } = rows;
+        if self.shown.is_some() {
+            let _ = queue!(self.frame, cursor::Hide);
+        }
+        self.known = false;
+        let feeds = "\n".repeat(usize::from(lines));
+        // The rows that come in take the present colours: none.
+        let _ = write!(self.frame, "\x1b[m\x1b[{};{end}r\x1b[{end};1H{feeds}\x1b[r", start + 1);
     }
 
     /// Writes what was gathered, inside a synchronized update.

@@ -20,9 +20,8 @@ use crate::permission::{AccessKind, ApprovalRequest, Preview};
 const DIFF_LINES: usize = 400;
 
 /// Draws the first question.
-pub fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
+pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
     let Some(request) = look.app.approvals().top().filter(|_| !area.is_empty()) else { return };
-    let focused = look.app.focus() == Focus::Approvals;
     if area.height == 1 {
         let mut spans = heading(request, look);
         spans.push(Span::styled(format!("  {}", request.title.lines().next().unwrap_or_default()), look.theme.text));
@@ -34,8 +33,8 @@ pub fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
     if count > 1 {
         words.push(Span::styled(format!("  1 of {count}"), look.theme.muted));
     }
-    rule(Rect { height: 1, ..area }, words, focused, look, buf);
-    let body = Rect { y: area.y + 1, height: area.height - 2, ..area };
+    rule(Rect { height: 1, ..area }, words, Focus::Approvals, look, buf);
+    let body = Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(1), height: area.height - 2 };
     let details = details(request, body.width.saturating_sub(1), look);
     let end = details.len().saturating_sub(usize::from(body.height));
     let from = look.app.approvals().scroll.min(end);
@@ -46,7 +45,7 @@ pub fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
     if look.app.popup().is_none() {
         drawn.popup_end = end;
     }
-    let keys = keys(request, unseen, focused, look);
+    let keys = keys(request, unseen, look);
     buf.set_line(
         area.x + 1,
         area.bottom() - 1,
@@ -103,8 +102,9 @@ fn details(request: &ApprovalRequest, columns: u16, look: &Look<'_>) -> Vec<Line
 }
 
 /// Returns the line of keys, and what "always" would allow.
-fn keys(request: &ApprovalRequest, unseen: usize, focused: bool, look: &Look<'_>) -> Line<'static> {
+fn keys(request: &ApprovalRequest, unseen: usize, look: &Look<'_>) -> Line<'static> {
     let theme = look.theme;
+    let focused = look.app.focus() == Focus::Approvals;
     let context = if focused { Context::Approvals } else { Context::Global };
     let chord = |action| look.app.keymap().chord_of(context, action);
     let mut spans = Vec::new();

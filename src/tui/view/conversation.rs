@@ -20,7 +20,7 @@ const MARGIN: u16 = 1;
 const MEASURE: u16 = 120;
 
 /// Draws the conversation and says what was visible; `None` if there is nothing yet.
-pub fn draw(transcript: &mut Transcript, look: &Look<'_>, area: Rect, buf: &mut Buffer) -> Option<Shown> {
+pub(super) fn draw(transcript: &mut Transcript, look: &Look<'_>, area: Rect, buf: &mut Buffer) -> Option<Shown> {
     if area.is_empty() {
         return None;
     }
@@ -44,7 +44,7 @@ fn inner(area: Rect) -> Rect {
 }
 
 /// Draws what says that the view stays put, and how much arrived since.
-pub fn chip(state: &PaneState, shown: Shown, arrived: u64, look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(super) fn chip(state: &PaneState, shown: Shown, arrived: u64, look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     if shown.at.is_none() || area.height < 2 {
         return;
     }

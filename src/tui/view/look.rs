@@ -15,7 +15,7 @@ use crate::app::{AgentState, AgentView, App, Mood};
 
 /// What is needed to draw.
 #[derive(Clone, Copy)]
-pub struct Look<'a> {
+pub(super) struct Look<'a> {
     /// What is drawn.
     pub app: &'a App,
     /// The colours.
@@ -29,14 +29,14 @@ pub struct Look<'a> {
 impl Look<'_> {
     /// Returns the present frame of the spinner.
     #[must_use]
-    pub fn spinner(&self) -> &'static str {
+    pub(super) fn spinner(&self) -> &'static str {
         let frames = self.glyphs.spinner;
         frames[self.app.spinner_frame() % frames.len().max(1)]
     }
 
     /// Returns the sign of a state.
     #[must_use]
-    pub fn glyph(&self, state: &AgentState) -> &'static str {
+    pub(super) fn glyph(&self, state: &AgentState) -> &'static str {
         let glyphs = self.glyphs;
         match state {
             AgentState::Thinking | AgentState::Tool { .. } | AgentState::Starting => self.spinner(),
@@ -58,7 +58,7 @@ impl Look<'_> {
 
     /// Returns the colour of a state.
     #[must_use]
-    pub fn mood(&self, state: &AgentState) -> Style {
+    pub(super) fn mood(&self, state: &AgentState) -> Style {
         match state.mood() {
             Mood::Neutral => self.theme.muted,
             Mood::Busy => self.theme.accent,
@@ -70,19 +70,19 @@ impl Look<'_> {
 
     /// Returns the colour of an agent.
     #[must_use]
-    pub fn agent(&self, agent: &AgentView) -> Style {
+    pub(super) fn agent(&self, agent: &AgentView) -> Style {
         self.theme.agent(agent.color.as_deref(), &agent.agent_type)
     }
 
     /// Returns the name an agent's type is shown by.
     #[must_use]
-    pub fn type_of(agent: &AgentView) -> &str {
+    pub(super) fn type_of(agent: &AgentView) -> &str {
         if agent.agent_type.is_empty() { &agent.name } else { &agent.agent_type }
     }
 
     /// Returns chords and their short words as spans, as many as fit.
     #[must_use]
-    pub fn hints(&self, hints: &[(String, &str)], columns: usize) -> Vec<Span<'static>> {
+    pub(super) fn hints(&self, hints: &[(String, &str)], columns: usize) -> Vec<Span<'static>> {
         let mut spans = Vec::new();
         let mut left = columns;
         for (chord, word) in hints {
@@ -101,7 +101,7 @@ impl Look<'_> {
 
 /// Spells a duration in at most six columns: tenths only below ten seconds.
 #[must_use]
-pub fn elapsed(time: Duration) -> String {
+pub(super) fn elapsed(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0..10 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
@@ -113,7 +113,7 @@ pub fn elapsed(time: Duration) -> String {
 
 /// Spells a running time in whole seconds, which change once a second and not with each frame.
 #[must_use]
-pub fn clock(time: Duration) -> String {
+pub(super) fn clock(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds}s"),
         _ => elapsed(time),
@@ -122,7 +122,7 @@ pub fn clock(time: Duration) -> String {
 
 /// Spells a count of tokens in at most five columns.
 #[must_use]
-pub fn tokens(count: u64) -> String {
+pub(super) fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
         1_000..99_950 => format!("{}.{}k", count / 1000, count % 1000 / 100),
@@ -133,6 +133,6 @@ pub fn tokens(count: u64) -> String {
 
 /// Spells a noun with its count.
 #[must_use]
-pub fn counted(count: usize, one: &str) -> String {
+pub(super) fn counted(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }

@@ -29,6 +29,7 @@ use self::highlight::Highlighter;
 use self::look::Look;
 use self::theme::Theme;
 use self::transcript::Transcript;
+use super::terminal::{Marks, Scrolled};
 use crate::app::layout::{Form, Regions};
 use crate::app::{App, CellKind, Drawn, Focus, Place};
 use crate::message::AgentId;
@@ -45,8 +46,8 @@ pub struct Screen {
 pub struct Painted {
     /// What the app has to know about it.
     pub drawn: Drawn,
-    /// Where the cursor stands; `None` hides it.
-    pub cursor: Option<Position>,
+    /// Where the cursor stands, and what moved.
+    pub marks: Marks,
 }
 
 impl Screen {
@@ -69,7 +70,11 @@ impl Screen {
         pane_strip::borders(&regions, &look, buf);
         if regions.form != Form::Full {
             let main = transcripts.entry(AgentId::MAIN).or_default();
-            draw_conversation(main, &regions, &look, buf, &mut painted.drawn);
+            let moved = draw_conversation(main, &regions, &look, buf, &mut painted.drawn);
+            let area = regions.conversation;
+            if moved > 0 && area.width == buf.area.width {
+                painted.marks.scrolled = Some(Scrolled { rows: area.y..area.bottom(), lines: moved });
+            }
         }
         pane_strip::draw(transcripts, &regions, &look, buf, &mut painted.drawn);
         transcripts.retain(|agent, _| agent.is_main() || painted.drawn.panes.iter().any(|(seen, _)| seen == agent));
@@ -79,23 +84,24 @@ impl Screen {
         status::draw(&look, regions.status, buf);
         if app.focus() == Focus::Composer {
             popup::completion(&look, screen, regions.composer, buf);
-            painted.cursor = Some(cursor);
+            painted.marks.cursor = Some(cursor);
         }
         if app.popup().is_some() {
-            painted.cursor = popup::draw(&look, screen, buf, &mut painted.drawn);
+            painted.marks.cursor = popup::draw(&look, screen, buf, &mut painted.drawn);
         }
         painted
     }
 }
 
+/// Draws the conversation, notes what was shown, and returns how many lines it moved up.
 fn draw_conversation(
     transcript: &mut Transcript,
     regions: &Regions,
     look: &Look<'_>,
     buf: &mut Buffer,
     drawn: &mut Drawn,
-) {
-    let Some(shown) = conversation::draw(transcript, look, regions.conversation, buf) else { return };
+) -> u16 {
+    let Some(shown) = conversation::draw(transcript, look, regions.conversation, buf) else { return 0 };
     drawn.places.push(Place { agent: AgentId::MAIN, at: shown.at, found: shown.found });
     drawn.not_found |= shown.missed;
     let cells = &look.app.agents().main().cells;
@@ -104,6 +110,7 @@ fn draw_conversation(
         _ => None,
     });
     drawn.reports.extend(ended.map(|agent| agent.id));
+    shown.moved
 }
 
 /// Draws the queued messages and the text being written, and returns where its cursor stands.

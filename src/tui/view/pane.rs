@@ -18,7 +18,7 @@ use crate::app::{AgentState, AgentView, CellKind};
 
 /// Columns that all titles of a strip share, so that they stand in line.
 #[derive(Debug, Clone, Copy)]
-pub struct Columns {
+pub(super) struct Columns {
     /// Of the number.
     pub number: usize,
     /// Of the type.
@@ -26,7 +26,7 @@ pub struct Columns {
 }
 
 /// Draws a pane and says what of its transcript was visible.
-pub fn draw(
+pub(super) fn draw(
     pane: &PaneRect,
     agent: &AgentView,
     transcript: Option<&mut Transcript>,

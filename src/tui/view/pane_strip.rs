@@ -18,7 +18,7 @@ use crate::app::{CellKind, Drawn, Focus, Place};
 use crate::message::AgentId;
 
 /// Draws every visible pane and notes what was shown.
-pub fn draw(
+pub(super) fn draw(
     transcripts: &mut HashMap<AgentId, Transcript>,
     regions: &Regions,
     look: &Look<'_>,
@@ -45,16 +45,14 @@ pub fn draw(
 }
 
 /// Draws the headings of conversation and agents and the lines between all regions.
-pub fn borders(regions: &Regions, look: &Look<'_>, buf: &mut Buffer) {
+pub(super) fn borders(regions: &Regions, look: &Look<'_>, buf: &mut Buffer) {
     let theme = look.theme;
-    let focus = look.app.focus();
     let [.., horizontal, vertical] = look.glyphs.frame;
     if !regions.conversation_head.is_empty() {
-        let on = focus == Focus::Conversation;
-        rule(regions.conversation_head, vec![Span::raw("conversation")], on, look, buf);
+        rule(regions.conversation_head, vec![Span::raw("conversation")], Focus::Conversation, look, buf);
     }
     if !regions.agents_head.is_empty() {
-        rule(regions.agents_head, counts(regions, look), focus == Focus::Agents, look, buf);
+        rule(regions.agents_head, counts(regions, look), Focus::Agents, look, buf);
     }
     for y in regions.divider.y..regions.divider.bottom() {
         let symbol = if y == regions.divider.y { horizontal } else { vertical };
@@ -71,9 +69,10 @@ pub fn borders(regions: &Regions, look: &Look<'_>, buf: &mut Buffer) {
     }
 }
 
-/// Draws a line with words in it.
-pub fn rule(area: Rect, words: Vec<Span<'static>>, focused: bool, look: &Look<'_>, buf: &mut Buffer) {
+/// Draws a line with words in it, lit while the region it heads has the focus.
+pub(super) fn rule(area: Rect, words: Vec<Span<'static>>, of: Focus, look: &Look<'_>, buf: &mut Buffer) {
     let theme = look.theme;
+    let focused = look.app.focus() == of;
     let style = if focused { theme.border_focused } else { theme.border };
     let symbol = look.glyphs.rule;
     for x in area.x..area.right() {

@@ -14,24 +14,21 @@ use crate::app::{AgentState, Focus, Tone};
 use crate::permission::PermissionMode;
 
 /// Draws the status line.
-pub fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
     let theme = look.theme;
     let columns = usize::from(area.width);
-    let right = match look.app.flash() {
-        Some(flash) => {
-            let style = if flash.tone == Tone::Warning { theme.warning } else { theme.accent };
-            vec![Span::styled(fit(&flash.text, columns.saturating_sub(2)), style)]
+    let right = if let Some(flash) = look.app.flash() {
+        let style = if flash.tone == Tone::Warning { theme.warning } else { theme.accent };
+        vec![Span::styled(fit(&flash.text, columns.saturating_sub(2)), style)]
+    } else {
+        let mut hints = look.app.keymap().hints(look.app.context());
+        if look.app.agents().is_empty() {
+            hints.retain(|(_, word)| *word != "agents");
         }
-        None => {
-            let mut hints = look.app.keymap().hints(look.app.context());
-            if look.app.agents().is_empty() {
-                hints.retain(|(_, word)| *word != "agents");
-            }
-            look.hints(&hints, columns / 2)
-        }
+        look.hints(&hints, columns / 2)
     };
     let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
     let left = facts(look, columns.saturating_sub(right_width + 3));
@@ -91,7 +88,7 @@ fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
 }
 
 /// Draws the line above the composer.
-pub fn above_composer(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(super) fn above_composer(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
@@ -111,5 +108,5 @@ pub fn above_composer(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
             words.push(Span::styled("  esc interrupts", theme.faint));
         }
     }
-    rule(area, words, look.app.focus() == Focus::Composer, look, buf);
+    rule(area, words, Focus::Composer, look, buf);
 }

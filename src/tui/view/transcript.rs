@@ -20,7 +20,7 @@ const FORGET_AFTER: u64 = 64;
 
 /// What a view follows while the user has not moved it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Follow {
+pub(super) enum Follow {
     /// The end.
     Tail,
     /// The start of this cell, if what follows it is longer than the view; else the end.
@@ -29,7 +29,7 @@ pub enum Follow {
 
 /// What a drawn transcript showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shown {
+pub(super) struct Shown {
     /// Where the view stands now; `None` if it follows.
     pub at: Option<Anchor>,
     /// The line that the last search found.
@@ -38,6 +38,8 @@ pub struct Shown {
     pub missed: bool,
     /// First and last cell of which a line is visible.
     pub cells: (CellId, CellId),
+    /// How many lines everything moved up since the last frame.
+    pub moved: u16,
 }
 
 /// A cell as lines.
@@ -57,17 +59,19 @@ enum Body {
 
 /// The laid-out cells of one transcript.
 #[derive(Default)]
-pub struct Transcript {
+pub(super) struct Transcript {
     width: u16,
     detail: Detail,
     theme: u64,
     frame: u64,
     cells: HashMap<CellId, Laid>,
+    /// Where the last frame began, and in which area.
+    last: Option<(Rect, Anchor)>,
 }
 
 impl Transcript {
     /// Draws a transcript and says what was visible.
-    pub fn draw(
+    pub(super) fn draw(
         &mut self,
         cells: &Cells,
         state: &PaneState,
@@ -86,10 +90,12 @@ impl Transcript {
             at = None;
         }
         let from = at.unwrap_or(tail);
+        let moved = walk.moved_up(from, area);
         let last = walk.paint(from, area, buf, state.search.as_deref());
+        self.last = Some((area, from));
         let frame = self.frame;
         self.cells.retain(|_, laid| laid.used + FORGET_AFTER > frame);
-        Shown { at, found, missed, cells: (from.cell, last) }
+        Shown { at, found, missed, cells: (from.cell, last), moved }
     }
 
     /// Forgets lines of another width, theme or detail.
@@ -219,6 +225,23 @@ impl Walk<'_> {
             }
         }
         Some(at).filter(|at| *at < end)
+    }
+
+    /// Returns how many lines the view moved down since the last frame, if it is less than its height.
+    fn moved_up(&mut self, from: Anchor, area: Rect) -> u16 {
+        let Some((_, before)) = self.transcript.last.filter(|(last, before)| *last == area && *before < from) else {
+            return 0;
+        };
+        let height = usize::from(area.height);
+        let mut lines = from.line;
+        for id in before.cell..from.cell {
+            lines += self.height(id);
+            if lines > height + before.line {
+                return 0;
+            }
+        }
+        let lines = lines.saturating_sub(before.line);
+        if lines < height { u16::try_from(lines).unwrap_or(0) } else { 0 }
     }
 
     fn find_down(&mut self, from: Anchor, sought: &str) -> Option<Anchor> {

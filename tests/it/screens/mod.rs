@@ -1,6 +1,7 @@
 //! The screen as people see it.
 
-mod scenes;
+pub(crate) mod scenes;
 mod snapshots;
 pub(crate) mod stage;
 pub(crate) mod svg;
+mod terminal;

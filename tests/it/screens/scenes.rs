@@ -12,7 +12,7 @@ use belvedere::tool::{Todo, TodoStatus, ToolView};
 use super::stage::{Stage, tool_started};
 
 /// Nothing was said yet; the offline model answers.
-pub fn welcome(width: u16, height: u16) -> Stage {
+pub(crate) fn welcome(width: u16, height: u16) -> Stage {
     let mut stage = Stage::new(width, height);
     stage.main(EventKind::ModelChosen {
         provider: "offline".to_owned(),
@@ -27,7 +27,7 @@ pub fn welcome(width: u16, height: u16) -> Stage {
 }
 
 /// Eight agents at work: thinking, in tools, with text, queued, asking, stalled, done and failed.
-pub fn eight_agents(width: u16, height: u16) -> Stage {
+pub(crate) fn eight_agents(width: u16, height: u16) -> Stage {
     let mut stage = Stage::new(width, height).with_model();
     stage.asks("Refactor auth to use JWT");
     let plan = "I'll look at **three things** at once: where the session is kept, what has to change, and what the \
@@ -53,12 +53,10 @@ pub fn eight_agents(width: u16, height: u16) -> Stage {
     stage.wait(2_000);
     stage.calls(1, "g1", "Grep", "\"verify_password\"", "14 hits in 6 files");
     stage.calls(1, "r1", "Read", "src/auth/login.rs", "210 lines");
-    stage.says(
-        1,
-        "The session is kept in a **signed cookie**, set by `login()` in `src/auth/login.rs:88` and read by the \
-         middleware. Two places write it:\n\n- `src/auth/login.rs:91`\n- `src/auth/refresh.rs:40`\n",
-    );
-    stage.ends_turn(1, "", 7_500);
+    let found = "The session is kept in a **signed cookie**, set by `login()` in `src/auth/login.rs:88` and read by the \
+                 middleware. Two places write it:\n\n- `src/auth/login.rs:91`\n- `src/auth/refresh.rs:40`\n";
+    stage.says(1, found);
+    stage.ends_turn(1, found, 7_500);
     stage.calls(2, "r2", "Read", "Cargo.toml", "48 lines");
     stage
         .says(2, "## Plan\n\n1. Add `jsonwebtoken`\n2. Replace `Session` by `Claims`\n3. Keep the cookie for a week\n");
@@ -101,7 +99,7 @@ fn code_agent(stage: &mut Stage) {
 }
 
 /// A small change.
-pub fn diff() -> FileDiff {
+pub(crate) fn diff() -> FileDiff {
     let line = |kind, number, text: &str| DiffLine { kind, number, text: text.to_owned() };
     FileDiff {
         path: PathBuf::from("/home/me/src/shop/src/auth/claims.rs"),
@@ -121,7 +119,7 @@ pub fn diff() -> FileDiff {
 }
 
 /// Two questions wait: a command of a subagent and an edit of the main agent.
-pub fn approval(width: u16, height: u16) -> Stage {
+pub(crate) fn approval(width: u16, height: u16) -> Stage {
     let mut stage = eight_agents(width, height);
     stage.wants_to_run(1, "b1", "cargo test --no-run --workspace");
     let path = PathBuf::from("/home/me/src/shop/src/auth/claims.rs");
@@ -142,14 +140,14 @@ pub fn approval(width: u16, height: u16) -> Stage {
 }
 
 /// One agent on the whole screen.
-pub fn full(width: u16, height: u16) -> Stage {
+pub(crate) fn full(width: u16, height: u16) -> Stage {
     let mut stage = eight_agents(width, height);
     stage.keys("<alt+3><alt+3>");
     stage
 }
 
 /// Everything has ended: reports in the conversation, panes folded.
-pub fn ended(width: u16, height: u16) -> Stage {
+pub(crate) fn ended(width: u16, height: u16) -> Stage {
     let mut stage = eight_agents(width, height);
     for agent in [1, 2, 3, 5, 7] {
         let report = format!("<summary>Agent {agent} has **found** what it was sent for.</summary>");
@@ -172,7 +170,7 @@ pub fn ended(width: u16, height: u16) -> Stage {
 }
 
 /// A conversation without agents, wide characters in it.
-pub fn talk(width: u16, height: u16) -> Stage {
+pub(crate) fn talk(width: u16, height: u16) -> Stage {
     let mut stage = Stage::new(width, height).with_model();
     stage.asks("what does 设置 mean here? 👩‍👩‍👧‍👦");
     stage.calls(0, "g", "Grep", "\"设置\"", "2 hits in 1 file");
@@ -182,6 +180,6 @@ pub fn talk(width: u16, height: u16) -> Stage {
 }
 
 /// The window loses the user's attention.
-pub fn look_away(stage: &mut Stage) {
+pub(crate) fn look_away(stage: &mut Stage) {
     stage.event(Event::Input(Input::FocusLost));
 }

@@ -18,7 +18,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// An app with its views and a clock of its own.
-pub struct Stage {
+pub(crate) struct Stage {
     pub app: App,
     screen: Screen,
     now: Instant,
@@ -26,7 +26,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    pub fn new(width: u16, height: u16) -> Self {
+    pub(crate) fn new(width: u16, height: u16) -> Self {
         let now = Instant::now();
         let app = App::new(Setup {
             now,
@@ -45,7 +45,7 @@ impl Stage {
     }
 
     /// Returns the same stage with a model chosen.
-    pub fn with_model(mut self) -> Self {
+    pub(crate) fn with_model(mut self) -> Self {
         self.main(EventKind::ModelChosen {
             provider: "anthropic".to_owned(),
             display: "sonnet".to_owned(),
@@ -55,14 +55,14 @@ impl Stage {
         self
     }
 
-    pub fn event(&mut self, event: Event) -> Vec<Effect> {
+    pub(crate) fn event(&mut self, event: Event) -> Vec<Effect> {
         let effects = self.app.update(self.now, event);
         self.effects.extend(effects.iter().cloned());
         effects
     }
 
     /// Presses keys, written as in `hi<enter>`, a second after whatever was before.
-    pub fn keys(&mut self, keys: &str) -> Vec<Effect> {
+    pub(crate) fn keys(&mut self, keys: &str) -> Vec<Effect> {
         self.wait(1_000);
         let mut effects = Vec::new();
         for key in Key::parse_sequence(keys).unwrap() {
@@ -71,35 +71,36 @@ impl Stage {
         effects
     }
 
-    pub fn resize(&mut self, width: u16, height: u16) {
+    pub(crate) fn resize(&mut self, width: u16, height: u16) {
         self.event(Event::Input(Input::Resize { width, height }));
     }
 
     /// Lets time pass.
-    pub fn wait(&mut self, milliseconds: u64) {
+    pub(crate) fn wait(&mut self, milliseconds: u64) {
         self.now += Duration::from_millis(milliseconds);
         self.event(Event::Wakeup);
     }
 
-    pub fn agent(&mut self, agent: u32, kind: EventKind) -> Vec<Effect> {
+    pub(crate) fn agent(&mut self, agent: u32, kind: EventKind) -> Vec<Effect> {
         let at = "2026-11-20T12:00:00Z".parse().unwrap();
         self.event(Event::Agent(Arc::new(AgentEvent { agent: AgentId(agent), at, kind })))
     }
 
-    pub fn main(&mut self, kind: EventKind) -> Vec<Effect> {
+    pub(crate) fn main(&mut self, kind: EventKind) -> Vec<Effect> {
         self.agent(0, kind)
     }
 
     /// Draws a frame and tells the app what it showed.
-    pub fn draw(&mut self) -> (Buffer, Painted) {
+    pub(crate) fn draw(&mut self) -> (Buffer, Painted) {
         let mut buffer = Buffer::empty(self.app.size());
+        self.app.take_dirty();
         let painted = self.screen.draw(&self.app, &mut buffer);
         self.event(Event::Drawn(painted.drawn.clone()));
         (buffer, painted)
     }
 
     /// Draws until what is shown has settled, and returns the frame as text.
-    pub fn text(&mut self) -> String {
+    pub(crate) fn text(&mut self) -> String {
         self.draw();
         let (buffer, _) = self.draw();
         as_text(&buffer)
@@ -107,24 +108,24 @@ impl Stage {
 
     // Events in the words of a story.
 
-    pub fn asks(&mut self, text: &str) {
+    pub(crate) fn asks(&mut self, text: &str) {
         self.main(EventKind::Started);
         self.main(EventKind::UserMessage { text: text.to_owned() });
         self.main(EventKind::TurnStarted { turn: 1 });
     }
 
-    pub fn says(&mut self, agent: u32, text: &str) {
+    pub(crate) fn says(&mut self, agent: u32, text: &str) {
         self.agent(agent, EventKind::Text { text: text.to_owned() });
     }
 
-    pub fn ends_turn(&mut self, agent: u32, text: &str, tokens: u64) {
+    pub(crate) fn ends_turn(&mut self, agent: u32, text: &str, tokens: u64) {
         let message = AssistantMessage { content: vec![Block::Text { text: text.to_owned() }] };
         let usage = Usage { input: tokens, output: tokens / 10, cache_read: 0, cache_write: 0 };
         let stop = Some(StopReason::EndTurn);
         self.agent(agent, EventKind::TurnEnded { message, usage, cost_usd: Some(0.01), stop });
     }
 
-    pub fn spawns(&mut self, agent: u32, agent_type: &str, description: &str) {
+    pub(crate) fn spawns(&mut self, agent: u32, agent_type: &str, description: &str) {
         let call_id = format!("call-{agent}");
         self.main(tool_started(&call_id, "Agent", description));
         self.agent(
@@ -143,18 +144,18 @@ impl Stage {
         );
     }
 
-    pub fn starts(&mut self, agent: u32) {
+    pub(crate) fn starts(&mut self, agent: u32) {
         self.agent(agent, EventKind::Started);
         self.agent(agent, EventKind::TurnStarted { turn: 1 });
     }
 
     /// A tool call from start to end.
-    pub fn calls(&mut self, agent: u32, id: &str, name: &str, title: &str, summary: &str) {
+    pub(crate) fn calls(&mut self, agent: u32, id: &str, name: &str, title: &str, summary: &str) {
         self.agent(agent, tool_started(id, name, title));
         self.tool_ends(agent, id, summary, None);
     }
 
-    pub fn tool_ends(&mut self, agent: u32, id: &str, summary: &str, view: Option<ToolView>) {
+    pub(crate) fn tool_ends(&mut self, agent: u32, id: &str, summary: &str, view: Option<ToolView>) {
         self.agent(
             agent,
             EventKind::ToolEnded {
@@ -166,7 +167,7 @@ impl Stage {
         );
     }
 
-    pub fn ends(&mut self, agent: u32, status: Status, text: &str, reason: Option<&str>) {
+    pub(crate) fn ends(&mut self, agent: u32, status: Status, text: &str, reason: Option<&str>) {
         self.agent(
             agent,
             EventKind::Ended {
@@ -185,14 +186,14 @@ impl Stage {
         );
     }
 
-    pub fn wants_to_run(&mut self, agent: u32, id: &str, command: &str) {
+    pub(crate) fn wants_to_run(&mut self, agent: u32, id: &str, command: &str) {
         self.agent(agent, tool_started(id, "Bash", command));
         self.agent(agent, EventKind::ApprovalRequested { request: request(agent, id, command) });
     }
 }
 
 /// Returns the question whether a command may run.
-pub fn request(agent: u32, id: &str, command: &str) -> ApprovalRequest {
+pub(crate) fn request(agent: u32, id: &str, command: &str) -> ApprovalRequest {
     ApprovalRequest {
         id: ApprovalId { agent: AgentId(agent), call_id: id.to_owned() },
         access: Access::new("Bash", AccessKind::Execute { command: command.to_owned() }),
@@ -202,7 +203,7 @@ pub fn request(agent: u32, id: &str, command: &str) -> ApprovalRequest {
     }
 }
 
-pub fn tool_started(id: &str, name: &str, title: &str) -> EventKind {
+pub(crate) fn tool_started(id: &str, name: &str, title: &str) -> EventKind {
     EventKind::ToolStarted {
         call: ToolCall { id: id.to_owned(), name: name.to_owned(), input: ToolInput::parse("") },
         title: title.to_owned(),
@@ -210,7 +211,7 @@ pub fn tool_started(id: &str, name: &str, title: &str) -> EventKind {
 }
 
 /// Returns a frame as text, without spaces at line ends.
-pub fn as_text(buffer: &Buffer) -> String {
+pub(crate) fn as_text(buffer: &Buffer) -> String {
     let Rect { width, height, .. } = buffer.area;
     let mut out = String::new();
     for y in 0..height {

@@ -18,7 +18,7 @@ const USER_ROWS: usize = 40;
 
 /// Tells whether a cell changes by the clock, or with another agent, and is made anew for each frame.
 #[must_use]
-pub fn is_live(kind: &CellKind, look: &Look<'_>) -> bool {
+pub(super) fn is_live(kind: &CellKind, look: &Look<'_>) -> bool {
     match kind {
         CellKind::Tool(tool) => matches!(tool.state, ToolState::Running { .. } | ToolState::Asking),
         CellKind::Subagent { agent } => look.app.agents().get(*agent).is_none_or(|agent| !agent.has_ended()),
@@ -29,7 +29,7 @@ pub fn is_live(kind: &CellKind, look: &Look<'_>) -> bool {
 
 /// Returns the Markdown of a cell that holds any.
 #[must_use]
-pub fn markdown(kind: &CellKind) -> Option<&str> {
+pub(super) fn markdown(kind: &CellKind) -> Option<&str> {
     match kind {
         CellKind::Text { text } | CellKind::Report { text } => Some(text),
         _ => None,
@@ -38,17 +38,18 @@ pub fn markdown(kind: &CellKind) -> Option<&str> {
 
 /// Returns how many blank lines stand between two cells.
 #[must_use]
-pub fn gap(before: Option<&CellKind>, kind: &CellKind) -> usize {
+pub(super) fn gap(before: Option<&CellKind>, kind: &CellKind) -> usize {
     let Some(before) = before else { return 0 };
     let is_line = |kind: &CellKind| {
         matches!(kind, CellKind::Tool(_) | CellKind::Subagent { .. } | CellKind::Retry { .. } | CellKind::Notice { .. })
     };
-    usize::from(!(is_line(before) && is_line(kind)) && !matches!(kind, CellKind::Void))
+    let together = is_line(before) && is_line(kind);
+    usize::from(!together && !matches!(kind, CellKind::Void))
 }
 
 /// Returns the lines of a cell that is no Markdown.
 #[must_use]
-pub fn lines(kind: &CellKind, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {
+pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {
     let theme = look.theme;
     match kind {
         CellKind::User { text } => user(text, columns, detail, look),

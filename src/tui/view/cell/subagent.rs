@@ -48,7 +48,8 @@ fn head(agent: &AgentView, columns: usize, look: &Look<'_>) -> Line<'static> {
     let time = if ended { elapsed(agent.elapsed(look.app.now())) } else { clock(agent.elapsed(look.app.now())) };
     let queued = agent.started.is_none() && !ended;
     let numbers = match (queued, columns >= 60) {
-        (true, _) => String::new(),
+        (true, true) => " ".repeat(16),
+        (true, false) => " ".repeat(10),
         (false, true) => format!("{} {}", pad_left(&counted(agent.tools as usize, "tool"), 9), pad_left(&time, 6)),
         (false, false) => format!("{} {}", pad_left(&agent.tools.to_string(), 3), pad_left(&time, 6)),
     };

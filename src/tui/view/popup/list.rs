@@ -70,7 +70,7 @@ pub(super) fn agents(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
 }
 
 /// Draws what the composer completes, or the message its search has found, right above it.
-pub fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mut Buffer) {
+pub(crate) fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mut Buffer) {
     let list = look.app.composer();
     if let Some(search) = list.search() {
         let found = search.found(list.history()).unwrap_or("no message holds this");

@@ -14,10 +14,10 @@ use super::look::Look;
 use super::wrap::{fit_line, width};
 use crate::app::{Drawn, LineEdit, Popup};
 
-pub use list::completion;
+pub(super) use list::completion;
 
 /// Draws the open popup and returns where its cursor stands, if it has one.
-pub fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
     match look.app.popup()? {
         Popup::Help { scroll } => {
             let lines = text::help(look, inner_columns(screen, 100));

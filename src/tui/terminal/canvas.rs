@@ -1,0 +1,101 @@
+//! Two buffers: what the terminal shows, and the frame being drawn.
+//!
+//! Owns the comparison of both and the scrolling of whole rows by the terminal itself, which costs some bytes instead
+//! of every cell that moved. Leaves bytes to `backend`. Invariant: what is drawn is right whatever scrolling was
+//! hinted at; a wrong hint only costs bytes.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use ratatui::backend::Backend as _;
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::layout::{Position, Rect, Size};
+
+use super::FrameBackend;
+
+/// Whole rows that moved up since the last frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scrolled {
+    /// The rows among which they moved.
+    pub rows: Range<u16>,
+    /// By how many.
+    pub lines: u16,
+}
+
+/// What a drawing says besides its cells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Where the cursor stands; `None` hides it.
+    pub cursor: Option<Position>,
+    /// What moved.
+    pub scrolled: Option<Scrolled>,
+}
+
+/// What is drawn on.
+pub struct Canvas<W: Write> {
+    backend: FrameBackend<W>,
+    shown: Buffer,
+    next: Buffer,
+}
+
+impl<W: Write> Canvas<W> {
+    /// Returns a canvas over an empty terminal.
+    pub fn new(backend: FrameBackend<W>) -> Self {
+        Self { backend, shown: Buffer::empty(Rect::ZERO), next: Buffer::empty(Rect::ZERO) }
+    }
+
+    /// Draws a frame: the cells that changed, in one write.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn draw(&mut self, render: impl FnOnce(&mut Buffer) -> Marks) -> io::Result<()> {
+        let area = Rect::from((Position::ORIGIN, self.backend.size()?));
+        if area != self.shown.area {
+            self.shown = Buffer::empty(area);
+            self.next.resize(area);
+            self.backend.invalidate();
+        }
+        self.next.reset();
+        let marks = render(&mut self.next);
+        if let Some(scrolled) = marks.scrolled {
+            self.scroll(&scrolled);
+        }
+        self.backend.draw(self.shown.diff_iter(&self.next))?;
+        match marks.cursor {
+            Some(at) => self.backend.set_cursor_position(at)?,
+            None => self.backend.hide_cursor()?,
+        }
+        self.backend.flush()?;
+        std::mem::swap(&mut self.shown, &mut self.next);
+        Ok(())
+    }
+
+    /// Makes the next frame write every cell.
+    pub fn repaint(&mut self) {
+        self.shown = Buffer::empty(Rect::ZERO);
+    }
+
+    /// Returns the terminal's size.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn size(&self) -> io::Result<Size> {
+        self.backend.size()
+    }
+
+    /// Moves rows up on the terminal, and in the picture of what it shows.
+    fn scroll(&mut self, scrolled: &Scrolled) {
+        let area = self.shown.area;
+        let rows = scrolled.rows.start..scrolled.rows.end.min(area.height);
+        if scrolled.lines == 0 || rows.len() <= usize::from(scrolled.lines) {
+            return;
+        }
+        self.backend.scroll_up(rows.clone(), scrolled.lines);
+        let width = usize::from(area.width);
+        let cells = &mut self.shown.content[usize::from(rows.start) * width..usize::from(rows.end) * width];
+        let gone = usize::from(scrolled.lines) * width;
+        cells.rotate_left(gone);
+        let kept = cells.len() - gone;
+        cells[kept..].fill(Cell::EMPTY);
+    }
+}

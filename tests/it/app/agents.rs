@@ -1,0 +1,206 @@
+//! Agents as folds over events, in whatever order these come.
+
+use belvedere::agent::{EventKind, FileTally, Outcome, Spawn, Status, StopCause};
+use belvedere::app::{AgentState, CellKind, Phase};
+use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
+use belvedere::permission::{Answer, ApprovalId};
+use proptest::prelude::*;
+
+use crate::screens::scenes;
+use crate::screens::stage::{Stage, request, tool_started};
+
+fn outcome(status: Status) -> Outcome {
+    Outcome {
+        status,
+        text: "<summary>done</summary>".to_owned(),
+        reason: None,
+        turns: 1,
+        tool_calls: 1,
+        usage: Usage { input: 10, output: 5, cache_read: 0, cache_write: 0 },
+        cost_usd: None,
+        elapsed_ms: 10,
+        files: FileTally::default(),
+    }
+}
+
+fn spawn(parent: u32, call: &str) -> EventKind {
+    EventKind::Spawned(Spawn {
+        parent: AgentId(parent),
+        call_id: call.to_owned(),
+        name: "explore-1".to_owned(),
+        agent_type: "explore".to_owned(),
+        color: None,
+        description: "Find".to_owned(),
+        prompt: "Find it".to_owned(),
+        model: "m".to_owned(),
+        tools: Vec::new(),
+    })
+}
+
+fn any_kind() -> impl Strategy<Value = EventKind> {
+    let call = prop::sample::select(vec!["a", "b", "c"]);
+    prop_oneof![
+        (0_u32..5, call.clone()).prop_map(|(parent, call)| spawn(parent, call)),
+        Just(EventKind::Started),
+        Just(EventKind::UserMessage { text: "go\u{1b}[31m on".to_owned() }),
+        (0_u32..3).prop_map(|turn| EventKind::TurnStarted { turn }),
+        ".{0,12}".prop_map(|text| EventKind::Text { text }),
+        ".{0,12}".prop_map(|text| EventKind::Thinking { text }),
+        any::<bool>().prop_map(|rate_limited| EventKind::Retrying {
+            attempt: 2,
+            wait_ms: 900,
+            rate_limited,
+            reason: "busy".to_owned()
+        }),
+        ".{0,12}".prop_map(|text| EventKind::TurnEnded {
+            message: AssistantMessage { content: vec![Block::Text { text }] },
+            usage: Usage::default(),
+            cost_usd: None,
+            stop: None,
+        }),
+        call.clone().prop_map(|call| tool_started(call, "Grep", "x")),
+        call.clone().prop_map(|call| tool_started(call, "Agent", "x")),
+        (call.clone(), ".{0,12}").prop_map(|(call, tail)| EventKind::ToolProgress { call_id: call.to_owned(), tail }),
+        (call.clone(), any::<bool>()).prop_map(|(call, is_error)| EventKind::ToolEnded {
+            result: ToolResult { is_error, ..ToolResult::text(call, "r") },
+            summary: "s".to_owned(),
+            view: None,
+            changes: Vec::new(),
+        }),
+        (0_u32..5, call.clone())
+            .prop_map(|(agent, call)| EventKind::ApprovalRequested { request: request(agent, call, "make") }),
+        (0_u32..5, call).prop_map(|(agent, call)| EventKind::ApprovalResolved {
+            id: ApprovalId { agent: AgentId(agent), call_id: call.to_owned() },
+            answer: Some(Answer::Once),
+        }),
+        Just(EventKind::Stopping { cause: StopCause::User }),
+        prop::sample::select(vec![Status::Completed, Status::Failed, Status::Cancelled, Status::Empty])
+            .prop_map(|status| EventKind::Ended { outcome: outcome(status) }),
+        Just(EventKind::Notice { text: "n".to_owned() }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_order_of_events_is_borne_and_the_dead_stay_dead(
+        events in prop::collection::vec((0_u32..5, any_kind(), 0_u64..40_000), 1..80),
+        (width, height) in (1_u16..140, 1_u16..50),
+    ) {
+        let mut stage = Stage::new(width, height);
+        let mut first_end = std::collections::HashMap::new();
+        for (at, (agent, kind, pause)) in events.iter().enumerate() {
+            stage.wait(*pause);
+            stage.agent(*agent, kind.clone());
+            if let (1.., EventKind::Ended { outcome }) = (*agent, kind) {
+                first_end.entry(*agent).or_insert(outcome.status);
+            }
+            if at % 16 == 0 {
+                stage.draw();
+            }
+        }
+        stage.draw();
+        for (agent, status) in first_end {
+            let view = stage.app.agents().get(AgentId(agent)).unwrap();
+            prop_assert_eq!(view.phase, Phase::Ended(status), "agent {} was changed after its end", agent);
+            let reports = view.cells.iter().filter(|(_, cell)| matches!(cell.kind, CellKind::Report { .. })).count();
+            prop_assert_eq!(reports, 1);
+            prop_assert_eq!(stage.app.approvals().of(AgentId(agent)), 0);
+        }
+    }
+}
+
+#[test]
+fn deltas_are_replaced_by_the_whole_reply() {
+    let mut stage = Stage::new(100, 30);
+    stage.asks("hi");
+    stage.says(0, "Hel");
+    stage.says(0, "lo");
+    stage.ends_turn(0, "Hello", 10);
+    let texts = |stage: &Stage| -> Vec<String> {
+        let cells = stage.app.agents().main().cells.iter();
+        cells
+            .filter_map(|(_, cell)| match &cell.kind {
+                CellKind::Text { text } => Some(text.clone()),
+                _ => None,
+            })
+            .collect()
+    };
+    assert_eq!(texts(&stage), ["Hello"]);
+    stage.main(EventKind::TurnStarted { turn: 2 });
+    stage.says(0, "gone wro");
+    stage.main(EventKind::Retrying { attempt: 2, wait_ms: 5_000, rate_limited: true, reason: "slow".to_owned() });
+    assert!(stage.text().contains("attempt 2 in 5s: slow"));
+    stage.says(0, "right");
+    stage.ends_turn(0, "right!", 10);
+    assert_eq!(texts(&stage), ["Hello", "right!"]);
+    assert!(!stage.text().contains("attempt 2"));
+}
+
+#[test]
+fn nothing_of_a_child_appears_in_the_conversation_but_its_summary() {
+    let mut stage = Stage::new(120, 40);
+    stage.asks("go");
+    stage.spawns(1, "explore", "Find things");
+    stage.starts(1);
+    stage.calls(1, "c", "Grep", "canary-title", "canary-summary");
+    stage.says(1, "canary-text");
+    stage.agent(1, EventKind::Thinking { text: "canary-thought".to_owned() });
+    stage.ends(1, Status::Completed, "<summary>the short of it</summary><findings>canary-findings</findings>", None);
+    stage.keys("/layout hidden<enter>");
+    let text = stage.text();
+    assert!(text.contains("the short of it"));
+    assert!(!text.contains("canary"), "{text}");
+}
+
+#[test]
+fn silence_is_called_by_its_name() {
+    let mut stage = Stage::new(120, 40);
+    stage.asks("go");
+    stage.spawns(1, "explore", "Find things");
+    stage.starts(1);
+    stage.wait(61_000);
+    let state = stage.app.state_of(stage.app.agents().get(AgentId(1)).unwrap());
+    assert!(matches!(state, AgentState::Stalled { .. }));
+    assert!(stage.text().contains("stalled 61s"));
+}
+
+#[test]
+fn hostile_text_reaches_no_cell() {
+    let mut stage = Stage::new(120, 40);
+    let evil = "a\u{1b}[2Jb\u{202e}c\u{7}d\r\ne";
+    stage.asks(evil);
+    stage.says(0, evil);
+    stage.calls(0, "c", "Bash\u{1b}]0;x\u{7}", evil, evil);
+    stage.spawns(1, evil, evil);
+    stage.starts(1);
+    stage.ends(1, Status::Failed, evil, Some(evil));
+    stage.wants_to_run(0, "b", evil);
+    let (buffer, _) = stage.draw();
+    for cell in buffer.content() {
+        let bad = cell.symbol().chars().any(|c| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
+        assert!(!bad, "{:?}", cell.symbol());
+    }
+}
+
+#[test]
+fn a_pane_folds_only_after_its_report_was_seen() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.text();
+    assert!(stage.text().contains("▾ 4 review"));
+    stage.wait(4_000);
+    assert!(stage.text().contains("▸ 4 review"));
+}
+
+#[test]
+fn a_cleared_conversation_is_not_raised_from_the_dead() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.keys("/clear<enter>");
+    stage.says(1, "late words");
+    stage.ends(2, Status::Cancelled, "", None);
+    assert!(stage.app.agents().is_empty());
+    stage.asks("new");
+    stage.spawns(9, "explore", "Fresh");
+    assert_eq!(stage.app.agents().len(), 1);
+}

@@ -1,0 +1,229 @@
+//! What keys do.
+
+use belvedere::agent::{EventKind, Status};
+use belvedere::app::{Effect, Event, Focus, Popup};
+use belvedere::message::AgentId;
+use belvedere::permission::PermissionMode;
+use belvedere::subagent::Command;
+
+use crate::screens::scenes;
+use crate::screens::stage::Stage;
+
+/// Returns the requests to the engine among the effects.
+fn commands(effects: &[Effect]) -> Vec<Command> {
+    effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Engine(command) => Some(command.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn enter_sends_the_message_and_remembers_it() {
+    let mut stage = Stage::new(100, 30);
+    let effects = stage.keys("hi there<enter>");
+    assert_eq!(commands(&effects), [Command::Send { text: "hi there".to_owned() }]);
+    assert!(effects.contains(&Effect::SaveHistory("hi there".to_owned())));
+    assert!(stage.app.composer().is_empty());
+}
+
+#[test]
+fn an_unknown_command_reaches_no_model() {
+    let mut stage = Stage::new(100, 30);
+    let effects = stage.keys("/hlep<enter><enter>");
+    assert_eq!(commands(&effects), []);
+    assert!(stage.text().contains("there is no command /hlep"));
+}
+
+#[test]
+fn queued_messages_are_shown_and_taken_back() {
+    let mut stage = Stage::new(100, 30).with_model();
+    stage.asks("first");
+    stage.keys("second<enter>third<enter>");
+    assert_eq!(stage.app.queued(), ["second", "third"]);
+    assert!(stage.text().contains("queued  second"));
+    let effects = stage.keys("<up>");
+    assert_eq!(commands(&effects), [Command::Unsend]);
+    assert_eq!(stage.app.composer().text(), "second\n\nthird");
+    stage.keys("<ctrl+c>fourth<enter>");
+    stage.main(EventKind::UserMessage { text: "fourth".to_owned() });
+    assert!(stage.app.queued().is_empty());
+}
+
+#[test]
+fn x_stops_the_chosen_agent_and_no_other() {
+    let mut stage = scenes::eight_agents(120, 40);
+    let effects = stage.keys("<down>jx");
+    assert_eq!(commands(&effects), [Command::Stop { agent: AgentId(2) }]);
+    let effects = stage.keys("4x");
+    assert_eq!(commands(&effects), [], "an ended agent is not stopped again");
+}
+
+#[test]
+fn esc_stops_nothing_wherever_it_is_pressed() {
+    let views: [&str; 13] = [
+        "",
+        "<down>",
+        "<alt+1><alt+1>",
+        "<f6>",
+        "<f6><f6>",
+        "<f6><f6><f6>",
+        "<ctrl+p>",
+        "<f1>",
+        "<alt+2>p",
+        "/agents<enter>",
+        "<alt+3><alt+3>/needle",
+        "<f6>e",
+        "text",
+    ];
+    for view in views {
+        let mut stage = scenes::approval(120, 40);
+        stage.keys(view);
+        for _ in 0..20 {
+            stage.wait(300);
+            let effects = stage.keys("<esc>");
+            assert_eq!(commands(&effects), [], "after {view:?}");
+        }
+    }
+}
+
+#[test]
+fn esc_twice_interrupts_the_main_agent_only_when_it_is_alone() {
+    let mut stage = Stage::new(100, 30);
+    stage.asks("a long task");
+    assert_eq!(commands(&stage.keys("<esc>")), []);
+    assert!(stage.text().contains("esc again interrupts"));
+    assert_eq!(commands(&stage.keys("<esc>")), [Command::Interrupt]);
+
+    stage.asks("another");
+    stage.keys("<esc>");
+    stage.wait(2_500);
+    assert_eq!(commands(&stage.keys("<esc>")), [], "the second press came too late");
+
+    stage.spawns(1, "explore", "Find things");
+    assert_eq!(commands(&stage.keys("<esc>")), []);
+    assert_eq!(stage.app.popup(), Some(&Popup::Interrupt { running: 1 }));
+    assert_eq!(commands(&stage.keys("s")), [Command::Interrupt]);
+}
+
+#[test]
+fn stopping_everything_takes_two_presses_and_says_how_many() {
+    let mut stage = scenes::eight_agents(120, 40);
+    assert_eq!(commands(&stage.keys("<ctrl+x>")), []);
+    assert!(stage.text().contains("the main agent and 6 subagents"), "{}", stage.text());
+    assert_eq!(commands(&stage.keys("<ctrl+x>")), [Command::StopAll]);
+    stage.keys("<ctrl+x>");
+    stage.wait(2_500);
+    assert_eq!(commands(&stage.keys("<ctrl+x>")), [], "the first press was forgotten");
+}
+
+#[test]
+fn ctrl_c_clears_then_names_what_runs_then_quits() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.keys("draft<ctrl+c>");
+    assert!(stage.app.composer().is_empty());
+    stage.keys("<ctrl+c>");
+    assert!(stage.text().contains("ctrl+c again quits and stops the main agent and 6 subagents"));
+    let effects = stage.keys("<ctrl+c>");
+    assert!(effects.contains(&Effect::Quit));
+}
+
+#[test]
+fn alt_number_focuses_and_again_fills_the_screen() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.keys("<alt+3>");
+    assert_eq!((stage.app.focus(), stage.app.focused_agent()), (Focus::Agents, Some(AgentId(3))));
+    stage.keys("<alt+3>");
+    assert!(stage.text().starts_with("▾ 3 code"));
+    stage.keys("<esc><esc>");
+    assert_eq!(stage.app.focus(), Focus::Composer);
+}
+
+#[test]
+fn a_typed_text_never_becomes_a_command_of_another_region() {
+    let mut stage = scenes::approval(120, 40);
+    let effects = stage.keys("yes, no and x<enter>");
+    assert_eq!(commands(&effects), [Command::Send { text: "yes, no and x".to_owned() }]);
+}
+
+#[test]
+fn the_palette_finds_by_letters_and_carries_out() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.keys("<ctrl+p>mode");
+    assert!(stage.text().contains("go to the next permission mode"), "{}", stage.text());
+    let effects = stage.keys("<enter>");
+    assert_eq!(commands(&effects), [Command::SetMode(PermissionMode::AcceptEdits)]);
+    assert_eq!(stage.app.popup(), None);
+}
+
+#[test]
+fn slash_commands_do_what_they_say() {
+    let mut stage = scenes::eight_agents(120, 40);
+    assert_eq!(commands(&stage.keys("/cancel 2<enter>")), [Command::Stop { agent: AgentId(2) }]);
+    assert_eq!(commands(&stage.keys("/cancel all<enter>")), [Command::StopAll]);
+    assert_eq!(commands(&stage.keys("/mode plan<enter>")), [Command::SetMode(PermissionMode::Plan)]);
+    stage.keys("/layout rail<enter>");
+    assert!(stage.text().contains("layout: rail"));
+    stage.keys("/cost<enter>");
+    assert!(stage.text().contains("whole tree"));
+    stage.keys("<esc>");
+    assert_eq!(commands(&stage.keys("/clear<enter>")), [Command::Clear]);
+    assert!(stage.app.agents().is_empty());
+    assert!(stage.keys("/quit<enter>").contains(&Effect::Quit));
+}
+
+#[test]
+fn y_copies_the_report_and_p_shows_the_task() {
+    let mut stage = scenes::eight_agents(120, 40);
+    let effects = stage.keys("<alt+4>y");
+    let copied = effects.iter().find_map(|effect| match effect {
+        Effect::Copy(text) => Some(text.clone()),
+        _ => None,
+    });
+    assert!(copied.unwrap().contains("**31 tests**"));
+    stage.keys("p");
+    assert!(stage.text().contains("RETURN: a short report."));
+}
+
+#[test]
+fn the_user_is_told_only_while_looking_elsewhere() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.wants_to_run(1, "b1", "make");
+    scenes::look_away(&mut stage);
+    stage.wants_to_run(2, "b2", "make check");
+    let told: Vec<&Effect> = stage.effects.iter().filter(|effect| matches!(effect, Effect::Notify(_))).collect();
+    assert_eq!(told, [&Effect::Notify("main › plan-2 needs your permission: make check".to_owned())]);
+    assert!(stage.effects.contains(&Effect::SetTitle("⚠ belvedere needs you".to_owned())));
+    assert_eq!(stage.app.next_wakeup(), None, "nothing moves where nobody looks");
+}
+
+#[test]
+fn nothing_wakes_an_idle_screen() {
+    let mut stage = scenes::welcome(120, 40);
+    stage.draw();
+    stage.wait(10_000);
+    stage.draw();
+    assert_eq!(stage.app.next_wakeup(), None);
+    assert!(!stage.app.is_dirty());
+    stage.event(Event::Wakeup);
+    assert!(!stage.app.is_dirty(), "time alone changes nothing");
+}
+
+#[test]
+fn five_ended_panes_come_to_rest() {
+    let mut stage = scenes::eight_agents(200, 60);
+    for agent in [1, 2, 3, 5, 7, 8] {
+        stage.ends(agent, Status::Completed, "<summary>done</summary>", None);
+    }
+    stage.ends(0, Status::Completed, "", None);
+    for _ in 0..5 {
+        stage.draw();
+        stage.wait(4_000);
+    }
+    stage.draw();
+    stage.wait(4_000);
+    stage.draw();
+    assert_eq!(stage.app.next_wakeup(), None);
+}

@@ -1,0 +1,95 @@
+//! The layout, for every size and any number of agents.
+
+use std::time::Duration;
+
+use belvedere::app::layout::{LayoutMode, LayoutState, Regions, layout};
+use belvedere::app::panes::{Live, PaneSize, PaneWish};
+use belvedere::message::AgentId;
+use proptest::prelude::*;
+use ratatui::layout::Rect;
+
+fn wish(agent: u32) -> impl Strategy<Value = PaneWish> {
+    let chosen = prop::option::of(prop::sample::select(vec![PaneSize::Row, PaneSize::Peek, PaneSize::Pane]));
+    let live = prop::sample::select(vec![Live::Yes, Live::Waiting, Live::Folded]);
+    (chosen, live, 0_u64..100).prop_map(move |(chosen, live, silent)| PaneWish {
+        agent: AgentId(agent),
+        chosen,
+        live,
+        silent: Duration::from_secs(silent),
+    })
+}
+
+fn wishes() -> impl Strategy<Value = Vec<PaneWish>> {
+    (0_u32..=100).prop_flat_map(|count| (1..=count).map(wish).collect::<Vec<_>>())
+}
+
+fn all(regions: &Regions) -> Vec<Rect> {
+    let mut all = vec![
+        regions.conversation_head,
+        regions.conversation,
+        regions.divider,
+        regions.agents_head,
+        regions.approvals,
+        regions.rule,
+        regions.composer,
+        regions.status,
+    ];
+    all.extend(regions.panes.iter().map(|pane| pane.area));
+    all.retain(|area| !area.is_empty());
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_overlaps_and_nothing_leaves_the_screen(
+        (width, height) in (1_u16..=400, 1_u16..=120),
+        mode in prop::sample::select(LayoutMode::ALL.to_vec()),
+        split in prop::option::of(0_u16..=100),
+        (composer_rows, approval_rows) in (0_u16..=20, 0_u16..=60),
+        panes in wishes(),
+        focus in 0_u32..=100,
+        full in any::<bool>(),
+    ) {
+        let size = Rect::new(0, 0, width, height);
+        let focused = panes.iter().map(|pane| pane.agent).find(|agent| agent.0 == focus);
+        let state = LayoutState {
+            mode,
+            split,
+            composer_rows,
+            approval_rows,
+            panes: &panes,
+            focused,
+            full: focused.filter(|_| full),
+        };
+        let regions = layout(size, &state);
+        let areas = all(&regions);
+        for (at, area) in areas.iter().enumerate() {
+            prop_assert_eq!(size.intersection(*area), *area, "{:?} leaves {:?}", area, size);
+            for other in &areas[at + 1..] {
+                prop_assert!(area.intersection(*other).is_empty(), "{:?} and {:?} overlap", area, other);
+            }
+        }
+        prop_assert!(!regions.composer.is_empty());
+        prop_assert!(height < 2 || !regions.status.is_empty());
+        let roomy = width >= 8 && height >= 14;
+        if let Some(focused) = focused.filter(|_| roomy) {
+            prop_assert!(regions.pane(focused).is_some(), "the focused pane is not visible");
+        }
+        prop_assert!(regions.panes.is_sorted_by_key(|pane| pane.agent));
+        prop_assert_eq!(layout(size, &state), regions, "the layout is no pure function");
+    }
+}
+
+#[test]
+fn what_the_user_chose_is_kept_while_there_is_room() {
+    let wish = |agent, chosen| PaneWish { agent: AgentId(agent), chosen, live: Live::Yes, silent: Duration::ZERO };
+    let panes = [wish(1, Some(PaneSize::Row)), wish(2, None), wish(3, Some(PaneSize::Peek))];
+    let state = LayoutState { composer_rows: 1, panes: &panes, ..LayoutState::default() };
+    let regions = layout(Rect::new(0, 0, 140, 40), &state);
+    let sizes: Vec<(PaneSize, u16)> = regions.panes.iter().map(|pane| (pane.size, pane.area.height)).collect();
+    assert_eq!(sizes[0], (PaneSize::Row, 1));
+    assert_eq!(sizes[1].0, PaneSize::Pane);
+    assert_eq!(sizes[2], (PaneSize::Peek, 4));
+}

@@ -1,0 +1,97 @@
+//! Views into transcripts stay where the user put them.
+
+use std::fmt::Write as _;
+
+use belvedere::message::AgentId;
+
+use crate::screens::stage::Stage;
+
+fn long_talk() -> Stage {
+    let mut stage = Stage::new(100, 20).with_model();
+    stage.asks("count");
+    let mut text = String::new();
+    for number in 0..100 {
+        let _ = writeln!(text, "line {number}\n");
+    }
+    stage.says(0, &text);
+    stage
+}
+
+fn first_row(stage: &mut Stage) -> String {
+    stage.text().lines().next().unwrap_or_default().trim().to_owned()
+}
+
+#[test]
+fn a_view_follows_the_tail_until_it_is_moved() {
+    let mut stage = long_talk();
+    assert!(stage.text().contains("line 99"));
+    stage.says(0, "line 100\n\n");
+    assert!(stage.text().contains("line 100"));
+    stage.keys("<pageup><pageup>");
+    let first = first_row(&mut stage);
+    for number in 101..140 {
+        stage.says(0, &format!("line {number}\n\n"));
+        assert_eq!(first_row(&mut stage), first, "the view moved at line {number}");
+    }
+    assert!(stage.text().contains("78 new ↓"), "{}", stage.text());
+    stage.keys("<esc>");
+    assert!(stage.text().contains("line 139"));
+}
+
+#[test]
+fn scrolling_down_to_the_end_follows_again() {
+    let mut stage = long_talk();
+    stage.draw();
+    stage.keys("<pageup>");
+    stage.draw();
+    stage.keys("<pagedown>");
+    stage.draw();
+    assert_eq!(stage.app.pane(AgentId::MAIN).scroll.at, None);
+}
+
+#[test]
+fn a_resize_keeps_the_place() {
+    let mut stage = long_talk();
+    stage.keys("<pageup><pageup>");
+    let first = first_row(&mut stage);
+    stage.resize(70, 20);
+    assert_eq!(first_row(&mut stage), first);
+}
+
+#[test]
+fn a_search_finds_and_goes_on() {
+    let mut stage = long_talk();
+    stage.spawns(1, "explore", "Read");
+    stage.starts(1);
+    let text: String =
+        (0..200).map(|number| format!("row {number}{}\n\n", if number % 50 == 7 { " needle" } else { "" })).collect();
+    stage.says(1, &text);
+    stage.draw();
+    stage.keys("<alt+1><alt+1>/needle<enter>");
+    assert!(stage.text().contains("row 157 needle"), "{}", stage.text());
+    stage.keys("N");
+    assert!(stage.text().contains("row 107 needle"));
+    stage.keys("N");
+    assert!(stage.text().contains("row 57 needle"));
+    stage.keys("n");
+    assert!(stage.text().contains("row 107 needle"));
+    stage.keys("g");
+    assert!(stage.text().contains("row 0"));
+    stage.keys("/nowhere<enter>");
+    assert!(stage.text().contains("No match"));
+}
+
+#[test]
+fn what_a_child_keeps_is_bounded() {
+    let mut stage = Stage::new(100, 30);
+    stage.spawns(1, "explore", "Read");
+    stage.starts(1);
+    for number in 0..2_000 {
+        stage.calls(1, &format!("c{number}"), "Read", &"x".repeat(500), "done");
+    }
+    let cells = &stage.app.agents().get(AgentId(1)).unwrap().cells;
+    assert!(cells.bytes() <= 256 * 1024);
+    assert!(cells.is_cut());
+    stage.keys("<alt+1><alt+1>");
+    assert!(stage.text().contains("earlier steps are in the session log"));
+}
