@@ -30,7 +30,7 @@ fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
     let settled = services::settle(wanted(cli, front).map_err(usage)?).map_err(usage)?;
     match front {
         Front::Headless => {
-            let prompt = with_standard_input(prompt).map_err(usage)?;
+            let prompt = with_standard_input(prompt.as_deref()).map_err(usage)?;
             Ok(runtime().map_err(failed)?.block_on(print(settled, prompt, format)))
         }
         Front::Screen => {
@@ -106,14 +106,14 @@ const COMMAND_CAPACITY: usize = 64;
 const MAX_INPUT: u64 = 10 << 20;
 
 /// Adds what is piped in to the prompt.
-fn with_standard_input(prompt: Option<String>) -> anyhow::Result<String> {
+fn with_standard_input(prompt: Option<&str>) -> anyhow::Result<String> {
     let mut piped = Vec::new();
     if !io::stdin().is_terminal() {
         io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut piped).context("standard input cannot be read")?;
         anyhow::ensure!(piped.len() as u64 <= MAX_INPUT, "standard input is larger than {} MB", MAX_INPUT >> 20);
     }
     let piped = String::from_utf8_lossy(&piped);
-    let parts: Vec<&str> = [prompt.as_deref().unwrap_or_default(), &piped].map(str::trim).to_vec();
+    let parts: Vec<&str> = [prompt.unwrap_or_default(), &piped].map(str::trim).to_vec();
     let prompt = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     anyhow::ensure!(!prompt.is_empty(), "there is nothing to answer: give a prompt, or pipe one in");
     Ok(prompt)

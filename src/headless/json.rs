@@ -25,6 +25,7 @@ struct ResultLine<'a> {
 }
 
 #[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "the names are those of Claude Code's output")]
 struct UsageFields {
     input_tokens: u64,
     output_tokens: u64,

@@ -252,7 +252,6 @@ impl Answering {
 }
 
 /// Returns a connection that is known from the start.
-#[must_use]
 pub fn connected(connection: Connection) -> Connecting {
     async move { Ok(connection) }.boxed().shared()
 }

@@ -145,6 +145,9 @@ fn tools_run(transcript: &Transcript) -> String {
     entries.join(", ")
 }
 
+/// How a line begins that a model could take for another speaker's, or for a report's own head.
+const ROLES: [&str; 5] = ["human:", "user:", "assistant:", "system:", "status:"];
+
 /// Makes text harmless that imitates the frame around it: report tags, roles, and reminders.
 fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -153,9 +156,8 @@ fn escape(text: &str) -> String {
             safe.push('\n');
         }
         let lowered = line.trim_start().to_ascii_lowercase();
-        const ROLES: [&str; 5] = ["human:", "user:", "assistant:", "system:", "status:"];
         if ROLES.iter().any(|role| lowered.starts_with(role)) {
-            safe.push_str("\\");
+            safe.push('\\');
         }
         safe.push_str(&escape_tags(line));
     }
@@ -208,7 +210,7 @@ pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -114,7 +114,6 @@ impl Tool for ScriptedTool {
     fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
         let line = self.line(args);
         let plan = match line {
-            None => Plan::new(AccessKind::Nothing),
             Some(ScriptedResult { command: Some(command), .. }) => {
                 Plan::new(AccessKind::Execute { command: command.clone() })
             }
@@ -122,7 +121,7 @@ impl Tool for ScriptedTool {
                 access: AccessKind::Write { path: context.project.join(&diff.path) },
                 preview: Some(Preview::Diff(diff.clone())),
             },
-            Some(_) => Plan::new(AccessKind::Nothing),
+            _ => Plan::new(AccessKind::Nothing),
         };
         async move { Ok(plan) }.boxed()
     }

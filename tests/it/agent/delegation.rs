@@ -29,6 +29,7 @@ fn script(lines: &[serde_json::Value]) -> Arc<Scripted> {
     Arc::new(Scripted::from_jsonl(&text.join("\n")).unwrap())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "json! takes values")]
 fn reply(when: serde_json::Value, steps: Vec<serde_json::Value>) -> serde_json::Value {
     json!({"when": when, "steps": steps})
 }
@@ -47,7 +48,7 @@ fn results(request: &Request) -> Vec<ToolResult> {
 
 fn last_of_main(provider: &Scripted) -> Request {
     let is_main = |request: &Request| request.tools.iter().any(|tool| tool.name == "Agent");
-    provider.requests().into_iter().filter(is_main).next_back().unwrap()
+    provider.requests().into_iter().rfind(is_main).unwrap()
 }
 
 #[tokio::test]

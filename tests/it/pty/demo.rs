@@ -56,8 +56,7 @@ fn a_pane_takes_the_whole_screen_and_gives_it_back() {
         eight(&terminal);
         terminal.send("\x1b1");
         terminal.send("\r");
-        terminal
-            .wait("the first agent alone", |screen| screen.contains("Find auth files") && !screen.contains("Design"));
+        terminal.wait("the first agent alone", |screen| screen.contains("Find auth fil") && !screen.contains("Design"));
         terminal.send("\x1b");
         terminal.wait("the others too", |screen| screen.contains("plan"));
     }

@@ -55,7 +55,7 @@ impl Terminal {
         let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
         let feeding = emulator.clone();
         std::thread::spawn(move || {
-            let mut buffer = [0; 65536];
+            let mut buffer = vec![0; 65536];
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
                 let mut state = feeding.state.lock().unwrap();
                 state.parser.process(&buffer[..count]);
