@@ -78,7 +78,7 @@ impl Flash {
     }
 }
 
-/// What a second press within [`CONFIRM`] would do.
+/// What a second press in time would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Armed {
     /// Interrupt the main agent.

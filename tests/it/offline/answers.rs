@@ -6,7 +6,7 @@ use super::citations::check;
 use super::executor::Session;
 
 fn shop() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/shop")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/shop")
 }
 
 /// Asks about the shop, checks every citation, and returns the session and the answer.

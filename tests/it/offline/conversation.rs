@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::executor::{Session, request};
 
 fn shop() -> Session {
-    Session::new(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/shop"))
+    Session::new(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/shop"))
 }
 
 #[test]

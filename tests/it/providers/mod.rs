@@ -81,7 +81,7 @@ fn decode(mut feed: Feed, bytes: &[u8], size: usize) -> (Answer, Result<(), Prov
 }
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/providers").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/providers").join(name);
     std::fs::read(&path).unwrap_or_else(|fault| panic!("{}: {fault}", path.display()))
 }
 
