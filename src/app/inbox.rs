@@ -75,9 +75,7 @@ impl App {
 
     /// Tells whether an event may change what is on screen.
     fn shows(&self, event: &AgentEvent) -> bool {
-        let is_text =
-            matches!(event.kind, EventKind::Text { .. } | EventKind::Thinking { .. } | EventKind::ToolProgress { .. });
-        if !is_text {
+        if !is_stream(&event.kind) {
             return true;
         }
         if event.agent.is_main() {

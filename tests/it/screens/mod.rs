@@ -1,5 +1,6 @@
 //! The screen as people see it.
 
+mod pty;
 pub(crate) mod scenes;
 mod snapshots;
 pub(crate) mod stage;
