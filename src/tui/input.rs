@@ -3,43 +3,105 @@
 //! Owns the translation and the stream. Leaves meaning to `app`. Invariant: at most one stream exists at a time, and
 //! none while another program owns the terminal.
 
+use std::fs::File;
+use std::io::{self, IsTerminal as _};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
 use crossterm::event::{
-    Event, EventStream, KeyCode as Code, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+    self, Event, KeyCode as Code, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
-use futures::StreamExt as _;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use tokio::sync::mpsc;
 
 use crate::app::key::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
 
 /// What the terminal sends, as it comes.
 ///
-/// Drop it before another program (an editor, the shell after a suspend) takes the terminal, and open a new one
-/// after. The library holds a bracketed paste back until its end arrives; one that never ends holds back everything
-/// after it, and the library offers no way to see or end it (crossterm issue 1060).
+/// A thread of its own waits for the terminal and reads it only while there is something to read: the library's
+/// reader never returns once the terminal is gone, so it must neither be asked then nor run where anything waits for
+/// it. Drop the stream before another program (an editor, the shell after a suspend) takes the terminal, and open a
+/// new one after. The library holds a bracketed paste back until its end arrives; one that never ends holds back
+/// everything after it, and the library offers no way to see or end it (crossterm issue 1060).
 #[derive(Debug)]
 pub struct InputStream {
-    events: EventStream,
+    inputs: mpsc::UnboundedReceiver<io::Result<Input>>,
+    /// Closing it ends the thread.
+    open: Option<UnixStream>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl InputStream {
     /// Starts to read.
-    #[must_use]
-    pub fn open() -> Self {
-        Self { events: EventStream::new() }
-    }
-
-    /// Waits for the next input; `None` when the terminal is gone.
     ///
     /// # Errors
-    /// The terminal cannot be read any more.
-    pub async fn next(&mut self) -> Option<std::io::Result<Input>> {
-        loop {
-            match self.events.next().await? {
-                Ok(event) => {
-                    if let Some(input) = translate(event) {
-                        return Some(Ok(input));
-                    }
-                }
-                Err(error) => return Some(Err(error)),
+    /// There is no terminal, or no thread can be started.
+    pub fn open() -> io::Result<Self> {
+        let terminal = terminal()?;
+        let (open, closed) = UnixStream::pair()?;
+        let (sender, inputs) = mpsc::unbounded_channel();
+        let thread = std::thread::Builder::new().name("input".to_owned()).spawn(move || {
+            if let Err(fault) = read_until_closed(terminal.as_fd(), closed.as_fd(), &sender) {
+                let _ = sender.send(Err(fault));
+            }
+        })?;
+        Ok(Self { inputs, open: Some(open), thread: Some(thread) })
+    }
+
+    /// Waits for the next input; `None` when nothing more will come.
+    ///
+    /// # Errors
+    /// The terminal is gone, or cannot be read any more.
+    pub async fn next(&mut self) -> Option<io::Result<Input>> {
+        self.inputs.recv().await
+    }
+
+    /// Returns the next input if it is there already.
+    pub fn ready(&mut self) -> Option<io::Result<Input>> {
+        self.inputs.try_recv().ok()
+    }
+}
+
+impl Drop for InputStream {
+    fn drop(&mut self) {
+        self.open = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Returns the terminal that the library reads: standard input, or the controlling terminal if that is something else.
+fn terminal() -> io::Result<OwnedFd> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() { stdin.as_fd().try_clone_to_owned() } else { Ok(File::open("/dev/tty")?.into()) }
+}
+
+fn read_until_closed(
+    terminal: BorrowedFd<'_>,
+    closed: BorrowedFd<'_>,
+    inputs: &mpsc::UnboundedSender<io::Result<Input>>,
+) -> io::Result<()> {
+    let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
+    loop {
+        let mut waiting = [PollFd::new(terminal, PollFlags::POLLIN), PollFd::new(closed, PollFlags::POLLIN)];
+        match poll(&mut waiting, PollTimeout::NONE) {
+            Err(Errno::EINTR) => continue,
+            other => other?,
+        };
+        let [terminal, closed] = waiting.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
+        if !closed.is_empty() {
+            return Ok(());
+        }
+        if terminal.intersects(gone) {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal is gone"));
+        }
+        while event::poll(Duration::ZERO)? {
+            if let Some(input) = translate(event::read()?) {
+                let _ = inputs.send(Ok(input));
             }
         }
     }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use super::input::InputStream;
 use super::outside::Program;
 use super::perform::{Next, Performer};
-use super::signals::Signals;
+use super::signals::{Signals, Told};
 use super::terminal::{MouseOwner, Terminal};
 use super::view::Screen;
 use super::view::highlight::Highlighter;
@@ -94,7 +94,7 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         events: setup.events,
         open: true,
         returned,
-        input: Some(InputStream::open()),
+        input: Some(InputStream::open()?),
         signals: Signals::catch()?,
     };
     main_loop(&mut stage, &mut sources, &performer).await?;
@@ -201,7 +201,7 @@ impl Stage {
         self.terminal.resume()?;
         // An interrupt meant for the other program does not end this one.
         sources.signals = Signals::catch()?;
-        sources.input = Some(InputStream::open());
+        sources.input = Some(InputStream::open()?);
         let size = self.terminal.size()?;
         let resize = Input::Resize { width: size.width, height: size.height };
         for event in [Event::Input(resize), event] {
@@ -228,10 +228,19 @@ impl Sources {
             biased;
             first = next_input(input) => {
                 batch.push(Event::Input(first?));
-                take_ready(input, batch).await?;
+                // Keys that came together are drawn together.
+                while let Some(next) = input.as_mut().and_then(InputStream::ready) {
+                    batch.push(Event::Input(next?));
+                }
                 return Ok(Urgency::Now);
             }
-            () = signals.next() => batch.push(Event::Terminate),
+            told = signals.next() => match told {
+                Told::End => batch.push(Event::Terminate),
+                Told::Resized => {
+                    let (width, height) = crossterm::terminal::size().context("the terminal's size is not known")?;
+                    batch.push(Event::Input(Input::Resize { width, height }));
+                }
+            },
             Some(event) = returned.recv() => batch.push(event),
             count = events.recv_many(&mut arrived, BATCH), if *open => {
                 if count == 0 {
@@ -243,20 +252,6 @@ impl Sources {
             () = sleep => batch.push(Event::Wakeup),
         }
         Ok(Urgency::NextFrame)
-    }
-}
-
-/// Takes what else the terminal has sent already: keys that came together are drawn together.
-///
-/// It polls as this task: the stream of crossterm keeps the waker of its first idle poll, so one with no task behind
-/// it would lose the next key.
-async fn take_ready(input: &mut Option<InputStream>, batch: &mut Vec<Event>) -> Result<()> {
-    loop {
-        tokio::select! {
-            biased;
-            next = next_input(input) => batch.push(Event::Input(next?)),
-            () = std::future::ready(()) => return Ok(()),
-        }
     }
 }
 

@@ -1,50 +1,47 @@
-//! The ways the operating system asks the program to end.
+//! What the operating system tells the program by signals.
 //!
 //! Owns waiting for them. Leaves ending to the app. Invariant: they are caught from the moment of [`Signals::catch`].
 
 use std::io;
 
-/// Catches termination, hang-up and interrupt.
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// What a signal means here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// The program shall end: termination, hang-up or interrupt.
+    End,
+    /// The terminal has another size.
+    Resized,
+}
+
+/// Catches signals.
 #[derive(Debug)]
 pub(super) struct Signals {
-    #[cfg(unix)]
-    streams: [tokio::signal::unix::Signal; 3],
+    terminate: Signal,
+    hangup: Signal,
+    interrupt: Signal,
+    resize: Signal,
 }
 
 impl Signals {
     /// Begins to catch.
-    #[cfg(unix)]
     pub(super) fn catch() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
-            streams: [
-                signal(SignalKind::terminate())?,
-                signal(SignalKind::hangup())?,
-                signal(SignalKind::interrupt())?,
-            ],
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            resize: signal(SignalKind::window_change())?,
         })
     }
 
-    /// Begins to catch.
-    #[cfg(not(unix))]
-    pub(super) fn catch() -> io::Result<Self> {
-        Ok(Self {})
-    }
-
     /// Waits for the next one.
-    #[cfg(unix)]
-    pub(super) async fn next(&mut self) {
-        let [terminate, hangup, interrupt] = &mut self.streams;
+    pub(super) async fn next(&mut self) -> Told {
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-            _ = interrupt.recv() => {}
+            _ = self.terminate.recv() => Told::End,
+            _ = self.hangup.recv() => Told::End,
+            _ = self.interrupt.recv() => Told::End,
+            _ = self.resize.recv() => Told::Resized,
         }
-    }
-
-    /// Waits for the next one.
-    #[cfg(not(unix))]
-    pub(super) async fn next(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
     }
 }

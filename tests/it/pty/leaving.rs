@@ -52,3 +52,28 @@ fn no_terminal_is_a_clear_error() {
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("-p") && !err.contains("panicked"), "{err}");
 }
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_program() {
+    use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+    use std::io::Read as _;
+
+    let home = Home::new();
+    let pair = native_pty_system().openpty(PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 }).unwrap();
+    // A shell that ignores the hang-up hands that on to the program.
+    let mut command = CommandBuilder::new("sh");
+    command.args(["-c", &format!("trap '' HUP; exec '{}' --model offline", env!("CARGO_BIN_EXE_belvedere"))]);
+    command.env("HOME", home.path());
+    command.cwd(home.path());
+    let mut child = pair.slave.spawn_command(command).unwrap();
+    drop(pair.slave);
+    let mut reader = pair.master.try_clone_reader().unwrap();
+    let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&seen).contains("Ask, or") {
+        let count = reader.read(&mut buffer).unwrap();
+        seen.extend_from_slice(&buffer[..count]);
+    }
+    drop(reader);
+    drop(pair.master);
+    assert_eq!(child.wait().unwrap().exit_code(), 1);
+}

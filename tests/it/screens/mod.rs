@@ -1,6 +1,5 @@
 //! The screen as people see it.
 
-mod pty;
 pub(crate) mod scenes;
 mod snapshots;
 pub(crate) mod stage;
