@@ -234,9 +234,9 @@ impl App {
         self.inform(format!("stopping {name}"));
     }
 
-    fn stop_all(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn stop_all(&mut self, effects: &mut Vec<Effect>) {
         self.popup = None;
-        if self.agents.running().next().is_none() && !self.agents.main().is_active() {
+        if !self.is_busy() {
             self.inform("nothing runs");
             return;
         }
@@ -323,11 +323,24 @@ impl App {
         }
         if self.take_armed(Armed::Quit) {
             self.quit(effects);
-        } else if self.agents.running().next().is_some() || self.agents.main().is_active() {
+        } else if self.is_busy() {
             self.arm(Armed::Quit, &format!("ctrl+c again quits and stops {}", self.running_words()));
         } else {
             self.arm(Armed::Quit, "ctrl+c again quits");
         }
+    }
+
+    /// Leaves at once if nothing runs; else names what would be stopped and leaves at the second time.
+    pub(super) fn slash_quit(&mut self, effects: &mut Vec<Effect>) {
+        if !self.is_busy() || self.take_armed(Armed::Quit) {
+            self.quit(effects);
+        } else {
+            self.arm(Armed::Quit, &format!("ctrl+c quits and stops {}", self.running_words()));
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.agents.running().next().is_some() || self.agents.main().is_active()
     }
 
     pub(super) fn quit(&mut self, effects: &mut Vec<Effect>) {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
 use super::phase::Phase;
-use super::report::report_markdown;
+use super::report::{TagReader, report_markdown};
 use crate::agent::{EventKind, Outcome, Spawn, Status};
 use crate::message::{AgentId, AssistantMessage, Block, ToolResult, Usage, plain, plain_line};
 use crate::tool::ToolView;
@@ -65,6 +65,8 @@ pub struct AgentView {
     running: Vec<(String, CellId)>,
     /// Cells of text and thought of the present turn.
     turn: Vec<CellId>,
+    /// Reads the tags of a subagent's report out of the present turn.
+    tags: TagReader,
 }
 
 impl AgentView {
@@ -93,6 +95,7 @@ impl AgentView {
             outcome: None,
             running: Vec::new(),
             turn: Vec::new(),
+            tags: TagReader::default(),
         }
     }
 
@@ -166,9 +169,13 @@ impl AgentView {
             EventKind::UserMessage { text } => self.user_message(text),
             EventKind::TurnStarted { .. } => {
                 self.turn.clear();
+                self.tags = TagReader::default();
                 self.enter(Phase::Thinking, now);
             }
-            EventKind::Text { text } => self.delta(text, |text| CellKind::Text { text }, now),
+            EventKind::Text { text } => {
+                let text = if self.id.is_main() { text.clone() } else { self.tags.push(text) };
+                self.delta(&text, |text| CellKind::Text { text }, now);
+            }
             EventKind::Thinking { text } => self.delta(text, |text| CellKind::Thinking { text }, now),
             EventKind::Retrying { attempt, wait_ms, rate_limited, reason } => {
                 self.void_turn();
@@ -255,7 +262,15 @@ impl AgentView {
         self.enter(Phase::Thinking, now);
     }
 
+    /// Returns a text of a reply as it is shown: cleaned, the tags of a subagent's report as headings.
+    fn shown(&self, text: &str) -> String {
+        let text = plain(text);
+        let text = if self.id.is_main() { text.into_owned() } else { TagReader::whole(&text) };
+        text.trim().to_owned()
+    }
+
     fn void_turn(&mut self) {
+        self.tags = TagReader::default();
         for cell in std::mem::take(&mut self.turn) {
             self.cells.change(cell, |kind| *kind = CellKind::Void);
         }
@@ -268,7 +283,7 @@ impl AgentView {
         let mut whole = (String::new(), String::new());
         for block in &message.content {
             match block {
-                Block::Text { text } => whole.0.push_str(plain(text).trim()),
+                Block::Text { text } => whole.0.push_str(&self.shown(text)),
                 Block::Thinking { text, .. } => whole.1.push_str(plain(text).trim()),
                 _ => {}
             }
@@ -296,7 +311,7 @@ impl AgentView {
         for block in &message.content {
             match block {
                 Block::Text { text } if !text.trim().is_empty() => {
-                    self.cells.push(CellKind::Text { text: plain(text).trim().to_owned() });
+                    self.cells.push(CellKind::Text { text: self.shown(text) });
                 }
                 Block::Thinking { text, .. } if !text.trim().is_empty() => {
                     self.cells.push(CellKind::Thinking { text: plain(text).trim().to_owned() });
@@ -346,10 +361,9 @@ impl AgentView {
 
     /// Puts the report in place of the last text, which it usually is.
     fn report_cell(&mut self, outcome: &Outcome) {
-        let last =
-            self.cells.iter().next_back().filter(
-                |(_, cell)| matches!(&cell.kind, CellKind::Text { text } if text.trim() == outcome.text.trim()),
-            );
+        let shown = self.shown(&outcome.text);
+        let is_it = |cell: &Cell| matches!(&cell.kind, CellKind::Text { text } if text.trim() == shown);
+        let last = self.cells.iter().next_back().filter(|(_, cell)| is_it(cell));
         let mut text = report_markdown(&outcome.text);
         if let Some(reason) = outcome.reason.as_ref().filter(|_| !outcome.status.is_complete()) {
             let gap = if text.is_empty() { "" } else { "\n\n" };

@@ -20,6 +20,8 @@ pub struct Agents {
     forgotten: u32,
     /// What the cleared conversations used.
     spent: Spent,
+    /// Columns of the longest type.
+    widest_type: usize,
 }
 
 /// Tokens and money.
@@ -64,7 +66,14 @@ impl Agents {
             children: BTreeMap::new(),
             forgotten: 0,
             spent: Spent::default(),
+            widest_type: 0,
         }
+    }
+
+    /// Returns the columns of the longest type among the subagents.
+    #[must_use]
+    pub fn widest_type(&self) -> usize {
+        self.widest_type
     }
 
     /// Returns the main agent.
@@ -168,6 +177,8 @@ impl Agents {
                 return Folded::Ignored;
             }
             agent.spawned(spawn, now);
+            let columns = unicode_width::UnicodeWidthStr::width(agent.agent_type.as_str());
+            self.widest_type = self.widest_type.max(columns);
             let (parent, call_id) = (spawn.parent, spawn.call_id.clone());
             self.attach(id, parent, &call_id);
             return if known { Folded::Changed } else { Folded::Appeared };
@@ -205,6 +216,7 @@ impl Agents {
             self.forgotten = self.forgotten.max(last.0);
         }
         self.children.clear();
+        self.widest_type = 0;
         let mut cells = std::mem::replace(&mut self.main, AgentView::new(AgentId::MAIN, now)).cells;
         cells.clear();
         self.main.cells = cells;

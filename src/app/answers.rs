@@ -9,7 +9,7 @@ use super::{App, Effect, Expanded, Focus, Motion, Popup};
 use crate::permission::{Answer, ApprovalRequest, Preview};
 use crate::subagent::Command;
 
-/// Rows of a question's details that are shown unasked.
+/// Most rows of a question's details that are shown unasked; no more than a fifth of the screen.
 const BRIEF_ROWS: usize = 8;
 
 impl App {
@@ -55,7 +55,7 @@ impl App {
         let Some(request) = self.approvals.top() else { return 0 };
         let details = detail_rows(request, usize::from(self.size.width.saturating_sub(4).max(1)));
         let shown = match self.approvals.expanded {
-            Expanded::No => details.min(BRIEF_ROWS),
+            Expanded::No => details.min(BRIEF_ROWS.min(usize::from(self.size.height / 5)).max(1)),
             Expanded::Yes => details,
         };
         u16::try_from(shown + 2).unwrap_or(u16::MAX)

@@ -66,6 +66,13 @@ impl Approvals {
         self.queue.iter().filter(|request| request.id.agent == agent).count()
     }
 
+    /// Returns how many subagents wait for an answer.
+    #[must_use]
+    pub fn agents(&self) -> usize {
+        let asking: HashSet<AgentId> = self.queue.iter().map(|request| request.id.agent).collect();
+        asking.iter().filter(|agent| !agent.is_main()).count()
+    }
+
     /// Adds a question. Returns whether it is new.
     pub(super) fn ask(&mut self, request: &ApprovalRequest, now: Instant) -> bool {
         if self.settled.contains(&request.id) || self.queue.iter().any(|known| known.id == request.id) {

@@ -102,7 +102,7 @@ impl App {
             "cost" => self.show_cost(),
             "cancel" => self.slash_cancel(argument, effects),
             "export" => effects.push(Effect::Export(as_text(self.agents.main()))),
-            "quit" | "exit" => self.quit(effects),
+            "quit" | "exit" => self.slash_quit(effects),
             _ => {
                 self.warn(format!("there is no command /{name}; /help lists them"));
                 return false;
@@ -137,7 +137,7 @@ impl App {
     fn slash_layout(&mut self, argument: &str) {
         let mode = match argument {
             "" => Some(self.layout_mode.next()),
-            name => LayoutMode::ALL.into_iter().find(|mode| mode.name() == name),
+            name => LayoutMode::from_name(name),
         };
         match mode {
             Some(mode) => {
@@ -150,7 +150,7 @@ impl App {
 
     fn slash_cancel(&mut self, argument: &str, effects: &mut Vec<Effect>) {
         if argument == "all" {
-            effects.push(Effect::Engine(Command::StopAll));
+            self.stop_all(effects);
             return;
         }
         let agent = self.agents.running().find(|agent| argument.parse() == Ok(agent.id.0) || agent.name == argument);
@@ -169,7 +169,9 @@ impl App {
                 let window =
                     model.context_window.map_or_else(String::new, |size| format!("\n\nContext: {size} tokens"));
                 let note = model.note.as_ref().map_or_else(String::new, |note| format!("\n\n{note}"));
-                format!("**{}** by {}{window}{note}", model.display, model.provider)
+                let by =
+                    if model.provider == model.display { String::new() } else { format!(" by {}", model.provider) };
+                format!("**{}**{by}{window}{note}", model.display)
             }
             None => "Still looking for a model.".to_owned(),
         };
@@ -182,9 +184,9 @@ impl App {
 
     fn show_cost(&mut self) {
         let spent = self.agents.spent();
-        let money = |cost: Option<f64>| cost.map_or_else(|| "unknown price".to_owned(), |cost| format!("${cost:.4}"));
+        let money = |cost: Option<f64>| cost.map_or_else(String::new, |cost| format!(" · ${cost:.4}"));
         let mut body = format!(
-            "**whole tree** {} tokens ({} in, {} out, {} from cache) · {}\n",
+            "**whole tree** {} tokens ({} in, {} out, {} from cache){}\n",
             spent.usage.total(),
             spent.usage.input + spent.usage.cache_write,
             spent.usage.output,
@@ -192,7 +194,7 @@ impl App {
             money(spent.cost_usd),
         );
         for agent in std::iter::once(self.agents.main()).chain(self.agents.children()) {
-            let _ = write!(body, "\n- {} · {} tokens · {}", agent.name, agent.usage.total(), money(agent.cost_usd));
+            let _ = write!(body, "\n- {} · {} tokens{}", agent.name, agent.usage.total(), money(agent.cost_usd));
         }
         self.popup = Some(Popup::Text { title: "cost".to_owned(), body, scroll: 0 });
     }

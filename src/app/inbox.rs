@@ -151,17 +151,20 @@ impl App {
         self.dirty = true;
     }
 
-    /// Names the agents that run, for questions about stopping them.
+    /// Names what runs, for questions about stopping it: how many first, because the names may be cut.
     pub(super) fn running_words(&self) -> String {
         let names: Vec<&str> = self.agents.running().map(|agent| agent.name.as_str()).collect();
-        let main = matches!(self.agents.main().phase, Phase::Idle | Phase::Ended(_));
-        match (names.len(), main) {
-            (0, true) => "nothing runs".to_owned(),
-            (0, false) => "the main agent".to_owned(),
-            (1..=3, true) => names.join(", "),
-            (1..=3, false) => format!("the main agent, {}", names.join(", ")),
-            (count, true) => format!("{count} agents"),
-            (count, false) => format!("the main agent and {count} subagents"),
+        let subagents = match names.len() {
+            0 => None,
+            1..=3 => Some(names.join(", ")),
+            count => Some(format!("{count} subagents: {}", names.join(", "))),
+        };
+        let main = (!matches!(self.agents.main().phase, Phase::Idle | Phase::Ended(_))).then_some("the main agent");
+        match (main, subagents) {
+            (None, None) => "nothing".to_owned(),
+            (Some(main), None) => main.to_owned(),
+            (None, Some(subagents)) => subagents,
+            (Some(main), Some(subagents)) => format!("{main} and {subagents}"),
         }
     }
 }

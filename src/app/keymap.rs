@@ -206,9 +206,9 @@ impl Keymap {
             .map(|row| spell(&row.chord))
     }
 
-    /// Returns the keys that matter most in a context, for the status line: chord and a short word.
+    /// Returns the keys that matter most in a context, for the status line: chord, action and a short word.
     #[must_use]
-    pub fn hints(&self, context: Context) -> Vec<(String, &'static str)> {
+    pub fn hints(&self, context: Context) -> Vec<(String, Action, &'static str)> {
         let wanted: &[(Action, &'static str)] = match context {
             Context::Composer => {
                 &[(Action::IntoAgents, "agents"), (Action::Palette, "actions"), (Action::CycleMode, "mode")]
@@ -244,7 +244,8 @@ impl Keymap {
             Context::Popup => &[(Action::Accept, "choose"), (Action::Leave, "close")],
             Context::Global => &[(Action::Palette, "actions"), (Action::Help, "keys")],
         };
-        wanted.iter().filter_map(|(action, word)| self.chord_of(context, *action).map(|chord| (chord, *word))).collect()
+        let row = |(action, word): &(Action, &'static str)| Some((self.chord_of(context, *action)?, *action, *word));
+        wanted.iter().filter_map(row).collect()
     }
 
     /// Returns the rows of one context for the help: the chords of each action, and the action.

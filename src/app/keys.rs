@@ -150,6 +150,21 @@ impl App {
         }
     }
 
+    /// Returns the keys that matter most now: chord and a short word. None is named that would do nothing.
+    #[must_use]
+    pub fn hints(&self) -> Vec<(String, &'static str)> {
+        let hints = self.keymap.hints(self.context());
+        let accept = self.popup.as_ref().map(Popup::accept_word);
+        let ended = self.focused_agent().and_then(|id| self.agents.get(id)).is_some_and(super::AgentView::has_ended);
+        let word = |action: Action, word: &'static str| match action {
+            Action::Accept => accept.unwrap_or(Some(word)),
+            Action::Stop if ended => None,
+            Action::IntoAgents if self.agents.is_empty() => None,
+            _ => Some(word),
+        };
+        hints.into_iter().filter_map(|(chord, action, known)| Some((chord, word(action, known)?))).collect()
+    }
+
     /// Returns where keys would go if no popup were open.
     #[must_use]
     pub fn context_behind_popup(&self) -> Context {

@@ -6,7 +6,7 @@
 
 use ratatui::layout::Rect;
 
-use super::panes::{PaneSize, PaneWish, share};
+use super::panes::{PaneSize, PaneWish, Share, share};
 use crate::message::AgentId;
 
 /// How the agents are placed, as the user chose.
@@ -39,6 +39,12 @@ impl LayoutMode {
             Self::Rail => "rail",
             Self::Hidden => "hidden",
         }
+    }
+
+    /// Returns the mode of a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
     /// Returns the mode that follows.
@@ -216,7 +222,7 @@ fn choose_form(size: Rect, main: Rect, state: &LayoutState<'_>) -> Form {
 
 fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutState<'_>) {
     // When nothing wants room any more, the conversation gets more of it.
-    let share_of = if state.panes.iter().any(PaneWish::wants_room) { 55 } else { 42 };
+    let share_of = if state.panes.iter().any(PaneWish::wants_room) { 55 } else { 45 };
     let percent = state.split.unwrap_or(share_of).clamp(20, 80);
     let agents_width = u16::try_from(u32::from(main.width) * u32::from(percent) / 100).unwrap_or(0);
     let agents_width = agents_width.clamp(20, main.width - 21);
@@ -226,7 +232,9 @@ fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutSta
     regions.conversation_head = cut_top(&mut left, 1);
     regions.agents_head = cut_top(&mut right, 1);
     regions.conversation = left;
-    if width >= 200 && right.width >= 80 {
+    // Two columns only while both have something to show beyond titles.
+    let in_column = |at: u32| state.panes.iter().any(|pane| pane.agent.0 % 2 == at && pane.wants_room());
+    if width >= 200 && right.width >= 80 && in_column(0) && in_column(1) {
         let half = right.width / 2;
         let columns =
             [Rect { width: half, ..right }, Rect { x: right.x + half + 1, width: right.width - half - 1, ..right }];
@@ -247,11 +255,13 @@ fn place_below(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
     let most = u16::try_from(u32::from(main.height) * percent / 100).unwrap_or(0);
     let wanted = state.panes.iter().map(PaneWish::useful_rows).fold(0, u16::saturating_add);
     let room = wanted.min(most.saturating_sub(1)).max(1);
-    let used = share(room, state.panes, state.focused).iter().map(|share| share.rows).fold(0, u16::saturating_add);
+    let shares = share(room, state.panes, state.focused);
+    let used = shares.iter().map(|share| share.rows).fold(0, u16::saturating_add);
     let mut agents = cut_bottom(&mut main, used.saturating_add(1));
     regions.agents_head = cut_top(&mut agents, 1);
     regions.conversation = main;
-    place_column(regions, agents, state.panes, state.focused);
+    regions.unseen = state.panes.len() - shares.len();
+    place_shares(regions, agents, shares);
 }
 
 fn place_rail(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
@@ -265,9 +275,12 @@ fn place_rail(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
 }
 
 fn place_column(regions: &mut Regions, column: Rect, wishes: &[PaneWish], focused: Option<AgentId>) {
-    let mut rest = column;
     let shares = share(column.height, wishes, focused);
     regions.unseen += wishes.len() - shares.len();
+    place_shares(regions, column, shares);
+}
+
+fn place_shares(regions: &mut Regions, mut rest: Rect, shares: Vec<Share>) {
     for shared in shares {
         let area = cut_top(&mut rest, shared.rows);
         regions.panes.push(PaneRect { agent: shared.agent, area, size: shared.size });

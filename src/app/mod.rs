@@ -45,6 +45,7 @@ pub use command::SLASH_COMMANDS;
 pub use effect::{Effect, MouseCapture};
 pub use event::Event;
 pub use line_edit::LineEdit;
+pub use mouse::STOP_FROM;
 pub use pane_state::{Detail, PaneState};
 pub use phase::{AgentState, Mood, Phase};
 pub use popup::{PaletteEntry, Popup, palette};
@@ -78,6 +79,20 @@ pub struct Setup {
     pub notices: Vec<String>,
     /// Whether the terminal reports the mouse.
     pub mouse: MouseCapture,
+    /// How the agents are placed.
+    pub layout: LayoutMode,
+    /// Whether signs may move.
+    pub motion: Movement,
+}
+
+/// Whether signs move while something is at work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Movement {
+    /// They do.
+    #[default]
+    Full,
+    /// They stand still; only clocks count.
+    Reduced,
 }
 
 /// Where keys go.
@@ -137,6 +152,7 @@ pub struct App {
     queued: Vec<String>,
     attention: Attention,
     mouse: MouseCapture,
+    motion: Movement,
     dragging: mouse::Dragging,
     title: String,
     dirty: bool,
@@ -161,7 +177,7 @@ impl App {
             focus: Focus::Composer,
             chosen: None,
             full: None,
-            layout_mode: LayoutMode::Auto,
+            layout_mode: setup.layout,
             split: None,
             panes: BTreeMap::new(),
             popup: None,
@@ -175,6 +191,7 @@ impl App {
             queued: Vec::new(),
             attention: Attention::Here,
             mouse: setup.mouse,
+            motion: setup.motion,
             dragging: mouse::Dragging::Nothing,
             title: String::new(),
             dirty: true,
@@ -204,7 +221,10 @@ impl App {
             Event::Input(Input::FocusLost) => self.attention = Attention::Elsewhere,
             Event::Wakeup => self.on_wakeup(),
             Event::Drawn(drawn) => self.on_drawn(drawn),
-            Event::FilesListed(files) => self.files.set(files),
+            Event::FilesListed(files) => {
+                self.files.set(files);
+                self.edited(&mut effects);
+            }
             Event::HistoryLoaded(history) => self.composer.set_history(history),
             Event::BranchKnown(branch) => self.status.branch = branch,
             Event::Edited(Some(text)) => self.composer.set_text(&text),

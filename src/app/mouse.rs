@@ -15,7 +15,9 @@ use crate::subagent::Command;
 /// Lines that one turn of the wheel moves.
 const WHEEL: i32 = 3;
 /// Columns at the end of a title that stop its agent: a space and the sign.
-pub(crate) const STOP_COLUMNS: u16 = 2;
+const STOP_COLUMNS: u16 = 2;
+/// Narrowest title that has the sign.
+pub const STOP_FROM: u16 = 28;
 
 /// What is being dragged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +83,8 @@ impl App {
             self.chosen = Some(pane.agent);
             let on_title = at.y == pane.area.y;
             let running = self.agents.get(pane.agent).is_some_and(|agent| !agent.has_ended());
-            if on_title && running && at.x + STOP_COLUMNS >= pane.area.right() {
+            let on_sign = pane.area.width >= STOP_FROM && at.x + STOP_COLUMNS >= pane.area.right();
+            if on_title && running && on_sign {
                 effects.push(Effect::Engine(Command::Stop { agent: pane.agent }));
             } else if on_title && at.x < pane.area.x + 2 {
                 let size = if pane.size == PaneSize::Row { PaneSize::Pane } else { PaneSize::Row };

@@ -135,12 +135,12 @@ impl AgentState {
             Self::Queued => "queued".to_owned(),
             Self::Starting => "starting".to_owned(),
             Self::Thinking => "thinking".to_owned(),
-            Self::Tool { name, lasting } if lasting.as_secs() >= 2 => format!("{name} {}s", lasting.as_secs()),
+            Self::Tool { name, lasting } if lasting.as_secs() >= 2 => format!("{name} {}", short(*lasting)),
             Self::Tool { name, .. } => name.clone(),
             Self::NeedsApproval => "needs you".to_owned(),
-            Self::RateLimited { left } => format!("limited {}s", left.as_secs()),
-            Self::Retrying { left } => format!("retry {}s", left.as_secs()),
-            Self::Stalled { silent } => format!("stalled {}s", silent.as_secs()),
+            Self::RateLimited { left } => format!("limited {}", short(*left)),
+            Self::Retrying { left } => format!("retry {}", short(*left)),
+            Self::Stalled { silent } => format!("stalled {}", short(*silent)),
             Self::Stopping => "stopping".to_owned(),
             Self::Ended(status) => match status {
                 Status::Completed => "done",
@@ -153,6 +153,24 @@ impl AgentState {
                 Status::Empty => "no report",
             }
             .to_owned(),
+        }
+    }
+
+    /// Returns the word for a place of `columns` letters: without the wait where both do not fit.
+    #[must_use]
+    pub fn word_within(&self, columns: usize) -> String {
+        let word = self.word();
+        if word.chars().count() <= columns {
+            return word;
+        }
+        match self {
+            Self::Tool { name, .. } => name.clone(),
+            Self::RateLimited { .. } => "limited".to_owned(),
+            Self::Retrying { .. } => "retry".to_owned(),
+            Self::Stalled { .. } => "stalled".to_owned(),
+            Self::Ended(Status::TurnLimit | Status::ToolLimit) => "cut off".to_owned(),
+            Self::Ended(Status::Budget) => "no budget".to_owned(),
+            _ => word,
         }
     }
 
@@ -172,5 +190,14 @@ impl AgentState {
                 Status::TurnLimit | Status::ToolLimit | Status::Budget => Mood::Attention,
             },
         }
+    }
+}
+
+/// Spells a wait in at most three letters.
+fn short(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..100 => format!("{seconds}s"),
+        seconds @ 100..6_000 => format!("{}m", seconds / 60),
+        seconds => format!("{}h", seconds / 3_600),
     }
 }

@@ -80,6 +80,18 @@ impl Popup {
         }
     }
 
+    /// Returns what taking the chosen entry, or what was typed, means here; `None` where there is nothing to take.
+    #[must_use]
+    pub fn accept_word(&self) -> Option<&'static str> {
+        match self {
+            Self::Palette { .. } => Some("do it"),
+            Self::Agents { .. } => Some("open"),
+            Self::Comment { .. } => Some("say no"),
+            Self::Search { .. } => Some("find"),
+            Self::Help { .. } | Self::Prompt { .. } | Self::Text { .. } | Self::Interrupt { .. } => None,
+        }
+    }
+
     /// Returns the first visible line of a popup that scrolls.
     pub fn scroll(&mut self) -> Option<&mut usize> {
         match self {

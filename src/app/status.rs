@@ -25,6 +25,25 @@ pub struct Status {
     pub mode: PermissionMode,
 }
 
+impl Status {
+    /// Returns the working directory and the branch.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.branched(&self.folder)
+    }
+
+    /// Returns the last part of the working directory and the branch.
+    #[must_use]
+    pub fn short_place(&self) -> String {
+        let last = self.folder.rsplit(['/', '\\']).next().filter(|name| !name.is_empty());
+        self.branched(last.unwrap_or(&self.folder))
+    }
+
+    fn branched(&self, folder: &str) -> String {
+        self.branch.as_ref().map_or_else(|| folder.to_owned(), |branch| format!("{folder} ({branch})"))
+    }
+}
+
 /// Who answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelFact {

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{App, Attention, Phase};
+use super::{App, Attention, Movement, Phase};
 
 /// Between two frames of a spinner.
 const SPIN: Duration = Duration::from_millis(120);
@@ -23,9 +23,12 @@ impl App {
         [ticks, flash, armed, chord, self.next_fold()].into_iter().flatten().min()
     }
 
-    /// Returns the present frame of every spinner.
+    /// Returns the present frame of every spinner, which with reduced motion is always the same.
     #[must_use]
     pub fn spinner_frame(&self) -> usize {
+        if self.motion == Movement::Reduced {
+            return 0;
+        }
         let frame = self.now.saturating_duration_since(self.born).as_millis() / SPIN.as_millis();
         usize::try_from(frame).unwrap_or(0)
     }
@@ -40,7 +43,7 @@ impl App {
         let main = self.agents.main().phase;
         let phases = || self.agents.running().map(|agent| agent.phase);
         if moving(main) || phases().any(moving) {
-            Some(SPIN)
+            Some(if self.motion == Movement::Reduced { SECOND } else { SPIN })
         } else if counting(main) || phases().any(counting) {
             Some(SECOND)
         } else {

@@ -22,7 +22,8 @@ use super::view::theme::Theme;
 use crate::agent::AgentEvent;
 use crate::app::key::Input;
 use crate::app::keymap::Keymap;
-use crate::app::{App, Effect, Event, MouseCapture, Setup, Spent};
+use crate::app::layout::LayoutMode;
+use crate::app::{App, Effect, Event, MouseCapture, Movement, Setup, Spent};
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
@@ -53,6 +54,10 @@ pub struct ScreenSetup {
     pub notices: Vec<String>,
     /// Whether the program gets the mouse.
     pub mouse: MouseCapture,
+    /// How the agents are placed.
+    pub layout: LayoutMode,
+    /// Whether signs may move.
+    pub motion: Movement,
 }
 
 /// What is left to say when the screen has closed.
@@ -85,6 +90,8 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         keymap: setup.keymap,
         notices: setup.notices,
         mouse: setup.mouse,
+        layout: setup.layout,
+        motion: setup.motion,
     });
     let mut stage = Stage { terminal, screen: Screen::new(setup.theme, highlighter), app, last_frame: Instant::now() };
     stage.draw()?;

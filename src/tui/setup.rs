@@ -8,8 +8,9 @@ use tokio::sync::mpsc;
 use super::view::theme::{Glyphs, Theme};
 use super::{ScreenSetup, theme_for};
 use crate::agent::AgentEvent;
-use crate::app::MouseCapture;
 use crate::app::keymap::Keymap;
+use crate::app::layout::LayoutMode;
+use crate::app::{MouseCapture, Movement};
 use crate::config::Environment;
 use crate::message::plain_line;
 use crate::services::Settled;
@@ -46,6 +47,9 @@ pub fn screen_setup(
         history: settled.history_file(),
         notices,
         mouse: if ui.mouse { MouseCapture::On } else { MouseCapture::Off },
+        // The configuration has checked the name.
+        layout: LayoutMode::from_name(&ui.layout).unwrap_or_default(),
+        motion: if ui.reduced_motion { Movement::Reduced } else { Movement::Full },
     })
 }
 

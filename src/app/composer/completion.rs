@@ -9,7 +9,7 @@ use nucleo_matcher::{Config, Matcher};
 use crate::app::files::FileIndex;
 
 /// The most entries of a list.
-const MAX_SHOWN: usize = 8;
+const MAX_SHOWN: usize = 12;
 
 /// One entry of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Completion {
     }
 }
 
-/// Returns the commands that a word could mean: those it begins first, then those it resembles.
+/// Returns the commands that a word could mean: the one it is first, then those it begins, then those it resembles.
 fn best_commands(token: &str, commands: &[Candidate]) -> Vec<Candidate> {
     let mut matcher = Matcher::new(Config::DEFAULT);
     let pattern = Pattern::parse(token.trim_start_matches('/'), CaseMatching::Ignore, Normalization::Smart);
@@ -88,7 +88,7 @@ fn best_commands(token: &str, commands: &[Candidate]) -> Vec<Candidate> {
         .into_iter()
         .filter_map(|(label, _)| commands.iter().find(|command| command.label == label).cloned())
         .collect();
-    items.sort_by_key(|item| !item.label.starts_with(token));
+    items.sort_by_key(|item| (item.label != token, !item.label.starts_with(token)));
     items.truncate(MAX_SHOWN);
     items
 }

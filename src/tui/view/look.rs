@@ -10,8 +10,16 @@ use ratatui::text::Span;
 
 use super::highlight::Highlighter;
 use super::theme::{Glyphs, Theme};
+use super::wrap::{fit, pad, width};
 use crate::agent::Status;
 use crate::app::{AgentState, AgentView, App, Mood};
+
+/// Widest type that descriptions of other agents make room for.
+const ALIGNED_TYPE: usize = 18;
+/// Columns left for a description before descriptions stand in line.
+const ALIGNED_TITLE: usize = 28;
+/// Columns a type keeps beside a long description.
+const SHORTEST_TYPE: usize = 8;
 
 /// What is needed to draw.
 #[derive(Clone, Copy)]
@@ -80,6 +88,31 @@ impl Look<'_> {
         if agent.agent_type.is_empty() { &agent.name } else { &agent.agent_type }
     }
 
+    /// Returns a chord as people read it.
+    #[must_use]
+    pub(super) fn chord(&self, chord: &str) -> String {
+        arrows(chord, self.glyphs)
+    }
+
+    /// Returns an agent's type and what stands behind it, its description, in `room` columns at most. Descriptions
+    /// stand in line with each other where there is room for that; where there is little, the type gives way first,
+    /// because it also has a colour.
+    #[must_use]
+    pub(super) fn title(&self, agent: &AgentView, room: usize) -> (String, String) {
+        let kind = Self::type_of(agent);
+        let widest = self.app.agents().widest_type().min(ALIGNED_TYPE);
+        let columns = if widest + 2 + ALIGNED_TITLE <= room {
+            widest
+        } else {
+            let left = room.saturating_sub(width(&agent.description) + 2);
+            width(kind).min(left.max(SHORTEST_TYPE))
+        };
+        let kind = pad(kind, columns.min(room));
+        let left = room.saturating_sub(width(&kind) + 2);
+        let description = if left == 0 { String::new() } else { format!("  {}", fit(&agent.description, left)) };
+        (kind, description)
+    }
+
     /// Returns chords and their short words as spans, as many as fit.
     #[must_use]
     pub(super) fn hints(&self, hints: &[(String, &str)], columns: usize) -> Vec<Span<'static>> {
@@ -87,7 +120,8 @@ impl Look<'_> {
         let mut left = columns;
         for (chord, word) in hints {
             let gap = if spans.is_empty() { 0 } else { 2 };
-            let needed = super::wrap::width(chord) + 1 + super::wrap::width(word) + gap;
+            let chord = self.chord(chord);
+            let needed = width(&chord) + 1 + width(word) + gap;
             if needed > left {
                 break;
             }
@@ -97,6 +131,25 @@ impl Look<'_> {
         }
         spans
     }
+}
+
+/// Spells the arrows among the keys of a chord as arrows.
+fn arrows(chord: &str, glyphs: &Glyphs) -> String {
+    if *glyphs == Glyphs::ASCII {
+        return chord.to_owned();
+    }
+    let key = |key: &str| {
+        let (mods, name) = key.rfind('+').map_or(("", key), |at| key.split_at(at + 1));
+        let arrow = match name {
+            "up" => glyphs.up,
+            "down" => glyphs.down,
+            "left" => glyphs.left,
+            "right" => glyphs.right,
+            _ => return key.to_owned(),
+        };
+        format!("{mods}{arrow}")
+    };
+    chord.split(' ').map(key).collect::<Vec<_>>().join(" ")
 }
 
 /// Spells a duration in at most six columns: tenths only below ten seconds.

@@ -27,7 +27,7 @@ use ratatui::text::{Line, Span};
 
 use self::highlight::Highlighter;
 use self::look::Look;
-use self::theme::Theme;
+use self::theme::{Glyphs, Theme};
 use self::transcript::Transcript;
 use super::terminal::{Marks, Scrolled};
 use crate::app::layout::{Form, Regions};
@@ -89,7 +89,19 @@ impl Screen {
         if app.popup().is_some() {
             painted.marks.cursor = popup::draw(&look, screen, buf, &mut painted.drawn);
         }
+        if theme.glyphs == Glyphs::ASCII {
+            keep_to_ascii(buf);
+        }
         painted
+    }
+}
+
+/// Replaces typographic signs that a poor terminal cannot show.
+fn keep_to_ascii(buf: &mut Buffer) {
+    for cell in &mut buf.content {
+        if let Some(sign) = Glyphs::ascii_of(cell.symbol()) {
+            cell.set_symbol(sign);
+        }
     }
 }
 

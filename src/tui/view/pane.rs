@@ -11,18 +11,16 @@ use ratatui::text::{Line, Span};
 use super::conversation::chip;
 use super::look::{Look, clock, counted, elapsed, tokens};
 use super::transcript::{Follow, Shown, Transcript};
-use super::wrap::{fit, pad, pad_left, width};
+use super::wrap::{pad, pad_left, width};
 use crate::app::layout::PaneRect;
 use crate::app::panes::PaneSize;
-use crate::app::{AgentState, AgentView, CellKind};
+use crate::app::{AgentState, AgentView, CellKind, STOP_FROM};
 
 /// Columns that all titles of a strip share, so that they stand in line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Columns {
     /// Of the number.
     pub number: usize,
-    /// Of the type.
-    pub kind: usize,
 }
 
 /// Draws a pane and says what of its transcript was visible.
@@ -82,21 +80,19 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, 
     let area = pane.area;
     let theme = look.theme;
     let focused = look.app.focused_agent() == Some(agent.id);
-    let ended = agent.has_ended();
     let row = Rect { height: 1, ..area };
-    let right = right_part(agent, usize::from(area.width), look);
+    let right = right_part(agent, area.width, look);
     let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
     let mark = if pane.size == PaneSize::Row { look.glyphs.folded } else { look.glyphs.unfolded };
     let number = pad_left(&agent.id.to_string(), columns.number);
-    let mut room = usize::from(area.width).saturating_sub(right_width + 2 + columns.number + 1);
-    let kind = pad(Look::type_of(agent), columns.kind.min(room));
-    room = room.saturating_sub(columns.kind + 2);
-    let text = if ended && !focused { theme.muted } else { theme.text };
+    let room = usize::from(area.width).saturating_sub(right_width + columns.number + 4);
+    let (kind, description) = look.title(agent, room);
+    let text = if agent.has_ended() && !focused { theme.muted } else { theme.text };
     let line = Line::from(vec![
         Span::styled(format!("{mark} "), if focused { theme.accent } else { theme.faint }),
         Span::styled(format!("{number} "), theme.muted),
         Span::styled(kind, look.agent(agent)),
-        Span::styled(format!("  {}", fit(&agent.description, room.saturating_sub(1))), text),
+        Span::styled(description, text),
     ]);
     buf.set_line(row.x, row.y, &line, row.width.saturating_sub(u16::try_from(right_width).unwrap_or(0)));
     let x = row.right().saturating_sub(u16::try_from(right_width).unwrap_or(0)).max(row.x);
@@ -108,29 +104,31 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, 
     }
 }
 
-/// Returns state, tool calls, time and tokens, as many as the width bears, and the sign that stops the agent.
-fn right_part(agent: &AgentView, columns: usize, look: &Look<'_>) -> Vec<Span<'static>> {
+/// Returns the state and, as the width bears them, time, tool calls, tokens, and the sign that stops the agent. What
+/// is left belongs to the description, which is why counters come late.
+fn right_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'static>> {
     let state = look.app.state_of(agent);
     let theme = look.theme;
     let time = agent.elapsed(look.app.now());
     let time = if agent.has_ended() { elapsed(time) } else { clock(time) };
     let waiting = agent.started.is_none();
     let shown = |text: String, columns: usize| if waiting { " ".repeat(columns) } else { pad_left(&text, columns) };
-    let word = if columns >= 30 { pad(&state.word(), if columns >= 60 { 11 } else { 9 }) } else { String::new() };
+    let word = if columns >= 56 { 11 } else { usize::from(columns.saturating_sub(7)).min(9) };
+    let word = pad(&state.word_within(word), word);
     let mut spans = vec![Span::styled(format!("{} {word}", look.glyph(&state)), look.mood(&state))];
-    if columns >= 64 {
+    if columns >= 84 {
         spans.push(Span::styled(shown(counted(agent.tools as usize, "tool"), 9), theme.muted));
-    } else if columns >= 48 {
+    } else if columns >= 60 {
         spans.push(Span::styled(shown(agent.tools.to_string(), 4), theme.muted));
     }
-    if columns >= 36 {
+    if columns >= 44 {
         spans.push(Span::styled(shown(time, 7), theme.muted));
     }
-    if columns >= 54 {
+    if columns >= 72 {
         let used = agent.usage.total();
         spans.push(Span::styled(shown(if used == 0 { String::new() } else { tokens(used) }, 6), theme.faint));
     }
-    if columns >= 20 {
+    if columns >= STOP_FROM {
         let sign = if agent.has_ended() { "  ".to_owned() } else { format!(" {}", look.glyphs.failed) };
         spans.push(Span::styled(sign, theme.faint));
     }

@@ -27,10 +27,7 @@ pub(super) fn draw(
 ) {
     let agents = look.app.agents();
     let visible = || regions.panes.iter().filter_map(|pane| Some((pane, agents.get(pane.agent)?)));
-    let columns = Columns {
-        number: visible().map(|(_, agent)| width(&agent.id.to_string())).max().unwrap_or(1),
-        kind: visible().map(|(_, agent)| width(Look::type_of(agent))).max().unwrap_or(0).min(14),
-    };
+    let columns = Columns { number: visible().map(|(_, agent)| width(&agent.id.to_string())).max().unwrap_or(1) };
     for (rect, agent) in visible() {
         drawn.panes.push((agent.id, rect.size));
         let transcript = (rect.size > PaneSize::Row).then(|| transcripts.entry(agent.id).or_default());
@@ -99,8 +96,10 @@ fn counts(regions: &Regions, look: &Look<'_>) -> Vec<Span<'static>> {
     let tally = look.app.agents().tally();
     let theme = look.theme;
     let mut spans = vec![Span::raw("agents ")];
+    let asking = look.app.approvals().agents();
     let parts = [
-        (tally.running, "running", theme.accent),
+        (tally.running.saturating_sub(asking), "running", theme.accent),
+        (asking, if asking == 1 { "needs you" } else { "need you" }, theme.warning),
         (tally.queued, "queued", theme.muted),
         (tally.done, "done", theme.success),
         (tally.failed, "failed", theme.error),

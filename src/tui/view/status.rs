@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::look::{Look, clock, tokens};
+use super::look::{Look, clock, counted, tokens};
 use super::pane_strip::rule;
 use super::wrap::{fit, width};
 use crate::app::{AgentState, Focus, Tone};
@@ -24,11 +24,7 @@ pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
         let style = if flash.tone == Tone::Warning { theme.warning } else { theme.accent };
         vec![Span::styled(fit(&flash.text, columns.saturating_sub(2)), style)]
     } else {
-        let mut hints = look.app.keymap().hints(look.app.context());
-        if look.app.agents().is_empty() {
-            hints.retain(|(_, word)| *word != "agents");
-        }
-        look.hints(&hints, columns / 2)
+        look.hints(&look.app.hints(), columns / 2)
     };
     let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
     let left = facts(look, columns.saturating_sub(right_width + 3));
@@ -44,8 +40,7 @@ fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
     let spent = look.app.agents().spent();
     // What is said, its colour, and its rank: low ranks go first.
     let mut facts: Vec<(String, Style, u8)> = Vec::new();
-    let branch = status.branch.as_ref().map_or_else(String::new, |branch| format!(" ({branch})"));
-    facts.push((format!("{}{branch}", status.folder), theme.muted, 2));
+    facts.push((status.place(), theme.muted, 2));
     match &status.model {
         Some(model) => facts.push((model.display.clone(), theme.text, 4)),
         None => facts.push((format!("looking for a model{}", look.glyphs.ellipsis), theme.faint, 4)),
@@ -70,7 +65,11 @@ fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
     if asking > 0 {
         facts.push((format!("needs you: {asking}"), theme.approval, 9));
     }
-    while facts.iter().map(|(text, ..)| width(text) + 2).sum::<usize>() > columns && facts.len() > 1 {
+    let needed = |facts: &[(String, Style, u8)]| facts.iter().map(|(text, ..)| width(text) + 2).sum::<usize>();
+    if needed(&facts) > columns {
+        facts[0].0 = status.short_place();
+    }
+    while needed(&facts) > columns && facts.len() > 1 {
         let least = facts.iter().enumerate().min_by_key(|(_, (.., rank))| *rank).map(|(at, _)| at);
         if let Some(at) = least {
             facts.remove(at);
@@ -97,16 +96,49 @@ pub(super) fn above_composer(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     let mut words = Vec::new();
     if main.is_active() {
         let state = look.app.state_of(main);
-        words.push(Span::styled(format!("{} {}", look.glyph(&state), state.word()), look.mood(&state)));
-        let running = look.app.agents().running().count();
-        if running > 0 && state != AgentState::NeedsApproval {
-            let noun = if running == 1 { "subagent" } else { "subagents" };
-            words = vec![Span::styled(format!("{} {running} {noun} at work", look.spinner()), theme.accent)];
+        words = if state == AgentState::NeedsApproval { Vec::new() } else { subagents(look) };
+        if words.is_empty() {
+            words.push(Span::styled(format!("{} {}", look.glyph(&state), state.word()), look.mood(&state)));
         }
         words.push(Span::styled(format!("  {}", clock(main.elapsed(look.app.now()))), theme.muted));
-        if area.width >= 60 {
-            words.push(Span::styled("  esc interrupts", theme.faint));
+        let hint = "  esc interrupts";
+        let used: usize = words.iter().map(|span| width(&span.content)).sum();
+        if used + width(hint) + 4 <= usize::from(area.width) {
+            words.push(Span::styled(hint, theme.faint));
         }
     }
     rule(area, words, Focus::Composer, look, buf);
+}
+
+/// Says what the subagents do that have not ended: how many work, and what the others wait for.
+fn subagents(look: &Look<'_>) -> Vec<Span<'static>> {
+    let (mut working, mut asking, mut queued, mut stalled) = (0, 0, 0, 0);
+    for agent in look.app.agents().running() {
+        match look.app.state_of(agent) {
+            AgentState::NeedsApproval => asking += 1,
+            AgentState::Queued => queued += 1,
+            AgentState::Stalled { .. } => stalled += 1,
+            _ => working += 1,
+        }
+    }
+    let theme = look.theme;
+    let needs = if asking == 1 { "needs you" } else { "need you" };
+    let parts = [
+        (working, "at work", theme.accent),
+        (stalled, "stalled", theme.warning),
+        (asking, needs, theme.warning),
+        (queued, "queued", theme.muted),
+    ];
+    let mut spans = Vec::new();
+    for (count, what, style) in parts.into_iter().filter(|(count, ..)| *count > 0) {
+        let text = if spans.is_empty() {
+            let sign = if working > 0 { look.spinner() } else { look.glyphs.attention };
+            format!("{sign} {} {what}", counted(count, "subagent"))
+        } else {
+            spans.push(Span::styled(format!(" {} ", look.glyphs.neutral), theme.faint));
+            format!("{count} {what}")
+        };
+        spans.push(Span::styled(text, style));
+    }
+    spans
 }

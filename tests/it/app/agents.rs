@@ -204,3 +204,59 @@ fn a_cleared_conversation_is_not_raised_from_the_dead() {
     stage.spawns(9, "explore", "Fresh");
     assert_eq!(stage.app.agents().len(), 1);
 }
+
+#[test]
+fn the_tags_of_a_report_never_show_while_it_streams() {
+    let report = "I looked.\n<summary>\nFour files.\n</summary>\n<findings>\n- `a < b` in `x.rs`\n- a <summary> within\n\
+                  </findings>\n<answer>Yes.</answer>\n<sum";
+    for size in 1..20 {
+        let mut stage = Stage::new(120, 40);
+        stage.asks("go");
+        stage.spawns(1, "explore", "Find things");
+        stage.starts(1);
+        let letters: Vec<char> = report.chars().collect();
+        for piece in letters.chunks(size) {
+            stage.says(1, &piece.iter().collect::<String>());
+        }
+        let streamed = stage.text();
+        assert!(!streamed.contains("<findings>") && !streamed.contains("</"), "{streamed}");
+        assert!(streamed.contains("• a < b in x.rs"), "a list is a list: {streamed}");
+        assert!(streamed.contains("a <summary> within"), "what is no tag stays: {streamed}");
+        stage.ends_turn(1, report, 10);
+        stage.ends(1, Status::Completed, report, None);
+        let texts = stage.app.agents().get(AgentId(1)).unwrap().cells.iter();
+        let shown = texts.filter(|(_, cell)| matches!(cell.kind, CellKind::Text { .. } | CellKind::Report { .. }));
+        assert_eq!(shown.count(), 1, "the report takes the place of the text it was");
+    }
+}
+
+#[test]
+fn the_line_above_the_composer_tells_work_from_waiting() {
+    let mut stage = Stage::new(120, 40);
+    stage.asks("go");
+    for agent in 1..=3 {
+        stage.spawns(agent, "explore", "Find things");
+    }
+    stage.starts(1);
+    stage.starts(2);
+    stage.wants_to_run(2, "b", "make");
+    let text = stage.text();
+    assert!(text.contains("1 subagent at work · 1 needs you · 1 queued"), "{text}");
+    assert!(text.contains("agents  1 running · 1 needs you · 1 queued"), "{text}");
+    stage.ends(1, Status::Completed, "<summary>done</summary>", None);
+    stage.ends(3, Status::Cancelled, "", None);
+    assert!(stage.text().contains("⚠ 1 subagent needs you"), "{}", stage.text());
+}
+
+#[test]
+fn a_long_silence_is_told_in_few_letters() {
+    let mut stage = Stage::new(200, 50);
+    stage.asks("go");
+    for agent in 1..=2 {
+        stage.spawns(agent, "explore", "Find things");
+        stage.starts(agent);
+    }
+    stage.wait(125_000);
+    let state = stage.app.state_of(stage.app.agents().get(AgentId(1)).unwrap());
+    assert_eq!((state.word().as_str(), state.word_within(9).as_str()), ("stalled 2m", "stalled"));
+}

@@ -84,3 +84,13 @@ fn the_keys_stay_in_sight_whatever_the_length() {
         assert!(text.contains("alt+y once") && text.contains("alt+n"), "{width}x{height}\n{text}");
     }
 }
+
+#[test]
+fn a_question_leaves_room_for_what_it_is_about() {
+    for (width, height) in [(80, 24), (60, 15)] {
+        let mut stage = scenes::approval(width, height);
+        let regions = stage.app.regions();
+        let details = regions.approvals.height - 2;
+        assert!(details <= height / 5, "{details} rows of {height}:\n{}", stage.text());
+    }
+}

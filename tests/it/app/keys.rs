@@ -1,7 +1,8 @@
 //! What keys do.
 
 use belvedere::agent::{EventKind, Status};
-use belvedere::app::{Effect, Event, Focus, Popup};
+use belvedere::app::layout::{Form, LayoutMode};
+use belvedere::app::{Effect, Event, Focus, Movement, Popup};
 use belvedere::message::AgentId;
 use belvedere::permission::PermissionMode;
 use belvedere::subagent::Command;
@@ -226,4 +227,65 @@ fn five_ended_panes_come_to_rest() {
     stage.wait(4_000);
     stage.draw();
     assert_eq!(stage.app.next_wakeup(), None);
+}
+
+#[test]
+fn slash_quit_names_what_runs_first() {
+    let mut stage = scenes::eight_agents(120, 40);
+    assert!(!stage.keys("/quit<enter>").contains(&Effect::Quit));
+    assert!(stage.text().contains("the main agent and 6 subagents: explore-1"), "{}", stage.text());
+    assert!(stage.keys("/quit<enter>").contains(&Effect::Quit));
+    let mut idle = Stage::new(80, 24);
+    assert!(idle.keys("/quit<enter>").contains(&Effect::Quit));
+}
+
+#[test]
+fn a_command_that_is_written_out_is_the_one_that_runs() {
+    let mut stage = Stage::new(120, 40);
+    stage.keys("/mode<enter>");
+    assert!(stage.app.popup().is_none(), "this is not /model");
+    assert!(stage.text().contains("mode: ask"), "{}", stage.text());
+}
+
+#[test]
+fn files_are_offered_as_soon_as_they_are_known() {
+    let mut stage = Stage::new(120, 40);
+    assert!(stage.keys("look at @lay").contains(&Effect::ListFiles));
+    assert!(stage.app.composer().completion().is_none());
+    stage.event(Event::FilesListed(vec!["src/layout.rs".to_owned()]));
+    assert!(stage.text().contains("src/layout.rs"));
+}
+
+#[test]
+fn no_key_is_named_that_would_do_nothing() {
+    let hints = |stage: &Stage| stage.app.hints().into_iter().map(|(_, word)| word).collect::<Vec<_>>();
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.keys("<alt+1>");
+    assert!(hints(&stage).contains(&"stop"));
+    stage.keys("<alt+4>");
+    assert!(!hints(&stage).contains(&"stop"), "it has ended");
+    stage.keys("<f1>");
+    assert_eq!(hints(&stage), ["close"]);
+    let mut asked = scenes::approval(120, 40);
+    asked.keys("<f6>e");
+    assert_eq!(hints(&asked), ["say no", "close"]);
+    assert!(!hints(&Stage::new(120, 40)).contains(&"agents"), "there are none");
+}
+
+#[test]
+fn layout_and_motion_are_as_the_configuration_says() {
+    let mut stage = Stage::with_setup(120, 40, |setup| {
+        setup.layout = LayoutMode::Below;
+        setup.motion = Movement::Reduced;
+    });
+    stage.asks("go");
+    stage.spawns(1, "explore", "Find things");
+    stage.starts(1);
+    stage.text();
+    assert_eq!(stage.app.regions().form, Form::Below);
+    let frame = stage.app.spinner_frame();
+    let wait = stage.app.next_wakeup().unwrap().duration_since(stage.app.now());
+    stage.wait(500);
+    assert_eq!(stage.app.spinner_frame(), frame, "nothing turns");
+    assert!(wait > std::time::Duration::from_millis(500), "only the clock counts: {wait:?}");
 }

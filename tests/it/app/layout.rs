@@ -93,3 +93,16 @@ fn what_the_user_chose_is_kept_while_there_is_room() {
     assert_eq!(sizes[1].0, PaneSize::Pane);
     assert_eq!(sizes[2], (PaneSize::Peek, 4));
 }
+
+#[test]
+fn agents_below_leave_no_row_empty() {
+    for height in 20..60 {
+        let mut stage = crate::screens::scenes::ended(80, height);
+        stage.text();
+        let regions = stage.app.regions();
+        let used: u16 = regions.panes.iter().map(|pane| pane.area.height).sum();
+        let end = regions.panes.iter().map(|pane| pane.area.bottom()).max();
+        assert_eq!(used, regions.rule.y - regions.agents_head.bottom(), "at {height}");
+        assert_eq!(end, Some(regions.rule.y));
+    }
+}

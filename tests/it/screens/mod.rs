@@ -5,3 +5,4 @@ mod snapshots;
 pub(crate) mod stage;
 pub(crate) mod svg;
 mod terminal;
+mod titles;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use belvedere::agent::{AgentEvent, EventKind, FileTally, Outcome, Spawn, Status};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
-use belvedere::app::{App, Effect, Event, MouseCapture, Setup};
+use belvedere::app::layout::LayoutMode;
+use belvedere::app::{App, Effect, Event, MouseCapture, Movement, Setup};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolCall, ToolInput, ToolResult, Usage};
 use belvedere::permission::{Access, AccessKind, ApprovalId, ApprovalRequest, Grant, PermissionMode};
 use belvedere::provider::StopReason;
@@ -27,8 +28,13 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new(width: u16, height: u16) -> Self {
+        Self::with_setup(width, height, |_| {})
+    }
+
+    /// Returns a stage whose settings were changed before it opened.
+    pub(crate) fn with_setup(width: u16, height: u16, change: impl FnOnce(&mut Setup)) -> Self {
         let now = Instant::now();
-        let app = App::new(Setup {
+        let mut setup = Setup {
             now,
             size: (width, height),
             folder: "~/src/shop".to_owned(),
@@ -36,7 +42,11 @@ impl Stage {
             keymap: Keymap::builtin(),
             notices: Vec::new(),
             mouse: MouseCapture::On,
-        });
+            layout: LayoutMode::Auto,
+            motion: Movement::Full,
+        };
+        change(&mut setup);
+        let app = App::new(setup);
         let theme = Theme::load("dark", ColorDepth::TrueColor).unwrap();
         let screen = Screen::new(theme, Highlighter::off());
         let mut stage = Self { app, screen, now, effects: Vec::new() };
@@ -53,6 +63,11 @@ impl Stage {
             note: None,
         });
         self
+    }
+
+    /// Changes the colours and signs.
+    pub(crate) fn theme(&mut self, theme: Theme) {
+        self.screen = Screen::new(theme, Highlighter::off());
     }
 
     pub(crate) fn event(&mut self, event: Event) -> Vec<Effect> {

@@ -92,7 +92,7 @@ fn a_users_file_rebinds_and_is_told_what_is_wrong() {
 #[test]
 fn help_and_hints_come_from_the_table() {
     let keymap = Keymap::builtin();
-    assert!(keymap.hints(Context::Agents).contains(&("x".to_owned(), "stop")));
+    assert!(keymap.hints(Context::Agents).contains(&("x".to_owned(), Action::Stop, "stop")));
     assert!(keymap.markdown_table().contains("| composer | `shift+enter` `alt+enter` `ctrl+j` | start a new line |"));
     assert_eq!(keymap.chord_of(Context::Composer, Action::StopAll).as_deref(), Some("ctrl+x ctrl+x"));
     assert_eq!(spell(&Key::parse_chords("ctrl+x ctrl+x").unwrap()), "ctrl+x ctrl+x");

@@ -47,24 +47,23 @@ fn head(agent: &AgentView, columns: usize, look: &Look<'_>) -> Line<'static> {
     let ended = agent.has_ended();
     let time = if ended { elapsed(agent.elapsed(look.app.now())) } else { clock(agent.elapsed(look.app.now())) };
     let queued = agent.started.is_none() && !ended;
-    let numbers = match (queued, columns >= 60) {
-        (true, true) => " ".repeat(16),
-        (true, false) => " ".repeat(10),
-        (false, true) => format!("{} {}", pad_left(&counted(agent.tools as usize, "tool"), 9), pad_left(&time, 6)),
-        (false, false) => format!("{} {}", pad_left(&agent.tools.to_string(), 3), pad_left(&time, 6)),
+    let numbers = match (columns, queued) {
+        (..40, _) => String::new(),
+        (40..60, true) => " ".repeat(7),
+        (40..60, false) => pad_left(&time, 7),
+        (_, true) => " ".repeat(16),
+        (_, false) => format!("{} {}", pad_left(&counted(agent.tools as usize, "tool"), 9), pad_left(&time, 6)),
     };
-    let word = pad(&state.word(), if columns >= 48 { 12 } else { 9 });
-    let kind = Look::type_of(agent);
-    let used = 2 + 2 + width(&word) + 2 + width(&numbers);
-    let room = columns.saturating_sub(used);
-    let widest = look.app.agents().children().map(|agent| width(Look::type_of(agent))).max().unwrap_or(0).min(12);
-    let kind = pad(kind, widest.min(room));
-    let title = pad(&agent.description, room.saturating_sub(width(&kind) + 2));
+    let word = if columns >= 60 { 11 } else { columns.saturating_sub(12).min(9) };
+    let word = pad(&state.word_within(word), word);
+    let room = columns.saturating_sub(2 + 1 + 2 + width(&word) + width(&numbers));
+    let (kind, description) = look.title(agent, room);
+    let gap = " ".repeat(room.saturating_sub(width(&kind) + width(&description)) + 1);
     let line = Line::from(vec![
         Span::styled(format!("{} ", look.glyphs.agent), look.agent(agent)),
         Span::styled(kind, look.agent(agent)),
-        Span::styled(format!("  {title}"), if ended { look.theme.muted } else { look.theme.text }),
-        Span::styled(format!("  {} {word}", look.glyph(&state)), look.mood(&state)),
+        Span::styled(format!("{description}{gap}"), if ended { look.theme.muted } else { look.theme.text }),
+        Span::styled(format!("{} {word}", look.glyph(&state)), look.mood(&state)),
         Span::styled(numbers, look.theme.muted),
     ]);
     fit_line(&line, columns)

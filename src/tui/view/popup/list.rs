@@ -30,7 +30,7 @@ pub(super) fn palette(query: &LineEdit, chosen: usize, look: &Look<'_>, screen: 
 
 fn action(entry: &PaletteEntry, columns: usize, look: &Look<'_>) -> Line<'static> {
     let theme = look.theme;
-    let chord = entry.chord.clone().unwrap_or_default();
+    let chord = entry.chord.as_deref().map(|chord| look.chord(chord)).unwrap_or_default();
     let room = columns.saturating_sub(width(&chord) + 1);
     let mut spans = Vec::new();
     for (at, c) in entry.action.description().chars().enumerate() {

@@ -27,12 +27,12 @@ pub(super) fn help(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
         let numbered = rows.iter().filter(|(_, action)| matches!(action, crate::app::action::Action::FocusAgent(_)));
         let numbers: Vec<&String> = numbered.filter_map(|(chords, _)| chords.first()).collect();
         if let (Some(first), Some(last)) = (numbers.first(), numbers.last()) {
-            let chords = format!("{first} … {last}");
+            let chords = format!("{first} {} {last}", look.glyphs.ellipsis);
             lines.push(row(&chords, crate::app::action::Action::FocusAgent(1).description(), columns, look));
         }
         for (chords, action) in rows {
             if !matches!(action, crate::app::action::Action::FocusAgent(_)) {
-                lines.push(row(&chords.join("  "), action.description(), columns, look));
+                lines.push(row(&look.chord(&chords.join("  ")), action.description(), columns, look));
             }
         }
     }
@@ -45,7 +45,7 @@ pub(super) fn help(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
 }
 
 fn row(chords: &str, what: &str, columns: u16, look: &Look<'_>) -> Line<'static> {
-    let room = if columns >= 70 { 30 } else { 20 };
+    let room = if columns >= 70 { 33 } else { 20 };
     let chords = if width(chords) >= room { format!("{chords}  ") } else { pad(chords, room) };
     let line =
         Line::from(vec![Span::styled(chords, look.theme.accent), Span::styled(what.to_owned(), look.theme.text)]);

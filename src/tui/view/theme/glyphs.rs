@@ -45,6 +45,10 @@ pub struct Glyphs {
     pub down: &'static str,
     /// More above.
     pub up: &'static str,
+    /// The key that moves left.
+    pub left: &'static str,
+    /// The key that moves right.
+    pub right: &'static str,
     /// An open task of a list.
     pub open_box: &'static str,
     /// A finished task of a list.
@@ -78,6 +82,8 @@ impl Glyphs {
         neutral: "·",
         down: "↓",
         up: "↑",
+        left: "←",
+        right: "→",
         open_box: "☐",
         done_box: "☑",
         spinner: &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
@@ -106,13 +112,31 @@ impl Glyphs {
         neutral: ".",
         down: "v",
         up: "^",
+        left: "<",
+        right: ">",
         open_box: "[ ]",
         done_box: "[x]",
         spinner: &["|", "/", "-", "\\"],
         frame: ["+", "+", "+", "+", "-", "|"],
     };
 
-    /// Chooses by the locale: `variable` returns an environment variable's value.
+    /// Returns what stands in place of a sign that the ASCII set may not draw: the typographic ones that texts of the
+    /// program and of models use.
+    #[must_use]
+    pub fn ascii_of(sign: &str) -> Option<&'static str> {
+        Some(match sign {
+            "…" => "~",
+            "›" | "→" => ">",
+            "·" | "•" => ".",
+            "–" | "—" | "─" => "-",
+            "│" => "|",
+            "“" | "”" => "\"",
+            "‘" | "’" => "'",
+            _ => return None,
+        })
+    }
+
+    /// Chooses by the locale and the terminal: `variable` returns an environment variable's value.
     #[must_use]
     pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
@@ -122,8 +146,10 @@ impl Glyphs {
             .to_lowercase();
         // Windows has no such variables and draws the full set.
         let utf8 = locale.contains("utf-8") || locale.contains("utf8") || (locale.is_empty() && cfg!(windows));
+        // The console's font has none of these signs, and of a dumb terminal nothing is known.
+        let poor = variable("TERM").is_some_and(|term| term == "linux" || term == "dumb");
         // Terminals set to one of these languages may draw ambiguous characters two columns wide.
         let wide = ["zh", "ja", "ko"].iter().any(|language| locale.starts_with(language));
-        if utf8 && !wide { Self::UNICODE } else { Self::ASCII }
+        if utf8 && !wide && !poor { Self::UNICODE } else { Self::ASCII }
     }
 }
