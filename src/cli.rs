@@ -25,23 +25,24 @@ pub struct Cli {
     #[arg(short = 'p', long = "print")]
     pub print: bool,
 
-    /// What standard output gets with -p.
+    /// The form of the answer with -p.
     #[arg(long, value_enum, default_value_t, requires = "print")]
     pub output_format: OutputFormat,
 
-    /// The model, as provider/name, such as anthropic/sonnet, ollama/qwen3 or offline.
+    /// Who answers: provider/name such as anthropic/sonnet or ollama/qwen3, an alias such as opus, or offline.
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub model: Option<String>,
 
-    /// How much happens without asking: default, acceptEdits, plan, bypassPermissions.
+    /// What happens without asking: default (reading the project), acceptEdits (changing its files too), plan (reading
+    /// only; the rest is refused), bypassPermissions (everything).
     #[arg(long, value_name = "MODE", value_parser = parse_mode)]
     pub permission_mode: Option<PermissionMode>,
 
-    /// Tools that need no permission, separated by commas: Edit,Write,"Bash(cargo test:*)". May be repeated.
+    /// What is allowed in advance, separated by commas: Edit,Write,"Bash(cargo test:*)". May be repeated.
     #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "TOOLS", value_parser = parse_grants)]
     pub allowed_tools: Vec<GrantList>,
 
-    /// Most model calls for the request, with -p.
+    /// Limits the model calls of the main agent, with -p.
     #[arg(long, value_name = "N", requires = "print", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
 
@@ -66,9 +67,13 @@ pub enum Subcommands {
 pub struct GrantList(pub Vec<Grant>);
 
 const AFTER_HELP: &str = "\
-Models: the one of --model, else the one of the configuration, else the one whose key is set
-(ANTHROPIC_API_KEY, OPENAI_API_KEY), else a local server (Ollama, LM Studio, llama.cpp), else the
-built-in offline model, which explores code by rules and needs nothing.
+Models: the one of --model, else the one of the configuration, else the service whose key is set
+(ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY), else a local server
+(Ollama, LM Studio, llama.cpp), else the built-in offline model, which explores code by rules and
+needs nothing.
+
+Settings: ~/.config/belvedere/config.toml, and .belvedere/config.toml in the project. Sessions and
+the log are kept in ~/.local/state/belvedere.
 
 Exit status with -p: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a limit, 130 interrupted,
 141 nobody reads standard output, 143 terminated.
@@ -77,6 +82,7 @@ Examples:
   belvedere                                     opens the screen in the current folder
   belvedere -p \"where is the config parsed?\"    answers on standard output
   git diff | belvedere -p \"review this\"         with standard input
+  belvedere --model ollama/qwen3                with a model on this machine
   belvedere demo                                shows what it looks like";
 
 fn parse_mode(name: &str) -> Result<PermissionMode, String> {

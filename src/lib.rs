@@ -1,4 +1,91 @@
 //! Belvedere: a coding agent in a full-screen terminal, with every subagent live in its own pane.
+//!
+//! This page is the map of the source. What the program does for its users is in the README.
+//!
+//! # Floors
+//!
+//! The crate is a library and a thin binary. Its modules stand on floors, and imports go only downwards; modules of one
+//! floor do not know each other. A test checks every path against this table.
+//!
+//! | floor | modules | what they own |
+//! |---|---|---|
+//! | top | [`cli`], `main.rs` | the command line, the exit status |
+//! | 6 | [`tui`], [`headless`] | the two front ends: a screen, or standard output |
+//! | 5 | [`app`], [`services`] | what the screen knows; the one place that names concrete types |
+//! | 4 | [`subagent`] | many agents: the `Agent` tool, the tree, its limits, reports |
+//! | 3 | [`agent`] | the loop, for every agent |
+//! | 2 | [`provider`], [`tool`], [`definition`], [`session`], [`config`] | who answers, what can be done, agents as files, what is kept, what is chosen |
+//! | 1 | [`permission`] | may it? pure decisions |
+//! | 0 | [`message`] | the words all others speak |
+//!
+//! Two modules of one floor meet further up. The `Agent` tool, for instance, is a [`tool::Tool`] that runs the loop, and
+//! the loop runs tools: [`subagent`] implements the trait, and [`services`] puts both together.
+//!
+//! # One loop
+//!
+//! There is one agent loop, [`agent::run`]. The main agent and every subagent are the same [`agent::Agent`] with other
+//! values: system prompt, tools, model, limits, permissions, cancel token. A turn is one model call and the tool calls it
+//! asks for. The stream of a model is folded into a step by pure code; the driver carries the step out: calls that only
+//! read and calls of `Agent` run together, calls that write run in order. The loop ends with an [`agent::Outcome`] and the
+//! [`message::Transcript`] it leaves, in which every tool call has exactly one result, however the run ended.
+//!
+//! A subagent begins with a transcript of one message, its task. Its own transcript goes to the session's log and never
+//! to its parent; the parent gets the report, which [`subagent`] renders. A run that was cut short is never reported as
+//! complete.
+//!
+//! # The flow of events
+//!
+//! Everything that happens is an [`agent::AgentEvent`]: whom it happened to, when, and what. The log of them is the
+//! session; the screen, the session's files and `--output-format stream-json` are views of it.
+//!
+//! ```text
+//! terminal ─┐                                                   ┌─ perform(Effect): commands to the tree,
+//! agents   ─┼─▶ tui::run: one batch ─▶ App::update ─▶ [Effect] ─┤  clipboard, editor
+//! timers   ─┘                                                   └─ one frame, if something changed and one is due
+//! ```
+//!
+//! - [`app::App`] is one struct with one owner: no locks, no I/O, no clock. It is given [`app::Event`]s with the present
+//!   time and returns [`app::Effect`]s. Both are plain data.
+//! - [`tui`] does what has effects: it reads keys, carries effects out, draws. Nothing is drawn while nothing changes,
+//!   and the cost of a frame depends on the visible cells, not on the length of transcripts.
+//! - [`agent::Sink`] sends events on bounded channels and waits where one is full: nothing is dropped, and a slow listener
+//!   slows the agents instead of filling memory. The screen never waits for the agents: it sends a
+//!   [`subagent::Command`], and what comes of it arrives as events.
+//! - [`headless`] prints the same events and answers, and needs no app.
+//!
+//! # Where the world is touched
+//!
+//! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
+//! `provider::http` and `provider::discover` (the network), `tool` (files and processes of the project),
+//! `session` (log and history), `config` (settings), `headless` and the terminal side of `tui`. The working directory
+//! and the project's root are values handed to each tool, never state of the process. Time is tokio's in everything
+//! asynchronous, so that tests can pause it: the demonstration plays in a test in well under a second.
+//!
+//! # A request, from end to end
+//!
+//! 1. `main` parses the command line, and [`services::settle`] reads the settings. The first frame is drawn.
+//! 2. [`services::start`] opens the log, chooses the model in the background and builds the [`subagent::Tree`].
+//! 3. The message is sent as [`subagent::Command::Send`]; [`subagent::Conversation`] runs the loop with it.
+//! 4. The model calls `Agent` three times in one reply. The tree admits, queues or refuses each, and runs the same loop for
+//!    each admitted one, with a cancel token that hangs on the parent's.
+//! 5. Each tool call is planned first: [`tool::Tool::plan`] says what it would touch, [`permission::decide`] says yes, no or
+//!    ask, and an [`permission::Approver`] asks the user where it has to. Only then the tool runs.
+//! 6. A stopped subagent drops its stream and ends its processes as a group. Its event `Ended` is the last about it.
+//! 7. The reports are the results of the three calls, in their order. The main agent's next turn answers the user.
+//!
+//! # Words
+//!
+//! - **Agent**: one run of the loop with its values. The *main agent* talks to the user; a *subagent* has a parent.
+//! - **Definition**: a kind of agent as a Markdown file, see [`definition`]. The *catalog* holds those in force.
+//! - **Turn**: one model call and the tools it asks for.
+//! - **Transcript**: what was said to and by one model, append-only.
+//! - **Event**: one thing that happened to one agent. Not to be mixed up with [`app::Event`], which may also be a key.
+//! - **Outcome**: how a run ended, and what it took. A **report** is what a parent's model reads of it.
+//! - **Tree**: all agents of a session. A **session** is one run of the program, as its files tell it.
+//! - **Provider**: a service that speaks for models; a **model** is a name at one.
+//! - **Access**: what a tool call would touch. A **grant** allows some in advance; a **mode** says what is asked at all.
+//! - **Pane**: the live view of one subagent. A **cell** is one entry of a transcript on the screen.
+//! - **Effect**: what the screen asks of the world. A **command** is what it asks of the tree.
 
 // On top: the command line.
 pub mod cli;

@@ -261,14 +261,21 @@ impl Keymap {
         help
     }
 
-    /// Returns the table of all keys in Markdown, as the README holds it.
+    /// Returns the table of all keys in Markdown, as the README holds it: one row for each act.
     #[must_use]
     pub fn markdown_table(&self) -> String {
         let mut table = String::from("| where | key | act |\n|---|---|---|\n");
         for context in Context::ALL {
+            let mut rows: Vec<(Vec<String>, &str)> = Vec::new();
             for (chords, action) in self.help(context) {
-                let chords: Vec<String> = chords.iter().map(|chord| format!("`{chord}`")).collect();
-                let _ = writeln!(table, "| {} | {} | {} |", context.title(), chords.join(" "), action.description());
+                let chords = chords.iter().map(|chord| format!("`{chord}`"));
+                match rows.last_mut().filter(|(_, act)| *act == action.description()) {
+                    Some((all, _)) => all.extend(chords),
+                    None => rows.push((chords.collect(), action.description())),
+                }
+            }
+            for (chords, act) in rows {
+                let _ = writeln!(table, "| {} | {} | {act} |", context.title(), chords.join(" "));
             }
         }
         table

@@ -10,6 +10,7 @@ mod offline;
 mod permissions;
 mod providers;
 mod pty;
+mod readme;
 mod screens;
 mod session;
 mod support;

@@ -1,5 +1,7 @@
 //! The screen as people see it.
 
+mod gallery;
+mod pictures;
 pub(crate) mod scenes;
 mod snapshots;
 pub(crate) mod stage;

@@ -41,55 +41,92 @@ pub(crate) fn to_svg(buffer: &Buffer, ground: Color) -> String {
     );
     for row in 0..area.height {
         let y = MARGIN + u32::from(row) * CELL.1;
+        let mut run = Run::default();
         let mut column = 0;
         while column < area.width {
             let cell = &buffer[(area.x + column, area.y + row)];
             let look = look(cell, text, ground);
             let columns = u16::try_from(cell.symbol().width()).unwrap_or(1).max(1);
-            let x = MARGIN + u32::from(column) * CELL.0;
-            draw_cell(&mut svg, cell.symbol(), &look, (x, y, u32::from(columns)), ground);
+            if run.look.as_ref() != Some(&look) {
+                run.draw(&mut svg, y, ground);
+                run = Run { look: Some(look), ..Run::default() };
+            }
+            run.push(cell.symbol(), MARGIN + u32::from(column) * CELL.0, u32::from(columns) * CELL.0);
             column += columns;
         }
+        run.draw(&mut svg, y, ground);
     }
     svg.push_str("</svg>\n");
     svg
 }
 
-fn draw_cell(svg: &mut String, symbol: &str, look: &Look, (x, y, columns): (u32, u32, u32), ground: [u8; 3]) {
-    let width = columns * CELL.0;
-    if look.bg != ground {
-        let _ = writeln!(
-            svg,
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{}\" fill=\"{}\" shape-rendering=\"crispEdges\"/>",
-            CELL.1,
-            hex(look.bg)
-        );
+/// Cells beside each other that look the same.
+#[derive(Default)]
+struct Run {
+    look: Option<Look>,
+    /// What stands where.
+    symbols: Vec<(u32, String)>,
+    start: u32,
+    width: u32,
+}
+
+impl Run {
+    fn push(&mut self, symbol: &str, x: u32, width: u32) {
+        if self.width == 0 {
+            self.start = x;
+        }
+        self.width += width;
+        if !symbol.trim().is_empty() {
+            self.symbols.push((x, symbol.to_owned()));
+        }
     }
-    let fill = hex(look.fg);
-    match symbol.chars().next() {
-        None | Some(' ') => {}
-        Some(dots @ '\u{2800}'..='\u{28FF}') => braille(svg, dots, x, y, &fill),
-        Some(_) => {
-            let mut style = String::new();
-            if look.modifier.contains(Modifier::BOLD) {
-                style.push_str(" font-weight=\"bold\"");
-            }
-            if look.modifier.contains(Modifier::ITALIC) {
-                style.push_str(" font-style=\"italic\"");
-            }
+
+    fn draw(&self, svg: &mut String, y: u32, ground: [u8; 3]) {
+        let (Some(look), Self { start, width, .. }) = (&self.look, self) else { return };
+        if look.bg != ground {
             let _ = writeln!(
                 svg,
-                "<text x=\"{x}\" y=\"{}\" fill=\"{fill}\"{style}>{}</text>",
-                y + BASELINE,
-                escape(symbol)
+                "<rect x=\"{start}\" y=\"{y}\" width=\"{width}\" height=\"{}\" fill=\"{}\" \
+                 shape-rendering=\"crispEdges\"/>",
+                CELL.1,
+                hex(look.bg)
             );
         }
-    }
-    for (modifier, at) in [(Modifier::UNDERLINED, BASELINE + 2), (Modifier::CROSSED_OUT, BASELINE - 4)] {
-        if look.modifier.contains(modifier) {
-            let _ = writeln!(svg, "<rect x=\"{x}\" y=\"{}\" width=\"{width}\" height=\"1\" fill=\"{fill}\"/>", y + at);
+        let fill = hex(look.fg);
+        // A position for each character; a wide symbol, or one of several characters, has a text of its own.
+        let is_single =
+            |(_, symbol): &&(u32, String)| symbol.chars().count() == 1 && symbol.width() == 1 && dots(symbol).is_none();
+        let (single, other): (Vec<_>, Vec<_>) = self.symbols.iter().partition(is_single);
+        if !single.is_empty() {
+            let places: Vec<String> = single.iter().map(|(x, _)| x.to_string()).collect();
+            let text: String = single.iter().map(|(_, symbol)| symbol.as_str()).collect();
+            write_text(svg, &places.join(" "), y, look, &text);
+        }
+        for (x, symbol) in other {
+            match dots(symbol) {
+                Some(dots) => braille(svg, dots, *x, y, &fill),
+                None => write_text(svg, &x.to_string(), y, look, symbol),
+            }
+        }
+        for (modifier, at) in [(Modifier::UNDERLINED, BASELINE + 2), (Modifier::CROSSED_OUT, BASELINE - 4)] {
+            if look.modifier.contains(modifier) {
+                let y = y + at;
+                let _ = writeln!(svg, "<rect x=\"{start}\" y=\"{y}\" width=\"{width}\" height=\"1\" fill=\"{fill}\"/>");
+            }
         }
     }
+}
+
+fn write_text(svg: &mut String, places: &str, y: u32, look: &Look, text: &str) {
+    let bold = if look.modifier.contains(Modifier::BOLD) { " font-weight=\"bold\"" } else { "" };
+    let italic = if look.modifier.contains(Modifier::ITALIC) { " font-style=\"italic\"" } else { "" };
+    let (y, fill, text) = (y + BASELINE, hex(look.fg), escape(text));
+    let _ = writeln!(svg, "<text x=\"{places}\" y=\"{y}\" fill=\"{fill}\"{bold}{italic}>{text}</text>");
+}
+
+/// Returns the Braille pattern that a symbol is.
+fn dots(symbol: &str) -> Option<char> {
+    symbol.chars().next().filter(|first| ('\u{2800}'..='\u{28FF}').contains(first))
 }
 
 /// Draws a Braille pattern, which the font does not have: two columns of four dots.
@@ -174,15 +211,17 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Draws an SVG with the fonts of the fixtures, at twice its size, so that text is sharp.
+/// Draws an SVG with the fonts of the fixtures, larger than it is, so that text is sharp: a wide picture
+/// less so, because it is shown smaller than a narrow one.
 pub(crate) fn to_png(svg: &str) -> Vec<u8> {
     let mut fonts = Database::new();
     fonts.load_font_data(include_bytes!("../../fixtures/fonts/DejaVuSansMono.ttf").to_vec());
     fonts.load_font_data(include_bytes!("../../fixtures/fonts/DejaVuSansMono-Bold.ttf").to_vec());
     let options = usvg::Options { fontdb: Arc::new(fonts), ..usvg::Options::default() };
     let tree = usvg::Tree::from_str(svg, &options).expect("the SVG is well formed");
-    let size = tree.size().to_int_size().scale_by(2.0).expect("the picture has a size");
+    let scale = if tree.size().width() > 1_200.0 { 1.5 } else { 2.0 };
+    let size = tree.size().to_int_size().scale_by(scale).expect("the picture has a size");
     let mut pixels = tiny_skia::Pixmap::new(size.width(), size.height()).expect("the picture has a size");
-    resvg::render(&tree, tiny_skia::Transform::from_scale(2.0, 2.0), &mut pixels.as_mut());
+    resvg::render(&tree, tiny_skia::Transform::from_scale(scale, scale), &mut pixels.as_mut());
     pixels.encode_png().expect("a picture can be encoded")
 }

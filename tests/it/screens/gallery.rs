@@ -1,0 +1,170 @@
+//! Plays the demonstration through the real loop, tree and app, in paused time, up to a moment worth a picture.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::channel as threads;
+use std::time::Duration;
+
+use belvedere::agent::{AgentEvent, EventKind, Place};
+use belvedere::app::key::{Input, Key};
+use belvedere::app::keymap::Keymap;
+use belvedere::app::{App, Effect, Event, MouseCapture, Setup};
+use belvedere::config::Config;
+use belvedere::permission::PermissionMode;
+use belvedere::services::{self, DEMO_REQUEST, EVENT_CAPACITY, Front, Play, Settled, Started, Wanted};
+use belvedere::subagent::Command;
+use belvedere::tui::view::Screen;
+use belvedere::tui::view::highlight::Highlighter;
+use belvedere::tui::view::theme::{ColorDepth, Theme};
+use ratatui::buffer::Buffer;
+use ratatui::style::Modifier;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+/// Between two frames of the play.
+const FRAME: Duration = Duration::from_millis(100);
+/// How long the thread that highlights may take, in real time, before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The screen of a program that plays.
+pub(crate) struct Player {
+    app: App,
+    screen: Screen,
+    begun: Instant,
+    events: mpsc::Receiver<Arc<AgentEvent>>,
+    commands: mpsc::Sender<Command>,
+}
+
+impl Player {
+    /// Returns a program that has just started without a model. Only for a runtime whose time is paused.
+    pub(crate) async fn welcome(width: u16, height: u16) -> Self {
+        Self::start(width, height, Play::Work).await.until(200).await
+    }
+
+    /// Returns the demonstration at its start. Only for a runtime whose time is paused.
+    pub(crate) async fn demo(width: u16, height: u16) -> Self {
+        let player = Self::start(width, height, Play::Demo).await;
+        player.commands.send(Command::Send { text: DEMO_REQUEST.to_owned() }).await.unwrap();
+        player
+    }
+
+    async fn start(width: u16, height: u16, play: Play) -> Self {
+        let mut player = Self::new(width, height);
+        let (listener, events) = mpsc::channel(EVENT_CAPACITY);
+        let (commands, orders) = mpsc::channel(64);
+        player.events = events;
+        player.commands = commands;
+        let Started { conversation, .. } = services::start(settled(play), listener).await;
+        tokio::spawn(conversation.drive(orders));
+        player
+    }
+
+    fn new(width: u16, height: u16) -> Self {
+        let begun = Instant::now();
+        let mut app = App::new(Setup {
+            now: begun.into_std(),
+            size: (width, height),
+            folder: "~/src/shop".to_owned(),
+            mode: PermissionMode::Default,
+            keymap: Keymap::builtin(),
+            notices: Vec::new(),
+            mouse: MouseCapture::On,
+        });
+        app.update(begun.into_std(), Event::BranchKnown(Some("main".to_owned())));
+        let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());
+        let (commands, _) = mpsc::channel(1);
+        Self { app, screen, begun, events: mpsc::channel(1).1, commands }
+    }
+
+    /// Plays until this many milliseconds after the start.
+    pub(crate) async fn until(mut self, ms: u64) -> Self {
+        let end = self.begun + Duration::from_millis(ms);
+        let mut frame = Instant::now();
+        while frame < end {
+            frame = (frame + FRAME).min(end);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(event) = self.events.recv() => self.event(Event::Agent(steady(&event))).await,
+                    () = sleep_until(frame) => break,
+                }
+            }
+            self.event(Event::Wakeup).await;
+            self.draw().await;
+        }
+        self
+    }
+
+    /// Presses keys, written as in `hi<enter>`.
+    pub(crate) async fn keys(mut self, keys: &str) -> Self {
+        for key in Key::parse_sequence(keys).unwrap() {
+            self.event(Event::Input(Input::Key(key))).await;
+        }
+        self.draw().await;
+        self
+    }
+
+    async fn event(&mut self, event: Event) {
+        for effect in self.app.update(Instant::now().into_std(), event) {
+            if let Effect::Engine(command) = effect {
+                self.commands.send(command).await.unwrap();
+            }
+        }
+    }
+
+    async fn draw(&mut self) -> Buffer {
+        let mut buffer = Buffer::empty(self.app.size());
+        self.app.take_dirty();
+        let painted = self.screen.draw(&self.app, &mut buffer);
+        self.event(Event::Drawn(painted.drawn)).await;
+        if let Some(cursor) = painted.marks.cursor {
+            buffer[cursor].modifier.insert(Modifier::REVERSED);
+        }
+        buffer
+    }
+
+    /// Draws the picture in a theme, once the thread that highlights has sent its `code` blocks.
+    pub(crate) async fn picture(mut self, theme: Theme, code: usize) -> Buffer {
+        let (done, highlighted) = threads();
+        let highlighter = Highlighter::new(move || {
+            let _ = done.send(());
+        });
+        self.screen = Screen::new(theme, highlighter);
+        self.draw().await;
+        for block in 0..code {
+            let sent = highlighted.recv_timeout(PATIENCE);
+            assert!(sent.is_ok(), "only {block} of {code} blocks of code were highlighted");
+        }
+        self.draw().await;
+        self.draw().await
+    }
+}
+
+/// Takes the random part, less than a second, out of how long a limited request waits.
+fn steady(event: &AgentEvent) -> Arc<AgentEvent> {
+    let mut event = event.clone();
+    if let EventKind::Retrying { wait_ms, .. } = &mut event.kind {
+        *wait_ms -= *wait_ms % 1_000;
+    }
+    Arc::new(event)
+}
+
+/// A session in a folder that is never touched, with the offline model and without a log.
+fn settled(play: Play) -> Settled {
+    let nowhere = Arc::new(PathBuf::from("/nowhere/shop"));
+    Settled {
+        wanted: Wanted {
+            directory: nowhere.as_ref().clone(),
+            model: Some("offline".to_owned()),
+            mode: None,
+            grants: Vec::new(),
+            max_turns: None,
+            front: Front::Screen,
+            play,
+        },
+        config: Config::default(),
+        diagnostics: Vec::new(),
+        paths: None,
+        place: Place { cwd: nowhere.clone(), project: nowhere },
+    }
+}

@@ -1,0 +1,81 @@
+//! The pictures of the README: the demonstration at good moments, as SVG and PNG.
+//!
+//! A committed SVG has to be what the screen looks like today. `BELVEDERE_UPDATE_SCREENSHOTS=1` writes them anew.
+
+use std::path::Path;
+
+use belvedere::tui::view::theme::{ColorDepth, Theme};
+
+use super::gallery::Player;
+use super::svg::{to_png, to_svg};
+use crate::readme::rewrites;
+
+/// Most bytes of a PNG.
+const MAX_PNG: usize = 300 * 1024;
+
+/// Draws the player's screen in a theme, with its blocks of highlighted code, and compares it with the committed
+/// picture of this name.
+async fn check(name: &str, player: Player, theme: &str, code: usize) {
+    let theme = Theme::load(theme, ColorDepth::TrueColor).unwrap();
+    let ground = theme.background();
+    let svg = to_svg(&player.picture(theme, code).await, ground);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("screenshots").join(name);
+    if rewrites() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let png = to_png(&svg);
+        assert!(png.len() <= MAX_PNG, "{name}.png has {} bytes; show less", png.len());
+        std::fs::write(path.with_extension("png"), png).unwrap();
+        std::fs::write(path.with_extension("svg"), svg).unwrap();
+        return;
+    }
+    let committed = std::fs::read_to_string(path.with_extension("svg")).unwrap_or_default();
+    let differs = svg.lines().zip(committed.lines()).position(|(new, old)| new != old);
+    assert!(
+        svg == committed,
+        "screenshots/{name}.svg differs from the screen at line {}; see whether that is meant, then run the tests with \
+         BELVEDERE_UPDATE_SCREENSHOTS=1",
+        differs.map_or(0, |line| line + 1)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn side_by_side() {
+    let player = Player::demo(144, 42).await.until(9_500).await.keys("keep the cookie readable for 30 days").await;
+    check("side-by-side", player.until(10_000).await, "dark", 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn below() {
+    check("below", Player::demo(100, 36).await.until(5_200).await, "dark", 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn rail() {
+    check("rail", Player::demo(60, 20).await.until(5_200).await, "dark", 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn full() {
+    let player = Player::demo(100, 32).await.until(9_500).await.keys("<alt+y>").await.until(11_200).await;
+    let player = player.keys("<alt+y>").await.until(14_400).await.keys("<alt+4><enter>").await;
+    check("full", player, "dark", 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn approval() {
+    let player = Player::demo(100, 32).await.until(9_500).await.keys("<f6>").await;
+    check("approval", player, "dark", 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn welcome() {
+    let player = Player::welcome(100, 24).await.keys("where is the session created?").await;
+    check("welcome", player, "dark", 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn light() {
+    let player = Player::demo(150, 40).await.until(6_000).await.keys("<alt+8>x<alt+6>x<esc>").await;
+    let player = player.until(9_500).await.keys("<alt+y>").await.until(11_200).await.keys("<alt+y>").await;
+    check("light", player.until(60_000).await, "light", 1).await;
+}
