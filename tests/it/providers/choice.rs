@@ -17,6 +17,7 @@ fn env(set: &[(&str, &str)]) -> ProviderEnv {
             "OPENAI_BASE_URL" => env.openai_base = text,
             "OPENROUTER_API_KEY" => env.openrouter_key = key,
             "DEEPSEEK_API_KEY" => env.deepseek_key = key,
+            "OLLAMA_HOST" => env.ollama_host = text,
             other => panic!("{other}"),
         }
     }
@@ -110,6 +111,46 @@ fn base_urls_and_tokens_are_obeyed() {
     assert_eq!(wish("sonnet", &[gate]), "anthropic/claude-sonnet-5-5 at http://127.0.0.1:9/x with none");
     let token = ("ANTHROPIC_AUTH_TOKEN", "t");
     assert_eq!(wish("sonnet", &[gate, token]), "anthropic/claude-sonnet-5-5 at http://127.0.0.1:9/x with token");
+}
+
+#[test]
+fn ollama_is_looked_for_where_its_own_variable_says() {
+    for (host, base) in [
+        ("box", "http://box:11434/v1"),
+        ("box:80", "http://box/v1"),
+        (" 0.0.0.0 ", "http://127.0.0.1:11434/v1"),
+        (":9000", "http://127.0.0.1:9000/v1"),
+        ("[::]:9000", "http://[::1]:9000/v1"),
+        ("::1", "http://[::1]:11434/v1"),
+        ("http://box", "http://box/v1"),
+        ("https://box.example/ollama/", "https://box.example/ollama/v1"),
+        ("ftp://box", "http://127.0.0.1:11434/v1"),
+        ("a b", "http://127.0.0.1:11434/v1"),
+    ] {
+        assert_eq!(
+            wish("ollama/qwen3", &[("OLLAMA_HOST", host)]),
+            format!("ollama/qwen3 at {base} with none"),
+            "{host}"
+        );
+        let Ok(Choice::Probe { endpoints, .. }) =
+            choose(&Wishes { env: env(&[("OLLAMA_HOST", host)]), ..Wishes::default() })
+        else {
+            panic!("nothing is configured")
+        };
+        assert_eq!((endpoints[0].name.as_str(), endpoints[0].base.as_str()), ("ollama", base));
+        assert_eq!(endpoints.len(), 3);
+    }
+}
+
+#[test]
+fn an_address_is_shown_without_its_password() {
+    let words = say(choose(&Wishes {
+        env: env(&[("OPENAI_BASE_URL", "http://me:hush@localhost:8000/v1?key=hush")]),
+        ..Wishes::default()
+    }));
+    assert!(words.contains("http://localhost:8000/v1") && !words.contains("hush"), "{words}");
+    let words = wish("openai/x", &[("OPENAI_BASE_URL", "ftp://me:hush@host/v1")]);
+    assert!(words.contains("host/v1") && !words.contains("hush"), "{words}");
 }
 
 #[test]

@@ -84,6 +84,7 @@ fn a_server_is_never_asked_earlier_than_it_wishes() {
     assert!(retry::delay(&limited(600), 1, 1.0) >= Some(Duration::from_secs(600)));
     assert_eq!(retry::delay(&limited(601), 1, 0.0), None);
     assert_eq!(retry::delay(&limited(7), 6, 0.0), None);
+    assert_eq!(retry::delay(&limited(0), 3, 0.0), Some(Duration::from_secs(4)), "no wait is no advice");
     let lasting = ProviderError::BadRequest { provider: "p".to_owned(), detail: "d".to_owned() };
     assert_eq!(retry::delay(&lasting, 1, 0.0), None);
 }
