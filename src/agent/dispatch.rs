@@ -15,7 +15,7 @@ use super::activity::Activity;
 use super::{Agent, EventKind};
 use crate::message::{INTERRUPTED, ResultPart, ToolCall, ToolInput, ToolResult};
 use crate::permission::{Access, Answer, ApprovalId, ApprovalRequest, Decision, Preview};
-use crate::tool::{Args, Concurrency, FileChange, Tool, ToolContext, ToolOutput, bound_text};
+use crate::tool::{Args, Concurrency, FileChange, Planned, Tool, ToolContext, ToolOutput, bound_text};
 
 /// How long a tool may take to clean up after a stop: a process group gets TERM, 2 s, then KILL.
 const STOP_GRACE: Duration = Duration::from_secs(4);
@@ -78,6 +78,7 @@ async fn one(agent: &Agent, call: &ToolCall, activity: &Activity) -> (ToolResult
         cancel: agent.cancel.token(),
         progress,
         freshness: agent.freshness.clone(),
+        planned: Planned::default(),
     };
     let title = tool.title(args, &context);
     start(agent, call, title.clone()).await;

@@ -74,7 +74,7 @@ impl TurnBuilder {
 
     fn sign(&mut self, proof: String) {
         match self.parts.last_mut() {
-            Some(Part::Done(Block::Thinking { signature, .. })) => *signature = Some(proof),
+            Some(Part::Done(Block::Thinking { signature: signature @ None, .. })) => *signature = Some(proof),
             _ => self.parts.push(Part::Done(Block::Thinking { text: String::new(), signature: Some(proof) })),
         }
     }

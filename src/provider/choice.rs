@@ -10,7 +10,7 @@ use reqwest::Url;
 
 use super::anthropic::{self, Anthropic, Credential};
 use super::discover::{LocalEndpoint, LocalServer, local_endpoints};
-use super::http::is_loopback;
+use super::http::{is_loopback, without_secrets};
 use super::openai::{self, OpenAi};
 use super::{Model, Provider, Secret, Service, model};
 
@@ -38,6 +38,8 @@ pub struct ProviderEnv {
     pub openrouter_key: Option<Secret>,
     /// `DEEPSEEK_API_KEY`
     pub deepseek_key: Option<Secret>,
+    /// `OLLAMA_HOST`
+    pub ollama_host: Option<String>,
 }
 
 impl ProviderEnv {
@@ -54,6 +56,7 @@ impl ProviderEnv {
             openai_base: text("OPENAI_BASE_URL"),
             openrouter_key: key("OPENROUTER_API_KEY"),
             deepseek_key: key("DEEPSEEK_API_KEY"),
+            ollama_host: text("OLLAMA_HOST"),
         }
     }
 }
@@ -219,7 +222,7 @@ fn wished(wish: &str, env: &ProviderEnv) -> Result<Choice, ChoiceError> {
         Some(home) if has_access(home, env) || env.openai_base.is_none() => of_provider(home, Some(wish), wish, env),
         _ if env.openai_base.is_some() => of_provider("openai", Some(wish), wish, env),
         _ if wish.contains('/') && env.openrouter_key.is_some() => of_provider("openrouter", Some(wish), wish, env),
-        _ => Ok(probe(local_endpoints(), Some(wish), wish)),
+        _ => Ok(probe(local_endpoints(env.ollama_host.as_deref()), Some(wish), wish)),
     }
 }
 
@@ -252,7 +255,7 @@ fn of_provider(provider: &str, model: Option<&str>, wish: &str, env: &ProviderEn
         "openrouter" => keyed(&env.openrouter_key, OPENROUTER_BASE),
         "deepseek" => keyed(&env.deepseek_key, DEEPSEEK_BASE),
         local => {
-            let mut endpoints = local_endpoints();
+            let mut endpoints = local_endpoints(env.ollama_host.as_deref());
             endpoints.retain(|endpoint| endpoint.name == local);
             match (endpoints.pop(), model) {
                 (Some(LocalEndpoint { name, base, key }), Some(model)) => {
@@ -293,7 +296,7 @@ fn gpt(model: Option<String>, wish: Option<&str>, env: &ProviderEnv) -> Result<C
             return Ok(Choice::Probe {
                 endpoints,
                 model: None,
-                wish: Some(wish.map_or_else(|| format!("OPENAI_BASE_URL ({base})"), str::to_owned)),
+                wish: Some(wish.map_or_else(|| format!("OPENAI_BASE_URL ({})", without_secrets(&base)), str::to_owned)),
             });
         }
         model => model.or_else(|| model::default_id("openai").map(str::to_owned)),
@@ -318,7 +321,7 @@ fn configured(env: &ProviderEnv) -> Result<Choice, ChoiceError> {
     if env.anthropic_base.is_some() {
         return claude(None, env);
     }
-    Ok(Choice::Probe { endpoints: local_endpoints(), model: None, wish: None })
+    Ok(Choice::Probe { endpoints: local_endpoints(env.ollama_host.as_deref()), model: None, wish: None })
 }
 
 fn missing_key(provider: &str) -> ChoiceError {
@@ -335,7 +338,9 @@ fn key_variable(provider: &str) -> &'static str {
 }
 
 fn address(text: &str, variable: &str) -> Result<Url, ChoiceError> {
-    let bad = || ChoiceError::BadAddress { variable: variable.to_owned(), value: text.trim().to_owned() };
+    // A name and a password may stand before the host.
+    let value = text.trim().rsplit('@').next().unwrap_or_default();
+    let bad = || ChoiceError::BadAddress { variable: variable.to_owned(), value: value.to_owned() };
     let url: Url = text.trim().parse().map_err(|_| bad())?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| !host.is_empty());
     if is_web { Ok(url) } else { Err(bad()) }

@@ -39,11 +39,44 @@ pub struct LocalServer {
     pub model: String,
 }
 
-/// Returns the default addresses, the preferred one first.
+/// Returns the default addresses, the preferred one first. `ollama_host` is what `OLLAMA_HOST` says, if anything.
 #[must_use]
-pub fn local_endpoints() -> Vec<LocalEndpoint> {
+pub fn local_endpoints(ollama_host: Option<&str>) -> Vec<LocalEndpoint> {
     let ports = [("ollama", 11434), ("lmstudio", 1234), ("llamacpp", 8080)];
-    ports.into_iter().filter_map(|(name, port)| endpoint(name, &format!("http://127.0.0.1:{port}/v1"))).collect()
+    let mut endpoints: Vec<LocalEndpoint> =
+        ports.into_iter().filter_map(|(name, port)| endpoint(name, &format!("http://127.0.0.1:{port}/v1"))).collect();
+    if let (Some(base), Some(ollama)) = (ollama_host.and_then(ollama_base), endpoints.first_mut()) {
+        ollama.base = base;
+    }
+    endpoints
+}
+
+/// Reads `OLLAMA_HOST` as Ollama does: `host`, `host:port`, `:port` or an address with a scheme, whose default port then
+/// is that of the scheme. A server that listens everywhere is asked on this machine.
+fn ollama_base(host: &str) -> Option<Url> {
+    let host = host.trim().trim_matches(['"', '\'']);
+    let (scheme, rest) = host.split_once("://").map_or((None, host), |(scheme, rest)| (Some(scheme), rest));
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let authority = match authority {
+        bare if bare.parse::<std::net::Ipv6Addr>().is_ok() => format!("[{bare}]"),
+        port if port.is_empty() || port.starts_with(':') => format!("127.0.0.1{port}"),
+        other => other.to_owned(),
+    };
+    let has_port = authority.rsplit(']').next().is_some_and(|end| end.contains(':'));
+    let mut url: Url = format!("{}://{authority}", scheme.unwrap_or("http")).parse().ok()?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return None;
+    }
+    if scheme.is_none() && !has_port {
+        url.set_port(Some(11434)).ok()?;
+    }
+    match url.host_str() {
+        Some("0.0.0.0") => url.set_host(Some("127.0.0.1")).ok()?,
+        Some("[::]") => url.set_host(Some("[::1]")).ok()?,
+        _ => {}
+    }
+    url.set_path(&format!("{}/v1", path.trim_end_matches('/')));
+    Some(url)
 }
 
 fn endpoint(name: &str, base: &str) -> Option<LocalEndpoint> {

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Response, StatusCode, Url};
 
@@ -18,6 +18,12 @@ use super::{ProviderError, Secret, Service};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest silence of a server. Not a limit of the whole answer, which may take long.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// The same for a server on this machine, which may read a long prompt for minutes before its first word.
+const LOCAL_IDLE_TIMEOUT: Duration = Duration::from_secs(900);
+/// Time between two questions whether a server over HTTP/2 is still there, and for its answer. A connection that a
+/// sleeping machine or a router has lost would otherwise look like a silent server.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
 /// How much of a refusal is read, and for how long.
 const REFUSAL_CAP: usize = 64 * 1024;
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -142,6 +148,8 @@ impl Http {
 
     fn headers(&self) -> Result<HeaderMap, ProviderError> {
         let mut headers = HeaderMap::new();
+        // A compressed stream is held back until a block is full. Some proxies compress all the same; that is read.
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.insert(USER_AGENT, HeaderValue::from_static(concat!("belvedere/", env!("CARGO_PKG_VERSION"))));
         let (name, text) = match &self.auth {
             Auth::ApiKey(key) => ("x-api-key", key.expose().to_owned()),
@@ -204,15 +212,26 @@ fn settings(base: &Url) -> ClientBuilder {
             attempt.stop()
         }
     });
+    let idle = if is_loopback(base) { LOCAL_IDLE_TIMEOUT } else { IDLE_TIMEOUT };
     let client = Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(IDLE_TIMEOUT)
+        .read_timeout(idle)
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .http2_keep_alive_timeout(PING_TIMEOUT)
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(30))
-        // A compressed stream is held back until a block is full.
-        .gzip(false)
+        .gzip(true)
         .redirect(stay);
     if is_loopback(base) { client.no_proxy() } else { client }
+}
+
+/// Returns an address without the name, the password and the query that may be in it.
+pub(super) fn without_secrets(url: &Url) -> String {
+    let mut url = url.clone();
+    // These fail only where there is nothing to take away.
+    let _ = (url.set_username(""), url.set_password(None));
+    url.set_query(None);
+    url.to_string()
 }
 
 /// Tells whether the address is on this machine.

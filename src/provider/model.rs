@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::choice::PROVIDERS;
 use super::{Model, Price};
 
 /// Cap on output tokens for a model that is not in the catalog.
@@ -66,10 +67,7 @@ pub fn lookup(provider: &str, id: &str) -> Model {
 /// if it is the alias or the model of another provider, which this one cannot serve.
 #[must_use]
 pub fn resolve(provider: &str, wish: &str) -> Option<Model> {
-    let wish = wish.trim();
-    if wish.is_empty() {
-        return None;
-    }
+    let wish = of_provider(provider, wish.trim())?;
     if alias_id(provider, wish).is_none() {
         let elsewhere = home_of(wish).is_some_and(|home| home != provider);
         if alias(wish).is_some() || (elsewhere && !serves_any_model(provider)) {
@@ -77,6 +75,21 @@ pub fn resolve(provider: &str, wish: &str) -> Option<Model> {
         }
     }
     Some(lookup(provider, wish))
+}
+
+/// Takes the provider's own name off a wish such as `anthropic/haiku`; `None` if another provider is named, or nothing
+/// is left. A reseller's ids begin with the names of makers, and belong to it whole.
+fn of_provider<'w>(provider: &str, wish: &'w str) -> Option<&'w str> {
+    let id = match wish.split_once('/') {
+        Some((head, rest)) if head.eq_ignore_ascii_case(provider) => rest.trim(),
+        Some((head, _)) if PROVIDERS.iter().any(|name| head.eq_ignore_ascii_case(name)) => {
+            return serves_any_model(provider).then_some(wish);
+        }
+        _ => wish,
+    };
+    // Claude Code writes the size of the context behind the name.
+    let id = id.strip_suffix("[1m]").unwrap_or(id);
+    (!id.is_empty()).then_some(id)
 }
 
 /// Returns the provider and id that an alias stands for.

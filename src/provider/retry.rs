@@ -25,8 +25,9 @@ pub fn delay(error: &ProviderError, attempt: u32, jitter: f64) -> Option<Duratio
     let jitter = if jitter.is_finite() { jitter.clamp(0.0, 1.0) } else { 0.0 };
     match error.retry_after() {
         Some(asked) if asked > LONGEST_OBEYED => None,
-        Some(asked) => Some(asked + Duration::from_secs_f64(jitter)),
-        None => {
+        Some(asked) if !asked.is_zero() => Some(asked + Duration::from_secs_f64(jitter)),
+        // A wait of nothing is no advice: it comes from proxies, and from dates that have passed on the way.
+        Some(_) | None => {
             let backoff = Duration::from_secs(1 << attempt.saturating_sub(1).min(5)).min(LONGEST_BACKOFF);
             Some(backoff.mul_f64(1.0 - jitter / 2.0))
         }

@@ -177,7 +177,9 @@ impl Said {
         let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
         self.kind.contains("context_length")
             || self.kind.contains("exceed_context_size")
-            || has(&["context"]) && has(&["length", "window", "size", "limit", "exceed", "maximum", "too long"])
+            // "context deadline exceeded" is a server that waited too long.
+            || has(&["context length", "context window", "context size", "context limit", "context overflow"])
+            || has(&["maximum context", "context_length", "n_ctx", "exceeds the maximum number of tokens"])
             || has(&["too long", "too many tokens"])
                 && has(&["prompt", "input", "request", "conversation", "message", "token"])
     }
@@ -187,7 +189,7 @@ fn fault_of_status(status: u16, said: &Said) -> Fault {
     match status {
         401 | 403 => Fault::Authentication,
         // No wait mends an empty account.
-        429 if said.kind.contains("insufficient_quota") => Fault::BadRequest,
+        429 if said.kind.contains("quota") || said.kind.contains("billing") => Fault::BadRequest,
         429 => Fault::RateLimit,
         404 => Fault::NotFound,
         413 => Fault::ContextTooLong,

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use futures::{Stream, StreamExt};
 use reqwest::Response;
-use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use tokio::time::Sleep;
 
 use super::http::Http;
@@ -271,7 +271,8 @@ where
 
 /// A string of an answer, borrowed where the JSON has no escapes in it.
 ///
-/// Lenient, because servers are: a number counts as its digits, null as nothing, and a list of parts as their text.
+/// Lenient, because servers are: a number counts as its digits, a list of parts as their text, and null and everything
+/// else as nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Text<'a>(Cow<'a, str>);
 
@@ -319,6 +320,19 @@ impl<'de> Visitor<'de> for TextVisitor {
 
     fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
         Ok(Cow::Owned(number.to_string()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(number.to_string()))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(""))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Cow::Borrowed(""))
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {

@@ -8,10 +8,14 @@ use crate::message::INTERRUPTED;
 /// How long a cancelled call waits for its thread, so that a write that is already under way is still reported.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs `work` on a thread of its own and waits for it, or for the agent's cancel token.
+/// How long a call may wait for its thread at all. Searches have a shorter limit of their own.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Runs `work` on a thread of its own and waits for it, for the agent's cancel token, or until the file system has had
+/// two minutes.
 ///
-/// `work` has to look at the token in every loop that may be long. A thread that a dead file system holds is left
-/// behind after two seconds.
+/// `work` has to look at the token in every loop that may be long, and before it changes anything. A thread that a dead
+/// file system holds is left behind, two seconds after a stop.
 pub(super) async fn off_thread<T, F>(context: &ToolContext, work: F) -> Result<T, ToolOutput>
 where
     T: Send + 'static,
@@ -20,10 +24,20 @@ where
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
     }
-    let owned = context.clone();
+    let mut owned = context.clone();
+    // A thread that is given up on must not write once its file system has come back.
+    let giving_up = context.cancel.child_token();
+    owned.cancel = giving_up.clone();
     let mut thread = tokio::task::spawn_blocking(move || work(&owned));
     let done = tokio::select! {
         done = &mut thread => done,
+        () = tokio::time::sleep(PATIENCE) => {
+            giving_up.cancel();
+            return Err(ToolOutput::error(format!(
+                "The file system did not answer within {} s; the call was given up. Try another place.",
+                PATIENCE.as_secs()
+            )));
+        }
         () = context.cancel.cancelled() => match tokio::time::timeout(GRACE, thread).await {
             Ok(done) => done,
             Err(_) => return Err(ToolOutput::error(INTERRUPTED)),

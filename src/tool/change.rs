@@ -33,6 +33,8 @@ pub(super) struct Change {
     pub(super) before: Option<Before>,
     /// What will be there.
     pub(super) after: String,
+    /// What else the model is told; empty or a sentence after a blank.
+    pub(super) note: &'static str,
 }
 
 /// Reads the file that is to be changed. `Ok(None)` means that there is none.
@@ -68,6 +70,11 @@ pub(super) fn before(path: &std::path::Path, context: &ToolContext) -> Result<Op
     Ok(Some(Before { stamp: Stamp::of(&metadata), bytes }))
 }
 
+/// Tells whether most lines of a text end in CRLF.
+pub(super) fn is_crlf(text: &str) -> bool {
+    text.matches("\r\n").count() * 2 > memchr::memchr_iter(b'\n', text.as_bytes()).count()
+}
+
 impl Change {
     /// Returns what would be written, with a preview.
     pub(super) fn plan(self) -> Plan {
@@ -98,7 +105,7 @@ impl Change {
             Some(_) => ("Changed", ChangeKind::Modified),
             None => ("Created", ChangeKind::Created),
         };
-        let mut output = ToolOutput::text(format!("{verb} {shown} ({summary}; now {lines})."), summary);
+        let mut output = ToolOutput::text(format!("{verb} {shown} ({summary}; now {lines}).{}", self.note), summary);
         output.view = diff.map(ToolView::Diff);
         output.changes.push(FileChange { path: self.path, kind });
         Ok(output)

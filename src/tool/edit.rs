@@ -6,20 +6,16 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::fmt::Write as _;
 
 use super::blocking::off_thread;
-use super::change::{Change, before};
+use super::change::{Change, before, is_crlf};
 use super::input::spec_of;
+use super::nearest::not_found;
 use super::path::{argument, relative, resolve, title};
 use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
 use crate::message::ToolSpec;
 
 const NAME: &str = "Edit";
-/// Lines of the file that are compared with a passage that was not found.
-const SIMILAR_LINES: usize = 5_000;
-/// Characters of a line up to which it is compared.
-const SIMILAR_CHARS: usize = 200;
 
 /// Edits files.
 pub(super) struct Edit;
@@ -98,7 +94,7 @@ fn change(input: &Input, context: &ToolContext) -> Result<Change, ToolOutput> {
         return Err(ToolOutput::error(format!("{shown} is not valid UTF-8 and an edit could damage it. Use Bash.")));
     };
     let after = replaced(text, input, &shown)?;
-    Ok(Change { path, after, before: Some(old) })
+    Ok(Change { path, after, before: Some(old), note: "" })
 }
 
 /// Returns the text after the edit.
@@ -133,50 +129,15 @@ struct Passage {
 
 impl Passage {
     fn find(text: &str, input: &Input) -> Self {
-        let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).count();
-        let windows = text.matches("\r\n").count();
         let crlf = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
         let as_given = Self { old: input.old_string.clone(), new: input.new_string.clone() };
         let as_windows = Self { old: crlf(&input.old_string), new: crlf(&input.new_string) };
-        if windows * 2 > breaks {
+        if is_crlf(text) {
             if text.contains(&as_windows.old) { as_windows } else { Self { new: as_windows.new, ..as_given } }
-        } else if windows > 0 && !text.contains(&as_given.old) {
+        } else if !text.contains(&as_given.old) && text.contains("\r\n") {
             as_windows
         } else {
             as_given
         }
     }
-}
-
-/// Says that the passage is not there, and what is there instead.
-fn not_found(text: &str, wanted: &str, shown: &str) -> String {
-    let mut words = format!("old_string was not found in {shown}.");
-    let numbered = |line: &str| {
-        line.trim_start()
-            .split_once('\t')
-            .is_some_and(|(number, _)| !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()))
-    };
-    if wanted.lines().any(numbered) {
-        words.push_str(" Leave out the line numbers that Read puts before each line.");
-    }
-    if let Some((number, line)) = wanted.lines().find(|line| !line.trim().is_empty()).and_then(|w| nearest(text, w)) {
-        let _ = write!(words, " The nearest line is {number}:\n{line}\n");
-        words.push_str("Compare blanks and line ends, or read the file again, and repeat with the exact text.");
-    } else {
-        words.push_str(" Read the file again and repeat with the exact text.");
-    }
-    words
-}
-
-/// Returns the line most like `wanted`, with its number.
-fn nearest<'t>(text: &'t str, wanted: &str) -> Option<(usize, &'t str)> {
-    let wanted = wanted.trim();
-    let number_of = |found: &str| text.lines().position(|line| line.trim() == found).map(|at| at + 1);
-    if let Some(at) = text.lines().position(|line| line.trim() == wanted) {
-        return text.lines().nth(at).map(|line| (at + 1, line));
-    }
-    let short = |line: &&str| !line.is_empty() && line.len() <= SIMILAR_CHARS;
-    let lines: Vec<&str> = text.lines().take(SIMILAR_LINES).map(str::trim).filter(short).collect();
-    let best = similar::get_close_matches(wanted, &lines, 1, 0.7).first().copied()?;
-    Some((number_of(best)?, best))
 }

@@ -83,7 +83,8 @@ fn refuse_special(metadata: &Metadata, shown: &str) -> Result<(), FileFault> {
 pub(super) fn open_regular(path: &Path, shown: &str) -> Result<(File, Metadata), FileFault> {
     look_at(path, shown)?;
     // The file may have been swapped for a pipe since: never wait while opening, and look again at what is open.
-    let flags = nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
+    // All links of the path were followed before it was judged; one that is there now has come since.
+    let flags = nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY | nix::libc::O_NOFOLLOW;
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(flags)

@@ -157,7 +157,7 @@ fn grep(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
     }
     let needle = Needle::new(input)?;
     let watch = Watch::new(&context.cancel);
-    let files = files(input, &root)?;
+    let files = files(input, &root, &context.cwd)?;
     let hits = hits(&files, &needle, &watch, input.output_mode);
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
@@ -181,11 +181,11 @@ fn grep(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
 }
 
 /// Returns the walk over the files that the input asks for.
-fn files(input: &Input, root: &Path) -> Result<WalkBuilder, ToolOutput> {
+fn files(input: &Input, root: &Path, cwd: &Path) -> Result<WalkBuilder, ToolOutput> {
     let mut builder = walk(root);
     if let Some(name) = input.file_type.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
         let mut types = TypesBuilder::new();
-        types.add_defaults().select(name);
+        types.add_defaults().select(known_type(name));
         builder.types(types.build().map_err(|_| {
             ToolOutput::error(format!("`{name}` is not a known file type. Use glob instead, such as *.{name}."))
         })?);
@@ -193,9 +193,11 @@ fn files(input: &Input, root: &Path) -> Result<WalkBuilder, ToolOutput> {
     if let Some(globs) = &input.glob {
         let mut overrides = OverrideBuilder::new(root);
         for glob in globs_of(globs) {
-            overrides
-                .add(glob)
-                .map_err(|fault| ToolOutput::error(format!("The glob `{glob}` does not work: {fault}.")))?;
+            for form in forms(glob, root, cwd) {
+                overrides
+                    .add(&form)
+                    .map_err(|fault| ToolOutput::error(format!("The glob `{glob}` does not work: {fault}.")))?;
+            }
         }
         builder.overrides(
             overrides.build().map_err(|fault| ToolOutput::error(format!("The glob does not work: {fault}.")))?,
@@ -216,6 +218,43 @@ fn globs_of(list: &str) -> impl Iterator<Item = &str> {
         depth == 0 && (c == ',' || c.is_whitespace())
     })
     .filter(|glob| !glob.is_empty())
+}
+
+/// Returns the forms in which a glob is looked up below `root`: models write it as seen from the folder searched, from the
+/// working directory, or from the root of the file system, and name a folder for what is in it.
+fn forms(glob: &str, root: &Path, cwd: &Path) -> Vec<String> {
+    let (not, glob) = glob.strip_prefix('!').map_or(("", glob), |glob| ("!", glob));
+    let glob = glob.trim_start_matches("./");
+    let inside = |place: &Path| {
+        let place = place.to_str().filter(|place| !place.is_empty())?;
+        glob.strip_prefix(place)?.strip_prefix('/').map(|rest| format!("/{rest}"))
+    };
+    let seen_from_cwd = root.strip_prefix(cwd).ok().and_then(inside);
+    let mut forms: Vec<String> = [Some(glob.to_owned()), seen_from_cwd, inside(root)].into_iter().flatten().collect();
+    for form in &mut forms {
+        if form.ends_with('/') {
+            form.push_str("**");
+        }
+        form.insert_str(0, not);
+    }
+    forms
+}
+
+/// Returns ripgrep's name of a file type for those that models use for it.
+fn known_type(name: &str) -> &str {
+    match name {
+        "javascript" | "jsx" | "mjs" => "js",
+        "tsx" => "ts",
+        "c++" | "cc" | "cxx" => "cpp",
+        "golang" => "go",
+        "rs" => "rust",
+        "rb" => "ruby",
+        "bash" | "shell" => "sh",
+        "yml" => "yaml",
+        "htm" => "html",
+        "kt" => "kotlin",
+        name => name,
+    }
 }
 
 /// Looks through all files and returns those that match, by path.
@@ -295,7 +334,7 @@ impl Page {
 
     /// Returns how many more lines can be of use, one more than can be shown so that a cut is noticed.
     fn wanted(&self) -> usize {
-        (self.skip + self.limit).saturating_sub(self.taken) + 1
+        self.skip.saturating_add(self.limit).saturating_sub(self.taken).saturating_add(1)
     }
 
     /// Tells whether nothing more will be shown and that this is known to be a cut.

@@ -8,13 +8,26 @@ use serde_json::{Map, Value};
 use super::{Args, ToolOutput};
 use crate::message::ToolSpec;
 
-/// Decodes the arguments of a call.
+/// Decodes the arguments of a call. A `null` counts as left out, and where that does not fit, a value in the wrong wrapping
+/// counts as what it holds: `"5"` as 5, `5.0` as 5, `"true"` as true, and a list written as a string as the list.
 ///
 /// # Errors
 /// Returns a failed output that names the fault and the fields the tool has.
 pub fn parse_input<T: DeserializeOwned + JsonSchema>(tool: &str, args: &Args) -> Result<T, ToolOutput> {
-    serde_json::from_value(Value::Object(args.clone())).map_err(|fault| {
-        let schema = schema_of::<T>();
+    let mut given = Value::Object(args.iter().filter(|(_, value)| !value.is_null()).map(owned).collect());
+    let fault = match T::deserialize(&given) {
+        Ok(input) => return Ok(input),
+        Err(fault) => fault,
+    };
+    let schema = schema_of::<T>();
+    for (name, value) in given.as_object_mut().into_iter().flatten() {
+        if let Some(meant) =
+            schema["properties"][name.as_str()]["type"].as_str().and_then(|kind| unwrapped(value, kind))
+        {
+            *value = meant;
+        }
+    }
+    T::deserialize(&given).map_err(|_| {
         let fields: Vec<&str> =
             schema["properties"].as_object().map(|all| all.keys().map(String::as_str).collect()).unwrap_or_default();
         let required =
@@ -25,6 +38,25 @@ pub fn parse_input<T: DeserializeOwned + JsonSchema>(tool: &str, args: &Args) ->
             required.filter(|names| !names.is_empty()).map_or_else(|| "none".to_owned(), |names| names.join(", ")),
         ))
     })
+}
+
+fn owned((name, value): (&String, &Value)) -> (String, Value) {
+    (name.clone(), value.clone())
+}
+
+/// Returns the value of type `kind` that `value` holds, if it is of another type.
+fn unwrapped(value: &Value, kind: &str) -> Option<Value> {
+    match (kind, value) {
+        ("integer", Value::String(text)) => text.trim().parse::<u64>().ok().map(Value::from),
+        ("integer", Value::Number(number)) => {
+            let text = number.to_string();
+            text.strip_suffix(".0")?.parse::<u64>().ok().map(Value::from)
+        }
+        ("boolean", Value::String(text)) => text.trim().to_ascii_lowercase().parse::<bool>().ok().map(Value::from),
+        ("array", Value::String(text)) => serde_json::from_str(text).ok().filter(Value::is_array),
+        ("string", Value::Number(number)) => Some(Value::from(number.to_string())),
+        _ => None,
+    }
 }
 
 /// Returns a tool as it is offered to a model.

@@ -23,6 +23,8 @@ use crate::permission::AccessKind;
 const NAME: &str = "LS";
 /// Entries shown.
 const MAX_ENTRIES: usize = 1_000;
+/// Entries of one folder that are read; of a larger one some are missing.
+const MAX_READ: usize = 50_000;
 
 /// Lists folders.
 pub(super) struct Ls;
@@ -151,10 +153,19 @@ impl Tree {
         let mut pending = VecDeque::from([root.to_path_buf()]);
         while let Some(folder) = pending.pop_front() {
             let mut inside = Vec::new();
-            for entry in walk(&folder).max_depth(Some(1)).sort_by_file_name(Ord::cmp).build().flatten() {
+            let mut entries = Vec::new();
+            for entry in walk(&folder).max_depth(Some(1)).build().flatten() {
                 if watch.is_over() {
                     return tree;
                 }
+                if entries.len() == MAX_READ {
+                    tree.full = true;
+                    break;
+                }
+                entries.push(entry);
+            }
+            entries.sort_unstable_by(|a, b| a.file_name().cmp(b.file_name()));
+            for entry in entries {
                 if entry.depth() == 0 || entry.path().strip_prefix(root).is_ok_and(|inside| unwanted.is_match(inside)) {
                     continue;
                 }

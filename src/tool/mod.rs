@@ -26,9 +26,11 @@ mod freshness;
 mod git_guard;
 mod glob;
 mod grep;
+mod image;
 mod input;
 mod limit;
 mod ls;
+mod nearest;
 mod output;
 mod path;
 mod process;
@@ -44,8 +46,12 @@ pub use diff::diff_files;
 pub use freshness::{Freshness, Knowledge, Stamp};
 pub use input::{parse_input, schema_of};
 pub use limit::bound_text;
+pub use path::Planned;
 pub use scripted::{ScriptError, ScriptedResult, ScriptedTool};
 pub use set::{ToolSet, canonical_name, standard_tools};
+
+/// Characters of a failed call's summary.
+const SUMMARY_CHARS: usize = 300;
 
 /// Arguments of a call, known to be a JSON object.
 pub type Args = Map<String, Value>;
@@ -120,6 +126,8 @@ pub struct ToolContext {
     pub progress: watch::Sender<String>,
     /// What this agent has read, so that it cannot edit what it has not seen.
     pub freshness: Arc<Freshness>,
+    /// Where this call's plan led; empty before it.
+    pub planned: Planned,
 }
 
 /// What came of a call.
@@ -148,7 +156,7 @@ impl ToolOutput {
     #[must_use]
     pub fn error(text: impl Into<String>) -> Self {
         let text = text.into();
-        let summary = text.lines().next().unwrap_or_default().to_owned();
+        let summary = path::one_line(text.lines().next().unwrap_or_default(), SUMMARY_CHARS);
         Self { is_error: true, ..Self::text(text, summary) }
     }
 }

@@ -12,6 +12,8 @@ const HEAD: usize = 20_000;
 const TAIL: usize = 20_000;
 /// Bytes of the end that are looked at for its last lines.
 const GLANCE: usize = 4_000;
+/// Characters that no text has, below which output counts as text all the same.
+const MIN_ODD: usize = 32;
 
 /// The head and the tail of an output of any length.
 #[derive(Debug, Default)]
@@ -49,6 +51,12 @@ impl Capture {
     pub(super) fn text(&self) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         let left_out = self.total - (self.head.len() + tail.len()) as u64;
+        if is_binary(&self.head) {
+            return format!(
+                "[{} bytes that are not UTF-8 text, not shown; send them to a file instead]",
+                grouped(self.total)
+            );
+        }
         if left_out == 0 {
             return plain(&String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()));
         }
@@ -65,6 +73,9 @@ impl Capture {
 
     /// Returns the last lines of what was printed so far.
     pub(super) fn last_lines(&self, count: usize) -> String {
+        if is_binary(&self.head) {
+            return String::new();
+        }
         let whole = if self.tail.len() < GLANCE { self.head.as_slice() } else { &[] };
         let recent: Vec<u8> = whole.iter().chain(&self.tail).copied().collect();
         let recent = String::from_utf8_lossy(&recent[recent.len().saturating_sub(GLANCE)..]).into_owned();
@@ -74,15 +85,25 @@ impl Capture {
     }
 }
 
+/// Tells whether output is no text: many of its bytes, and more than a tenth, are such as no text has. NUL may end the
+/// entries of a list.
+fn is_binary(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(GLANCE)];
+    let odd = |c: &char| *c == '\u{fffd}' || matches!(c, '\u{1}'..='\u{6}' | '\u{e}'..='\u{1a}' | '\u{1c}'..='\u{1f}');
+    let text = String::from_utf8_lossy(start);
+    let count = text.chars().filter(odd).count();
+    count >= MIN_ODD && count * 10 > text.chars().count()
+}
+
 /// Returns what a reader would see of terminal output: escape sequences removed, text before a lone carriage return
-/// overwritten, backspaces carried out, other control characters dropped.
+/// overwritten, backspaces carried out, other control characters dropped. A NUL ends a line, as in `find -print0`.
 fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut line_start = 0;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
-            '\n' => {
+            '\n' | '\0' => {
                 shown.push('\n');
                 line_start = shown.len();
             }
@@ -93,6 +114,8 @@ fn plain(text: &str) -> String {
                 shown.pop();
             }
             '\u{1b}' => skip_escape(&mut chars),
+            '\u{9b}' => skip_control(&mut chars),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut chars),
             c if c.is_control() => {}
             c => shown.push(c),
         }
@@ -103,21 +126,27 @@ fn plain(text: &str) -> String {
 /// Skips the rest of an escape sequence. One that does not end stops at the end of its line.
 fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match chars.next() {
-        Some('[') => {
-            while chars.next_if(|c| ('\u{20}'..='\u{3f}').contains(c)).is_some() {}
-            chars.next_if(|c| ('\u{40}'..='\u{7e}').contains(c));
-        }
-        Some(']' | 'P' | 'X' | '^' | '_') => {
-            while chars.next_if(|c| !matches!(c, '\u{7}' | '\u{1b}' | '\n')).is_some() {}
-            if chars.next_if_eq(&'\u{1b}').is_some() {
-                chars.next_if_eq(&'\\');
-            } else {
-                chars.next_if_eq(&'\u{7}');
-            }
-        }
+        Some('[') => skip_control(chars),
+        Some(']' | 'P' | 'X' | '^' | '_') => skip_string(chars),
         Some('(' | ')' | '#' | '%') => {
             chars.next_if(|c| *c != '\n');
         }
         _ => {}
+    }
+}
+
+/// Skips the parameters and the final character of a control sequence.
+fn skip_control(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    while chars.next_if(|c| ('\u{20}'..='\u{3f}').contains(c)).is_some() {}
+    chars.next_if(|c| ('\u{40}'..='\u{7e}').contains(c));
+}
+
+/// Skips a string for the terminal, such as a title, up to its terminator or the end of the line.
+fn skip_string(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    while chars.next_if(|c| !matches!(c, '\u{7}' | '\u{9c}' | '\u{1b}' | '\n')).is_some() {}
+    if chars.next_if_eq(&'\u{1b}').is_some() {
+        chars.next_if_eq(&'\\');
+    } else {
+        chars.next_if(|c| matches!(c, '\u{7}' | '\u{9c}'));
     }
 }

@@ -6,13 +6,22 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use super::{Args, ToolContext, ToolOutput};
+use crate::message::plain;
 
 /// Links followed for one path before it counts as a loop, as many as Linux follows.
 const MAX_LINKS: usize = 40;
 
+/// The place that a call's plan named. Running the call must touch no other, even if a link was changed between the
+/// two: what was allowed is what is done.
+#[derive(Debug, Clone, Default)]
+pub struct Planned(Arc<OnceLock<PathBuf>>);
+
 /// Returns the file that `raw` means, with links resolved; also for files that do not exist yet.
+///
+/// The first call for a context decides; a later one that leads elsewhere fails.
 pub(super) fn resolve(raw: &str, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
     if raw.trim().is_empty() {
         return Err(ToolOutput::error("The path is empty. Name a file or a folder."));
@@ -20,9 +29,15 @@ pub(super) fn resolve(raw: &str, context: &ToolContext) -> Result<PathBuf, ToolO
     if raw.contains('\0') {
         return Err(ToolOutput::error("The path holds a NUL character, which no file name can."));
     }
-    follow_links(&lexical(raw, &context.cwd)).ok_or_else(|| {
+    let path = follow_links(&lexical(raw, &context.cwd)).ok_or_else(|| {
         ToolOutput::error(format!("{raw}: too many symbolic links, probably a loop. Name the file itself."))
-    })
+    })?;
+    if *context.planned.0.get_or_init(|| path.clone()) == path {
+        return Ok(path);
+    }
+    Err(ToolOutput::error(format!(
+        "{raw}: a link on the way was changed meanwhile; nothing was done. Look at it again."
+    )))
 }
 
 /// Returns the absolute form of `raw` without looking at the disk.
@@ -99,9 +114,9 @@ pub(super) fn title(raw: &str, context: &ToolContext) -> String {
         && let Some(home) = std::env::home_dir()
         && let Ok(below) = path.strip_prefix(home)
     {
-        return format!("~/{}", printable(below));
+        return plain(&format!("~/{}", printable(below))).into_owned();
     }
-    relative(&path, &context.project)
+    plain(&relative(&path, &context.project)).into_owned()
 }
 
 /// Returns the path as text with control characters escaped, so that a file's name cannot pose as a line of output.
@@ -125,17 +140,17 @@ pub(super) fn argument<'a>(args: &'a Args, names: &[&str]) -> &'a str {
     names.iter().find_map(|name| args.get(*name)?.as_str()).unwrap_or_default()
 }
 
-/// Returns `text` on one line of at most `max` characters.
+/// Returns `text` on one line of at most `max` characters, without anything that a screen should not get.
 pub(super) fn one_line(text: &str, max: usize) -> String {
-    let mut line = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).fold(
-        String::new(),
-        |mut line, word| {
+    let mut line = plain(text)
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .fold(String::new(), |mut line, word| {
             if !line.is_empty() {
                 line.push(' ');
             }
             line + word
-        },
-    );
+        });
     if let Some((cut, _)) = line.char_indices().nth(max) {
         line.truncate(cut);
         line.push('…');

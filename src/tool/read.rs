@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use super::blocking::off_thread;
 use super::file::{FileFault, look_at, open_regular};
+use super::image::pixels;
 use super::input::spec_of;
 use super::limit::{Whole, counted, cut, size};
 use super::path::{argument, relative, resolve, title};
@@ -34,8 +35,10 @@ const MAX_TEXT: usize = 45_000;
 const SCAN_BYTES: u64 = 256 << 20;
 /// Bytes looked through after the last line shown, in order to say how many lines there are.
 const COUNT_BYTES: u64 = 16 << 20;
-/// Bytes of a picture.
-const IMAGE_BYTES: u64 = 5 << 20;
+/// Bytes of a picture: in base64, in which it travels, these are the 5 MiB that services take.
+const IMAGE_BYTES: u64 = (5 << 20) / 4 * 3;
+/// Pixels of a picture's longer side that services take.
+const IMAGE_SIDE: u32 = 8_000;
 /// Bytes that decide what kind of file it is.
 const SNIFF_BYTES: usize = 8 << 10;
 
@@ -175,7 +178,17 @@ fn image(file: File, mut bytes: Vec<u8>, media_type: &str, shown: &str, length: 
     if bytes.len() as u64 > IMAGE_BYTES {
         return Err(too_large());
     }
-    let words = format!("{media_type}, {}", size(bytes.len() as u64));
+    let Some((width, height)) = pixels(&bytes) else {
+        return Err(ToolOutput::error(format!(
+            "{shown} begins as {media_type} but is no whole picture; it is not shown."
+        )));
+    };
+    if width.max(height) > IMAGE_SIDE {
+        return Err(ToolOutput::error(format!(
+            "{shown} has {width}×{height} pixels; up to {IMAGE_SIDE} a side can be shown. Make a smaller copy first."
+        )));
+    }
+    let words = format!("{media_type}, {width}×{height}, {}", size(bytes.len() as u64));
     let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
     let mut output = ToolOutput::text(format!("{shown}: {words}"), words);
     output.content.push(ResultPart::Image { media_type: media_type.to_owned(), data });

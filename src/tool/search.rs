@@ -207,7 +207,9 @@ impl Sink for &mut Collect<'_> {
 fn bad_pattern(pattern: &str, fault: &str, multiline: bool) -> String {
     let reason = fault.lines().map(str::trim).rfind(|line| line.starts_with("error:")).unwrap_or(fault);
     let mut words = format!("The pattern is not a regular expression that can be searched for ({reason}).");
-    if pattern.contains("\\n") || pattern.contains('\n') {
+    if reason.contains("look-around") || reason.contains("backreference") {
+        words.push_str(" Look for a simpler pattern, with context lines, and judge the hits yourself.");
+    } else if pattern.contains("\\n") || pattern.contains('\n') {
         if !multiline {
             words.push_str(" To match across lines, set multiline.");
         }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
-use super::change::{Change, before};
+use super::change::{Change, before, is_crlf};
 use super::input::spec_of;
 use super::path::{argument, resolve, title};
 use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
@@ -68,5 +68,22 @@ impl Tool for Write {
 
 fn change(input: Input, context: &ToolContext) -> Result<Change, ToolOutput> {
     let path = resolve(&input.file_path, context)?;
-    Ok(Change { before: before(&path, context)?, path, after: input.content })
+    let before = before(&path, context)?;
+    let old = before.as_ref().and_then(|old| std::str::from_utf8(old.bytes.as_deref()?).ok());
+    let (after, note) = in_style_of(old.unwrap_or_default(), input.content);
+    Ok(Change { path, before, after, note })
+}
+
+/// Gives the new content the line ends and the byte order mark of the old one. `Read` shows neither, so a model that
+/// leaves them out does not mean to change them.
+fn in_style_of(old: &str, mut new: String) -> (String, &'static str) {
+    let mut note = "";
+    if is_crlf(old) && !new.contains('\r') && new.contains('\n') {
+        new = new.replace('\n', "\r\n");
+        note = " Its lines end in CRLF as before.";
+    }
+    if old.starts_with('\u{feff}') && !new.starts_with('\u{feff}') {
+        new.insert(0, '\u{feff}');
+    }
+    (new, note)
 }

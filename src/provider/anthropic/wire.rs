@@ -15,11 +15,17 @@ use crate::provider::Request;
 /// What a failed tool without a word is said to have said: the API refuses an error without content.
 const SILENT_FAILURE: &str = "(failed without a message)";
 
+/// Models that think unasked and, unless asked for a summary, say nothing meanwhile: not even between two tools.
+const SILENT_THINKERS: [&str; 5] =
+    ["claude-fable-", "claude-mythos-5", "claude-opus-5", "claude-sonnet-5", "claude-haiku-5"];
+
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     model: &'a str,
     max_tokens: u32,
     stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<[Content<'a>; 1]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -43,6 +49,12 @@ struct Tool<'a> {
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Cache {
     Ephemeral,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Thinking {
+    Adaptive { display: &'static str },
 }
 
 #[derive(Serialize)]
@@ -139,11 +151,13 @@ impl<'a> Body<'a> {
         if let Some(last) = tools.last_mut() {
             last.cache_control = Some(Cache::Ephemeral);
         }
+        let is_silent = SILENT_THINKERS.iter().any(|id| request.model.starts_with(id));
         let system = Some(&*request.system).filter(|system| !system.trim().is_empty());
         Self {
             model: &request.model,
             max_tokens: request.max_output_tokens,
             stream: true,
+            thinking: is_silent.then_some(Thinking::Adaptive { display: "summarized" }),
             system: system.map(|text| [Content { kind: Kind::Text { text }, cache_control: Some(Cache::Ephemeral) }]),
             tools,
             tool_choice,

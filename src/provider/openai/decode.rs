@@ -13,8 +13,10 @@ use crate::provider::stream::{Decode, Progress, Queue, Text};
 use crate::provider::{ProviderError, StopReason, StreamEvent};
 
 mod calls;
+mod think;
 
 use calls::Calls;
+use think::Think;
 
 #[derive(Deserialize)]
 struct Chunk<'a> {
@@ -104,20 +106,21 @@ struct PromptDetails {
 pub(super) struct Decoder {
     service: Service,
     calls: Calls,
+    think: Think,
     usage: Usage,
     stop: Option<String>,
 }
 
 impl Decoder {
     pub(super) fn new(service: Service) -> Self {
-        Self { service, calls: Calls::default(), usage: Usage::default(), stop: None }
+        Self { service, calls: Calls::default(), think: Think::default(), usage: Usage::default(), stop: None }
     }
 
     fn delta(&mut self, delta: &Delta<'_>, out: &mut Queue) -> Result<(), ProviderError> {
         // Some gateways send the same reasoning under both names.
         let reasoning = delta.reasoning_content.as_ref().filter(|text| !text.is_empty()).or(delta.reasoning.as_ref());
         out.thinking(reasoning.map(|text| &**text).unwrap_or_default());
-        out.text(delta.content.as_deref().unwrap_or_default());
+        self.think.text(delta.content.as_deref().unwrap_or_default(), out);
         out.text(delta.refusal.as_deref().unwrap_or_default());
         for call in delta.tool_calls.iter().flatten() {
             let id = call.id.as_deref().unwrap_or_default();
@@ -136,6 +139,7 @@ impl Decoder {
         function: Option<&Function<'_>>,
         out: &mut Queue,
     ) -> Result<(), ProviderError> {
+        self.think.flush(out);
         let name = function.and_then(|function| function.name.as_deref()).unwrap_or_default();
         let json = function.and_then(|function| function.arguments).map_or("", RawValue::get);
         if json.starts_with('"') {
@@ -205,6 +209,7 @@ impl Decode for Decoder {
     }
 
     fn finish(&mut self, out: &mut Queue) {
+        self.think.flush(out);
         self.calls.finish(out);
         let natural = if self.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
         let reason = match self.stop.as_deref() {

@@ -23,7 +23,7 @@ pub const BASE: &str = "https://api.openai.com/v1";
 pub enum Dialect {
     /// OpenAI itself: the cap on output is `max_completion_tokens`.
     OpenAi,
-    /// DeepSeek: the reasoning of the present turn has to come back with its tool calls.
+    /// DeepSeek: the reasoning of every message has to come back with its tool calls.
     DeepSeek,
     /// Everyone else: the cap is `max_tokens`, reasoning stays away.
     Compatible,
@@ -42,7 +42,7 @@ impl OpenAi {
     pub fn new(service: Service, base: &Url) -> Self {
         let base = normalised(base);
         let dialect = match base.host_str() {
-            Some("api.openai.com") => Dialect::OpenAi,
+            Some(host) if host == "api.openai.com" || host.ends_with(".openai.azure.com") => Dialect::OpenAi,
             Some("api.deepseek.com") => Dialect::DeepSeek,
             _ if service.name == "deepseek" => Dialect::DeepSeek,
             _ => Dialect::Compatible,

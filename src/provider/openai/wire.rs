@@ -13,6 +13,11 @@ use super::Dialect;
 use crate::message::{AssistantMessage, Block, Message, ResultPart, ToolCall, ToolInput, ToolResult};
 use crate::provider::Request;
 
+/// Models of OpenAI that take tools over this API only when they are told not to reason, and reason unless told.
+const RELUCTANT: [&str; 3] = ["gpt-5.6", "gpt-6-sol", "gpt-6-luna"];
+/// Characters of a tool's name.
+const NAME_CHARS: usize = 64;
+
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     model: &'a str,
@@ -20,6 +25,8 @@ pub(super) struct Body<'a> {
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
     stream: bool,
     stream_options: StreamOptions,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -83,7 +90,7 @@ struct ImageUrl {
 #[derive(Serialize)]
 #[serde(tag = "type", content = "function", rename_all = "lowercase")]
 enum CallBody<'a> {
-    Function { name: &'a str, arguments: String },
+    Function { name: Cow<'a, str>, arguments: String },
 }
 
 #[derive(Serialize)]
@@ -111,10 +118,12 @@ impl<'a> Body<'a> {
             description: &spec.description,
             parameters: &spec.input_schema,
         });
+        let refuses_tools = dialect == Dialect::OpenAi && RELUCTANT.iter().any(|id| request.model.starts_with(id));
         Self {
             model: &request.model,
             max_tokens,
             max_completion_tokens,
+            reasoning_effort: (refuses_tools && !request.tools.is_empty()).then_some("none"),
             stream: true,
             stream_options: StreamOptions { include_usage: true },
             tools: tools.collect(),
@@ -128,17 +137,12 @@ fn turns(request: &Request, dialect: Dialect) -> Vec<Turn<'_>> {
     if !request.system.trim().is_empty() {
         turns.push(Turn::System { content: &request.system });
     }
-    let question = request.messages.iter().rposition(|message| matches!(**message, Message::User { .. }));
-    for (at, message) in request.messages.iter().enumerate() {
+    for message in &request.messages {
         match message.as_ref() {
             Message::User { text } if text.trim().is_empty() => {}
             Message::User { text } => say(&mut turns, text),
             Message::ToolResults { results } => answer(&mut turns, results),
-            Message::Assistant(reply) => {
-                let is_present_turn = question.is_none_or(|question| at > question);
-                let keeps_reasoning = dialect == Dialect::DeepSeek && is_present_turn;
-                turns.extend(assistant(reply, if keeps_reasoning { reasoning(reply) } else { None }));
-            }
+            Message::Assistant(reply) => turns.extend(assistant(reply, dialect)),
         }
     }
     turns
@@ -157,7 +161,7 @@ fn say<'a>(turns: &mut Vec<Turn<'a>>, text: &'a str) {
     }
 }
 
-fn assistant(reply: &AssistantMessage, reasoning: Option<String>) -> Option<Turn<'_>> {
+fn assistant(reply: &AssistantMessage, dialect: Dialect) -> Option<Turn<'_>> {
     let tool_calls: Vec<Call<'_>> = reply.tool_calls().map(call).collect();
     let mut texts = reply.content.iter().filter_map(|block| match block {
         Block::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
@@ -170,11 +174,13 @@ fn assistant(reply: &AssistantMessage, reasoning: Option<String>) -> Option<Turn
     if content.is_none() && tool_calls.is_empty() {
         return None;
     }
-    let reasoning_content = reasoning.filter(|_| !tool_calls.is_empty());
+    // DeepSeek refuses a conversation in which a message with calls lacks its reasoning, even if it was empty.
+    let keeps_reasoning = dialect == Dialect::DeepSeek && !tool_calls.is_empty();
+    let reasoning_content = keeps_reasoning.then(|| reasoning(reply));
     Some(Turn::Assistant { content, reasoning_content, tool_calls })
 }
 
-fn reasoning(reply: &AssistantMessage) -> Option<String> {
+fn reasoning(reply: &AssistantMessage) -> String {
     let thoughts: Vec<&str> = reply
         .content
         .iter()
@@ -183,7 +189,7 @@ fn reasoning(reply: &AssistantMessage) -> Option<String> {
             _ => None,
         })
         .collect();
-    (!thoughts.is_empty()).then(|| thoughts.join("\n"))
+    thoughts.join("\n")
 }
 
 fn call(call: &ToolCall) -> Call<'_> {
@@ -192,7 +198,18 @@ fn call(call: &ToolCall) -> Call<'_> {
         ToolInput::Malformed(text) => serde_json::to_string(&Malformed { malformed_input: text }),
     };
     let arguments = arguments.unwrap_or_else(|_| "{}".to_owned());
-    Call { id: &call.id, body: CallBody::Function { name: &call.name, arguments } }
+    Call { id: &call.id, body: CallBody::Function { name: tool_name(&call.name), arguments } }
+}
+
+/// Returns a name as the API takes it back: a model may have made one up that the API refuses, and every later request
+/// would fail with it.
+fn tool_name(name: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.len() <= NAME_CHARS && name.chars().all(fits) {
+        return Cow::Borrowed(name);
+    }
+    let fitted: String = name.chars().take(NAME_CHARS).map(|c| if fits(c) { c } else { '_' }).collect();
+    Cow::Owned(if fitted.is_empty() { "unnamed".to_owned() } else { fitted })
 }
 
 /// Appends the results, and their pictures as a message of the user: the API takes none in a result.

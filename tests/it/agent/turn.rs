@@ -74,6 +74,14 @@ fn a_signature_closes_its_reasoning() {
 }
 
 #[test]
+fn reasoning_that_is_not_shown_keeps_every_signature() {
+    let proof = |text: &str| StreamEvent::ThinkingSignature(text.to_owned());
+    let turn = fold(vec![proof("one"), proof("two"), StreamEvent::Text("ok".to_owned())]);
+    let block = |proof: &str| Block::Thinking { text: String::new(), signature: Some(proof.to_owned()) };
+    assert_eq!(turn.message.content[..2], [block("one"), block("two")]);
+}
+
+#[test]
 fn a_cut_reply_keeps_its_text_only() {
     let mut builder = TurnBuilder::default();
     builder.push(StreamEvent::Thinking("hm".into()));

@@ -17,6 +17,7 @@ fn env(set: &[(&str, &str)]) -> ProviderEnv {
             "OPENAI_BASE_URL" => env.openai_base = text,
             "OPENROUTER_API_KEY" => env.openrouter_key = key,
             "DEEPSEEK_API_KEY" => env.deepseek_key = key,
+            "OLLAMA_HOST" => env.ollama_host = text,
             other => panic!("{other}"),
         }
     }
@@ -65,15 +66,15 @@ fn flag_then_config_then_key_then_local_server() {
     };
     assert_eq!(by(Some("offline/any"), Some("sonnet"), &all), "offline");
     assert_eq!(by(None, Some("gpt"), &all), "openai/gpt-5.2 at https://api.openai.com/v1 with bearer");
-    assert_eq!(by(Some(" "), None, &all), "anthropic/claude-sonnet-4-6 at https://api.anthropic.com with key");
+    assert_eq!(by(Some(" "), None, &all), "anthropic/claude-sonnet-5-5 at https://api.anthropic.com with key");
     assert_eq!(by(None, None, &[GPT]), "openai/gpt-5.2 at https://api.openai.com/v1 with bearer");
     assert_eq!(
         by(None, None, &[("OPENROUTER_API_KEY", "r")]),
-        "openrouter/anthropic/claude-sonnet-4.6 at https://openrouter.ai/api/v1 with bearer"
+        "openrouter/anthropic/claude-sonnet-5.5 at https://openrouter.ai/api/v1 with bearer"
     );
     assert_eq!(
         by(None, None, &[("DEEPSEEK_API_KEY", "d")]),
-        "deepseek/deepseek-chat at https://api.deepseek.com with bearer"
+        "deepseek/deepseek-flash at https://api.deepseek.com with bearer"
     );
     assert_eq!(by(None, None, &[LOCAL]), "probe openai for any asked OPENAI_BASE_URL (http://localhost:8000/)");
     assert_eq!(by(None, None, &[]), "probe ollama lmstudio llamacpp for any asked nothing");
@@ -82,9 +83,9 @@ fn flag_then_config_then_key_then_local_server() {
 #[test]
 fn models_are_named_in_full_by_alias_or_by_id() {
     let claude = "at https://api.anthropic.com with key";
-    assert_eq!(wish("haiku", &[CLAUDE, GPT]), format!("anthropic/claude-haiku-4-5 {claude}"));
-    assert_eq!(wish("anthropic/opus", &[CLAUDE]), format!("anthropic/claude-opus-4-6 {claude}"));
-    assert_eq!(wish("Anthropic", &[CLAUDE]), format!("anthropic/claude-sonnet-4-6 {claude}"));
+    assert_eq!(wish("haiku", &[CLAUDE, GPT]), format!("anthropic/claude-haiku-5-5 {claude}"));
+    assert_eq!(wish("anthropic/opus", &[CLAUDE]), format!("anthropic/claude-opus-5-5 {claude}"));
+    assert_eq!(wish("Anthropic", &[CLAUDE]), format!("anthropic/claude-sonnet-5-5 {claude}"));
     assert_eq!(wish("claude-new", &[CLAUDE]), format!("anthropic/claude-new {claude}"));
     assert_eq!(wish("gpt-9", &[GPT]), "openai/gpt-9 at https://api.openai.com/v1 with bearer");
     assert_eq!(wish("ollama/qwen3:8b", &[]), "ollama/qwen3:8b at http://127.0.0.1:11434/v1 with none");
@@ -107,9 +108,49 @@ fn base_urls_and_tokens_are_obeyed() {
         "openai/gpt-5.2 at https://gate.example/v1 with bearer"
     );
     let gate = ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9/x/");
-    assert_eq!(wish("sonnet", &[gate]), "anthropic/claude-sonnet-4-6 at http://127.0.0.1:9/x with none");
+    assert_eq!(wish("sonnet", &[gate]), "anthropic/claude-sonnet-5-5 at http://127.0.0.1:9/x with none");
     let token = ("ANTHROPIC_AUTH_TOKEN", "t");
-    assert_eq!(wish("sonnet", &[gate, token]), "anthropic/claude-sonnet-4-6 at http://127.0.0.1:9/x with token");
+    assert_eq!(wish("sonnet", &[gate, token]), "anthropic/claude-sonnet-5-5 at http://127.0.0.1:9/x with token");
+}
+
+#[test]
+fn ollama_is_looked_for_where_its_own_variable_says() {
+    for (host, base) in [
+        ("box", "http://box:11434/v1"),
+        ("box:80", "http://box/v1"),
+        (" 0.0.0.0 ", "http://127.0.0.1:11434/v1"),
+        (":9000", "http://127.0.0.1:9000/v1"),
+        ("[::]:9000", "http://[::1]:9000/v1"),
+        ("::1", "http://[::1]:11434/v1"),
+        ("http://box", "http://box/v1"),
+        ("https://box.example/ollama/", "https://box.example/ollama/v1"),
+        ("ftp://box", "http://127.0.0.1:11434/v1"),
+        ("a b", "http://127.0.0.1:11434/v1"),
+    ] {
+        assert_eq!(
+            wish("ollama/qwen3", &[("OLLAMA_HOST", host)]),
+            format!("ollama/qwen3 at {base} with none"),
+            "{host}"
+        );
+        let Ok(Choice::Probe { endpoints, .. }) =
+            choose(&Wishes { env: env(&[("OLLAMA_HOST", host)]), ..Wishes::default() })
+        else {
+            panic!("nothing is configured")
+        };
+        assert_eq!((endpoints[0].name.as_str(), endpoints[0].base.as_str()), ("ollama", base));
+        assert_eq!(endpoints.len(), 3);
+    }
+}
+
+#[test]
+fn an_address_is_shown_without_its_password() {
+    let words = say(choose(&Wishes {
+        env: env(&[("OPENAI_BASE_URL", "http://me:hush@localhost:8000/v1?key=hush")]),
+        ..Wishes::default()
+    }));
+    assert!(words.contains("http://localhost:8000/v1") && !words.contains("hush"), "{words}");
+    let words = wish("openai/x", &[("OPENAI_BASE_URL", "ftp://me:hush@host/v1")]);
+    assert!(words.contains("host/v1") && !words.contains("hush"), "{words}");
 }
 
 #[test]
@@ -131,7 +172,7 @@ fn what_is_missing_is_named() {
 
 #[test]
 fn connecting_makes_a_provider_that_knows_its_name_and_model() {
-    for (flag, name, display) in [("haiku", "anthropic", "haiku 4.5"), ("ollama/qwen3", "ollama", "qwen3")] {
+    for (flag, name, display) in [("haiku", "anthropic", "haiku 5.5"), ("ollama/qwen3", "ollama", "qwen3")] {
         let wishes = Wishes {
             flag: Some(flag.to_owned()),
             config: None,

@@ -106,3 +106,37 @@ fn errors_in_the_stream_come_in_many_shapes() {
     let plain = classify(r#"{"error":"model runner has crashed"}"#);
     assert!(words(plain).contains("model runner has crashed"));
 }
+
+/// Makes a stream of one chunk for each piece of text.
+fn chunks(pieces: &[&str]) -> Vec<u8> {
+    let chunk = |piece: &&str| {
+        let content = serde_json::Value::from(*piece);
+        format!("data: {{\"choices\":[{{\"delta\":{{\"content\":{content}}}}}]}}\n\n")
+    };
+    let stop = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    (pieces.iter().map(chunk).collect::<String>() + stop).into_bytes()
+}
+
+#[test]
+fn reasoning_in_tags_is_no_part_of_the_answer() {
+    for (text, thinking, answer) in [
+        ("<think>\nHm </th.\n</think>\n\nOk </think>", "\nHm </th.\n", "Ok </think>"),
+        (" \n<think></think>Ok", "", "Ok"),
+        ("<think>never closed </thi", "never closed </thi", ""),
+        ("<thing> is a tag", "", "<thing> is a tag"),
+        ("Write <think>x</think>", "", "Write <think>x</think>"),
+        ("<thi", "", "<thi"),
+    ] {
+        let whole = read(&chunks(&[text]));
+        assert_eq!((whole.thinking.as_str(), whole.text.as_str()), (thinking, answer), "{text}");
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
+        assert_eq!(read(&chunks(&letters)), whole, "{text}");
+    }
+}
+
+#[test]
+fn fields_of_a_strange_kind_do_not_cost_the_answer() {
+    let bytes = b"data: {\"choices\":[{\"delta\":{\"content\":\"ok\",\"reasoning\":{\"summary\":[]},\"refusal\":false},\"finish_reason\":\"stop\"}]}\n\n";
+    assert_eq!(read(bytes).text, "ok");
+}

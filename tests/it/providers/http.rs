@@ -92,6 +92,7 @@ async fn statuses_become_typed_errors() {
         "input length and `max_tokens` exceed context limit: 1 + 2 > 3",
         "This model's maximum context length is 8192 tokens",
         "the request exceeds the available context size. try increasing the context size",
+        "The input token count (9) exceeds the maximum number of tokens allowed (8).",
     ] {
         assert!(matches!(json(400, "invalid_request_error", words).await, ProviderError::ContextTooLong { .. }));
     }
@@ -99,6 +100,9 @@ async fn statuses_become_typed_errors() {
         assert!(matches!(json(400, "invalid_request_error", words).await, ProviderError::BadRequest { .. }), "{words}");
     }
     assert!(matches!(json(429, "insufficient_quota", "pay").await, ProviderError::BadRequest { .. }));
+    assert!(matches!(json(429, "billing_error", "pay").await, ProviderError::BadRequest { .. }));
+    let slow = json(500, "api_error", "llm runner: context deadline exceeded").await;
+    assert!(matches!(slow, ProviderError::Overloaded { .. }), "{slow}");
     for status in [500, 502, 503, 529] {
         let error = json(status, "api_error", "oh").await;
         assert!(matches!(error, ProviderError::Overloaded { .. }) && error.is_transient());
@@ -150,6 +154,16 @@ async fn a_document_in_place_of_a_stream_is_a_protocol_error() {
     }
     let error = refusal(Reply::new(200, "application/json", r#"{"error":{"message":"m","code":429}}"#)).await;
     assert!(matches!(error, ProviderError::RateLimit { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_stream_is_asked_for_plain_and_read_though_a_proxy_compresses_it() {
+    let body = fixture("anthropic_text.sse.gz");
+    let server = Server::start(Reply::events(body).header("content-encoding", "gzip")).await;
+    let stream = ask(&claude(&server.base)).await.expect("an answer");
+    let events: Vec<_> = stream.map(|event| event.expect("an event")).collect().await;
+    assert_eq!(fold(events).stop, Some(StopReason::EndTurn));
+    assert_eq!(server.seen()[0].headers["accept-encoding"], "identity");
 }
 
 #[tokio::test]

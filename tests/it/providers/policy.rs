@@ -30,6 +30,12 @@ fn the_longest_prefix_wins_and_the_rest_has_sane_sizes() {
     let unknown = model::lookup("ollama", "qwen3:8b");
     assert_eq!((unknown.id.as_str(), unknown.display.as_str()), ("qwen3:8b", "qwen3:8b"));
     assert_eq!((unknown.max_output_tokens, unknown.context_window, unknown.price), (DEFAULT_OUTPUT, None, None));
+    for (id, context, output) in
+        [("gpt-4-0613", 8_192, 4_096), ("gpt-4o", 128_000, 16_384), ("gpt-6-sol", 1_050_000, 32_000)]
+    {
+        let known = model::lookup("openai", id);
+        assert_eq!((known.context_window, known.max_output_tokens), (Some(context), output), "{id}");
+    }
     // The same model elsewhere has the same size, but not the same price.
     let resold = model::lookup("openrouter", "anthropic/claude-sonnet-4.5");
     assert_eq!((resold.display.as_str(), resold.context_window, resold.price), ("sonnet 4.5", Some(200_000), None));
@@ -38,7 +44,13 @@ fn the_longest_prefix_wins_and_the_rest_has_sane_sizes() {
 #[test]
 fn a_wish_of_an_agent_file_is_served_by_the_present_provider_or_not_at_all() {
     let id = |provider, wish| model::resolve(provider, wish).map(|model| model.id);
-    assert_eq!(id("anthropic", "Haiku").as_deref(), Some("claude-haiku-4-5"));
+    assert_eq!(id("anthropic", "Haiku").as_deref(), Some("claude-haiku-5-5"));
+    assert_eq!(id("anthropic", "fable").as_deref(), Some("claude-fable-5-1"));
+    assert_eq!(id("anthropic", "anthropic/haiku").as_deref(), Some("claude-haiku-5-5"));
+    assert_eq!(id("anthropic", "sonnet[1m]").as_deref(), Some("claude-sonnet-5-5"));
+    assert_eq!(id("anthropic", "openai/gpt-5"), None);
+    assert_eq!(id("ollama", "fable"), None);
+    assert_eq!(id("openrouter", "anthropic/claude-opus-5.5").as_deref(), Some("anthropic/claude-opus-5.5"));
     assert_eq!(id("anthropic", "claude-opus-4-20250514").as_deref(), Some("claude-opus-4-20250514"));
     assert_eq!(id("openai", "haiku"), None);
     assert_eq!(id("openai", "claude-opus-4-20250514"), None);
@@ -72,6 +84,7 @@ fn a_server_is_never_asked_earlier_than_it_wishes() {
     assert!(retry::delay(&limited(600), 1, 1.0) >= Some(Duration::from_secs(600)));
     assert_eq!(retry::delay(&limited(601), 1, 0.0), None);
     assert_eq!(retry::delay(&limited(7), 6, 0.0), None);
+    assert_eq!(retry::delay(&limited(0), 3, 0.0), Some(Duration::from_secs(4)), "no wait is no advice");
     let lasting = ProviderError::BadRequest { provider: "p".to_owned(), detail: "d".to_owned() };
     assert_eq!(retry::delay(&lasting, 1, 0.0), None);
 }

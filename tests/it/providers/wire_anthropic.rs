@@ -220,3 +220,17 @@ proptest! {
         prop_assert!(body.to_string().matches("cache_control").count() <= 4);
     }
 }
+
+#[test]
+fn models_that_think_in_silence_are_asked_for_a_summary() {
+    let thinking = |model: &str| {
+        let mut request = request(vec![Message::user("a")], &[]);
+        request.model = model.to_owned();
+        body(&request).get("thinking").cloned()
+    };
+    let wanted = Some(json!({"type": "adaptive", "display": "summarized"}));
+    assert_eq!(thinking("claude-opus-5-5"), wanted);
+    assert_eq!(thinking("claude-haiku-5-5"), wanted);
+    assert_eq!(thinking("claude-haiku-4-5"), None);
+    assert_eq!(thinking("kimi-k3"), None);
+}

@@ -84,9 +84,41 @@ fn openai_has_its_own_name_for_the_cap() {
 }
 
 #[test]
-fn deepseek_gets_back_the_reasoning_of_the_present_turn_only() {
+fn a_model_that_takes_tools_only_without_reasoning_is_told_not_to_reason() {
+    let effort = |model: &str, tools: &[&str], dialect| {
+        let mut request = request(vec![Message::user("a")], tools);
+        request.model = model.to_owned();
+        body(&request, dialect).get("reasoning_effort").cloned()
+    };
+    assert_eq!(effort("gpt-6-sol", &["Read"], Dialect::OpenAi), Some(json!("none")));
+    assert_eq!(effort("gpt-5.6-terra", &["Read"], Dialect::OpenAi), Some(json!("none")));
+    assert_eq!(effort("gpt-6-sol", &[], Dialect::OpenAi), None);
+    assert_eq!(effort("gpt-5.2", &["Read"], Dialect::OpenAi), None);
+    assert_eq!(effort("gpt-6-sol", &["Read"], Dialect::Compatible), None);
+}
+
+#[test]
+fn names_that_a_model_made_up_are_sent_back_in_a_form_the_api_takes() {
+    let call =
+        |name: &str| Block::ToolCall(ToolCall { id: "c".to_owned(), name: name.to_owned(), input: object("{}") });
+    let long = "x".repeat(80);
+    let content = vec![call(""), call("read file"), call(&long), call("Read")];
+    let messages = vec![Message::user("a"), Message::Assistant(AssistantMessage { content })];
+    let body = body(&request(messages, &[]), Dialect::Compatible);
+    let names: Vec<&str> = body["messages"][2]["tool_calls"]
+        .as_array()
+        .expect("calls")
+        .iter()
+        .filter_map(|call| call["function"]["name"].as_str())
+        .collect();
+    assert_eq!(names, ["unnamed", "read_file", &long[..64], "Read"]);
+}
+
+#[test]
+fn deepseek_gets_back_the_reasoning_of_every_message_with_calls() {
     let mut request = conversation();
-    request.messages.pop();
+    let call = Block::ToolCall(ToolCall { id: "c3".to_owned(), name: "Read".to_owned(), input: object("{}") });
+    request.messages.push(std::sync::Arc::new(Message::Assistant(AssistantMessage { content: vec![call] })));
     let body = body(&request, Dialect::DeepSeek);
     let reasoning: Vec<&Value> = body["messages"]
         .as_array()
@@ -94,7 +126,7 @@ fn deepseek_gets_back_the_reasoning_of_the_present_turn_only() {
         .iter()
         .filter_map(|turn| turn.get("reasoning_content"))
         .collect();
-    assert_eq!(reasoning, [&json!("new")]);
+    assert_eq!(reasoning, [&json!("old"), &json!("new"), &json!("")]);
 }
 
 #[test]

@@ -75,6 +75,21 @@ async fn terminal_tricks_are_made_plain() {
 }
 
 #[tokio::test]
+async fn eight_bit_sequences_and_lists_with_nul_are_made_plain() {
+    let bench = Bench::new();
+    let output = bash(&bench, r"printf 'a\302\23331mb \302\235title\302\234c\none\0two\0'").await;
+    assert_eq!(text_of(&output), "ab c\none\ntwo\n[exit 0]");
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_counted_and_not_shown() {
+    let bench = Bench::new();
+    let output = bash(&bench, r"for i in $(seq 500); do printf '\001\377\376\200ab'; done").await;
+    assert!(text_of(&output).starts_with("[3,000 bytes that are not UTF-8 text, not shown"), "{}", text_of(&output));
+    assert_eq!(output.view, None);
+}
+
+#[tokio::test]
 async fn long_output_keeps_its_ends() {
     let bench = Bench::new();
     let output = bash(&bench, "echo first; seq 1 200000; echo last").await;

@@ -80,15 +80,64 @@ async fn a_passage_must_be_there_once() {
     let words = bench.fault("Edit", edit("a.txt", "let totals = a + b;", "x")).await;
     assert!(words.contains("nearest line is 3") && words.contains("let total = a + b;"), "{words}");
     let words = bench.fault("Edit", edit("a.txt", "let total = a + b;\nlet c", "x")).await;
-    assert!(words.contains("nearest line is 3:\n    let total"), "{words}");
-    let words = bench.fault("Edit", edit("a.txt", "     1\tlet a = 1;", "x")).await;
-    assert!(words.contains("line numbers"), "{words}");
+    assert!(words.contains("begins like line 3 but departs at line 4, which is past the end"), "{words}");
+    let words = bench.fault("Edit", edit("a.txt", "let a = 1;\nlet b = 2;", "x")).await;
+    assert!(words.contains("begins like line 1 but departs at line 2, which is in the file:\nlet b = 1;\n"), "{words}");
+    for pasted in ["     1\tlet a = 1;", "     1→let a = 1;\n     2→let b = 1;"] {
+        let words = bench.fault("Edit", edit("a.txt", pasted, "x")).await;
+        assert!(words.contains("line numbers") && words.contains("exactly:\nlet a = 1;"), "{words}");
+    }
     assert!(bench.fault("Edit", edit("a.txt", "same", "same")).await.contains("nothing to change"));
     assert!(bench.fault("Edit", edit("a.txt", "", "x")).await.contains("use Write"));
 
     let all = json!({"file_path": "a.txt", "old_string": "= 1", "new_string": "= 2", "replace_all": true});
     assert_eq!(bench.run("Edit", all).await.summary, "+2 −2");
     assert!(bench.get("a.txt").starts_with("let a = 2;\nlet b = 2;\n"));
+}
+
+#[tokio::test]
+async fn what_models_change_unawares_is_shown_as_it_is() {
+    let bench = seen("\tsay(\u{201c}it\u{2019}s \u{2013} so\u{201d});\n\tend\n").await;
+    let words = bench.fault("Edit", edit("a.txt", "  say(\"it's - so\");\n  end", "x")).await;
+    assert!(words.contains("Lines 1–2") && words.ends_with("exactly:\n\tsay(“it’s – so”);\n\tend"), "{words}");
+    let bench = seen(&"}\n".repeat(60_000)).await;
+    let words = bench.fault("Edit", edit("a.txt", &"}\n".repeat(60_001), "x")).await;
+    assert!(words.len() < 10_000, "{}", words.len());
+}
+
+#[tokio::test]
+async fn a_new_content_takes_over_what_read_does_not_show() {
+    let bench = seen("\u{feff}one\r\ntwo\r\n").await;
+    let words = bench.text("Write", json!({"file_path": "a.txt", "content": "1\n2\n3"})).await;
+    assert_eq!(bench.get("a.txt"), "\u{feff}1\r\n2\r\n3");
+    assert!(words.contains("CRLF as before"), "{words}");
+    bench.text("Write", json!({"file_path": "a.txt", "content": "a\r\nb\nc\r\n"})).await;
+    assert_eq!(bench.get("a.txt"), "\u{feff}a\r\nb\nc\r\n", "a content with line ends of its own keeps them");
+}
+
+#[tokio::test]
+async fn what_was_allowed_is_what_is_written_and_read() {
+    let bench = Bench::new();
+    bench.put("inside/a.txt", "mine\n");
+    std::fs::create_dir(bench.outside("elsewhere")).unwrap();
+    std::fs::write(bench.outside("elsewhere/a.txt"), "secret\n").unwrap();
+    let turn = || {
+        std::fs::remove_file(bench.path("link")).unwrap();
+        symlink(bench.outside("elsewhere"), bench.path("link")).unwrap();
+    };
+    for (tool, input) in [
+        ("Write", json!({"file_path": "link/new.txt", "content": "x"})),
+        ("Read", json!({"file_path": "link/a.txt"})),
+        ("Grep", json!({"pattern": "secret", "path": "link", "output_mode": "content"})),
+        ("Glob", json!({"pattern": "link/*"})),
+        ("LS", json!({"path": "link"})),
+    ] {
+        let _ = std::fs::remove_file(bench.path("link"));
+        symlink("inside", bench.path("link")).unwrap();
+        let output = bench.run_after(tool, input, turn).await;
+        assert!(output.is_error && text_of(&output).contains("a link on the way was changed"), "{tool}: {output:?}");
+    }
+    assert!(!bench.outside("elsewhere/new.txt").exists());
 }
 
 #[tokio::test]

@@ -58,18 +58,43 @@ async fn odd_texts_are_shown_as_well_as_can_be() {
     assert_eq!((text_of(&output).as_str(), output.summary.as_str()), ("(empty is empty.)", "empty"));
 }
 
+fn png(width: u32, height: u32) -> Vec<u8> {
+    [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &width.to_be_bytes(), &height.to_be_bytes()].concat()
+}
+
+#[tokio::test]
+async fn a_picture_that_a_service_would_refuse_stays_out_of_the_conversation() {
+    let bench = Bench::new();
+    for (name, bytes, summary) in [
+        ("gif", b"GIF89a\x03\0\x02\0".to_vec(), "image/gif, 3×2, 10 bytes"),
+        ("jpeg", b"\xff\xd8\xff\xe0\0\x04ab\xff\xff\xc2\0\x0b\x08\0\x02\0\x03".to_vec(), "image/jpeg, 3×2, 18 bytes"),
+        ("x.webp", b"RIFF....WEBPVP8X....\0\0\0\0\x02\0\0\x01\0\0".to_vec(), "image/webp, 3×2, 30 bytes"),
+        ("l.webp", b"RIFF....WEBPVP8L....\x2f\x02\x40\0\0".to_vec(), "image/webp, 3×2, 25 bytes"),
+        ("v.webp", b"RIFF....WEBPVP8 ....\0\0\0\x9d\x01\x2a\x03\0\x02\0".to_vec(), "image/webp, 3×2, 30 bytes"),
+    ] {
+        bench.put(name, bytes);
+        assert_eq!(bench.run("Read", json!({"file_path": name})).await.summary, summary);
+    }
+    bench.put("wide.png", png(8_001, 2));
+    assert!(bench.fault("Read", json!({"file_path": "wide.png"})).await.contains("8001×2 pixels"));
+    for broken in [b"\x89PNG\r\n\x1a\nrest".as_slice(), b"GIF89a", b"\xff\xd8\xff\xe0\xff\xff", b"RIFF....WEBPVP8X"] {
+        bench.put("broken", broken);
+        assert!(bench.fault("Read", json!({"file_path": "broken"})).await.contains("no whole picture"));
+    }
+}
+
 #[tokio::test]
 async fn a_picture_is_a_picture_and_a_binary_is_named() {
     let bench = Bench::new();
-    let png = b"\x89PNG\r\n\x1a\nrest";
-    bench.put("a.txt", png);
+    let png = png(3, 2);
+    bench.put("a.txt", &png);
     let output = bench.run("Read", json!({"file_path": "a.txt"})).await;
-    assert_eq!(output.summary, "image/png, 12 bytes");
+    assert_eq!(output.summary, "image/png, 3×2, 24 bytes");
     let ResultPart::Image { media_type, data } = &output.content[1] else { panic!("{output:?}") };
-    assert_eq!((media_type.as_str(), data.as_str()), ("image/png", "iVBORw0KGgpyZXN0"));
+    assert_eq!((media_type.as_str(), data.as_str()), ("image/png", "iVBORw0KGgoAAAANSUhEUgAAAAMAAAAC"));
 
-    bench.put("b.png", [png.as_slice(), &vec![0; 6 << 20]].concat());
-    assert!(bench.fault("Read", json!({"file_path": "b.png"})).await.contains("picture of 7 MB"));
+    bench.put("b.png", [png.as_slice(), &vec![0; 4_000_000]].concat());
+    assert!(bench.fault("Read", json!({"file_path": "b.png"})).await.contains("picture of 5 MB"));
     bench.put("c.pdf", b"%PDF-1.7 x");
     assert!(bench.fault("Read", json!({"file_path": "c.pdf"})).await.contains("a PDF document (10 bytes)"));
     bench.put("d", b"a\0b");

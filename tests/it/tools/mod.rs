@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use belvedere::message::{AgentId, ResultPart};
 use belvedere::permission::AccessKind;
-use belvedere::tool::{Args, Freshness, Plan, ToolContext, ToolOutput, standard_tools};
+use belvedere::tool::{Args, Freshness, Plan, Planned, ToolContext, ToolOutput, standard_tools};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -40,6 +40,7 @@ impl Bench {
             cancel: CancellationToken::new(),
             progress: sender,
             freshness: Arc::new(Freshness::default()),
+            planned: Planned::default(),
         };
         Self { folder, context, progress }
     }
@@ -66,11 +67,25 @@ impl Bench {
     }
 
     pub(crate) async fn plan(&self, tool: &str, input: Value) -> Result<Plan, ToolOutput> {
-        standard_tools().find(tool).unwrap().plan(&args(input), &self.context).await
+        standard_tools().find(tool).unwrap().plan(&args(input), &self.call()).await
     }
 
     pub(crate) async fn run(&self, tool: &str, input: Value) -> ToolOutput {
-        standard_tools().find(tool).unwrap().run(&args(input), &self.context).await
+        standard_tools().find(tool).unwrap().run(&args(input), &self.call()).await
+    }
+
+    /// Plans a call, lets something happen, and runs the call.
+    pub(crate) async fn run_after(&self, tool: &str, input: Value, meanwhile: impl FnOnce()) -> ToolOutput {
+        let (tools, input, context) = (standard_tools(), args(input), self.call());
+        let tool = tools.find(tool).unwrap();
+        tool.plan(&input, &context).await.unwrap();
+        meanwhile();
+        tool.run(&input, &context).await
+    }
+
+    /// The surroundings of a new call.
+    fn call(&self) -> ToolContext {
+        ToolContext { planned: Planned::default(), ..self.context.clone() }
     }
 
     pub(crate) fn title(&self, tool: &str, input: Value) -> String {

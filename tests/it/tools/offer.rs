@@ -82,6 +82,22 @@ async fn a_wrong_input_is_answered_with_the_fields() {
 }
 
 #[tokio::test]
+async fn a_value_in_the_wrong_wrapping_counts_as_what_it_holds() {
+    let bench = Bench::new();
+    bench.put("a", "one\ntwo\nthree\n");
+    let input = json!({"file_path": "a", "offset": "2", "limit": 1.0});
+    assert!(bench.text("Read", input).await.starts_with("     2\ttwo\n[Lines 2–2"));
+    let input = json!({"file_path": "a", "old_string": "e", "new_string": "E", "replace_all": "True"});
+    bench.text("Edit", input).await;
+    let input = json!({"pattern": "E", "output_mode": null, "-i": null, "head_limit": "1"});
+    assert!(bench.text("Grep", input).await.contains("\na\n"));
+    let todos = r#"[{"content": "Run the tests", "status": "pending", "activeForm": "Running"}]"#;
+    assert_eq!(bench.run("TodoWrite", json!({"todos": todos})).await.summary, "0 of 1 done");
+    assert!(bench.fault("Read", json!({"file_path": "a", "offset": "-2"})).await.contains("invalid type"));
+    assert!(bench.fault("Read", json!({"file_path": null})).await.contains("missing field"));
+}
+
+#[tokio::test]
 async fn other_names_of_the_path_are_understood() {
     let bench = Bench::new();
     bench.put("a.txt", "one\n");
@@ -119,4 +135,18 @@ async fn todos_are_counted_and_shown() {
     assert_eq!(output.summary, "1 of 3 done");
     let view = serde_json::to_value(output.view.unwrap()).unwrap();
     assert_eq!(view["items"][1]["activeForm"], "Writing");
+}
+
+#[tokio::test]
+async fn titles_and_summaries_hold_nothing_that_moves_or_hides_text() {
+    let bench = Bench::new();
+    let evil = "a\u{202e}b\u{1b}[31mc\u{200b}d";
+    for (tool, field) in
+        [("Read", "file_path"), ("Bash", "command"), ("Grep", "pattern"), ("Glob", "pattern"), ("LS", "path")]
+    {
+        let title = bench.title(tool, json!({field: evil}));
+        assert!(!title.contains(['\u{202e}', '\u{1b}', '\u{200b}', '\n']), "{tool}: {title:?}");
+        let output = bench.run(tool, json!({field: evil})).await;
+        assert!(!output.summary.contains(['\u{202e}', '\u{1b}', '\u{200b}', '\n']), "{tool}: {:?}", output.summary);
+    }
 }

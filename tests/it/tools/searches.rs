@@ -108,6 +108,17 @@ async fn grep_obeys_its_parameters() {
     );
     let across = json!({"pattern": "main\\(\\) \\{.*login", "multiline": true, "output_mode": "content"});
     assert_eq!(bench.text("Grep", across).await, "src/main.rs:1:fn main() {\nsrc/main.rs:2:    login();\n");
+    assert_eq!(grep(json!({"type": "rs"})).await, grep(json!({"type": "rust"})).await);
+    for glob in ["src/*.rs", "./src/*.rs", "*.rs, !src/auth/", &format!("{}/src/*.rs", bench.context.cwd.display())] {
+        for path in [".", "src"] {
+            let found = grep(json!({"glob": glob, "path": path})).await;
+            assert_eq!(found, "src/main.rs:2:    login();\n", "{glob} in {path}");
+        }
+    }
+    let far = grep(json!({"offset": usize::MAX, "head_limit": 3})).await;
+    assert!(far.contains("lies past the end"), "{far}");
+    let words = bench.fault("Grep", json!({"pattern": "(?<!x)login"})).await;
+    assert!(words.contains("simpler pattern") && !words.contains("escape it"), "{words}");
     let words = bench.fault("Grep", json!({"pattern": "x", "type": "cobolish"})).await;
     assert!(words.contains("not a known file type"), "{words}");
 }
