@@ -127,7 +127,7 @@ async fn permitted(
         Err(output) => return output,
     };
     let access = Access::new(tool.name(), plan.access);
-    let request = Question { access, title, preview: plan.preview };
+    let request = Question { access, title, preview: agent.secrets.redact_all(plan.preview) };
     if let Err(output) = permission(agent, request, &context.call_id, activity).await {
         return output;
     }
@@ -241,7 +241,7 @@ async fn tell_progress(
 ) -> ToolOutput {
     while tail.changed().await.is_ok() {
         activity.touch();
-        let latest = tail.borrow_and_update().clone();
+        let latest = agent.secrets.redact(&tail.borrow_and_update()).into_owned();
         let call_id = call.id.clone();
         activity.tell(agent, EventKind::ToolProgress { call_id, tail: latest }).await;
         sleep(PROGRESS_INTERVAL).await;
@@ -254,16 +254,17 @@ async fn start(agent: &Agent, call: &ToolCall, title: String, activity: &Activit
 }
 
 async fn end(agent: &Agent, call: &ToolCall, output: ToolOutput, activity: &Activity) -> (ToolResult, Vec<FileChange>) {
-    let limit = agent.limits.result_chars;
+    // Here passes all that tools find out: to the model, the log, the screen and standard output.
+    let (limit, secrets) = (agent.limits.result_chars, &agent.secrets);
     let content = output.content.into_iter().map(|part| match part {
-        ResultPart::Text { text } => ResultPart::Text { text: bound_text(&text, limit).into_owned() },
+        ResultPart::Text { text } => ResultPart::Text { text: bound_text(&secrets.redact(&text), limit).into_owned() },
         image @ ResultPart::Image { .. } => image,
     });
     let result = ToolResult { call_id: call.id.clone(), content: content.collect(), is_error: output.is_error };
     let kind = EventKind::ToolEnded {
         result: result.clone(),
-        summary: output.summary,
-        view: output.view,
+        summary: secrets.redact(&output.summary).into_owned(),
+        view: secrets.redact_all(output.view),
         changes: output.changes.clone(),
     };
     activity.tell(agent, kind).await;

@@ -271,6 +271,7 @@ impl Answering {
             freshness: self.freshness.clone(),
             limits: self.limits.clone(),
             sink: setup.sink.clone(),
+            secrets: setup.secrets.clone(),
             cancel: self.cancel.clone(),
         }
     }

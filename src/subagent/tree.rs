@@ -23,6 +23,7 @@ use crate::definition::{AgentDefinition, Catalog, ToolsField};
 use crate::message::{AgentId, Transcript, Usage};
 use crate::permission::{Approver, Permissions};
 use crate::provider::{Model, Provider};
+use crate::session::Secrets;
 use crate::tool::{Freshness, ToolSet, canonical_name};
 
 /// Who answers an agent.
@@ -56,6 +57,8 @@ pub struct TreeSetup {
     pub approver: Arc<dyn Approver>,
     /// Where events go.
     pub sink: Sink,
+    /// What of a tool's output nobody gets to see.
+    pub secrets: Secrets,
     /// Facts for the prompts.
     pub surroundings: Surroundings,
     /// How a named model is found.
@@ -205,6 +208,7 @@ impl Tree {
         let task = prompt::task(&input.prompt, input.context.as_deref());
         let cancel = parent.cancel.child();
         let life = Life::begin(self, id, cancel.clone());
+        let agent = self.agent(parent, &admitted, id, cancel.clone());
         let spawn = Spawn {
             parent: parent.id,
             call_id: call_id.to_owned(),
@@ -214,10 +218,9 @@ impl Tree {
             description: input.description.trim().to_owned(),
             prompt: task.clone(),
             model: admitted.connection.model.display.clone(),
-            tools: admitted.tools.names().map(str::to_owned).collect(),
+            tools: agent.tools.names().map(str::to_owned).collect(),
         };
         self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
-        let agent = self.agent(parent, &admitted, id, cancel);
         let (outcome, transcript) = self.live_out(agent, task, life).await;
         let whole = report(&ReportSource {
             name: &name,
@@ -340,6 +343,7 @@ impl Tree {
             freshness: Arc::new(Freshness::default()),
             limits: admitted.limits.clone(),
             sink: setup.sink.clone(),
+            secrets: setup.secrets.clone(),
             cancel,
         }
     }

@@ -4,18 +4,19 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{AgentEvent, EventKind, Status, StopCause};
-use belvedere::message::{AgentId, Message, ToolSpec};
-use belvedere::permission::{AccessKind, PermissionMode};
+use belvedere::agent::{Agent, AgentEvent, Cancel, EventKind, Place, Sink, Status, StopCause};
+use belvedere::message::{AgentId, Message, ToolSpec, Transcript};
+use belvedere::permission::{AccessKind, Answer, ApprovalRequest, Approver, Grants, PermissionMode, Permissions};
 use belvedere::provider::scripted::Scripted;
-use belvedere::subagent::Command;
+use belvedere::session::Secrets;
+use belvedere::subagent::{Command, TreeLimits};
 use belvedere::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, standard_tools};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::support::{Parts, Session};
+use crate::support::{Parts, Session, model};
 
 fn script(lines: &[Value]) -> Arc<Scripted> {
     let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
@@ -280,4 +281,45 @@ async fn one_place_at_each_depth_is_enough_for_grandchildren() {
     let seen = session.quit().await;
     assert_ends(&seen);
     assert_eq!(seen.iter().filter(|event| matches!(event.kind, EventKind::Spawned(_))).count(), 5);
+}
+
+/// Says nothing, but changes the mode while it is asked.
+struct Distracted(Permissions);
+
+impl Approver for Distracted {
+    fn ask(&self, _request: ApprovalRequest) -> BoxFuture<'_, Answer> {
+        self.0.set_mode(PermissionMode::BypassPermissions);
+        std::future::pending().boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
+    let provider = script(&[
+        json!({"when": {"turn": 0}, "steps": [call("Write", &json!({"file_path": "a.txt", "content": "x"}))]}),
+        json!({"steps": [{"say": "done"}]}),
+    ]);
+    let folder = tempfile::tempdir().unwrap();
+    let root = Arc::new(folder.path().canonicalize().unwrap());
+    let permissions = Permissions::new(root.as_ref().clone(), PermissionMode::Default, Grants::default());
+    let agent = Agent {
+        id: AgentId::MAIN,
+        depth: 0,
+        system: "".into(),
+        provider,
+        model: Arc::new(model()),
+        tools: standard_tools(),
+        place: Place { cwd: root.clone(), project: root.clone() },
+        permissions: permissions.clone(),
+        approver: Arc::new(Distracted(permissions)),
+        freshness: Arc::default(),
+        limits: TreeLimits::default().child,
+        sink: Sink::new(Vec::new()),
+        secrets: Secrets::default(),
+        cancel: Cancel::default(),
+    };
+    let run = belvedere::agent::run(&agent, Transcript::with_task("go"));
+    let (outcome, _) = tokio::time::timeout(Duration::from_secs(60), run).await.expect("it waits for ever");
+    assert_eq!(outcome.status, Status::Completed);
+    assert!(root.join("a.txt").exists());
 }

@@ -9,6 +9,7 @@ use belvedere::definition::Catalog;
 use belvedere::message::AgentId;
 use belvedere::permission::{Grants, PermissionMode, Permissions};
 use belvedere::provider::{Model, Provider};
+use belvedere::session::Secrets;
 use belvedere::subagent::{
     ApprovalQueue, Command, Connecting, Connection, Conversation, Surroundings, Tree, TreeLimits, TreeSetup, connected,
 };
@@ -28,6 +29,7 @@ pub(crate) struct Parts {
     pub(crate) limits: TreeLimits,
     pub(crate) main_limits: Limits,
     pub(crate) catalog: Catalog,
+    pub(crate) secrets: Secrets,
     /// Heard before the session's own listener.
     pub(crate) listeners: Vec<mpsc::Sender<Arc<AgentEvent>>>,
     /// In place of the provider, one that is still being looked for.
@@ -45,6 +47,7 @@ impl Parts {
             limits,
             main_limits,
             catalog: Catalog::builtin(),
+            secrets: Secrets::default(),
             listeners: Vec::new(),
             connecting: None,
         }
@@ -80,6 +83,7 @@ impl Session {
             permissions: Permissions::new(root.as_ref().clone(), parts.mode, Grants::default()),
             approver: Arc::new(approvals.clone()),
             sink: Sink::new(parts.listeners.into_iter().chain([sender]).collect()),
+            secrets: parts.secrets,
             surroundings: surroundings(&root),
             resolve_model: Arc::new(|wish, parent| match wish {
                 "missing" => Err("there is no model `missing`".to_owned()),
