@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-use super::{Cancel, Limits, StopCause};
+use super::{Agent, Cancel, EventKind, Limits, StopCause};
 
 /// The time of the last sign of life of a model or tool.
 #[derive(Debug)]
@@ -33,6 +33,11 @@ impl Activity {
     pub(super) async fn excused<T>(&self, wait: impl Future<Output = T>) -> T {
         let _hold = Hold::new(self);
         wait.await
+    }
+
+    /// Tells everyone what happened to the agent. Waiting for a slow listener is not the agent's own silence.
+    pub(super) async fn tell(&self, agent: &Agent, kind: EventKind) {
+        self.excused(agent.sink.send_until(agent.id, kind, &agent.cancel)).await;
     }
 
     /// Returns when the silence would be too long; `None` while it is excused.

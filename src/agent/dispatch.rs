@@ -43,8 +43,8 @@ pub(super) async fn dispatch(agent: &Agent, calls: &[ToolCall], allowance: usize
     }
     for call in refused {
         let output = ToolOutput::error("Not run: the limit on tool calls is reached.");
-        start(agent, call, String::new()).await;
-        all.results.push(end(agent, call, output).await.0);
+        start(agent, call, String::new(), activity).await;
+        all.results.push(end(agent, call, output, activity).await.0);
     }
     all
 }
@@ -65,8 +65,8 @@ async fn one(agent: &Agent, call: &ToolCall, activity: &Activity) -> (ToolResult
     let (tool, args) = match resolve(agent, call) {
         Ok(found) => found,
         Err(output) => {
-            start(agent, call, String::new()).await;
-            return end(agent, call, output).await;
+            start(agent, call, String::new(), activity).await;
+            return end(agent, call, output, activity).await;
         }
     };
     let (progress, tail) = watch::channel(String::new());
@@ -81,7 +81,7 @@ async fn one(agent: &Agent, call: &ToolCall, activity: &Activity) -> (ToolResult
         planned: Planned::default(),
     };
     let title = tool.title(args, &context);
-    start(agent, call, title.clone()).await;
+    start(agent, call, title.clone(), activity).await;
     let work = AssertUnwindSafe(permitted(agent, tool, args, &context, title, activity)).catch_unwind();
     let output = tokio::select! {
         output = work => output.unwrap_or_else(|_| {
@@ -89,7 +89,7 @@ async fn one(agent: &Agent, call: &ToolCall, activity: &Activity) -> (ToolResult
         }),
         never = tell_progress(agent, call, tail, activity) => never,
     };
-    end(agent, call, output).await
+    end(agent, call, output, activity).await
 }
 
 /// Finds the tool and the arguments, or says what is wrong with the call.
@@ -109,7 +109,7 @@ fn resolve<'a>(agent: &'a Agent, call: &'a ToolCall) -> Result<(&'a dyn Tool, &'
     }
 }
 
-/// Plans, asks, runs.
+/// Plans, asks, runs. A call that has not begun when the agent is stopped never does.
 async fn permitted(
     agent: &Agent,
     tool: &dyn Tool,
@@ -118,25 +118,34 @@ async fn permitted(
     title: String,
     activity: &Activity,
 ) -> ToolOutput {
-    let plan = match tool.plan(args, context).await {
+    let plan = tokio::select! {
+        biased;
+        () = agent.cancel.cancelled() => return ToolOutput::error(INTERRUPTED),
+        plan = tool.plan(args, context) => plan,
+    };
+    let plan = match plan {
         Ok(plan) => plan,
         Err(output) => return output,
     };
     let access = Access::new(tool.name(), plan.access);
-    let request = Question { access, title, preview: plan.preview };
+    let request = Question { access, title, preview: agent.secrets.redact_all(plan.preview) };
     if let Err(output) = permission(agent, request, &context.call_id, activity).await {
         return output;
     }
+    if agent.cancel.cause().is_some() {
+        return ToolOutput::error(INTERRUPTED);
+    }
     activity.touch();
-    let run = async {
-        let work = tool.run(args, context);
-        if tool.keeps_time() { activity.excused(work).await } else { work.await }
-    };
-    tokio::pin!(run);
+    let work = tool.run(args, context);
+    if tool.keeps_time() {
+        // What it waits for is stopped with this agent, and has ended only when it says so.
+        return activity.excused(work).await;
+    }
+    tokio::pin!(work);
     tokio::select! {
-        output = &mut run => output,
+        output = &mut work => output,
         () = agent.cancel.cancelled() => {
-            timeout(STOP_GRACE, run).await.unwrap_or_else(|_| ToolOutput::error(INTERRUPTED))
+            timeout(STOP_GRACE, work).await.unwrap_or_else(|_| ToolOutput::error(INTERRUPTED))
         }
     }
 }
@@ -149,6 +158,8 @@ struct Question {
 
 /// Waits until the access is allowed, by decision or by answer.
 async fn permission(agent: &Agent, question: Question, call_id: &str, activity: &Activity) -> Result<(), ToolOutput> {
+    // From before the decision, so that no change after it is missed.
+    let changes = agent.permissions.changes();
     match agent.permissions.decide(&question.access) {
         Decision::Allow => return Ok(()),
         Decision::Deny(reason) => return Err(ToolOutput::error(reason)),
@@ -165,13 +176,13 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, activity: 
         grant: grant.clone(),
     };
     let ask = agent.approver.ask(request.clone());
-    agent.sink.send(agent.id, EventKind::ApprovalRequested { request }).await;
-    let answer = activity.excused(answer(agent, ask, &access)).await;
+    activity.tell(agent, EventKind::ApprovalRequested { request }).await;
+    let answer = activity.excused(answer(agent, ask, &access, changes)).await;
     let resolved = EventKind::ApprovalResolved { id, answer: answer.answer() };
     if let (Waited::Answered(Answer::Always), Some(grant)) = (&answer, grant) {
         agent.permissions.grant(grant);
     }
-    agent.sink.send(agent.id, resolved).await;
+    activity.tell(agent, resolved).await;
     match answer {
         Waited::Answered(Answer::Once | Answer::Always) | Waited::Settled(Decision::Allow | Decision::Ask) => Ok(()),
         Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref()))),
@@ -196,8 +207,12 @@ impl Waited {
     }
 }
 
-async fn answer(agent: &Agent, mut ask: BoxFuture<'_, Answer>, access: &Access) -> Waited {
-    let mut changes = agent.permissions.changes();
+async fn answer(
+    agent: &Agent,
+    mut ask: BoxFuture<'_, Answer>,
+    access: &Access,
+    mut changes: watch::Receiver<()>,
+) -> Waited {
     loop {
         tokio::select! {
             biased;
@@ -227,31 +242,32 @@ async fn tell_progress(
 ) -> ToolOutput {
     while tail.changed().await.is_ok() {
         activity.touch();
-        let latest = tail.borrow_and_update().clone();
+        let latest = agent.secrets.redact(&tail.borrow_and_update()).into_owned();
         let call_id = call.id.clone();
-        agent.sink.send(agent.id, EventKind::ToolProgress { call_id, tail: latest }).await;
+        activity.tell(agent, EventKind::ToolProgress { call_id, tail: latest }).await;
         sleep(PROGRESS_INTERVAL).await;
     }
     std::future::pending().await
 }
 
-async fn start(agent: &Agent, call: &ToolCall, title: String) {
-    agent.sink.send(agent.id, EventKind::ToolStarted { call: call.clone(), title }).await;
+async fn start(agent: &Agent, call: &ToolCall, title: String, activity: &Activity) {
+    activity.tell(agent, EventKind::ToolStarted { call: call.clone(), title }).await;
 }
 
-async fn end(agent: &Agent, call: &ToolCall, output: ToolOutput) -> (ToolResult, Vec<FileChange>) {
-    let limit = agent.limits.result_chars;
+async fn end(agent: &Agent, call: &ToolCall, output: ToolOutput, activity: &Activity) -> (ToolResult, Vec<FileChange>) {
+    // Here passes all that tools find out: to the model, the log, the screen and standard output.
+    let (limit, secrets) = (agent.limits.result_chars, &agent.secrets);
     let content = output.content.into_iter().map(|part| match part {
-        ResultPart::Text { text } => ResultPart::Text { text: bound_text(&text, limit).into_owned() },
+        ResultPart::Text { text } => ResultPart::Text { text: bound_text(&secrets.redact(&text), limit).into_owned() },
         image @ ResultPart::Image { .. } => image,
     });
     let result = ToolResult { call_id: call.id.clone(), content: content.collect(), is_error: output.is_error };
     let kind = EventKind::ToolEnded {
         result: result.clone(),
-        summary: output.summary,
-        view: output.view,
+        summary: secrets.redact(&output.summary).into_owned(),
+        view: secrets.redact_all(output.view),
         changes: output.changes.clone(),
     };
-    agent.sink.send(agent.id, kind).await;
+    activity.tell(agent, kind).await;
     (result, output.changes)
 }

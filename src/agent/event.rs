@@ -134,6 +134,8 @@ pub enum EventKind {
         /// One line on how the choice came about, or how to connect a model.
         note: Option<String>,
     },
+    /// The conversation with the main agent begins anew: what came before belongs to another one.
+    Cleared,
     /// Something the user should know that changes nothing.
     Notice {
         /// One line.

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::message::AgentId;
 use crate::permission::{Approver, Permissions};
 use crate::provider::{Model, Provider};
+use crate::session::Secrets;
 use crate::tool::{Freshness, ToolSet};
 
 mod activity;
@@ -53,6 +54,8 @@ pub struct Agent {
     pub limits: Limits,
     /// Where its events go.
     pub sink: Sink,
+    /// What of a tool's output neither its model nor anyone else gets to see.
+    pub secrets: Secrets,
     /// Stops it, for a stated cause.
     pub cancel: Cancel,
 }

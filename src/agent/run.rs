@@ -1,8 +1,11 @@
 //! The driver of the loop: turns, limits, stops, and the outcome.
 
 use std::collections::HashSet;
+use std::pin::pin;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
+use futures::future::{FusedFuture as _, join};
 use tokio::time::Instant;
 
 use super::activity::{self, Activity};
@@ -10,7 +13,7 @@ use super::dispatch::dispatch;
 use super::stream::{Reply, reply};
 use super::turn::{Step, Turn, next_step};
 use super::{Agent, EventKind, FileTally, Outcome, Status, StopCause};
-use crate::message::{Message, Transcript, Usage};
+use crate::message::{Message, ToolCall, Transcript, Usage};
 use crate::provider::Request;
 use crate::tool::ToolSet;
 
@@ -21,15 +24,20 @@ use crate::tool::ToolSet;
 pub async fn run(agent: &Agent, transcript: Transcript) -> (Outcome, Transcript) {
     let started = Instant::now();
     let activity = Activity::new(started);
-    agent.sink.send(agent.id, EventKind::Started).await;
+    activity.tell(agent, EventKind::Started).await;
     let mut run = Run::new(agent, transcript, &activity);
-    let end = tokio::select! {
-        end = run.drive() => end,
-        () = activity::watch(&activity, started, &agent.limits, &agent.cancel) => End::Stopped,
-    };
+    let end = run.watched(started).await;
     let (outcome, transcript) = run.conclude(end, started);
-    agent.sink.send(agent.id, EventKind::Ended { outcome: outcome.clone() }).await;
+    activity.tell(agent, EventKind::Ended { outcome: outcome.clone() }).await;
     (outcome, transcript)
+}
+
+/// Tells of a stop when it is asked for: carrying it out may take a tool a while.
+async fn tell_stop(agent: &Agent, activity: &Activity) {
+    agent.cancel.cancelled().await;
+    if let Some(cause) = agent.cancel.cause() {
+        activity.tell(agent, EventKind::Stopping { cause }).await;
+    }
 }
 
 /// Words for the last turn of an agent that reached a limit.
@@ -59,6 +67,8 @@ struct Run<'a> {
     files: FileTally,
     /// Text of the replies that belong to the answer: the last one, and those it continues.
     answer: Vec<String>,
+    /// The latest text of this run, for one that is cut before it answers.
+    last_text: String,
 }
 
 impl<'a> Run<'a> {
@@ -77,7 +87,26 @@ impl<'a> Run<'a> {
             cost_usd: agent.model.price.map(|_| 0.0),
             files: FileTally::default(),
             answer: Vec::new(),
+            last_text: String::new(),
         }
+    }
+
+    /// Works while the watchdog looks on and stops are told.
+    async fn watched(&mut self, started: Instant) -> End {
+        let (agent, activity) = (self.agent, self.activity);
+        let mut stopping = pin!(tell_stop(agent, activity).fuse());
+        let end = {
+            let aside = join(activity::watch(activity, started, &agent.limits, &agent.cancel), stopping.as_mut());
+            tokio::select! {
+                biased;
+                _ = aside => End::Stopped,
+                end = self.drive() => end,
+            }
+        };
+        if matches!(end, End::Stopped) && !stopping.is_terminated() {
+            stopping.await;
+        }
+        end
     }
 
     async fn drive(&mut self) -> End {
@@ -98,7 +127,7 @@ impl<'a> Run<'a> {
                     done.changes.iter().for_each(|change| self.files.add(change));
                     self.transcript.push_results(done.results);
                     if self.agent.cancel.cause().is_some() {
-                        return self.stopped().await;
+                        return End::Stopped;
                     }
                 }
                 Step::Continue(words) => {
@@ -134,8 +163,10 @@ impl<'a> Run<'a> {
         self.answer.clear();
         self.transcript.push_user(REPORT_NOW);
         match self.turn(&ToolSet::default()).await {
-            Ok(_) => {
-                self.transcript.interrupt_pending();
+            Ok(turn) => {
+                // A model may ask for tools all the same; every call that was told of has to be seen to end.
+                let calls: Vec<ToolCall> = turn.message.tool_calls().cloned().collect();
+                self.transcript.push_results(dispatch(self.agent, &calls, 0, self.activity).await.results);
                 End::Limited(limit)
             }
             Err(end) => end,
@@ -144,7 +175,7 @@ impl<'a> Run<'a> {
 
     async fn turn(&mut self, tools: &ToolSet) -> Result<Turn, End> {
         self.turns += 1;
-        self.agent.sink.send(self.agent.id, EventKind::TurnStarted { turn: self.turns }).await;
+        self.activity.tell(self.agent, EventKind::TurnStarted { turn: self.turns }).await;
         let request = Request {
             model: self.agent.model.id.clone(),
             system: self.agent.system.clone(),
@@ -159,7 +190,7 @@ impl<'a> Run<'a> {
             }
             Reply::Cut(turn) => {
                 self.record(&turn).await;
-                Err(self.stopped().await)
+                Err(End::Stopped)
             }
             Reply::Failed(error, turn) => {
                 self.record(&turn).await;
@@ -177,6 +208,7 @@ impl<'a> Run<'a> {
         }
         let text = turn.message.text();
         if !text.is_empty() {
+            self.last_text.clone_from(&text);
             self.answer.push(text);
         }
         self.transcript.push_assistant(turn.message.clone());
@@ -186,27 +218,22 @@ impl<'a> Run<'a> {
             cost_usd,
             stop: turn.stop.clone(),
         };
-        self.agent.sink.send(self.agent.id, kind).await;
-    }
-
-    async fn stopped(&self) -> End {
-        if let Some(cause) = self.agent.cancel.cause() {
-            self.agent.sink.send(self.agent.id, EventKind::Stopping { cause }).await;
-        }
-        End::Stopped
+        self.activity.tell(self.agent, kind).await;
     }
 
     fn conclude(mut self, end: End, started: Instant) -> (Outcome, Transcript) {
         self.transcript.interrupt_pending();
         let answer = self.answer.join("");
         let (status, reason) = match end {
-            End::Answered if answer.trim().is_empty() => (Status::Empty, None),
+            End::Answered if answer.trim().is_empty() => {
+                (Status::Empty, Some("The model ended without a word.".to_owned()))
+            }
             End::Answered => (Status::Completed, None),
             End::Limited(status) => (status, Some(limit_words(self.agent, status))),
             End::Stopped => stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User)),
             End::Failed(reason) => (Status::Failed, Some(reason)),
         };
-        let text = if answer.is_empty() { self.transcript.last_text().unwrap_or_default() } else { answer };
+        let text = if answer.is_empty() { self.last_text } else { answer };
         let outcome = Outcome {
             status,
             text,

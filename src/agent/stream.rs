@@ -41,7 +41,7 @@ pub(super) async fn reply(agent: &Agent, request: Request, ids: &mut HashSet<Str
             return Reply::Failed(error, builder.cut());
         };
         attempt += 1;
-        agent.sink.send(agent.id, retrying(attempt, wait, &error)).await;
+        activity.tell(agent, retrying(attempt, wait, &error)).await;
         let pause = activity.excused(sleep(wait));
         tokio::select! {
             biased;
@@ -89,22 +89,22 @@ async fn once(agent: &Agent, request: Request, activity: &Activity) -> Ended {
         tokio::select! {
             biased;
             () = agent.cancel.cancelled() => break Ended::Cut(builder),
-            () = sleep_until(merged.due), if merged.is_waiting() => merged.flush(agent).await,
+            () = sleep_until(merged.due), if merged.is_waiting() => merged.flush(agent, activity).await,
             event = stream.next() => match event {
                 None => break Ended::Whole(builder),
                 Some(Err(error)) => break Ended::Failed(error, builder),
                 Some(Ok(event)) => {
                     let stopped = matches!(event, StreamEvent::Stop(_));
                     if let Some(delta) = builder.push(event) {
-                        merged.add(agent, delta).await;
+                        merged.add(agent, activity, delta).await;
                     } else if stopped {
-                        merged.flush(agent).await;
+                        merged.flush(agent, activity).await;
                     }
                 }
             },
         }
     };
-    merged.flush(agent).await;
+    merged.flush(agent, activity).await;
     ended
 }
 
@@ -125,28 +125,28 @@ impl Merged {
         self.waiting.is_some()
     }
 
-    async fn add(&mut self, agent: &Agent, delta: Delta) {
+    async fn add(&mut self, agent: &Agent, activity: &Activity, delta: Delta) {
         match (&mut self.waiting, delta) {
             (Some(Delta::Text(text)), Delta::Text(more)) | (Some(Delta::Thinking(text)), Delta::Thinking(more)) => {
                 text.push_str(&more);
             }
             (_, delta) => {
-                self.flush(agent).await;
+                self.flush(agent, activity).await;
                 self.waiting = Some(delta);
             }
         }
         if Instant::now() >= self.due {
-            self.flush(agent).await;
+            self.flush(agent, activity).await;
         }
     }
 
-    async fn flush(&mut self, agent: &Agent) {
+    async fn flush(&mut self, agent: &Agent, activity: &Activity) {
         let kind = match self.waiting.take() {
             None => return,
             Some(Delta::Text(text)) => EventKind::Text { text },
             Some(Delta::Thinking(text)) => EventKind::Thinking { text },
         };
-        agent.sink.send(agent.id, kind).await;
+        activity.tell(agent, kind).await;
         self.due = Instant::now() + MERGE_WINDOW;
     }
 }

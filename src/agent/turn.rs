@@ -156,7 +156,8 @@ pub const MAX_CONTINUATIONS: u32 = 3;
 #[must_use]
 pub fn next_step(turn: &Turn, continuations: u32) -> Step {
     let calls: Vec<ToolCall> = turn.message.tool_calls().cloned().collect();
-    if !calls.is_empty() {
+    // What was begun before a refusal was not meant to be done.
+    if !calls.is_empty() && turn.stop != Some(StopReason::Refusal) {
         return Step::Tools(calls);
     }
     match &turn.stop {

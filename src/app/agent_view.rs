@@ -210,7 +210,7 @@ impl AgentView {
             EventKind::Notice { text } => {
                 self.cells.push(CellKind::Notice { text: plain_line(text).into_owned() });
             }
-            EventKind::Spawned(_) | EventKind::ModelChosen { .. } => {}
+            EventKind::Spawned(_) | EventKind::ModelChosen { .. } | EventKind::Cleared => {}
         }
     }
 

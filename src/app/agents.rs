@@ -158,6 +158,10 @@ impl Agents {
     /// Takes in one event. Returns the agent's end, if this event was it.
     pub(super) fn fold(&mut self, event: &AgentEvent, now: Instant) -> Folded {
         let id = event.agent;
+        if event.kind == EventKind::Cleared {
+            self.clear(now);
+            return Folded::Changed;
+        }
         if id.is_main() {
             let was_active = self.main.is_active();
             self.main.fold(&event.kind, now);

@@ -69,7 +69,7 @@ enum Cut {
 pub async fn run(headless: Headless, prompt: String) -> u8 {
     let Headless { mut conversation, events, session, format } = headless;
     let mut printer = Printer { format, progress: Progress::default() };
-    conversation.begin(prompt).await;
+    conversation.begin(prompt);
     let cancel = conversation.canceller();
     let (outcome, cut) = answer(&mut conversation, events, &mut printer, cancel.as_ref()).await;
     conversation.quit().await;

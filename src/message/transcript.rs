@@ -86,13 +86,4 @@ impl Transcript {
     pub fn interrupt_pending(&mut self) {
         self.push_results(Vec::new());
     }
-
-    /// Returns the text of the last reply that has any.
-    #[must_use]
-    pub fn last_text(&self) -> Option<String> {
-        self.messages.iter().rev().find_map(|message| match message.as_ref() {
-            Message::Assistant(reply) => Some(reply.text()).filter(|text| !text.is_empty()),
-            _ => None,
-        })
-    }
 }

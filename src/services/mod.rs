@@ -192,6 +192,7 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
         permissions,
         approver,
         sink: sink.clone(),
+        secrets,
         resolve_model: connection::resolver(),
         keep_report: report_keeper(store.clone()),
     });

@@ -1,9 +1,11 @@
-//! Keys and tokens that must not reach a file.
+//! Keys and tokens that must not reach a file, a screen or a model.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 const MASK: &str = "***";
@@ -46,6 +48,19 @@ impl Secrets {
             }
         }
         text
+    }
+
+    /// Masks the secrets in all texts of a value. One that holds none is returned as it is.
+    #[must_use]
+    pub fn redact_all<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
+        if self.0.is_empty() {
+            return value;
+        }
+        let Ok(json) = serde_json::to_string(&value) else { return value };
+        if !self.0.iter().any(|secret| json.contains(&secret.escaped)) {
+            return value;
+        }
+        serde_json::from_str(&self.redact_json(json)).unwrap_or(value)
     }
 
     /// Masks the secrets in the strings of a JSON document, which stays a JSON document.

@@ -1,6 +1,7 @@
 //! The main agent's conversation with the user: one message answered after the other, commands obeyed meanwhile.
 
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,9 +38,16 @@ pub struct Conversation {
 
 struct Running {
     cancel: Cancel,
-    /// The conversation as it was when the answer began, in case the task breaks.
-    before: Transcript,
     task: JoinHandle<(Outcome, Transcript)>,
+    /// What becomes of the conversation once the answer has ended.
+    then: Then,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    GoOn,
+    /// It was cleared meanwhile.
+    Forget,
 }
 
 impl Conversation {
@@ -75,8 +83,8 @@ impl Conversation {
     }
 
     /// Starts to answer one message, for a front end that has no other.
-    pub async fn begin(&mut self, text: String) {
-        self.say(text).await;
+    pub fn begin(&mut self, text: String) {
+        self.say(text);
     }
 
     /// Waits for the answer that was begun and returns what came of it.
@@ -94,7 +102,7 @@ impl Conversation {
     async fn obey(&mut self, command: Command) {
         match command {
             Command::Send { text } if self.running.is_some() => self.waiting.push_back(text),
-            Command::Send { text } => self.say(text).await,
+            Command::Send { text } => self.say(text),
             Command::Unsend => self.waiting.clear(),
             Command::Stop { agent } => self.tree.stop(agent, StopCause::User),
             Command::StopAll => {
@@ -119,21 +127,29 @@ impl Conversation {
         self.waiting.clear();
         self.tree.stop_all(StopCause::User);
         self.interrupt(StopCause::User);
-        if self.running.is_some() {
-            let ended = finished(&mut self.running).await;
-            self.settle(ended).await;
+        match &mut self.running {
+            // Its last events come first, and belong to the old conversation.
+            Some(running) => running.then = Then::Forget,
+            None => self.forget().await,
         }
-        self.transcript = Transcript::default();
-        self.freshness = Arc::default();
     }
 
-    /// Starts to answer a message.
-    async fn say(&mut self, text: String) {
+    /// Begins a new conversation. What was allowed for the session stays allowed.
+    async fn forget(&mut self) {
+        self.transcript = Transcript::default();
+        self.freshness = Arc::default();
+        // The commands of the user do not wait for a slow listener.
+        let over = Cancel::default();
+        over.stop(StopCause::User);
+        self.tree.setup().sink.send_until(AgentId::MAIN, EventKind::Cleared, &over).await;
+    }
+
+    /// Starts to answer a message. All telling is left to the answer's own task, so that commands are obeyed even
+    /// while no listener has room.
+    fn say(&mut self, text: String) {
         self.tree.begin_request();
-        let sink = self.tree.setup().sink.clone();
-        sink.send(AgentId::MAIN, EventKind::UserMessage { text: text.clone() }).await;
         let mut transcript = std::mem::take(&mut self.transcript);
-        transcript.push_user(text);
+        transcript.push_user(text.clone());
         let cancel = Cancel::default();
         let answer = Answering {
             tree: self.tree.clone(),
@@ -142,28 +158,19 @@ impl Conversation {
             cancel: cancel.clone(),
         };
         let connecting = self.connecting.clone();
-        let before = transcript.clone();
-        let task = tokio::spawn(async move { answer.run(connecting, transcript).await });
-        self.running = Some(Running { cancel, before, task });
+        let task = tokio::spawn(async move { answer.run(connecting, text, transcript).await });
+        self.running = Some(Running { cancel, task, then: Then::GoOn });
     }
 
     /// Takes back the transcript of a finished answer and starts on the next message that waits.
     async fn settle(&mut self, finished: Finished) -> Outcome {
-        let outcome = match finished {
-            Finished::Ended(outcome, transcript) => {
-                self.transcript = transcript;
-                outcome
-            }
-            Finished::Broke(before) => {
-                self.transcript = before;
-                let outcome = Outcome::unstarted(Status::Failed, "The agent broke inside (a fault of this program).");
-                let ended = EventKind::Ended { outcome: outcome.clone() };
-                self.tree.setup().sink.send(AgentId::MAIN, ended).await;
-                outcome
-            }
-        };
+        let Finished { outcome, transcript, then } = finished;
+        self.transcript = transcript;
+        if then == Then::Forget {
+            self.forget().await;
+        }
         if let Some(next) = self.waiting.pop_front() {
-            self.say(next).await;
+            self.say(next);
         }
         outcome
     }
@@ -173,31 +180,37 @@ impl Conversation {
         self.waiting.clear();
         self.tree.stop_all(StopCause::Quit);
         self.interrupt(StopCause::Quit);
-        if self.running.is_some() {
-            let _ = timeout(QUIT_GRACE, finished(&mut self.running)).await;
+        let (running, tree) = (&mut self.running, &self.tree);
+        let ended = async {
+            if running.is_some() {
+                finished(running).await;
+            }
+            tree.settled().await;
+        };
+        if timeout(QUIT_GRACE, ended).await.is_err()
+            && let Some(running) = self.running.take()
+        {
+            tracing::error!("the main agent does not end");
+            running.task.abort();
         }
     }
 }
 
-enum Finished {
-    Ended(Outcome, Transcript),
-    /// The task broke; holds the conversation as it was before.
-    Broke(Transcript),
+struct Finished {
+    outcome: Outcome,
+    transcript: Transcript,
+    then: Then,
 }
 
 /// Waits for the present answer; for ever if there is none.
 async fn finished(running: &mut Option<Running>) -> Finished {
     let Some(present) = running else { return std::future::pending().await };
     let ended = (&mut present.task).await;
-    let before = std::mem::take(&mut present.before);
+    let then = present.then;
     *running = None;
-    match ended {
-        Ok((outcome, transcript)) => Finished::Ended(outcome, transcript),
-        Err(fault) => {
-            tracing::error!(%fault, "the main agent's task broke");
-            Finished::Broke(before)
-        }
-    }
+    // It fails only if the program's threads end before it.
+    let (outcome, transcript) = ended.unwrap_or_else(|_| (Outcome::broken(), Transcript::default()));
+    Finished { outcome, transcript, then }
 }
 
 /// What it takes to answer one message.
@@ -209,24 +222,36 @@ struct Answering {
 }
 
 impl Answering {
-    async fn run(self, connecting: Connecting, transcript: Transcript) -> (Outcome, Transcript) {
-        let connection = tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => Err("Stopped while looking for a model.".to_owned()),
-            connection = connecting => connection,
-        };
-        match connection {
-            Ok(connection) => run(&self.agent(connection), transcript).await,
-            Err(reason) => self.fail(&reason, transcript).await,
+    async fn run(self, connecting: Connecting, text: String, transcript: Transcript) -> (Outcome, Transcript) {
+        self.tell(EventKind::UserMessage { text }).await;
+        let before = transcript.clone();
+        if let Ok(answered) = AssertUnwindSafe(self.answer(connecting, transcript)).catch_unwind().await {
+            return answered;
         }
+        tracing::error!("the main agent broke");
+        let outcome = Outcome::broken();
+        self.tell(EventKind::Ended { outcome: outcome.clone() }).await;
+        (outcome, before)
     }
 
-    async fn fail(self, reason: &str, transcript: Transcript) -> (Outcome, Transcript) {
-        let outcome = Outcome::unstarted(Status::Failed, reason);
-        let sink = &self.tree.setup().sink;
-        sink.send(AgentId::MAIN, EventKind::Started).await;
-        sink.send(AgentId::MAIN, EventKind::Ended { outcome: outcome.clone() }).await;
+    async fn answer(&self, connecting: Connecting, transcript: Transcript) -> (Outcome, Transcript) {
+        let connection = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => None,
+            connection = connecting => Some(connection),
+        };
+        let outcome = match connection {
+            Some(Ok(connection)) => return run(&self.agent(connection), transcript).await,
+            Some(Err(reason)) => Outcome::unstarted(Status::Failed, &reason),
+            None => Outcome::unstarted(Status::Cancelled, "Stopped while looking for a model."),
+        };
+        self.tell(EventKind::Started).await;
+        self.tell(EventKind::Ended { outcome: outcome.clone() }).await;
         (outcome, transcript)
+    }
+
+    async fn tell(&self, kind: EventKind) {
+        self.tree.setup().sink.send_until(AgentId::MAIN, kind, &self.cancel).await;
     }
 
     fn agent(&self, connection: Connection) -> Agent {
@@ -246,6 +271,7 @@ impl Answering {
             freshness: self.freshness.clone(),
             limits: self.limits.clone(),
             sink: setup.sink.clone(),
+            secrets: setup.secrets.clone(),
             cancel: self.cancel.clone(),
         }
     }

@@ -6,6 +6,7 @@
 mod approvals;
 mod command;
 mod conversation;
+mod life;
 pub mod limits;
 mod prompt;
 pub mod report;

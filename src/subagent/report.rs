@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::Outcome;
-use crate::message::{Message, Transcript};
+use crate::message::{Message, Transcript, plain, plain_line};
 
 /// A child's last words in their parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -88,14 +88,14 @@ fn head(source: &ReportSource<'_>) -> String {
     let mut text = format!(
         "status: {}\nagent: {} ({})   tools: {}   time: {}   tokens: {}\n",
         outcome.status.name(),
-        source.name,
-        source.agent_type,
+        line(source.name),
+        line(source.agent_type),
         outcome.tool_calls,
         seconds(outcome.elapsed_ms),
         grouped(outcome.usage.total()),
     );
     if let Some(reason) = &outcome.reason {
-        let _ = writeln!(text, "reason: {}", escape(reason));
+        let _ = writeln!(text, "reason: {}", line(reason));
     }
     let lists = [("files created", &outcome.files.created), ("files modified", &outcome.files.modified)];
     let files: Vec<String> = lists
@@ -104,9 +104,9 @@ fn head(source: &ReportSource<'_>) -> String {
         .map(|(label, paths)| {
             let names: Vec<String> = paths
                 .iter()
-                .map(|path| path.strip_prefix(source.project).unwrap_or(path).display().to_string())
+                .map(|path| line(&path.strip_prefix(source.project).unwrap_or(path).display().to_string()))
                 .collect();
-            format!("{label}: {}", escape(&names.join(", ")))
+            format!("{label}: {}", names.join(", "))
         })
         .collect();
     if !files.is_empty() {
@@ -145,18 +145,20 @@ fn tools_run(transcript: &Transcript) -> String {
     entries.join(", ")
 }
 
-/// How a line begins that a model could take for another speaker's, or for a report's own head.
-const ROLES: [&str; 5] = ["human:", "user:", "assistant:", "system:", "status:"];
+/// What a line begins with, before a colon, that a model could take for another speaker or for a report's own head.
+const HEADS: [&str; 10] =
+    ["human", "user", "assistant", "system", "tool", "status", "agent", "reason", "files created", "files modified"];
 
-/// Makes text harmless that imitates the frame around it: report tags, roles, and reminders.
+/// Makes text harmless that imitates the frame around it: report tags, roles, and reminders. Marks that nobody sees
+/// are taken out first, because they could hide an imitation from this and not from a model.
 fn escape(text: &str) -> String {
+    let text = plain(text);
     let mut safe = String::with_capacity(text.len());
     for (at, line) in text.split('\n').enumerate() {
         if at > 0 {
             safe.push('\n');
         }
-        let lowered = line.trim_start().to_ascii_lowercase();
-        if ROLES.iter().any(|role| lowered.starts_with(role)) {
+        if imitates_a_head(line) {
             safe.push('\\');
         }
         safe.push_str(&escape_tags(line));
@@ -164,16 +166,47 @@ fn escape(text: &str) -> String {
     safe
 }
 
+/// Makes a text of a stranger harmless within one line of the head.
+fn line(text: &str) -> String {
+    escape_tags(&plain_line(text))
+}
+
+/// Tells whether a line begins like one of the head's, also in Markdown's emphasis, quotes and lists.
+fn imitates_a_head(line: &str) -> bool {
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || "*_#>`-[".contains(c));
+    let Some((word, _)) = line.split_once([':', '：', ']']) else { return false };
+    let word = word.trim_end_matches(|c: char| c.is_whitespace() || "*_`".contains(c));
+    HEADS.iter().any(|head| word.eq_ignore_ascii_case(head))
+}
+
 /// Tags that a model could take for the program's own.
-const FRAME_TAGS: [&str; 9] =
-    ["summary", "findings", "answer", "system", "system-reminder", "human", "assistant", "user", "function_results"];
+const FRAME_TAGS: [&str; 16] = [
+    "summary",
+    "findings",
+    "answer",
+    "context",
+    "system",
+    "system-reminder",
+    "human",
+    "assistant",
+    "user",
+    "function_calls",
+    "function_results",
+    "invoke",
+    "tool_use",
+    "tool_call",
+    "tool_result",
+    "result",
+];
 
 fn escape_tags(line: &str) -> String {
     let mut safe = String::with_capacity(line.len());
     for (at, piece) in line.split('<').enumerate() {
         if at > 0 {
-            let name = piece.trim_start_matches('/').split(['>', ' ', '\t', '/']).next().unwrap_or_default();
-            let imitates = FRAME_TAGS.iter().any(|tag| name.eq_ignore_ascii_case(tag));
+            let name = piece.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
+            let name = name.split(|c: char| c == '>' || c == '/' || c.is_whitespace()).next().unwrap_or_default();
+            // A bar begins the control words of many local models, such as `<|im_start|>`.
+            let imitates = piece.starts_with('|') || FRAME_TAGS.iter().any(|tag| name.eq_ignore_ascii_case(tag));
             safe.push_str(if imitates { "&lt;" } else { "<" });
         }
         safe.push_str(piece);

@@ -4,13 +4,16 @@
 //! here: as long as it has not returned, the child has not ended.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
+use super::life::{Life, StopOnDrop};
 use super::limits::{Refusal, TreeLimits};
 use super::prompt::{self, Surroundings};
 use super::report::{ReportSource, cut, report};
@@ -20,6 +23,7 @@ use crate::definition::{AgentDefinition, Catalog, ToolsField};
 use crate::message::{AgentId, Transcript, Usage};
 use crate::permission::{Approver, Permissions};
 use crate::provider::{Model, Provider};
+use crate::session::Secrets;
 use crate::tool::{Freshness, ToolSet, canonical_name};
 
 /// Who answers an agent.
@@ -53,6 +57,8 @@ pub struct TreeSetup {
     pub approver: Arc<dyn Approver>,
     /// Where events go.
     pub sink: Sink,
+    /// What of a tool's output nobody gets to see.
+    pub secrets: Secrets,
     /// Facts for the prompts.
     pub surroundings: Surroundings,
     /// How a named model is found.
@@ -72,6 +78,8 @@ struct Shared {
     /// One pool for each depth: a parent that waits for its children then never holds what they wait for.
     pools: Vec<Arc<Semaphore>>,
     live: Mutex<HashMap<AgentId, Cancel>>,
+    /// Told of each end.
+    ended: Notify,
 }
 
 /// The agent that delegates.
@@ -99,6 +107,8 @@ struct Admitted {
     definition: Arc<AgentDefinition>,
     connection: Connection,
     tools: ToolSet,
+    /// Whether it gets the `Agent` tool.
+    delegates: bool,
     limits: Limits,
 }
 
@@ -113,6 +123,7 @@ impl Tree {
             next_id: AtomicU32::new(1),
             spawned_for_request: AtomicU32::new(0),
             live: Mutex::default(),
+            ended: Notify::new(),
         }))
     }
 
@@ -149,8 +160,30 @@ impl Tree {
         }
     }
 
+    /// Waits until no subagent lives.
+    pub(super) async fn settled(&self) {
+        loop {
+            let ended = self.0.ended.notified();
+            if self.live().is_empty() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
     fn live(&self) -> std::sync::MutexGuard<'_, HashMap<AgentId, Cancel>> {
         self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a subagent as living.
+    pub(super) fn enter(&self, agent: AgentId, cancel: Cancel) {
+        self.live().insert(agent, cancel);
+    }
+
+    /// Counts a subagent as living no more.
+    pub(super) fn leave(&self, agent: AgentId) {
+        self.live().remove(&agent);
+        self.0.ended.notify_waiters();
     }
 
     /// Returns the tools of an agent at this depth: its own, and `Agent` if it may have children.
@@ -174,7 +207,8 @@ impl Tree {
         let name = format!("{}-{}", admitted.definition.name, id.0);
         let task = prompt::task(&input.prompt, input.context.as_deref());
         let cancel = parent.cancel.child();
-        self.live().insert(id, cancel.clone());
+        let life = Life::begin(self, id, cancel.clone());
+        let agent = self.agent(parent, &admitted, id, cancel.clone());
         let spawn = Spawn {
             parent: parent.id,
             call_id: call_id.to_owned(),
@@ -184,12 +218,10 @@ impl Tree {
             description: input.description.trim().to_owned(),
             prompt: task.clone(),
             model: admitted.connection.model.display.clone(),
-            tools: admitted.tools.names().map(str::to_owned).collect(),
+            tools: agent.tools.names().map(str::to_owned).collect(),
         };
-        self.sink().send(id, EventKind::Spawned(spawn)).await;
-        let agent = self.agent(parent, &admitted, id, cancel);
-        let (outcome, transcript) = self.live_out(agent, task).await;
-        self.live().remove(&id);
+        self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
+        let (outcome, transcript) = self.live_out(agent, task, life).await;
         let whole = report(&ReportSource {
             name: &name,
             agent_type: &admitted.definition.name,
@@ -200,7 +232,7 @@ impl Tree {
         Ok(Delivered { report: self.bounded(name, whole).await, outcome })
     }
 
-    fn sink(&self) -> &Sink {
+    pub(super) fn sink(&self) -> &Sink {
         &self.0.setup.sink
     }
 
@@ -219,7 +251,12 @@ impl Tree {
             wanted: wanted.to_owned(),
             available: self.catalog().names().join(", "),
         })?;
-        let tools = self.tools_for(&definition, input.allowed_tools.as_deref())?;
+        let allowed = input.allowed_tools.as_deref();
+        let delegates = parent.depth + 1 < limits.max_depth && may_delegate(&definition, allowed);
+        let tools = match self.tools_for(&definition, allowed) {
+            Err(Refusal::NoTools { .. }) if delegates => ToolSet::default(),
+            tools => tools?,
+        };
         let connection = self.connection_for(parent, &definition, input)?;
         let reserve = |count: u32| (count < limits.max_per_request).then_some(count + 1);
         self.0
@@ -228,13 +265,17 @@ impl Tree {
             .map_err(|_| Refusal::TooMany { limit: limits.max_per_request })?;
         let child = Limits {
             max_turns: definition.max_turns.or(limits.child.max_turns),
-            max_tool_calls: [input.max_tool_calls, limits.child.max_tool_calls].into_iter().flatten().min(),
+            max_tool_calls: [input.max_tool_calls.map(|calls| calls.max(1)), limits.child.max_tool_calls]
+                .into_iter()
+                .flatten()
+                .min(),
             ..limits.child.clone()
         };
-        Ok(Admitted { definition, connection, tools, limits: child })
+        Ok(Admitted { definition, connection, tools, delegates, limits: child })
     }
 
-    /// Filters the tools by the definition and then by the call, and says why each entry that is no use is none.
+    /// Filters the tools by the definition and then by the call. If entries were named and none is left, says why of
+    /// each.
     fn tools_for(&self, definition: &AgentDefinition, allowed: Option<&[String]>) -> Result<ToolSet, Refusal> {
         let all = &self.0.setup.tools;
         let mut tools = match &definition.tools {
@@ -242,20 +283,24 @@ impl Tree {
             ToolsField::List(names) => all.filtered(|tool| is_listed(names, tool)),
         };
         tools = tools.filtered(|tool| !is_listed(&definition.disallowed_tools, tool));
-        let Some(allowed) = allowed else { return Ok(tools) };
-        let narrowed = tools.filtered(|tool| is_listed(allowed, tool));
-        if narrowed.is_empty() && !allowed.is_empty() {
-            let reasons: Vec<String> = allowed
-                .iter()
-                .map(|entry| match all.find(tool_name(entry)) {
-                    None if canonical_name(tool_name(entry)) == AGENT_TOOL => format!("{entry} would nest too deep"),
-                    None => format!("{entry} is no tool"),
-                    Some(_) => format!("{entry} is not among the tools of this agent"),
-                })
-                .collect();
-            return Err(Refusal::NoTools { agent: definition.name.clone(), reasons: reasons.join(", ") });
+        if let Some(allowed) = allowed {
+            tools = tools.filtered(|tool| is_listed(allowed, tool));
         }
-        Ok(narrowed)
+        let named = match (allowed, &definition.tools) {
+            (Some(allowed), _) => allowed,
+            (None, ToolsField::List(names)) => names.as_slice(),
+            (None, ToolsField::All) => &[],
+        };
+        if !tools.is_empty() || named.is_empty() {
+            return Ok(tools);
+        }
+        let reasons = named.iter().map(|entry| match all.find(tool_name(entry)) {
+            None if canonical_name(tool_name(entry)) == AGENT_TOOL => format!("{entry} would nest too deep"),
+            None => format!("{entry} is no tool"),
+            Some(_) => format!("{entry} is not among the tools of this agent"),
+        });
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        Err(Refusal::NoTools { agent: definition.name.clone(), reasons })
     }
 
     fn connection_for(
@@ -281,11 +326,8 @@ impl Tree {
         let setup = &self.0.setup;
         let depth = parent.depth + 1;
         let own = Parent { id, depth, connection: admitted.connection.clone(), cancel: cancel.clone() };
-        let may_delegate = match &admitted.definition.tools {
-            ToolsField::All => true,
-            ToolsField::List(names) => is_listed(names, AGENT_TOOL),
-        };
-        let tools = if may_delegate { self.with_agent_tool(&admitted.tools, own) } else { admitted.tools.clone() };
+        let tools =
+            if admitted.delegates { self.with_agent_tool(&admitted.tools, own) } else { admitted.tools.clone() };
         let permissions =
             if admitted.definition.reads_only() { setup.permissions.reading_only() } else { setup.permissions.clone() };
         Agent {
@@ -301,34 +343,36 @@ impl Tree {
             freshness: Arc::new(Freshness::default()),
             limits: admitted.limits.clone(),
             sink: setup.sink.clone(),
+            secrets: setup.secrets.clone(),
             cancel,
         }
     }
 
-    /// Waits for a place, then runs the agent as a task of its own until that has returned.
-    async fn live_out(&self, agent: Agent, task: String) -> (Outcome, Transcript) {
+    /// Waits for a place, then runs the agent as a task of its own until that has returned. If nobody waits for it any
+    /// more, the agent is stopped and ends on its own.
+    async fn live_out(&self, agent: Agent, task: String, life: Life) -> (Outcome, Transcript) {
         let transcript = Transcript::with_task(task.clone());
-        let (id, cancel) = (agent.id, agent.cancel.clone());
-        let Some(_place) = self.place(agent.depth, &cancel).await else {
+        let before = transcript.clone();
+        let Some(place) = self.place(agent.depth, &agent.cancel).await else {
             let outcome = Outcome::unstarted(Status::Cancelled, "Stopped before it began.");
-            return self.ended(id, outcome, transcript).await;
+            life.end(&outcome).await;
+            return (outcome, transcript);
         };
-        self.sink().send(id, EventKind::UserMessage { text: task }).await;
-        let start = transcript.clone();
-        let running = tokio::spawn(async move { run(&agent, start).await });
-        match running.await {
-            Ok(result) => result,
-            Err(fault) => {
-                tracing::error!(agent = %id, %fault, "a subagent's task broke");
-                let outcome = Outcome::unstarted(Status::Failed, "The agent broke inside (a fault of this program).");
-                self.ended(id, outcome, transcript).await
+        let _stop = StopOnDrop(agent.cancel.clone());
+        let running = tokio::spawn(async move {
+            let _place = place;
+            agent.sink.send_until(agent.id, EventKind::UserMessage { text: task }, &agent.cancel).await;
+            if let Ok(result) = AssertUnwindSafe(run(&agent, transcript.clone())).catch_unwind().await {
+                life.has_ended();
+                return result;
             }
-        }
-    }
-
-    async fn ended(&self, id: AgentId, outcome: Outcome, transcript: Transcript) -> (Outcome, Transcript) {
-        self.sink().send(id, EventKind::Ended { outcome: outcome.clone() }).await;
-        (outcome, transcript)
+            tracing::error!(agent = %agent.id, "a subagent broke");
+            let outcome = Outcome::broken();
+            life.end(&outcome).await;
+            (outcome, transcript)
+        });
+        // It fails only if the program's threads end before it.
+        running.await.unwrap_or_else(|_| (Outcome::broken(), before))
     }
 
     async fn place(&self, depth: u32, cancel: &Cancel) -> Option<OwnedSemaphorePermit> {
@@ -350,6 +394,17 @@ impl Tree {
     }
 }
 
+/// Tells whether the definition, narrowed by the call, has the `Agent` tool.
+fn may_delegate(definition: &AgentDefinition, allowed: Option<&[String]>) -> bool {
+    let listed = match &definition.tools {
+        ToolsField::All => true,
+        ToolsField::List(names) => is_listed(names, AGENT_TOOL),
+    };
+    listed
+        && !is_listed(&definition.disallowed_tools, AGENT_TOOL)
+        && allowed.is_none_or(|names| is_listed(names, AGENT_TOOL))
+}
+
 /// Tells whether a list of tool names, some with scopes such as `Bash(git log:*)`, names the tool.
 fn is_listed(names: &[String], tool: &str) -> bool {
     names.iter().any(|entry| entry == "*" || canonical_name(tool_name(entry)).eq_ignore_ascii_case(tool))
@@ -360,6 +415,11 @@ fn tool_name(entry: &str) -> &str {
 }
 
 impl Outcome {
+    /// Returns the outcome of a run that a fault of this program ended.
+    pub(super) fn broken() -> Self {
+        Self::unstarted(Status::Failed, "The agent broke inside (a fault of this program).")
+    }
+
     /// Returns the outcome of a run that never began.
     pub(super) fn unstarted(status: Status, reason: &str) -> Self {
         Self {

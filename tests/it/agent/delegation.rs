@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use belvedere::agent::{EventKind, Status};
+use belvedere::definition::{Catalog, Source, Tier, parse};
 use belvedere::message::{AgentId, Message, ToolResult};
 use belvedere::permission::{Answer, PermissionMode};
 use belvedere::provider::Request;
 use belvedere::provider::scripted::Scripted;
+use belvedere::session::Secrets;
 use belvedere::subagent::Command;
 use serde_json::json;
 
@@ -340,5 +342,70 @@ async fn a_report_too_long_is_cut_and_kept_whole() {
     let path = session.reports.path().join("explore-1.report.md");
     assert!(!result.contains("END") && result.contains(&path.display().to_string()), "{result}");
     assert!(std::fs::read_to_string(path).unwrap().contains("END"));
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn a_call_never_widens_what_an_agent_may_have() {
+    let mut parts = Parts::new(script(&[
+        reply(
+            json!({"task": "go", "turn": 0}),
+            vec![json!({"call": "Agent", "input": {
+                "description": "narrow", "prompt": task("narrow"), "allowed_tools": ["Read"]}})],
+        ),
+        reply(json!({}), vec![json!({"say": "ok"})]),
+    ]));
+    parts.limits.max_depth = 3;
+    let mut session = Session::start(parts);
+    session.ask("go").await;
+    let spawn = session.of(AgentId(1)).find_map(|kind| match kind {
+        EventKind::Spawned(spawn) => Some(spawn.tools.clone()),
+        _ => None,
+    });
+    assert_eq!(spawn.unwrap(), ["Read"], "and no `Agent`");
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn an_agent_of_which_no_tool_is_known_is_refused() {
+    let file = "---\nname: lost\ndescription: d\ntools: WebSearch, mcp__x\n---\nYou search.";
+    let source = Source { tier: Tier::BuiltIn, path: None };
+    let provider = script(&[
+        reply(
+            json!({"turn": 0}),
+            vec![json!({"call": "Agent", "input": {
+                "description": "d", "subagent_type": "Lost", "prompt": task("lost")}})],
+        ),
+        reply(json!({"turn": 1}), vec![json!({"say": "I see"})]),
+    ]);
+    let mut parts = Parts::new(provider.clone());
+    parts.catalog = Catalog::of(vec![parse(file, source).definition.unwrap()]);
+    let mut session = Session::start(parts);
+    session.ask("go").await;
+    let text = results(&last_of_main(&provider))[0].joined_text();
+    assert!(text.contains("WebSearch is no tool, mcp__x is no tool"), "{text}");
+    assert!(session.quit().await.iter().all(|event| !matches!(event.kind, EventKind::Spawned(_))));
+}
+
+#[tokio::test]
+async fn a_key_of_this_program_reaches_neither_a_model_nor_a_listener() {
+    let key = "sk-very-secret-0123456789";
+    let read = json!({"call": "Read", "input": {"file_path": "leak.txt"}});
+    let edit = json!({"call": "Edit", "input": {
+        "file_path": "leak.txt", "old_string": "the key", "new_string": "a key"}});
+    let provider = script(&[
+        reply(json!({"turn": 0}), vec![read]),
+        reply(json!({"turn": 1}), vec![edit]),
+        reply(json!({"turn": 2}), vec![json!({"say": "done"})]),
+    ]);
+    let mut parts = Parts::new(provider.clone());
+    parts.secrets = Secrets::new([key]);
+    parts.mode = PermissionMode::AcceptEdits;
+    let mut session = Session::start(parts);
+    std::fs::write(session.root().join("leak.txt"), format!("the key is {key}\n")).unwrap();
+    session.ask("go").await;
+    assert_eq!(std::fs::read_to_string(session.root().join("leak.txt")).unwrap(), format!("a key is {key}\n"));
+    assert!(format!("{:?}", provider.requests()).contains("the key is ***"));
+    assert!(!format!("{:?} {:?}", provider.requests(), session.seen).contains(key));
     session.quit().await;
 }

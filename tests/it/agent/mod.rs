@@ -3,6 +3,7 @@
 mod delegation;
 mod loop_limits;
 mod report;
+mod stops;
 mod transcript;
 mod turn;
 mod wire;

@@ -182,11 +182,12 @@ fn the_session_is_kept_and_holds_no_key() {
     let secret = "sk-test-very-secret-key-0123456789";
     bench.file("leak.txt", &format!("the key is {secret}\n"));
     let output = bench
-        .command(&["-p", "read leak.txt", "--model", "offline"])
+        .command(&["-p", "read leak.txt", "--model", "offline", "--output-format", "stream-json"])
         .env("ANTHROPIC_API_KEY", secret)
         .output()
         .unwrap();
     assert!(output.status.success());
+    assert!(!text(&output.stdout).contains(secret) && !text(&output.stderr).contains(secret), "{output:?}");
     let mut logs = Vec::new();
     collect(&bench.home.path().join(".local/state/belvedere/sessions"), &mut logs);
     let all: String = logs.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();

@@ -9,8 +9,9 @@ use belvedere::definition::Catalog;
 use belvedere::message::AgentId;
 use belvedere::permission::{Grants, PermissionMode, Permissions};
 use belvedere::provider::{Model, Provider};
+use belvedere::session::Secrets;
 use belvedere::subagent::{
-    ApprovalQueue, Command, Connection, Conversation, Surroundings, Tree, TreeLimits, TreeSetup, connected,
+    ApprovalQueue, Command, Connecting, Connection, Conversation, Surroundings, Tree, TreeLimits, TreeSetup, connected,
 };
 use belvedere::tool::{ToolSet, standard_tools};
 use tempfile::TempDir;
@@ -27,13 +28,29 @@ pub(crate) struct Parts {
     pub(crate) mode: PermissionMode,
     pub(crate) limits: TreeLimits,
     pub(crate) main_limits: Limits,
+    pub(crate) catalog: Catalog,
+    pub(crate) secrets: Secrets,
+    /// Heard before the session's own listener.
+    pub(crate) listeners: Vec<mpsc::Sender<Arc<AgentEvent>>>,
+    /// In place of the provider, one that is still being looked for.
+    pub(crate) connecting: Option<Connecting>,
 }
 
 impl Parts {
     pub(crate) fn new(provider: Arc<dyn Provider>) -> Self {
         let limits = TreeLimits::default();
         let main_limits = Limits { max_turns: None, max_tool_calls: None, ..limits.child.clone() };
-        Self { provider, tools: standard_tools(), mode: PermissionMode::Default, limits, main_limits }
+        Self {
+            provider,
+            tools: standard_tools(),
+            mode: PermissionMode::Default,
+            limits,
+            main_limits,
+            catalog: Catalog::builtin(),
+            secrets: Secrets::default(),
+            listeners: Vec::new(),
+            connecting: None,
+        }
     }
 }
 
@@ -59,13 +76,14 @@ impl Session {
         let approvals = ApprovalQueue::default();
         let kept = reports.path().to_path_buf();
         let tree = Tree::new(TreeSetup {
-            catalog: Arc::new(Catalog::builtin()),
+            catalog: Arc::new(parts.catalog),
             limits: parts.limits,
             tools: parts.tools,
             place: Place { cwd: root.clone(), project: root.clone() },
             permissions: Permissions::new(root.as_ref().clone(), parts.mode, Grants::default()),
             approver: Arc::new(approvals.clone()),
-            sink: Sink::new(vec![sender]),
+            sink: Sink::new(parts.listeners.into_iter().chain([sender]).collect()),
+            secrets: parts.secrets,
             surroundings: surroundings(&root),
             resolve_model: Arc::new(|wish, parent| match wish {
                 "missing" => Err("there is no model `missing`".to_owned()),
@@ -77,7 +95,8 @@ impl Session {
             }),
         });
         let connection = Connection { provider: parts.provider, model: Arc::new(model()) };
-        let conversation = Conversation::new(tree, approvals, connected(connection), parts.main_limits);
+        let connecting = parts.connecting.unwrap_or_else(|| connected(connection));
+        let conversation = Conversation::new(tree, approvals, connecting, parts.main_limits);
         let driver = tokio::spawn(conversation.drive(orders));
         Self { project, reports, commands, events, seen: Vec::new(), driver }
     }
@@ -124,6 +143,13 @@ impl Session {
     /// Returns the events of one agent so far.
     pub(crate) fn of(&self, agent: AgentId) -> impl Iterator<Item = &EventKind> {
         self.seen.iter().filter(move |event| event.agent == agent).map(|event| &event.kind)
+    }
+
+    /// Ends the session; whoever listened is gone.
+    pub(crate) fn hang_up(self) -> Self {
+        let (commands, _) = mpsc::channel(1);
+        let (_, events) = mpsc::channel(1);
+        Self { commands, events, ..self }
     }
 
     /// Ends the session and waits for its end; returns all events.
