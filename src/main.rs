@@ -78,6 +78,7 @@ async fn print(settled: Settled, prompt: String, format: headless::OutputFormat)
 
 /// Runs the screen. The first frame does not wait for the session, which starts beside it.
 async fn show(settled: Settled, request: Option<String>) -> anyhow::Result<u8> {
+    anyhow::ensure!(io::stdout().is_terminal(), "the screen needs a terminal; use -p to answer without one");
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
     let (commands, orders) = mpsc::channel(COMMAND_CAPACITY);
     if let Some(text) = request {

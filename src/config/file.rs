@@ -100,16 +100,18 @@ impl Walk<'_> {
                 self.report(context.span(), format!("`keys.{name}` is a table: write `[keys.{name}]`"));
                 continue;
             };
-            for (chord, action) in bindings {
-                let Some(action) = action.get_ref().as_str() else {
-                    self.report(
-                        chord.span(),
-                        format!("`{}` expects the name of an action, as a string", chord.get_ref()),
-                    );
-                    continue;
+            for (action, chords) in bindings {
+                let chords = match plain(chords.get_ref()) {
+                    Value::Text(chord) => vec![chord],
+                    Value::List(chords) => chords,
+                    _ => {
+                        let name = action.get_ref();
+                        self.report(action.span(), format!("`{name}` expects a key as a string, or a list of keys"));
+                        continue;
+                    }
                 };
                 let context = self.loaded.config.keys.entry(context.get_ref().to_string()).or_default();
-                context.insert(chord.get_ref().to_string(), action.to_owned());
+                context.insert(action.get_ref().to_string(), chords);
             }
         }
     }

@@ -34,8 +34,8 @@ pub struct Config {
     pub allowed_tools: Vec<Grant>,
 }
 
-/// Key bindings as written: context, then chord, then action.
-pub type Keys = BTreeMap<String, BTreeMap<String, String>>;
+/// Key bindings as written: context, then action, then its chords.
+pub type Keys = BTreeMap<String, BTreeMap<String, Vec<String>>>;
 
 /// When agents have to stop.
 #[derive(Debug, Clone, PartialEq, Eq)]

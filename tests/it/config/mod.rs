@@ -93,7 +93,7 @@ fn every_setting_can_be_written() {
             ascii = true
             reduced_motion = true
             [keys.composer]
-            "ctrl+j" = "newline"
+            newline = ["ctrl+j", "alt+enter"]
             "#,
         )
         .config();
@@ -115,7 +115,7 @@ fn every_setting_can_be_written() {
     assert_eq!(config.limits, limits);
     assert_eq!((config.ui.theme.as_str(), config.ui.layout.as_str()), ("dark", "below"));
     assert_eq!((config.ui.mouse, config.ui.ascii, config.ui.reduced_motion), (false, true, true));
-    assert_eq!(config.keys["composer"]["ctrl+j"], "newline");
+    assert_eq!(config.keys["composer"]["newline"], ["ctrl+j", "alt+enter"]);
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_project_cannot_loosen_anything() {
         result_chars = 50001
         min_task_chars = 29
         [keys.approvals]
-        "n" = "approve-always"
+        approve-always = "n"
     "#;
     let place = Place::new().project(hostile);
     let Loaded { config, diagnostics } = place.load();
@@ -242,7 +242,7 @@ fn bad_values_say_what_would_be_good() {
         "one of auto, side",
         "expects true or false, found a whole number",
         "write `[keys.a]`",
-        "`x` expects the name of an action",
+        "`x` expects a key as a string, or a list of keys",
     ] {
         assert!(faults.contains(words), "{words}\n{faults}");
     }

@@ -50,6 +50,7 @@ fn no_terminal_is_a_clear_error() {
         .unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(output.stdout.is_empty(), "nothing but the error is written");
     assert!(err.contains("-p") && !err.contains("panicked"), "{err}");
 }
 

@@ -8,7 +8,8 @@ use std::time::Duration;
 use belvedere::agent::{AgentEvent, EventKind, Place};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
-use belvedere::app::{App, Effect, Event, MouseCapture, Setup};
+use belvedere::app::layout::LayoutMode;
+use belvedere::app::{App, Effect, Event, MouseCapture, Movement, Setup};
 use belvedere::config::Config;
 use belvedere::permission::PermissionMode;
 use belvedere::services::{self, DEMO_REQUEST, EVENT_CAPACITY, Front, Play, Settled, Started, Wanted};
@@ -69,6 +70,8 @@ impl Player {
             keymap: Keymap::builtin(),
             notices: Vec::new(),
             mouse: MouseCapture::On,
+            layout: LayoutMode::Auto,
+            motion: Movement::Full,
         });
         app.update(begun.into_std(), Event::BranchKnown(Some("main".to_owned())));
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());
