@@ -117,6 +117,14 @@ impl Parser {
                 self.name.clear();
                 self.name.extend_from_slice(value);
             }
+            // Some servers break off with a bare error object. After the specification it is a field nobody knows.
+            _ if line.starts_with(b"{\"error\"") => {
+                self.dispatch(each)?;
+                self.name.extend_from_slice(b"error");
+                self.data.extend_from_slice(line);
+                self.has_data = true;
+                return self.dispatch(each);
+            }
             _ => {}
         }
         Ok(())

@@ -208,25 +208,36 @@ impl Run {
     /// Takes in what is still in the pipe and ends whoever is left.
     async fn finish(&mut self, end: &End) -> LeftBehind {
         if matches!(end, End::Exited(_)) {
-            let drain = async {
-                while self.open {
-                    let count = read_some(&mut self.pipe, &mut self.buffer).await;
-                    self.open = count > 0;
-                    self.output.push(&self.buffer[..count]);
-                }
-            };
-            let _ = timeout(DRAIN, drain).await;
+            self.drain().await;
             if !self.group.has_members() {
                 return LeftBehind::Nobody;
             }
         }
+        self.end().await;
+        self.drain().await;
+        LeftBehind::Someone
+    }
+
+    /// Takes in what the pipe still holds.
+    async fn drain(&mut self) {
+        let drain = async {
+            while self.open {
+                let count = read_some(&mut self.pipe, &mut self.buffer).await;
+                self.open = count > 0;
+                self.output.push(&self.buffer[..count]);
+            }
+        };
+        let _ = timeout(DRAIN, drain).await;
+    }
+
+    /// Ends the processes. Whoever is told to end may have last words, and blocks if nobody reads them.
+    async fn end(&mut self) {
         let Self { group, pipe, output, buffer, open } = self;
         let ending = group.end();
         tokio::pin!(ending);
         loop {
-            // Whoever is told to end may have last words, and blocks if nobody reads them.
             tokio::select! {
-                () = &mut ending => return LeftBehind::Someone,
+                () = &mut ending => return,
                 count = read_some(pipe, buffer), if *open => {
                     *open = count > 0;
                     output.push(&buffer[..count]);

@@ -8,6 +8,8 @@ use similar::{ChangeTag, TextDiff};
 use super::limit::cut;
 use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
 
+/// Lines of a version that are compared; a longer stretch counts as replaced whole, which takes no memory.
+const MAX_COMPARED: usize = 200_000;
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
 /// Lines shown in all, context included.
@@ -23,31 +25,78 @@ const DEADLINE: Duration = Duration::from_millis(200);
 /// 500 characters is cut.
 #[must_use]
 pub fn diff_files(path: &Path, old: &str, new: &str) -> FileDiff {
+    let (same, old, new) = middle(old, new);
+    let mut shown = Shown {
+        diff: FileDiff { path: path.to_path_buf(), added: 0, removed: 0, hunks: Vec::new(), omitted: 0 },
+        lines: Vec::new(),
+        count: 0,
+    };
+    let breaks = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    if breaks(old).max(breaks(new)) > MAX_COMPARED {
+        for (kind, text) in [(LineKind::Removed, old), (LineKind::Added, new)] {
+            text.lines().enumerate().for_each(|(at, line)| shown.push(kind, same + at + 1, line));
+        }
+        shown.close();
+        return shown.diff;
+    }
     let compared = TextDiff::configure().timeout(DEADLINE).diff_lines(old, new);
-    let mut diff = FileDiff { path: path.to_path_buf(), added: 0, removed: 0, hunks: Vec::new(), omitted: 0 };
-    let mut shown = 0;
     for group in compared.grouped_ops(CONTEXT) {
-        let mut lines = Vec::new();
         for change in group.iter().flat_map(|op| compared.iter_changes(op)) {
             let (kind, index) = match change.tag() {
                 ChangeTag::Equal => (LineKind::Context, change.new_index()),
                 ChangeTag::Insert => (LineKind::Added, change.new_index()),
                 ChangeTag::Delete => (LineKind::Removed, change.old_index()),
             };
-            diff.added += usize::from(kind == LineKind::Added);
-            diff.removed += usize::from(kind == LineKind::Removed);
-            if shown < MAX_SHOWN {
-                shown += 1;
-                lines.push(DiffLine { kind, number: index.map_or(0, |at| at + 1), text: shown_line(change.value()) });
-            } else if kind != LineKind::Context {
-                diff.omitted += 1;
-            }
+            shown.push(kind, index.map_or(0, |at| same + at + 1), change.value());
         }
-        if !lines.is_empty() {
-            diff.hunks.push(Hunk { lines });
+        shown.close();
+    }
+    shown.diff
+}
+
+/// A difference as it is put together.
+struct Shown {
+    diff: FileDiff,
+    /// Lines of the present hunk.
+    lines: Vec<DiffLine>,
+    /// Lines shown so far.
+    count: usize,
+}
+
+impl Shown {
+    fn push(&mut self, kind: LineKind, number: usize, line: &str) {
+        self.diff.added += usize::from(kind == LineKind::Added);
+        self.diff.removed += usize::from(kind == LineKind::Removed);
+        if self.count < MAX_SHOWN {
+            self.count += 1;
+            self.lines.push(DiffLine { kind, number, text: shown_line(line) });
+        } else if kind != LineKind::Context {
+            self.diff.omitted += 1;
         }
     }
-    diff
+
+    /// Ends the present hunk.
+    fn close(&mut self) {
+        if !self.lines.is_empty() {
+            self.diff.hunks.push(Hunk { lines: std::mem::take(&mut self.lines) });
+        }
+    }
+}
+
+/// Returns the part in which the versions differ, with the context around it, and the number of lines before it. A small
+/// change of a large file costs no more than looking for it.
+fn middle<'t>(old: &'t str, new: &'t str) -> (usize, &'t str, &'t str) {
+    let equal = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+    let mut starts = memchr::memrchr_iter(b'\n', &old.as_bytes()[..equal]).skip(CONTEXT);
+    let start = starts.next().map_or(0, |at| at + 1);
+    let same = memchr::memchr_iter(b'\n', &old.as_bytes()[..start]).count();
+    let (old, new) = (&old[start..], &new[start..]);
+    let room = (equal - start).min(old.len()).min(new.len());
+    let equal = old.as_bytes()[room..].iter().rev().zip(new.as_bytes()[room..].iter().rev());
+    let equal = equal.take_while(|(a, b)| a == b).count();
+    let tail = &old.as_bytes()[old.len() - equal..];
+    let rest = memchr::memchr_iter(b'\n', tail).nth(CONTEXT).map_or(0, |at| equal - at - 1);
+    (same, &old[..old.len() - rest], &new[..new.len() - rest])
 }
 
 fn shown_line(line: &str) -> String {

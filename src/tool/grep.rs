@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use futures::FutureExt as _;
@@ -158,7 +159,7 @@ fn grep(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
     let needle = Needle::new(input)?;
     let watch = Watch::new(&context.cancel);
     let files = files(input, &root, &context.cwd)?;
-    let hits = hits(&files, &needle, &watch, input.output_mode);
+    let (hits, unread) = hits(&files, &needle, &watch, input.output_mode);
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
     }
@@ -177,7 +178,7 @@ fn grep(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
     }
-    Ok(page.output(&hits, input, &watch))
+    Ok(page.output(&hits, unread, input, &watch))
 }
 
 /// Returns the walk over the files that the input asks for.
@@ -257,27 +258,35 @@ fn known_type(name: &str) -> &str {
     }
 }
 
-/// Looks through all files and returns those that match, by path.
-fn hits(files: &WalkBuilder, needle: &Needle, watch: &Watch, mode: Mode) -> Vec<Hit> {
+/// Looks through all files and returns those that match, by path, and the number of places that could not be read.
+fn hits(files: &WalkBuilder, needle: &Needle, watch: &Watch, mode: Mode) -> (Vec<Hit>, usize) {
     let found: Mutex<Vec<Hit>> = Mutex::default();
+    let unread = AtomicUsize::new(0);
     files.build_parallel().run(|| {
         let mut searcher = needle.counter(match mode {
             Mode::FilesWithMatches => Some(1),
             Mode::Content | Mode::Count => None,
         });
-        let found = &found;
+        let (found, unread) = (&found, &unread);
         Box::new(move |entry| {
             if watch.is_over() {
                 return WalkState::Quit;
             }
-            let Ok(entry) = entry else { return WalkState::Continue };
+            let Ok(entry) = entry else {
+                unread.fetch_add(1, Ordering::Relaxed);
+                return WalkState::Continue;
+            };
             if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                 return WalkState::Continue;
             }
-            let count = needle.count(&mut searcher, entry.path(), watch);
-            if count == 0 {
-                return WalkState::Continue;
-            }
+            let count = match needle.count(&mut searcher, entry.path(), watch) {
+                Ok(0) => return WalkState::Continue,
+                Ok(count) => count,
+                Err(_) => {
+                    unread.fetch_add(1, Ordering::Relaxed);
+                    return WalkState::Continue;
+                }
+            };
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             found.push(Hit { path: entry.into_path(), count });
             if found.len() < MAX_FILES { WalkState::Continue } else { WalkState::Quit }
@@ -285,7 +294,7 @@ fn hits(files: &WalkBuilder, needle: &Needle, watch: &Watch, mode: Mode) -> Vec<
     });
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    found
+    (found, unread.into_inner())
 }
 
 fn content(page: &mut Page, name: &str, path: &Path, needle: &Needle, input: &Input, watch: &Watch) {
@@ -358,7 +367,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    fn output(mut self, hits: &[Hit], input: &Input, watch: &Watch) -> ToolOutput {
+    fn output(mut self, hits: &[Hit], unread: usize, input: &Input, watch: &Watch) -> ToolOutput {
         let files = counted(hits.len(), "file");
         let total: u64 = hits.iter().map(|hit| hit.count).sum();
         let matches = format!("{} {} in {files}", grouped(total), if total == 1 { "hit" } else { "hits" });
@@ -366,9 +375,13 @@ impl Page {
             Mode::FilesWithMatches => files,
             Mode::Content | Mode::Count => matches,
         };
+        let unread = match unread {
+            0 => String::new(),
+            _ => format!("[{} could not be searched: no permission, or too large]\n", counted(unread, "place")),
+        };
         if hits.is_empty() {
             let advice = if watch.is_late() { LATE } else { "No matches found." };
-            return ToolOutput::text(advice, summary);
+            return ToolOutput::text(format!("{advice}\n{unread}").trim_end(), summary);
         }
         let mut text = match input.output_mode {
             Mode::FilesWithMatches => format!("Found {summary}\n"),
@@ -382,6 +395,7 @@ impl Page {
             self.skip += self.shown;
             let _ = writeln!(text, "[{summary} in all; go on with offset {}, or narrow the search]", self.skip);
         }
+        text.push_str(&unread);
         if watch.is_late() {
             text.push_str(LATE);
         }

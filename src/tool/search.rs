@@ -13,7 +13,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use super::ToolOutput;
-use super::file::open_regular;
+use super::file::{FileFault, open_regular};
 use super::grep::Input;
 use super::limit::{Whole, cut};
 use super::walk::Watch;
@@ -83,13 +83,17 @@ impl Needle {
         self.builder().line_number(false).max_matches(most).build()
     }
 
-    /// Returns the number of matching lines of a file. One that cannot be read has none.
-    pub(super) fn count(&self, searcher: &mut Searcher, path: &Path, watch: &Watch) -> u64 {
+    /// Returns the number of matching lines of a file; a binary or vanished one has none.
+    ///
+    /// # Errors
+    /// Fails for a file that may not be read, or that has a line, or across lines a content, beyond what memory is spent
+    /// on.
+    pub(super) fn count(&self, searcher: &mut Searcher, path: &Path, watch: &Watch) -> io::Result<u64> {
         let mut count = Count(0);
-        match open(path, watch).map(|file| searcher.search_reader(&self.matcher, file, &mut count)) {
-            Some(Ok(())) => count.0,
-            Some(Err(_)) | None => 0,
+        if let Some(file) = open(path, watch)? {
+            searcher.search_reader(&self.matcher, file, &mut count)?;
         }
+        Ok(count.0)
     }
 
     /// Returns the lines of a file that are to be shown.
@@ -97,7 +101,7 @@ impl Needle {
         let mut searcher =
             self.builder().line_number(true).before_context(window.before).after_context(window.after).build();
         let mut lines = Collect { needle: self, found: Vec::new(), most: window.most };
-        if let Some(file) = open(path, watch) {
+        if let Ok(Some(file)) = open(path, watch) {
             // A fault half way leaves what was found until then.
             let _ = searcher.search_reader(&self.matcher, file, &mut lines);
         }
@@ -122,12 +126,16 @@ impl Needle {
 
 /// Opens a text file. Whether a file is text is decided by its beginning, before any search, so that it does not depend
 /// on how far the search gets. UTF-16 with a byte order mark is text.
-fn open<'w>(path: &Path, watch: &'w Watch) -> Option<Watched<'w>> {
-    let (mut file, _) = open_regular(path, "").ok()?;
+fn open<'w>(path: &Path, watch: &'w Watch) -> io::Result<Option<Watched<'w>>> {
+    let mut file = match open_regular(path, "") {
+        Ok((file, _)) => file,
+        Err(FileFault::System(_, fault)) => return Err(fault),
+        Err(_) => return Ok(None),
+    };
     let mut start = Vec::with_capacity(SNIFF);
-    file.by_ref().take(SNIFF as u64).read_to_end(&mut start).ok()?;
+    file.by_ref().take(SNIFF as u64).read_to_end(&mut start)?;
     let is_wide = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
-    (is_wide || !start.contains(&0)).then(|| Watched { stream: Cursor::new(start).chain(file), watch })
+    Ok((is_wide || !start.contains(&0)).then(|| Watched { stream: Cursor::new(start).chain(file), watch }))
 }
 
 /// A file that stops being readable when its watch is over.

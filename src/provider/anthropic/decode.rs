@@ -191,6 +191,9 @@ impl Decode for Decoder {
         if event.data.is_empty() || event.data == "[DONE]" {
             return Ok(Progress::Open);
         }
+        if event.name == "error" {
+            return Err(self.service.stream_error(event.data));
+        }
         let wire: WireEvent<'_> = serde_json::from_str(event.data)
             .map_err(|fault| self.service.error(Fault::Protocol, &format!("an event that cannot be read: {fault}")))?;
         match &*wire.kind {

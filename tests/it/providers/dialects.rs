@@ -1,7 +1,7 @@
 //! What servers make of the Chat Completions API.
 
 use belvedere::message::ToolInput;
-use belvedere::provider::{ProviderError, StopReason, openai};
+use belvedere::provider::{ProviderError, StopReason, anthropic, openai};
 
 use super::{Answer, decode, fixture, object, service};
 
@@ -139,4 +139,22 @@ fn reasoning_in_tags_is_no_part_of_the_answer() {
 fn fields_of_a_strange_kind_do_not_cost_the_answer() {
     let bytes = b"data: {\"choices\":[{\"delta\":{\"content\":\"ok\",\"reasoning\":{\"summary\":[]},\"refusal\":false},\"finish_reason\":\"stop\"}]}\n\n";
     assert_eq!(read(bytes).text, "ok");
+}
+
+#[test]
+fn an_error_that_is_no_event_is_told_all_the_same() {
+    let begun = "data: {\"choices\":[{\"delta\":{\"content\":\"ok\"}}]}\n\n";
+    let claude = "data: {\"type\":\"ping\"}\n\n";
+    for end in ["", "\n"] {
+        let bytes = |begin: &str| {
+            format!("{begin}{{\"error\":{{\"message\":\"out of memory\",\"code\":500}}}}{end}").into_bytes()
+        };
+        for size in [1, 7, 500] {
+            let (answer, result) = decode(openai::feed(service("openai")), &bytes(begun), size);
+            assert_eq!(answer.text, "ok");
+            assert!(matches!(result, Err(ProviderError::Overloaded { detail, .. }) if detail == "out of memory"));
+            let (_, result) = decode(anthropic::feed(service("anthropic")), &bytes(claude), size);
+            assert!(matches!(result, Err(ProviderError::Overloaded { detail, .. }) if detail == "out of memory"));
+        }
+    }
 }

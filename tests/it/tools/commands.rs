@@ -138,6 +138,18 @@ async fn a_cancel_ends_everyone_even_those_who_ignore_term() {
 }
 
 #[tokio::test]
+async fn the_last_words_of_a_command_that_is_ended_are_kept() {
+    let bench = Bench::new();
+    let command = "trap 'seq 20000; echo last words; exit' TERM; echo ready; while :; do sleep 0.01; done";
+    let cancel = async {
+        printed(&bench, "ready").await;
+        bench.context.cancel.cancel();
+    };
+    let (output, ()) = tokio::join!(bash(&bench, command), cancel);
+    assert!(text_of(&output).contains("20000\nlast words\n[interrupted"), "{}", text_of(&output));
+}
+
+#[tokio::test]
 async fn a_command_that_takes_too_long_is_ended() {
     let bench = Bench::new();
     let output = bench.run("Bash", json!({"command": "sleep 1000 | sleep 1000", "timeout": 100})).await;

@@ -124,6 +124,18 @@ async fn grep_obeys_its_parameters() {
 }
 
 #[tokio::test]
+async fn grep_says_what_it_could_not_search() {
+    let bench = Bench::new();
+    bench.put("small", "a\nb\n");
+    bench.put("large", "\n".repeat(65 << 20));
+    let input = json!({"pattern": "a\\nb", "multiline": true});
+    let told = "[1 place could not be searched: no permission, or too large]";
+    assert_eq!(bench.text("Grep", input).await, format!("Found 1 file\nsmall\n{told}\n"));
+    let input = json!({"pattern": "c\\nd", "multiline": true});
+    assert_eq!(bench.text("Grep", input).await, format!("No matches found.\n{told}"));
+}
+
+#[tokio::test]
 async fn grep_pages_through_a_long_result() {
     let bench = Bench::new();
     for name in ["a", "b", "c"] {

@@ -32,6 +32,16 @@ proptest! {
         prop_assert_eq!(count(LineKind::Removed), diff.removed);
         prop_assert_eq!(old.lines().count() + diff.added, new.lines().count() + diff.removed);
     }
+
+    #[test]
+    fn a_difference_numbers_the_lines_it_shows(old in "([aé]\n){0,30}[ab]?", new in "([aé]\n){0,30}[ab]?") {
+        let diff = diff_files(Path::new("/x"), &old, &new);
+        for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines) {
+            let version = if line.kind == LineKind::Removed { &old } else { &new };
+            prop_assert_eq!(version.lines().nth(line.number - 1), Some(line.text.as_str()));
+        }
+        prop_assert_eq!(diff.hunks.is_empty(), old == new);
+    }
 }
 
 #[test]
@@ -45,6 +55,19 @@ fn a_difference_has_three_lines_around_and_the_right_numbers() {
     assert_eq!(lines[3], (LineKind::Removed, 10, "line 10"));
     assert_eq!(lines[4], (LineKind::Added, 10, "ten"));
     assert_eq!(lines.last(), Some(&(LineKind::Context, 14, "line 13")));
+}
+
+#[test]
+fn a_huge_file_is_compared_where_it_differs_and_a_huge_change_not_at_all() {
+    let old = "\n".repeat(2 << 20);
+    let new = format!("{}x{}", &old[..1 << 20], &old[1 << 20..]);
+    let diff = diff_files(Path::new("/x"), &old, &new);
+    let numbers: Vec<usize> = diff.hunks[0].lines.iter().map(|line| line.number).collect();
+    assert_eq!((diff.added, diff.removed, diff.hunks.len(), numbers.len()), (1, 1, 1, 8));
+    assert_eq!(numbers[3], (1 << 20) + 1);
+
+    let diff = diff_files(Path::new("/x"), &lines(1..=300_000, |n| n.to_string()), "one\n");
+    assert_eq!((diff.removed, diff.added, diff.omitted), (300_000, 1, 299_601));
 }
 
 #[test]
