@@ -83,6 +83,8 @@ pub struct Setup {
     pub layout: LayoutMode,
     /// Whether signs may move.
     pub motion: Movement,
+    /// Names of the themes to choose from.
+    pub themes: Vec<&'static str>,
 }
 
 /// Whether signs move while something is at work.
@@ -153,6 +155,7 @@ pub struct App {
     attention: Attention,
     mouse: MouseCapture,
     motion: Movement,
+    themes: Vec<&'static str>,
     dragging: mouse::Dragging,
     title: String,
     dirty: bool,
@@ -192,6 +195,7 @@ impl App {
             attention: Attention::Here,
             mouse: setup.mouse,
             motion: setup.motion,
+            themes: setup.themes,
             dragging: mouse::Dragging::Nothing,
             title: String::new(),
             dirty: true,
@@ -339,6 +343,12 @@ impl App {
     #[must_use]
     pub fn layout_mode(&self) -> LayoutMode {
         self.layout_mode
+    }
+
+    /// Returns the names of the themes to choose from.
+    #[must_use]
+    pub fn themes(&self) -> &[&'static str] {
+        &self.themes
     }
 
     /// Returns an agent's state as its title says it.

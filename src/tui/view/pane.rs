@@ -5,7 +5,6 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::conversation::chip;
@@ -99,8 +98,7 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, 
     buf.set_line(x, row.y, &Line::from(right), row.right() - x);
     if focused {
         // The ground of the selection under the colours of the title.
-        let ground = Style { fg: None, ..theme.selection };
-        buf.set_style(row, ground);
+        buf.set_style(row, theme.selected_row());
     }
 }
 
