@@ -388,6 +388,7 @@ impl App {
         let live = match agent.phase {
             Phase::Queued if !asking => Live::Waiting,
             Phase::Ended(_) if self.is_folded_away(agent.id) => Live::Folded,
+            Phase::Ended(_) => Live::News,
             _ => Live::Yes,
         };
         let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(agent.heard) };

@@ -57,11 +57,9 @@ pub(super) fn draw(
         body.height -= 1;
     }
     let state = look.app.pane(agent.id);
-    let report = agent.cells.iter().rev().find(|(_, cell)| matches!(cell.kind, CellKind::Report { .. }));
-    let follow = match report {
-        Some((cell, _)) if agent.has_ended() => Follow::From(cell),
-        _ => Follow::Tail,
-    };
+    // Only who has ended has a report, and it is the last cell: the transcript is not searched.
+    let last = agent.cells.iter().next_back().filter(|(_, cell)| matches!(cell.kind, CellKind::Report { .. }));
+    let follow = last.map_or(Follow::Tail, |(cell, _)| Follow::From(cell));
     let shown = transcript.draw(&agent.cells, &state, follow, look, body, buf);
     chip(&state, shown, agent.cells.arrived(), look, body, buf);
     Some(shown)
