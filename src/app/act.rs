@@ -130,7 +130,7 @@ impl App {
     fn move_in_popup(&mut self, step: isize) {
         let count = self.popup_entries();
         match &mut self.popup {
-            Some(Popup::Palette { chosen, .. } | Popup::Agents { chosen }) => {
+            Some(Popup::Palette { chosen, .. } | Popup::Agents { chosen } | Popup::Themes { chosen }) => {
                 *chosen = chosen.saturating_add_signed(step).min(count.saturating_sub(1));
             }
             Some(popup) => {

@@ -68,6 +68,7 @@ impl App {
                 super::palette(&self.keymap, self.context_behind_popup(), query.text()).len()
             }
             Some(Popup::Agents { .. }) => self.agents.len(),
+            Some(Popup::Themes { .. }) => self.themes.len(),
             _ => 0,
         }
     }
@@ -89,6 +90,11 @@ impl App {
                     self.focus = Focus::Agents;
                     self.chosen = Some(id);
                     self.full = Some(id);
+                }
+            }
+            Some(Popup::Themes { chosen }) => {
+                if let Some(name) = self.themes.get(chosen).copied() {
+                    self.use_theme(name, effects);
                 }
             }
             Some(Popup::Comment { id, text }) => {

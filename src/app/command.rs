@@ -14,13 +14,14 @@ use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
 /// Every slash command with what it does.
-pub const SLASH_COMMANDS: [(&str, &str); 10] = [
+pub const SLASH_COMMANDS: [(&str, &str); 11] = [
     ("/help", "show all keys"),
     ("/agents", "choose from all agents of this session"),
     ("/model", "show which model answers, and how to connect one"),
     ("/mode", "show or set the permission mode"),
     ("/clear", "start a new conversation"),
     ("/layout", "place the agents: auto, side, below, rail, hidden"),
+    ("/theme", "choose the colours"),
     ("/cost", "show tokens and cost"),
     ("/cancel", "stop an agent by its number, or all"),
     ("/export", "write the conversation to a file"),
@@ -99,6 +100,7 @@ impl App {
             "mode" => self.slash_mode(argument, effects),
             "clear" => self.clear(effects),
             "layout" => self.slash_layout(argument),
+            "theme" => self.slash_theme(argument, effects),
             "cost" => self.show_cost(),
             "cancel" => self.slash_cancel(argument, effects),
             "export" => effects.push(Effect::Export(as_text(self.agents.main()))),
@@ -146,6 +148,20 @@ impl App {
             }
             None => self.warn("choose /layout auto, side, below, rail or hidden"),
         }
+    }
+
+    fn slash_theme(&mut self, argument: &str, effects: &mut Vec<Effect>) {
+        let named = self.themes.iter().copied().find(|name| *name == argument);
+        match named {
+            Some(name) => self.use_theme(name, effects),
+            None if argument.is_empty() => self.popup = Some(Popup::Themes { chosen: 0 }),
+            None => self.warn(format!("choose /theme {}", self.themes.join(", "))),
+        }
+    }
+
+    pub(super) fn use_theme(&mut self, name: &'static str, effects: &mut Vec<Effect>) {
+        effects.push(Effect::SetTheme(name));
+        self.inform(format!("theme: {name}; to keep it, set ui.theme in the configuration"));
     }
 
     fn slash_cancel(&mut self, argument: &str, effects: &mut Vec<Effect>) {

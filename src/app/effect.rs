@@ -25,6 +25,8 @@ pub enum Effect {
     Notify(String),
     /// Switch the reporting of the mouse on or off.
     CaptureMouse(MouseCapture),
+    /// Draw in the theme of this name.
+    SetTheme(&'static str),
     /// Write a text to a file.
     Export(String),
     /// Leave.

@@ -238,7 +238,7 @@ impl Keymap {
             Context::Conversation => &[
                 (Action::ScrollUp, "up"),
                 (Action::ScrollDown, "down"),
-                (Action::Bottom, "end"),
+                (Action::Bottom, "follow"),
                 (Action::Leave, "back"),
             ],
             Context::Popup => &[(Action::Accept, "choose"), (Action::Leave, "close")],

@@ -83,6 +83,8 @@ pub struct Setup {
     pub layout: LayoutMode,
     /// Whether signs may move.
     pub motion: Movement,
+    /// Names of the themes to choose from.
+    pub themes: Vec<&'static str>,
 }
 
 /// Whether signs move while something is at work.
@@ -153,6 +155,7 @@ pub struct App {
     attention: Attention,
     mouse: MouseCapture,
     motion: Movement,
+    themes: Vec<&'static str>,
     dragging: mouse::Dragging,
     title: String,
     dirty: bool,
@@ -192,6 +195,7 @@ impl App {
             attention: Attention::Here,
             mouse: setup.mouse,
             motion: setup.motion,
+            themes: setup.themes,
             dragging: mouse::Dragging::Nothing,
             title: String::new(),
             dirty: true,
@@ -341,6 +345,12 @@ impl App {
         self.layout_mode
     }
 
+    /// Returns the names of the themes to choose from.
+    #[must_use]
+    pub fn themes(&self) -> &[&'static str] {
+        &self.themes
+    }
+
     /// Returns an agent's state as its title says it.
     #[must_use]
     pub fn state_of(&self, agent: &AgentView) -> AgentState {
@@ -378,6 +388,7 @@ impl App {
         let live = match agent.phase {
             Phase::Queued if !asking => Live::Waiting,
             Phase::Ended(_) if self.is_folded_away(agent.id) => Live::Folded,
+            Phase::Ended(_) => Live::News,
             _ => Live::Yes,
         };
         let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(agent.heard) };

@@ -73,8 +73,10 @@ pub struct PaneWish {
 /// Whether a pane has something to show that was not seen yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Live {
-    /// It runs, or its report is news.
+    /// It runs.
     Yes,
+    /// It has ended, and its report is news.
+    News,
     /// It waits for its turn: a title says it all.
     Waiting,
     /// Its report was seen.
@@ -104,7 +106,7 @@ impl PaneWish {
 
     fn wanted(&self) -> PaneSize {
         self.chosen.unwrap_or(match self.live {
-            Live::Yes => PaneSize::Pane,
+            Live::Yes | Live::News => PaneSize::Pane,
             Live::Waiting | Live::Folded => PaneSize::Row,
         })
     }
@@ -143,6 +145,13 @@ fn choose_shown(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> V
     shown.retain(|wish| {
         let may_go = wish.live == Live::Folded && wish.chosen.is_none_or(|size| size == PaneSize::Row);
         let goes = surplus > 0 && may_go && Some(wish.agent) != focused;
+        surplus -= usize::from(goes);
+        !goes
+    });
+    // Where there is not even a title for each, what works is worth more than news.
+    let mut surplus = shown.len().saturating_sub(height);
+    shown.retain(|wish| {
+        let goes = surplus > 0 && wish.live == Live::News && Some(wish.agent) != focused;
         surplus -= usize::from(goes);
         !goes
     });

@@ -29,6 +29,11 @@ pub enum Popup {
         /// Place in the list.
         chosen: usize,
     },
+    /// All themes, to choose from.
+    Themes {
+        /// Place in the list.
+        chosen: usize,
+    },
     /// The task an agent was given.
     Prompt {
         /// Which one.
@@ -86,6 +91,7 @@ impl Popup {
         match self {
             Self::Palette { .. } => Some("do it"),
             Self::Agents { .. } => Some("open"),
+            Self::Themes { .. } => Some("use"),
             Self::Comment { .. } => Some("say no"),
             Self::Search { .. } => Some("find"),
             Self::Help { .. } | Self::Prompt { .. } | Self::Text { .. } | Self::Interrupt { .. } => None,

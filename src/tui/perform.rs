@@ -31,6 +31,8 @@ pub(super) enum Next {
     Done,
     /// Leave the terminal to another program.
     Outside(Program),
+    /// Draw in another theme.
+    Theme(&'static str),
     /// End.
     Quit,
 }
@@ -92,6 +94,7 @@ impl Performer {
                 let cwd = Arc::clone(&self.cwd);
                 self.in_background(move || Ok(Some(Event::Exported(export(&cwd, &text)?))));
             }
+            Effect::SetTheme(name) => return Ok(Next::Theme(name)),
             Effect::Quit => return Ok(Next::Quit),
         }
         Ok(Next::Done)

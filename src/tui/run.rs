@@ -92,6 +92,7 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         mouse: setup.mouse,
         layout: setup.layout,
         motion: setup.motion,
+        themes: Theme::names(),
     });
     let mut stage = Stage { terminal, screen: Screen::new(setup.theme, highlighter), app, last_frame: Instant::now() };
     stage.draw()?;
@@ -149,6 +150,7 @@ async fn main_loop(stage: &mut Stage, sources: &mut Sources, performer: &Perform
             match performer.perform(effect, &mut stage.terminal)? {
                 Next::Done => {}
                 Next::Outside(program) => stage.hand_over(program, sources, performer).await?,
+                Next::Theme(name) => stage.screen.set_theme(name)?,
                 Next::Quit => return Ok(()),
             }
         }

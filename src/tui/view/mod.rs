@@ -57,6 +57,15 @@ impl Screen {
         Self { theme, highlighter, transcripts: HashMap::new() }
     }
 
+    /// Draws in another theme from now on.
+    ///
+    /// # Errors
+    /// There is no theme of this name.
+    pub fn set_theme(&mut self, name: &str) -> anyhow::Result<()> {
+        self.theme = self.theme.other(name)?;
+        Ok(())
+    }
+
     /// Draws a frame into an empty buffer.
     pub fn draw(&mut self, app: &App, buf: &mut Buffer) -> Painted {
         let screen = buf.area.intersection(app.size());

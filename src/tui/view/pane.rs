@@ -5,7 +5,6 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::conversation::chip;
@@ -58,11 +57,9 @@ pub(super) fn draw(
         body.height -= 1;
     }
     let state = look.app.pane(agent.id);
-    let report = agent.cells.iter().rev().find(|(_, cell)| matches!(cell.kind, CellKind::Report { .. }));
-    let follow = match report {
-        Some((cell, _)) if agent.has_ended() => Follow::From(cell),
-        _ => Follow::Tail,
-    };
+    // Only who has ended has a report, and it is the last cell: the transcript is not searched.
+    let last = agent.cells.iter().next_back().filter(|(_, cell)| matches!(cell.kind, CellKind::Report { .. }));
+    let follow = last.map_or(Follow::Tail, |(cell, _)| Follow::From(cell));
     let shown = transcript.draw(&agent.cells, &state, follow, look, body, buf);
     chip(&state, shown, agent.cells.arrived(), look, body, buf);
     Some(shown)
@@ -99,8 +96,7 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, 
     buf.set_line(x, row.y, &Line::from(right), row.right() - x);
     if focused {
         // The ground of the selection under the colours of the title.
-        let ground = Style { fg: None, ..theme.selection };
-        buf.set_style(row, ground);
+        buf.set_style(row, theme.selected_row());
     }
 }
 

@@ -149,6 +149,23 @@ impl Theme {
         Self { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), glyphs, ..self }
     }
 
+    /// Returns another theme of the program for the same terminal, drawn with the same signs.
+    ///
+    /// # Errors
+    /// There is no theme of this name.
+    pub fn other(&self, name: &str) -> Result<Self> {
+        Ok(Self::load(name, self.depth)?.with_glyphs(self.glyphs))
+    }
+
+    /// Returns the ground of a chosen row whose texts keep their colours. Where the ground is a reversal, they cannot:
+    /// each colour would become a ground of its own.
+    #[must_use]
+    pub fn selected_row(&self) -> Style {
+        let reversed = self.selection.add_modifier.contains(Modifier::REVERSED);
+        let plain = reversed.then_some(Color::Reset);
+        Style { fg: plain, bg: plain.or(self.selection.bg), ..self.selection }
+    }
+
     /// Returns a number that no other theme of this process has, for caches of laid-out lines.
     #[must_use]
     pub fn id(&self) -> u64 {

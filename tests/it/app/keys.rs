@@ -289,3 +289,36 @@ fn layout_and_motion_are_as_the_configuration_says() {
     assert_eq!(stage.app.spinner_frame(), frame, "nothing turns");
     assert!(wait > std::time::Duration::from_millis(500), "only the clock counts: {wait:?}");
 }
+
+#[test]
+fn a_theme_is_chosen_from_a_list_and_used_at_once() {
+    let mut stage = scenes::ended(120, 40);
+    let before = stage.draw().0;
+    stage.keys("/theme<enter>");
+    assert!(stage.text().contains("high-contrast"), "{}", stage.text());
+    let effects = stage.keys("<down><enter>");
+    assert_eq!(effects, [Effect::SetTheme("light")]);
+    let after = stage.draw().0;
+    assert_ne!(before[(1, 0)].style(), after[(1, 0)].style());
+    assert_eq!(stage.keys("/theme dark<enter>"), [Effect::SetTheme("dark"), Effect::SaveHistory("/theme dark".into())]);
+    assert_eq!(stage.draw().0[(1, 0)].style(), before[(1, 0)].style());
+    stage.keys("/theme blue<enter>");
+    assert!(stage.text().contains("choose /theme dark, light"), "{}", stage.text());
+}
+
+#[test]
+fn a_chosen_row_has_one_ground_in_every_theme() {
+    for name in ["dark", "light", "high-contrast", "terminal-16"] {
+        let mut stage = scenes::eight_agents(120, 40);
+        stage.keys(&format!("/theme {name}<enter><esc><alt+3>"));
+        stage.draw();
+        let (buffer, _) = stage.draw();
+        let row = stage.app.regions().pane(AgentId(3)).unwrap().area;
+        let ground = |x: u16| {
+            let style = buffer[(x, row.y)].style();
+            let reversed = style.add_modifier.contains(ratatui::style::Modifier::REVERSED);
+            if reversed { style.fg } else { style.bg }
+        };
+        assert!((row.x..row.right()).all(|x| ground(x) == ground(row.x)), "{name}");
+    }
+}

@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 
 fn wish(agent: u32) -> impl Strategy<Value = PaneWish> {
     let chosen = prop::option::of(prop::sample::select(vec![PaneSize::Row, PaneSize::Peek, PaneSize::Pane]));
-    let live = prop::sample::select(vec![Live::Yes, Live::Waiting, Live::Folded]);
+    let live = prop::sample::select(vec![Live::Yes, Live::Waiting, Live::News, Live::Folded]);
     (chosen, live, 0_u64..100).prop_map(move |(chosen, live, silent)| PaneWish {
         agent: AgentId(agent),
         chosen,
@@ -92,6 +92,16 @@ fn what_the_user_chose_is_kept_while_there_is_room() {
     assert_eq!(sizes[0], (PaneSize::Row, 1));
     assert_eq!(sizes[1].0, PaneSize::Pane);
     assert_eq!(sizes[2], (PaneSize::Peek, 4));
+}
+
+#[test]
+fn who_works_is_shown_before_who_has_ended() {
+    let wish = |agent, live| PaneWish { agent: AgentId(agent), chosen: None, live, silent: Duration::ZERO };
+    let panes = [wish(1, Live::News), wish(2, Live::News), wish(3, Live::Yes), wish(4, Live::Waiting)];
+    let state = LayoutState { composer_rows: 1, panes: &panes, ..LayoutState::default() };
+    let regions = layout(Rect::new(0, 0, 60, 9), &state);
+    let shown: Vec<u32> = regions.panes.iter().map(|pane| pane.agent.0).collect();
+    assert_eq!((shown.as_slice(), regions.unseen), ([3, 4].as_slice(), 2));
 }
 
 #[test]

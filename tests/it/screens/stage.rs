@@ -44,6 +44,7 @@ impl Stage {
             mouse: MouseCapture::On,
             layout: LayoutMode::Auto,
             motion: Movement::Full,
+            themes: Theme::names(),
         };
         change(&mut setup);
         let app = App::new(setup);
@@ -73,6 +74,11 @@ impl Stage {
     pub(crate) fn event(&mut self, event: Event) -> Vec<Effect> {
         let effects = self.app.update(self.now, event);
         self.effects.extend(effects.iter().cloned());
+        for effect in &effects {
+            if let Effect::SetTheme(name) = effect {
+                self.screen.set_theme(name).unwrap();
+            }
+        }
         effects
     }
 

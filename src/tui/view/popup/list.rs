@@ -4,7 +4,6 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::super::look::{Look, clock};
@@ -69,6 +68,17 @@ pub(super) fn agents(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
     draw_list(&lines, chosen, inner, look, buf);
 }
 
+/// Draws the names of all themes.
+pub(super) fn themes(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer) {
+    let names = look.app.themes();
+    let rows = u16::try_from(names.len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
+    let area = centred(screen, 40, rows.min(screen.height.saturating_sub(2).max(3)));
+    let inner = frame("theme", area, look, buf);
+    let lines: Vec<Line<'static>> =
+        names.iter().map(|name| fit_line(&Line::styled(*name, look.theme.text), usize::from(inner.width))).collect();
+    draw_list(&lines, chosen, inner, look, buf);
+}
+
 /// Draws what the composer completes, or the message its search has found, right above it.
 pub(crate) fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mut Buffer) {
     let list = look.app.composer();
@@ -114,8 +124,7 @@ fn draw_list(lines: &[Line<'static>], chosen: usize, area: Rect, look: &Look<'_>
     for ((at, line), y) in lines.iter().enumerate().skip(from).zip(area.y..area.bottom()) {
         buf.set_line(area.x, y, line, area.width);
         if at == chosen {
-            let ground = Style { fg: None, ..look.theme.selection };
-            buf.set_style(Rect { y, height: 1, ..area }, ground);
+            buf.set_style(Rect { y, height: 1, ..area }, look.theme.selected_row());
         }
     }
 }

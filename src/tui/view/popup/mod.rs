@@ -46,6 +46,10 @@ pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut 
             list::agents(*chosen, look, screen, buf);
             None
         }
+        Popup::Themes { chosen } => {
+            list::themes(*chosen, look, screen, buf);
+            None
+        }
         Popup::Comment { text, .. } => Some(ask("no, because", text, look, screen, buf)),
         Popup::Search { query, .. } => Some(ask("search", query, look, screen, buf)),
     }
