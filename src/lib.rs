@@ -1,5 +1,8 @@
 //! Belvedere: a coding agent in a full-screen terminal, with every subagent live in its own pane.
 
+#[cfg(not(unix))]
+compile_error!("Belvedere needs a Unix: process groups, signals and pseudo terminals. On Windows, use WSL.");
+
 // On top: the command line.
 pub mod cli;
 // Floor 6: the two front ends.
