@@ -21,7 +21,7 @@ pub struct Cli {
     pub prompt: Option<String>,
 
     /// Answers without a screen: the answer on standard output, progress on standard error. Standard input, if it is
-    /// not a terminal, is added to the prompt.
+    /// not a terminal, is added to the prompt; with a prompt, only if it begins to arrive within 3 seconds.
     #[arg(short = 'p', long = "print")]
     pub print: bool,
 
@@ -42,7 +42,7 @@ pub struct Cli {
     #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "TOOLS", value_parser = parse_grants)]
     pub allowed_tools: Vec<GrantList>,
 
-    /// Limits the model calls of the main agent, with -p.
+    /// Most turns for the request, with -p; past them the model gets one more, without tools, to answer.
     #[arg(long, value_name = "N", requires = "print", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
 
@@ -76,7 +76,7 @@ Settings: ~/.config/belvedere/config.toml, and .belvedere/config.toml in the pro
 the log are kept in ~/.local/state/belvedere.
 
 Exit status with -p: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a limit, 130 interrupted,
-141 nobody reads standard output, 143 terminated.
+141 nobody reads standard output, 143 terminated. A second Ctrl-C does not wait for what runs.
 
 Examples:
   belvedere                                     opens the screen in the current folder

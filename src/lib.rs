@@ -87,6 +87,9 @@
 //! - **Pane**: the live view of one subagent. A **cell** is one entry of a transcript on the screen.
 //! - **Effect**: what the screen asks of the world. A **command** is what it asks of the tree.
 
+#[cfg(not(unix))]
+compile_error!("Belvedere needs a Unix: process groups, signals and pseudo terminals. On Windows, use WSL.");
+
 // On top: the command line.
 pub mod cli;
 // Floor 6: the two front ends.

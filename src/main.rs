@@ -1,7 +1,8 @@
 //! The binary: parses the command line and starts a front end.
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use belvedere::cli::{Cli, Subcommands};
@@ -10,7 +11,6 @@ use belvedere::services::{self, EVENT_CAPACITY, Front, Play, Settled, Started, W
 use belvedere::subagent::Command;
 use belvedere::tui;
 use clap::Parser as _;
-use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 fn main() -> ExitCode {
@@ -30,15 +30,16 @@ fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
     let settled = services::settle(wanted(cli, front).map_err(usage)?).map_err(usage)?;
     match front {
         Front::Headless => {
-            let prompt = with_standard_input(prompt.as_deref()).map_err(usage)?;
-            Ok(runtime().map_err(failed)?.block_on(print(settled, prompt, format)))
+            let input = Some(io::stdin()).filter(|input| !input.is_terminal());
+            let prompt = headless::with_piped(prompt.as_deref(), input, headless::PATIENCE).map_err(usage)?;
+            run(print(settled, prompt, format)).map_err(failed)
         }
         Front::Screen => {
             let request = match settled.wanted.play {
                 Play::Demo => Some(services::DEMO_REQUEST.to_owned()),
                 Play::Work => prompt,
             };
-            runtime().and_then(|runtime| runtime.block_on(show(settled, request))).map_err(failed)
+            run(show(settled, request)).and_then(|shown| shown).map_err(failed)
         }
     }
 }
@@ -59,14 +60,21 @@ fn wanted(cli: Cli, front: Front) -> anyhow::Result<Wanted> {
     })
 }
 
-/// Two threads suffice: the work is waiting, and what computes goes to threads of its own.
-fn runtime() -> anyhow::Result<Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
+/// Runs the program to its end. Two threads suffice: the work is waiting, and what computes goes to threads of its own.
+fn run<T>(program: impl Future<Output = T>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .context("the program cannot start its threads")
+        .context("the program cannot start its threads")?;
+    let result = runtime.block_on(program);
+    // A thread that hangs in the system, on a dead network drive for example, must not hold up the end.
+    runtime.shutdown_timeout(SHUTDOWN);
+    Ok(result)
 }
+
+/// How long threads may take to end with the program.
+const SHUTDOWN: Duration = Duration::from_millis(500);
 
 async fn print(settled: Settled, prompt: String, format: headless::OutputFormat) -> u8 {
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
@@ -102,20 +110,3 @@ async fn show(settled: Settled, request: Option<String>) -> anyhow::Result<u8> {
 
 /// Requests of the screen that may wait for the session.
 const COMMAND_CAPACITY: usize = 64;
-
-/// Most bytes of standard input that become part of a prompt.
-const MAX_INPUT: u64 = 10 << 20;
-
-/// Adds what is piped in to the prompt.
-fn with_standard_input(prompt: Option<&str>) -> anyhow::Result<String> {
-    let mut piped = Vec::new();
-    if !io::stdin().is_terminal() {
-        io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut piped).context("standard input cannot be read")?;
-        anyhow::ensure!(piped.len() as u64 <= MAX_INPUT, "standard input is larger than {} MB", MAX_INPUT >> 20);
-    }
-    let piped = String::from_utf8_lossy(&piped);
-    let parts: Vec<&str> = [prompt.unwrap_or_default(), &piped].map(str::trim).to_vec();
-    let prompt = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
-    anyhow::ensure!(!prompt.is_empty(), "there is nothing to answer: give a prompt, or pipe one in");
-    Ok(prompt)
-}

@@ -268,8 +268,10 @@ impl Status {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTally {
     /// Files that did not exist before the run.
+    #[serde(serialize_with = "crate::message::serialize_paths")]
     pub created: Vec<PathBuf>,
     /// Files that did.
+    #[serde(serialize_with = "crate::message::serialize_paths")]
     pub modified: Vec<PathBuf>,
 }
 

@@ -1,6 +1,6 @@
 //! Where the program keeps its files, and where a project begins.
 //!
-//! Owns the directories of the platform: XDG on every Unix, the profile's application data on Windows. Leaves creating
+//! Owns the directories of the platform, which are those of XDG on every Unix. Leaves creating
 //! them to whoever writes there. Invariant: nothing is read from the process but in [`Environment::of_process`].
 
 use std::collections::HashMap;
@@ -72,24 +72,14 @@ impl Paths {
     /// # Errors
     /// Returns an error if neither the variable of a directory nor a home directory is known.
     pub fn resolve(environment: &Environment) -> Result<Self, PathsError> {
-        let [config, state, cache] = if cfg!(windows) {
-            [("APPDATA", ""), ("LOCALAPPDATA", "state"), ("LOCALAPPDATA", "cache")]
-        } else {
-            [("XDG_CONFIG_HOME", ".config"), ("XDG_STATE_HOME", ".local/state"), ("XDG_CACHE_HOME", ".cache")]
-        };
-        let find = |(variable, place): (&'static str, &str), what| {
-            let error = PathsError { what, variable };
-            if cfg!(windows) {
-                let top = environment.directory(variable).or_else(|| environment.account_home.clone());
-                return top.map(|top| top.join("belvedere").join(place)).ok_or(error);
-            }
+        let find = |variable: &'static str, place: &str, what| {
             let top = environment.directory(variable).or_else(|| Some(environment.home()?.join(place)));
-            top.map(|top| top.join("belvedere")).ok_or(error)
+            top.map(|top| top.join("belvedere")).ok_or(PathsError { what, variable })
         };
         Ok(Self {
-            config_dir: find(config, "the configuration")?,
-            state_dir: find(state, "sessions")?,
-            cache_dir: find(cache, "the cache")?,
+            config_dir: find("XDG_CONFIG_HOME", ".config", "the configuration")?,
+            state_dir: find("XDG_STATE_HOME", ".local/state", "sessions")?,
+            cache_dir: find("XDG_CACHE_HOME", ".cache", "the cache")?,
         })
     }
 
@@ -107,16 +97,23 @@ pub fn project_root(cwd: &Path) -> PathBuf {
     cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd).to_path_buf()
 }
 
+/// Reads a file of one line; whatever else lies there, such as a pipe, counts as absent.
+fn short_text(path: &Path) -> Option<String> {
+    const MAX_BYTES: u64 = 64 << 10;
+    let facts = std::fs::metadata(path).ok()?;
+    (facts.is_file() && facts.len() <= MAX_BYTES).then(|| std::fs::read_to_string(path).ok())?
+}
+
 /// Returns the branch that is checked out in the repository at `root`, or the start of the commit if none is.
 #[must_use]
 pub fn git_branch(root: &Path) -> Option<String> {
     let dot_git = root.join(".git");
-    let git_dir = match std::fs::read_to_string(&dot_git) {
+    let git_dir = match short_text(&dot_git) {
         // A worktree or submodule: the file names the folder.
-        Ok(pointer) => root.join(pointer.strip_prefix("gitdir:")?.trim()),
-        Err(_) => dot_git,
+        Some(pointer) => root.join(pointer.strip_prefix("gitdir:")?.trim()),
+        None => dot_git,
     };
-    let head = std::fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = short_text(&git_dir.join("HEAD"))?;
     let head = head.trim();
     let name = match head.strip_prefix("ref:") {
         Some(reference) => reference.trim().trim_start_matches("refs/heads/").to_owned(),

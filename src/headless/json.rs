@@ -1,7 +1,5 @@
 //! The JSON formats: one line for each event, and one for the result, with Claude Code's field names where it has one.
 
-use std::io;
-
 use serde::Serialize;
 
 use crate::agent::{AgentEvent, Outcome};
@@ -44,7 +42,7 @@ impl From<Usage> for UsageFields {
     }
 }
 
-pub(super) fn result_line(outcome: &Outcome, session: &str) -> io::Result<String> {
+pub(super) fn result_line(outcome: &Outcome, session: &str) -> serde_json::Result<String> {
     let is_error = super::status(outcome) != super::exit::OK;
     let line = ResultLine {
         r#type: "result",
@@ -60,9 +58,9 @@ pub(super) fn result_line(outcome: &Outcome, session: &str) -> io::Result<String
         total_cost_usd: outcome.cost_usd,
         usage: outcome.usage.into(),
     };
-    serde_json::to_string(&line).map_err(io::Error::other)
+    serde_json::to_string(&line)
 }
 
-pub(super) fn event_line(event: &AgentEvent) -> io::Result<String> {
-    serde_json::to_string(event).map_err(io::Error::other)
+pub(super) fn event_line(event: &AgentEvent) -> serde_json::Result<String> {
+    serde_json::to_string(event)
 }

@@ -3,17 +3,24 @@
 //! Owns the three output formats, the progress lines and the exit status. Leaves everything else to the tree. There
 //! is nobody to ask: what would need an answer is refused, and the refusal says which flag would allow it.
 
+mod input;
 mod json;
+mod output;
 mod text;
 
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
-use crate::agent::{AgentEvent, Cancel, Outcome, Status};
+use crate::agent::{AgentEvent, Outcome, Status};
 use crate::subagent::Conversation;
+use output::Output;
 
+pub use input::{PATIENCE, with_piped};
 pub use text::Progress;
 
 /// What standard output gets.
@@ -59,92 +66,94 @@ pub struct Headless {
 }
 
 /// Why the answer was not waited for.
+#[derive(Debug, Clone, Copy)]
 enum Cut {
     Interrupted,
     Terminated,
     BrokenPipe,
 }
 
+impl Cut {
+    fn status(self) -> u8 {
+        match self {
+            Self::Interrupted => exit::INTERRUPTED,
+            Self::Terminated => exit::TERMINATED,
+            Self::BrokenPipe => exit::BROKEN_PIPE,
+        }
+    }
+}
+
 /// Answers one request. Returns the exit status.
+///
+/// A first signal stops the agents and waits for their end; a second one does not wait.
 pub async fn run(headless: Headless, prompt: String) -> u8 {
     let Headless { mut conversation, events, session, format } = headless;
-    let mut printer = Printer { format, progress: Progress::default() };
+    let output = match Output::start() {
+        Ok(output) => output,
+        Err(fault) => {
+            let _ = writeln!(io::stderr(), "belvedere: {fault}");
+            return exit::FAILED;
+        }
+    };
+    let broken = output.broken();
+    let mut signals = Signals::new();
     conversation.begin(prompt);
     let cancel = conversation.canceller();
-    let (outcome, cut) = answer(&mut conversation, events, &mut printer, cancel.as_ref()).await;
-    conversation.quit().await;
-    if let Some(cut) = cut {
-        return match cut {
-            Cut::Interrupted => exit::INTERRUPTED,
-            Cut::Terminated => exit::TERMINATED,
-            Cut::BrokenPipe => exit::BROKEN_PIPE,
-        };
-    }
-    match printer.finish(&outcome, &session) {
-        Ok(()) => status(&outcome),
-        Err(_) => exit::BROKEN_PIPE,
-    }
-}
-
-/// Waits for the answer while printing what happens; a signal or a broken pipe stops the agents first.
-async fn answer(
-    conversation: &mut Conversation,
-    mut events: mpsc::Receiver<Arc<AgentEvent>>,
-    printer: &mut Printer,
-    cancel: Option<&Cancel>,
-) -> (Outcome, Option<Cut>) {
-    let mut cut = None;
-    let stop = |cause: Cut, cut: &mut Option<Cut>| {
-        if let Some(cancel) = cancel {
-            cancel.stop(crate::agent::StopCause::Quit);
-        }
-        cut.get_or_insert(cause);
-    };
-    let ended = conversation.finish();
-    tokio::pin!(ended);
-    let signals = signals();
-    tokio::pin!(signals);
-    let outcome = loop {
-        tokio::select! {
-            biased;
-            signal = &mut signals, if cut.is_none() => stop(signal, &mut cut),
-            Some(event) = events.recv() => {
-                if printer.event(&event).is_err() {
-                    stop(Cut::BrokenPipe, &mut cut);
-                }
+    let (over, is_over) = oneshot::channel();
+    let printing = tokio::spawn(print(events, Printer { format, progress: Progress::default(), output }, is_over));
+    let cut = tokio::select! {
+        biased;
+        cut = signals.next() => cut,
+        () = broken.cancelled() => Cut::BrokenPipe,
+        outcome = conversation.finish() => {
+            let _ = over.send(Some((outcome.clone(), session)));
+            tokio::select! {
+                biased;
+                cut = signals.next() => return cut.status(),
+                _ = printing => {}
             }
-            outcome = &mut ended => break outcome,
+            conversation.quit().await;
+            return if broken.is_cancelled() { exit::BROKEN_PIPE } else { status(&outcome) };
         }
     };
-    while let Ok(event) = events.try_recv() {
-        if printer.event(&event).is_err() {
-            cut.get_or_insert(Cut::BrokenPipe);
-            break;
-        }
+    if let Some(cancel) = cancel {
+        cancel.stop(crate::agent::StopCause::Quit);
     }
-    (outcome, cut)
-}
-
-/// Waits for a signal that asks to stop.
-async fn signals() -> Cut {
-    let terminated = async {
-        #[cfg(unix)]
-        {
-            use tokio::signal::unix::{SignalKind, signal};
-            let (term, hangup) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
-            if let (Ok(mut term), Ok(mut hangup)) = (term, hangup) {
-                tokio::select! {
-                    _ = term.recv() => {}
-                    _ = hangup.recv() => {}
-                }
-                return;
-            }
-        }
-        std::future::pending::<()>().await;
+    let ending = async {
+        conversation.quit().await;
+        let _ = over.send(None);
+        // Nobody may be reading.
+        let _ = timeout(LAST_WORDS, printing).await;
     };
     tokio::select! {
-        Ok(()) = tokio::signal::ctrl_c() => Cut::Interrupted,
-        () = terminated => Cut::Terminated,
+        biased;
+        _ = signals.next() => {}
+        () = ending => {}
+    }
+    cut.status()
+}
+
+/// How long standard output may take for what is left after an interruption.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// The signals that ask to stop, as many as come.
+struct Signals(Option<[Signal; 3]>);
+
+impl Signals {
+    fn new() -> Self {
+        let listen = |kind| signal(kind).ok();
+        let all = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(listen);
+        let [Some(interrupt), Some(terminate), Some(hangup)] = all else { return Self(None) };
+        Self(Some([interrupt, terminate, hangup]))
+    }
+
+    async fn next(&mut self) -> Cut {
+        let Some([interrupt, terminate, hangup]) = &mut self.0 else { return std::future::pending().await };
+        tokio::select! {
+            _ = interrupt.recv() => Cut::Interrupted,
+            _ = terminate.recv() => Cut::Terminated,
+            _ = hangup.recv() => Cut::Terminated,
+        }
     }
 }
 
@@ -156,43 +165,73 @@ fn status(outcome: &Outcome) -> u8 {
     }
 }
 
+/// What came of the request, and the session's name.
+type Answer = (Outcome, String);
+
+/// Writes what happens until it is over, then the answer, if there is one.
+async fn print(
+    mut events: mpsc::Receiver<Arc<AgentEvent>>,
+    mut printer: Printer,
+    mut is_over: oneshot::Receiver<Option<Answer>>,
+) {
+    let answer = loop {
+        tokio::select! {
+            biased;
+            Some(event) = events.recv() => printer.event(&event).await,
+            answer = &mut is_over => break answer.ok().flatten(),
+        }
+    };
+    // All of it was sent before the end.
+    while let Ok(event) = events.try_recv() {
+        printer.event(&event).await;
+    }
+    if let Some((outcome, session)) = answer {
+        printer.answer(&outcome, &session).await;
+    }
+    printer.output.finish().await;
+}
+
 /// Writes events and the answer where they belong.
 struct Printer {
     format: OutputFormat,
     progress: Progress,
+    output: Output,
 }
 
 impl Printer {
-    fn event(&mut self, event: &AgentEvent) -> io::Result<()> {
+    async fn event(&mut self, event: &AgentEvent) {
         if let Some(line) = self.progress.line(event) {
-            // Nobody listening on standard error is no reason to stop.
-            let _ = writeln!(io::stderr().lock(), "{line}");
+            complain(&line);
         }
         if self.format == OutputFormat::StreamJson {
-            print(&json::event_line(event)?)?;
+            self.json(json::event_line(event)).await;
         }
-        Ok(())
     }
 
-    fn finish(&self, outcome: &Outcome, session: &str) -> io::Result<()> {
+    async fn answer(&self, outcome: &Outcome, session: &str) {
         match self.format {
             OutputFormat::Text => {
                 if let Some(reason) = &outcome.reason {
-                    let _ = writeln!(io::stderr().lock(), "belvedere: {}", crate::message::plain_line(reason));
+                    complain(&format!("belvedere: {}", crate::message::plain_line(reason)));
                 }
-                print(&text::answer(outcome))
+                let text = text::answer(outcome);
+                if !text.is_empty() {
+                    self.output.line(text).await;
+                }
             }
-            OutputFormat::Json | OutputFormat::StreamJson => print(&json::result_line(outcome, session)?),
+            OutputFormat::Json | OutputFormat::StreamJson => self.json(json::result_line(outcome, session)).await,
+        }
+    }
+
+    async fn json(&self, line: serde_json::Result<String>) {
+        match line {
+            Ok(line) => self.output.line(line).await,
+            Err(fault) => complain(&format!("belvedere: an event cannot be written: {fault}")),
         }
     }
 }
 
-fn print(text: &str) -> io::Result<()> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.write_all(b"\n")?;
-    out.flush()
+/// Writes to standard error. Nobody listening there is no reason to stop.
+fn complain(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }

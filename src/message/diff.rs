@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FileDiff {
     /// The file, absolute.
+    #[serde(serialize_with = "crate::message::serialize_path")]
     pub path: PathBuf,
     /// Number of lines added.
     pub added: usize,

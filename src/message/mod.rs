@@ -6,6 +6,7 @@
 mod diagnostic;
 mod diff;
 mod id;
+mod path;
 mod plain;
 mod tool;
 mod transcript;
@@ -14,6 +15,7 @@ mod usage;
 pub use diagnostic::Diagnostic;
 pub use diff::{DiffLine, FileDiff, Hunk, LineKind};
 pub use id::AgentId;
+pub use path::{serialize_path, serialize_paths};
 pub use plain::{plain, plain_line};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult};
 pub use transcript::{INTERRUPTED, Transcript};

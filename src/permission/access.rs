@@ -31,11 +31,13 @@ pub enum AccessKind {
     /// Reads a file or a folder and what is below it.
     Read {
         /// What is read.
+        #[serde(serialize_with = "crate::message::serialize_path")]
         path: PathBuf,
     },
     /// Creates or changes a file.
     Write {
         /// What is written.
+        #[serde(serialize_with = "crate::message::serialize_path")]
         path: PathBuf,
     },
     /// Runs a shell command.

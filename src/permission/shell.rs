@@ -16,7 +16,7 @@ pub fn is_read_only(command: &str) -> bool {
     let words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
     match words.as_slice() {
         ["pwd" | "date"] => true,
-        ["ls", rest @ ..] => rest.iter().all(|word| stays_inside(word) && is_short_flag_or_path(word)),
+        ["ls", flags @ ..] => flags.iter().all(|word| is_listing_flag(word)),
         ["git", "--no-pager", sub, rest @ ..] | ["git", sub, rest @ ..] => {
             is_git_query(sub) && rest.iter().all(|w| is_git_word(w))
         }
@@ -32,8 +32,9 @@ fn stays_inside(word: &str) -> bool {
         && word.split(['/', '=', ':']).all(|part| part != "..")
 }
 
-fn is_short_flag_or_path(word: &str) -> bool {
-    word.strip_prefix('-').is_none_or(|flags| flags.chars().all(|c| "alhrtSRF1".contains(c)))
+/// Paths are no part of it: where a link leads, only the LS tool can tell.
+fn is_listing_flag(word: &str) -> bool {
+    word.strip_prefix('-').is_some_and(|flags| flags.chars().all(|c| "alhrtSRF1".contains(c)))
 }
 
 fn is_git_query(sub: &str) -> bool {

@@ -16,20 +16,26 @@ use anyhow::Context as _;
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use crate::agent::{AgentEvent, EventKind, Limits, Place, Sink};
 use crate::config::{self, Config, Overrides, Paths};
 use crate::definition::Catalog;
-use crate::message::{AgentId, Diagnostic};
+use crate::message::{AgentId, Diagnostic, serialize_path};
 use crate::permission::{Approver, Grant, PermissionMode, Permissions};
 use crate::provider::choice::ProviderEnv;
 use crate::provider::offline::Pace;
 use crate::session::{Secrets, Store, Writer, log};
-use crate::subagent::{ApprovalQueue, Conversation, KeepReport, Surroundings, Tree, TreeLimits, TreeSetup, Unattended};
-use crate::tool::standard_tools;
+use crate::subagent::{
+    AgentInput, ApprovalQueue, Conversation, KeepReport, Surroundings, Tree, TreeLimits, TreeSetup, Unattended,
+};
+use crate::tool::{schema_of, standard_tools};
 
 /// Events that may wait for a listener before agents wait for it.
 pub const EVENT_CAPACITY: usize = 1_024;
+
+/// How long the end of the program waits for the disk.
+const DISK_GRACE: Duration = Duration::from_secs(2);
 
 /// What the command line asks for.
 #[derive(Debug, Clone)]
@@ -146,10 +152,12 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Waits until everything is on the disk. The conversation must be gone by then.
+    /// Waits, within bounds, until everything is on the disk. The conversation must be gone by then.
     pub async fn finish(self) {
-        if let Some(writer) = self.writer {
-            writer.finish().await;
+        if let Some(writer) = self.writer
+            && timeout(DISK_GRACE, writer.finish()).await.is_err()
+        {
+            tracing::warn!("the disk is too slow; the end of the session is not kept");
         }
         drop(self.log);
     }
@@ -161,7 +169,9 @@ struct Meta {
     v: u32,
     version: &'static str,
     started: Timestamp,
+    #[serde(serialize_with = "serialize_path")]
     cwd: PathBuf,
+    #[serde(serialize_with = "serialize_path")]
     project: PathBuf,
 }
 
@@ -172,8 +182,8 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
     let secrets = Secrets::new(environment.secrets());
     let (store, kept, listeners) = keep(paths.as_ref(), &place, &secrets, listener);
     let sink = Sink::new(listeners);
-    for fault in diagnostics {
-        sink.send(AgentId::MAIN, EventKind::Notice { text: fault.to_string() }).await;
+    for text in notices(&diagnostics) {
+        sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
     }
     let approvals = ApprovalQueue::default();
     let approver: Arc<dyn Approver> = match wanted.front {
@@ -196,6 +206,9 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
         resolve_model: connection::resolver(),
         keep_report: report_keeper(store.clone()),
     });
+    let tools = tree.setup().tools.clone();
+    // The schemas are worked out once; the first request need not wait for that.
+    tokio::task::spawn_blocking(move || drop((tools.specs(), schema_of::<AgentInput>())));
     let pace = if wanted.front == Front::Screen { Pace::Reading } else { Pace::Instant };
     let connecting = match play {
         Some(parts) => parts.connecting(sink),
@@ -204,6 +217,16 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
     let limits = main_limits(&config, wanted.max_turns);
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
     Started { conversation: Conversation::new(tree, approvals, connecting, limits), session, kept }
+}
+
+/// Faults of the configuration that are told one by one. A file of a stranger may hold thousands, and nobody may be
+/// listening yet.
+const MAX_NOTICES: usize = 20;
+
+fn notices(faults: &[Diagnostic]) -> impl Iterator<Item = String> {
+    let rest = faults.len().saturating_sub(MAX_NOTICES);
+    let rest = (rest > 0).then(|| format!("… and {rest} more faults in the configuration."));
+    faults.iter().take(MAX_NOTICES).map(ToString::to_string).chain(rest)
 }
 
 /// Opens the session's log and returns it with everyone who listens, the log first.
@@ -252,7 +275,7 @@ fn router() -> impl FnMut(&Arc<AgentEvent>) -> Option<Arc<str>> + Send + 'static
 
 /// Whole reports lie outside the project; the agents may read them all the same.
 fn reports_grant(store: Option<&Store>) -> Option<Grant> {
-    store.map(|store| Grant::Below(store.dir().to_path_buf()))
+    store.map(|store| Grant::Below(store.reports_dir()))
 }
 
 fn report_keeper(store: Option<Store>) -> KeepReport {

@@ -4,9 +4,11 @@
 //! touches nothing; the folder appears with the first thing to keep.
 
 use std::collections::hash_map::RandomState;
+use std::fmt::Write as _;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::hash::BuildHasher as _;
 use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -45,7 +47,7 @@ impl Store {
         // Two programs may start in the same second.
         let id = RandomState::new().hash_one(started.as_nanosecond()) & 0x00ff_ffff;
         let dir = state_dir.join("sessions").join(slug(project)).join(format!("{start}-{id:06x}"));
-        Self { dir, secrets }
+        Self { dir: resolved(&dir), secrets }
     }
 
     /// Returns the folder.
@@ -65,10 +67,17 @@ impl Store {
     /// # Errors
     /// Returns an error if the file cannot be written.
     pub fn save_report(&self, agent: &str, report: &str) -> Result<PathBuf, SessionError> {
-        let path = self.dir.join(format!("{}.report.md", file_name(agent)));
-        self.create()?;
+        let dir = self.reports_dir();
+        let path = dir.join(format!("{}.md", file_name(agent)));
+        create_private_dir(&dir).map_err(|fault| SessionError::new(&dir, "created", fault))?;
         self.write_whole(&path, self.secrets.redact(report).as_bytes())?;
         Ok(path)
+    }
+
+    /// Returns the folder of the reports. Agents may read it, but not the transcripts beside it.
+    #[must_use]
+    pub fn reports_dir(&self) -> PathBuf {
+        self.dir.join("reports")
     }
 
     /// Describes the session in its `meta.json`. Blocks.
@@ -90,11 +99,21 @@ impl Store {
     /// Writes beside the file and then puts it in place, so that a reader never sees half of it.
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
         let write = || {
-            let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.dir)?;
+            let folder = path.parent().unwrap_or(&self.dir);
+            let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
             file.write_all(bytes)?;
             file.persist(path).map_err(|fault| fault.error)
         };
         write().map(drop).map_err(|fault| SessionError::new(path, "written", fault))
+    }
+}
+
+/// Resolves the symlinks of the part of a path that exists: permissions are decided on resolved paths.
+fn resolved(path: &Path) -> PathBuf {
+    let found = path.ancestors().find_map(|top| Some((top, top.canonicalize().ok()?)));
+    match found.and_then(|(top, real)| Some(real.join(path.strip_prefix(top).ok()?))) {
+        Some(real) => real,
+        None => path.to_path_buf(),
     }
 }
 
@@ -108,8 +127,7 @@ pub fn history_file(state_dir: &Path, project: &Path) -> PathBuf {
 pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.mode(0o700);
     builder.create(dir)
 }
 
@@ -117,8 +135,7 @@ pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
 pub(super) fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.mode(0o600);
     options.open(path)
 }
 
@@ -138,7 +155,12 @@ fn file_name(name: &str) -> String {
     // File systems limit a name to 255 bytes, and a letter can have four.
     const MAX_CHARS: usize = 40;
     let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
-    let name: String = name.trim().chars().take(MAX_CHARS).map(safe).collect();
+    let whole = name.trim();
+    let mut name: String = whole.chars().take(MAX_CHARS).map(safe).collect();
+    if whole.chars().nth(MAX_CHARS).is_some() {
+        // Names that begin alike, such as those of two children of one definition, must not share a file.
+        let _ = write!(name, "-{:08x}", fnv1a(whole.as_bytes()));
+    }
     let name = name.trim_start_matches('.');
     if name.is_empty() { "agent".to_owned() } else { name.to_owned() }
 }

@@ -1,5 +1,9 @@
 //! From a model's JSON to a tool's typed input, with errors the model can mend.
 
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -13,7 +17,7 @@ use crate::message::ToolSpec;
 ///
 /// # Errors
 /// Returns a failed output that names the fault and the fields the tool has.
-pub fn parse_input<T: DeserializeOwned + JsonSchema>(tool: &str, args: &Args) -> Result<T, ToolOutput> {
+pub fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(tool: &str, args: &Args) -> Result<T, ToolOutput> {
     let mut given = Value::Object(args.iter().filter(|(_, value)| !value.is_null()).map(owned).collect());
     let fault = match T::deserialize(&given) {
         Ok(input) => return Ok(input),
@@ -60,14 +64,21 @@ fn unwrapped(value: &Value, kind: &str) -> Option<Value> {
 }
 
 /// Returns a tool as it is offered to a model.
-pub(super) fn spec_of<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
+pub(super) fn spec_of<T: JsonSchema + 'static>(name: &str, description: &str) -> ToolSpec {
     ToolSpec { name: name.to_owned(), description: description.trim().to_owned(), input_schema: schema_of::<T>() }
 }
 
 /// Returns the JSON Schema of a tool's input, inlined and in the plainest form, as model APIs want it: no titles, no
-/// formats, optional fields without a `null` alternative, and choices as `enum`.
+/// formats, optional fields without a `null` alternative, and choices as `enum`. It is worked out once for each type:
+/// every request holds it.
 #[must_use]
-pub fn schema_of<T: JsonSchema>() -> Value {
+pub fn schema_of<T: JsonSchema + 'static>() -> Value {
+    static KNOWN: Mutex<BTreeMap<TypeId, Value>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(TypeId::of::<T>()).or_insert_with(generate::<T>).clone()
+}
+
+fn generate<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;

@@ -208,6 +208,7 @@ pub enum TodoStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// The file, absolute.
+    #[serde(serialize_with = "crate::message::serialize_path")]
     pub path: PathBuf,
     /// Whether it existed before.
     pub kind: ChangeKind,

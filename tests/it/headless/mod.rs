@@ -4,6 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use belvedere::headless::{PATIENCE, with_piped};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -143,12 +146,101 @@ fn a_reader_that_goes_away_ends_the_program_quietly() {
     assert!(!err.contains("panicked"), "{err}");
 }
 
-#[cfg(unix)]
+#[test]
+fn an_open_pipe_that_nobody_writes_to_is_not_waited_for() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let soon = std::time::Duration::from_millis(1);
+    assert_eq!(with_piped(Some(" ask "), Some(reader), soon).unwrap(), "ask");
+    drop(writer);
+    let with = |prompt: Option<&str>, text: &'static str| with_piped(prompt, Some(text.as_bytes()), PATIENCE);
+    assert_eq!(with(Some("ask"), "of this\n").unwrap(), "ask\n\nof this");
+    assert_eq!(with(None, "ask\n").unwrap(), "ask");
+    assert_eq!(with(Some("ask"), "").unwrap(), "ask");
+    assert!(with(Some(" "), " \n").is_err());
+}
+
+#[test]
+fn a_reader_that_reads_no_further_does_not_keep_an_interrupt_from_working() {
+    let bench = Bench::new();
+    let mut child = bench
+        .command(&["-p", "--model", "offline", "--output-format", "stream-json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Far more than a pipe holds.
+    child.stdin.take().unwrap().write_all(&b"where is verify_password? ".repeat(20_000)).unwrap();
+    let mut out = child.stdout.take().unwrap();
+    out.read_exact(&mut [0]).unwrap();
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_second_interrupt_leaves_no_command_behind() {
+    let bench = Bench::new();
+    let command = "run `trap '' TERM; echo $$ > pid; mv pid ready; sleep 1000; sleep 1000`";
+    let mut child = bench
+        .command(&["-p", command, "--model", "offline", "--permission-mode", "bypassPermissions"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let shell = wait_for(&bench.project.path().join("ready"));
+    let program = Pid::from_raw(i32::try_from(child.id()).unwrap());
+    kill(program, Signal::SIGINT).unwrap();
+    kill(program, Signal::SIGTERM).unwrap();
+    assert!(matches!(child.wait().unwrap().code(), Some(130 | 143)));
+    let start = std::time::Instant::now();
+    while runs(shell) {
+        assert!(start.elapsed().as_secs() < 60, "the command goes on");
+    }
+}
+
+/// Tells whether a process is more than a corpse that its new parent has not buried yet.
+fn runs(process: i32) -> bool {
+    let state = Command::new("ps").args(["-o", "state=", "-p", &process.to_string()]).output().unwrap();
+    let state = text(&state.stdout);
+    !state.trim().is_empty() && !state.trim().starts_with('Z')
+}
+
+#[test]
+fn a_project_whose_name_is_not_unicode_is_kept_and_told_like_any_other() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bench = Bench::new();
+    let folder = bench.project.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    if std::fs::create_dir(&folder).is_err() {
+        return; // This file system knows no such names.
+    }
+    let output = bench
+        .command(&["-p", "run `echo hi > made.txt`", "--model", "offline", "--output-format", "stream-json"])
+        .args(["--permission-mode", "bypassPermissions"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(text(&output.stdout).lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
+    let mut kept = Vec::new();
+    collect(&bench.home.path().join(".local/state/belvedere/sessions"), &mut kept);
+    assert!(kept.iter().any(|path| path.ends_with("meta.json")), "{kept:?}");
+}
+
+#[test]
+fn a_project_file_full_of_faults_is_told_in_short() {
+    let bench = Bench::new();
+    let lines: Vec<String> = (0..3_000).map(|number| format!("nonsense_{number} = 1")).collect();
+    bench.file(".git/HEAD", "ref: refs/heads/main\n");
+    bench.file(".belvedere/config.toml", &lines.join("\n"));
+    let output = bench.ask("where is verify_password defined?", &[]);
+    assert!(output.status.success(), "{output:?}");
+    let err = text(&output.stderr);
+    assert_eq!(err.lines().filter(|line| line.contains("nonsense_")).count(), 20, "{err}");
+    assert!(err.contains("2980 more faults"), "{err}");
+}
+
 #[test]
 fn an_interrupt_ends_the_command_that_runs() {
-    use nix::sys::signal::{Signal, kill};
-    use nix::unistd::Pid;
-
     let bench = Bench::new();
     let command = "run `echo $$ > pid; mv pid ready; sleep 1000`";
     let mut child = bench

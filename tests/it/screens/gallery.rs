@@ -72,6 +72,7 @@ impl Player {
             mouse: MouseCapture::On,
             layout: LayoutMode::Auto,
             motion: Movement::Full,
+            themes: Vec::new(),
         });
         app.update(begun.into_std(), Event::BranchKnown(Some("main".to_owned())));
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());

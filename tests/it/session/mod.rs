@@ -111,8 +111,8 @@ async fn secrets_reach_no_file() {
     assert!(keep(&store, &lines).await.is_empty());
     store.save_report("main", &format!("The key is {KEY}.")).unwrap();
     assert_eq!(texts(&store.path_of("main")), ["export KEY=***; short", "\"seq\":1"]);
-    for entry in fs::read_dir(store.dir()).unwrap() {
-        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+    for path in files(store.dir()) {
+        let text = fs::read_to_string(path).unwrap();
         assert!(!text.contains("0123") && !text.contains("789"), "{text}");
     }
     assert_eq!(format!("{:?}", Secrets::new([KEY])), "Secrets(1)");
@@ -138,7 +138,7 @@ async fn a_name_cannot_lead_out_of_the_folder() {
         assert!(path.is_file(), "{name:?}");
     }
     let report = store.save_report("../explore-1", "whole").unwrap();
-    assert_eq!(report.parent(), Some(store.dir()));
+    assert_eq!(report.parent(), Some(store.reports_dir().as_path()));
     assert_eq!(fs::read_to_string(report).unwrap(), "whole");
 }
 
@@ -219,11 +219,17 @@ async fn files_are_for_the_user_alone() {
     for folder in store.dir().ancestors().take_while(|folder| *folder != state.path()) {
         assert_eq!(mode(folder), 0o700, "{}", folder.display());
     }
-    for entry in fs::read_dir(store.dir()).unwrap() {
-        let path = entry.unwrap().path();
+    assert_eq!(mode(&store.reports_dir()), 0o700);
+    for path in files(store.dir()) {
         assert_eq!(mode(&path), 0o600, "{}", path.display());
     }
     assert_eq!(mode(&log::path(&home)), 0o600);
+}
+
+/// Returns all files of a folder and of those below it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
 /// Logs two lines to `state` and returns what the file then holds.
@@ -257,4 +263,45 @@ fn a_full_log_is_set_aside() {
     let now = logged(state.path(), Some("info")).unwrap();
     assert!(now.len() < 1_000, "{}", now.len());
     assert!(state.path().join("belvedere.log.1").is_file());
+}
+
+#[test]
+fn names_that_begin_alike_have_files_of_their_own() {
+    let state = tempfile::tempdir().unwrap();
+    let store = store(state.path());
+    let long = "an-agent-whose-author-wanted-its-name-to-say-everything";
+    assert_ne!(store.path_of(&format!("{long}-1")), store.path_of(&format!("{long}-2")));
+    assert_eq!(store.path_of("explore-1").file_name().unwrap(), "explore-1.jsonl");
+}
+
+#[test]
+fn a_session_is_named_by_its_resolved_path() {
+    let state = tempfile::tempdir().unwrap();
+    let real = state.path().canonicalize().unwrap().join("real");
+    fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, state.path().join("link")).unwrap();
+    let store = store(&state.path().join("link/not/yet"));
+    assert!(store.dir().starts_with(real.join("not/yet")), "{}", store.dir().display());
+}
+
+#[test]
+fn transcripts_do_not_lie_where_reports_are_read() {
+    let state = tempfile::tempdir().unwrap();
+    let store = store(state.path());
+    let report = store.save_report("explore-1", "found").unwrap();
+    assert!(report.starts_with(store.reports_dir()));
+    assert!(!store.path_of("explore-1").starts_with(store.reports_dir()));
+}
+
+#[test]
+fn an_event_with_a_path_that_is_not_unicode_can_be_written() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let path = PathBuf::from(std::ffi::OsStr::from_bytes(b"/src/caf\xe9/a.rs"));
+    let change = belvedere::tool::FileChange { path: path.clone(), kind: belvedere::tool::ChangeKind::Created };
+    assert!(serde_json::to_string(&change).unwrap().contains("/a.rs"));
+    let mut files = belvedere::agent::FileTally::default();
+    files.add(&change);
+    assert!(serde_json::to_string(&files).unwrap().contains("/a.rs"));
+    let access = belvedere::permission::Access::new("Read", belvedere::permission::AccessKind::Read { path });
+    assert!(serde_json::to_string(&access).unwrap().contains("/a.rs"));
 }

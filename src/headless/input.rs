@@ -1,0 +1,76 @@
+//! Standard input as part of the prompt.
+//!
+//! Owns the decision when to wait for it. A program that starts this one often leaves it an open pipe into which nobody
+//! ever writes; so with a prompt at hand, only input that begins to arrive soon is waited for.
+
+use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+/// How long the first byte may take when there is a prompt.
+pub const PATIENCE: Duration = Duration::from_secs(3);
+/// Most bytes that become part of a prompt.
+const MAX_BYTES: usize = 10 << 20;
+
+/// Joins the prompt and what is piped in. With a prompt, the first byte is waited for no longer than `patience`.
+///
+/// # Errors
+/// Returns an error if there is neither, or if the input is too large or breaks.
+pub fn with_piped(
+    prompt: Option<&str>,
+    input: Option<impl Read + Send + 'static>,
+    patience: Duration,
+) -> anyhow::Result<String> {
+    let prompt = prompt.unwrap_or_default().trim();
+    let piped = match input {
+        Some(input) => read(input, (!prompt.is_empty()).then_some(patience))?,
+        None => Vec::new(),
+    };
+    let piped = String::from_utf8_lossy(&piped);
+    let parts: Vec<&str> = [prompt, piped.trim()].into_iter().filter(|part| !part.is_empty()).collect();
+    anyhow::ensure!(!parts.is_empty(), "there is nothing to answer: give a prompt, or pipe one in");
+    Ok(parts.join("\n\n"))
+}
+
+/// Reads to the end. If nothing at all arrives in time, that counts as nothing to read.
+fn read(input: impl Read + Send + 'static, patience: Option<Duration>) -> anyhow::Result<Vec<u8>> {
+    let pieces = pieces(input)?;
+    let mut all = Vec::new();
+    let mut next = match patience.map(|patience| pieces.recv_timeout(patience)) {
+        Some(Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) => return Ok(all),
+        Some(Ok(piece)) => Some(piece),
+        None => pieces.recv().ok(),
+    };
+    while let Some(piece) = next {
+        all.extend(piece.context("standard input cannot be read")?);
+        anyhow::ensure!(all.len() <= MAX_BYTES, "standard input is larger than {} MB", MAX_BYTES >> 20);
+        next = pieces.recv().ok();
+    }
+    Ok(all)
+}
+
+/// Reads on a thread, which is left behind if nobody waits for it.
+fn pieces(mut input: impl Read + Send + 'static) -> anyhow::Result<Receiver<io::Result<Vec<u8>>>> {
+    let (sender, receiver) = channel();
+    std::thread::Builder::new()
+        .name("input".to_owned())
+        .spawn(move || {
+            let mut buffer = vec![0; 64 << 10];
+            loop {
+                let piece = match input.read(&mut buffer) {
+                    Ok(0) => break,
+                    Ok(count) => Ok(buffer[..count].to_vec()),
+                    Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(fault) => Err(fault),
+                };
+                let failed = piece.is_err();
+                if sender.send(piece).is_err() || failed {
+                    break;
+                }
+            }
+        })
+        .context("standard input cannot be read")?;
+    Ok(receiver)
+}

@@ -1,0 +1,23 @@
+//! Paths as text of a log: JSON is Unicode, names of files need not be.
+//!
+//! Invariant: any path can be written; one that is not Unicode is readable, and marked where it is not.
+
+use std::path::PathBuf;
+
+use serde::{Serialize as _, Serializer};
+
+/// Writes one path.
+///
+/// # Errors
+/// Returns the serializer's own errors.
+pub fn serialize_path<S: Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
+    path.to_string_lossy().serialize(serializer)
+}
+
+/// Writes a list of paths.
+///
+/// # Errors
+/// Returns the serializer's own errors.
+pub fn serialize_paths<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
+}
