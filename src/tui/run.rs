@@ -144,6 +144,11 @@ async fn main_loop(stage: &mut Stage, sources: &mut Sources, performer: &Perform
         let urgency = sources.wait(stage.deadline(), &mut batch).await?;
         let mut effects = Vec::new();
         for event in batch.drain(..) {
+            if let Event::Input(Input::Resize { .. }) = event {
+                // Also at the size it had: a window that was made small and large again between two looks has lost
+                // its content.
+                stage.terminal.repaint();
+            }
             effects.extend(stage.app.update(Instant::now(), event));
         }
         for effect in effects {

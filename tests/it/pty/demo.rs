@@ -67,11 +67,15 @@ fn the_screen_follows_the_size_of_the_terminal() {
     let home = Home::new();
     let terminal = home.start((200, 50), &["demo"]);
     eight(&terminal);
-    for (cols, rows) in [(60, 15), (20, 5), (1, 1), (120, 40), (200, 50)] {
+    for (cols, rows) in [(60, 15), (20, 5), (1, 1), (120, 40)] {
         terminal.resize(cols, rows);
         terminal.wrote_more();
     }
-    eight(&terminal);
+    // There and back at once: the size is the same as before, the content is not.
+    terminal.resize(200, 50);
+    terminal.resize(100, 30);
+    terminal.resize(200, 50);
+    terminal.wait("the whole screen again", |screen| screen.contains("conversation") && screen.contains("ctrl+p"));
     terminal.send("\x03");
     terminal.send("\x03");
     terminal.ended();

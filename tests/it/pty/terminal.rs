@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write};
 use std::num::NonZeroU16;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
@@ -23,6 +23,13 @@ pub(crate) struct Terminal {
 struct Emulator {
     state: Mutex<State>,
     changed: Condvar,
+}
+
+impl Emulator {
+    /// A test that failed while it looked at the screen leaves it usable for the thread that feeds it.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 struct State {
@@ -57,12 +64,12 @@ impl Terminal {
         std::thread::spawn(move || {
             let mut buffer = vec![0; 65536];
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
-                let mut state = feeding.state.lock().unwrap();
+                let mut state = feeding.lock();
                 state.parser.process(&buffer[..count]);
                 state.bytes += count;
                 feeding.changed.notify_all();
             }
-            feeding.state.lock().unwrap().closed = true;
+            feeding.lock().closed = true;
             feeding.changed.notify_all();
         });
         Self { master: pair.master, writer, child, emulator, before }
@@ -77,7 +84,7 @@ impl Terminal {
 
     /// Waits until the program has written something more.
     pub(crate) fn wrote_more(&self) {
-        let state = self.emulator.state.lock().unwrap();
+        let state = self.emulator.lock();
         let before = state.bytes;
         let is_same = |state: &mut State| state.bytes == before && !state.closed;
         let (state, _) = self.emulator.changed.wait_timeout_while(state, PATIENCE, is_same).unwrap();
@@ -87,7 +94,7 @@ impl Terminal {
     /// Waits until the screen is as wanted.
     pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + PATIENCE;
-        let mut state = self.emulator.state.lock().unwrap();
+        let mut state = self.emulator.lock();
         loop {
             let screen = state.parser.screen().contents();
             if is_so(&screen) {
@@ -104,9 +111,11 @@ impl Terminal {
         self.wait(&format!("showing {text:?}"), |screen| screen.contains(text))
     }
 
-    /// Changes the size of the terminal.
+    /// Changes the size of the terminal. What it showed is lost, as on a terminal that does not keep it.
     pub(crate) fn resize(&self, cols: u16, rows: u16) {
-        self.emulator.state.lock().unwrap().parser.screen_mut().set_size(length(rows), length(cols));
+        let mut state = self.emulator.lock();
+        state.parser.screen_mut().set_size(length(rows), length(cols));
+        state.parser.process(b"\x1b[2J");
         self.master.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
     }
 
@@ -120,7 +129,7 @@ impl Terminal {
     pub(crate) fn ended(mut self) -> ExitStatus {
         let status = self.child.wait().unwrap();
         let settings = line_settings(self.master.as_ref());
-        let state = self.emulator.state.lock().unwrap();
+        let state = self.emulator.lock();
         let (state, _) = self.emulator.changed.wait_timeout_while(state, PATIENCE, |state| !state.closed).unwrap();
         let screen = state.parser.screen();
         assert_eq!(settings, self.before, "the line settings are not restored");
