@@ -15,6 +15,12 @@ impl App {
     /// Carries out an action and tells whether it had anything to do.
     pub(super) fn act(&mut self, action: Action, effects: &mut Vec<Effect>) -> Taken {
         match action {
+            // From the palette, these may be asked for while no agent has the focus.
+            Action::Stop | Action::Fold | Action::Grow | Action::Shrink | Action::Full | Action::ShowPrompt
+                if self.focused_agent().is_none() =>
+            {
+                self.inform("choose an agent first");
+            }
             Action::FocusAgent(number) => self.focus_number(number),
             Action::FocusNext | Action::FocusPrevious | Action::IntoAgents => return self.move_focus(action),
             Action::MoveUp | Action::MoveDown | Action::MoveLeft | Action::MoveRight => self.choose(action),

@@ -322,3 +322,12 @@ fn a_chosen_row_has_one_ground_in_every_theme() {
         assert!((row.x..row.right()).all(|x| ground(x) == ground(row.x)), "{name}");
     }
 }
+
+#[test]
+fn an_act_on_no_agent_says_what_is_missing() {
+    for act in ["stop this agent", "fold or unfold the pane", "show the task"] {
+        let mut stage = scenes::eight_agents(120, 40);
+        assert_eq!(commands(&stage.keys(&format!("<ctrl+p>{}<enter>", act.replace(' ', "<space>")))), []);
+        assert!(stage.text().contains("choose an agent first"), "{act}: {}", stage.text());
+    }
+}
