@@ -104,7 +104,7 @@ pub async fn run(headless: Headless, prompt: String) -> u8 {
     let cut = tokio::select! {
         biased;
         cut = signals.next() => cut,
-        () = broken.cancelled() => Cut::BrokenPipe,
+        () = broken.wait() => Cut::BrokenPipe,
         outcome = conversation.finish() => {
             let _ = over.send(Some((outcome.clone(), session)));
             tokio::select! {
@@ -113,7 +113,7 @@ pub async fn run(headless: Headless, prompt: String) -> u8 {
                 _ = printing => {}
             }
             conversation.quit().await;
-            return if broken.is_cancelled() { exit::BROKEN_PIPE } else { status(&outcome) };
+            return broken.status().unwrap_or_else(|| status(&outcome));
         }
     };
     if let Some(cancel) = cancel {
@@ -130,7 +130,10 @@ pub async fn run(headless: Headless, prompt: String) -> u8 {
         _ = signals.next() => {}
         () = ending => {}
     }
-    cut.status()
+    match cut {
+        Cut::BrokenPipe => broken.status().unwrap_or(exit::BROKEN_PIPE),
+        cut => cut.status(),
+    }
 }
 
 /// How long standard output may take for what is left after an interruption.

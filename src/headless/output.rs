@@ -3,6 +3,7 @@
 //! Invariant: lines are written whole and in order; once nobody reads any more nothing else is written.
 
 use std::io::{self, Write as _};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -14,7 +15,7 @@ const CAPACITY: usize = 64;
 #[derive(Debug)]
 pub(super) struct Output {
     lines: mpsc::Sender<String>,
-    broken: CancellationToken,
+    broken: Broken,
     done: oneshot::Receiver<()>,
 }
 
@@ -24,17 +25,22 @@ impl Output {
         let (lines, mut waiting) = mpsc::channel::<String>(CAPACITY);
         let (end, done) = oneshot::channel();
         let broken = CancellationToken::new();
-        let gone = broken.clone();
+        let status = Arc::new(OnceLock::new());
+        let (gone, fatal) = (broken.clone(), Arc::clone(&status));
         std::thread::Builder::new().name("output".to_owned()).spawn(move || {
             while let Some(line) = waiting.blocking_recv() {
-                if write(&line).is_err() {
+                if let Err(fault) = write(&line) {
+                    if fault.kind() != io::ErrorKind::BrokenPipe {
+                        super::complain(&format!("belvedere: standard output cannot be written: {fault}"));
+                        let _ = fatal.set(super::exit::FAILED);
+                    }
                     gone.cancel();
                     break;
                 }
             }
             let _ = end.send(());
         })?;
-        Ok(Self { lines, broken, done })
+        Ok(Self { lines, broken: Broken { token: broken, status }, done })
     }
 
     /// Writes a line, later.
@@ -43,8 +49,8 @@ impl Output {
         let _ = self.lines.send(line).await;
     }
 
-    /// Returns what tells that nobody reads any more.
-    pub(super) fn broken(&self) -> CancellationToken {
+    /// Returns what tells that nothing can be written any more.
+    pub(super) fn broken(&self) -> Broken {
         self.broken.clone()
     }
 
@@ -52,6 +58,26 @@ impl Output {
     pub(super) async fn finish(self) {
         drop(self.lines);
         let _ = self.done.await;
+    }
+}
+
+/// Tells whether standard output can still be written to.
+#[derive(Debug, Clone)]
+pub(super) struct Broken {
+    token: CancellationToken,
+    status: Arc<OnceLock<u8>>,
+}
+
+impl Broken {
+    /// Waits until nothing can be written any more.
+    pub(super) async fn wait(&self) {
+        self.token.cancelled().await;
+    }
+
+    /// Returns the exit status for it, if nothing can be written any more.
+    pub(super) fn status(&self) -> Option<u8> {
+        let status = self.status.get().copied().unwrap_or(super::exit::BROKEN_PIPE);
+        self.token.is_cancelled().then_some(status)
     }
 }
 

@@ -177,6 +177,22 @@ fn a_reader_that_reads_no_further_does_not_keep_an_interrupt_from_working() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_behind_standard_output_is_a_failure_that_says_so() {
+    let bench = Bench::new();
+    for format in ["text", "stream-json"] {
+        let output = bench
+            .command(&["-p", "where is verify_password?", "--model", "offline", "--output-format", format])
+            .stdout(std::fs::File::create("/dev/full").unwrap())
+            .output()
+            .unwrap();
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{err}");
+        assert!(err.contains("standard output cannot be written"), "{err}");
+    }
+}
+
 #[test]
 fn a_second_interrupt_leaves_no_command_behind() {
     let bench = Bench::new();
