@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossterm::event::{
@@ -31,8 +30,15 @@ pub struct InputStream {
     inputs: mpsc::UnboundedReceiver<io::Result<Input>>,
     /// Closing it ends the thread.
     open: Option<UnixStream>,
-    thread: Option<JoinHandle<()>>,
+    /// Closed by the end of the thread.
+    ended: std::sync::mpsc::Receiver<()>,
 }
+
+/// How long the end of the thread is waited for. It may stand in the middle of a sequence that never ends.
+const END_GRACE: Duration = Duration::from_millis(100);
+
+/// How long the library may look for input once there is some; at 0 it does not look at all.
+const LOOK: Duration = Duration::from_millis(1);
 
 impl InputStream {
     /// Starts to read.
@@ -43,12 +49,14 @@ impl InputStream {
         let terminal = terminal()?;
         let (open, closed) = UnixStream::pair()?;
         let (sender, inputs) = mpsc::unbounded_channel();
-        let thread = std::thread::Builder::new().name("input".to_owned()).spawn(move || {
+        let (ending, ended) = std::sync::mpsc::channel::<()>();
+        std::thread::Builder::new().name("input".to_owned()).spawn(move || {
             if let Err(fault) = read_until_closed(terminal.as_fd(), closed.as_fd(), &sender) {
                 let _ = sender.send(Err(fault));
             }
+            drop(ending);
         })?;
-        Ok(Self { inputs, open: Some(open), thread: Some(thread) })
+        Ok(Self { inputs, open: Some(open), ended })
     }
 
     /// Waits for the next input; `None` when nothing more will come.
@@ -68,9 +76,7 @@ impl InputStream {
 impl Drop for InputStream {
     fn drop(&mut self) {
         self.open = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        let _ = self.ended.recv_timeout(END_GRACE);
     }
 }
 
@@ -99,7 +105,7 @@ fn read_until_closed(
         if terminal.intersects(gone) {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal is gone"));
         }
-        while event::poll(Duration::ZERO)? {
+        while event::poll(LOOK)? {
             if let Some(input) = translate(event::read()?) {
                 let _ = inputs.send(Ok(input));
             }

@@ -26,3 +26,27 @@ fn the_first_frame_needs_no_model() {
     terminal.shows("typed at once");
     terminal.shows("ANTHROPIC_API_KEY");
 }
+
+#[test]
+fn keys_that_come_with_a_change_of_size_are_kept() {
+    let home = Home::new();
+    let terminal = home.start((100, 30), &["--model", "offline"]);
+    terminal.shows("offline");
+    let letters: String = ('a'..='z').collect();
+    for (at, letter) in letters.chars().enumerate() {
+        terminal.resize(if at % 2 == 0 { 90 } else { 100 }, 30);
+        terminal.send(&letter.to_string());
+    }
+    terminal.shows(&letters);
+}
+
+#[test]
+fn a_burst_larger_than_one_read_is_taken_whole() {
+    let home = Home::new();
+    let terminal = home.start((100, 30), &["--model", "offline"]);
+    terminal.shows("offline");
+    let burst: String = (0..400).map(|number| format!("{number:03} ")).collect();
+    terminal.send(&burst);
+    terminal.send("end");
+    terminal.shows("399 end");
+}
