@@ -66,9 +66,24 @@ impl Screen {
         Ok(())
     }
 
-    /// Draws a frame into an empty buffer.
+    /// Draws a frame into an empty buffer. Where the terminal has become smaller and the app does not know yet, what
+    /// does not fit is left out.
     pub fn draw(&mut self, app: &App, buf: &mut Buffer) -> Painted {
-        let screen = buf.area.intersection(app.size());
+        if app.size().intersection(buf.area) == app.size() {
+            return self.draw_whole(app, buf);
+        }
+        let mut whole = Buffer::empty(app.size());
+        let mut painted = self.draw_whole(app, &mut whole);
+        let seen = app.size().intersection(buf.area);
+        for at in seen.positions() {
+            buf[at] = whole[at].clone();
+        }
+        painted.marks = Marks { cursor: painted.marks.cursor.filter(|at| seen.contains(*at)), scrolled: None };
+        painted
+    }
+
+    fn draw_whole(&mut self, app: &App, buf: &mut Buffer) -> Painted {
+        let screen = app.size();
         let mut painted = Painted::default();
         if screen.is_empty() {
             return painted;

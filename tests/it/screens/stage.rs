@@ -120,6 +120,13 @@ impl Stage {
         (buffer, painted)
     }
 
+    /// Draws on a terminal of another size than the app knows.
+    pub(crate) fn draw_on(&mut self, width: u16, height: u16) -> Buffer {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+        self.screen.draw(&self.app, &mut buffer);
+        buffer
+    }
+
     /// Draws until what is shown has settled, and returns the frame as text.
     pub(crate) fn text(&mut self) -> String {
         self.draw();

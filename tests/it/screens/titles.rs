@@ -94,3 +94,16 @@ fn a_poor_terminal_gets_signs_it_can_show() {
     stage.theme(Theme::load("dark", ColorDepth::TrueColor).unwrap().with_glyphs(Glyphs::ASCII));
     assert!(stage.text().contains("down agents"));
 }
+
+#[test]
+fn a_terminal_that_has_just_become_smaller_or_larger_is_drawn_on() {
+    for scene in [scenes::eight_agents, scenes::approval, scenes::full, scenes::welcome] {
+        let mut stage = scene(120, 40);
+        let whole = stage.draw_on(120, 40);
+        for (width, height) in [(90, 30), (130, 20), (60, 50), (200, 60), (1, 1), (0, 0)] {
+            let buffer = stage.draw_on(width, height);
+            let known = buffer.area.intersection(whole.area);
+            assert!(known.positions().all(|at| buffer[at] == whole[at]), "{width}x{height}");
+        }
+    }
+}
