@@ -15,9 +15,13 @@ use crossterm::event::{
 };
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::termios::{SetArg, tcgetattr, tcsetattr};
 use tokio::sync::mpsc;
 
 use crate::app::key::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
+
+/// Milliseconds between two looks at a terminal that has something to read which the library does not report.
+const PATIENCE: u8 = 5;
 
 /// What the terminal sends, as it comes.
 ///
@@ -92,19 +96,38 @@ fn read_until_closed(
             Err(Errno::EINTR) => continue,
             other => other?,
         };
-        let [terminal, closed] = waiting.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
-        if !closed.is_empty() {
+        let [told, end] = [0, 1].map(|at| waiting[at].revents().unwrap_or(PollFlags::empty()));
+        if !end.is_empty() {
             return Ok(());
         }
-        if terminal.intersects(gone) {
+        if told.intersects(gone) {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal is gone"));
         }
+        let mut heard = false;
         while event::poll(Duration::ZERO)? {
+            heard = true;
             if let Some(input) = translate(event::read()?) {
                 let _ = inputs.send(Ok(input));
             }
         }
+        if !heard {
+            remind(terminal)?;
+            // Where that does not help, the next key does; until then this thread must not turn in circles.
+            match poll(&mut [PollFd::new(closed, PollFlags::POLLIN)], PATIENCE) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(fault) => return Err(fault.into()),
+            }
+        }
     }
+}
+
+/// Makes the library look at the terminal again. Of a resize and a key that it finds at the same time it reports the
+/// resize and forgets the key, which it would remember only when the next one comes. Settings that are set once more,
+/// unchanged, make the kernel announce what there is to read anew.
+fn remind(terminal: BorrowedFd<'_>) -> io::Result<()> {
+    let settings = tcgetattr(terminal)?;
+    tcsetattr(terminal, SetArg::TCSANOW, &settings)?;
+    Ok(())
 }
 
 /// Returns an event as plain data; `None` for what the program has no use for.
