@@ -82,6 +82,22 @@ fn the_screen_follows_the_size_of_the_terminal() {
 }
 
 #[test]
+fn a_key_pressed_after_a_resize_shows_without_another() {
+    let home = Home::new();
+    let terminal = home.start((120, 40), &["demo"]);
+    eight(&terminal);
+    for (size, letter) in [((90, 30), "qa"), ((120, 40), "zb"), ((60, 15), "vc")] {
+        terminal.resize(size.0, size.1);
+        let rule = "─".repeat(usize::from(size.0) / 4);
+        terminal.wait("the new size", |screen| screen.contains(&rule));
+        for key in letter.chars() {
+            terminal.send(&key.to_string());
+            terminal.wait("the key", |screen| screen.lines().any(|line| line.starts_with('›') && line.contains(key)));
+        }
+    }
+}
+
+#[test]
 fn an_approval_is_answered_without_leaving_the_composer() {
     let home = Home::new();
     let terminal = home.start((120, 40), &["demo"]);
