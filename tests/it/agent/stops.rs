@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use belvedere::agent::{Agent, AgentEvent, Cancel, EventKind, Place, Sink, Status, StopCause};
@@ -29,6 +30,10 @@ enum Behaviour {
     /// Goes on for an hour, whatever it is told.
     Deaf,
     Panic,
+    /// Breaks outside of what is guarded.
+    BadTitle,
+    /// Counts how often it has run.
+    Count(&'static AtomicUsize),
 }
 
 struct Odd(&'static str, Behaviour);
@@ -43,10 +48,11 @@ impl Tool for Odd {
     }
 
     fn concurrency(&self, _args: &Args) -> Concurrency {
-        Concurrency::Parallel
+        if matches!(self.1, Behaviour::Count(_)) { Concurrency::InOrder } else { Concurrency::Parallel }
     }
 
     fn title(&self, _args: &Args, _context: &ToolContext) -> String {
+        assert!(!matches!(self.1, Behaviour::BadTitle), "on purpose");
         String::new()
     }
 
@@ -57,8 +63,12 @@ impl Tool for Odd {
     fn run<'a>(&'a self, _args: &'a Args, _context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
         async move {
             match self.1 {
+                Behaviour::BadTitle => {}
                 Behaviour::Deaf => tokio::time::sleep(Duration::from_secs(3600)).await,
                 Behaviour::Panic => panic!("on purpose"),
+                Behaviour::Count(runs) => {
+                    runs.fetch_add(1, Ordering::SeqCst);
+                }
             }
             ToolOutput::text("late", "late")
         }
@@ -91,20 +101,21 @@ fn assert_ends(seen: &[Arc<AgentEvent>]) {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_had_not_begun_when_the_agent_was_stopped_never_does() {
-    let write = call("Write", &json!({"file_path": "a.txt", "content": "x"}));
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
     let provider = script(&[
-        json!({"when": {"turn": 0}, "steps": [call("Deaf", &json!({})), write]}),
+        json!({"when": {"turn": 0}, "steps": [call("Deaf", &json!({})), call("Count", &json!({}))]}),
         json!({"steps": [{"say": "on we go"}]}),
     ]);
     let mut parts = Parts::new(provider.clone());
-    parts.tools = standard_tools().with(Arc::new(Odd("Deaf", Behaviour::Deaf)));
-    parts.mode = PermissionMode::BypassPermissions;
+    let tools: [Arc<dyn Tool>; 2] =
+        [Arc::new(Odd("Deaf", Behaviour::Deaf)), Arc::new(Odd("Count", Behaviour::Count(&RUNS)))];
+    parts.tools = tools.into_iter().collect();
     let mut session = Session::start(parts);
     session.say("go").await;
     session.wait(|event| matches!(event.kind, EventKind::ToolStarted { .. }).then_some(())).await;
     session.send(Command::Interrupt).await;
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
-    assert!(!session.root().join("a.txt").exists(), "the user had said stop");
+    assert_eq!(RUNS.load(Ordering::SeqCst), 0, "the user had said stop");
     session.ask("again").await;
     let messages = provider.requests().pop().unwrap().messages;
     let Message::ToolResults { results } = messages[2].as_ref() else { panic!("{messages:?}") };
@@ -184,7 +195,7 @@ async fn quitting_is_not_held_up_by_a_listener_or_a_tool() {
     session.say("go").await;
     let start = tokio::time::Instant::now();
     let Session { driver, .. } = session.hang_up();
-    driver.await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), driver).await.expect("it does not end").unwrap();
     assert!(start.elapsed() < Duration::from_secs(6), "{:?}", start.elapsed());
 }
 
@@ -264,6 +275,23 @@ async fn a_tool_that_breaks_is_a_result_like_any_other() {
     let mut session = Session::start(parts);
     assert_eq!(session.ask("go").await.text, "I see");
     session.quit().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_breaks_leaves_no_child_alive() {
+    let mut parts = Parts::new(script(&[
+        json!({"when": {"last": "go", "turn": 0}, "steps": [delegate("orphan"), call("Bad", &json!({}))]}),
+        json!({"when": {"task": "called orphan"}, "steps": [{"say": "hello"}, {"stall": true}]}),
+        json!({"steps": [{"say": "well again"}]}),
+    ]));
+    parts.tools = [Arc::new(Odd("Bad", Behaviour::BadTitle)) as Arc<dyn Tool>].into_iter().collect();
+    let mut session = Session::start(parts);
+    assert_eq!(session.ask("go").await.status, Status::Failed);
+    if !session.seen.iter().any(|event| is_ended(event, AgentId(1))) {
+        session.ended(AgentId(1)).await;
+    }
+    assert_eq!(session.ask("and now?").await.text, "well again");
+    assert_ends(&session.quit().await);
 }
 
 #[tokio::test(start_paused = true)]
