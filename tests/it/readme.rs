@@ -8,6 +8,7 @@ use belvedere::app::keymap::Keymap;
 use belvedere::cli::Cli;
 use belvedere::definition::Catalog;
 use belvedere::headless::exit;
+use belvedere::provider::model;
 use clap::CommandFactory as _;
 
 const START: &str = "<!-- keys -->\n";
@@ -100,6 +101,19 @@ fn agents_are_those_of_the_catalog() {
     let named = first_cells(section(&readme, "Agents"), |cell| cell.strip_prefix('`')?.strip_suffix('`'));
     let named: BTreeSet<String> = named.into_iter().map(str::to_owned).collect();
     assert_eq!(named, Catalog::builtin().names().into_iter().collect());
+}
+
+#[test]
+fn models_are_those_of_the_catalog() {
+    let readme = text();
+    let models = section(&readme, "Models");
+    for provider in ["anthropic", "openai", "openrouter", "deepseek"] {
+        let id = model::default_id(provider).unwrap();
+        assert!(models.contains(&format!("`{id}`")), "the default model of {provider} is {id}");
+    }
+    for alias in model::aliases() {
+        assert!(models.contains(&format!("`{alias}`")), "the alias {alias} is missing");
+    }
 }
 
 #[test]
