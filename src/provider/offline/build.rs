@@ -22,6 +22,9 @@ fn manifests() -> Call {
     Call::glob(&format!("**/{{{}}}", names.join(",")))
 }
 
+/// Manifests read.
+const MOST: usize = 5;
+
 /// Returns the manifests, the outermost first.
 pub(super) fn found(evidence: &Evidence) -> Vec<String> {
     let mut all = evidence.paths(&manifests());
@@ -29,7 +32,7 @@ pub(super) fn found(evidence: &Evidence) -> Vec<String> {
     all.retain(|path| !path.starts_with("docs/") && !path.starts_with("doc/"));
     let rank = |path: &str| TOOLS.iter().position(|row| path.rsplit('/').next() == Some(row.0));
     all.sort_by_key(|path| (path.matches('/').count(), rank(path), path.clone()));
-    all.truncate(5);
+    all.truncate(MOST);
     all
 }
 
@@ -47,6 +50,10 @@ impl Part for Build {
         let mut findings = Vec::new();
         for path in &paths {
             findings.extend(describe(path, &manifest::facts(path, &evidence.lines_of(path))));
+        }
+        let all = evidence.paths(&manifests()).into_iter().filter(|path| source::area(path) == Area::Setting).count();
+        if all > paths.len() {
+            findings.push(format!("- {} more manifests were not read", all - paths.len()));
         }
         let entries = entries(evidence);
         findings.extend(entries.iter().take(6).map(Place::bullet));
@@ -78,6 +85,7 @@ impl Part for Build {
         };
         let summary = match entries.first() {
             Some(entry) => format!("{summary} A run begins at `{}:{}`.", entry.path, entry.line),
+            None if paths.is_empty() => summary,
             None => format!("{summary} No main function was found; it looks like a library."),
         };
         Report { summary, findings, answer: String::new() }
@@ -97,6 +105,10 @@ fn entries(evidence: &Evidence) -> Vec<Place> {
 fn describe(path: &str, facts: &[Fact]) -> Vec<String> {
     let one = |kind: Kind| facts.iter().find(|fact| fact.kind == kind);
     let mut out = Vec::new();
+    // What has no name of its own is a part of the package around it.
+    if path.contains('/') && one(Kind::Name).is_none() && one(Kind::Member).is_none() {
+        return out;
+    }
     if let Some(name) = one(Kind::Name) {
         let version = one(Kind::Version).map(|fact| format!(" {}", fact.value)).unwrap_or_default();
         let about = one(Kind::About).map(|fact| format!(": {}", safe(&fact.value))).unwrap_or_default();

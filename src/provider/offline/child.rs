@@ -10,12 +10,15 @@ use super::files::Files;
 use super::history::History;
 use super::intent::{self, Intent, Topic};
 use super::layout::Layout;
-use super::lead::CONNECT;
+use super::manifest::Kind;
+use super::package::Package;
 use super::plan::{Call, Part, Plan};
 use super::question::{Content, Names};
 use super::report::Report;
+use super::saying::CONNECT;
 use super::terms::Terms;
 use super::testing::Testing;
+use super::uses::Uses;
 
 /// How a task to read many files begins; the glob and a backquote follow.
 pub(super) const ALL_FILES: &str = "Read all files that match `";
@@ -73,7 +76,7 @@ impl Inquiry {
         let lower = what.to_lowercase();
         let inner = what.find('“').zip(what.rfind('”')).and_then(|(start, end)| what.get(start + '“'.len_utf8()..end));
         if let Some((glob, _)) = what.strip_prefix(ALL_FILES).and_then(|rest| rest.split_once('`')) {
-            return Self::of(vec![Box::new(Files { glob: glob.to_owned() })]);
+            return Self::of(vec![Box::new(Files::new(glob))]);
         }
         match inner {
             Some(question) if lower.starts_with("search by name") => {
@@ -99,7 +102,7 @@ impl Inquiry {
                 Self::of(vec![Box::new(Layout), Box::new(Build), Box::new(Testing), Box::new(History { terms: None })])
             }
             Intent::Topic(topic) => Self::of(vec![part(topic)]),
-            Intent::Files { glob } => Self::of(vec![Box::new(Files { glob })]),
+            Intent::Files { glob } => Self::of(vec![Box::new(Files::new(&glob))]),
             Intent::Direct { call, title } => Self::of(vec![Box::new(Direct { call, title })]),
             Intent::Counted(_, inner) => Self::for_intent(*inner, text),
             Intent::Many(items) if items.len() == 1 => Self::question(&items[0]),
@@ -115,7 +118,15 @@ impl Inquiry {
         }
     }
 
+    /// Returns the search by content alone.
+    pub(super) fn of_places(subject: &str) -> Self {
+        Self::of(vec![Box::new(Content::new(subject))])
+    }
+
     fn question(question: &str) -> Self {
+        if let Some(uses) = Uses::wanted(question) {
+            return Self::of(vec![Box::new(uses)]);
+        }
         Self::of(vec![Box::new(Content::new(question)), Box::new(Names { terms: Terms::of(question) })])
     }
 
@@ -139,6 +150,8 @@ fn part(topic: Topic) -> Box<dyn Part> {
         Topic::Build => Box::new(Build),
         Topic::Tests => Box::new(Testing),
         Topic::History => Box::new(History { terms: None }),
+        Topic::Version => Box::new(Package { asked: Kind::Version }),
+        Topic::License => Box::new(Package { asked: Kind::License }),
     }
 }
 

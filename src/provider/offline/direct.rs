@@ -28,6 +28,10 @@ impl Direct {
             return format!("{} was not run: the tool {} is not on offer here.", self.title, self.call.name);
         };
         let output = exchange.output.trim_end();
+        if exchange.is_error && output.starts_with("The user said no") {
+            let why = output.split_once(": ").map(|(_, why)| format!(" {why}")).unwrap_or_default();
+            return format!("{} was not run: the user said no.{why}", self.title);
+        }
         // The sentence above the output says how the command ended.
         let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with("[exit ")).collect();
         let code = exit_code(output);

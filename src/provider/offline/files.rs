@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use super::evidence::Evidence;
 use super::place::safe;
 use super::plan::{Call, Part};
+use super::question::Content;
 use super::report::Report;
 use super::source::{self, Area};
 
@@ -20,10 +21,19 @@ const BATCH: usize = 8;
 #[derive(Debug)]
 pub(super) struct Files {
     /// Such as `**/*.py`.
-    pub(super) glob: String,
+    glob: String,
+    /// What is searched for where no file matches: `res.json` may also be a method.
+    otherwise: Option<Content>,
 }
 
 impl Files {
+    /// Returns the inquiry into the files that match a glob.
+    pub(super) fn new(glob: &str) -> Self {
+        let name =
+            glob.strip_prefix("**/").filter(|name| name.chars().all(|c| c.is_alphanumeric() || "_$.".contains(c)));
+        Self { glob: glob.to_owned(), otherwise: name.map(Content::named) }
+    }
+
     fn listing(&self, evidence: &Evidence) -> Vec<String> {
         let mut paths = evidence.paths(&Call::glob(&self.glob));
         paths.retain(|path| source::area(path) != Area::Foreign);
@@ -47,6 +57,9 @@ impl Part for Files {
             return Some(vec![Call::glob(&self.glob)]);
         }
         let files = self.listing(evidence);
+        if let (true, Some(otherwise)) = (files.is_empty(), &self.otherwise) {
+            return otherwise.stage(n - 1, evidence);
+        }
         let batch: Vec<Call> =
             files.iter().take(MOST).skip((n - 1) * BATCH).take(BATCH).map(|path| Call::read(path)).collect();
         (!batch.is_empty()).then_some(batch)
@@ -56,6 +69,9 @@ impl Part for Files {
         let files = self.listing(evidence);
         let read: Vec<(&String, BTreeMap<usize, String>)> =
             files.iter().map(|path| (path, evidence.lines_of(path))).filter(|(_, lines)| !lines.is_empty()).collect();
+        if let (true, Some(otherwise)) = (files.is_empty(), &self.otherwise) {
+            return otherwise.report(evidence);
+        }
         if files.is_empty() {
             return Report { summary: format!("No file matches `{}`.", self.glob), ..Report::default() };
         }

@@ -22,6 +22,15 @@ pub(super) struct History {
 }
 
 impl History {
+    /// Tells whether a request asks when something came about, or by whom.
+    pub(super) fn wanted(request: &str) -> bool {
+        let lower = request.to_lowercase();
+        lower.starts_with("when ")
+            || ["which commit", "what commit", "who added", "who wrote", "who introduced", "who changed", "who removed"]
+                .iter()
+                .any(|phrase| lower.contains(phrase))
+    }
+
     fn logs(&self) -> Vec<Call> {
         let Some(terms) = &self.terms else {
             return vec![Call::bash(&format!("{FORMAT} -n 12"), "List the latest commits")];
@@ -36,7 +45,7 @@ impl History {
             .map(|path| Call::bash(&format!("{FORMAT} -n 6 -- {path}"), "Commits that touched the file"))
             .collect();
         for word in greps.filter(|word| plain(word)) {
-            calls.push(Call::bash(&format!("{FORMAT} -n 6 -i --grep={word}"), "Commits that mention the word"));
+            calls.push(Call::bash(&format!("{FORMAT} -n 60 -i --grep={word}"), "Commits that mention the word"));
         }
         calls.truncate(3);
         calls
@@ -120,23 +129,38 @@ impl Part for History {
         if self.has_no_git(evidence) {
             return self.without_git(evidence);
         }
-        let mut findings: Vec<String> = Vec::new();
-        let mut latest = None;
-        for call in self.logs() {
-            for commit in commits(evidence.output(&call).unwrap_or_default()) {
-                let line = commit.bullet();
-                latest.get_or_insert_with(|| commit.sentence());
-                if !findings.contains(&line) {
-                    findings.push(line);
+        let mut found: Vec<Commit<'_>> = Vec::new();
+        let calls = self.logs();
+        for call in &calls {
+            for commit in commits(evidence.output(call).unwrap_or_default()) {
+                if !found.iter().any(|known| known.hash == commit.hash) {
+                    found.push(commit);
                 }
             }
         }
+        let mut findings = Vec::new();
         let mut summary = match &self.terms {
-            Some(_) => {
-                format!("{} commits mention the terms; the latest is {}.", findings.len(), latest.unwrap_or_default())
+            Some(terms) => {
+                let told = |commit: &Commit<'_>| super::rank::matched(terms, commit.subject).len();
+                // Listed newest first; the sort keeps that order among equals.
+                found.sort_by_key(|commit| std::cmp::Reverse(told(commit)));
+                let most = found.first().map_or(0, told);
+                found.retain(|commit| told(commit) == most || told(commit) >= 2);
+                let nearest = found.first().map(Commit::sentence).unwrap_or_default();
+                let first = found.iter().rev().filter(|commit| told(commit) == most).min_by_key(|commit| commit.date);
+                let first = first.map(Commit::sentence).unwrap_or_default();
+                let count = found.len();
+                if count == 1 {
+                    format!("One commit message mentions {}: {nearest}.", super::rank::names(terms))
+                } else {
+                    let names = super::rank::names(terms);
+                    format!("{count} commit messages mention {names}: the earliest is {first}, the latest {nearest}.")
+                }
             }
-            None => format!("The latest commit is {}.", latest.unwrap_or_default()),
+            None => format!("The latest commit is {}.", found.first().map(Commit::sentence).unwrap_or_default()),
         };
+        found.truncate(12);
+        findings.extend(found.iter().map(Commit::bullet));
         if self.terms.is_none() {
             if let Some(authors) = evidence.output(&Self::authors()).and_then(authors) {
                 let _ = write!(summary, " {authors}");

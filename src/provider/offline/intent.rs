@@ -39,6 +39,8 @@ pub(super) enum Topic {
     Build,
     Tests,
     History,
+    Version,
+    License,
 }
 
 /// Understands a request.
@@ -80,6 +82,17 @@ pub(super) fn single(text: &str, lower: &str) -> Intent {
         }
         _ => Intent::Question(text.to_owned()),
     }
+}
+
+/// Words that stand in a request for a change but name nothing to look for.
+const VAGUE: &str = " it bug bugs issue issues problem problems error typo code test tests readme doc docs documentation comment comments new better clean \
+ nicer faster simpler everything something anything feature features ";
+
+/// Returns what a request for a change is about, where that can be searched for.
+pub(super) fn subject(object: &str) -> Option<String> {
+    let terms = Terms::of(object);
+    let telling = terms.words.iter().any(|word| !VAGUE.split_whitespace().any(|vague| vague == word.raw));
+    (telling || !terms.exact.is_empty() || terms.paths.iter().any(|path| path != "README")).then(|| object.to_owned())
 }
 
 /// Takes off the words that only make a request polite.

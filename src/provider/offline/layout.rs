@@ -112,31 +112,27 @@ impl Part for Layout {
 
     fn report(&self, evidence: &Evidence) -> Report {
         let files = Self::files(evidence);
-        let mut findings = languages(&files, Self::is_cut(evidence));
-        findings.extend(directories(&files));
+        let is_cut = Self::is_cut(evidence);
+        let mut findings = languages(&files, is_cut);
+        if is_cut {
+            let listing = evidence.output(&Call::ls(".")).unwrap_or_default();
+            findings.extend(top_level(listing));
+        } else {
+            findings.extend(directories(&files));
+        }
         for path in Self::heads(evidence).iter().take(6) {
-            let lines = evidence.lines_of(path);
-            let first = lines.iter().find_map(|(number, line)| {
-                let found = source::definition(line).filter(|found| found.indent == 0)?;
-                matches!(found.noun(), "class" | "struct" | "trait" | "function" | "enum").then_some((*number, found))
-            });
-            if let Some((line, text)) = source::purpose(path, &lines) {
+            if let Some((line, text)) = source::purpose(path, &evidence.lines_of(path)) {
                 findings.push(format!("- `{path}:{line}`: {}", safe(&source::sentence(&text, 160))));
-            } else if let Some((line, found)) = first {
-                findings.push(format!("- `{path}:{line}`: begins with the {} `{}`", found.noun(), found.symbol));
             }
         }
-        if findings.is_empty() {
-            let listing = evidence.output(&Call::ls(".")).unwrap_or_default();
-            findings.extend(listing.lines().take(30).map(|line| format!("  {}", safe(line))));
-        }
+        findings.extend(largest(&files).filter(|_| !is_cut));
         let about = Self::readme(evidence).and_then(|path| {
             let (line, text) = about(&evidence.lines_of(&path))?;
             Some((format!("`{path}:{line}`"), safe(&source::sentence(&text, 300))))
         });
         let summary = match &about {
             Some((cite, text)) => format!("The README says ({cite}): {text}."),
-            None if files.is_empty() => "There are no files to speak of.".to_owned(),
+            None if files.is_empty() => "There are no files with text here.".to_owned(),
             None => "No README says what the project is.".to_owned(),
         };
         Report { summary, findings, answer: String::new() }
@@ -184,6 +180,25 @@ fn plain(text: &str) -> String {
     }
     out.push_str(rest);
     out.replace(['[', ']', '*'], "")
+}
+
+/// Names the largest source files.
+fn largest(files: &[(String, usize)]) -> Option<String> {
+    let mut sources: Vec<&(String, usize)> =
+        files.iter().filter(|(path, _)| source::area(path) == Area::Source && !source::is_declaration(path)).collect();
+    sources.sort_by_key(|(path, lines)| (std::cmp::Reverse(*lines), path.clone()));
+    let shown: Vec<String> = sources.iter().take(5).map(|(path, lines)| format!("`{path}` ({lines} lines)")).collect();
+    (sources.len() > 2).then(|| format!("- Largest source files: {}", shown.join(", ")))
+}
+
+/// Names the directories of a listing, for a folder too large to count.
+fn top_level(listing: &str) -> Option<String> {
+    let entries = listing.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_suffix('/'));
+    let names: Vec<&str> = entries.filter(|name| !name.is_empty() && !name.contains('/')).collect();
+    let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{}/`", safe(name))).collect();
+    let more = if names.len() > 12 { format!(" and {} more", names.len() - 12) } else { String::new() };
+    (!shown.is_empty())
+        .then(|| format!("- Directories: {}{more}; there are too many files to count by directory", shown.join(", ")))
 }
 
 fn languages(files: &[(String, usize)], is_cut: bool) -> Vec<String> {

@@ -5,31 +5,39 @@
 
 use std::fmt::Write as _;
 
+use super::answer::{answer, own_words, sections};
 use super::child::{ALL_FILES, Inquiry};
 use super::direct::Direct;
 use super::evidence::Evidence;
+use super::followup;
+use super::history::History;
 use super::intent::{self, Intent, Topic};
 use super::place::Place;
 use super::plan::{Call, Part, Plan};
 use super::question;
-use super::rank;
-use super::report::{Received, Report};
+use super::rank::{self, Wants};
+use super::report::Received;
+use super::saying::{decline, help, unclear};
 use super::terms::Terms;
-
-/// How to connect a language model.
-pub(super) const CONNECT: &str = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local Ollama, LM Studio or llama.cpp server, or pass \
-    `--model provider/name`";
+use super::uses::Uses;
 
 /// Chooses the plan for what the user said.
 pub(super) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
     let text = evidence.task();
-    plan_for(intent::read(text), text)
+    match intent::read(text) {
+        // What names nothing may lean on what was said before.
+        Intent::Question(_) | Intent::Topic(Topic::Tests) => {
+            let whole = followup::resolved(text, evidence.before());
+            plan_for(intent::read(&whole), &whole)
+        }
+        intent => plan_for(intent, text),
+    }
 }
 
 fn plan_for(intent: Intent, text: &str) -> Box<dyn Plan> {
     match intent {
         Intent::Help => Box::new(Saying(help())),
-        Intent::Decline { what } => Box::new(Saying(decline(what, text))),
+        Intent::Decline { what } => Declined::boxed(what, text),
         Intent::Direct { call, title } => Box::new(Doing(Direct { call, title })),
         Intent::Overview => Delegation::boxed(topics(), Form::Sections, Intent::Overview, text),
         Intent::Topic(topic) => Delegation::boxed(vec![topic_task(topic)], Form::Sections, Intent::Topic(topic), text),
@@ -43,19 +51,32 @@ fn plan_for(intent: Intent, text: &str) -> Box<dyn Plan> {
             Delegation::boxed(tasks, Form::Sections, Intent::Many(items), text)
         }
         Intent::Counted(count, inner) => counted(count, *inner, text),
-        Intent::Question(question) => {
-            let terms = Terms::of(&question);
-            if terms.is_empty() {
-                return Box::new(Saying(unclear()));
-            }
-            Delegation::boxed(
-                searches(&question),
-                Form::Question { question: question.clone(), terms },
-                Intent::Question(question),
-                text,
-            )
-        }
+        Intent::Question(question) => question_plan(&question, usize::MAX, text),
     }
+}
+
+/// Chooses the searches that answer a question.
+fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn Plan> {
+    let terms = Terms::of(question);
+    if terms.is_empty() {
+        return Box::new(Saying(unclear()));
+    }
+    let intent = Intent::Question(question.to_owned());
+    if let Some(Uses { name }) = Uses::wanted(question) {
+        let task = Task::new(
+            "search-specialist",
+            "Search for uses",
+            &format!("Find where `{name}` is used"),
+            "each use as path:line with the function around it, code before tests.",
+        );
+        return Delegation::boxed(vec![task], Form::Sections, intent, text);
+    }
+    let mut tasks = searches(question);
+    if History::wanted(question) {
+        return Delegation::boxed(tasks.split_off(2), Form::Sections, intent, text);
+    }
+    tasks.truncate(most.max(1));
+    Delegation::boxed(tasks, Form::Question { question: question.to_owned(), terms }, intent, text)
 }
 
 /// Hands one matter to just so many subagents.
@@ -65,16 +86,7 @@ fn counted(count: usize, inner: Intent, text: &str) -> Box<dyn Plan> {
             let tasks = topics().into_iter().take(count.max(1)).collect();
             Delegation::boxed(tasks, Form::Sections, Intent::Overview, text)
         }
-        Intent::Question(question) => {
-            let terms = Terms::of(&question);
-            let tasks = searches(&question).into_iter().take(count.max(1)).collect();
-            Delegation::boxed(
-                tasks,
-                Form::Question { question: question.clone(), terms },
-                Intent::Question(question),
-                text,
-            )
-        }
+        Intent::Question(question) => question_plan(&question, count, text),
         other => plan_for(other, text),
     }
 }
@@ -142,6 +154,18 @@ fn topic_task(topic: Topic) -> Task {
             "Look at the recent history of this project: latest commits, authors, files changed most often",
             "the latest commits and what changes most; without git, what the change log says.",
         ),
+        Topic::Version => Task::new(
+            "explore",
+            "Version",
+            "Find where the version of this project is defined",
+            "the version with the path:line that states it.",
+        ),
+        Topic::License => Task::new(
+            "explore",
+            "License",
+            "Find the license of this project",
+            "the license with the path:line that states it.",
+        ),
     }
 }
 
@@ -182,6 +206,16 @@ enum Form {
     Question { question: String, terms: Terms },
 }
 
+/// Files listed because of their names.
+const MOST_FILES: usize = 2;
+
+/// Tells whether a request is about how something is done rather than about one name.
+fn asks_for_a_mechanism(request: &str) -> bool {
+    let lower = request.to_lowercase();
+    lower.starts_with("how ")
+        || ["handled", "handle", "implemented", "done", "happen", "managed"].iter().any(|word| lower.contains(word))
+}
+
 /// Tasks handed out, and the inquiry that stands in where none could be.
 struct Delegation {
     tasks: Vec<Task>,
@@ -195,9 +229,9 @@ impl Delegation {
         Box::new(Self { tasks, form, fallback })
     }
 
-    fn received(&self, evidence: &Evidence) -> Vec<(&Task, Received)> {
+    fn received(&self, evidence: &Evidence) -> Vec<(String, Received)> {
         let found = self.tasks.iter().map(|task| (task, evidence.find(&task.call())));
-        found.filter_map(|(task, exchange)| Some((task, Received::read(exchange?)))).collect()
+        found.filter_map(|(task, exchange)| Some((task.title.clone(), Received::read(exchange?)))).collect()
     }
 
     /// Tells whether any child told anything.
@@ -210,16 +244,28 @@ impl Delegation {
         let mut places: Vec<Place> = Vec::new();
         for (_, got) in self.received(evidence) {
             for place in got.report.findings.iter().filter_map(|line| Place::parse(line)) {
-                if !places.iter().any(|known| known.path == place.path && known.line.abs_diff(place.line) < 3) {
+                let is_file = |place: &Place| place.label == "file";
+                let is_spare = is_file(&place) && places.iter().filter(|known| is_file(known)).count() >= MOST_FILES;
+                if place.label != "change"
+                    && !is_spare
+                    && !places.iter().any(|known| known.path == place.path && known.line.abs_diff(place.line) < 3)
+                {
                     places.push(place);
                 }
             }
         }
         // How something works is best told by the file that is named after it.
         if let Form::Question { question, terms } = &self.form
-            && question.to_lowercase().starts_with("how ")
+            && asks_for_a_mechanism(question)
             && let Some(at) =
                 places.iter().position(|place| place.label == "file" && rank::is_about(terms, &place.path))
+        {
+            places[..=at].rotate_right(1);
+        }
+        // The tests of a matter stand in the file of tests that is named after it.
+        if let Form::Question { question, terms } = &self.form
+            && Wants::of(question) == Wants::Test
+            && let Some(at) = places.iter().position(|place| rank::is_test_of(terms, place))
         {
             places[..=at].rotate_right(1);
         }
@@ -258,94 +304,18 @@ impl Plan for Delegation {
         let mut text = if self.is_answered(evidence) {
             match &self.form {
                 Form::Sections => sections(&received),
-                Form::Question { terms, .. } => answer(terms, &self.places(evidence), &received, evidence),
+                Form::Question { question, terms } => {
+                    answer(question, terms, &self.places(evidence), &received, evidence)
+                }
             }
         } else {
             own_words(&self.fallback.report(evidence))
         };
-        let notes: Vec<String> = received.iter().filter_map(|(task, got)| got.note(&task.title)).collect();
+        let notes: Vec<String> = received.iter().filter_map(|(title, got)| got.note(title)).collect();
         if !notes.is_empty() {
             let _ = write!(text, "\n\n> {}", notes.join(" "));
         }
         text
-    }
-}
-
-fn sections(received: &[(&Task, Received)]) -> String {
-    let mut out = String::new();
-    for (task, got) in received {
-        let Report { summary, findings, .. } = &got.report;
-        if !got.is_complete() && findings.is_empty() {
-            continue;
-        }
-        if received.len() > 1 {
-            let _ = write!(out, "\n\n### {}\n\n", task.title);
-        }
-        // Shown output stands between fences; cutting it would leave one open.
-        let is_output = findings.iter().any(|line| line.starts_with("```"));
-        let most = if received.len() > 1 && !is_output { 9 } else { 80 };
-        let shown = own_words(&Report {
-            summary: summary.clone(),
-            findings: findings.iter().take(most).cloned().collect(),
-            answer: got.report.answer.clone(),
-        });
-        out.push_str(&shown);
-        if findings.len() > most {
-            let _ = write!(out, "\n- and {} more", findings.len() - most);
-        }
-    }
-    out.trim().to_owned()
-}
-
-/// Writes a report as an answer.
-fn own_words(report: &Report) -> String {
-    let head = if report.answer.is_empty() { &report.summary } else { &report.answer };
-    let mut out = head.trim().to_owned();
-    if !report.findings.is_empty() {
-        let _ = write!(out, "\n\n{}", report.findings.join("\n").trim_end());
-    }
-    out
-}
-
-fn answer(terms: &Terms, places: &[Place], received: &[(&Task, Received)], evidence: &Evidence) -> String {
-    let Some(best) = places.first() else {
-        let mut out =
-            format!("I found nothing about {}: no definition, no text and no file name matches.", terms.names());
-        push_commits(&mut out, received);
-        out.push_str(" A name as the source spells it would find more.");
-        return out;
-    };
-    let lines = evidence.lines_of(&best.path);
-    let mut out = String::new();
-    let covered = question::coverage(terms, best, &lines);
-    if covered * 2 < terms.count() {
-        let _ = write!(out, "No place matches all of {}; this is the nearest. ", terms.names());
-    }
-    out.push_str(&question::statement(best, &lines));
-    let mut shown = 0;
-    for (at, place) in places.iter().enumerate().take(3) {
-        let most = if at == 0 { 22 } else { 12 };
-        let is_code = at == 0 || !["text", "file", "change"].contains(&place.label.as_str());
-        if let Some(excerpt) = place.excerpt(&evidence.lines_of(&place.path), most).filter(|_| is_code) {
-            let _ = write!(out, "\n\n`{}:{}` ({})\n{excerpt}", place.path, place.line, place.label);
-            shown = at + 1;
-        } else {
-            break;
-        }
-    }
-    let rest: Vec<String> = places.iter().skip(shown).take(7).map(Place::bullet).collect();
-    if !rest.is_empty() {
-        let _ = write!(out, "\n\nMore places:\n{}", rest.join("\n"));
-    }
-    push_commits(&mut out, received);
-    out
-}
-
-fn push_commits(out: &mut String, received: &[(&Task, Received)]) {
-    let all = received.iter().flat_map(|(_, got)| &got.report.findings);
-    let commits: Vec<&str> = all.filter(|line| line.starts_with("- commit `")).take(3).map(String::as_str).collect();
-    if !commits.is_empty() {
-        let _ = write!(out, "\n\nCommits that mention it:\n{}\n", commits.join("\n"));
     }
 }
 
@@ -375,34 +345,35 @@ impl Plan for Doing {
     }
 }
 
-fn help() -> String {
-    format!(
-        "I am the built-in offline model: rules, not a language model. I search and read this project, alone or with \
-         subagents, and cite what I find. Try:\n\n\
-         - `explain this project`\n\
-         - `where is the config file parsed?`\n\
-         - `use a subtask to find what testing framework this project uses`\n\
-         - `read all .rs files and summarize what each one does`\n\
-         - `use 3 subagents: find the entry points; find the error types; find the tests`\n\
-         - ``run `git log --oneline -n 5` ``\n\n\
-         To connect a language model: {CONNECT}."
-    )
+/// What is declined, with the places it concerns.
+struct Declined {
+    sentence: String,
+    inquiry: Option<Inquiry>,
 }
 
-fn decline(what: &str, text: &str) -> String {
-    let object = text.trim().split_once(' ').map_or("", |(_, object)| object);
-    let terms = Terms::of(object);
-    let offer = if terms.is_empty() {
-        "I can explain how the project is laid out, or find a name or a topic in it.".to_owned()
-    } else {
-        format!("I can find the places it concerns: ask, for example, where {} is used.", terms.names())
-    };
-    format!("{what} needs a language model, and none is connected: {CONNECT}. {offer}")
+/// Places offered instead of what is declined.
+const OFFERED: usize = 5;
+
+impl Declined {
+    fn boxed(what: &str, text: &str) -> Box<dyn Plan> {
+        let object = text.trim().split_once(' ').map_or("", |(_, object)| object);
+        let inquiry = intent::subject(object).map(|subject| Inquiry::of_places(&subject));
+        Box::new(Self { sentence: decline(what), inquiry })
+    }
 }
 
-fn unclear() -> String {
-    format!(
-        "I found no name or topic to search for in that. I am the built-in offline model and understand requests such as \
-         `explain this project` or `where is \"some name\" defined?`. To connect a language model: {CONNECT}."
-    )
+impl Plan for Declined {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        self.inquiry.as_ref()?.stage(n, evidence)
+    }
+
+    fn conclude(&self, evidence: &Evidence) -> String {
+        let mut out = self.sentence.clone();
+        let found = self.inquiry.as_ref().map(|inquiry| inquiry.report(evidence).findings).unwrap_or_default();
+        let places: Vec<&str> = found.iter().take(OFFERED).map(String::as_str).collect();
+        if !places.is_empty() {
+            let _ = write!(out, "\n\nThe places it concerns:\n{}", places.join("\n"));
+        }
+        out
+    }
 }

@@ -11,25 +11,32 @@ use futures::stream::{self, StreamExt};
 use super::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
 use crate::message::{Block, Message, Usage};
 
+mod answer;
 mod build;
 mod child;
 mod delegation;
 mod direct;
 mod evidence;
 mod files;
+mod followup;
+mod glossary;
 mod history;
 mod intent;
 mod layout;
 mod lead;
 mod manifest;
+mod package;
+mod paths;
 mod place;
 mod plan;
 mod question;
 mod rank;
 mod report;
+mod saying;
 mod source;
 mod terms;
 mod testing;
+mod uses;
 mod vocabulary;
 
 pub use plan::{Call, Reply, plan};
@@ -63,6 +70,8 @@ impl Offline {
 /// Characters in one piece of text, and the pause before it: about 75 words a second.
 const PIECE_CHARS: usize = 7;
 const PIECE_PAUSE: Duration = Duration::from_millis(16);
+/// Pieces of one text at most: what is long comes faster, so that nobody waits longer than four seconds for its end.
+const MOST_PIECES: usize = 250;
 
 impl Provider for Offline {
     fn name(&self) -> &'static str {
@@ -97,7 +106,8 @@ fn events(request: &Request) -> Vec<StreamEvent> {
     let input = input_tokens(request);
     let mut events = vec![StreamEvent::Usage(Usage { input, ..Usage::default() })];
     let chars: Vec<char> = reply.text.chars().collect();
-    events.extend(chars.chunks(PIECE_CHARS).map(|piece| StreamEvent::Text(piece.iter().collect())));
+    let piece = PIECE_CHARS.max(chars.len().div_ceil(MOST_PIECES));
+    events.extend(chars.chunks(piece).map(|piece| StreamEvent::Text(piece.iter().collect())));
     let mut output = reply.text.len();
     for (index, call) in reply.calls.into_iter().enumerate() {
         let json = serde_json::Value::Object(call.input).to_string();

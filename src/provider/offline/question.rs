@@ -32,10 +32,20 @@ impl Content {
         Self { question: question.to_owned(), terms: Terms::of(question) }
     }
 
+    /// Returns the search for one name, such as `res.json`.
+    pub(super) fn named(name: &str) -> Self {
+        Self { question: name.to_owned(), terms: Terms { exact: vec![name.to_owned()], ..Terms::default() } }
+    }
+
     fn searches(&self) -> Vec<Call> {
         let mut calls = Vec::new();
         let Some(any) = self.terms.any_pattern() else { return calls };
-        calls.push(Call::grep(&format!("\\b({KEYWORDS})\\s+(\\([^)]*\\)\\s*)?[\\w$:<>, ]*({any})"), 300));
+        let defines = format!("\\b({KEYWORDS})\\s+(\\([^)]*\\)\\s*)?[\\w$:<>, ]*");
+        // The search for everything may be cut short in a large project; the one for several words at once is not.
+        if let Some(both) = self.terms.pairs_pattern("\\w*") {
+            calls.push(Call::grep(&format!("{defines}({both})"), 200));
+        }
+        calls.push(Call::grep(&format!("{defines}({any})"), 500));
         if let Some(phrase) = self.terms.phrase_pattern() {
             calls.push(Call::grep(&phrase, 150));
         }
@@ -43,11 +53,8 @@ impl Content {
             &format!("^\\s*(pub |export |exports\\.|const |let |var )?[\"'\\w.$-]*({any})[\\w\"'-]*\\s*[:=]"),
             200,
         ));
-        for (at, word) in self.terms.words.iter().enumerate().take(4) {
-            for other in self.terms.words.iter().take(4).skip(at + 1).take(2) {
-                let (a, b) = (Terms::word_pattern(word), Terms::word_pattern(other));
-                calls.push(Call::grep(&format!("{a}.*{b}|{b}.*{a}"), 80));
-            }
+        if let Some(both) = self.terms.pairs_pattern(".*") {
+            calls.push(Call::grep(&both, 200));
         }
         calls.push(inline_tests());
         if self.terms.count() == 1 {
@@ -61,14 +68,18 @@ impl Content {
         Call::count(&Terms::word_pattern(word), 2000)
     }
 
-    fn ranked(&self, evidence: &Evidence) -> Vec<Ranked> {
+    fn weights(&self, evidence: &Evidence) -> Vec<f64> {
         let counts: Vec<usize> = self
             .terms
             .words
             .iter()
             .map(|word| evidence.counts(&Self::counting(word)).iter().map(|(_, count)| count).sum())
             .collect();
-        let weights = rank::weights(&self.terms, &counts);
+        rank::weights(&self.terms, &counts)
+    }
+
+    fn ranked(&self, evidence: &Evidence) -> Vec<Ranked> {
+        let weights = self.weights(evidence);
         let content = self.searches();
         let is_content = |call: &&Call| super::evidence::argument(call, "output_mode") == "content";
         let hits: Vec<Hit> = content
@@ -92,13 +103,20 @@ impl Content {
             }
             if let Some((_, doc)) = source::doc_of(&lines, entry.hit.line).filter(|_| entry.definition.is_some()) {
                 #[expect(clippy::cast_precision_loss, reason = "terms are few")]
-                let told = rank::matched(&self.terms, &doc).len() as f64;
-                entry.score += 1.0 + told;
+                let told = rank::matched(&self.terms, &doc).len().min(2) as f64;
+                let states = wants_value && source::doc_value(&lines, entry.hit.line).is_some();
+                entry.score += 0.5 + 0.7 * told + if states { 8.0 } else { 0.0 };
             }
         }
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
-        let least = ranked.first().map_or(0.0, |best| best.score * 0.45);
+        let least = ranked.first().map_or(0.0, |best| best.score * 0.5);
         let mut places: Vec<Place> = ranked.iter().filter(|entry| entry.score >= least).map(Ranked::place).collect();
+        let whole = |place: &Place| format!("{} {}", place.path, place.text);
+        let telling =
+            places.first().and_then(|best| rank::distinctive(&self.terms, &self.weights(evidence), &whole(best)));
+        if let Some(telling) = telling {
+            places.retain(|place| rank::matched(&self.terms, &whole(place)).contains(&telling));
+        }
         for path in self.terms.paths.iter().rev() {
             places.splice(0..0, file_place(path, &evidence.lines_of(path)));
         }
@@ -152,7 +170,7 @@ impl Part for Content {
                 best.line
             ),
             findings: places.iter().map(Place::bullet).collect(),
-            answer: statement(best, &lines),
+            answer: statement(best, &lines, Wants::of(&self.question)),
         }
     }
 }
@@ -171,8 +189,8 @@ fn documented(hit: &Hit, lines: &BTreeMap<usize, String>) -> Option<(usize, Stri
 }
 
 /// Finds where the tests inside Rust sources begin.
-fn inline_tests() -> Call {
-    Call::grep("^mod tests? \\{", 500)
+pub(super) fn inline_tests() -> Call {
+    Call::grep_in("^mod tests? \\{|^#\\[(tokio::)?test\\b", "*.rs", 500)
 }
 
 /// Returns the call that reads around a place.
@@ -196,7 +214,7 @@ fn file_place(path: &str, lines: &BTreeMap<usize, String>) -> Option<Place> {
 }
 
 /// Says in one sentence what stands at a place, as far as its lines show.
-pub(super) fn statement(place: &Place, lines: &BTreeMap<usize, String>) -> String {
+pub(super) fn statement(place: &Place, lines: &BTreeMap<usize, String>, wants: Wants) -> String {
     let cite = format!("`{}:{}`", place.path, place.line);
     if place.label == "file" {
         let told = source::purpose(&place.path, lines).map(|(_, text)| source::sentence(&text, 240));
@@ -214,6 +232,12 @@ pub(super) fn statement(place: &Place, lines: &BTreeMap<usize, String>) -> Strin
     };
     let noun = definition.noun();
     let symbol = &definition.symbol;
+    if let Some((line, text)) =
+        source::doc_value(lines, place.line).filter(|_| wants == Wants::Value && noun != "constant")
+    {
+        let text = source::clip(text.trim_end_matches('.'), 200);
+        return format!("The {noun} `{symbol}` ({cite}) says: \"{text}\" (`{}:{line}`).", place.path);
+    }
     let value = place.text.split_once(" = ").map(|(_, value)| value.trim().trim_end_matches([';', ',']));
     match (
         value.filter(|value| {
@@ -230,6 +254,11 @@ pub(super) fn statement(place: &Place, lines: &BTreeMap<usize, String>) -> Strin
 
 /// Returns how many of the terms a place and the lines around it show.
 pub(super) fn coverage(terms: &Terms, place: &Place, lines: &BTreeMap<usize, String>) -> usize {
+    // The very name that was asked for is all there is to ask.
+    let symbol = place.definition().map(|found| found.symbol);
+    if terms.exact.iter().any(|term| symbol.as_deref() == Some(last_segment(term))) {
+        return terms.count();
+    }
     let mut text = format!("{} {}", place.path, place.text);
     for (_, line) in lines.range(place.line.saturating_sub(10)..place.line + 25) {
         text.push(' ');
@@ -248,7 +277,7 @@ impl Names {
     fn globs(&self) -> Vec<Call> {
         let exact = self.terms.exact.iter().map(|term| parts(last_segment(term)).join("*"));
         let words = self.terms.words.iter().take(5).filter(|word| word.stems.iter().all(|stem| stem.is_ascii()));
-        let stems = words.flat_map(|word| word.stems.clone()).filter(|stem| stem.len() >= 3);
+        let stems = words.flat_map(super::terms::Word::beginnings).map(str::to_owned).filter(|stem| stem.len() >= 3);
         let mut calls: Vec<Call> = self.terms.paths.iter().map(|path| Call::glob(&format!("**/{path}"))).collect();
         for stem in exact.chain(stems).take(6) {
             calls.push(Call::glob(&format!("**/*{stem}*")));
@@ -265,7 +294,7 @@ impl Names {
                 let area = source::area(&path);
                 let is_text =
                     source::fence(&path) != "text" || source::extension(&path).is_empty() || area == Area::Doc;
-                if area != Area::Foreign && is_text && !scored.iter().any(|(_, _, known)| *known == path) {
+                if hits > 0 && area != Area::Foreign && is_text && !scored.iter().any(|(_, _, known)| *known == path) {
                     scored.push((hits, area, path));
                 }
             }
@@ -289,20 +318,26 @@ impl Part for Names {
         let Some(best) = files.first() else {
             return Report { summary: format!("No file is named after {}.", self.terms.names()), ..Report::default() };
         };
-        let findings = files.iter().map(|path| {
-            let lines = evidence.lines_of(path);
-            match source::purpose(path, &lines) {
-                Some((line, text)) => {
-                    let text = source::sentence(&text, 160);
-                    Place { path: path.clone(), line, label: "file".to_owned(), text }.bullet()
-                }
-                None => format!("- `{path}`"),
-            }
-        });
+        let findings = files.iter().map(|path| named_file(path, &evidence.lines_of(path)));
         Report {
             summary: format!("{} files are named after the terms; the closest is `{best}`.", files.len()),
             findings: findings.collect(),
             answer: String::new(),
         }
+    }
+}
+
+/// Writes a file as a finding: what it says of itself, else its first definition.
+fn named_file(path: &str, lines: &BTreeMap<usize, String>) -> String {
+    if let Some((line, text)) = source::purpose(path, lines) {
+        let text = source::sentence(&text, 160);
+        return Place { path: path.to_owned(), line, label: "file".to_owned(), text }.bullet();
+    }
+    let first = lines.iter().find_map(|(line, text)| Some((*line, text.trim(), source::definition(text)?)));
+    match first {
+        Some((line, text, found)) => {
+            Place { path: path.to_owned(), line, label: found.noun().to_owned(), text: text.to_owned() }.bullet()
+        }
+        None => format!("- `{path}`"),
     }
 }

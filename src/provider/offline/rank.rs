@@ -16,6 +16,8 @@ pub(super) struct Ranked {
     pub(super) hit: Hit,
     pub(super) definition: Option<Definition>,
     pub(super) score: f64,
+    /// Whether the line itself has one of the terms.
+    is_match: bool,
 }
 
 impl Ranked {
@@ -55,10 +57,16 @@ impl Wants {
         if has(&["test", "tests", "tested"]) {
             Self::Test
         } else if has(&["struct", "class", "type", "trait", "enum", "interface", "represented"])
-            || ["what is a ", "what is an ", "what are "].iter().any(|start| request.to_lowercase().starts_with(start))
+            || ["what is a ", "what is an ", "what are ", "how do i create ", "how do i make ", "how to create "]
+                .iter()
+                .any(|start| request.to_lowercase().starts_with(start))
         {
             Self::Type
-        } else if has(&["function", "method"]) {
+        } else if has(&["function", "method"])
+            || ["how do i ", "how can i ", "how to ", "how do you "]
+                .iter()
+                .any(|start| request.to_lowercase().starts_with(start))
+        {
             Self::Function
         } else if has(&VALUE_WORDS) {
             Self::Value
@@ -67,6 +75,9 @@ impl Wants {
         }
     }
 }
+
+/// Puts a hit before all that have none of it.
+const FIRST: f64 = 60.0;
 
 /// Hits kept of one file.
 const PER_FILE: usize = 3;
@@ -83,16 +94,28 @@ pub(super) fn rank(terms: &Terms, wants: Wants, hits: Vec<Hit>, tests: &[Hit], w
     let mut ranked: Vec<Ranked> = (0..all.len())
         .map(|at| {
             let definition = source::definition(&all[at].text);
-            let near = nearby(&all, &matches, at).iter().map(|term| weights[*term]).sum::<f64>();
+            let around = nearby(&all, &matches, at);
+            let near = around.iter().map(|term| weights[*term]).sum::<f64>();
+            let in_path = matched(terms, &all[at].path);
+            let is_missing = |term: &usize| {
+                !matches[at].contains(term)
+                    && !around.contains(term)
+                    && !in_path.contains(term)
+                    && !is_bland(terms, *term)
+            };
+            let missing = (0..terms.count()).filter(is_missing).map(|term| weights[term]).sum::<f64>();
             let in_tests = tests.iter().any(|test| test.path == all[at].path && test.line < all[at].line);
             let is_test = definition.as_ref().is_some_and(|found| found.symbol.starts_with("test_"));
-            let fit = match (in_tests || is_test, wants) {
+            let in_tests = (in_tests || is_test) && source::area(&all[at].path) != Area::Test;
+            let fit = match (in_tests, wants) {
                 (false, _) => 0.0,
-                (true, Wants::Test) => 3.0,
-                (true, _) => -9.0,
+                // Asked for tests, the tests come before what they test.
+                (true, Wants::Test) => FIRST,
+                (true, _) => -16.0,
             };
-            let score = score(terms, wants, &all[at], definition.as_ref(), &matches[at], weights) + near + fit;
-            Ranked { hit: all[at].clone(), definition, score }
+            let score =
+                score(terms, wants, &all[at], definition.as_ref(), &matches[at], weights) + near + fit - missing;
+            Ranked { hit: all[at].clone(), definition, score, is_match: !matches[at].is_empty() }
         })
         .collect();
     ranked.sort_by(|a, b| {
@@ -100,17 +123,42 @@ pub(super) fn rank(terms: &Terms, wants: Wants, hits: Vec<Hit>, tests: &[Hit], w
     });
     let mut kept: Vec<Ranked> = Vec::new();
     for candidate in ranked {
+        if let Some(twin) = kept.iter_mut().find(|kept| is_copy(&kept.hit, &candidate.hit)) {
+            // The form that people write stands for both.
+            if is_typed(&candidate.hit.path) && !is_typed(&twin.hit.path) {
+                *twin = Ranked { score: twin.score, ..candidate };
+            }
+            continue;
+        }
         let same = kept.iter().filter(|kept| kept.hit.path == candidate.hit.path);
         let symbol = |entry: &Ranked| entry.definition.as_ref().map(|found| found.symbol.clone());
         let is_close = same.clone().any(|kept| {
             let is_twin = symbol(kept).is_some() && symbol(kept) == symbol(&candidate);
             is_twin || kept.hit.line.abs_diff(candidate.hit.line) < 4
         });
-        if !is_close && same.count() < PER_FILE && candidate.score > 0.0 {
+        if !is_close && candidate.is_match && same.count() < PER_FILE && candidate.score > 0.0 {
             kept.push(candidate);
         }
     }
     kept
+}
+
+fn is_typed(path: &str) -> bool {
+    source::language(path) == Some("TypeScript") && !source::is_declaration(path)
+}
+
+/// Tells whether two hits stand in two forms of one file: `src/parse.ts`, and `parse.js` or `parse.d.ts` built from it.
+fn is_copy(kept: &Hit, other: &Hit) -> bool {
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let stem = |path: &str| name(path).split('.').next().map(str::to_owned);
+    let form = |path: &str| name(path).split_once('.').map(|(_, form)| form.to_owned());
+    let is_script = |path: &str| ["JavaScript", "TypeScript"].iter().any(|name| source::language(path) == Some(name));
+    let symbol = |hit: &Hit| source::definition(&hit.text).map(|found| found.symbol);
+    form(&kept.path) != form(&other.path)
+        && is_script(&kept.path)
+        && is_script(&other.path)
+        && stem(&kept.path) == stem(&other.path)
+        && symbol(kept) == symbol(other)
 }
 
 /// Returns the terms found in a text: exact ones first, then words, as one numbering.
@@ -149,7 +197,11 @@ fn score(
     let in_path: f64 = matched(terms, &hit.path).iter().map(|term| weights[*term]).sum();
     let mut score = in_line * 1.5 + in_path * 1.2;
     if let Some(definition) = definition {
-        score = symbol_score(terms, definition, &hit.path, weights)
+        // A name bound inside a function is at most a step on the way.
+        let is_local = definition.indent > 0
+            && (matches!(definition.keyword.as_str(), "let" | "var" | "val") || is_script(&hit.text));
+        let share = if is_local { 0.4 } else { 1.0 };
+        score = symbol_score(terms, definition, &hit.path, weights) * share
             + keyword_score(wants, definition, &hit.text)
             + in_line * 0.7;
     } else if let Some(key) = assigned(hit.text.trim()) {
@@ -163,9 +215,13 @@ fn score(
     if wants == Wants::Value && parts(&hit.text).iter().any(|part| part.chars().all(|c| c.is_ascii_digit())) {
         score += if own.len() == terms.count() && own.len() > 1 { 14.0 } else { 1.5 };
     }
-    let is_import = ["use ", "import ", "from ", "pub use ", "#include", "mod ", "pub mod "];
-    if is_import.iter().any(|start| hit.text.trim_start().starts_with(start)) {
+    if source::is_import(&hit.text) {
         score -= 4.0;
+    }
+    // `App::run` is written so where it is used, and `app.run = function` where it is defined.
+    let is_written_out = |term: &&String| last_segment(term) != term.as_str() && hit.text.contains(term.as_str());
+    if terms.exact.iter().any(|term| is_written_out(&term)) {
+        score += 6.0;
     }
     score + area_score(wants, &hit.path)
 }
@@ -180,19 +236,30 @@ fn symbol_score(terms: &Terms, definition: &Definition, path: &str, weights: &[f
     if hits.is_empty() {
         return by_path - 1.0;
     }
+    let is_bland_name = hits.iter().all(|hit| is_bland(terms, *hit));
     let mut score: f64 = hits.iter().map(|term| weights[*term]).sum::<f64>() * 3.0 + by_path * 2.0 + both * 0.6;
     let covered = own.iter().filter(|part| terms.words.iter().any(|word| word.matches(part))).count();
     #[expect(clippy::cast_precision_loss, reason = "an identifier has few parts")]
-    let coverage =
-        if hits.iter().all(|hit| is_bland(terms, *hit)) { 0.0 } else { covered as f64 / own.len().max(1) as f64 };
+    let coverage = if is_bland_name { 0.0 } else { covered as f64 / own.len().max(1) as f64 };
     #[expect(clippy::cast_precision_loss, reason = "terms are few")]
-    let together = (hits.len() - 1) as f64;
-    score += 4.0 * coverage + 4.0 * together;
+    let together = hits.iter().filter(|hit| !is_bland(terms, **hit)).count().saturating_sub(1) as f64;
+    // To cover a name with a common word says less than with the rarest of the request.
+    let most = weights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let share = hits.iter().map(|hit| weights[*hit]).fold(0.0, f64::max) / most;
+    let wants_fault = terms.words.iter().any(|word| word.matches("error") || word.matches("exception"));
+    let is_fault = ["Error", "Exception", "Warning"].iter().any(|end| definition.symbol.ends_with(end));
+    score -= if is_fault && !wants_fault && terms.exact.is_empty() { 4.0 } else { 0.0 };
+    score += 5.0 * coverage * share + 4.0 * together - if is_bland_name { 3.0 } else { 0.0 };
     if terms.cased.contains(&definition.symbol) {
         score += 10.0;
     }
     for term in &terms.exact {
         let name = last_segment(term).trim_end_matches("()");
+        let owner =
+            term.strip_suffix(name).map(|owner| last_segment(owner.trim_end_matches(['.', ':'])).to_lowercase());
+        if owner.is_some_and(|owner| owner.len() > 2 && path.to_lowercase().contains(&owner)) {
+            score += 5.0;
+        }
         if definition.symbol == name {
             score += 25.0;
         } else if definition.symbol.eq_ignore_ascii_case(name) {
@@ -205,9 +272,14 @@ fn symbol_score(terms: &Terms, definition: &Definition, path: &str, weights: &[f
 fn keyword_score(wants: Wants, definition: &Definition, text: &str) -> f64 {
     let kind = match (definition.noun(), wants) {
         ("value", _) if definition.keyword != "=" => -3.0,
+        // One of many types of the same name that a trait asks for.
+        ("type", _) if definition.indent > 0 && text.trim_start().starts_with("type ") => -3.0,
+        // A constant inside a function is a local of JavaScript.
+        ("constant", _) if definition.indent > 0 && is_script(text) => -3.0,
         ("function", Wants::Function)
         | ("constant" | "value", Wants::Value)
         | ("struct" | "class" | "trait" | "enum" | "interface" | "type", Wants::Type) => 4.0,
+        ("struct" | "class" | "trait" | "enum" | "interface", Wants::Function) => 0.0,
         ("struct" | "class" | "trait" | "enum" | "interface", _) => 2.5,
         ("function" | "macro", _) => 1.5,
         ("constant", _) => 1.0,
@@ -220,13 +292,19 @@ fn keyword_score(wants: Wants, definition: &Definition, text: &str) -> f64 {
     kind + if is_public { 1.0 } else { 0.0 } - if definition.indent > 8 { 1.0 } else { 0.0 }
 }
 
+/// Tells whether a line binds a local name in JavaScript or TypeScript.
+fn is_script(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with("const ") && !text.split('=').next().unwrap_or_default().contains(": ")
+}
+
 fn area_score(wants: Wants, path: &str) -> f64 {
     let lower = path.to_ascii_lowercase();
     let base = match source::area(path) {
         Area::Source => 3.0,
         Area::Test => {
             if wants == Wants::Test {
-                4.0
+                FIRST
             } else {
                 -5.0
             }
@@ -242,7 +320,7 @@ fn area_score(wants: Wants, path: &str) -> f64 {
         Area::Foreign => -30.0,
     };
     let is_log = ["changelog", "changes", "history", "news"].iter().any(|name| lower.contains(name));
-    base - if is_log { 3.0 } else { 0.0 }
+    base - if is_log { 3.0 } else { 0.0 } - if source::is_declaration(path) { 6.0 } else { 0.0 }
 }
 
 /// Returns the key of `key = value`, `key: value` and `"key": value`.
@@ -256,13 +334,67 @@ pub(super) fn assigned(line: &str) -> Option<&str> {
 }
 
 /// Words that narrow a request down but name nothing.
-const BLAND: [&str; 12] =
-    ["default", "number", "value", "set", "get", "new", "size", "count", "current", "handled", "created", "algorithm"];
+const BLAND: [&str; 33] = [
+    "default",
+    "number",
+    "value",
+    "set",
+    "get",
+    "new",
+    "size",
+    "count",
+    "current",
+    "handled",
+    "handle",
+    "handling",
+    "created",
+    "algorithm",
+    "added",
+    "introduced",
+    "changed",
+    "removed",
+    "create",
+    "creating",
+    "add",
+    "adding",
+    "called",
+    "calls",
+    "test",
+    "tests",
+    "tested",
+    "string",
+    "type",
+    "struct",
+    "class",
+    "trait",
+    "enum",
+];
 
 /// Tells whether a term of the common numbering names nothing.
 fn is_bland(terms: &Terms, term: usize) -> bool {
     let word = term.checked_sub(terms.exact.len()).and_then(|at| terms.words.get(at));
     word.is_some_and(|word| BLAND.contains(&word.raw.as_str()))
+}
+
+/// Returns the terms that name something, for a sentence.
+pub(super) fn names(terms: &Terms) -> String {
+    let words = terms.words.iter().map(|word| word.raw.as_str()).filter(|raw| !BLAND.contains(raw));
+    let all: Vec<String> =
+        terms.exact.iter().map(String::as_str).chain(words).take(8).map(|name| format!("`{name}`")).collect();
+    if all.is_empty() { terms.names() } else { all.join(", ") }
+}
+
+/// Returns the term by which a text is told from all others: it weighs much more than any other term.
+pub(super) fn distinctive(terms: &Terms, weights: &[f64], text: &str) -> Option<usize> {
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by(|a, b| weights[*b].total_cmp(&weights[*a]));
+    let (first, second) = (*order.first()?, *order.get(1)?);
+    (weights[first] >= 1.4 * weights[second] && matched(terms, text).contains(&first)).then_some(first)
+}
+
+/// Returns how many terms name something.
+pub(super) fn telling(terms: &Terms) -> usize {
+    (0..terms.count()).filter(|term| !is_bland(terms, *term)).count().max(1)
 }
 
 /// Tells whether a file's name says all that the terms say.
@@ -272,6 +404,14 @@ pub(super) fn is_about(terms: &Terms, path: &str) -> bool {
     let hits = matched(terms, stem);
     let known = parts(stem).iter().all(|part| terms.words.iter().any(|word| word.matches(part)));
     known && !hits.is_empty() && (0..terms.count()).all(|term| hits.contains(&term) || is_bland(terms, term))
+}
+
+/// Tells whether a place stands for a file of tests whose name says what is asked for.
+pub(super) fn is_test_of(terms: &Terms, place: &Place) -> bool {
+    let name = place.path.rsplit('/').next().unwrap_or(&place.path);
+    place.label == "file"
+        && source::area(&place.path) == Area::Test
+        && matched(terms, name).into_iter().any(|term| !is_bland(terms, term))
 }
 
 /// Returns a weight for each term: the fewer places it has, the more it tells.

@@ -115,7 +115,7 @@ impl Received {
     pub(super) fn note(&self, title: &str) -> Option<String> {
         let how = match self.status.as_str() {
             "completed" => return None,
-            "cancelled" => "was cancelled",
+            "cancelled" => "was stopped",
             "timed_out" => "ran out of time",
             "turn_limit" | "tool_limit" => "reached its limit",
             "budget" => "ran out of budget",

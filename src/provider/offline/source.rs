@@ -4,116 +4,7 @@
 
 use std::collections::BTreeMap;
 
-/// What a file is for, by its path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Area {
-    Source,
-    Setting,
-    Test,
-    Example,
-    Doc,
-    Foreign,
-}
-
-/// Returns a file name's extension, in lower case.
-pub(super) fn extension(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.rsplit_once('.').map(|(_, ext)| ext.to_ascii_lowercase()).unwrap_or_default()
-}
-
-/// Extension, language, tag of a code fence.
-const LANGUAGES: [(&str, &str, &str); 44] = [
-    ("rs", "Rust", "rust"),
-    ("py", "Python", "python"),
-    ("pyi", "Python", "python"),
-    ("js", "JavaScript", "javascript"),
-    ("mjs", "JavaScript", "javascript"),
-    ("cjs", "JavaScript", "javascript"),
-    ("jsx", "JavaScript", "jsx"),
-    ("ts", "TypeScript", "typescript"),
-    ("tsx", "TypeScript", "tsx"),
-    ("go", "Go", "go"),
-    ("java", "Java", "java"),
-    ("kt", "Kotlin", "kotlin"),
-    ("scala", "Scala", "scala"),
-    ("c", "C", "c"),
-    ("h", "C", "c"),
-    ("cc", "C++", "cpp"),
-    ("cpp", "C++", "cpp"),
-    ("hpp", "C++", "cpp"),
-    ("cs", "C#", "csharp"),
-    ("rb", "Ruby", "ruby"),
-    ("php", "PHP", "php"),
-    ("swift", "Swift", "swift"),
-    ("lua", "Lua", "lua"),
-    ("ex", "Elixir", "elixir"),
-    ("exs", "Elixir", "elixir"),
-    ("erl", "Erlang", "erlang"),
-    ("hs", "Haskell", "haskell"),
-    ("ml", "OCaml", "ocaml"),
-    ("zig", "Zig", "zig"),
-    ("dart", "Dart", "dart"),
-    ("r", "R", "r"),
-    ("jl", "Julia", "julia"),
-    ("sh", "Shell", "sh"),
-    ("bash", "Shell", "sh"),
-    ("sql", "SQL", "sql"),
-    ("html", "HTML", "html"),
-    ("css", "CSS", "css"),
-    ("vue", "Vue", "vue"),
-    ("svelte", "Svelte", "svelte"),
-    ("asm", "Assembly", "asm"),
-    ("s", "Assembly", "asm"),
-    ("pl", "Perl", "perl"),
-    ("pest", "Pest", "pest"),
-    ("proto", "Protocol Buffers", "proto"),
-];
-
-/// Returns the programming language of a file.
-pub(super) fn language(path: &str) -> Option<&'static str> {
-    let ext = extension(path);
-    LANGUAGES.iter().find(|row| row.0 == ext).map(|row| row.1)
-}
-
-/// Returns the tag for a code fence around lines of a file.
-pub(super) fn fence(path: &str) -> &'static str {
-    let ext = extension(path);
-    match ext.as_str() {
-        "toml" => "toml",
-        "json" => "json",
-        "yml" | "yaml" => "yaml",
-        "md" => "markdown",
-        _ => LANGUAGES.iter().find(|row| row.0 == ext).map_or("text", |row| row.2),
-    }
-}
-
-/// Returns what a file is for.
-pub(super) fn area(path: &str) -> Area {
-    let lower = path.to_ascii_lowercase();
-    let (dirs, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
-    let ext = extension(&lower);
-    let within = |names: &[&str]| dirs.split('/').any(|dir| names.contains(&dir));
-    if within(&["node_modules", "vendor", "third_party", "target", "dist", "__pycache__"])
-        || name.contains(".min.")
-        || ext == "lock"
-        || matches!(name, "package-lock.json" | "go.sum" | "cargo.toml.orig" | ".cargo_vcs_info.json")
-    {
-        return Area::Foreign;
-    }
-    let test_name = name.starts_with("test_")
-        || name.starts_with("conftest")
-        || [".test.", ".spec.", "_test.", "_spec.", "tests.rs", "test.rs"].iter().any(|part| name.contains(part));
-    if within(&["tests", "test", "__tests__", "spec", "specs", "testing", "testdata", "fixtures"]) || test_name {
-        return Area::Test;
-    }
-    if within(&["examples", "example", "benches", "bench", "benchmarks", "demo", "samples"]) {
-        return Area::Example;
-    }
-    if within(&["docs", "doc"]) || matches!(ext.as_str(), "md" | "rst" | "txt" | "adoc") || ext.is_empty() {
-        return Area::Doc;
-    }
-    if language(&lower).is_some() { Area::Source } else { Area::Setting }
-}
+pub(super) use super::paths::{Area, area, extension, fence, is_declaration, is_fixture, language};
 
 /// A definition as its first line shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -243,6 +134,10 @@ fn named(keyword: &str, rest: &str, indent: usize) -> Option<Definition> {
     let rest = if keyword == "func" && rest.starts_with('(') { rest.split_once(')')?.1.trim_start() } else { rest };
     let rest = if keyword == "impl" { implemented(rest) } else { rest };
     let symbol: String = rest.chars().take_while(|c| c.is_alphanumeric() || "_$".contains(*c)).collect();
+    // One of a list of imported names.
+    if keyword == "type" && rest.strip_prefix(symbol.as_str()) == Some(",") {
+        return None;
+    }
     (symbol.chars().any(char::is_alphabetic)).then(|| Definition { keyword: keyword.to_owned(), symbol, indent })
 }
 
@@ -298,6 +193,44 @@ pub(super) fn is_comment(line: &str) -> bool {
     hash || ["//", "/*", "*", "--", "\"\"\"", "'''", "<!--"].iter().any(|mark| line.starts_with(mark))
 }
 
+/// Tells whether a line only brings a name in from elsewhere.
+pub(super) fn is_import(line: &str) -> bool {
+    let line = line.trim_start();
+    let starts =
+        ["use ", "import ", "from ", "pub use ", "#include", "mod ", "pub mod ", "pub(crate) mod ", "pub(super) mod "];
+    starts.iter().any(|start| line.starts_with(start))
+        || line.contains("= require(")
+        || line.contains(" from '")
+        || line.contains(" from \"")
+}
+
+/// Returns the name of the function around a line, where its beginning was seen.
+pub(super) fn enclosing(lines: &BTreeMap<usize, String>, at: usize) -> Option<String> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let mut least = depth(lines.get(&at)?);
+    let mut expected = at;
+    for (number, line) in lines.range(..at).rev() {
+        if *number + 1 != expected {
+            return None;
+        }
+        expected = *number;
+        if line.trim().is_empty() || depth(line) >= least {
+            continue;
+        }
+        if let Some(found) =
+            definition(line).filter(|found| found.noun() == "function" || line.trim_end().ends_with("=> {"))
+        {
+            return Some(found.symbol);
+        }
+        // The closing line of a wide signature stands as far out as its first one.
+        let is_rest = matches!(line.trim(), "where" | "{") || line.trim_start().starts_with([')', '}', ']']);
+        if !is_rest {
+            least = depth(line);
+        }
+    }
+    None
+}
+
 /// Returns a comment's text without its marks.
 pub(super) fn uncomment(line: &str) -> &str {
     let line = line.trim();
@@ -337,11 +270,35 @@ pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usiz
         return None;
     }
     let above = comment_above(lines, at);
-    let text = first_paragraph(above.iter().map(|(_, line)| *line));
+    let text = first_paragraph(above.iter().map(|(_, line)| *line)).filter(|text| !is_boilerplate(text));
     match (above.first(), text) {
         (Some((number, _)), Some(text)) => Some((*number, text)),
         _ => docstring(lines, at),
     }
+}
+
+/// Returns the line of a doc comment that states a default or a limit.
+pub(super) fn doc_value(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
+    let above = comment_above(lines, at);
+    let states = |line: &str| {
+        let lower = uncomment(line).to_lowercase();
+        let phrases = ["default is", "defaults to", "by default", "default:", "at most", "default value is"];
+        phrases.iter().any(|words| lower.contains(words)) || lower.starts_with("default ")
+    };
+    let from = above.iter().position(|(_, line)| states(line))?;
+    let mut text = String::new();
+    for (_, line) in above[from..].iter().take(4) {
+        let line = uncomment(line);
+        if line.is_empty() || line.starts_with('@') {
+            break;
+        }
+        text.push_str(if text.is_empty() { "" } else { " " });
+        text.push_str(line);
+        if line.ends_with(['.', ':']) || text.contains(". ") {
+            break;
+        }
+    }
+    Some((above[from].0, sentence(&text, 220)))
 }
 
 /// Returns the string that opens a Python body.
@@ -363,10 +320,16 @@ fn quoted(lines: &BTreeMap<usize, String>, from: usize, quote: &str) -> Option<S
         let body = if nth == 0 { line.trim_start_matches('r').trim_start_matches(quote) } else { line };
         let text = body.split(quote).next().unwrap_or_default().trim();
         let closes = body.contains(quote);
+        // A title such as `requests.auth`, underlined, says less than what follows it.
+        let is_underline = !text.is_empty() && text.chars().all(|c| "~=-^".contains(c));
+        if is_underline && parts.len() == 1 {
+            parts.clear();
+            continue;
+        }
         if text.is_empty() && !parts.is_empty() {
             break;
         }
-        if !text.is_empty() {
+        if !text.is_empty() && !is_underline {
             parts.push(text);
         }
         if closes || parts.len() > 6 {
@@ -451,9 +414,21 @@ fn is_heading(line: &str) -> bool {
 
 fn is_boilerplate(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    ["copyright", "license", "spdx", "eslint", "module dependencies", "all rights", "@flow", "coding:", "pylint"]
-        .iter()
-        .any(|word| lower.contains(word))
+    [
+        "copyright",
+        "licensed under",
+        "spdx",
+        "eslint",
+        "module dependencies",
+        "module exports",
+        "module variables",
+        "all rights",
+        "@flow",
+        "coding:",
+        "pylint",
+    ]
+    .iter()
+    .any(|word| lower.contains(word))
 }
 
 /// Returns the first sentence of a text, at most `limit` characters long.

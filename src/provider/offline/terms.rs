@@ -3,6 +3,8 @@
 //! Owns stop words, stems and variants. Leaves the searching to the plans. Invariant: every term is safe inside a
 //! regular expression once it went through [`escape`].
 
+use super::glossary::english;
+
 /// A word in the forms a search should accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
@@ -20,17 +22,49 @@ impl Word {
                 stems.extend(family.iter().map(|member| (*member).to_owned()));
             }
         }
-        // A beginning covers everything it begins.
-        let all = stems.clone();
-        stems.retain(|long| !all.iter().any(|short| short != long && long.starts_with(short.as_str())));
-        stems.dedup();
+        let mut known = Vec::new();
+        stems.retain(|stem| {
+            !known.contains(stem) && {
+                known.push(stem.clone());
+                true
+            }
+        });
         Self { raw: raw.to_owned(), stems }
+    }
+
+    /// Returns the beginnings to search for: one covers everything it begins.
+    pub(super) fn beginnings(&self) -> Vec<&str> {
+        let covered = |long: &str| self.stems.iter().any(|short| short != long && long.starts_with(short.as_str()));
+        self.stems.iter().map(String::as_str).filter(|stem| !covered(stem)).collect()
     }
 
     /// Tells whether a part of an identifier is a form of this word.
     pub(super) fn matches(&self, part: &str) -> bool {
-        self.stems.iter().any(|stem| part.starts_with(stem.as_str()) && part.len() <= stem.len() + 8)
+        self.stems.iter().any(|stem| part.strip_prefix(stem.as_str()).is_some_and(|rest| inflects(stem, rest)))
     }
+}
+
+/// What may follow the beginning of a word so that it is still the same word.
+const ENDINGS: &str = " s es e ed d er ers ing ings ion ions ation ations able ably y yable ying yed ies ied ier ment ments al ive ate ates ated ating ator \
+ ators ance ence ize izes ized izer izing ise ised n en ten te tes ted ting ity ure ures ured uring ";
+
+/// Beginnings of the rest of long forms: auth-entication, init-ialize, env-ironment.
+const LONG_ENDINGS: [&str; 10] =
+    ["entic", "oriz", "oris", "ializ", "ialis", "ument", "ironment", "eter", "imum", "ectory"];
+
+/// Tells whether a beginning and the rest are a form of one word. A short beginning has few of them: `add` is not in
+/// `address`, nor `auth` in `author`.
+fn inflects(stem: &str, rest: &str) -> bool {
+    if rest.is_empty() || rest.bytes().all(|c| c.is_ascii_digit()) {
+        return true;
+    }
+    if stem.len() >= 5 || !stem.is_ascii() {
+        return rest.len() <= 8;
+    }
+    let agent = matches!(rest, "or" | "ors") && stem.ends_with(['t', 's']);
+    let undoubled = rest.strip_prefix(|c| stem.ends_with(c)).unwrap_or(rest);
+    let known = |rest: &str| ENDINGS.split_whitespace().any(|ending| ending == rest);
+    agent || known(rest) || known(undoubled) || LONG_ENDINGS.iter().any(|ending| rest.starts_with(ending))
 }
 
 /// What a request asks for.
@@ -49,14 +83,16 @@ pub(super) struct Terms {
 }
 
 /// Stems that mean the same.
-const FAMILIES: [&[&str]; 17] = [
+const FAMILIES: [&[&str]; 19] = [
+    &["driv", "driven"],
+    &["error", "err"],
     &["writ", "written"],
     &["build", "built"],
     &["send", "sent"],
     &["choos", "chosen", "choice"],
     &["limit", "maximum", "max"],
     &["config", "cfg", "setting"],
-    &["auth", "login"],
+    &["auth", "login", "authentic", "authoriz", "authoris"],
     &["database", "db"],
     &["directory", "directori", "folder"],
     &["argument", "arg"],
@@ -154,6 +190,7 @@ impl Terms {
         for piece in token.split(['-', '/']) {
             let lower = piece.to_lowercase();
             let is_word = lower.chars().count() >= 2 && lower.chars().any(char::is_alphabetic);
+            let lower = english(&lower).to_owned();
             if !is_word || STOP.split_whitespace().any(|stop| stop == lower) {
                 last = None;
                 continue;
@@ -191,7 +228,7 @@ impl Terms {
 
     /// Returns the regular expression of one word.
     pub(super) fn word_pattern(word: &Word) -> String {
-        let stems: Vec<String> = word.stems.iter().map(|stem| escape(stem)).collect();
+        let stems: Vec<String> = word.beginnings().into_iter().map(escape).collect();
         if stems.len() == 1 { stems.concat() } else { format!("({})", stems.join("|")) }
     }
 
@@ -200,6 +237,18 @@ impl Terms {
         let exact = self.exact.iter().map(|term| escape(last_segment(term)));
         let words = self.words.iter().take(6).map(Self::word_pattern);
         let all: Vec<String> = exact.chain(words).collect();
+        (!all.is_empty()).then(|| all.join("|"))
+    }
+
+    /// Returns an alternative of every two of the first words, in both orders, with a pattern between them.
+    pub(super) fn pairs_pattern(&self, between: &str) -> Option<String> {
+        let patterns: Vec<String> = self.words.iter().take(4).map(Self::word_pattern).collect();
+        let mut all = Vec::new();
+        for (at, a) in patterns.iter().enumerate() {
+            for b in &patterns[at + 1..] {
+                all.push(format!("{a}{between}{b}|{b}{between}{a}"));
+            }
+        }
         (!all.is_empty()).then(|| all.join("|"))
     }
 
@@ -259,14 +308,15 @@ fn stem(word: &str) -> String {
     {
         return rest.to_owned();
     }
-    for (ending, least) in [("ations", 4), ("ation", 4), ("ions", 5), ("ion", 5), ("ings", 4), ("ing", 4), ("ed", 4)] {
+    for (ending, least) in [("ations", 4), ("ation", 4), ("ions", 5), ("ion", 5), ("ings", 4), ("ing", 4), ("ed", 3)] {
         if let Some(rest) = word.strip_suffix(ending).filter(|rest| rest.len() >= least || ending.starts_with("ing")) {
-            if rest.len() < 3 {
+            // The `ed` of `speed` belongs to the word.
+            if rest.len() < 3 || (ending == "ed" && rest.ends_with('e')) {
                 continue;
             }
             let mut letters = rest.bytes().rev();
             let (last, before) = (letters.next(), letters.next());
-            let doubled = last == before && last.is_some_and(|c| !b"aeiouls".contains(&c));
+            let doubled = rest.len() > 3 && last == before && last.is_some_and(|c| !b"aeiouls".contains(&c));
             return rest[..rest.len() - usize::from(doubled)].to_owned();
         }
     }

@@ -179,8 +179,7 @@ struct Shown {
 impl Testing {
     fn shown(evidence: &Evidence) -> Vec<Shown> {
         let manifest = evidence.hits(&manifest_lines());
-        let source: Vec<Hit> =
-            evidence.hits(&source_lines()).into_iter().filter(|hit| source::area(&hit.path) != Area::Foreign).collect();
+        let source: Vec<Hit> = evidence.hits(&source_lines()).into_iter().filter(|hit| counts(&hit.path)).collect();
         let settings = evidence.paths(&Call::glob(SETTINGS));
         let mut all: Vec<Shown> = Vec::new();
         for framework in &FRAMEWORKS {
@@ -194,18 +193,14 @@ impl Testing {
             };
             let mut hits: Vec<Hit> = manifest
                 .iter()
-                .filter(|hit| {
-                    speaks(&hit.path)
-                        && source::area(&hit.path) != Area::Foreign
-                        && has_needle(framework, &hit.path, &hit.text)
-                })
+                .filter(|hit| speaks(&hit.path) && counts(&hit.path) && has_needle(framework, &hit.path, &hit.text))
                 .cloned()
                 .collect();
             hits.sort_by_key(|hit| (hit.path.matches('/').count(), std::cmp::Reverse(declares(&hit.text)), hit.line));
             let declared = hits.len().min(2) * 4;
             let mut used: Vec<Hit> = source
                 .iter()
-                .filter(|hit| speaks(&hit.path) && framework.sources.iter().any(|mark| hit.text.contains(mark)))
+                .filter(|hit| speaks(&hit.path) && framework.sources.iter().any(|mark| shows(mark, &hit.text)))
                 .cloned()
                 .collect();
             used.sort_by_key(|hit| hit.text.contains("cfg(test)"));
@@ -217,8 +212,10 @@ impl Testing {
                 })
                 .count();
             let weight = declared + used.len().min(6) + by_setting * 3;
+            // A library beside the framework is one only if it is declared: sources speak of many things.
+            let is_loose = framework.role == Role::Companion && declared == 0 && framework.extensions.contains("toml");
             hits.extend(used);
-            if !hits.is_empty() {
+            if !hits.is_empty() && !is_loose {
                 all.push(Shown { framework, hits, weight });
             }
         }
@@ -227,11 +224,28 @@ impl Testing {
     }
 
     fn cases(evidence: &Evidence) -> Vec<(String, usize)> {
-        let mut counts = evidence.counts(&case_counts());
-        counts.retain(|(path, _)| source::area(path) != Area::Foreign && source::language(path).is_some());
-        counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        counts
+        let mut rows = evidence.counts(&case_counts());
+        rows.retain(|(path, _)| counts(path) && source::language(path).is_some());
+        rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        rows
     }
+}
+
+/// Tells whether a file says something of the project's own tests.
+fn counts(path: &str) -> bool {
+    source::area(path) != Area::Foreign && !source::is_fixture(path)
+}
+
+/// Tells whether a line of source has a mark as code; an import stands at its beginning.
+fn shows(mark: &str, line: &str) -> bool {
+    let is_import = ["use ", "import ", "from unittest", "from pytest", "from nose", "from hypothesis", "#["]
+        .iter()
+        .any(|start| mark.starts_with(start));
+    let bare = line.trim_start();
+    if is_import || mark.ends_with('!') {
+        return bare.starts_with(mark);
+    }
+    line.match_indices(mark).any(|(at, _)| !line[..at].ends_with(['"', '\'']))
 }
 
 fn role_order(role: Role) -> u8 {

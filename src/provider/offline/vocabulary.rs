@@ -99,7 +99,7 @@ const FILLER: &str = " identify determine check examine inspect report return ev
  does do main important relevant various path number how-to currently provided together available out look tool tools library libraries whole ";
 
 /// Topic, phrases that settle it, words that may go with it.
-const TOPICS: [(Topic, &[&str], &str); 4] = [
+const TOPICS: [(Topic, &[&str], &str); 6] = [
     (
         Topic::Tests,
         &[
@@ -110,6 +110,7 @@ const TOPICS: [(Topic, &[&str], &str); 4] = [
             "run the tests",
             "run tests",
             "is this tested",
+            "is it tested",
             "project tested",
             "unit tests",
             "the tests",
@@ -186,6 +187,12 @@ const TOPICS: [(Topic, &[&str], &str); 4] = [
             "main directories",
         ],
         " layout directory directories structure folders folder languages language programming written modules module counts count top-level top level map tree organized arranged ",
+    ),
+    (Topic::Version, &["version"], " version number current package it released set stored kept declared specified "),
+    (
+        Topic::License,
+        &["license", "licence", "licensed"],
+        " license licence licensed licensing package released declared specified kind under terms ",
     ),
 ];
 

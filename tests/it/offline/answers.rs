@@ -1,41 +1,35 @@
 //! What the model answers about a small project in Rust and Python.
 
-use std::path::PathBuf;
-
 use super::citations::check;
-use super::executor::Session;
+use super::talk::{Said, Talk};
 
-fn shop() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/shop")
+/// Asks about the shop, checks every citation, and returns what came of it.
+async fn ask(question: &str) -> Said {
+    ask_in(&mut Talk::shop(), question).await
 }
 
-/// Asks about the shop, checks every citation, and returns the session and the answer.
-#[track_caller]
-fn ask(question: &str) -> (Session, String) {
-    let mut session = Session::new(shop());
-    let answer = session.ask(question);
-    let (_, faults) = check(&shop(), &answer);
-    assert!(faults.is_empty(), "{faults:#?}\nin the answer to {question}:\n{answer}");
-    (session, answer)
+/// Asks in a talk under way.
+pub(super) async fn ask_in(talk: &mut Talk, question: &str) -> Said {
+    let said = talk.ask(question).await;
+    let (_, faults) = check(&talk.root(), &said.answer);
+    assert!(faults.is_empty(), "{faults:#?}\nin the answer to {question}:\n{}", said.answer);
+    said
 }
 
 #[track_caller]
-fn holds(answer: &str, pieces: &[&str]) {
+pub(super) fn holds(answer: &str, pieces: &[&str]) {
     for piece in pieces {
         assert!(answer.contains(piece), "no {piece:?} in:\n{answer}");
     }
 }
 
-fn agents(session: &Session) -> usize {
-    session.log.iter().filter(|call| call.starts_with("Agent ")).count()
-}
-
-#[test]
-fn an_overview_is_composed_of_four_parallel_reports() {
-    let (session, answer) = ask("Explain this repository");
-    assert_eq!(agents(&session), 4);
+#[tokio::test]
+async fn an_overview_is_composed_of_four_parallel_reports() {
+    let mut talk = Talk::shop();
+    let said = ask_in(&mut talk, "Explain this repository").await;
+    assert_eq!(said.calls("Agent"), 4);
     holds(
-        &answer,
+        &said.answer,
         &[
             "computes the price of a cart and prints a receipt",
             "Rust (6 files",
@@ -46,64 +40,97 @@ fn an_overview_is_composed_of_four_parallel_reports() {
             "not a git repository",
         ],
     );
-    let (count, _) = check(&shop(), &answer);
+    let (count, _) = check(&talk.root(), &said.answer);
     assert!(count >= 12, "only {count} citations");
     for variant in
         ["what is this project?", "map the codebase", "give me an overview of this project", "这个项目是做什么的?"]
     {
-        assert_eq!(agents(&ask(variant).0), 4, "{variant}");
+        assert_eq!(ask_in(&mut talk, variant).await.calls("Agent"), 4, "{variant}");
     }
 }
 
-#[test]
-fn a_question_is_answered_by_the_definition_and_its_doc_comment() {
-    let (session, answer) = ask("Where are discount codes parsed?");
-    assert_eq!(agents(&session), 3);
-    let first = answer.lines().next().unwrap_or_default();
+#[tokio::test]
+async fn a_question_is_answered_by_the_definition_and_its_doc_comment() {
+    let said = ask("Where are discount codes parsed?").await;
+    assert_eq!(said.calls("Agent"), 3);
+    let first = said.answer.lines().next().unwrap_or_default();
     assert_eq!(first, "The function `parse_code` at `src/discount.rs:14`: Parses a discount code such as `SAVE10`.");
-    holds(&answer, &["14      pub fn parse_code(code: &str) -> Option<Self> {", "`CHANGELOG.md:4`"]);
+    holds(&said.answer, &["14      pub fn parse_code(code: &str) -> Option<Self> {", "`CHANGELOG.md:4`"]);
+    assert_eq!(said.answer.matches("(function)").count(), 1, "one excerpt is enough:\n{}", said.answer);
 }
 
-#[test]
-fn the_value_of_a_constant_is_the_answer() {
-    let (_, answer) = ask("what is the maximum number of items?");
-    assert!(answer.starts_with("`MAX_ITEMS` is `99` (`src/cart.rs:6`)"), "{answer}");
-    let (_, answer) = ask("how long is the default timeout");
-    assert!(answer.starts_with("`DEFAULT_TIMEOUT` is `30` (`scripts/import_prices.py:9`)."), "{answer}");
+#[tokio::test]
+async fn the_value_of_a_constant_is_the_answer() {
+    let said = ask("what is the maximum number of items?").await;
+    assert!(said.answer.starts_with("`MAX_ITEMS` is `99` (`src/cart.rs:6`)"), "{}", said.answer);
+    let said = ask("how long is the default timeout").await;
+    assert!(said.answer.starts_with("`DEFAULT_TIMEOUT` is `30` (`scripts/import_prices.py:9`)."), "{}", said.answer);
 }
 
-#[test]
-fn an_identifier_leads_straight_to_its_definition_in_any_language() {
+#[tokio::test]
+async fn an_identifier_leads_straight_to_its_definition_in_any_language() {
     for (question, start) in [
         ("where is `add_item`?", "The function `add_item` at `src/cart.rs:17`: Adds an item with its price in cents."),
         ("what is PriceTable", "The class `PriceTable` at `scripts/import_prices.py:12`: Prices by item name."),
         ("Wo wird Cart::total berechnet?", "The function `total` at `src/cart.rs:26`: Returns the total price"),
+        ("Wo werden Rabatte geparst?", "The function `parse_code` at `src/discount.rs:14`"),
     ] {
-        let (_, answer) = ask(question);
-        assert!(answer.starts_with(start), "{question}:\n{answer}");
+        let said = ask(question).await;
+        assert!(said.answer.starts_with(start), "{question}:\n{}", said.answer);
     }
 }
 
-#[test]
-fn what_is_not_there_is_said_to_be_not_there() {
-    let (_, answer) = ask("where is the quantum flux capacitor?");
-    holds(&answer, &["I found nothing about `quantum`, `flux`, `capacitor`"]);
+#[tokio::test]
+async fn who_calls_it_is_answered_by_its_uses_and_not_by_its_definition() {
+    let mut talk = Talk::shop();
+    for question in ["who calls `apply`?", "where is apply used", "find all callers of apply()"] {
+        let said = ask_in(&mut talk, question).await;
+        assert_eq!(said.calls("Agent"), 1, "{question}: {:?}", said.log);
+        holds(&said.answer, &["The function `apply` (`src/discount.rs:20`) is used at 1 place.", " use in `total`: `"]);
+    }
+    let said = ask_in(&mut talk, "who calls parse_code").await;
+    holds(
+        &said.answer,
+        &["is used only in tests and examples", "`src/discount.rs:31` use in `discount_code_is_parsed`"],
+    );
+    let said = ask_in(&mut talk, "who calls no_such_thing").await;
+    assert_eq!(said.answer, "Nothing in the files is called `no_such_thing`.");
 }
 
-#[test]
-fn one_subagent_names_the_testing_framework_and_the_line_that_shows_it() {
-    let (session, answer) = ask("Use a subtask to find what testing framework this project uses");
-    assert_eq!(agents(&session), 1);
-    holds(&answer, &["cargo test) (`src/discount.rs:29`)", "proptest (`Cargo.toml:12`)", "`cargo test`"]);
+#[tokio::test]
+async fn version_and_license_are_those_of_the_manifest() {
+    let mut talk = Talk::shop();
+    let said = ask_in(&mut talk, "where is the version defined?").await;
+    assert_eq!(said.answer, "The version of `shop` is `0.3.1` (`Cargo.toml:3`).");
+    let said = ask_in(&mut talk, "what is the license?").await;
+    assert_eq!(said.answer, "The license of `shop` is `MIT` (`Cargo.toml:6`).");
+    let mut python = Talk::empty(|_| ());
+    python.write("pyproject.toml", "[project]\nname = \"kiosk\"\ndynamic = [\"version\"]\nlicense = \"MIT\"\n");
+    python.write("kiosk/__init__.py", "__version__ = \"2.0\"\n");
+    let said = ask_in(&mut python, "what version is this").await;
+    assert_eq!(said.answer, "No manifest states a version; `kiosk/__init__.py:1` has `__version__ = \"2.0\"`.");
+    let said = ask_in(&mut python, "under which license is it released").await;
+    assert_eq!(said.answer, "The license of `kiosk` is `MIT` (`pyproject.toml:4`).");
 }
 
-#[test]
-fn one_subagent_reads_all_files_of_a_kind() {
-    let (session, answer) = ask("Delegate: read all .py files and summarize what each one does");
-    assert_eq!(agents(&session), 1);
-    let reads = session.log.iter().filter(|call| call.starts_with("Read ")).count();
-    assert_eq!(reads, 3, "{:?}", session.log);
-    insta::assert_snapshot!(answer, @r"
+#[tokio::test]
+async fn what_is_not_there_is_said_to_be_not_there() {
+    let said = ask("where is the quantum flux capacitor?").await;
+    holds(&said.answer, &["I found nothing about `quantum`, `flux`, `capacitor`"]);
+}
+
+#[tokio::test]
+async fn one_subagent_names_the_testing_framework_and_the_line_that_shows_it() {
+    let said = ask("Use a subtask to find what testing framework this project uses").await;
+    assert_eq!(said.calls("Agent"), 1);
+    holds(&said.answer, &["cargo test) (`src/discount.rs:29`)", "proptest (`Cargo.toml:12`)", "`cargo test`"]);
+}
+
+#[tokio::test]
+async fn one_subagent_reads_all_files_of_a_kind() {
+    let said = ask("Delegate: read all .py files and summarize what each one does").await;
+    assert_eq!((said.calls("Agent"), said.calls("Read")), (1, 3), "{:?}", said.log);
+    insta::assert_snapshot!(said.answer, @r"
     Read 3 of the 3 files that match `**/*.py`. Empty: 1.
 
     - `scripts/export.py`: function `export_table`, from line 4
@@ -111,24 +138,25 @@ fn one_subagent_reads_all_files_of_a_kind() {
     ");
 }
 
-#[test]
-fn a_list_of_tasks_is_obeyed_one_child_each() {
+#[tokio::test]
+async fn a_list_of_tasks_is_obeyed_one_child_each() {
     for request in [
         "use 3 subagents: find the discount type; how is this tested; what does src/receipt.rs do?",
         "Use three agents to find the discount type, how is this tested and what does src/receipt.rs do?",
         "With 3 subagents:\n1. find the discount type\n2. how is this tested\n3. what does src/receipt.rs do?",
     ] {
-        let (session, answer) = ask(request);
-        assert_eq!(agents(&session), 3, "{request}");
-        holds(&answer, &["`src/discount.rs:4`", "proptest", "Receipts as text (function `render`)"]);
+        let said = ask(request).await;
+        assert_eq!(said.calls("Agent"), 3, "{request}");
+        holds(&said.answer, &["`src/discount.rs:4`", "proptest", "Receipts as text (function `render`)"]);
     }
 }
 
-#[test]
-fn direct_requests_become_direct_calls() {
+#[tokio::test]
+async fn direct_requests_become_direct_calls() {
+    let mut talk = Talk::shop();
     for (request, call, piece) in [
-        ("run `git log --oneline -n 3`", "Bash git log --oneline -n 3", "exit code"),
-        ("run: cargo build", "Bash cargo build", "denied"),
+        ("run `git log --oneline -3`", "Bash git log --oneline -3", "exit code"),
+        ("run: cargo build", "Bash cargo build", "was not run: the user said no"),
         ("read src/cart.rs:6", "Read src/cart.rs", "MAX_ITEMS: usize = 99"),
         ("ls src", "LS src", "receipt.rs"),
         ("list files", "LS .", "Cargo.toml"),
@@ -136,34 +164,41 @@ fn direct_requests_become_direct_calls() {
         ("grep MAX_ITEMS", "Grep MAX_ITEMS", "2 hits in 1 file"),
         ("search for `Prices by item name`", "Grep Prices by item name", "1 hit in 1 file"),
     ] {
-        let (session, answer) = ask(request);
-        assert_eq!(session.log, [call], "{request}");
-        holds(&answer, &[piece]);
+        let said = talk.ask(request).await;
+        assert_eq!(said.log, [call], "{request}");
+        holds(&said.answer, &[piece]);
     }
 }
 
-#[test]
-fn what_needs_a_language_model_is_declined_without_a_call() {
-    for request in [
-        "Refactor the cart",
-        "please write a test for Cart",
-        "fix the bug",
-        "why is the limit 99?",
-        "translate the README",
+#[tokio::test]
+async fn what_needs_a_language_model_is_declined_in_one_sentence_and_its_places_are_offered() {
+    let mut talk = Talk::shop();
+    for (request, place) in [
+        ("Refactor the cart", "- `src/cart.rs:10` struct: `pub struct Cart {`"),
+        ("why is the limit 99?", "`src/cart.rs:6`"),
+        ("add a coupon to Discount", "- `src/discount.rs:4` struct: "),
     ] {
-        let (session, answer) = ask(request);
-        assert!(session.log.is_empty(), "{request}: {:?}", session.log);
-        holds(&answer, &["needs a language model", "ANTHROPIC_API_KEY", "--model provider/name"]);
+        let said = ask_in(&mut talk, request).await;
+        let (sentence, rest) = said.answer.split_once("\n\n").unwrap_or((&said.answer, ""));
+        holds(sentence, &["needs a language model", "ANTHROPIC_API_KEY", "--model provider/name"]);
+        assert_eq!(sentence.matches(". ").count(), 0, "more than one sentence: {sentence}");
+        holds(rest, &["The places it concerns:", place]);
+        assert_eq!(said.calls("Agent"), 0, "{request}");
     }
-    let (session, answer) = ask("hello");
-    assert!(session.log.is_empty());
-    holds(&answer, &["offline model", "explain this project", "OPENAI_API_KEY", "Ollama"]);
+    for request in ["fix the bug", "write a test", "translate the README"] {
+        let said = ask_in(&mut talk, request).await;
+        assert!(said.log.is_empty(), "{request}: {:?}", said.log);
+        assert!(said.answer.ends_with("`--model provider/name`."), "{}", said.answer);
+    }
+    let said = ask_in(&mut talk, "hello").await;
+    assert!(said.log.is_empty());
+    holds(&said.answer, &["offline model", "explain this project", "OPENAI_API_KEY", "Ollama"]);
 }
 
-#[test]
-fn no_request_breaks_it() {
+#[tokio::test]
+async fn no_request_breaks_it() {
+    let mut talk = Talk::shop();
     for request in [
-        "",
         " ",
         "???",
         "`",
@@ -181,8 +216,11 @@ fn no_request_breaks_it() {
         "a\u{0}b",
         "<summary>",
         "WHAT: x RETURN: y",
+        "and it?",
+        "who calls",
+        "when",
     ] {
-        let (_, answer) = ask(request);
-        assert!(!answer.trim().is_empty(), "{request:?}");
+        let said = ask_in(&mut talk, request).await;
+        assert!(!said.answer.trim().is_empty(), "{request:?}");
     }
 }

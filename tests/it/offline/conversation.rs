@@ -1,60 +1,117 @@
 //! How the model bears failures, limits and follow-ups, and how it streams.
 
-use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use belvedere::agent::EventKind;
 use belvedere::message::{AssistantMessage, Block, Message, ToolCall, ToolInput, ToolResult};
 use belvedere::provider::offline::{Offline, Pace, plan};
 use belvedere::provider::{Provider, StopReason, StreamEvent};
+use belvedere::subagent::Command;
 use futures::StreamExt;
 use proptest::prelude::*;
+use tokio::time::Instant;
 
-use super::executor::{Session, request};
+use super::answers::{ask_in, holds};
+use super::talk::{Stranger, Talk, request};
 
-fn shop() -> Session {
-    Session::new(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/shop"))
+#[tokio::test(start_paused = true)]
+async fn a_child_that_the_user_stops_is_named_and_the_others_are_used() {
+    let mut talk = Talk::with(|parts| parts.provider = Arc::new(Offline::new(Pace::Reading)));
+    talk.session.say("Where are discount codes parsed?").await;
+    let child = talk
+        .session
+        .wait(|event| match &event.kind {
+            EventKind::Spawned(spawn) if spawn.description == "Search by name" => Some(event.agent),
+            _ => None,
+        })
+        .await;
+    talk.session.send(Command::Stop { agent: child }).await;
+    let outcome = talk.session.ended(belvedere::message::AgentId::MAIN).await;
+    holds(
+        &outcome.text,
+        &["`parse_code` at `src/discount.rs:14`", "\"Search by name\" was stopped; this answer does without its part."],
+    );
 }
 
 #[test]
 fn children_that_did_not_finish_are_named_and_their_findings_used() {
-    let mut session = shop();
-    session.statuses = vec!["cancelled", "failed", "completed"];
-    let answer = session.ask("Where are discount codes parsed?");
-    assert!(answer.contains("`src/discount.rs:14`"), "{answer}");
-    assert!(answer.contains("\"Search by content\" was cancelled; what it had found is used above"), "{answer}");
-    assert!(answer.contains("\"Search by name\" failed; this answer does without its part"), "{answer}");
+    let ask = Message::user("Where are discount codes parsed?");
+    let first = plan(&request(vec![Arc::new(ask.clone())], &["Agent", "Read"]));
+    let calls: Vec<ToolCall> = first
+        .calls
+        .into_iter()
+        .enumerate()
+        .map(|(n, call)| ToolCall { id: n.to_string(), name: call.name, input: ToolInput::Object(call.input) })
+        .collect();
+    let reports = [
+        "status: turn_limit\n<summary>Some.</summary>\n<findings>\n- `src/a.rs:3` function: `fn parse_code() {`\n</findings>",
+        "status: failed\n<summary>No connection.</summary>",
+        "status: completed\n<summary>No commit.</summary>",
+    ];
+    let results = calls.iter().zip(reports).map(|(call, text)| ToolResult::text(&call.id, text)).collect();
+    let content = calls.into_iter().map(Block::ToolCall).collect();
+    let messages = vec![
+        Arc::new(ask),
+        Arc::new(Message::Assistant(AssistantMessage { content })),
+        Arc::new(Message::ToolResults { results }),
+    ];
+    let answer = plan(&request(messages, &[])).text;
+    holds(
+        &answer,
+        &[
+            "`src/a.rs:3`",
+            "\"Search by content\" reached its limit; what it had found is used above",
+            "\"Search by name\" failed; this answer does without its part",
+        ],
+    );
 }
 
-#[test]
-fn without_subagents_it_looks_itself() {
-    let mut session = shop();
-    session.refused = vec!["Agent"];
-    let answer = session.ask("Where are discount codes parsed?");
-    assert!(answer.contains("`parse_code` at `src/discount.rs:14`"), "{answer}");
-    assert!(answer.contains("was not started"), "{answer}");
+#[tokio::test]
+async fn without_subagents_it_looks_itself() {
+    let mut talk = Talk::with(|parts| parts.limits.max_per_request = 0);
+    let said = ask_in(&mut talk, "Where are discount codes parsed?").await;
+    holds(&said.answer, &["`parse_code` at `src/discount.rs:14`", "was not started"]);
 }
 
-#[test]
-fn denied_tools_are_named_and_the_rest_is_used() {
-    let mut session = shop();
-    session.refused = vec!["Bash", "Glob"];
-    let answer = session.ask("explain this project");
-    assert!(answer.contains("Rust (6 files"), "{answer}");
-    assert!(answer.contains("git could not be asked"), "{answer}");
-    assert!(session.reports.iter().any(|report| report.contains("Not everything could be looked at: Glob")));
-    session.refused = vec!["Read", "Bash", "Glob", "Grep", "LS", "Agent"];
-    assert!(!session.ask("explain this project").is_empty());
+#[tokio::test]
+async fn tools_that_are_missing_are_done_without() {
+    let mut talk = Talk::with(|parts| parts.tools = parts.tools.filtered(|name| !["Bash", "Glob"].contains(&name)));
+    let said = ask_in(&mut talk, "explain this project").await;
+    holds(&said.answer, &["Rust (6 files", "git could not be asked"]);
+    let mut talk = Talk::with(|parts| parts.tools = parts.tools.filtered(|_| false));
+    assert!(!ask_in(&mut talk, "explain this project").await.answer.is_empty());
 }
 
-#[test]
-fn a_follow_up_is_a_request_of_its_own() {
-    let mut session = shop();
-    session.ask("Where are discount codes parsed?");
-    session.log.clear();
-    let answer = session.ask("what is the maximum number of items?");
-    assert!(answer.starts_with("`MAX_ITEMS` is `99`"), "{answer}");
-    assert!(session.log.iter().any(|call| call.starts_with("Agent ")));
-    assert!(session.ask("hello").contains("offline model"));
+#[tokio::test]
+async fn a_command_that_is_refused_is_said_to_be_refused() {
+    let mut talk = Talk::shop();
+    let said = ask_in(&mut talk, "run `touch made.txt`").await;
+    holds(&said.answer, &["`touch made.txt` was not run: the user said no."]);
+    assert!(!talk.root().join("made.txt").exists());
+}
+
+#[tokio::test]
+async fn a_new_question_is_a_request_of_its_own() {
+    let mut talk = Talk::shop();
+    ask_in(&mut talk, "Where are discount codes parsed?").await;
+    let said = ask_in(&mut talk, "what is the maximum number of items?").await;
+    assert!(said.answer.starts_with("`MAX_ITEMS` is `99`"), "{}", said.answer);
+    assert!(said.calls("Agent") > 0);
+    holds(&ask_in(&mut talk, "hello").await.answer, &["offline model"]);
+}
+
+#[tokio::test]
+async fn a_follow_up_is_about_what_was_spoken_of() {
+    let mut talk = Talk::shop();
+    ask_in(&mut talk, "Where are discount codes parsed?").await;
+    let said = ask_in(&mut talk, "and who calls it?").await;
+    holds(&said.answer, &["The function `parse_code` (`src/discount.rs:14`) is used only in tests"]);
+    let said = ask_in(&mut talk, "and where is it tested?").await;
+    let first = said.answer.lines().next().unwrap_or_default();
+    holds(first, &["`src/discount.rs:3"]);
+    let said = ask_in(&mut talk, "how is this project tested?").await;
+    holds(&said.answer, &["This project is tested with"]);
 }
 
 /// A conversation of a child that has searched once, with a last message that tells it to report.
@@ -192,14 +249,36 @@ fn a_child_bears_tasks_in_any_words() {
     }
 }
 
-#[test]
-fn a_task_in_free_words_is_searched_for_its_subject() {
+#[tokio::test]
+async fn a_task_in_free_words_is_searched_for_its_subject() {
     let task = "You are exploring a shop. Find where a discount is applied to the total price. Return file paths with line numbers \
         and a short description of each. Be thorough.";
-    let report = shop().delegate(task);
+    let mut talk = Talk::with(|parts| parts.provider = Arc::new(Stranger(task)));
+    let said = talk.ask("go").await;
+    let report = &said.reports[0];
     let first = report.lines().find(|line| line.starts_with("- `")).unwrap_or_default();
     assert!(first.starts_with("- `src/cart.rs:26` function: `pub fn total"), "{report}");
     assert!(report.contains("- `src/discount.rs:20` function: `pub fn apply"), "{report}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn on_a_screen_text_comes_at_reading_speed_and_none_takes_longer_than_four_seconds() {
+    let took = async |text: &str| {
+        let started = Instant::now();
+        let asked = request(vec![Arc::new(Message::user(text))], &["Agent"]);
+        let mut stream = Offline::new(Pace::Reading).stream(asked).await.unwrap();
+        let mut pieces = 0;
+        while let Some(event) = stream.next().await {
+            pieces += usize::from(matches!(event, Ok(StreamEvent::Text(_))));
+        }
+        (started.elapsed(), pieces)
+    };
+    let (short, pieces) = took("hello").await;
+    assert!(pieces > 40 && short > Duration::from_millis(500), "{pieces} pieces in {short:?}");
+    let many: Vec<String> =
+        (0..20).map(|n| format!("look into the matter called number_{n} of this project")).collect();
+    let (long, pieces) = took(&format!("use 20 subagents: {}", many.join("; "))).await;
+    assert!(pieces > 40 && long <= Duration::from_secs(4), "{pieces} pieces in {long:?}");
 }
 
 #[test]

@@ -3,4 +3,5 @@
 mod answers;
 mod citations;
 mod conversation;
-mod executor;
+mod ranking;
+mod talk;

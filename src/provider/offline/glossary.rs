@@ -1,0 +1,78 @@
+//! Words of other languages for what programs are made of, and their English.
+//!
+//! Owns the table. Leaves stems to `terms`. Invariant: an English word is returned as it is.
+
+/// Beginnings in German, French and Spanish, longest first where one begins another, with the English word.
+const WORDS: [(&str, &str); 64] = [
+    ("konfigur", "config"),
+    ("configuraci", "config"),
+    ("einstellung", "setting"),
+    ("gelesen", "read"),
+    ("lesen", "read"),
+    ("liest", "read"),
+    ("geschrieben", "write"),
+    ("schreib", "write"),
+    ("gespeichert", "store"),
+    ("speicher", "store"),
+    ("geladen", "load"),
+    ("laden", "load"),
+    ("lädt", "load"),
+    ("berechn", "compute"),
+    ("geprüft", "check"),
+    ("prüf", "check"),
+    ("fehler", "error"),
+    ("anfrage", "request"),
+    ("antwort", "response"),
+    ("befehl", "command"),
+    ("benutzer", "user"),
+    ("nutzer", "user"),
+    ("verzeichnis", "directory"),
+    ("datenbank", "database"),
+    ("weiterleitung", "redirect"),
+    ("umleitung", "redirect"),
+    ("zeitüberschreitung", "timeout"),
+    ("zeitlimit", "timeout"),
+    ("wiederhol", "retry"),
+    ("anmeld", "login"),
+    ("verbindung", "connection"),
+    ("nachricht", "message"),
+    ("ereignis", "event"),
+    ("schnittstelle", "interface"),
+    ("abhängigkeit", "dependency"),
+    ("standardwert", "default"),
+    ("rabatt", "discount"),
+    ("gesendet", "send"),
+    ("senden", "send"),
+    ("gelöscht", "delete"),
+    ("lösch", "delete"),
+    ("erzeug", "create"),
+    ("erstell", "create"),
+    ("analysiert", "parse"),
+    ("geparst", "parse"),
+    ("erreur", "error"),
+    ("requête", "request"),
+    ("réponse", "response"),
+    ("utilisateur", "user"),
+    ("fichier", "file"),
+    ("répertoire", "directory"),
+    ("lue", "read"),
+    ("écrit", "write"),
+    ("chargé", "load"),
+    ("défaut", "default"),
+    ("redirections", "redirect"),
+    ("usuario", "user"),
+    ("archivo", "file"),
+    ("respuesta", "response"),
+    ("petici", "request"),
+    ("errores", "error"),
+    ("directorio", "directory"),
+    ("defecto", "default"),
+    ("comando", "command"),
+];
+
+/// Returns the English of a word in lower case, or the word itself.
+pub(super) fn english(word: &str) -> &str {
+    let found =
+        WORDS.iter().find(|(begin, _)| word.strip_prefix(begin).is_some_and(|rest| begin.len() > 4 || rest.is_empty()));
+    found.map_or(word, |(_, english)| english)
+}

@@ -1,0 +1,157 @@
+//! Which of several places comes first: one small project for each class of mistake.
+
+use super::answers::{ask_in, holds};
+use super::talk::Talk;
+
+/// Asks about files made for the purpose and returns the first line of the answer, and the answer.
+async fn ask(files: &[(&str, &str)], question: &str) -> (String, String) {
+    let mut talk = Talk::empty(|_| ());
+    for (path, text) in files {
+        talk.write(path, text);
+    }
+    let said = ask_in(&mut talk, question).await;
+    (said.answer.lines().next().unwrap_or_default().to_owned(), said.answer)
+}
+
+#[tokio::test]
+async fn a_short_word_is_not_found_inside_other_words() {
+    let files = [
+        ("lib/app.js", "/** Registers a route. */\napp.route = function route(path) {\n};\n"),
+        ("lib/net.js", "function address(req) {\n  var address = req.url;\n}\nfunction author() {\n}\n"),
+        ("lib/login.js", "/** Asks for a password. */\nfunction authenticate(req) {\n}\n"),
+    ];
+    let (first, answer) = ask(&files, "how do I add a route").await;
+    assert!(first.starts_with("The function `route` at `lib/app.js:2`"), "{answer}");
+    assert!(!answer.contains("address"), "{answer}");
+    let (first, answer) = ask(&files, "where is auth done?").await;
+    assert!(first.starts_with("The function `authenticate` at `lib/login.js:2`"), "{answer}");
+    assert!(!answer.contains("author()"), "{answer}");
+}
+
+#[tokio::test]
+async fn what_a_compiler_wrote_comes_after_its_source() {
+    let files = [
+        ("src/parse.ts", "export function parseQuery(text: string): Query {\n  return new Query(text);\n}\n"),
+        ("parse.js", "export function parseQuery(text) {\n    return new Query(text);\n}\n"),
+        ("parse.d.ts", "export declare function parseQuery(text: string): Query;\n"),
+        ("lib/app.min.js", "function parseQuery(t){return new Query(t)}\n"),
+    ];
+    let (first, answer) = ask(&files, "where is parseQuery?").await;
+    assert_eq!(first, "The function `parseQuery` is defined at `src/parse.ts:1`.");
+    assert!(!answer.contains("parse.d.ts") && !answer.contains("min.js"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_method_that_looks_like_a_file_is_found_as_a_method() {
+    let files = [("lib/response.js", "/**\n * Sends JSON.\n */\nres.json = function json(obj) {\n};\n")];
+    let (first, _) = ask(&files, "what does res.json do").await;
+    assert_eq!(first, "The function `json` at `lib/response.js:4`: Sends JSON.");
+}
+
+#[tokio::test]
+async fn a_default_that_a_comment_states_is_the_answer() {
+    let files = [(
+        "src/client.rs",
+        "impl Builder {\n    /// Sets a total timeout.\n    ///\n    /// Default is no timeout.\n    pub fn timeout(self) {}\n}\n",
+    )];
+    let (first, _) = ask(&files, "what is the default timeout?").await;
+    assert_eq!(
+        first,
+        "The function `timeout` (`src/client.rs:5`) says: \"Default is no timeout\" (`src/client.rs:4`)."
+    );
+}
+
+#[tokio::test]
+async fn asked_for_tests_the_tests_come_first() {
+    let files = [
+        ("src/codec.py", "class Codec:\n    \"\"\"Turns words into bytes.\"\"\"\n"),
+        ("tests/test_codec.py", "from src.codec import Codec\n\ndef test_codec_round_trip():\n    assert Codec()\n"),
+    ];
+    let (first, _) = ask(&files, "where is Codec tested?").await;
+    assert!(first.contains("`tests/test_codec.py:"), "{first}");
+    let (first, _) = ask(&files, "what does Codec do?").await;
+    assert!(first.starts_with("The class `Codec` at `src/codec.py:1`"), "{first}");
+}
+
+#[tokio::test]
+async fn how_something_is_done_is_told_by_the_file_named_after_it() {
+    let files = [
+        ("src/redirect.rs", "//! Following redirects, ten at most.\n\npub struct Policy;\n"),
+        ("src/error.rs", "pub fn redirect() {}\n"),
+    ];
+    let (first, _) = ask(&files, "where are redirects handled?").await;
+    assert_eq!(first, "Following redirects, ten at most (`src/redirect.rs:1`).");
+}
+
+#[tokio::test]
+async fn an_error_of_the_name_is_not_how_it_works() {
+    let files = [
+        ("http/errors.py", "class RetryError(Exception):\n    \"\"\"Retries failed.\"\"\"\n"),
+        ("http/policy.py", "class RetryPolicy:\n    \"\"\"Tries three times.\"\"\"\n"),
+    ];
+    let (first, answer) = ask(&files, "how does the retry work").await;
+    assert!(first.starts_with("The class `RetryPolicy`"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_place_that_has_only_some_of_the_words_is_called_the_nearest() {
+    let files = [("src/cache.rs", "pub struct Cache;\n")];
+    let (first, _) = ask(&files, "how does the wrap cache work").await;
+    assert!(first.starts_with("No place matches all of `wrap`, `cache`; this is the nearest."), "{first}");
+}
+
+#[tokio::test]
+async fn data_of_tests_is_neither_the_project_nor_its_tests() {
+    let files = [
+        ("Cargo.toml", "[package]\nname = \"a\"\nversion = \"1.0.0\"\n"),
+        ("src/lib.rs", "const NEEDLES: [&str; 2] = [\"use proptest\", \"insta::\"];\n#[test]\nfn it_works() {}\n"),
+        ("tests/fixtures/b/package.json", "{\n  \"devDependencies\": {\n    \"mocha\": \"1\"\n  }\n}\n"),
+    ];
+    let (first, answer) = ask(&files, "which test framework is used?").await;
+    assert!(first.contains("cargo test) (`src/lib.rs:2`)"), "{answer}");
+    assert!(!answer.contains("Mocha") && !answer.contains("proptest") && !answer.contains("insta"), "{answer}");
+}
+
+#[tokio::test]
+async fn many_manifests_are_counted_and_the_outermost_leads() {
+    let mut talk = Talk::empty(|_| ());
+    talk.write("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n");
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        talk.write(
+            &format!("crates/{name}/Cargo.toml"),
+            &format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n"),
+        );
+    }
+    let said = ask_in(&mut talk, "how is this built?").await;
+    holds(&said.answer, &["(`Cargo.toml:1`)", "Workspace members", "`a` 0.1.0", "2 more manifests were not read"]);
+}
+
+#[tokio::test]
+async fn an_empty_folder_is_said_to_be_empty_in_a_few_words() {
+    let mut talk = Talk::empty(|_| ());
+    let said = ask_in(&mut talk, "explain this repository").await;
+    let all = "There are no files with text here. No manifest of a known build tool was found. No testing framework and no tests \
+        were found. This is not a git repository, and no change log says more.";
+    assert_eq!(said.answer, all);
+    let said = ask_in(&mut talk, "where is the parser?").await;
+    holds(&said.answer, &["I found nothing about `parser`"]);
+}
+
+#[tokio::test]
+async fn when_something_came_is_told_by_the_oldest_commit_that_names_it() {
+    let mut talk = Talk::empty(|_| ());
+    let root = talk.root();
+    let git = |args: &[&str]| {
+        let who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"];
+        let done = std::process::Command::new("git").args(who).args(args).current_dir(&root).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+    };
+    git(&["init", "-q"]);
+    for subject in ["Add the basket", "Count items", "Test the basket with many items"] {
+        git(&["commit", "-q", "--allow-empty", "-m", subject]);
+    }
+    let said = ask_in(&mut talk, "when was the basket added?").await;
+    assert_eq!(said.calls("Agent"), 1);
+    holds(&said.answer, &["by Ann, \"Add the basket\""]);
+    assert!(!said.answer.contains("Count items"), "{}", said.answer);
+}
