@@ -19,7 +19,7 @@ const ALIGNED_TYPE: usize = 18;
 /// Columns left for a description before descriptions stand in line.
 const ALIGNED_TITLE: usize = 28;
 /// Columns a type keeps beside a long description.
-const SHORTEST_TYPE: usize = 8;
+const SHORTEST_TYPE: usize = 5;
 
 /// What is needed to draw.
 #[derive(Clone, Copy)]

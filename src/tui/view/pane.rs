@@ -112,15 +112,15 @@ fn right_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'sta
     let word = if columns >= 56 { 11 } else { usize::from(columns.saturating_sub(7)).min(9) };
     let word = pad(&state.word_within(word), word);
     let mut spans = vec![Span::styled(format!("{} {word}", look.glyph(&state)), look.mood(&state))];
-    if columns >= 84 {
+    if columns >= 72 {
         spans.push(Span::styled(shown(counted(agent.tools as usize, "tool"), 9), theme.muted));
-    } else if columns >= 60 {
-        spans.push(Span::styled(shown(agent.tools.to_string(), 4), theme.muted));
+    } else if columns >= 50 {
+        spans.push(Span::styled(shown(format!("{}t", agent.tools), 4), theme.muted));
     }
     if columns >= 44 {
-        spans.push(Span::styled(shown(time, 7), theme.muted));
+        spans.push(Span::styled(shown(time, if columns >= 72 { 7 } else { 6 }), theme.muted));
     }
-    if columns >= 72 {
+    if columns >= 78 {
         let used = agent.usage.total();
         spans.push(Span::styled(shown(if used == 0 { String::new() } else { tokens(used) }, 6), theme.faint));
     }
