@@ -6,6 +6,7 @@ mod app;
 mod config;
 mod definitions;
 mod headless;
+mod load;
 mod offline;
 mod permissions;
 mod providers;

@@ -66,6 +66,12 @@ impl Screen {
         Ok(())
     }
 
+    /// Returns how many cells of transcripts are kept laid out, in all panes.
+    #[must_use]
+    pub fn laid_out(&self) -> usize {
+        self.transcripts.values().map(Transcript::laid_out).sum()
+    }
+
     /// Draws a frame into an empty buffer. Where the terminal has become smaller and the app does not know yet, what
     /// does not fit is left out.
     pub fn draw(&mut self, app: &App, buf: &mut Buffer) -> Painted {

@@ -98,6 +98,11 @@ impl Transcript {
         Shown { at, found, missed, cells: (from.cell, last), moved }
     }
 
+    /// Returns how many cells are kept laid out.
+    pub(super) fn laid_out(&self) -> usize {
+        self.cells.len()
+    }
+
     /// Forgets lines of another width, theme or detail.
     fn prepare(&mut self, width: u16, detail: Detail, look: &Look<'_>) {
         if (self.width, self.detail, self.theme) != (width, detail, look.theme.id()) {

@@ -127,6 +127,11 @@ impl Stage {
         buffer
     }
 
+    /// Returns how many cells the views keep laid out.
+    pub(crate) fn laid_out(&self) -> usize {
+        self.screen.laid_out()
+    }
+
     /// Draws until what is shown has settled, and returns the frame as text.
     pub(crate) fn text(&mut self) -> String {
         self.draw();
