@@ -10,6 +10,9 @@ const EVENTS: usize = 50_000;
 /// What one read of a socket returns at most.
 const CHUNK: usize = 16 * 1024;
 
+/// Returns a decoder of one wire format.
+type Decoder = fn(Service) -> Feed;
+
 fn service() -> Service {
     Service { name: "bench".to_owned(), key_variable: "BENCH_KEY".to_owned(), key: Secret::new("bench-key") }
 }
@@ -42,7 +45,7 @@ fn openai_answer() -> String {
 pub(crate) fn bench(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode");
     group.sample_size(20);
-    let formats: [(&str, fn(Service) -> Feed, String); 2] =
+    let formats: [(&str, Decoder, String); 2] =
         [("anthropic", anthropic::feed, anthropic_answer()), ("openai", openai::feed, openai_answer())];
     for (name, feed, answer) in formats {
         group.throughput(Throughput::Bytes(answer.len() as u64));

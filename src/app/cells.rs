@@ -117,23 +117,28 @@ pub enum ToolState {
 }
 
 impl CellKind {
-    /// Returns how many bytes of text the cell holds, about.
+    /// Returns how many bytes the cell holds, about: its text, and a fixed share for itself, so that cells without
+    /// text do not gather either.
     fn bytes(&self) -> usize {
-        match self {
-            Self::User { text }
-            | Self::Text { text }
-            | Self::Thinking { text }
-            | Self::Notice { text }
-            | Self::Report { text }
-            | Self::Fault { text } => text.len(),
-            Self::Retry { reason, .. } => reason.len(),
-            Self::Subagent { .. } | Self::Void => 0,
-            Self::Tool(tool) => {
-                tool.title.len() + tool.summary.len() + tool.tail.len() + tool.view.as_ref().map_or(0, view_bytes)
+        SHARE
+            + match self {
+                Self::User { text }
+                | Self::Text { text }
+                | Self::Thinking { text }
+                | Self::Notice { text }
+                | Self::Report { text }
+                | Self::Fault { text } => text.len(),
+                Self::Retry { reason, .. } => reason.len(),
+                Self::Subagent { .. } | Self::Void => 0,
+                Self::Tool(tool) => {
+                    tool.title.len() + tool.summary.len() + tool.tail.len() + tool.view.as_ref().map_or(0, view_bytes)
+                }
             }
-        }
     }
 }
+
+/// Bytes a cell counts for besides its text.
+const SHARE: usize = 128;
 
 fn view_bytes(view: &ToolView) -> usize {
     match view {
