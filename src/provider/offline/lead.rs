@@ -322,6 +322,9 @@ impl Plan for Delegation {
         } else {
             own_words(&self.fallback.report(evidence))
         };
+        if text.trim().is_empty() {
+            text.push_str("The subagents reported nothing.");
+        }
         let notes: Vec<String> = received.iter().filter_map(|(title, got)| got.note(title)).collect();
         if !notes.is_empty() {
             let _ = write!(text, "\n\n> {}", notes.join(" "));
