@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::evidence::Evidence;
-use super::place::safe;
+use super::place::{Place, safe};
 use super::plan::{Call, Part};
 use super::question::Content;
 use super::report::Report;
@@ -75,6 +75,9 @@ impl Part for Files {
         if files.is_empty() {
             return Report { summary: format!("No file matches `{}`.", self.glob), ..Report::default() };
         }
+        if let ([path], [(_, lines)]) = (files.as_slice(), read.as_slice()) {
+            return single(path, lines);
+        }
         let empty = files.iter().take(MOST).filter(|path| evidence.output(&Call::read(path)).is_some()).count()
             - read.len().min(files.len().min(MOST));
         let mut summary =
@@ -92,6 +95,28 @@ impl Part for Files {
         let findings = read.iter().map(|(path, lines)| format!("- {}", describe(path, lines))).collect();
         Report { summary, findings, answer: String::new() }
     }
+}
+
+/// Definitions listed of a file that is alone.
+const LISTED: usize = 10;
+
+/// Reports on one file: what it does, and its definitions in order.
+fn single(path: &str, lines: &BTreeMap<usize, String>) -> Report {
+    let mut in_tests = false;
+    let defined = lines.iter().filter_map(|(line, text)| {
+        in_tests |= text.trim() == "mod tests {";
+        let found = source::definition(text).filter(|found| found.indent == 0 && !in_tests)?;
+        let label = found.noun().to_owned();
+        let is_place = !matches!(found.noun(), "value" | "module" | "implementation");
+        is_place.then(|| Place { path: path.to_owned(), line: *line, label, text: text.clone() }.bullet())
+    });
+    let mut findings: Vec<String> = defined.collect();
+    let left = findings.len().saturating_sub(LISTED);
+    findings.truncate(LISTED);
+    if left > 0 {
+        findings.push(format!("- and {left} more definitions"));
+    }
+    Report { summary: format!("{}.", describe(path, lines)), findings, answer: String::new() }
 }
 
 /// Says in one line what a file does: its own words, else its definitions.

@@ -37,7 +37,9 @@ impl History {
         };
         let plain =
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
-        let greps = terms.exact.iter().chain(terms.words.iter().filter_map(|word| word.stems.first()));
+        let named: Vec<_> = terms.words.iter().filter(|word| super::rank::is_name(word)).collect();
+        let words = if named.is_empty() && terms.exact.is_empty() { terms.words.iter().collect() } else { named };
+        let greps = terms.exact.iter().chain(words.into_iter().filter_map(|word| word.stems.first()));
         let mut calls: Vec<Call> = terms
             .paths
             .iter()
@@ -141,7 +143,7 @@ impl Part for History {
         let mut findings = Vec::new();
         let mut summary = match &self.terms {
             Some(terms) => {
-                let told = |commit: &Commit<'_>| super::rank::matched(terms, commit.subject).len();
+                let told = |commit: &Commit<'_>| super::rank::told(terms, commit.subject);
                 // Listed newest first; the sort keeps that order among equals.
                 found.sort_by_key(|commit| std::cmp::Reverse(told(commit)));
                 let most = found.first().map_or(0, told);

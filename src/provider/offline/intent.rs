@@ -254,6 +254,16 @@ fn direct(text: &str, lower: &str) -> Option<Intent> {
             return Some(Intent::Direct { call: Call::glob(&pattern), title: format!("Files named `{name}`") });
         }
     }
+    let asks_for_notes = ["list", "find", "show", "where", "are", "any"].contains(&first) && words.len() <= 8;
+    if asks_for_notes
+        && words.iter().any(|word| ["todo", "todos", "fixme", "fixmes"].contains(&bare(word).to_lowercase().as_str()))
+    {
+        let call = Call::new(
+            "Grep",
+            json!({ "pattern": "\\b(TO-?DO|FIX-?ME)\\b", "output_mode": "content", "-n": true, "head_limit": 60 }),
+        );
+        return Some(Intent::Direct { call, title: "Notes of work left to do".to_owned() });
+    }
     search(text, lower)
 }
 

@@ -193,8 +193,14 @@ fn largest(files: &[(String, usize)]) -> Option<String> {
 
 /// Names the directories of a listing, for a folder too large to count.
 fn top_level(listing: &str) -> Option<String> {
-    let entries = listing.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_suffix('/'));
-    let names: Vec<&str> = entries.filter(|name| !name.is_empty() && !name.contains('/')).collect();
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let below: Vec<&str> = listing.lines().skip(1).filter(|line| !line.trim().is_empty()).collect();
+    let top = below.first().map_or(0, |line| depth(line));
+    let entries = below.into_iter().filter(|line| depth(line) == top);
+    let names: Vec<&str> = entries
+        .filter_map(|line| line.trim().trim_start_matches("- ").strip_suffix('/'))
+        .filter(|name| !name.is_empty())
+        .collect();
     let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{}/`", safe(name))).collect();
     let more = if names.len() > 12 { format!(" and {} more", names.len() - 12) } else { String::new() };
     (!shown.is_empty())

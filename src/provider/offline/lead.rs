@@ -262,6 +262,17 @@ impl Delegation {
         {
             places[..=at].rotate_right(1);
         }
+        // So is a matter of several words of which the best place has only some.
+        if let Form::Question { terms, .. } = &self.form
+            && let Some(best) = places.first()
+        {
+            let told = |place: &Place| rank::told(terms, &format!("{} {}", place.path, place.text));
+            let so_far = told(best);
+            let is_better = |place: &Place| place.label == "file" && told(place) > so_far.max(1);
+            if let Some(at) = places.iter().position(is_better) {
+                places[..=at].rotate_right(1);
+            }
+        }
         // The tests of a matter stand in the file of tests that is named after it.
         if let Form::Question { question, terms } = &self.form
             && Wants::of(question) == Wants::Test
@@ -311,6 +322,9 @@ impl Plan for Delegation {
         } else {
             own_words(&self.fallback.report(evidence))
         };
+        if text.trim().is_empty() {
+            text.push_str("The subagents reported nothing.");
+        }
         let notes: Vec<String> = received.iter().filter_map(|(title, got)| got.note(title)).collect();
         if !notes.is_empty() {
             let _ = write!(text, "\n\n> {}", notes.join(" "));

@@ -260,6 +260,10 @@ pub(super) fn coverage(terms: &Terms, place: &Place, lines: &BTreeMap<usize, Str
         return terms.count();
     }
     let mut text = format!("{} {}", place.path, place.text);
+    if let Some((_, doc)) = source::doc_of(lines, place.line) {
+        text.push(' ');
+        text.push_str(&doc);
+    }
     for (_, line) in lines.range(place.line.saturating_sub(10)..place.line + 25) {
         text.push(' ');
         text.push_str(line);

@@ -163,7 +163,10 @@ fn is_copy(kept: &Hit, other: &Hit) -> bool {
 
 /// Returns the terms found in a text: exact ones first, then words, as one numbering.
 pub(super) fn matched(terms: &Terms, text: &str) -> Vec<usize> {
-    let own = parts(text);
+    let mut own = parts(text);
+    // `websocket` is written `WebSocket` in many places.
+    let joined: Vec<String> = own.windows(2).map(<[String]>::concat).collect();
+    own.extend(joined);
     let lower = text.to_lowercase();
     let exact = terms.exact.iter().enumerate().filter(|(_, term)| lower.contains(&last_segment(term).to_lowercase()));
     let words = terms.words.iter().enumerate().filter(|(_, word)| own.iter().any(|part| word.matches(part)));
@@ -209,7 +212,8 @@ fn score(
         score += hits.iter().map(|term| weights[*term]).sum::<f64>() * 2.0;
         score += if wants == Wants::Value && !hits.is_empty() { 3.0 } else { 0.0 };
     } else if source::is_comment(hit.text.trim()) {
-        let is_example = hit.text.trim_end().ends_with([';', '{', '}']);
+        let text = source::uncomment(&hit.text);
+        let is_example = text.ends_with([';', '{', '}']) || (text.contains('(') && text.ends_with([',', ')']));
         score += if is_example { -4.0 } else { 0.8 * in_line };
     }
     if wants == Wants::Value && parts(&hit.text).iter().any(|part| part.chars().all(|c| c.is_ascii_digit())) {
@@ -247,7 +251,7 @@ fn symbol_score(terms: &Terms, definition: &Definition, path: &str, weights: &[f
     let most = weights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     let share = hits.iter().map(|hit| weights[*hit]).fold(0.0, f64::max) / most;
     let wants_fault = terms.words.iter().any(|word| word.matches("error") || word.matches("exception"));
-    let is_fault = ["Error", "Exception", "Warning"].iter().any(|end| definition.symbol.ends_with(end));
+    let is_fault = ["Error", "Exception", "Warning", "Rejection"].iter().any(|end| definition.symbol.ends_with(end));
     score -= if is_fault && !wants_fault && terms.exact.is_empty() { 4.0 } else { 0.0 };
     score += 5.0 * coverage * share + 4.0 * together - if is_bland_name { 3.0 } else { 0.0 };
     if terms.cased.contains(&definition.symbol) {
@@ -376,6 +380,11 @@ fn is_bland(terms: &Terms, term: usize) -> bool {
     word.is_some_and(|word| BLAND.contains(&word.raw.as_str()))
 }
 
+/// Tells whether a word names something.
+pub(super) fn is_name(word: &super::terms::Word) -> bool {
+    !BLAND.contains(&word.raw.as_str())
+}
+
 /// Returns the terms that name something, for a sentence.
 pub(super) fn names(terms: &Terms) -> String {
     let words = terms.words.iter().map(|word| word.raw.as_str()).filter(|raw| !BLAND.contains(raw));
@@ -404,6 +413,11 @@ pub(super) fn is_about(terms: &Terms, path: &str) -> bool {
     let hits = matched(terms, stem);
     let known = parts(stem).iter().all(|part| terms.words.iter().any(|word| word.matches(part)));
     known && !hits.is_empty() && (0..terms.count()).all(|term| hits.contains(&term) || is_bland(terms, term))
+}
+
+/// Returns how many of the telling terms a text has.
+pub(super) fn told(terms: &Terms, text: &str) -> usize {
+    matched(terms, text).into_iter().filter(|term| !is_bland(terms, *term)).count()
 }
 
 /// Tells whether a place stands for a file of tests whose name says what is asked for.

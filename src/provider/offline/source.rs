@@ -243,8 +243,8 @@ fn comment_above(lines: &BTreeMap<usize, String>, at: usize) -> Vec<(usize, &str
     let mut above: Vec<(usize, &str)> = Vec::new();
     for number in (1..at).rev() {
         let Some(line) = lines.get(&number).map(|line| line.trim()) else { break };
-        let before_closes = lines.get(&(number - 1)).is_some_and(|line| line.trim() == "*/");
-        let is_gap = line.is_empty() && number + 1 == at && before_closes;
+        let before = lines.get(&(number - 1)).map_or("", |line| line.trim());
+        let is_gap = line.is_empty() && above.is_empty() && (before == "*/" || before.starts_with("///"));
         if line.starts_with("#[") || line.starts_with('@') || line.ends_with(")]") || is_gap {
             continue;
         }

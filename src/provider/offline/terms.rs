@@ -171,6 +171,14 @@ impl Terms {
                 previous = terms.add_word(token, previous);
             }
         }
+        // Words of another script tell nothing beside a name of this one.
+        let is_latin = |word: &Word| word.raw.chars().any(|c| c.is_ascii_alphabetic());
+        if !terms.exact.is_empty() || !terms.paths.is_empty() {
+            if !terms.words.iter().all(is_latin) {
+                terms.pairs.clear();
+            }
+            terms.words.retain(is_latin);
+        }
         terms
     }
 

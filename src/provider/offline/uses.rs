@@ -19,7 +19,10 @@ pub(super) struct Uses {
 }
 
 /// Words that ask for uses, in whatever order they come.
-const ASKING: [&str; 17] = [
+const ASKING: [&str; 20] = [
+    "import",
+    "imports",
+    "imported",
     "call",
     "calls",
     "called",

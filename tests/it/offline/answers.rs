@@ -73,6 +73,7 @@ async fn an_identifier_leads_straight_to_its_definition_in_any_language() {
         ("where is `add_item`?", "The function `add_item` at `src/cart.rs:17`: Adds an item with its price in cents."),
         ("what is PriceTable", "The class `PriceTable` at `scripts/import_prices.py:12`: Prices by item name."),
         ("Wo wird Cart::total berechnet?", "The function `total` at `src/cart.rs:26`: Returns the total price"),
+        ("どこで `add_item` が定義されていますか", "The function `add_item` at `src/cart.rs:17`"),
         ("Wo werden Rabatte geparst?", "The function `parse_code` at `src/discount.rs:14`"),
     ] {
         let said = ask(question).await;
@@ -139,6 +140,16 @@ async fn one_subagent_reads_all_files_of_a_kind() {
 }
 
 #[tokio::test]
+async fn one_file_is_told_by_what_it_says_and_defines() {
+    let said = ask("what does src/receipt.rs do?").await;
+    insta::assert_snapshot!(said.answer, @r"
+    `src/receipt.rs:1`: Receipts as text (function `render`).
+
+    - `src/receipt.rs:8` function: `pub fn render(cart: &Cart) -> String {`
+    ");
+}
+
+#[tokio::test]
 async fn a_list_of_tasks_is_obeyed_one_child_each() {
     for request in [
         "use 3 subagents: find the discount type; how is this tested; what does src/receipt.rs do?",
@@ -161,6 +172,7 @@ async fn direct_requests_become_direct_calls() {
         ("ls src", "LS src", "receipt.rs"),
         ("list files", "LS .", "Cargo.toml"),
         ("find files named *.toml", "Glob **/*.toml", "Cargo.toml"),
+        ("list all todo comments", "Grep \\b(TO-?DO|FIX-?ME)\\b", "no hits"),
         ("grep MAX_ITEMS", "Grep MAX_ITEMS", "2 hits in 1 file"),
         ("search for `Prices by item name`", "Grep Prices by item name", "1 hit in 1 file"),
     ] {

@@ -67,6 +67,20 @@ fn children_that_did_not_finish_are_named_and_their_findings_used() {
     );
 }
 
+#[test]
+fn an_empty_report_is_not_passed_on_as_an_empty_answer() {
+    let ask = Message::user("what testing framework");
+    let first = plan(&request(vec![Arc::new(ask.clone())], &["Agent"]));
+    let call = first.calls.into_iter().next().expect("a call");
+    let call = ToolCall { id: "0".to_owned(), name: call.name, input: ToolInput::Object(call.input) };
+    let messages = vec![
+        Arc::new(ask),
+        Arc::new(Message::Assistant(AssistantMessage { content: vec![Block::ToolCall(call)] })),
+        Arc::new(Message::ToolResults { results: vec![ToolResult::text("0", "")] }),
+    ];
+    assert_eq!(plan(&request(messages, &["Agent"])).text, "The subagents reported nothing.");
+}
+
 #[tokio::test]
 async fn without_subagents_it_looks_itself() {
     let mut talk = Talk::with(|parts| parts.limits.max_per_request = 0);

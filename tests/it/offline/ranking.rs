@@ -101,6 +101,33 @@ async fn a_place_that_has_only_some_of_the_words_is_called_the_nearest() {
 }
 
 #[tokio::test]
+async fn a_file_that_has_all_the_words_comes_before_a_name_that_has_some() {
+    let files = [
+        ("src/retry.rs", "//! When to send again: a pure policy.\n\npub struct Plan;\n"),
+        ("src/error.rs", "/// Seconds to wait.\npub fn retry_after() {}\n"),
+    ];
+    let (first, _) = ask(&files, "where is the retry policy").await;
+    assert_eq!(first, "When to send again: a pure policy (`src/retry.rs:1`).");
+}
+
+#[tokio::test]
+async fn a_word_is_found_in_a_name_that_writes_it_as_two() {
+    let files = [
+        ("src/ws.rs", "/// Turns a request into a connection.\npub struct WebSocketUpgrade;\n"),
+        ("src/rejection.rs", "pub struct InvalidUpgradeHeader;\n"),
+    ];
+    let (first, _) = ask(&files, "where is the websocket upgrade").await;
+    assert!(first.starts_with("The struct `WebSocketUpgrade` at `src/ws.rs:2`: Turns a request"), "{first}");
+}
+
+#[tokio::test]
+async fn a_doc_comment_counts_across_an_empty_line_and_attributes() {
+    let files = [("src/rect.rs", "/// An area of the screen.\n\n#[derive(Debug)]\npub struct Rect;\n")];
+    let (first, _) = ask(&files, "what does Rect do").await;
+    assert_eq!(first, "The struct `Rect` at `src/rect.rs:4`: An area of the screen.");
+}
+
+#[tokio::test]
 async fn data_of_tests_is_neither_the_project_nor_its_tests() {
     let files = [
         ("Cargo.toml", "[package]\nname = \"a\"\nversion = \"1.0.0\"\n"),
@@ -147,11 +174,26 @@ async fn when_something_came_is_told_by_the_oldest_commit_that_names_it() {
         assert!(done.status.success(), "{done:?}");
     };
     git(&["init", "-q"]);
-    for subject in ["Add the basket", "Count items", "Test the basket with many items"] {
+    for subject in ["Add a counter", "Add the basket", "Count items", "Test the basket with many items"] {
         git(&["commit", "-q", "--allow-empty", "-m", subject]);
     }
     let said = ask_in(&mut talk, "when was the basket added?").await;
     assert_eq!(said.calls("Agent"), 1);
-    holds(&said.answer, &["by Ann, \"Add the basket\""]);
-    assert!(!said.answer.contains("Count items"), "{}", said.answer);
+    holds(
+        &said.answer,
+        &["2 commit messages mention `basket`: the earliest is", "by Ann, \"Add the basket\", the latest"],
+    );
+    assert!(!said.answer.contains("Add a counter"), "{}", said.answer);
+}
+
+#[tokio::test]
+async fn a_folder_of_very_many_files_is_not_counted_to_the_end() {
+    let mut talk = Talk::empty(|_| ());
+    let name = "x".repeat(120);
+    for number in 0..700 {
+        talk.write(&format!("a/{number}/{name}.py"), "timeout = 30\n");
+    }
+    talk.write("z/last.py", "");
+    let said = ask_in(&mut talk, "explain this repository").await;
+    holds(&said.answer, &["- Languages: at least Python (", "- Directories: `a/`, `z/`; there are too many files"]);
 }
