@@ -56,6 +56,8 @@ fn wanted(cli: Cli, front: Front) -> anyhow::Result<Wanted> {
         grants: cli.allowed_tools.into_iter().flat_map(|list| list.0).collect(),
         max_turns: cli.max_turns,
         front,
+        agents: Vec::new(),
+        agent: None,
         play: if cli.command == Some(Subcommands::Demo) { Play::Demo } else { Play::Work },
     })
 }

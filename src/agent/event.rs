@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::definition::Changes;
 use crate::message::{AgentId, AssistantMessage, ToolCall, ToolResult, Usage};
 use crate::permission::{Answer, ApprovalId, ApprovalRequest};
 use crate::provider::StopReason;
@@ -117,6 +118,11 @@ pub enum EventKind {
     Stopping {
         /// Why.
         cause: StopCause,
+    },
+    /// Agent files have changed, and what they say is in force now.
+    AgentsChanged {
+        /// What is new.
+        changes: Changes,
     },
     /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it.
     Ended {

@@ -210,7 +210,10 @@ impl AgentView {
             EventKind::Notice { text } => {
                 self.cells.push(CellKind::Notice { text: plain_line(text).into_owned() });
             }
-            EventKind::Spawned(_) | EventKind::ModelChosen { .. } | EventKind::Cleared => {}
+            EventKind::Spawned(_)
+            | EventKind::ModelChosen { .. }
+            | EventKind::AgentsChanged { .. }
+            | EventKind::Cleared => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! What `App::update` asks of the world. Plain data; `tui::perform` does it.
 
+use super::agent_files::FileRequest;
 use crate::subagent::Command;
 
 /// One thing to be done outside of the app.
@@ -7,6 +8,8 @@ use crate::subagent::Command;
 pub enum Effect {
     /// Ask the tree of agents for something.
     Engine(Command),
+    /// Read or change agent files; what comes of it arrives as `Event::AgentFiles`.
+    AgentFiles(FileRequest),
     /// Put a text on the clipboard.
     Copy(String),
     /// Open the draft in `$EDITOR`; it comes back as `Event::Edited`.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::agent_files::FileNews;
 use super::composer::History;
 use super::key::Input;
 use super::scroll::Drawn;
@@ -24,6 +25,8 @@ pub enum Event {
     HistoryLoaded(History),
     /// The repository's branch is known; `None` outside of a repository.
     BranchKnown(Option<String>),
+    /// Something was read from, or came of a change to, the agent files.
+    AgentFiles(FileNews),
     /// The editor was closed; `None` if it failed.
     Edited(Option<String>),
     /// An export was written to this file.

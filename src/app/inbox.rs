@@ -61,6 +61,7 @@ impl App {
                 }
                 self.status.model = Some(model);
             }
+            EventKind::AgentsChanged { changes } => self.agents_changed(changes, effects),
             _ => {}
         }
         if folded == Folded::Ended {

@@ -6,6 +6,7 @@
 
 mod act;
 pub mod action;
+pub mod agent_files;
 mod agent_view;
 mod agents;
 mod answers;
@@ -59,6 +60,7 @@ use self::key::{Input, Key};
 use self::keymap::{Context, Keymap};
 use self::layout::{LayoutMode, LayoutState, Regions, layout};
 use self::panes::{Live, PaneSize, PaneWish};
+use crate::definition::Listing;
 use crate::message::AgentId;
 use crate::permission::PermissionMode;
 
@@ -145,6 +147,8 @@ pub struct App {
     armed: Option<(Armed, Instant)>,
     flash: Option<Flash>,
     status: Status,
+    /// The agents there are to be had, by the files that define them.
+    listing: Listing,
     files: FileIndex,
     /// When the files were last listed.
     listed_at: Option<Instant>,
@@ -188,6 +192,7 @@ impl App {
             armed: None,
             flash: None,
             status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode },
+            listing: Listing::default(),
             files: FileIndex::default(),
             listed_at: None,
             visible: Vec::new(),
@@ -230,6 +235,7 @@ impl App {
                 self.edited(&mut effects);
             }
             Event::HistoryLoaded(history) => self.composer.set_history(history),
+            Event::AgentFiles(news) => self.on_agent_files(news, &mut effects),
             Event::BranchKnown(branch) => self.status.branch = branch,
             Event::Edited(Some(text)) => self.composer.set_text(&text),
             Event::Edited(None) => self.warn("The editor failed. Set $EDITOR to a program that edits a file."),
@@ -355,6 +361,12 @@ impl App {
     #[must_use]
     pub fn state_of(&self, agent: &AgentView) -> AgentState {
         AgentState::of(agent, self.approvals.of(agent.id), self.now)
+    }
+
+    /// Returns every agent that files define, in force or not.
+    #[must_use]
+    pub fn listing(&self) -> &Listing {
+        &self.listing
     }
 
     /// Returns where in the keymap a key is looked up.

@@ -29,7 +29,8 @@ impl Environment {
     }
 
     /// Returns the value of a variable if it is an absolute path; XDG says to ignore others.
-    fn directory(&self, name: &str) -> Option<PathBuf> {
+    #[must_use]
+    pub fn directory(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 

@@ -1,6 +1,6 @@
 //! The agents that are part of the program: the files of `assets/agents`.
 
-use super::{AgentDefinition, Source, Tier, load};
+use super::{Parsed, Source, Tier, load};
 
 /// In the order in which they are offered: the general ones first.
 const FILES: [&str; 10] = [
@@ -17,6 +17,6 @@ const FILES: [&str; 10] = [
 ];
 
 /// Returns the built-in agents. A test holds them to be faultless.
-pub(super) fn definitions() -> Vec<AgentDefinition> {
-    FILES.iter().filter_map(|text| load::parse(text, Source { tier: Tier::BuiltIn, path: None }).definition).collect()
+pub(super) fn parsed() -> Vec<Parsed> {
+    FILES.iter().map(|text| load::parse(text, Source { tier: Tier::BuiltIn, path: None })).collect()
 }

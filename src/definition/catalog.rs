@@ -3,33 +3,111 @@
 //! Owns the matching of names and who shadows whom. Leaves reading files to `load`. Invariant: a reader sees one whole
 //! state, the one before a replacement or the one after it.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::{AgentDefinition, builtin};
+use serde::{Deserialize, Serialize};
+
+use super::{AgentDefinition, Parsed, Source, builtin};
+use crate::message::Diagnostic;
 
 /// The agents in force. Clones share one state, so that a replacement is seen by everyone.
 #[derive(Debug, Clone)]
-pub struct Catalog(Arc<RwLock<Entries>>);
+pub struct Catalog(Arc<RwLock<State>>);
 
-type Entries = Arc<[Arc<AgentDefinition>]>;
+#[derive(Debug, Clone)]
+struct State {
+    offered: Arc<[Arc<AgentDefinition>]>,
+    listing: Listing,
+}
+
+/// Every agent there is, in force or not, in the order of tiers and, within one, of reading.
+pub type Listing = Arc<[Listed]>;
+
+/// One agent, or one file that should be one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The agent; `None` if the file cannot be used.
+    pub definition: Option<Arc<AgentDefinition>>,
+    /// Where it comes from.
+    pub source: Source,
+    /// Whether it is in force.
+    pub standing: Standing,
+    /// What is wrong with its file.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Listed {
+    /// Returns the agent's name, or, of a file that cannot be used, the name of the file.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.definition {
+            Some(definition) => definition.name.clone(),
+            None => self.source.file_stem().unwrap_or("?").to_owned(),
+        }
+    }
+}
+
+/// Whether a definition is in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It is.
+    InForce,
+    /// Another one has its name and weighs more.
+    Shadowed {
+        /// Where that one comes from.
+        by: Source,
+    },
+    /// Its file cannot be used.
+    Broken,
+}
+
+/// What a replacement changed: names of agents, in order, and what is newly wrong.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changes {
+    /// In force now and not before.
+    pub added: Vec<String>,
+    /// In force before and now, with another content.
+    pub changed: Vec<String>,
+    /// In force no more.
+    pub removed: Vec<String>,
+    /// Faults that were not there before.
+    pub faults: Vec<Diagnostic>,
+}
+
+impl Changes {
+    /// Tells whether nothing changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
 
 impl Catalog {
     /// Returns a catalog of the agents that are part of the program.
     #[must_use]
     pub fn builtin() -> Self {
-        Self::of(builtin::definitions())
+        Self(Arc::new(RwLock::new(State::of(builtin::parsed()))))
     }
 
     /// Returns a catalog of these agents and no others; see [`Catalog::replace`].
     #[must_use]
     pub fn of(definitions: Vec<AgentDefinition>) -> Self {
-        Self(Arc::new(RwLock::new(resolve(definitions))))
+        Self(Arc::new(RwLock::new(State::of(definitions.into_iter().map(Parsed::from).collect()))))
     }
 
     /// Puts other agents in force. Of several with one name the one of the latest tier wins, and within a tier the
     /// last one. Agents at work keep the definition they started with.
-    pub fn replace(&self, definitions: Vec<AgentDefinition>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = resolve(definitions);
+    pub fn replace(&self, parsed: Vec<Parsed>) -> Changes {
+        let new = State::of(parsed);
+        let old = std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), new.clone());
+        new.since(&old)
+    }
+
+    /// Returns every agent, in force or not.
+    #[must_use]
+    pub fn listing(&self) -> Listing {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).listing.clone()
     }
 
     /// Finds an agent, without regard to case, spaces, `_` and `-`.
@@ -42,7 +120,7 @@ impl Catalog {
     /// Returns all agents in the order in which they are offered.
     #[must_use]
     pub fn all(&self) -> Arc<[Arc<AgentDefinition>]> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        self.0.read().unwrap_or_else(PoisonError::into_inner).offered.clone()
     }
 
     /// Returns the names of all agents in the order in which they are offered.
@@ -52,19 +130,61 @@ impl Catalog {
     }
 }
 
-/// A winner takes the place of the first agent of its name, so that shadowing does not change the order.
-fn resolve(mut definitions: Vec<AgentDefinition>) -> Entries {
-    definitions.sort_by_key(|definition| definition.source.tier);
-    let mut entries: Vec<(String, Arc<AgentDefinition>)> = Vec::new();
-    for definition in definitions {
-        let name = normalised(&definition.name);
-        let definition = Arc::new(definition);
-        match entries.iter_mut().find(|(taken, _)| *taken == name) {
-            Some(entry) => entry.1 = definition,
-            None => entries.push((name, definition)),
+impl State {
+    /// A winner takes the place of the first agent of its name, so that shadowing does not change the order.
+    fn of(mut parsed: Vec<Parsed>) -> Self {
+        parsed.sort_by_key(|parsed| parsed.source.tier);
+        let mut order: Vec<String> = Vec::new();
+        let mut winners: BTreeMap<String, usize> = BTreeMap::new();
+        for (index, definition) in
+            parsed.iter().enumerate().filter_map(|(at, one)| Some((at, one.definition.as_ref()?)))
+        {
+            let name = normalised(&definition.name);
+            if winners.insert(name.clone(), index).is_none() {
+                order.push(name);
+            }
         }
+        let sources: Vec<Source> = parsed.iter().map(|parsed| parsed.source.clone()).collect();
+        let listing: Listing = parsed
+            .into_iter()
+            .enumerate()
+            .map(|(index, Parsed { source, definition, diagnostics })| {
+                let winner = definition.as_ref().and_then(|definition| winners.get(&normalised(&definition.name)));
+                let standing = match winner {
+                    None => Standing::Broken,
+                    Some(winner) if *winner == index => Standing::InForce,
+                    Some(winner) => Standing::Shadowed { by: sources[*winner].clone() },
+                };
+                Listed { definition: definition.map(Arc::new), source, standing, diagnostics }
+            })
+            .collect();
+        let offered = order.iter().filter_map(|name| listing[*winners.get(name)?].definition.clone()).collect();
+        Self { offered, listing }
     }
-    entries.into_iter().map(|(_, definition)| definition).collect()
+
+    fn since(&self, old: &Self) -> Changes {
+        let by_name = |state: &Self| -> BTreeMap<String, Arc<AgentDefinition>> {
+            state.offered.iter().map(|definition| (normalised(&definition.name), definition.clone())).collect()
+        };
+        let (before, now) = (by_name(old), by_name(self));
+        let mut changes = Changes::default();
+        for (key, definition) in &now {
+            match before.get(key) {
+                None => changes.added.push(definition.name.clone()),
+                Some(former) if former != definition => changes.changed.push(definition.name.clone()),
+                Some(_) => {}
+            }
+        }
+        let gone = before.iter().filter(|(key, _)| !now.contains_key(*key));
+        changes.removed = gone.map(|(_, definition)| definition.name.clone()).collect();
+        let known: std::collections::HashSet<&Diagnostic> = old.faults().collect();
+        changes.faults = self.faults().filter(|fault| !known.contains(fault)).cloned().collect();
+        changes
+    }
+
+    fn faults(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.listing.iter().flat_map(|listed| &listed.diagnostics)
+    }
 }
 
 fn normalised(name: &str) -> String {

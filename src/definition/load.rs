@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::frontmatter::{self, Fields};
 use super::{AgentDefinition, Parsed, Source, ToolsField};
-use crate::message::Diagnostic;
+use crate::message::{Diagnostic, canonical_name};
 use crate::permission::PermissionMode;
 
 /// Reads one agent file.
@@ -17,8 +17,21 @@ use crate::permission::PermissionMode;
 pub fn parse(text: &str, source: Source) -> Parsed {
     let text = frontmatter::normalise(text);
     let mut reader = Reader { path: source.path.clone(), diagnostics: Vec::new(), head: 1 };
-    let definition = reader.definition(&text, source);
-    Parsed { definition, diagnostics: reader.diagnostics }
+    let definition = reader.definition(&text, source.clone());
+    Parsed { source, definition, diagnostics: reader.diagnostics }
+}
+
+/// Warns of tools that are not among `known`. Patterns of MCP servers (`mcp__…`) are left to those.
+pub(super) fn check_tools(parsed: &mut Parsed, known: &[String]) {
+    let Some(definition) = &parsed.definition else { return };
+    let ToolsField::List(names) = &definition.tools else { return };
+    for name in names {
+        let bare = canonical_name(name.split('(').next().unwrap_or_default());
+        if !bare.starts_with("mcp__") && !known.iter().any(|known| known.eq_ignore_ascii_case(bare)) {
+            let message = format!("there is no tool `{name}`; it is left out.");
+            parsed.diagnostics.push(Diagnostic { path: parsed.source.path.clone(), ..Diagnostic::new(message) });
+        }
+    }
 }
 
 struct Reader {
@@ -80,6 +93,10 @@ impl Reader {
             permission_mode,
             color,
             max_turns,
+            effort: None,
+            memory: None,
+            initial_prompt: None,
+            idle_fields: Vec::new(),
             prompt,
             source,
         })

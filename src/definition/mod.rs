@@ -5,16 +5,22 @@
 
 mod builtin;
 mod catalog;
+mod dirs;
+mod draft;
 mod frontmatter;
+mod library;
 mod load;
 mod tier;
 
 use std::path::PathBuf;
 
-use crate::message::Diagnostic;
+use crate::message::{Diagnostic, Effort};
 use crate::permission::PermissionMode;
 
-pub use catalog::Catalog;
+pub use catalog::{Catalog, Changes, Listed, Listing, Standing};
+pub use dirs::{AgentDir, AgentDirs, Roots};
+pub use draft::{AgentDraft, DraftError, write_new};
+pub use library::Library;
 pub use load::parse;
 pub use tier::Tier;
 
@@ -37,6 +43,14 @@ pub struct AgentDefinition {
     pub color: Option<String>,
     /// Model calls of one run.
     pub max_turns: Option<u32>,
+    /// How hard the model shall think.
+    pub effort: Option<Effort>,
+    /// Whose notes it keeps from one run to the next.
+    pub memory: Option<MemoryScope>,
+    /// What is said first when it is the main agent (`--agent`).
+    pub initial_prompt: Option<String>,
+    /// Fields that are understood but not acted on yet, as written: name and value.
+    pub idle_fields: Vec<(String, String)>,
     /// The system prompt.
     pub prompt: String,
     /// Where it comes from.
@@ -60,6 +74,17 @@ pub enum ToolsField {
     List(Vec<String>),
 }
 
+/// Whose notes an agent keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryScope {
+    /// The user's, for all projects.
+    User,
+    /// The project's, shared with everyone who works on it.
+    Project,
+    /// The user's, for this project alone.
+    Local,
+}
+
 /// Where a definition comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
@@ -69,11 +94,27 @@ pub struct Source {
     pub path: Option<PathBuf>,
 }
 
+impl Source {
+    /// Returns the file's name without its ending.
+    #[must_use]
+    pub fn file_stem(&self) -> Option<&str> {
+        self.path.as_ref()?.file_stem()?.to_str()
+    }
+}
+
 /// What came of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
+    /// Where it comes from.
+    pub source: Source,
     /// The agent, if the file can be used.
     pub definition: Option<AgentDefinition>,
     /// What is wrong with the file.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+impl From<AgentDefinition> for Parsed {
+    fn from(definition: AgentDefinition) -> Self {
+        Self { source: definition.source.clone(), definition: Some(definition), diagnostics: Vec::new() }
+    }
 }

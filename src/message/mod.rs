@@ -5,6 +5,7 @@
 
 mod diagnostic;
 mod diff;
+mod effort;
 mod id;
 mod path;
 mod plain;
@@ -14,10 +15,11 @@ mod usage;
 
 pub use diagnostic::Diagnostic;
 pub use diff::{DiffLine, FileDiff, Hunk, LineKind};
+pub use effort::Effort;
 pub use id::AgentId;
 pub use path::{serialize_path, serialize_paths};
 pub use plain::{plain, plain_line};
-pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult};
+pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name};
 pub use transcript::{INTERRUPTED, Transcript};
 pub use usage::Usage;
 

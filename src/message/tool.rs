@@ -104,3 +104,17 @@ pub enum ResultPart {
         data: String,
     },
 }
+
+/// Returns today's name of a tool that was once, or is elsewhere, called otherwise.
+#[must_use]
+pub fn canonical_name(name: &str) -> &str {
+    match name.trim() {
+        "Task" => "Agent",
+        "MultiEdit" | "FileEdit" => "Edit",
+        "FileRead" => "Read",
+        "FileWrite" => "Write",
+        "BashOutput" => "TaskOutput",
+        "KillShell" | "KillBash" => "TaskStop",
+        name => name,
+    }
+}

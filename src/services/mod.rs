@@ -20,14 +20,15 @@ use tokio::time::timeout;
 
 use crate::agent::{AgentEvent, EventKind, Limits, Place, Sink};
 use crate::config::{self, Config, Overrides, Paths};
-use crate::definition::Catalog;
+use crate::definition::{AgentDirs, Library, Parsed, Roots};
 use crate::message::{AgentId, Diagnostic, serialize_path};
 use crate::permission::{Approver, Grant, PermissionMode, Permissions};
 use crate::provider::choice::ProviderEnv;
 use crate::provider::offline::Pace;
 use crate::session::{Secrets, Store, Writer, log};
 use crate::subagent::{
-    AgentInput, ApprovalQueue, Conversation, KeepReport, Surroundings, Tree, TreeLimits, TreeSetup, Unattended,
+    AGENT_TOOL, AgentInput, ApprovalQueue, Conversation, KeepReport, Surroundings, Tree, TreeLimits, TreeSetup,
+    Unattended,
 };
 use crate::tool::{schema_of, standard_tools};
 
@@ -54,6 +55,10 @@ pub struct Wanted {
     pub front: Front,
     /// Whether the agents work or play.
     pub play: Play,
+    /// Agents given on the command line (`--agents`).
+    pub agents: Vec<Parsed>,
+    /// The agent that the main agent works as (`--agent`).
+    pub agent: Option<String>,
 }
 
 /// Which front end a session is for.
@@ -87,6 +92,8 @@ pub struct Settled {
     pub paths: Option<Paths>,
     /// Where the agents work.
     pub place: Place,
+    /// The kinds of agents there are. Until [`start`] only those that need no file.
+    pub library: Arc<Library>,
 }
 
 impl Settled {
@@ -131,7 +138,8 @@ pub fn settle(wanted: Wanted) -> anyhow::Result<Settled> {
         }
     };
     let place = Place { cwd: Arc::new(cwd), project: Arc::new(project) };
-    Ok(Settled { wanted, config: loaded.config, diagnostics: loaded.diagnostics, paths, place })
+    let library = Arc::new(Library::new(agent_dirs(&environment, &place), wanted.agents.clone(), tool_names()));
+    Ok(Settled { wanted, config: loaded.config, diagnostics: loaded.diagnostics, paths, place, library })
 }
 
 /// A session that runs.
@@ -149,17 +157,31 @@ pub struct Started {
 pub struct Kept {
     writer: Option<Writer>,
     log: Option<log::Guard>,
+    /// Tells of changed agent files.
+    announcer: Option<AbortOnDrop>,
 }
 
 impl Kept {
     /// Waits, within bounds, until everything is on the disk. The conversation must be gone by then.
     pub async fn finish(self) {
+        // It holds an end of the log's channel.
+        drop(self.announcer);
         if let Some(writer) = self.writer
             && timeout(DISK_GRACE, writer.finish()).await.is_err()
         {
             tracing::warn!("the disk is too slow; the end of the session is not kept");
         }
         drop(self.log);
+    }
+}
+
+/// A task that ends with its owner.
+#[derive(Debug)]
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -177,10 +199,10 @@ struct Meta {
 
 /// Starts a session. `listener` hears of everything that happens in it.
 pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) -> Started {
-    let Settled { wanted, config, diagnostics, paths, place } = settled;
+    let Settled { wanted, config, diagnostics, paths, place, library } = settled;
     let environment = ProviderEnv::from_env();
     let secrets = Secrets::new(environment.secrets());
-    let (store, kept, listeners) = keep(paths.as_ref(), &place, &secrets, listener);
+    let (store, mut kept, listeners) = keep(paths.as_ref(), &place, &secrets, listener);
     let sink = Sink::new(listeners);
     for text in notices(&diagnostics) {
         sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
@@ -190,11 +212,14 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
         Front::Screen => Arc::new(approvals.clone()),
         Front::Headless => Arc::new(Unattended),
     };
+    if wanted.play == Play::Work {
+        kept.announcer = Some(read_agents(&library, &sink).await);
+    }
     let grants = config.allowed_tools.iter().cloned().chain(reports_grant(store.as_ref())).collect();
     let permissions = Permissions::new(place.project.as_ref().clone(), config.permission_mode, grants);
     let play = demo::Parts::of(wanted.play);
     let tree = Tree::new(TreeSetup {
-        catalog: Arc::new(Catalog::builtin()),
+        catalog: Arc::new(library.catalog().clone()),
         limits: tree_limits(&config),
         tools: play.as_ref().map_or_else(standard_tools, |parts| parts.tools.clone()),
         surroundings: surroundings(&place),
@@ -217,6 +242,39 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
     let limits = main_limits(&config, wanted.max_turns);
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
     Started { conversation: Conversation::new(tree, approvals, connecting, limits), session, kept }
+}
+
+/// Finds the folders of agent files.
+#[must_use]
+pub fn agent_dirs(environment: &config::Environment, place: &Place) -> AgentDirs {
+    let (home, claude, kode) =
+        (environment.home(), environment.directory("CLAUDE_CONFIG_DIR"), environment.directory("KODE_CONFIG_DIR"));
+    AgentDirs::new(&Roots {
+        home: home.as_deref(),
+        claude: claude.as_deref(),
+        kode: kode.as_deref(),
+        cwd: &place.cwd,
+        project: &place.project,
+    })
+}
+
+/// Returns the names that the `tools` of an agent file may hold.
+#[must_use]
+pub fn tool_names() -> Vec<String> {
+    standard_tools().names().chain([AGENT_TOOL]).map(str::to_owned).collect()
+}
+
+/// Reads the agent files and tells what came of it, and of every later change until the returned value is dropped.
+async fn read_agents(library: &Arc<Library>, sink: &Sink) -> AbortOnDrop {
+    let reader = Arc::clone(library);
+    let _ = tokio::task::spawn_blocking(move || reader.reload()).await;
+    let (library, sink) = (Arc::clone(library), sink.clone());
+    AbortOnDrop(tokio::spawn(async move {
+        loop {
+            let changes = library.changes().await;
+            sink.send(AgentId::MAIN, EventKind::AgentsChanged { changes }).await;
+        }
+    }))
 }
 
 /// Faults of the configuration that are told one by one. A file of a stranger may hold thousands, and nobody may be
@@ -255,7 +313,7 @@ fn keep(
         let _ = front.blocking_send(Arc::new(AgentEvent { agent: AgentId::MAIN, at: Timestamp::now(), kind }));
     };
     let (sender, writer) = Writer::spawn(store.clone(), meta, router(), on_fault);
-    (Some(store), Kept { writer: Some(writer), log }, vec![sender, listener])
+    (Some(store), Kept { writer: Some(writer), log, announcer: None }, vec![sender, listener])
 }
 
 /// Returns what finds the file of an event: that of its agent, by the agent's name. Deltas are left out: the message

@@ -20,11 +20,11 @@ use super::report::{ReportSource, cut, report};
 use super::task::{AGENT_TOOL, AgentInput, AgentTool};
 use crate::agent::{Agent, Cancel, EventKind, Limits, Outcome, Place, Sink, Spawn, Status, StopCause, run};
 use crate::definition::{AgentDefinition, Catalog, ToolsField};
-use crate::message::{AgentId, Transcript, Usage};
+use crate::message::{AgentId, Transcript, Usage, canonical_name};
 use crate::permission::{Approver, Permissions};
 use crate::provider::{Model, Provider};
 use crate::session::Secrets;
-use crate::tool::{Freshness, ToolSet, canonical_name};
+use crate::tool::{Freshness, ToolSet};
 
 /// Who answers an agent.
 #[derive(Clone)]

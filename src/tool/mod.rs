@@ -48,7 +48,7 @@ pub use input::{parse_input, schema_of};
 pub use limit::bound_text;
 pub use path::Planned;
 pub use scripted::{ScriptError, ScriptedResult, ScriptedTool};
-pub use set::{ToolSet, canonical_name, standard_tools};
+pub use set::{ToolSet, standard_tools};
 
 /// Characters of a failed call's summary.
 const SUMMARY_CHARS: usize = 300;

@@ -11,7 +11,7 @@ use super::ls::Ls;
 use super::read::Read;
 use super::todo::TodoWrite;
 use super::write::Write;
-use crate::message::ToolSpec;
+use crate::message::{ToolSpec, canonical_name};
 
 /// An ordered set of tools with unique names.
 #[derive(Clone, Default)]
@@ -78,18 +78,4 @@ pub fn standard_tools() -> ToolSet {
         Arc::new(TodoWrite),
     ];
     tools.into_iter().collect()
-}
-
-/// Returns today's name of a tool that was once, or is elsewhere, called otherwise.
-#[must_use]
-pub fn canonical_name(name: &str) -> &str {
-    match name.trim() {
-        "Task" => "Agent",
-        "MultiEdit" | "FileEdit" => "Edit",
-        "FileRead" => "Read",
-        "FileWrite" => "Write",
-        "BashOutput" => "TaskOutput",
-        "KillShell" | "KillBash" => "TaskStop",
-        name => name,
-    }
 }

@@ -4,12 +4,14 @@
 //! temporary file is gone when the program has ended.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
 use tempfile::NamedTempFile;
 
 use crate::app::Event;
+use crate::app::agent_files::FileNews;
 
 /// A program that takes over the terminal.
 #[derive(Debug)]
@@ -18,9 +20,11 @@ pub(super) struct Program {
     text: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Editor,
+    /// The editor, on a file of its own.
+    File(PathBuf),
     Pager,
     Shell,
 }
@@ -29,6 +33,11 @@ impl Program {
     /// Returns the user's editor with a draft.
     pub(super) fn editor(text: String) -> Self {
         Self { kind: Kind::Editor, text }
+    }
+
+    /// Returns the user's editor on a file.
+    pub(super) fn edit_file(path: PathBuf) -> Self {
+        Self { kind: Kind::File(path), text: String::new() }
     }
 
     /// Returns the user's pager with a text.
@@ -43,10 +52,14 @@ impl Program {
 
     /// Runs it to its end and returns what came of it.
     pub(super) async fn run(self) -> Event {
-        match self.kind {
+        match self.kind.clone() {
             Kind::Shell => stop_here(),
             Kind::Editor => match self.edit().await {
                 Ok(text) => Event::Edited(Some(text)),
+                Err(_) => Event::Edited(None),
+            },
+            Kind::File(path) => match run_with(&editor(), &path).await {
+                Ok(()) => Event::AgentFiles(FileNews::Edited(path)),
                 Err(_) => Event::Edited(None),
             },
             Kind::Pager => match self.page().await {
@@ -58,7 +71,7 @@ impl Program {
 
     async fn edit(self) -> Result<String> {
         let file = self.file(".md")?;
-        run_with(&command(&["VISUAL", "EDITOR"], "vi"), file.path()).await?;
+        run_with(&editor(), file.path()).await?;
         let text = tokio::fs::read_to_string(file.path()).await.context("the edited text cannot be read")?;
         Ok(text.trim_end_matches('\n').to_owned())
     }
@@ -77,6 +90,10 @@ impl Program {
         file.write_all(self.text.as_bytes()).context("the temporary file cannot be written")?;
         Ok(file)
     }
+}
+
+fn editor() -> Vec<String> {
+    command(&["VISUAL", "EDITOR"], "vi")
 }
 
 /// Returns the first of the variables that is set, in words, else the program that is always there.

@@ -11,7 +11,9 @@ use tokio::sync::mpsc;
 
 use super::terminal::{MouseOwner, Terminal};
 use super::{files, outside::Program};
+use crate::app::agent_files::{FileNews, FileRequest};
 use crate::app::{Effect, Event, MouseCapture};
+use crate::definition::Library;
 use crate::subagent::Command;
 
 /// Carries out effects.
@@ -22,6 +24,7 @@ pub(super) struct Performer {
     commands: mpsc::UnboundedSender<Command>,
     history: Option<Arc<PathBuf>>,
     cwd: Arc<PathBuf>,
+    library: Arc<Library>,
 }
 
 /// What is left for the loop to do.
@@ -44,6 +47,7 @@ impl Performer {
         engine: mpsc::Sender<Command>,
         history: Option<PathBuf>,
         cwd: PathBuf,
+        library: Arc<Library>,
     ) -> Self {
         let (commands, mut waiting) = mpsc::unbounded_channel();
         tokio::spawn(async move {
@@ -53,13 +57,14 @@ impl Performer {
                 }
             }
         });
-        Self { back, commands, history: history.map(Arc::new), cwd: Arc::new(cwd) }
+        Self { back, commands, history: history.map(Arc::new), cwd: Arc::new(cwd), library }
     }
 
     /// Reads what the screen shows but does not wait for: the branch and the history.
     pub(super) fn look_around(&self) {
         let cwd = Arc::clone(&self.cwd);
         self.in_background(move || Ok(Some(Event::BranchKnown(branch(&cwd)))));
+        self.agent_files(FileRequest::List);
         if let Some(path) = self.history.clone() {
             self.in_background(move || Ok(Some(Event::HistoryLoaded(files::load_history(&path)?))));
         }
@@ -71,6 +76,8 @@ impl Performer {
             Effect::Engine(command) => {
                 let _ = self.commands.send(command);
             }
+            Effect::AgentFiles(FileRequest::Edit(path)) => return Ok(Next::Outside(Program::edit_file(path))),
+            Effect::AgentFiles(request) => self.agent_files(request),
             Effect::Copy(text) => terminal.copy(&text)?,
             Effect::EditText(text) => return Ok(Next::Outside(Program::editor(text))),
             Effect::Page(text) => return Ok(Next::Outside(Program::pager(text))),
@@ -100,6 +107,15 @@ impl Performer {
         Ok(Next::Done)
     }
 
+    /// Does something with agent files. What was changed is in force before it is told.
+    fn agent_files(&self, request: FileRequest) {
+        let (library, back) = (Arc::clone(&self.library), self.back.clone());
+        tokio::task::spawn_blocking(move || {
+            let news = agent_files(&library, request).unwrap_or_else(|fault| FileNews::Failed(format!("{fault:#}")));
+            let _ = back.send(Event::AgentFiles(news));
+        });
+    }
+
     /// Runs work that may take long on a thread of its own.
     fn in_background(&self, work: impl FnOnce() -> Result<Option<Event>> + Send + 'static) {
         let back = self.back.clone();
@@ -110,6 +126,27 @@ impl Performer {
             }
         });
     }
+}
+
+fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
+    let news = match request {
+        FileRequest::List => return Ok(FileNews::Listed(library.catalog().listing())),
+        FileRequest::Reload => {
+            library.reload();
+            return Ok(FileNews::Listed(library.catalog().listing()));
+        }
+        FileRequest::Create { tier, draft } => {
+            let folder = library.dirs().home_of(tier).context("there is no folder for such agents")?;
+            FileNews::Created(draft.create_in(folder)?)
+        }
+        FileRequest::Edit(path) => FileNews::Edited(path),
+        FileRequest::Delete(path) => {
+            std::fs::remove_file(&path).with_context(|| format!("cannot delete {}", path.display()))?;
+            FileNews::Deleted(path)
+        }
+    };
+    library.reload();
+    Ok(news)
 }
 
 /// Writes a text to a new file of the folder and returns the file's name.

@@ -24,6 +24,7 @@ use crate::app::key::Input;
 use crate::app::keymap::Keymap;
 use crate::app::layout::LayoutMode;
 use crate::app::{App, Effect, Event, MouseCapture, Movement, Setup, Spent};
+use crate::definition::Library;
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
@@ -48,6 +49,8 @@ pub struct ScreenSetup {
     pub keymap: Keymap,
     /// The colours and signs.
     pub theme: Theme,
+    /// The kinds of agents there are.
+    pub library: Arc<Library>,
     /// The file of former messages; `None` keeps none.
     pub history: Option<PathBuf>,
     /// What went wrong before, one line each.
@@ -96,7 +99,7 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
     });
     let mut stage = Stage { terminal, screen: Screen::new(setup.theme, highlighter), app, last_frame: Instant::now() };
     stage.draw()?;
-    let performer = Performer::new(back, setup.commands, setup.history, setup.cwd);
+    let performer = Performer::new(back, setup.commands, setup.history, setup.cwd, setup.library);
     performer.look_around();
     let mut sources = Sources {
         events: setup.events,

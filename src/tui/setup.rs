@@ -44,6 +44,7 @@ pub fn screen_setup(
         mode: settled.config.permission_mode,
         keymap,
         theme,
+        library: Arc::clone(&settled.library),
         history: settled.history_file(),
         notices,
         mouse: if ui.mouse { MouseCapture::On } else { MouseCapture::Off },

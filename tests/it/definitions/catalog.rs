@@ -55,7 +55,11 @@ fn a_later_tier_wins_and_keeps_the_place() {
 fn a_replacement_is_seen_by_every_clone_but_not_by_agents_at_work() {
     let catalog = Catalog::builtin();
     let (clone, working) = (catalog.clone(), catalog.get("explore").unwrap());
-    catalog.replace(vec![named("explore", "new", Tier::BuiltIn)]);
+    let changes = catalog.replace(vec![named("explore", "new", Tier::BuiltIn).into()]);
+    assert_eq!(
+        (changes.added.len(), changes.changed.as_slice(), changes.removed.len()),
+        (0, &["explore".to_owned()][..], 9)
+    );
     assert_eq!(clone.names(), ["explore"]);
     assert_eq!(clone.get("explore").unwrap().description, "new");
     assert_ne!(working.description, "new");

@@ -11,8 +11,9 @@ use belvedere::app::keymap::Keymap;
 use belvedere::app::layout::LayoutMode;
 use belvedere::app::{App, Effect, Event, MouseCapture, Movement, Setup};
 use belvedere::config::Config;
+use belvedere::definition::{AgentDirs, Library};
 use belvedere::permission::PermissionMode;
-use belvedere::services::{self, DEMO_REQUEST, EVENT_CAPACITY, Front, Play, Settled, Started, Wanted};
+use belvedere::services::{self, DEMO_REQUEST, EVENT_CAPACITY, Front, Play, Settled, Started, Wanted, tool_names};
 use belvedere::subagent::Command;
 use belvedere::tui::view::Screen;
 use belvedere::tui::view::highlight::Highlighter;
@@ -165,10 +166,13 @@ fn settled(play: Play) -> Settled {
             max_turns: None,
             front: Front::Screen,
             play,
+            agents: Vec::new(),
+            agent: None,
         },
         config: Config::default(),
         diagnostics: Vec::new(),
         paths: None,
         place: Place { cwd: nowhere.clone(), project: nowhere },
+        library: Arc::new(Library::new(AgentDirs::default(), Vec::new(), tool_names())),
     }
 }

@@ -1,0 +1,76 @@
+//! The folders in which agent files lie.
+//!
+//! Owns which folders there are and their order. Leaves reading them to `library`. Invariant: weakest first, and no
+//! folder twice, so that a project that is the home folder itself does not shadow its own files.
+
+use std::path::{Path, PathBuf};
+
+use super::Tier;
+
+/// What the folders are found from. All paths are absolute.
+#[derive(Debug, Clone, Copy)]
+pub struct Roots<'a> {
+    /// The user's home, where it is known.
+    pub home: Option<&'a Path>,
+    /// What stands in the place of `~/.claude` (`CLAUDE_CONFIG_DIR`).
+    pub claude: Option<&'a Path>,
+    /// What stands in the place of `~/.kode` (`KODE_CONFIG_DIR`).
+    pub kode: Option<&'a Path>,
+    /// The working directory.
+    pub cwd: &'a Path,
+    /// The project's root; `cwd` lies in it.
+    pub project: &'a Path,
+}
+
+/// A folder of agent files. It need not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentDir {
+    /// How much its files weigh.
+    pub tier: Tier,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// All folders of agent files, weakest first: within a tier the one nearest to the working directory is the last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentDirs(Vec<AgentDir>);
+
+impl AgentDirs {
+    /// Finds the folders.
+    #[must_use]
+    pub fn new(roots: &Roots<'_>) -> Self {
+        let user = |given: Option<&Path>, name: &str| {
+            let root = given.map(Path::to_path_buf).or_else(|| Some(roots.home?.join(name)));
+            root.map(|root| root.join("agents"))
+        };
+        let mut folders: Vec<&Path> =
+            roots.cwd.ancestors().take_while(|folder| folder.starts_with(roots.project)).collect();
+        folders.reverse();
+        let of_project = |name: &'static str| folders.iter().map(move |folder| folder.join(name).join("agents"));
+        let mut dirs = Self::default();
+        dirs.extend(Tier::UserClaude, user(roots.claude, ".claude"));
+        dirs.extend(Tier::UserKode, user(roots.kode, ".kode"));
+        dirs.extend(Tier::ProjectClaude, of_project(".claude"));
+        dirs.extend(Tier::ProjectKode, of_project(".kode"));
+        dirs
+    }
+
+    fn extend(&mut self, tier: Tier, paths: impl IntoIterator<Item = PathBuf>) {
+        for path in paths {
+            if self.0.iter().all(|known| known.path != path) {
+                self.0.push(AgentDir { tier, path });
+            }
+        }
+    }
+
+    /// Iterates over the folders, weakest first.
+    pub fn iter(&self) -> impl Iterator<Item = &AgentDir> {
+        self.0.iter()
+    }
+
+    /// Returns the folder in which a new file of this tier belongs: the one at the project's root for a project.
+    #[must_use]
+    pub fn home_of(&self, tier: Tier) -> Option<&Path> {
+        self.0.iter().find(|dir| dir.tier == tier).map(|dir| dir.path.as_path())
+    }
+}
