@@ -187,6 +187,6 @@ impl State {
     }
 }
 
-fn normalised(name: &str) -> String {
+pub(super) fn normalised(name: &str) -> String {
     name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }

@@ -96,7 +96,9 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-fn read_file(source: Source) -> Parsed {
+/// Reads one agent file. Blocks.
+#[must_use]
+pub fn read_file(source: Source) -> Parsed {
     let Some(path) = source.path.clone() else { return Parsed { source, definition: None, diagnostics: Vec::new() } };
     match std::fs::read_to_string(&path) {
         Ok(text) => load::parse(&text, source),

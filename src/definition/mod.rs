@@ -8,6 +8,7 @@ mod catalog;
 mod dirs;
 mod draft;
 mod frontmatter;
+mod given;
 mod library;
 mod load;
 mod tier;
@@ -20,7 +21,8 @@ use crate::permission::PermissionMode;
 pub use catalog::{Catalog, Changes, Listed, Listing, Standing};
 pub use dirs::{AgentDir, AgentDirs, Roots};
 pub use draft::{AgentDraft, DraftError, write_new};
-pub use library::Library;
+pub use given::parse_given;
+pub use library::{Library, read_file};
 pub use load::parse;
 pub use tier::Tier;
 
@@ -58,6 +60,12 @@ pub struct AgentDefinition {
 }
 
 impl AgentDefinition {
+    /// Tells whether a name means this agent: case, spaces, `_` and `-` make no difference.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        catalog::normalised(&self.name) == catalog::normalised(name)
+    }
+
     /// Tells whether the agent only reads, whatever the session's mode allows.
     #[must_use]
     pub fn reads_only(&self) -> bool {

@@ -18,6 +18,19 @@ pub enum Tier {
 }
 
 impl Tier {
+    /// Returns the name that scripts and the command line know it by.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::BuiltIn => "built-in",
+            Self::UserClaude => "user",
+            Self::UserKode => "user-kode",
+            Self::ProjectClaude => "project",
+            Self::ProjectKode => "project-kode",
+            Self::CommandLine => "command-line",
+        }
+    }
+
     /// Returns the words shown to the user.
     #[must_use]
     pub fn label(self) -> &'static str {

@@ -92,6 +92,14 @@ impl Program {
     }
 }
 
+/// Opens a text in the user's editor and returns what it became.
+///
+/// # Errors
+/// The editor cannot be started or fails, or its file cannot be written or read.
+pub async fn edit(text: String) -> Result<String> {
+    Program::editor(text).edit().await
+}
+
 fn editor() -> Vec<String> {
     command(&["VISUAL", "EDITOR"], "vi")
 }

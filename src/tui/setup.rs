@@ -54,6 +54,14 @@ pub fn screen_setup(
     })
 }
 
+/// Returns the theme of the settings for the terminal that the environment describes.
+///
+/// # Errors
+/// Returns an error if not even the built-in theme can be read.
+pub fn settled_theme(settled: &Settled) -> Result<Theme> {
+    theme(&settled.config.ui.theme, &Environment::of_process(), &mut Vec::new())
+}
+
 /// Returns the theme of this name, else, with a notice, the one that fits the terminal.
 fn theme(name: &str, environment: &Environment, notices: &mut Vec<String>) -> Result<Theme> {
     let variable = |name: &str| environment.get(name).map(str::to_owned);
