@@ -46,7 +46,10 @@ pub enum FileNews {
 impl App {
     pub(super) fn on_agent_files(&mut self, news: FileNews, effects: &mut Vec<Effect>) {
         match news {
-            FileNews::Listed(listing) => self.listing = listing,
+            FileNews::Listed(listing) => {
+                self.composer.set_agents(&listing);
+                self.listing = listing;
+            }
             FileNews::Created(path) => self.inform(format!("written: {}", path.display())),
             FileNews::Edited(path) => {
                 effects.push(Effect::AgentFiles(FileRequest::Reload));

@@ -9,10 +9,12 @@ mod completion;
 mod editor;
 mod history;
 mod layout;
+mod mentions;
 mod search;
 
 use crate::app::files::FileIndex;
 use crate::app::key::{Key, KeyCode, Mods};
+use crate::definition::Listed;
 use crate::message::plain;
 
 use chips::Chips;
@@ -21,6 +23,7 @@ use editor::Editor;
 pub use completion::{Candidate, Completion};
 pub use history::History;
 pub use layout::{PieceKind, View};
+pub use mentions::{Mark, Mentions};
 pub use search::HistorySearch;
 
 /// Columns before the text, for the prompt.
@@ -34,6 +37,7 @@ pub struct Composer {
     editor: Editor,
     chips: Chips,
     history: History,
+    mentions: Mentions,
     completion: Option<Completion>,
     /// The token whose completion was closed by the user; it stays closed until the token changes.
     dismissed: Option<String>,
@@ -280,6 +284,17 @@ impl Composer {
         self.history = history;
     }
 
+    /// Replaces the agents that a message can name.
+    pub fn set_agents(&mut self, listing: &[Listed]) {
+        self.mentions.set(listing);
+    }
+
+    /// Returns the agents that a message can name.
+    #[must_use]
+    pub fn mentions(&self) -> &Mentions {
+        &self.mentions
+    }
+
     /// Returns the open list of completions.
     #[must_use]
     pub fn completion(&self) -> Option<&Completion> {
@@ -287,7 +302,7 @@ impl Composer {
     }
 
     /// Brings the list of completions up to date; called after each edit. `commands` are offered for a `/` at the
-    /// start, the files of the index for an `@`.
+    /// start, the files of the index and the agents for an `@`.
     pub fn refresh_completion(&mut self, files: &mut FileIndex, commands: &[Candidate]) {
         let before = self.editor.before_cursor();
         let Some(token) = completion::token(&before, self.editor.cursor().0) else {
@@ -299,7 +314,7 @@ impl Composer {
             return;
         }
         self.dismissed = None;
-        self.completion = Completion::of(token, files, commands, self.completion.take());
+        self.completion = Completion::of(token, files, commands, &mut self.mentions, self.completion.take());
     }
 
     fn completion_key(&mut self, key: &Key) -> bool {

@@ -4,5 +4,6 @@ mod agents;
 mod approvals;
 mod keys;
 mod layout;
+mod mentions;
 mod mouse;
 mod scrolling;

@@ -101,8 +101,10 @@ pub(crate) fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mu
         .items
         .iter()
         .map(|item| {
+            let mark = list.mentions().mark(&item.label);
+            let style = mark.map_or(look.theme.text, |mark| look.theme.agent(mark.color.as_deref(), &mark.name));
             let line = Line::from(vec![
-                Span::styled(pad(&item.label, label), look.theme.text),
+                Span::styled(pad(&item.label, label), style),
                 Span::styled(format!("  {}", item.detail), look.theme.muted),
             ]);
             fit_line(&line, usize::from(inner.width))
