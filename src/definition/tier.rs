@@ -18,6 +18,10 @@ pub enum Tier {
 }
 
 impl Tier {
+    /// All tiers, weakest first.
+    pub const ALL: [Self; 6] =
+        [Self::BuiltIn, Self::UserClaude, Self::UserKode, Self::ProjectClaude, Self::ProjectKode, Self::CommandLine];
+
     /// Returns the words shown to the user.
     #[must_use]
     pub fn label(self) -> &'static str {
