@@ -1,5 +1,6 @@
 //! The real binary on a real terminal, driven by keys.
 
+mod agent_files;
 mod demo;
 mod leaving;
 mod offline;
