@@ -9,6 +9,7 @@ use super::view::{Awaited, Page, Typing};
 use super::{AgentFilesView, FileRequest, Row};
 use crate::app::action::Action;
 use crate::app::key::{Key, Mouse, MouseKind};
+use crate::app::keymap::{Context, Keymap};
 use crate::app::keys::Taken;
 use crate::app::{App, Effect, Focus, Popup};
 use crate::definition::{Listed, Standing, Tier};
@@ -164,7 +165,7 @@ impl App {
             self.inform("no agent is chosen");
             return;
         };
-        if let Some(reason) = refusal(action, &listed) {
+        if let Some(reason) = refusal(action, &listed, &self.keymap) {
             self.warn(reason);
             return;
         }
@@ -200,29 +201,34 @@ impl App {
     }
 }
 
-/// Returns why something cannot be done with an agent.
-fn refusal(action: Action, listed: &Listed) -> Option<String> {
+/// Returns why something cannot be done with an agent, and what can be done instead.
+fn refusal(action: Action, listed: &Listed, keymap: &Keymap) -> Option<String> {
     let name = listed.name();
     let name = plain_line(&name);
-    match (action, &listed.standing, listed.source.tier) {
-        (Action::UseAgent, Standing::Broken, _) => Some(format!("{name} is broken: mend its file first, with e")),
-        (Action::UseAgent, Standing::Shadowed { by }, _) => {
-            Some(format!("{name} is shadowed by {}: use that one", by.tier.label()))
+    let key = |action| keymap.chord_of(Context::AgentFiles, action).unwrap_or_else(|| "the palette".to_owned());
+    let reason = match (action, &listed.standing, listed.source.tier) {
+        (Action::UseAgent | Action::DuplicateAgent, Standing::Broken, _) => {
+            format!("{name} is broken: mend its file first, with {}", key(Action::EditAgent))
         }
-        (Action::UseAgent, ..) => None,
-        (Action::DuplicateAgent, Standing::Broken, _) => Some(format!("{name} is broken: mend its file first, with e")),
-        (Action::DuplicateAgent, _, Tier::CommandLine) => {
-            Some(format!("{name} comes from the command line and has no text to copy; n makes a new agent"))
+        (Action::UseAgent, Standing::Shadowed { by }, _) => {
+            format!("{name} is shadowed by {}: use that one", by.tier.label())
         }
         (Action::EditAgent, _, Tier::BuiltIn) => {
-            Some(format!("{name} is part of the program: duplicate it with c and edit the copy"))
+            format!("{name} is built in: duplicate it with {} and edit the copy", key(Action::DuplicateAgent))
         }
         (Action::DeleteAgent, _, Tier::BuiltIn) => {
-            Some(format!("{name} is part of the program and stays; a file of that name shadows it"))
+            format!("{name} is built in and stays; a file of that name shadows it")
+        }
+        (Action::DuplicateAgent, _, Tier::CommandLine) => {
+            format!(
+                "{name} is from the command line, without a text to copy; {} makes a new one",
+                key(Action::NewAgent)
+            )
         }
         (Action::EditAgent | Action::DeleteAgent, _, Tier::CommandLine) => {
-            Some(format!("{name} comes from the command line and has no file"))
+            format!("{name} is from the command line and has no file")
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some(reason)
 }

@@ -3,7 +3,7 @@
 //! Owns what matches. Leaves the choice among the rows to `view`. Invariant: an agent stands below the heading of its
 //! tier, and a tier without a row of its own has no agent that matches.
 
-use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::definition::{Listed, Tier};
@@ -32,62 +32,79 @@ pub(super) struct Found {
     pub(super) best: Option<usize>,
 }
 
-/// Returns the rows that match the query; all of them, and the vacant tiers, for an empty query.
-pub(super) fn find(listing: &[Listed], query: &str) -> Found {
-    let mut sought = Sought::new(query);
-    let mut found = Found::default();
-    let mut best = None;
-    for tier in Tier::ALL {
-        let heading = found.rows.len();
-        found.rows.push(Row::Tier(tier));
-        for (index, listed) in listing.iter().enumerate().filter(|(_, listed)| listed.source.tier == tier) {
-            let Some((score, matched)) = sought.look_at(listed) else { continue };
-            if best.is_none_or(|best| score > best) {
-                best = Some(score);
-                found.best = Some(found.rows.len());
-            }
-            found.rows.push(Row::Agent { index, matched });
-        }
-        if found.rows.len() == heading + 1 {
-            found.rows.pop();
-            if query.is_empty() && tier != Tier::CommandLine {
-                found.rows.push(Row::Vacant(tier));
-            }
-        }
-    }
-    found
+/// What can be sought: every agent of a listing, read once.
+#[derive(Debug, Default)]
+pub(super) struct Index(Vec<Entry>);
+
+#[derive(Debug)]
+struct Entry {
+    tier: Tier,
+    name: String,
+    /// Name and description, in lower case.
+    text: String,
 }
 
-/// What is sought: its letters in order in a name, or its words anywhere in name and description.
+impl Index {
+    pub(super) fn new(listing: &[Listed]) -> Self {
+        let entry = |listed: &Listed| {
+            let name = plain_line(&listed.name()).into_owned();
+            let about = listed.definition.as_ref().map(|definition| definition.description.as_str());
+            let about = about.or_else(|| Some(listed.diagnostics.first()?.message.as_str())).unwrap_or_default();
+            Entry { tier: listed.source.tier, text: format!("{name} {about}").to_lowercase(), name }
+        };
+        Self(listing.iter().map(entry).collect())
+    }
+
+    /// Returns the rows that match the query; all of them, and the vacant tiers, for an empty query.
+    pub(super) fn find(&self, query: &str) -> Found {
+        let mut sought = Sought::new(query);
+        let mut found = Found::default();
+        let mut best = None;
+        for tier in Tier::ALL {
+            let heading = found.rows.len();
+            found.rows.push(Row::Tier(tier));
+            for (index, entry) in self.0.iter().enumerate().filter(|(_, entry)| entry.tier == tier) {
+                let Some((score, matched)) = sought.look_at(entry) else { continue };
+                if best.is_none_or(|best| score > best) {
+                    best = Some(score);
+                    found.best = Some(found.rows.len());
+                }
+                found.rows.push(Row::Agent { index, matched });
+            }
+            if found.rows.len() == heading + 1 {
+                found.rows.pop();
+                if query.is_empty() && tier != Tier::CommandLine {
+                    found.rows.push(Row::Vacant(tier));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// What is sought: its letters in their order in a name, or its words anywhere in name and description.
 struct Sought {
-    name: Pattern,
-    words: Pattern,
+    letters: Pattern,
+    words: Vec<String>,
     matcher: Matcher,
 }
 
-/// How well an agent matches: a name weighs more than a description.
-type Score = (u8, u32);
-
 impl Sought {
     fn new(query: &str) -> Self {
-        let words = Pattern::new(query, CaseMatching::Ignore, Normalization::Smart, AtomKind::Substring);
-        let name = Pattern::parse(query, CaseMatching::Ignore, Normalization::Smart);
-        Self { name, words, matcher: Matcher::new(Config::DEFAULT) }
+        let letters = Pattern::parse(query, CaseMatching::Ignore, Normalization::Smart);
+        let words = query.split_whitespace().map(str::to_lowercase).collect();
+        Self { letters, words, matcher: Matcher::new(Config::DEFAULT) }
     }
 
-    fn look_at(&mut self, listed: &Listed) -> Option<(Score, Vec<u32>)> {
-        let name = listed.name();
-        let name = plain_line(&name);
+    /// Returns how well an agent matches, and where in its name: any match of a name weighs more than one of a
+    /// description.
+    fn look_at(&mut self, entry: &Entry) -> Option<(Option<u32>, Vec<u32>)> {
         let (mut buffer, mut matched) = (Vec::new(), Vec::new());
-        let text = Utf32Str::new(&name, &mut buffer);
-        if let Some(score) = self.name.indices(text, &mut self.matcher, &mut matched) {
+        let name = Utf32Str::new(&entry.name, &mut buffer);
+        if let Some(score) = self.letters.indices(name, &mut self.matcher, &mut matched) {
             matched.sort_unstable();
-            return Some(((1, score), matched));
+            return Some((Some(score), matched));
         }
-        let about = listed.definition.as_ref().map(|definition| definition.description.as_str());
-        let about = about.or_else(|| Some(listed.diagnostics.first()?.message.as_str())).unwrap_or_default();
-        let whole = format!("{name} {about}");
-        let score = self.words.score(Utf32Str::new(&whole, &mut buffer), &mut self.matcher)?;
-        Some(((0, score), Vec::new()))
+        self.words.iter().all(|word| entry.text.contains(word.as_str())).then_some((None, Vec::new()))
     }
 }

@@ -129,7 +129,8 @@ fn summary(changes: &Changes) -> Option<String> {
     });
     let mut words: Vec<String> = words.collect();
     if !changes.faults.is_empty() {
-        words.push(format!("{} faults, see /agents", changes.faults.len()));
+        let noun = if changes.faults.len() == 1 { "fault" } else { "faults" };
+        words.push(format!("{} {noun}, see /agents", changes.faults.len()));
     }
     (!words.is_empty()).then(|| format!("agents: {}", words.join("  ")))
 }

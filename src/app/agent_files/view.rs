@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::find::{Row, find};
+use super::find::{Index, Row};
 use crate::app::line_edit::LineEdit;
 use crate::definition::{Listed, Source, Standing};
 
@@ -54,6 +54,7 @@ pub struct Standings {
 /// The view of all agents.
 #[derive(Debug)]
 pub struct AgentFilesView {
+    index: Index,
     query: LineEdit,
     pub(super) typing: Typing,
     rows: Vec<Row>,
@@ -74,6 +75,7 @@ pub struct AgentFilesView {
 impl AgentFilesView {
     pub(super) fn new(listing: &[Listed]) -> Self {
         let mut view = Self {
+            index: Index::default(),
             query: LineEdit::default(),
             typing: Typing::No,
             rows: Vec::new(),
@@ -171,7 +173,8 @@ impl AgentFilesView {
                 Standing::Broken => self.standings.broken += 1,
             }
         }
-        self.rows = find(listing, self.query.text()).rows;
+        self.index = Index::new(listing);
+        self.rows = self.index.find(self.query.text()).rows;
         if let Some(path) = self.sought.clone() {
             self.seek(&path, listing);
         } else {
@@ -183,17 +186,14 @@ impl AgentFilesView {
     pub(super) fn seek(&mut self, path: &Path, listing: &[Listed]) {
         if listing.iter().any(|listed| listed.source.path.as_deref() == Some(path)) && !self.query.text().is_empty() {
             self.query = LineEdit::default();
-            self.rows = find(listing, "").rows;
+            self.rows = self.index.find("").rows;
         }
-        match self.place(listing, |listed| listed.source.path.as_deref() == Some(path)) {
-            Some(at) => {
-                self.sought = None;
-                self.choose(at, listing);
-            }
-            None => {
-                self.sought = Some(path.to_path_buf());
-                self.keep_chosen(listing);
-            }
+        if let Some(at) = self.place(listing, |listed| listed.source.path.as_deref() == Some(path)) {
+            self.sought = None;
+            self.choose(at, listing);
+        } else {
+            self.sought = Some(path.to_path_buf());
+            self.keep_chosen(listing);
         }
     }
 
@@ -268,7 +268,7 @@ impl AgentFilesView {
         if self.query.text() == before {
             return;
         }
-        let found = find(listing, self.query.text());
+        let found = self.index.find(self.query.text());
         self.rows = found.rows;
         match found.best.filter(|_| !self.query.text().is_empty()) {
             Some(best) => {

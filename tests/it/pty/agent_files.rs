@@ -36,7 +36,7 @@ fn a_built_in_agent_is_copied_shadowed_edited_and_deleted() {
     terminal.send("\r");
     terminal.shows("in force");
     terminal.send("e");
-    terminal.shows("part of the program");
+    terminal.shows("is built in");
     terminal.send("c");
     terminal.shows("duplicate reviewer into");
     terminal.send("\r");

@@ -11,7 +11,8 @@ use super::super::wrap::{pad, wrap_indented};
 use crate::definition::{
     AgentDefinition, Listed, MemoryScope, Source, Standing, Tier, ToolsField, knows_tool, same_name,
 };
-use crate::message::{canonical_name, plain, plain_line};
+use crate::message::{Effort, canonical_name, plain, plain_line};
+use crate::permission::PermissionMode;
 
 /// Columns of the names of fields.
 const LABEL: usize = 13;
@@ -109,11 +110,11 @@ impl Fields<'_> {
             let names: Vec<&str> = definition.disallowed_tools.iter().map(|name| canonical_name(name)).collect();
             self.add("not allowed", &plain_line(&names.join(", ")), theme.text);
         }
-        let mode = definition.permission_mode.map(|mode| mode.name());
+        let mode = definition.permission_mode.map(PermissionMode::name);
         self.add_or("permissions", mode, "those of the session");
         let turns = definition.max_turns.map(|turns| turns.to_string());
         self.add_or("max turns", turns.as_deref(), "that of the configuration");
-        self.add_or("effort", definition.effort.map(|effort| effort.name()), "that of the session");
+        self.add_or("effort", definition.effort.map(Effort::name), "that of the session");
         let memory = definition.memory.map(|scope| match scope {
             MemoryScope::User => "user: for all projects",
             MemoryScope::Project => "project: shared with everyone who works on it",

@@ -7,9 +7,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::super::look::Look;
-use super::super::wrap::{fit, fit_line, pad, width};
+use super::super::wrap::{fit, fit_line, pad};
 use super::folder_of;
 use crate::app::agent_files::{AgentFilesView, Row};
 use crate::definition::{AgentDefinition, Listed, Standing, Tier, ToolsField};
@@ -124,15 +125,13 @@ fn highlighted(name: &str, matched: &[u32], columns: usize, style: Style, look: 
         return vec![Span::styled(text, style)];
     }
     let mut spans: Vec<Span<'static>> = Vec::new();
-    let mut at = 0;
-    for grapheme in unicode_segmentation::UnicodeSegmentation::graphemes(text.as_str(), true) {
-        let is_match = matched.binary_search(&at).is_ok() && width(grapheme) > 0;
+    for (at, grapheme) in text.graphemes(true).enumerate() {
+        let is_match = u32::try_from(at).is_ok_and(|at| matched.binary_search(&at).is_ok());
         let wanted = if is_match { look.theme.accent } else { style };
         match spans.last_mut().filter(|span| span.style == wanted) {
             Some(span) => span.content.to_mut().push_str(grapheme),
             None => spans.push(Span::styled(grapheme.to_owned(), wanted)),
         }
-        at += 1;
     }
     spans
 }

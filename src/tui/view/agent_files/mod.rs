@@ -30,26 +30,23 @@ pub(super) fn draw(
     let layout = look.app.agent_files_layout(view);
     let chosen = view.chosen(look.app.listing());
     let height = usize::from(layout.body.height);
-    match (view.page(), chosen) {
-        (Page::Detail { scroll }, Some(listed)) => {
-            frame(&format!("agent · {}", plain_line(&listed.name())), layout.area, look, buf);
-            let head = detail::head(listed, look, layout.body.width);
-            let text = listed.definition.as_ref().map_or("", |definition| definition.prompt.as_str());
-            prompt.set(text);
-            let body = prompt.lines(layout.body.width, look.theme, look.highlighter);
-            let count = head.len() + body.len();
-            let end = count.saturating_sub(height);
-            let from = scroll.min(end);
-            drawn.popup_end = end;
-            draw_lines(head.iter().chain(body).skip(from), layout.body, buf);
-            draw_place(from, height, count, layout.area, look, buf);
-        }
-        _ => {
-            frame(&title(view), layout.area, look, buf);
-            let from = view.first_visible(height);
-            list::draw(view, from, look, layout.body, buf);
-            draw_place(from, height, view.rows().len(), layout.area, look, buf);
-        }
+    if let (Page::Detail { scroll }, Some(listed)) = (view.page(), chosen) {
+        frame(&format!("agent · {}", plain_line(&listed.name())), layout.area, look, buf);
+        let head = detail::head(listed, look, layout.body.width);
+        let text = listed.definition.as_ref().map_or("", |definition| definition.prompt.as_str());
+        prompt.set(text);
+        let body = prompt.lines(layout.body.width, look.theme, look.highlighter);
+        let count = head.len() + body.len();
+        let end = count.saturating_sub(height);
+        let from = scroll.min(end);
+        drawn.popup_end = end;
+        draw_lines(head.iter().chain(body).skip(from), layout.body, buf);
+        draw_place(from, height, count, layout.area, look, buf);
+    } else {
+        frame(&title(view), layout.area, look, buf);
+        let from = view.first_visible(height);
+        list::draw(view, from, look, layout.body, buf);
+        draw_place(from, height, view.rows().len(), layout.area, look, buf);
     }
     if let Some(fault) = view.fault() {
         let text = format!("{} {fault}", look.glyphs.attention);
