@@ -4,6 +4,7 @@
 //! that stood on screen, never to the one behind it.
 
 use super::action::Action;
+use super::agent_files::FileRequest;
 use super::keys::Taken;
 use super::{App, Effect, Expanded, Focus, Motion, Popup};
 use crate::permission::{Answer, ApprovalRequest, Preview};
@@ -69,6 +70,7 @@ impl App {
             }
             Some(Popup::Agents { .. }) => self.agents.len(),
             Some(Popup::Themes { .. }) => self.themes.len(),
+            Some(Popup::DuplicateAgent { .. }) => self.agent_places.homes().len(),
             _ => 0,
         }
     }
@@ -77,7 +79,7 @@ impl App {
     pub(super) fn accept(&mut self, effects: &mut Vec<Effect>) {
         match self.popup.take() {
             Some(Popup::Palette { query, chosen }) => {
-                let context = self.context();
+                let context = self.context_behind_popup();
                 let entries = super::palette(&self.keymap, context, query.text());
                 if let Some(entry) = entries.get(chosen)
                     && self.act(entry.action, effects) == Taken::No
@@ -97,6 +99,11 @@ impl App {
                     self.use_theme(name, effects);
                 }
             }
+            Some(Popup::DuplicateAgent { source, name, chosen }) => {
+                if let Some((tier, _)) = self.agent_places.homes().get(chosen).copied() {
+                    effects.push(Effect::AgentFiles(FileRequest::Duplicate { source, name, tier }));
+                }
+            }
             Some(Popup::Comment { id, text }) => {
                 let comment = Some(text.text().trim().to_owned()).filter(|text| !text.is_empty());
                 self.approvals.settle(&id, self.now);
@@ -113,7 +120,14 @@ impl App {
                     self.request_scroll(agent, Motion::FindUp);
                 }
             }
-            Some(Popup::Interrupt { .. } | Popup::Help { .. } | Popup::Prompt { .. } | Popup::Text { .. }) | None => {}
+            Some(
+                Popup::Interrupt { .. }
+                | Popup::DeleteAgent { .. }
+                | Popup::Help { .. }
+                | Popup::Prompt { .. }
+                | Popup::Text { .. },
+            )
+            | None => {}
         }
     }
 }

@@ -32,6 +32,7 @@ mod report;
 mod scroll;
 mod status;
 mod wakeup;
+mod wizard;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -54,6 +55,7 @@ pub use report::{report_markdown, summary_of};
 pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
 pub use status::{Armed, Flash, ModelFact, Status, Tone};
 
+use self::agent_files::{AgentFilesView, AgentPlaces};
 use self::composer::{Composer, History};
 use self::files::FileIndex;
 use self::key::{Input, Key};
@@ -149,6 +151,9 @@ pub struct App {
     status: Status,
     /// The agents there are to be had, by the files that define them.
     listing: Listing,
+    agent_places: AgentPlaces,
+    /// The view of all agents, in front of everything but popups.
+    agent_files: Option<AgentFilesView>,
     files: FileIndex,
     /// When the files were last listed.
     listed_at: Option<Instant>,
@@ -193,6 +198,8 @@ impl App {
             flash: None,
             status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode },
             listing: Listing::default(),
+            agent_places: AgentPlaces::default(),
+            agent_files: None,
             files: FileIndex::default(),
             listed_at: None,
             visible: Vec::new(),
@@ -372,7 +379,8 @@ impl App {
     /// Returns where in the keymap a key is looked up.
     #[must_use]
     pub fn context(&self) -> Context {
-        if self.popup.is_some() { Context::Popup } else { self.context_behind_popup() }
+        let typing = self.agent_files.as_ref().is_some_and(AgentFilesView::is_typing);
+        if self.popup.is_some() || typing { Context::Popup } else { self.context_behind_popup() }
     }
 
     /// Returns where everything stands.

@@ -31,6 +31,16 @@ pub(super) enum Dragging {
 impl App {
     /// Takes an act of the mouse.
     pub(super) fn on_mouse(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
+        if self.agent_files.is_some() {
+            if self.popup.is_none() {
+                self.mouse_in_agent_files(mouse);
+                return;
+            }
+            if mouse.kind == MouseKind::Press {
+                self.popup = None;
+                return;
+            }
+        }
         let regions = self.regions();
         let at = Position { x: mouse.column, y: mouse.row };
         match mouse.kind {

@@ -187,6 +187,12 @@ impl State {
     }
 }
 
+/// Tells whether two names are one to the catalog: without regard to case, spaces, `_` and `-`.
+#[must_use]
+pub fn same_name(one: &str, other: &str) -> bool {
+    normalised(one) == normalised(other)
+}
+
 pub(super) fn normalised(name: &str) -> String {
     name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }

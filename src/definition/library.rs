@@ -48,6 +48,12 @@ impl Library {
         &self.dirs
     }
 
+    /// Returns the names of the tools there are.
+    #[must_use]
+    pub fn tools(&self) -> &[String] {
+        &self.tools
+    }
+
     /// Reads all files and puts what they say in force; [`Library::changes`] tells what that changed. Blocks.
     pub fn reload(&self) {
         let mut all = builtin::parsed();

@@ -7,6 +7,7 @@ mod builtin;
 mod catalog;
 mod dirs;
 mod draft;
+mod duplicate;
 mod frontmatter;
 mod given;
 mod library;
@@ -18,12 +19,13 @@ use std::path::PathBuf;
 use crate::message::{Diagnostic, Effort};
 use crate::permission::PermissionMode;
 
-pub use catalog::{Catalog, Changes, Listed, Listing, Standing};
+pub use catalog::{Catalog, Changes, Listed, Listing, Standing, same_name};
 pub use dirs::{AgentDir, AgentDirs, Roots};
 pub use draft::{AgentDraft, DraftError, write_new};
+pub use duplicate::{CopyError, duplicate};
 pub use given::parse_given;
 pub use library::{Library, read_file};
-pub use load::parse;
+pub use load::{knows_tool, parse};
 pub use tier::Tier;
 
 /// What makes one kind of subagent.

@@ -18,6 +18,10 @@ pub enum Tier {
 }
 
 impl Tier {
+    /// All tiers, weakest first.
+    pub const ALL: [Self; 6] =
+        [Self::BuiltIn, Self::UserClaude, Self::UserKode, Self::ProjectClaude, Self::ProjectKode, Self::CommandLine];
+
     /// Returns the name that scripts and the command line know it by.
     #[must_use]
     pub fn id(self) -> &'static str {

@@ -60,7 +60,10 @@ impl Program {
             },
             Kind::File(path) => match run_with(&editor(), &path).await {
                 Ok(()) => Event::AgentFiles(FileNews::Edited(path)),
-                Err(_) => Event::Edited(None),
+                Err(error) => {
+                    let advice = "Set $EDITOR to a program that edits a file.";
+                    Event::AgentFiles(FileNews::Failed(format!("{error:#}. {advice}")))
+                }
             },
             Kind::Pager => match self.page().await {
                 Ok(()) => Event::Refresh,

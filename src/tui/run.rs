@@ -20,6 +20,7 @@ use super::view::Screen;
 use super::view::highlight::Highlighter;
 use super::view::theme::Theme;
 use crate::agent::AgentEvent;
+use crate::app::agent_files::FileRequest;
 use crate::app::key::Input;
 use crate::app::keymap::Keymap;
 use crate::app::layout::LayoutMode;
@@ -207,7 +208,7 @@ impl Stage {
                     sources.open = count > 0;
                     for event in batch.drain(..) {
                         for effect in self.app.update(Instant::now(), Event::Agent(event)) {
-                            if let Effect::Engine(_) = effect {
+                            if matches!(effect, Effect::Engine(_) | Effect::AgentFiles(FileRequest::List)) {
                                 performer.perform(effect, &mut self.terminal)?;
                             }
                         }

@@ -24,7 +24,9 @@ pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
         let style = if flash.tone == Tone::Warning { theme.warning } else { theme.accent };
         vec![Span::styled(fit(&flash.text, columns.saturating_sub(2)), style)]
     } else {
-        look.hints(&look.app.hints(), columns / 2)
+        // The view of all agents hides what the facts are about.
+        let share = if look.app.agent_files().is_some() { columns.saturating_sub(2) } else { columns / 2 };
+        look.hints(&look.app.hints(), share)
     };
     let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
     let left = facts(look, columns.saturating_sub(right_width + 3));

@@ -1,5 +1,6 @@
 //! The app, driven by keys and events.
 
+mod agent_files;
 mod agents;
 mod approvals;
 mod keys;

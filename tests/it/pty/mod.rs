@@ -1,5 +1,6 @@
 //! The real binary on a real terminal, driven by keys.
 
+mod agent_files;
 mod agents;
 mod demo;
 mod leaving;

@@ -6,6 +6,7 @@ use std::sync::mpsc::channel as threads;
 use std::time::Duration;
 
 use belvedere::agent::{AgentEvent, EventKind, Place};
+use belvedere::app::agent_files::FileNews;
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::layout::LayoutMode;
@@ -106,6 +107,12 @@ impl Player {
             self.event(Event::Input(Input::Key(key))).await;
         }
         self.draw().await;
+        self
+    }
+
+    /// Tells of agent files.
+    pub(crate) async fn told(mut self, news: FileNews) -> Self {
+        self.event(Event::AgentFiles(news)).await;
         self
     }
 
