@@ -264,7 +264,7 @@ impl Splitter<'_> {
         // `2>` names a stream, and is no word of the command.
         match &open.word {
             Some(word) if !word.text.is_empty() && word.text.bytes().all(|byte| byte.is_ascii_digit()) => {
-                open.word = None
+                open.word = None;
             }
             _ => open.end_word(),
         }

@@ -274,18 +274,17 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
     // The schemas are worked out once; the first request need not wait for that.
     tokio::task::spawn_blocking(move || drop((tools.specs(), schema_of::<AgentInput>())));
     let pace = if wanted.front == Front::Screen { Pace::Reading } else { Pace::Instant };
-    let connecting = match play {
-        Some(parts) => parts.connecting(sink),
-        None => {
-            let wishes = Wishes {
-                flag: connection::meant(wanted.model.clone(), &config.aliases),
-                config: connection::meant(config.model.clone(), &config.aliases),
-                env: environment,
-            };
-            let definition = agent.clone().filter(|_| wanted.model.is_none());
-            let lead = LeadModel { definition, resolve: tree.setup().resolve_model.clone() };
-            connection::connecting(wishes, lead, pace, sink)
-        }
+    let connecting = if let Some(parts) = play {
+        parts.connecting(sink)
+    } else {
+        let wishes = Wishes {
+            flag: connection::meant(wanted.model.clone(), &config.aliases),
+            config: connection::meant(config.model.clone(), &config.aliases),
+            env: environment,
+        };
+        let definition = agent.clone().filter(|_| wanted.model.is_none());
+        let lead = LeadModel { definition, resolve: tree.setup().resolve_model.clone() };
+        connection::connecting(wishes, lead, pace, sink)
     };
     let limits = main_limits(&config, wanted.max_turns);
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));

@@ -61,13 +61,12 @@ impl Tree {
         let reading = tokio::task::spawn_blocking(move || read(&top.join(name), bounds.as_deref()));
         tokio::select! {
             () = cancel.cancelled() => None,
-            read = timeout(PATIENCE, reading) => match read {
-                Ok(memory) => memory.ok().flatten(),
-                Err(_) => {
+            read = timeout(PATIENCE, reading) => {
+                if read.is_err() {
                     tracing::warn!("the notes of an agent cannot be read in time");
-                    None
                 }
-            },
+                read.ok()?.ok().flatten()
+            }
         }
     }
 }
