@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use super::{Config, Environment, Loaded};
 use crate::message::Diagnostic;
-use crate::permission::{Grant, PermissionMode};
+use crate::permission::Grant;
 
 /// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,12 +86,7 @@ pub(super) const ROWS: &[Row] = &[
             config.permission_mode = name.parse()?;
             Ok(())
         }),
-        project: ProjectRule::Tighten(|config| match config.permission_mode {
-            PermissionMode::Plan => 0,
-            PermissionMode::Default => 1,
-            PermissionMode::AcceptEdits => 2,
-            PermissionMode::BypassPermissions => 3,
-        }),
+        project: ProjectRule::Tighten(|config| config.permission_mode.leeway().into()),
     },
     Row {
         name: "allowed_tools",
@@ -273,7 +268,7 @@ fn split_rules(text: &str) -> Vec<String> {
 
 /// Returns the known name nearest to `name`, if one is near enough to be meant.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let sections = ["limits", "ui", "keys"];
+    let sections = ["limits", "ui", "keys", "aliases"];
     let known = ROWS.iter().map(|row| row.name).chain(sections);
     known
         .map(|known| (distance(name, known), known))

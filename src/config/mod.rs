@@ -32,7 +32,12 @@ pub struct Config {
     pub keys: Keys,
     /// What is allowed in advance.
     pub allowed_tools: Vec<Grant>,
+    /// The user's own names for models.
+    pub aliases: Aliases,
 }
+
+/// Names for models, in lower case, and what each stands for: `provider/name` or `name`.
+pub type Aliases = BTreeMap<String, String>;
 
 /// Key bindings as written: context, then action, then its chords.
 pub type Keys = BTreeMap<String, BTreeMap<String, Vec<String>>>;

@@ -100,6 +100,7 @@ impl Reader {
             permission_mode,
             color,
             max_turns,
+            max_time: None,
             effort: None,
             memory: None,
             initial_prompt: None,

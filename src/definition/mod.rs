@@ -15,6 +15,7 @@ mod load;
 mod tier;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::message::{Diagnostic, Effort};
 use crate::permission::PermissionMode;
@@ -41,12 +42,14 @@ pub struct AgentDefinition {
     pub disallowed_tools: Vec<String>,
     /// Model by alias or id; `None` inherits the parent's.
     pub model: Option<String>,
-    /// Mode that this agent works in; only `plan`, which makes it stricter than the session, is acted on.
+    /// Mode that this agent works in where that of the session gives it more leeway.
     pub permission_mode: Option<PermissionMode>,
     /// Colour by name or as `#rrggbb`, in lower case.
     pub color: Option<String>,
     /// Model calls of one run.
     pub max_turns: Option<u32>,
+    /// Longest run.
+    pub max_time: Option<Duration>,
     /// How hard the model shall think.
     pub effort: Option<Effort>,
     /// Whose notes it keeps from one run to the next.
@@ -65,7 +68,7 @@ impl AgentDefinition {
     /// Tells whether a name means this agent: case, spaces, `_` and `-` make no difference.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
-        catalog::normalised(&self.name) == catalog::normalised(name)
+        same_name(&self.name, name)
     }
 
     /// Tells whether the agent only reads, whatever the session's mode allows.

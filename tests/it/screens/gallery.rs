@@ -14,7 +14,9 @@ use belvedere::app::{App, Effect, Event, MouseCapture, Movement, Setup};
 use belvedere::config::Config;
 use belvedere::definition::{AgentDirs, Library};
 use belvedere::permission::PermissionMode;
-use belvedere::services::{self, DEMO_REQUEST, EVENT_CAPACITY, Front, Play, Settled, Started, Wanted, tool_names};
+use belvedere::services::{
+    self, DEMO_REQUEST, EVENT_CAPACITY, Front, Play, Settled, Started, Subagents, Wanted, tool_names,
+};
 use belvedere::subagent::Command;
 use belvedere::tui::view::Screen;
 use belvedere::tui::view::highlight::Highlighter;
@@ -181,5 +183,7 @@ fn settled(play: Play) -> Settled {
         paths: None,
         place: Place { cwd: nowhere.clone(), project: nowhere },
         library: Arc::new(Library::new(AgentDirs::default(), Vec::new(), tool_names())),
+        agent: None,
+        subagents: Subagents::default(),
     }
 }
