@@ -401,6 +401,7 @@ impl App {
             Phase::Queued if !asking => Live::Waiting,
             Phase::Ended(_) if self.is_folded_away(agent.id) => Live::Folded,
             Phase::Ended(_) => Live::News,
+            _ if asking => Live::NeedsYou,
             _ => Live::Yes,
         };
         let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(agent.heard) };

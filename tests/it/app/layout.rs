@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 
 fn wish(agent: u32) -> impl Strategy<Value = PaneWish> {
     let chosen = prop::option::of(prop::sample::select(vec![PaneSize::Row, PaneSize::Peek, PaneSize::Pane]));
-    let live = prop::sample::select(vec![Live::Yes, Live::Waiting, Live::News, Live::Folded]);
+    let live = prop::sample::select(vec![Live::NeedsYou, Live::Yes, Live::Waiting, Live::News, Live::Folded]);
     (chosen, live, 0_u64..100).prop_map(move |(chosen, live, silent)| PaneWish {
         agent: AgentId(agent),
         chosen,
@@ -102,6 +102,20 @@ fn who_works_is_shown_before_who_has_ended() {
     let regions = layout(Rect::new(0, 0, 60, 9), &state);
     let shown: Vec<u32> = regions.panes.iter().map(|pane| pane.agent.0).collect();
     assert_eq!((shown.as_slice(), regions.unseen), ([3, 4].as_slice(), 2));
+}
+
+#[test]
+fn who_needs_the_user_is_seen_and_all_who_work_have_a_title() {
+    let wish = |agent, live| PaneWish { agent: AgentId(agent), chosen: None, live, silent: Duration::ZERO };
+    let mut panes: Vec<PaneWish> = (1..=8).map(|agent| wish(agent, Live::Yes)).collect();
+    panes[7].live = Live::NeedsYou;
+    for (width, height, approval_rows, least) in [(60, 15, 3, 6), (80, 24, 5, 8), (60, 15, 0, 8), (40, 10, 3, 1)] {
+        let state = LayoutState { composer_rows: 1, approval_rows, panes: &panes, ..LayoutState::default() };
+        let regions = layout(Rect::new(0, 0, width, height), &state);
+        assert!(regions.panes.len() >= least, "{width}x{height}: {} of 8", regions.panes.len());
+        assert!(regions.pane(AgentId(8)).is_some(), "{width}x{height}: the one that asks is not seen");
+        assert!(regions.conversation.height >= 2, "{width}x{height}");
+    }
 }
 
 #[test]
