@@ -39,6 +39,19 @@ fn all(regions: &Regions) -> Vec<Rect> {
     all
 }
 
+/// Nothing overlaps, nothing leaves the screen, and there is always a place to write.
+pub(super) fn assert_sound(size: Rect, regions: &Regions) {
+    let areas = all(regions);
+    for (at, area) in areas.iter().enumerate() {
+        assert_eq!(size.intersection(*area), *area, "{area:?} leaves {size:?}");
+        for other in &areas[at + 1..] {
+            assert!(area.intersection(*other).is_empty(), "{area:?} and {other:?} overlap");
+        }
+    }
+    assert!(!regions.composer.is_empty());
+    assert!(size.height < 2 || !regions.status.is_empty());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -64,15 +77,7 @@ proptest! {
             full: focused.filter(|_| full),
         };
         let regions = layout(size, &state);
-        let areas = all(&regions);
-        for (at, area) in areas.iter().enumerate() {
-            prop_assert_eq!(size.intersection(*area), *area, "{:?} leaves {:?}", area, size);
-            for other in &areas[at + 1..] {
-                prop_assert!(area.intersection(*other).is_empty(), "{:?} and {:?} overlap", area, other);
-            }
-        }
-        prop_assert!(!regions.composer.is_empty());
-        prop_assert!(height < 2 || !regions.status.is_empty());
+        assert_sound(size, &regions);
         let roomy = width >= 8 && height >= 14;
         if let Some(focused) = focused.filter(|_| roomy) {
             prop_assert!(regions.pane(focused).is_some(), "the focused pane is not visible");

@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod fuzz;
 mod keys;
 mod layout;
 mod mouse;
