@@ -30,6 +30,7 @@ mod phase;
 mod popup;
 mod report;
 mod scroll;
+mod selection;
 mod status;
 mod wakeup;
 
@@ -52,6 +53,7 @@ pub use phase::{AgentState, Mood, Phase};
 pub use popup::{PaletteEntry, Popup, palette};
 pub use report::{report_markdown, summary_of};
 pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
+pub use selection::{End, Point, Selection, SelectionStage};
 pub use status::{Armed, Flash, ModelFact, Status, Tone};
 
 use self::composer::{Composer, History};
@@ -225,11 +227,15 @@ impl App {
             Event::Input(Input::Key(key)) => self.on_key(key, &mut effects),
             Event::Input(Input::Paste(text)) => self.on_paste(&text, &mut effects),
             Event::Input(Input::Mouse(mouse)) => self.on_mouse(mouse, &mut effects),
-            Event::Input(Input::Resize { width, height }) => self.size = Rect::new(0, 0, width, height),
+            Event::Input(Input::Resize { width, height }) => {
+                // Its columns are those of rows that are no more.
+                self.clear_selection();
+                self.size = Rect::new(0, 0, width, height);
+            }
             Event::Input(Input::FocusGained) => self.attention = Attention::Here,
             Event::Input(Input::FocusLost) => self.attention = Attention::Elsewhere,
             Event::Wakeup => self.on_wakeup(),
-            Event::Drawn(drawn) => self.on_drawn(drawn),
+            Event::Drawn(drawn) => self.on_drawn(drawn, &mut effects),
             Event::FilesListed(files) => {
                 self.files.set(files);
                 self.edited(&mut effects);
