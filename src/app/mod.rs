@@ -85,6 +85,8 @@ pub struct Setup {
     pub mouse: MouseCapture,
     /// How the agents are placed.
     pub layout: LayoutMode,
+    /// Whose keys edit the message.
+    pub editing: Editing,
     /// Whether signs may move.
     pub motion: Movement,
     /// Names of the themes to choose from.
@@ -99,6 +101,16 @@ pub enum Movement {
     Full,
     /// They stand still; only clocks count.
     Reduced,
+}
+
+/// Whose keys edit the message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Editing {
+    /// Those of Emacs and the shells.
+    #[default]
+    Emacs,
+    /// Those of vi.
+    Vi,
 }
 
 /// Where keys go.
@@ -208,6 +220,9 @@ impl App {
             dirty: true,
             quitting: false,
         };
+        if setup.editing == Editing::Vi {
+            app.composer.use_vi();
+        }
         for text in setup.notices {
             app.notice(&text);
         }

@@ -24,7 +24,7 @@ use crate::agent::AgentEvent;
 use crate::app::key::Input;
 use crate::app::keymap::Keymap;
 use crate::app::layout::LayoutMode;
-use crate::app::{App, Effect, Event, MouseCapture, Movement, Setup, Spent};
+use crate::app::{App, Editing, Effect, Event, MouseCapture, Movement, Setup, Spent};
 use crate::definition::Library;
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
@@ -60,6 +60,8 @@ pub struct ScreenSetup {
     pub mouse: MouseCapture,
     /// How the agents are placed.
     pub layout: LayoutMode,
+    /// Whose keys edit the message.
+    pub editing: Editing,
     /// Whether signs may move.
     pub motion: Movement,
 }
@@ -95,6 +97,7 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         notices: setup.notices,
         mouse: setup.mouse,
         layout: setup.layout,
+        editing: setup.editing,
         motion: setup.motion,
         themes: Theme::names(),
     });

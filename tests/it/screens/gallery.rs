@@ -9,7 +9,7 @@ use belvedere::agent::{AgentEvent, EventKind, Place};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::layout::LayoutMode;
-use belvedere::app::{App, Effect, Event, MouseCapture, Movement, Setup};
+use belvedere::app::{App, Editing, Effect, Event, MouseCapture, Movement, Setup};
 use belvedere::config::Config;
 use belvedere::definition::{AgentDirs, Library};
 use belvedere::permission::PermissionMode;
@@ -72,6 +72,7 @@ impl Player {
             notices: Vec::new(),
             mouse: MouseCapture::On,
             layout: LayoutMode::Auto,
+            editing: Editing::default(),
             motion: Movement::Full,
             themes: Vec::new(),
         });
