@@ -56,7 +56,7 @@ impl App {
         let Some(request) = self.approvals.top() else { return 0 };
         let details = detail_rows(request, usize::from(self.size.width.saturating_sub(4).max(1)));
         let shown = match self.approvals.expanded {
-            Expanded::No => details.min(BRIEF_ROWS.min(usize::from(self.size.height / 5)).max(1)),
+            Expanded::No => details.min(BRIEF_ROWS.min(usize::from(self.size.height / 8)).max(1)),
             Expanded::Yes => details,
         };
         u16::try_from(shown + 2).unwrap_or(u16::MAX)

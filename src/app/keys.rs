@@ -27,7 +27,8 @@ pub(super) enum Taken {
 impl App {
     /// Takes a key.
     pub(super) fn on_key(&mut self, key: Key, effects: &mut Vec<Effect>) {
-        if self.context() == Context::Composer && self.composer.is_choosing() {
+        let writing = self.context() == Context::Composer;
+        if writing && (self.composer.is_choosing() || self.composer.takes_first(&key)) {
             // Enter carries a completed command out at once.
             let command = self.composer.completion().is_some() && self.composer.text().starts_with('/');
             if self.composer.handle_key(&key) {

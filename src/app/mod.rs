@@ -30,6 +30,7 @@ mod phase;
 mod popup;
 mod report;
 mod scroll;
+mod selection;
 mod status;
 mod wakeup;
 mod wizard;
@@ -53,6 +54,7 @@ pub use phase::{AgentState, Mood, Phase};
 pub use popup::{PaletteEntry, Popup, palette};
 pub use report::{report_markdown, summary_of};
 pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
+pub use selection::{End, Point, Selection, SelectionStage};
 pub use status::{Armed, Flash, ModelFact, Status, Tone};
 
 use self::agent_files::{AgentFilesView, AgentPlaces};
@@ -85,6 +87,8 @@ pub struct Setup {
     pub mouse: MouseCapture,
     /// How the agents are placed.
     pub layout: LayoutMode,
+    /// Whose keys edit the message.
+    pub editing: Editing,
     /// Whether signs may move.
     pub motion: Movement,
     /// Names of the themes to choose from.
@@ -99,6 +103,16 @@ pub enum Movement {
     Full,
     /// They stand still; only clocks count.
     Reduced,
+}
+
+/// Whose keys edit the message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Editing {
+    /// Those of Emacs and the shells.
+    #[default]
+    Emacs,
+    /// Those of vi.
+    Vi,
 }
 
 /// Where keys go.
@@ -213,6 +227,9 @@ impl App {
             dirty: true,
             quitting: false,
         };
+        if setup.editing == Editing::Vi {
+            app.composer.use_vi();
+        }
         for text in setup.notices {
             app.notice(&text);
         }
@@ -232,11 +249,15 @@ impl App {
             Event::Input(Input::Key(key)) => self.on_key(key, &mut effects),
             Event::Input(Input::Paste(text)) => self.on_paste(&text, &mut effects),
             Event::Input(Input::Mouse(mouse)) => self.on_mouse(mouse, &mut effects),
-            Event::Input(Input::Resize { width, height }) => self.size = Rect::new(0, 0, width, height),
+            Event::Input(Input::Resize { width, height }) => {
+                // Its columns are those of rows that are no more.
+                self.clear_selection();
+                self.size = Rect::new(0, 0, width, height);
+            }
             Event::Input(Input::FocusGained) => self.attention = Attention::Here,
             Event::Input(Input::FocusLost) => self.attention = Attention::Elsewhere,
             Event::Wakeup => self.on_wakeup(),
-            Event::Drawn(drawn) => self.on_drawn(drawn),
+            Event::Drawn(drawn) => self.on_drawn(drawn, &mut effects),
             Event::FilesListed(files) => {
                 self.files.set(files);
                 self.edited(&mut effects);
@@ -409,6 +430,7 @@ impl App {
             Phase::Queued if !asking => Live::Waiting,
             Phase::Ended(_) if self.is_folded_away(agent.id) => Live::Folded,
             Phase::Ended(_) => Live::News,
+            _ if asking => Live::NeedsYou,
             _ => Live::Yes,
         };
         let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(agent.heard) };

@@ -68,6 +68,7 @@ enum ProjectRule {
     Tighten(fn(&Config) -> u64),
 }
 
+const EDITINGS: [&str; 2] = ["emacs", "vi"];
 const LAYOUTS: [&str; 5] = ["auto", "side", "below", "rail", "hidden"];
 
 /// All settings but the key bindings, which have no fixed names.
@@ -156,6 +157,17 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         }),
         project: ProjectRule::Free,
+    },
+    Row {
+        name: "ui.editing",
+        set: Setter::Text(|config, name| {
+            if !EDITINGS.contains(&name.as_str()) {
+                return Err(format!("unknown keys `{name}`; one of {}", EDITINGS.join(", ")));
+            }
+            config.ui.editing = name;
+            Ok(())
+        }),
+        project: ProjectRule::Never("these are your keys"),
     },
     switch("ui.mouse", |config, on| config.ui.mouse = on),
     switch("ui.ascii", |config, on| config.ui.ascii = on),

@@ -91,6 +91,8 @@ pub struct Ui {
     pub theme: String,
     /// Where the agents stand: one of `auto`, `side`, `below`, `rail`, `hidden`.
     pub layout: String,
+    /// Whose keys edit the message: `emacs` or `vi`.
+    pub editing: String,
     /// Whether the mouse is used.
     pub mouse: bool,
     /// Whether only ASCII is drawn.
@@ -101,7 +103,14 @@ pub struct Ui {
 
 impl Default for Ui {
     fn default() -> Self {
-        Self { theme: "auto".into(), layout: "auto".into(), mouse: true, ascii: false, reduced_motion: false }
+        Self {
+            theme: "auto".into(),
+            layout: "auto".into(),
+            editing: "emacs".into(),
+            mouse: true,
+            ascii: false,
+            reduced_motion: false,
+        }
     }
 }
 

@@ -15,6 +15,7 @@ pub mod markdown;
 mod pane;
 mod pane_strip;
 mod popup;
+mod select;
 mod status;
 pub mod theme;
 mod transcript;
@@ -153,7 +154,8 @@ fn draw_conversation(
     drawn: &mut Drawn,
 ) -> u16 {
     let Some(shown) = conversation::draw(transcript, look, regions.conversation, buf) else { return 0 };
-    drawn.places.push(Place { agent: AgentId::MAIN, at: shown.at, found: shown.found });
+    drawn.places.push(Place { agent: AgentId::MAIN, at: shown.at, found: shown.found, selected: shown.selected });
+    drawn.copied = shown.copied;
     drawn.not_found |= shown.missed;
     let cells = &look.app.agents().main().cells;
     let ended = (shown.cells.0..=shown.cells.1).filter_map(|id| match cells.get(id)?.kind {

@@ -10,6 +10,7 @@ use ratatui::text::{Line, Span};
 use super::look::{Look, clock, counted, tokens};
 use super::pane_strip::rule;
 use super::wrap::{fit, width};
+use crate::app::composer::ViMode;
 use crate::app::{AgentState, Focus, Tone};
 use crate::permission::PermissionMode;
 
@@ -53,6 +54,9 @@ fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
         PermissionMode::AcceptEdits | PermissionMode::Plan => theme.warning,
     };
     facts.push((status.mode.word().to_owned(), mode, 5));
+    if look.app.composer().vi_mode() == Some(ViMode::Normal) {
+        facts.push(("NORMAL".to_owned(), theme.accent, 8));
+    }
     let context = look.app.agents().main().context;
     if let Some(window) = status.model.as_ref().and_then(|model| model.context_window).filter(|_| context > 0) {
         let percent = context.saturating_mul(100) / window.max(1);

@@ -10,7 +10,7 @@ use belvedere::app::agent_files::FileNews;
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::layout::LayoutMode;
-use belvedere::app::{App, Effect, Event, MouseCapture, Movement, Setup};
+use belvedere::app::{App, Editing, Effect, Event, MouseCapture, Movement, Setup};
 use belvedere::config::Config;
 use belvedere::definition::{AgentDirs, Library};
 use belvedere::permission::PermissionMode;
@@ -75,6 +75,7 @@ impl Player {
             notices: Vec::new(),
             mouse: MouseCapture::On,
             layout: LayoutMode::Auto,
+            editing: Editing::default(),
             motion: Movement::Full,
             themes: Vec::new(),
         });

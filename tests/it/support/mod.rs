@@ -1,5 +1,7 @@
 //! A whole session in a temporary project: the real loop, tree and tools behind a provider that a test chooses.
 
+mod dice;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +20,8 @@ use belvedere::tool::{ToolSet, standard_tools};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+
+pub(crate) use dice::Dice;
 
 /// How long a test waits for something that has to happen; also in paused time, where it costs nothing.
 const PATIENCE: Duration = Duration::from_secs(300);

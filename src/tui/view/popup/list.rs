@@ -23,7 +23,7 @@ pub(super) fn palette(query: &LineEdit, chosen: usize, look: &Look<'_>, screen: 
     let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     let lines: Vec<Line<'static>> = entries.iter().map(|entry| action(entry, usize::from(list.width), look)).collect();
     draw_list(&lines, chosen, list, look, buf);
-    if entries.is_empty() {
+    if entries.is_empty() && !list.is_empty() {
         buf.set_stringn(list.x, list.y, "no action matches", usize::from(list.width), look.theme.faint);
     }
     cursor

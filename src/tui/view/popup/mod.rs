@@ -98,7 +98,8 @@ pub(super) fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) 
     }
     Rect {
         x: area.x + 2.min(area.width / 2),
-        y: area.y + 1,
+        // Also a box without an inside has a place that can be written to.
+        y: area.y + 1.min(area.height.saturating_sub(1)),
         width: area.width.saturating_sub(4),
         height: area.height.saturating_sub(2),
     }
@@ -155,7 +156,7 @@ pub(super) fn type_line(line: &LineEdit, area: Rect, look: &Look<'_>, buf: &mut 
     buf.set_stringn(area.x, area.y, look.glyphs.prompt, usize::from(area.width), look.theme.accent);
     let before = super::wrap::tail(line.before_cursor(), room);
     let after = &line.text()[line.before_cursor().len()..];
-    let x = area.x + 2;
+    let x = (area.x + 2).min(area.right().saturating_sub(1)).max(area.x);
     buf.set_stringn(x, area.y, format!("{before}{after}"), room, look.theme.text);
     let cursor = x + u16::try_from(width(before)).unwrap_or(0);
     Position { x: cursor.min(area.right().saturating_sub(1)).max(area.x), y: area.y }
