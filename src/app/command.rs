@@ -14,7 +14,7 @@ use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
 /// Every slash command with what it does.
-pub const SLASH_COMMANDS: [(&str, &str); 11] = [
+pub const SLASH_COMMANDS: [(&str, &str); 12] = [
     ("/help", "show all keys"),
     ("/agents", "choose from all agents of this session"),
     ("/model", "show which model answers, and how to connect one"),
@@ -22,6 +22,7 @@ pub const SLASH_COMMANDS: [(&str, &str); 11] = [
     ("/clear", "start a new conversation"),
     ("/layout", "place the agents: auto, side, below, rail, hidden"),
     ("/theme", "choose the colours"),
+    ("/timeline", "show every agent as a bar over time"),
     ("/cost", "show tokens and cost"),
     ("/cancel", "stop an agent by its number, or all"),
     ("/export", "write the conversation to a file"),
@@ -101,6 +102,7 @@ impl App {
             "clear" => self.clear(effects),
             "layout" => self.slash_layout(argument),
             "theme" => self.slash_theme(argument, effects),
+            "timeline" => self.open_timeline(),
             "cost" => self.show_cost(),
             "cancel" => self.slash_cancel(argument, effects),
             "export" => effects.push(Effect::Export(as_text(self.agents.main()))),
@@ -120,6 +122,7 @@ impl App {
         self.queued.clear();
         self.panes.clear();
         self.full = None;
+        self.forget_timeline();
         self.chosen = None;
         self.focus = Focus::Composer;
     }

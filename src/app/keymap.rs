@@ -28,14 +28,24 @@ pub enum Context {
     AgentFull,
     /// The questions that wait for an answer.
     Approvals,
+    /// The timeline.
+    Timeline,
     /// A list or a text in front of everything else.
     Popup,
 }
 
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: [Self; 7] =
-        [Self::Global, Self::Composer, Self::Conversation, Self::Agents, Self::AgentFull, Self::Approvals, Self::Popup];
+    pub const ALL: [Self; 8] = [
+        Self::Global,
+        Self::Composer,
+        Self::Conversation,
+        Self::Agents,
+        Self::AgentFull,
+        Self::Timeline,
+        Self::Approvals,
+        Self::Popup,
+    ];
 
     /// Returns the name of its section in the keymap file.
     #[must_use]
@@ -47,6 +57,7 @@ impl Context {
             Self::Agents => "agents",
             Self::AgentFull => "agent-full",
             Self::Approvals => "approvals",
+            Self::Timeline => "timeline",
             Self::Popup => "popup",
         }
     }
@@ -61,6 +72,7 @@ impl Context {
             Self::Agents => "agents",
             Self::AgentFull => "agent, full",
             Self::Approvals => "approvals",
+            Self::Timeline => "timeline",
             Self::Popup => "popup",
         }
     }
@@ -239,6 +251,13 @@ impl Keymap {
                 (Action::ScrollUp, "up"),
                 (Action::ScrollDown, "down"),
                 (Action::Bottom, "follow"),
+                (Action::Leave, "back"),
+            ],
+            Context::Timeline => &[
+                (Action::OpenThere, "open"),
+                (Action::ZoomIn, "closer"),
+                (Action::ZoomOut, "wider"),
+                (Action::Present, "now"),
                 (Action::Leave, "back"),
             ],
             Context::Popup => &[(Action::Accept, "choose"), (Action::Leave, "close")],

@@ -5,6 +5,7 @@
 
 use ratatui::layout::{Position, Rect};
 
+use super::action::Action;
 use super::key::{Mouse, MouseKind};
 use super::layout::{Form, Regions};
 use super::panes::PaneSize;
@@ -50,6 +51,10 @@ impl App {
             }
             return;
         }
+        if regions.timeline.contains(at) {
+            self.act_in_timeline(if lines < 0 { Action::ZoomIn } else { Action::ZoomOut });
+            return;
+        }
         if regions.approvals.contains(at) {
             let scroll = self.approvals.scroll.saturating_add_signed(isize::try_from(lines).unwrap_or(0));
             self.approvals.scroll = scroll.min(self.popup_end);
@@ -77,6 +82,8 @@ impl App {
             self.focus = Focus::Approvals;
         } else if regions.conversation.contains(at) {
             self.focus = Focus::Conversation;
+        } else if regions.timeline.contains(at) {
+            self.point_in_timeline(at.x, at.y);
         } else if let Some(pane) = regions.panes.iter().find(|pane| pane.area.contains(at)) {
             let was_focused = self.focused_agent() == Some(pane.agent);
             self.focus = Focus::Agents;

@@ -134,9 +134,16 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
             let text = Utf32Str::new(action.description(), &mut buffer);
             let score = pattern.indices(text, &mut matcher, &mut matched)?;
             matched.sort_unstable();
-            let chord = [context, Context::Agents, Context::AgentFull, Context::Composer, Context::Approvals]
-                .into_iter()
-                .find_map(|context| keymap.chord_of(context, action));
+            let chord = [
+                context,
+                Context::Agents,
+                Context::AgentFull,
+                Context::Composer,
+                Context::Approvals,
+                Context::Timeline,
+            ]
+            .into_iter()
+            .find_map(|context| keymap.chord_of(context, action));
             Some((score, PaletteEntry { action, chord, matched }))
         })
         .collect();

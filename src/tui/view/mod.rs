@@ -14,8 +14,10 @@ pub mod markdown;
 mod pane;
 mod pane_strip;
 mod popup;
+mod sparkline;
 mod status;
 pub mod theme;
+mod timeline;
 mod transcript;
 pub mod wrap;
 
@@ -98,7 +100,7 @@ impl Screen {
         let look = Look { app, theme, glyphs: &theme.glyphs, highlighter };
         let regions = app.regions();
         pane_strip::borders(&regions, &look, buf);
-        if regions.form != Form::Full {
+        if !matches!(regions.form, Form::Full | Form::Timeline) {
             let main = transcripts.entry(AgentId::MAIN).or_default();
             let moved = draw_conversation(main, &regions, &look, buf, &mut painted.drawn);
             let area = regions.conversation;
@@ -108,6 +110,7 @@ impl Screen {
         }
         pane_strip::draw(transcripts, &regions, &look, buf, &mut painted.drawn);
         transcripts.retain(|agent, _| agent.is_main() || painted.drawn.panes.iter().any(|(seen, _)| seen == agent));
+        timeline::draw(&look, buf);
         approvals::draw(&look, regions.approvals, buf, &mut painted.drawn);
         status::above_composer(&look, regions.rule, buf);
         let cursor = draw_composer(&regions, &look, buf);
