@@ -7,6 +7,7 @@ use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::timeline::{SpanKind, Window};
 use belvedere::app::{Effect, Event, Focus};
 use belvedere::message::AgentId;
+use belvedere::tui::view::theme::{ColorDepth, Glyphs, Theme};
 use proptest::prelude::*;
 
 use super::agents::any_kind;
@@ -331,6 +332,18 @@ fn only_columns_change_the_frame() {
     stage.draw();
     stage.says(1, "words");
     assert!(!stage.app.is_dirty(), "words are not on screen");
+}
+
+#[test]
+fn a_poor_terminal_tells_the_kinds_apart() {
+    let mut stage = scenes::timeline(80, 24);
+    stage.theme(Theme::load("dark", ColorDepth::None).unwrap().with_glyphs(Glyphs::ASCII));
+    let text = stage.text();
+    assert!(text.chars().all(|c| c.is_ascii() || "设置".contains(c)), "{text}");
+    let row = |name: &str| text.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    assert!(row("explore-1").contains("t-T####t--Tt---+"), "{text}");
+    assert!(row("plan-2").contains("t-A???") && row("设置").contains("R~~~"), "{text}");
+    assert!(row("search-6").contains("q....") && row("review-4").contains("S!!!"), "{text}");
 }
 
 #[test]
