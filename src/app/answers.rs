@@ -47,7 +47,7 @@ impl App {
             effects.push(Effect::Engine(Command::Answer { id: request.id, answer }));
         }
         if self.focus == Focus::Approvals && self.approvals.is_empty() {
-            self.focus = Focus::Composer;
+            self.focus = self.home();
         }
     }
 
@@ -109,7 +109,7 @@ impl App {
                 self.approvals.settle(&id, self.now);
                 effects.push(Effect::Engine(Command::Answer { id, answer: Answer::No { comment } }));
                 if self.approvals.is_empty() {
-                    self.focus = Focus::Composer;
+                    self.focus = self.home();
                 }
             }
             Some(Popup::Search { agent, query }) => {

@@ -14,7 +14,7 @@ use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
 /// Every slash command with what it does.
-pub const SLASH_COMMANDS: [(&str, &str); 12] = [
+pub const SLASH_COMMANDS: &[(&str, &str)] = &[
     ("/help", "show all keys"),
     ("/agents", "show the agents there are, and make, edit or delete their files"),
     ("/tasks", "choose from the agents of this session"),
@@ -23,6 +23,7 @@ pub const SLASH_COMMANDS: [(&str, &str); 12] = [
     ("/clear", "start a new conversation"),
     ("/layout", "place the agents: auto, side, below, rail, hidden"),
     ("/theme", "choose the colours"),
+    ("/timeline", "show every agent as a bar over time"),
     ("/cost", "show tokens and cost"),
     ("/cancel", "stop an agent by its number, or all"),
     ("/export", "write the conversation to a file"),
@@ -103,6 +104,7 @@ impl App {
             "clear" => self.clear(effects),
             "layout" => self.slash_layout(argument),
             "theme" => self.slash_theme(argument, effects),
+            "timeline" => self.open_timeline(),
             "cost" => self.show_cost(),
             "cancel" => self.slash_cancel(argument, effects),
             "export" => effects.push(Effect::Export(as_text(self.agents.main()))),
@@ -122,6 +124,7 @@ impl App {
         self.queued.clear();
         self.panes.clear();
         self.full = None;
+        self.forget_timeline();
         self.chosen = None;
         self.focus = Focus::Composer;
     }

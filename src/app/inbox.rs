@@ -64,6 +64,9 @@ impl App {
             EventKind::AgentsChanged { changes } => self.agents_changed(changes, effects),
             _ => {}
         }
+        if event.kind == EventKind::Cleared {
+            self.forget_timeline();
+        }
         if folded == Folded::Ended {
             self.approvals.withdraw(event.agent, now);
             self.leave_empty_approvals();
@@ -72,6 +75,7 @@ impl App {
                 self.notify("The answer is complete".to_owned(), effects);
             }
         }
+        self.trace(event.agent);
     }
 
     /// Tells whether an event may change what is on screen.
@@ -80,7 +84,7 @@ impl App {
             return true;
         }
         if event.agent.is_main() {
-            return self.full.is_none() && self.agent_files.is_none();
+            return self.full.is_none() && self.agent_files.is_none() && !self.shows_timeline();
         }
         self.visible.iter().any(|(agent, size)| *agent == event.agent && *size > PaneSize::Row)
     }
@@ -99,7 +103,7 @@ impl App {
 
     fn leave_empty_approvals(&mut self) {
         if self.focus == Focus::Approvals && self.approvals.is_empty() {
-            self.focus = Focus::Composer;
+            self.focus = self.home();
         }
     }
 

@@ -30,18 +30,21 @@ pub enum Context {
     Approvals,
     /// All agents and their files.
     AgentFiles,
+    /// The timeline.
+    Timeline,
     /// A list or a text in front of everything else.
     Popup,
 }
 
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Global,
         Self::Composer,
         Self::Conversation,
         Self::Agents,
         Self::AgentFull,
+        Self::Timeline,
         Self::Approvals,
         Self::AgentFiles,
         Self::Popup,
@@ -58,6 +61,7 @@ impl Context {
             Self::AgentFull => "agent-full",
             Self::Approvals => "approvals",
             Self::AgentFiles => "agent-files",
+            Self::Timeline => "timeline",
             Self::Popup => "popup",
         }
     }
@@ -73,6 +77,7 @@ impl Context {
             Self::AgentFull => "agent, full",
             Self::Approvals => "approvals",
             Self::AgentFiles => "agent files",
+            Self::Timeline => "timeline",
             Self::Popup => "popup",
         }
     }
@@ -263,6 +268,13 @@ impl Keymap {
                 (Action::Leave, "back"),
                 (Action::UseAgent, "use"),
                 (Action::ReloadAgents, "reload"),
+            ],
+            Context::Timeline => &[
+                (Action::OpenThere, "open"),
+                (Action::ZoomIn, "closer"),
+                (Action::ZoomOut, "wider"),
+                (Action::Present, "now"),
+                (Action::Leave, "back"),
             ],
             Context::Popup => &[(Action::Accept, "choose"), (Action::Leave, "close")],
             Context::Global => &[(Action::Palette, "actions"), (Action::Help, "keys")],

@@ -189,6 +189,7 @@ impl App {
             Focus::Composer => Context::Composer,
             Focus::Approvals => Context::Approvals,
             Focus::Conversation => Context::Conversation,
+            Focus::Timeline => Context::Timeline,
             Focus::Agents if self.full.is_some() => Context::AgentFull,
             Focus::Agents => Context::Agents,
         }

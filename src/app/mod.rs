@@ -32,6 +32,7 @@ mod report;
 mod scroll;
 mod selection;
 mod status;
+pub mod timeline;
 mod wakeup;
 mod wizard;
 
@@ -64,6 +65,7 @@ use self::key::{Input, Key};
 use self::keymap::{Context, Keymap};
 use self::layout::{LayoutMode, LayoutState, Regions, layout};
 use self::panes::{Live, PaneSize, PaneWish};
+use self::timeline::Timeline;
 use crate::definition::Listing;
 use crate::message::AgentId;
 use crate::permission::PermissionMode;
@@ -126,6 +128,8 @@ pub enum Focus {
     Agents,
     /// To the open question.
     Approvals,
+    /// To the timeline.
+    Timeline,
 }
 
 /// Whether the user looks at the terminal.
@@ -158,6 +162,7 @@ pub struct App {
     /// Share of the agents in per cent, where the border was dragged.
     split: Option<u16>,
     panes: BTreeMap<AgentId, PaneState>,
+    timeline: Timeline,
     popup: Option<Popup>,
     popup_end: usize,
     armed: Option<(Armed, Instant)>,
@@ -206,6 +211,7 @@ impl App {
             layout_mode: setup.layout,
             split: None,
             panes: BTreeMap::new(),
+            timeline: Timeline::default(),
             popup: None,
             popup_end: 0,
             armed: None,
@@ -409,7 +415,7 @@ impl App {
     pub fn regions(&self) -> Regions {
         let wishes: Vec<PaneWish> = self.agents.children().map(|agent| self.wish(agent)).collect();
         let queued = u16::try_from(self.queued().len().min(3)).unwrap_or(0);
-        layout(
+        let mut regions = layout(
             self.size,
             &LayoutState {
                 mode: self.layout_mode,
@@ -420,7 +426,11 @@ impl App {
                 focused: self.focused_agent(),
                 full: self.full,
             },
-        )
+        );
+        if self.shows_timeline() {
+            regions.show_timeline();
+        }
+        regions
     }
 
     fn wish(&self, agent: &AgentView) -> PaneWish {

@@ -165,6 +165,7 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
                 Context::Composer,
                 Context::Approvals,
                 Context::AgentFiles,
+                Context::Timeline,
             ]
             .into_iter()
             .find_map(|context| keymap.chord_of(context, action));

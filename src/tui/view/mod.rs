@@ -16,8 +16,10 @@ mod pane;
 mod pane_strip;
 mod popup;
 mod select;
+mod sparkline;
 mod status;
 pub mod theme;
+mod timeline;
 mod transcript;
 pub mod wrap;
 
@@ -104,7 +106,7 @@ impl Screen {
         let regions = app.regions();
         pane_strip::borders(&regions, &look, buf);
         let files = app.agent_files();
-        if files.is_none() && regions.form != Form::Full {
+        if files.is_none() && !matches!(regions.form, Form::Full | Form::Timeline) {
             let main = transcripts.entry(AgentId::MAIN).or_default();
             let moved = draw_conversation(main, &regions, &look, buf, &mut painted.drawn);
             let area = regions.conversation;
@@ -116,6 +118,9 @@ impl Screen {
             pane_strip::draw(transcripts, &regions, &look, buf, &mut painted.drawn);
         }
         transcripts.retain(|agent, _| agent.is_main() || painted.drawn.panes.iter().any(|(seen, _)| seen == agent));
+        if files.is_none() {
+            timeline::draw(&look, buf);
+        }
         approvals::draw(&look, regions.approvals, buf, &mut painted.drawn);
         status::above_composer(&look, regions.rule, buf);
         let cursor = draw_composer(&regions, &look, buf);

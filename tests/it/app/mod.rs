@@ -9,3 +9,4 @@ mod layout;
 mod mentions;
 mod mouse;
 mod scrolling;
+mod timeline;
