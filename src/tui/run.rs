@@ -4,6 +4,7 @@
 //! frame is due. Leaves meaning to `app` and drawing to `view`. Invariants: the first frame comes before anything
 //! else; keys are drawn at once and text at most sixty times a second; while nothing changes, nothing runs.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,16 +15,16 @@ use tokio::sync::mpsc;
 use super::input::InputStream;
 use super::outside::Program;
 use super::perform::{Next, Performer};
+use super::remembered::Memory;
 use super::signals::{Signals, Told};
 use super::terminal::{MouseOwner, Terminal};
 use super::view::Screen;
 use super::view::highlight::Highlighter;
-use super::view::theme::Theme;
+use super::view::theme::{Theme, Themes};
 use crate::agent::AgentEvent;
 use crate::app::key::Input;
 use crate::app::keymap::Keymap;
-use crate::app::layout::LayoutMode;
-use crate::app::{App, Effect, Event, MouseCapture, Movement, Setup, Spent};
+use crate::app::{App, Arrangement, Effect, Event, MouseCapture, Movement, Setup, Spent};
 use crate::definition::Library;
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
@@ -49,6 +50,12 @@ pub struct ScreenSetup {
     pub keymap: Keymap,
     /// The colours and signs.
     pub theme: Theme,
+    /// Name of the theme.
+    pub theme_name: String,
+    /// All themes.
+    pub themes: Themes,
+    /// Where choices are kept; `None` keeps none.
+    pub memory: Option<Memory>,
     /// The kinds of agents there are.
     pub library: Arc<Library>,
     /// The file of former messages; `None` keeps none.
@@ -58,7 +65,7 @@ pub struct ScreenSetup {
     /// Whether the program gets the mouse.
     pub mouse: MouseCapture,
     /// How the agents are placed.
-    pub layout: LayoutMode,
+    pub arrangement: Arrangement,
     /// Whether signs may move.
     pub motion: Movement,
 }
@@ -93,13 +100,21 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         keymap: setup.keymap,
         notices: setup.notices,
         mouse: setup.mouse,
-        layout: setup.layout,
+        arrangement: setup.arrangement,
         motion: setup.motion,
-        themes: Theme::names(),
+        themes: setup.themes.names(),
+        theme: setup.theme_name,
     });
-    let mut stage = Stage { terminal, screen: Screen::new(setup.theme, highlighter), app, last_frame: Instant::now() };
+    let mut stage = Stage {
+        terminal,
+        screen: Screen::new(setup.theme, highlighter),
+        app,
+        themes: setup.themes,
+        faulty: HashSet::new(),
+        last_frame: Instant::now(),
+    };
     stage.draw()?;
-    let performer = Performer::new(back, setup.commands, setup.history, setup.cwd, setup.library);
+    let performer = Performer::new(back, setup.commands, setup.history, setup.memory, setup.cwd, setup.library);
     performer.look_around();
     let mut sources = Sources {
         events: setup.events,
@@ -108,7 +123,9 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         input: Some(InputStream::open()?),
         signals: Signals::catch()?,
     };
-    main_loop(&mut stage, &mut sources, &performer).await?;
+    let left = main_loop(&mut stage, &mut sources, &performer).await;
+    performer.finish().await;
+    left?;
     let agents = stage.app.agents();
     Ok(Farewell { running: agents.running().map(|agent| agent.name.clone()).collect(), spent: agents.spent() })
 }
@@ -118,6 +135,9 @@ struct Stage {
     terminal: Terminal,
     screen: Screen,
     app: App,
+    themes: Themes,
+    /// Themes whose faults were told.
+    faulty: HashSet<String>,
     last_frame: Instant,
 }
 
@@ -158,7 +178,7 @@ async fn main_loop(stage: &mut Stage, sources: &mut Sources, performer: &Perform
             match performer.perform(effect, &mut stage.terminal)? {
                 Next::Done => {}
                 Next::Outside(program) => stage.hand_over(program, sources, performer).await?,
-                Next::Theme(name) => stage.screen.set_theme(name)?,
+                Next::Theme(name) => stage.set_theme(name),
                 Next::Quit => return Ok(()),
             }
         }
@@ -192,6 +212,17 @@ impl Stage {
             let _ = self.app.update(self.last_frame, Event::Drawn(drawn));
         }
         Ok(())
+    }
+
+    /// Draws in another theme. What is wrong with it is told once, however often it is tried.
+    fn set_theme(&mut self, name: String) {
+        let faults = self.screen.set_theme(&name, &self.themes);
+        if self.faulty.insert(name) {
+            for fault in faults {
+                // A notice asks for no effect.
+                let _ = self.app.update(Instant::now(), Event::Fault(fault.to_string()));
+            }
+        }
     }
 
     /// Leaves the terminal to another program. Agents go on meanwhile: their events are taken in, not drawn.

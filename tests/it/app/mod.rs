@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod choices;
 mod keys;
 mod layout;
 mod mouse;

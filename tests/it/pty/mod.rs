@@ -1,9 +1,10 @@
 //! The real binary on a real terminal, driven by keys.
 
+mod colors;
 mod demo;
 mod leaving;
 mod offline;
-mod terminal;
+pub(crate) mod terminal;
 
 use std::path::Path;
 

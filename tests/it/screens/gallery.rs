@@ -8,8 +8,7 @@ use std::time::Duration;
 use belvedere::agent::{AgentEvent, EventKind, Place};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
-use belvedere::app::layout::LayoutMode;
-use belvedere::app::{App, Effect, Event, MouseCapture, Movement, Setup};
+use belvedere::app::{App, Arrangement, Effect, Event, MouseCapture, Movement, Setup};
 use belvedere::config::Config;
 use belvedere::definition::{AgentDirs, Library};
 use belvedere::permission::PermissionMode;
@@ -17,7 +16,7 @@ use belvedere::services::{self, DEMO_REQUEST, EVENT_CAPACITY, Front, Play, Settl
 use belvedere::subagent::Command;
 use belvedere::tui::view::Screen;
 use belvedere::tui::view::highlight::Highlighter;
-use belvedere::tui::view::theme::{ColorDepth, Theme};
+use belvedere::tui::view::theme::{ColorDepth, Theme, Themes};
 use ratatui::buffer::Buffer;
 use ratatui::style::Modifier;
 use tokio::sync::mpsc;
@@ -71,9 +70,10 @@ impl Player {
             keymap: Keymap::builtin(),
             notices: Vec::new(),
             mouse: MouseCapture::On,
-            layout: LayoutMode::Auto,
+            arrangement: Arrangement::default(),
             motion: Movement::Full,
-            themes: Vec::new(),
+            themes: Themes::default().names(),
+            theme: "dark".to_owned(),
         });
         app.update(begun.into_std(), Event::BranchKnown(Some("main".to_owned())));
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());

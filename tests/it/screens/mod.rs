@@ -1,5 +1,6 @@
 //! The screen as people see it.
 
+mod contrast;
 mod gallery;
 mod pictures;
 pub(crate) mod scenes;

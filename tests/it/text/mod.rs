@@ -6,5 +6,5 @@ mod keys;
 mod markdown;
 mod plain;
 mod terminal;
-mod theme;
+pub(crate) mod theme;
 mod wrap;
