@@ -69,7 +69,7 @@ impl App {
                 super::palette(&self.keymap, self.context_behind_popup(), query.text()).len()
             }
             Some(Popup::Agents { .. }) => self.agents.len(),
-            Some(Popup::Themes { .. }) => self.themes.len(),
+            Some(Popup::Themes { .. }) => self.themes().len(),
             Some(Popup::DuplicateAgent { .. }) => self.agent_places.homes().len(),
             _ => 0,
         }
@@ -95,7 +95,7 @@ impl App {
                 }
             }
             Some(Popup::Themes { chosen }) => {
-                if let Some(name) = self.themes.get(chosen).copied() {
+                if let Some(name) = self.themes().get(chosen).cloned() {
                     self.use_theme(name, effects);
                 }
             }

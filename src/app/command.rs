@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 
 use super::cells::CellKind;
 use super::composer::Candidate;
-use super::layout::LayoutMode;
 use super::{AgentView, App, Effect, Focus, Popup};
 use crate::message::AgentId;
 use crate::permission::PermissionMode;
@@ -139,34 +138,6 @@ impl App {
             (_, Ok(mode)) => self.set_mode(mode, effects),
             (_, Err(error)) => self.warn(error),
         }
-    }
-
-    fn slash_layout(&mut self, argument: &str) {
-        let mode = match argument {
-            "" => Some(self.layout_mode.next()),
-            name => LayoutMode::from_name(name),
-        };
-        match mode {
-            Some(mode) => {
-                self.layout_mode = mode;
-                self.inform(format!("layout: {}", mode.name()));
-            }
-            None => self.warn("choose /layout auto, side, below, rail or hidden"),
-        }
-    }
-
-    fn slash_theme(&mut self, argument: &str, effects: &mut Vec<Effect>) {
-        let named = self.themes.iter().copied().find(|name| *name == argument);
-        match named {
-            Some(name) => self.use_theme(name, effects),
-            None if argument.is_empty() => self.popup = Some(Popup::Themes { chosen: 0 }),
-            None => self.warn(format!("choose /theme {}", self.themes.join(", "))),
-        }
-    }
-
-    pub(super) fn use_theme(&mut self, name: &'static str, effects: &mut Vec<Effect>) {
-        effects.push(Effect::SetTheme(name));
-        self.inform(format!("theme: {name}; to keep it, set ui.theme in the configuration"));
     }
 
     fn slash_cancel(&mut self, argument: &str, effects: &mut Vec<Effect>) {

@@ -12,6 +12,7 @@ mod agents;
 mod answers;
 mod approvals;
 mod cells;
+mod choices;
 mod command;
 pub mod composer;
 mod effect;
@@ -45,6 +46,7 @@ pub use agent_view::AgentView;
 pub use agents::{Agents, Spent, Tally};
 pub use approvals::{Approvals, Expanded, GUARD};
 pub use cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
+pub use choices::{Arrangement, Choice};
 pub use command::SLASH_COMMANDS;
 pub use effect::{Effect, MouseCapture};
 pub use event::Event;
@@ -88,13 +90,15 @@ pub struct Setup {
     /// Whether the terminal reports the mouse.
     pub mouse: MouseCapture,
     /// How the agents are placed.
-    pub layout: LayoutMode,
+    pub arrangement: Arrangement,
     /// Whose keys edit the message.
     pub editing: Editing,
     /// Whether signs may move.
     pub motion: Movement,
     /// Names of the themes to choose from.
-    pub themes: Vec<&'static str>,
+    pub themes: Vec<String>,
+    /// Name of the theme that is drawn.
+    pub theme: String,
 }
 
 /// Whether signs move while something is at work.
@@ -183,7 +187,9 @@ pub struct App {
     attention: Attention,
     mouse: MouseCapture,
     motion: Movement,
-    themes: Vec<&'static str>,
+    theming: choices::Theming,
+    /// How the agents were placed when that was last handed on.
+    arranged: Arrangement,
     dragging: mouse::Dragging,
     title: String,
     dirty: bool,
@@ -208,8 +214,8 @@ impl App {
             focus: Focus::Composer,
             chosen: None,
             full: None,
-            layout_mode: setup.layout,
-            split: None,
+            layout_mode: setup.arrangement.mode,
+            split: setup.arrangement.split,
             panes: BTreeMap::new(),
             timeline: Timeline::default(),
             popup: None,
@@ -227,7 +233,8 @@ impl App {
             attention: Attention::Here,
             mouse: setup.mouse,
             motion: setup.motion,
-            themes: setup.themes,
+            theming: choices::Theming::new(setup.themes, setup.theme),
+            arranged: setup.arrangement,
             dragging: mouse::Dragging::Nothing,
             title: String::new(),
             dirty: true,
@@ -280,6 +287,7 @@ impl App {
         }
         if retitles {
             self.retitle(&mut effects);
+            self.follow_choices(&mut effects);
         }
         effects
     }
@@ -383,12 +391,6 @@ impl App {
     #[must_use]
     pub fn layout_mode(&self) -> LayoutMode {
         self.layout_mode
-    }
-
-    /// Returns the names of the themes to choose from.
-    #[must_use]
-    pub fn themes(&self) -> &[&'static str] {
-        &self.themes
     }
 
     /// Returns an agent's state as its title says it.

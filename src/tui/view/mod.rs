@@ -32,12 +32,12 @@ use ratatui::text::{Line, Span};
 use self::highlight::Highlighter;
 use self::look::Look;
 use self::markdown::MarkdownDoc;
-use self::theme::{Glyphs, Theme};
+use self::theme::{Glyphs, Theme, Themes};
 use self::transcript::Transcript;
 use super::terminal::{Marks, Scrolled};
 use crate::app::layout::{Form, Regions};
 use crate::app::{App, CellKind, Drawn, Focus, Place};
-use crate::message::AgentId;
+use crate::message::{AgentId, Diagnostic};
 
 /// The views with what they remember between frames.
 pub struct Screen {
@@ -64,13 +64,11 @@ impl Screen {
         Self { theme, highlighter, transcripts: HashMap::new(), prompt: MarkdownDoc::new() }
     }
 
-    /// Draws in another theme from now on.
-    ///
-    /// # Errors
-    /// There is no theme of this name.
-    pub fn set_theme(&mut self, name: &str) -> anyhow::Result<()> {
-        self.theme = self.theme.other(name)?;
-        Ok(())
+    /// Draws in another theme from now on, with the same signs. Returns what is wrong with its file.
+    pub fn set_theme(&mut self, name: &str, themes: &Themes) -> Vec<Diagnostic> {
+        let Some((theme, faults)) = themes.load(name, self.theme.depth()) else { return Vec::new() };
+        self.theme = theme.with_glyphs(self.theme.glyphs);
+        faults
     }
 
     /// Returns how many cells of transcripts are kept laid out, in all panes.

@@ -98,7 +98,7 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, 
     buf.set_line(x, row.y, &Line::from(right), row.right() - x);
     if focused {
         // The ground of the selection under the colours of the title.
-        buf.set_style(row, theme.selected_row());
+        buf.set_style(row, theme.selected_row);
     }
 }
 

@@ -100,7 +100,7 @@ fn name(row: Row, y: u16, window: &Window, look: &Look<'_>, buf: &mut Buffer) {
     let line = Line::from(vec![Span::styled(format!("{mark} "), look.theme.accent), Span::styled(text, style)]);
     buf.set_line(area.x, y, &fit_line(&line, usize::from(area.width)), area.width);
     if chosen {
-        buf.set_style(area, look.theme.selected_row());
+        buf.set_style(area, look.theme.selected_row);
     }
 }
 

@@ -2,10 +2,11 @@
 
 mod agent_files;
 mod agents;
+mod colors;
 mod demo;
 mod leaving;
 mod offline;
-mod terminal;
+pub(crate) mod terminal;
 
 use std::path::Path;
 
