@@ -187,6 +187,12 @@ impl State {
     }
 }
 
+/// Tells whether two names mean the same agent: case, spaces, `_` and `-` make no difference.
+#[must_use]
+pub fn same_name(a: &str, b: &str) -> bool {
+    normalised(a) == normalised(b)
+}
+
 fn normalised(name: &str) -> String {
     name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }

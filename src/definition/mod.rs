@@ -17,8 +17,8 @@ use std::path::PathBuf;
 use crate::message::{Diagnostic, Effort};
 use crate::permission::PermissionMode;
 
-pub use catalog::{Catalog, Changes, Listed, Listing, Standing};
-pub use dirs::{AgentDir, AgentDirs, Roots};
+pub use catalog::{Catalog, Changes, Listed, Listing, Standing, same_name};
+pub use dirs::{AgentDir, AgentDirs, AgentHome, HomeState, Roots};
 pub use draft::{AgentDraft, DraftError, write_new};
 pub use library::Library;
 pub use load::parse;
