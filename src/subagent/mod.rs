@@ -6,6 +6,7 @@
 mod approvals;
 mod command;
 mod conversation;
+mod draft;
 mod life;
 pub mod limits;
 mod prompt;
@@ -16,6 +17,7 @@ mod tree;
 pub use approvals::{ApprovalQueue, Unattended};
 pub use command::Command;
 pub use conversation::{Connecting, Conversation, connected};
+pub use draft::{DRAFT_CALL, drafting_agent};
 pub use limits::TreeLimits;
 pub use prompt::Surroundings;
 pub use task::{AGENT_TOOL, AgentInput, AgentTool};

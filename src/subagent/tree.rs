@@ -103,20 +103,37 @@ pub(super) struct Delivered {
 }
 
 /// A spawn that passed every check.
-struct Admitted {
-    definition: Arc<AgentDefinition>,
-    connection: Connection,
-    tools: ToolSet,
+pub(super) struct Admitted {
+    pub(super) definition: Arc<AgentDefinition>,
+    pub(super) connection: Connection,
+    pub(super) tools: ToolSet,
     /// Whether it gets the `Agent` tool.
-    delegates: bool,
-    limits: Limits,
+    pub(super) delegates: bool,
+    pub(super) limits: Limits,
+}
+
+/// What a child is sent out for.
+pub(super) struct Errand<'a> {
+    pub(super) call_id: &'a str,
+    pub(super) description: &'a str,
+    /// The message that its transcript begins with.
+    pub(super) task: String,
+}
+
+/// A child that has come back.
+pub(super) struct Returned {
+    name: String,
+    outcome: Outcome,
+    transcript: Transcript,
 }
 
 impl Tree {
     /// Returns an empty tree.
     #[must_use]
     pub fn new(setup: TreeSetup) -> Self {
-        let pools = (0..setup.limits.max_depth).map(|_| Arc::new(Semaphore::new(setup.limits.max_parallel.max(1))));
+        // The user's own errands need a place also where models may not delegate.
+        let pools =
+            (0..setup.limits.max_depth.max(1)).map(|_| Arc::new(Semaphore::new(setup.limits.max_parallel.max(1))));
         Self(Arc::new(Shared {
             pools: pools.collect(),
             setup,
@@ -203,25 +220,12 @@ impl Tree {
         call_id: &str,
     ) -> Result<Delivered, Refusal> {
         let admitted = self.admit(parent, input)?;
-        let id = AgentId(self.0.next_id.fetch_add(1, Ordering::Relaxed));
-        let name = format!("{}-{}", admitted.definition.name, id.0);
-        let task = prompt::task(&input.prompt, input.context.as_deref());
-        let cancel = parent.cancel.child();
-        let life = Life::begin(self, id, cancel.clone());
-        let agent = self.agent(parent, &admitted, id, cancel.clone());
-        let spawn = Spawn {
-            parent: parent.id,
-            call_id: call_id.to_owned(),
-            name: name.clone(),
-            agent_type: admitted.definition.name.clone(),
-            color: admitted.definition.color.clone(),
-            description: input.description.trim().to_owned(),
-            prompt: task.clone(),
-            model: admitted.connection.model.display.clone(),
-            tools: agent.tools.names().map(str::to_owned).collect(),
+        let errand = Errand {
+            call_id,
+            description: &input.description,
+            task: prompt::task(&input.prompt, input.context.as_deref()),
         };
-        self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
-        let (outcome, transcript) = self.live_out(agent, task, life).await;
+        let Returned { name, outcome, transcript } = self.send_out(parent, &admitted, errand).await;
         let whole = report(&ReportSource {
             name: &name,
             agent_type: &admitted.definition.name,
@@ -230,6 +234,35 @@ impl Tree {
             project: &self.0.setup.place.project,
         });
         Ok(Delivered { report: self.bounded(name, whole).await, outcome })
+    }
+
+    /// Runs an admitted subagent from its spawn, which is told of, to its end.
+    pub(super) async fn send_out(&self, parent: &Parent, admitted: &Admitted, errand: Errand<'_>) -> Returned {
+        let Errand { call_id, description, task } = errand;
+        let (id, name) = self.next_name(&admitted.definition.name);
+        let cancel = parent.cancel.child();
+        let life = Life::begin(self, id, cancel.clone());
+        let agent = self.agent(parent, admitted, id, cancel.clone());
+        let spawn = Spawn {
+            parent: parent.id,
+            call_id: call_id.to_owned(),
+            name: name.clone(),
+            agent_type: admitted.definition.name.clone(),
+            color: admitted.definition.color.clone(),
+            description: description.trim().to_owned(),
+            prompt: task.clone(),
+            model: admitted.connection.model.display.clone(),
+            tools: agent.tools.names().map(str::to_owned).collect(),
+        };
+        self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
+        let (outcome, transcript) = self.live_out(agent, task, life).await;
+        Returned { name, outcome, transcript }
+    }
+
+    /// Returns the next number and the name that a subagent of this type gets with it.
+    pub(super) fn next_name(&self, agent_type: &str) -> (AgentId, String) {
+        let id = AgentId(self.0.next_id.fetch_add(1, Ordering::Relaxed));
+        (id, format!("{agent_type}-{}", id.0))
     }
 
     pub(super) fn sink(&self) -> &Sink {
@@ -276,7 +309,11 @@ impl Tree {
 
     /// Filters the tools by the definition and then by the call. If entries were named and none is left, says why of
     /// each.
-    fn tools_for(&self, definition: &AgentDefinition, allowed: Option<&[String]>) -> Result<ToolSet, Refusal> {
+    pub(super) fn tools_for(
+        &self,
+        definition: &AgentDefinition,
+        allowed: Option<&[String]>,
+    ) -> Result<ToolSet, Refusal> {
         let all = &self.0.setup.tools;
         let mut tools = match &definition.tools {
             ToolsField::All => all.clone(),
