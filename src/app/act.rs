@@ -61,6 +61,8 @@ impl App {
             Action::MouseToggle => self.toggle_mouse(effects),
             Action::Suspend => effects.push(Effect::Suspend),
             Action::Accept => self.accept(effects),
+            Action::NewAgent => self.open_wizard(),
+            Action::Back => return Taken::No,
         }
         Taken::Yes
     }

@@ -65,6 +65,8 @@ actions! {
     MouseToggle, "mouse-toggle", "give the mouse to the terminal, or take it back";
     Suspend, "suspend", "suspend the program";
     Accept, "accept", "take the chosen entry";
+    NewAgent, "new-agent", "make a new agent";
+    Back, "back", "go back a step";
 }
 
 impl Action {

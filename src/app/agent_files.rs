@@ -6,13 +6,15 @@
 use std::path::PathBuf;
 
 use super::{App, Effect};
-use crate::definition::{AgentDraft, Changes, Listing, Tier};
+use crate::definition::{AgentDraft, AgentHome, Changes, Listing, Tier};
 
 /// Something to be done with agent files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileRequest {
     /// Look at what is in force.
     List,
+    /// Look at the folders in which new files belong.
+    Homes,
     /// Read all files anew.
     Reload,
     /// Write a new file into the folder of a tier.
@@ -33,6 +35,8 @@ pub enum FileRequest {
 pub enum FileNews {
     /// Every agent there is.
     Listed(Listing),
+    /// The folders in which new files belong.
+    Homes(Vec<AgentHome>),
     /// A file was written.
     Created(PathBuf),
     /// A file was open in the editor, which is closed.
@@ -45,7 +49,9 @@ pub enum FileNews {
 
 impl App {
     pub(super) fn on_agent_files(&mut self, news: FileNews, effects: &mut Vec<Effect>) {
+        let Some(news) = self.wizard_files(news) else { return };
         match news {
+            FileNews::Homes(_) => {}
             FileNews::Listed(listing) => self.listing = listing,
             FileNews::Created(path) => self.inform(format!("written: {}", path.display())),
             FileNews::Edited(path) => {

@@ -113,7 +113,14 @@ impl App {
                     self.request_scroll(agent, Motion::FindUp);
                 }
             }
-            Some(Popup::Interrupt { .. } | Popup::Help { .. } | Popup::Prompt { .. } | Popup::Text { .. }) | None => {}
+            Some(
+                Popup::Wizard
+                | Popup::Interrupt { .. }
+                | Popup::Help { .. }
+                | Popup::Prompt { .. }
+                | Popup::Text { .. },
+            )
+            | None => {}
         }
     }
 }

@@ -94,6 +94,7 @@ impl App {
         let argument = argument.trim();
         match name {
             "help" => self.popup = Some(Popup::Help { scroll: 0 }),
+            "agents" if argument == "new" => self.open_wizard(),
             "agents" if self.agents.is_empty() => self.inform("no agent was started yet"),
             "agents" => self.popup = Some(Popup::Agents { chosen: 0 }),
             "model" => self.show_model(),

@@ -30,12 +30,22 @@ pub enum Context {
     Approvals,
     /// A list or a text in front of everything else.
     Popup,
+    /// The wizard that makes a new agent.
+    Wizard,
 }
 
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: [Self; 7] =
-        [Self::Global, Self::Composer, Self::Conversation, Self::Agents, Self::AgentFull, Self::Approvals, Self::Popup];
+    pub const ALL: [Self; 8] = [
+        Self::Global,
+        Self::Composer,
+        Self::Conversation,
+        Self::Agents,
+        Self::AgentFull,
+        Self::Approvals,
+        Self::Popup,
+        Self::Wizard,
+    ];
 
     /// Returns the name of its section in the keymap file.
     #[must_use]
@@ -48,6 +58,7 @@ impl Context {
             Self::AgentFull => "agent-full",
             Self::Approvals => "approvals",
             Self::Popup => "popup",
+            Self::Wizard => "wizard",
         }
     }
 
@@ -62,6 +73,7 @@ impl Context {
             Self::AgentFull => "agent, full",
             Self::Approvals => "approvals",
             Self::Popup => "popup",
+            Self::Wizard => "new agent",
         }
     }
 }
@@ -242,6 +254,8 @@ impl Keymap {
                 (Action::Leave, "back"),
             ],
             Context::Popup => &[(Action::Accept, "choose"), (Action::Leave, "close")],
+            // They stand in its box.
+            Context::Wizard => &[],
             Context::Global => &[(Action::Palette, "actions"), (Action::Help, "keys")],
         };
         let row = |(action, word): &(Action, &'static str)| Some((self.chord_of(context, *action)?, *action, *word));

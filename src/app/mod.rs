@@ -32,6 +32,7 @@ mod report;
 mod scroll;
 mod status;
 mod wakeup;
+pub mod wizard;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -144,6 +145,7 @@ pub struct App {
     panes: BTreeMap<AgentId, PaneState>,
     popup: Option<Popup>,
     popup_end: usize,
+    wizard: wizard::Wizard,
     armed: Option<(Armed, Instant)>,
     flash: Option<Flash>,
     status: Status,
@@ -189,6 +191,7 @@ impl App {
             panes: BTreeMap::new(),
             popup: None,
             popup_end: 0,
+            wizard: wizard::Wizard::default(),
             armed: None,
             flash: None,
             status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode },
@@ -237,7 +240,11 @@ impl App {
             Event::HistoryLoaded(history) => self.composer.set_history(history),
             Event::AgentFiles(news) => self.on_agent_files(news, &mut effects),
             Event::BranchKnown(branch) => self.status.branch = branch,
-            Event::Edited(Some(text)) => self.composer.set_text(&text),
+            Event::Edited(Some(text)) => {
+                if !self.edited_in_wizard(&text) {
+                    self.composer.set_text(&text);
+                }
+            }
             Event::Edited(None) => self.warn("The editor failed. Set $EDITOR to a program that edits a file."),
             Event::Exported(path) => self.inform(format!("Written to {path}")),
             Event::Terminate => self.quit(&mut effects),
@@ -372,7 +379,11 @@ impl App {
     /// Returns where in the keymap a key is looked up.
     #[must_use]
     pub fn context(&self) -> Context {
-        if self.popup.is_some() { Context::Popup } else { self.context_behind_popup() }
+        match &self.popup {
+            Some(Popup::Wizard) => Context::Wizard,
+            Some(_) => Context::Popup,
+            None => self.context_behind_popup(),
+        }
     }
 
     /// Returns where everything stands.

@@ -34,6 +34,8 @@ pub enum Popup {
         /// Place in the list.
         chosen: usize,
     },
+    /// The wizard that makes a new agent; the app keeps its state also while it is closed.
+    Wizard,
     /// The task an agent was given.
     Prompt {
         /// Which one.
@@ -94,7 +96,7 @@ impl Popup {
             Self::Themes { .. } => Some("use"),
             Self::Comment { .. } => Some("say no"),
             Self::Search { .. } => Some("find"),
-            Self::Help { .. } | Self::Prompt { .. } | Self::Text { .. } | Self::Interrupt { .. } => None,
+            Self::Wizard | Self::Help { .. } | Self::Prompt { .. } | Self::Text { .. } | Self::Interrupt { .. } => None,
         }
     }
 

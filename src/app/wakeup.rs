@@ -42,7 +42,7 @@ impl App {
         let counting = |phase: Phase| matches!(phase, Phase::RateLimited { .. } | Phase::Retrying { .. });
         let main = self.agents.main().phase;
         let phases = || self.agents.running().map(|agent| agent.phase);
-        if moving(main) || phases().any(moving) {
+        if moving(main) || phases().any(moving) || self.wizard_waits() {
             Some(if self.motion == Movement::Reduced { SECOND } else { SPIN })
         } else if counting(main) || phases().any(counting) {
             Some(SECOND)

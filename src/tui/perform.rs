@@ -65,6 +65,7 @@ impl Performer {
         let cwd = Arc::clone(&self.cwd);
         self.in_background(move || Ok(Some(Event::BranchKnown(branch(&cwd)))));
         self.agent_files(FileRequest::List);
+        self.agent_files(FileRequest::Homes);
         if let Some(path) = self.history.clone() {
             self.in_background(move || Ok(Some(Event::HistoryLoaded(files::load_history(&path)?))));
         }
@@ -131,6 +132,7 @@ impl Performer {
 fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
     let news = match request {
         FileRequest::List => return Ok(FileNews::Listed(library.catalog().listing())),
+        FileRequest::Homes => return Ok(FileNews::Homes(library.dirs().homes())),
         FileRequest::Reload => {
             library.reload();
             return Ok(FileNews::Listed(library.catalog().listing()));

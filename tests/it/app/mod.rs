@@ -6,3 +6,4 @@ mod keys;
 mod layout;
 mod mouse;
 mod scrolling;
+mod wizard;
