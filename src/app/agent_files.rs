@@ -66,7 +66,7 @@ impl App {
     /// Takes in that agent files have changed.
     pub(super) fn agents_changed(&mut self, changes: &Changes, effects: &mut Vec<Effect>) {
         effects.push(Effect::AgentFiles(FileRequest::List));
-        if let Some(text) = summary(changes) {
+        if let Some(text) = summary(changes).filter(|_| !self.wizard_told(changes)) {
             self.inform(text);
         }
     }

@@ -145,7 +145,8 @@ pub struct App {
     panes: BTreeMap<AgentId, PaneState>,
     popup: Option<Popup>,
     popup_end: usize,
-    wizard: wizard::Wizard,
+    /// Apart, because it is large and seldom there.
+    wizard: Box<wizard::Wizard>,
     armed: Option<(Armed, Instant)>,
     flash: Option<Flash>,
     status: Status,
@@ -191,7 +192,7 @@ impl App {
             panes: BTreeMap::new(),
             popup: None,
             popup_end: 0,
-            wizard: wizard::Wizard::default(),
+            wizard: Box::default(),
             armed: None,
             flash: None,
             status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode },

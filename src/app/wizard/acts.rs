@@ -4,7 +4,7 @@
 //! answers to `form`. Invariant: leaving the wizard, by whatever key, loses nothing and stops no agent.
 
 use super::form::{Arrived, Drafting, Way, Wizard, Writing, set};
-use super::rows::{COLORS, HowRow, ModelRow, Step, ToolChoice, ToolRow, model_rows};
+use super::rows::{HowRow, ModelRow, Step, ToolChoice, ToolRow, model_rows};
 use crate::agent::{AgentEvent, EventKind, Outcome};
 use crate::app::action::Action;
 use crate::app::agent_files::{FileNews, FileRequest};
@@ -12,11 +12,16 @@ use crate::app::key::Key;
 use crate::app::keymap::Context;
 use crate::app::keys::Taken;
 use crate::app::{App, Effect, Popup};
-use crate::definition::AgentDraft;
+use crate::definition::{AgentDraft, Changes};
 use crate::subagent::{Command, DRAFT_CALL};
 
 /// The most columns of the wizard's box.
 pub const WIZARD_COLUMNS: u16 = 78;
+
+/// Returns what is said of an agent whose file was written, before its path.
+fn usable(name: &str) -> String {
+    format!("@agent-{name} can be used now: ")
+}
 
 impl App {
     /// Opens the wizard where it was left.
@@ -58,11 +63,14 @@ impl App {
         if step == Step::Tools {
             hints.push(("space".to_owned(), "tick"));
         }
-        hints.extend(hint(Action::Leave, "leave, kept"));
         if step.is_text() {
-            hints.extend(self.keymap.chord_of(Context::Wizard, Action::Editor).map(|chord| (chord, "editor")));
+            hints.extend(hint(Action::Editor, "editor"));
+            hints.extend(hint(Action::Leave, "leave"));
+            // Not every terminal can send the first ones.
             let newline = self.keymap.help(Context::Wizard).into_iter().find(|(_, action)| *action == Action::Newline);
             hints.extend(newline.and_then(|(chords, _)| Some((chords.last()?.clone(), "new line"))));
+        } else {
+            hints.extend(hint(Action::Leave, "leave, kept"));
         }
         hints
     }
@@ -142,8 +150,8 @@ impl App {
                 };
             }
             Step::Color => {
-                let row = wizard.chosen.checked_sub(1).and_then(|at| COLORS.get(at));
-                wizard.color = row.map(|name| (*name).to_owned());
+                let row = wizard.color_rows().get(wizard.chosen).copied().flatten();
+                wizard.color = row.map(str::to_owned);
             }
             Step::Summary => return self.write_agent(effects),
             Step::Name | Step::Description | Step::Prompt => {}
@@ -304,6 +312,13 @@ impl App {
         }
     }
 
+    /// Tells whether these changes are the file that was just written, of which the user reads already.
+    pub(in crate::app) fn wizard_told(&self, changes: &Changes) -> bool {
+        let [name] = changes.added.as_slice() else { return false };
+        let told = self.flash.as_ref().is_some_and(|flash| flash.text.starts_with(&usable(name)));
+        told && *changes == Changes { added: changes.added.clone(), ..Changes::default() }
+    }
+
     /// Hears what came of a change to the agent files, and returns the news that are not the wizard's.
     pub(in crate::app) fn wizard_files(&mut self, news: FileNews) -> Option<FileNews> {
         let writes = self.wizard.writing == Writing::Yes;
@@ -322,7 +337,7 @@ impl App {
                 if self.popup == Some(Popup::Wizard) {
                     self.popup = None;
                 }
-                self.inform(format!("@agent-{name} can be used now: {}", path.display()));
+                self.inform(format!("{}{}", usable(&name), path.display()));
             }
             FileNews::Failed(text) if writes => {
                 self.wizard.writing = Writing::No;

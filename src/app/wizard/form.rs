@@ -35,6 +35,8 @@ pub struct Wizard {
     /// The name of a model being typed.
     pub(super) typed: LineEdit,
     pub(super) color: Option<String>,
+    /// The colour that a draft names.
+    drafted_color: Option<String>,
     pub(super) prompt: Composer,
     pub(super) drafting: Option<Drafting>,
     /// A draft that waits to be taken.
@@ -204,7 +206,7 @@ impl Wizard {
     pub fn tool_rows(&self) -> Vec<ToolRow> {
         let presets = [ToolChoice::All, ToolChoice::ReadOnly, ToolChoice::Custom].map(ToolRow::Preset);
         let grouped = TOOL_GROUPS.iter().flat_map(|(group, tools)| {
-            let row = |(at, tool): (usize, &&str)| ToolRow::Tool(if at == 0 { *group } else { "" }, (*tool).to_owned());
+            let row = |(at, tool): (usize, &&str)| ToolRow::Tool(if at == 0 { group } else { "" }, (*tool).to_owned());
             tools.iter().enumerate().map(row)
         });
         let extras = self.extras.iter().enumerate();
@@ -241,10 +243,12 @@ impl Wizard {
         }
     }
 
-    /// Returns the colour that is chosen; `None` leaves it to the program.
+    /// Returns the colours to choose from: first `None`, which leaves it to the program, and last that of a draft, if it
+    /// is another one.
     #[must_use]
-    pub fn color(&self) -> Option<&str> {
-        self.color.as_deref()
+    pub fn color_rows(&self) -> Vec<Option<&str>> {
+        let own = self.drafted_color.as_deref().filter(|color| !COLORS.contains(color));
+        std::iter::once(None).chain(COLORS.into_iter().map(Some)).chain(own.map(Some)).collect()
     }
 
     /// Returns the agent as it is filled in.
@@ -319,17 +323,14 @@ impl Wizard {
             Step::Where => self.homes.iter().position(|home| Some(home.tier) == self.tier),
             Step::Tools => self.tool_rows().iter().position(|row| *row == ToolRow::Preset(self.tool_choice())),
             Step::Model => {
-                let row = |row: &ModelRow| match (row, &self.model) {
-                    (ModelRow::Inherit, None) => true,
-                    (ModelRow::Alias(alias), Some(model)) => alias == model,
-                    (ModelRow::Typed, Some(_)) => true,
-                    _ => false,
+                let row = |row: &ModelRow| match row {
+                    ModelRow::Inherit => self.model.is_none(),
+                    ModelRow::Alias(alias) => self.model.as_deref() == Some(alias),
+                    ModelRow::Typed => true,
                 };
                 model_rows().iter().position(row)
             }
-            Step::Color => {
-                self.color.as_ref().and_then(|color| Some(1 + COLORS.iter().position(|known| known == color)?))
-            }
+            Step::Color => self.color_rows().iter().position(|row| *row == self.color.as_deref()),
             _ => None,
         }
         .unwrap_or(0);
@@ -365,7 +366,7 @@ impl Wizard {
             Step::Where => self.homes.len(),
             Step::Tools => self.tool_rows().len(),
             Step::Model => model_rows().len(),
-            Step::Color => COLORS.len() + 1,
+            Step::Color => self.color_rows().len(),
             _ => 0,
         }
     }
@@ -389,6 +390,7 @@ impl Wizard {
         }
         if let Some(color) = &draft.color {
             self.color = Some(plain_line(color).into_owned());
+            self.drafted_color.clone_from(&self.color);
         }
     }
 

@@ -19,11 +19,10 @@ const FILLERS: [&str; 44] = [
     "subagent", "should", "can", "could", "would", "will", "is", "are", "be", "all", "every", "each", "some",
 ];
 
-/// Beginnings of words that speak of changing files.
-const CHANGING: [&str; 17] = [
+/// Words that speak of changing files, without their endings.
+const CHANGING: [&str; 16] = [
     "fix",
-    "write",
-    "writing",
+    "writ",
     "edit",
     "chang",
     "refactor",
@@ -40,8 +39,13 @@ const CHANGING: [&str; 17] = [
     "translat",
 ];
 
-/// Beginnings of words that speak of running commands.
-const RUNNING: [&str; 7] = ["run", "execut", "compil", "deploy", "benchmark", "install", "lint"];
+/// Words that speak of running commands, without their endings.
+const RUNNING: [&str; 8] = ["run", "runn", "execut", "compil", "deploy", "benchmark", "install", "lint"];
+
+/// Returns a verb without the ending that its form gives it.
+fn stem(word: &str) -> &str {
+    ["ing", "es", "s", "e"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word)
+}
 
 /// Returns the wish in a task to draft an agent.
 pub(super) fn wish(task: &str) -> Option<&str> {
@@ -66,7 +70,7 @@ impl Draft {
     }
 
     fn speaks_of(&self, stems: &[&str]) -> bool {
-        self.words().iter().any(|word| stems.iter().any(|stem| word.starts_with(stem)))
+        self.words().iter().any(|word| stems.contains(&stem(word)))
     }
 
     fn name(&self) -> String {

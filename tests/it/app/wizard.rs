@@ -7,7 +7,7 @@ use belvedere::app::agent_files::{FileNews, FileRequest};
 use belvedere::app::key::Input;
 use belvedere::app::wizard::{COLORS, Step, TOOL_GROUPS};
 use belvedere::app::{Effect, Event, Popup};
-use belvedere::definition::{AgentDraft, AgentHome, Catalog, HomeState, Source, Tier, ToolsField, parse};
+use belvedere::definition::{AgentDraft, AgentHome, Catalog, Changes, HomeState, Source, Tier, ToolsField, parse};
 use belvedere::message::AgentId;
 use belvedere::services::tool_names;
 use belvedere::subagent::{Command, DRAFT_CALL};
@@ -106,7 +106,9 @@ fn an_agent_is_made_by_hand() {
     assert_eq!(created(&stage.keys("<enter>")), None, "once is enough");
     stage.event(Event::AgentFiles(FileNews::Created("/home/ada/src/shop/.claude/agents/test-runner.md".into())));
     assert_eq!(stage.app.popup(), None);
-    assert!(stage.text().contains("@agent-test-runner can be used now"));
+    let changes = Changes { added: vec!["test-runner".to_owned()], ..Changes::default() };
+    stage.main(EventKind::AgentsChanged { changes });
+    assert!(stage.text().contains("@agent-test-runner can be used now"), "also when the change itself is told of");
     stage.keys("/agents new<enter>");
     assert!(stage.app.wizard().is_blank() && step(&stage) == Step::How, "the next one begins empty");
 }
@@ -263,6 +265,20 @@ fn a_draft_of_the_model_fills_the_form() {
 }
 
 #[test]
+fn a_drafted_model_and_colour_survive_a_look_at_their_steps() {
+    let mut stage = open(80, 24);
+    stage.keys("<down><enter>anything<enter>");
+    draft_begins(&mut stage, 1);
+    let answer = ANSWER.replace("tools:", "model: some/model-1\ncolor: \"#ff8800\"\ntools:");
+    stage.ends(1, Status::Completed, &answer, None);
+    stage.keys("<enter>5<enter>6<enter>7<enter>");
+    assert_eq!(step(&stage), Step::Summary);
+    let draft = stage.app.wizard().draft();
+    assert_eq!((draft.model.as_deref(), draft.color.as_deref()), (Some("some/model-1"), Some("#ff8800")));
+    assert_eq!(draft.tools, ToolsField::List(vec!["Read".to_owned(), "Bash(git log:*)".to_owned()]));
+}
+
+#[test]
 fn an_answer_that_is_no_agent_file_is_shown_with_what_is_wrong() {
     let mut stage = open(80, 24);
     stage.keys("<down><enter>anything<enter>");
@@ -321,7 +337,7 @@ fn every_tool_and_colour_can_be_chosen_and_drawn() {
 fn each_step_at_each_small_size() {
     for (width, height) in [(80, 24), (60, 15)] {
         let mut stage = open(width, height);
-        let mut shot = |stage: &mut Stage, name: &str| {
+        let shot = |stage: &mut Stage, name: &str| {
             insta::assert_snapshot!(format!("wizard-{name}-{width}x{height}"), stage.text());
         };
         shot(&mut stage, "1-how");

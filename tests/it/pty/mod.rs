@@ -4,6 +4,7 @@ mod demo;
 mod leaving;
 mod offline;
 mod terminal;
+mod wizard;
 
 use std::path::Path;
 

@@ -13,7 +13,7 @@ use super::super::wrap::{fit_line, pad, tail, width, wrap_line};
 use super::list::draw_list;
 use super::{centred, frame, type_line};
 use crate::app::Drawn;
-use crate::app::wizard::{COLORS, ModelRow, Step, ToolChoice, ToolRow, WIZARD_COLUMNS, Wizard, model_rows};
+use crate::app::wizard::{ModelRow, Step, ToolChoice, ToolRow, WIZARD_COLUMNS, Wizard, model_rows};
 use crate::definition::{AgentDraft, HomeState, Tier};
 use crate::message::{plain, plain_line};
 
@@ -226,7 +226,7 @@ fn models(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Opt
 /// Returns the colours, each in its own, on the agent's name.
 fn colors(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
     let name = wizard.name().text();
-    let row = |color: Option<&'static str>| {
+    let row = |color: Option<&str>| {
         let style = look.theme.agent(color, name);
         let sign = look.glyphs.agent;
         let mut spans = vec![
@@ -238,7 +238,7 @@ fn colors(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
         }
         Line::from(spans)
     };
-    std::iter::once(None).chain(COLORS.into_iter().map(Some)).map(row).collect()
+    wizard.color_rows().into_iter().map(row).collect()
 }
 
 fn drafting(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
