@@ -188,14 +188,19 @@ fn unfinished(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
 /// Cuts the file out of an answer. What stands before its head tells where it ends: the prompt may hold tags and
 /// fences of its own.
 fn answered_file(text: &str) -> &str {
-    let lines = text.split_inclusive('\n');
-    let start: usize = lines.take_while(|line| line.trim() != "---").map(str::len).sum();
-    let (before, file) = text.split_at(start);
+    let head = |text: &str| -> usize {
+        text.split_inclusive('\n').take_while(|line| line.trim() != "---").map(str::len).sum()
+    };
+    let text = match text.split_once("<answer>") {
+        Some((before, rest)) if head(before) == before.len() => {
+            rest.rsplit_once("</answer>").map_or(rest, |(file, _)| file)
+        }
+        _ => text,
+    };
+    let (before, file) = text.split_at(head(text));
     if file.is_empty() {
         return text;
     }
-    let file =
-        if before.contains("<answer>") { file.rsplit_once("</answer>").map_or(file, |(file, _)| file) } else { file };
     let is_fenced = before.lines().next_back().is_some_and(|line| line.trim_start().starts_with("```"));
     if is_fenced { file.rsplit_once("\n```").map_or(file, |(file, _)| file) } else { file }
 }

@@ -17,13 +17,15 @@ use crate::app::wizard::{ModelRow, Step, ToolChoice, ToolRow, WIZARD_COLUMNS, Wi
 use crate::definition::{AgentDraft, HomeState, Tier};
 use crate::message::{plain, plain_line};
 
-/// The most rows of the box.
+/// The most rows of the box, and those it has while the model works, whose pane is to be seen.
 const ROWS: u16 = 22;
+const WAITING_ROWS: u16 = 8;
 
 /// Draws the wizard and returns its cursor, where something is typed.
 pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
     let wizard = look.app.wizard();
-    let area = centred(screen, WIZARD_COLUMNS, ROWS.min(screen.height.saturating_sub(1).max(3)));
+    let rows = if wizard.step() == Step::Drafting { WAITING_ROWS } else { ROWS };
+    let area = centred(screen, WIZARD_COLUMNS, rows.min(screen.height.saturating_sub(1).max(3)));
     let inner = frame("new agent", area, look, buf);
     let mut body = head(wizard, inner, look, buf);
     let hints = Line::from(look.hints(&look.app.wizard_hints(), usize::from(inner.width)));
@@ -270,7 +272,13 @@ fn summary(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn
     let body = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let end = lines.len().saturating_sub(usize::from(body.height));
     drawn.popup_end = end;
-    for (line, y) in lines.iter().skip(wizard.scroll().min(end)).zip(body.y..body.bottom()) {
+    let from = wizard.scroll().min(end);
+    for (line, y) in lines.iter().skip(from).zip(body.y..body.bottom()) {
         buf.set_line(body.x, y, line, body.width);
+    }
+    if from < end {
+        let more = format!(" {} more {} ", end - from, look.glyphs.down);
+        let x = body.right().saturating_sub(u16::try_from(width(&more)).unwrap_or(0)).max(body.x);
+        buf.set_string(x, body.bottom().saturating_sub(1), more, look.theme.chip);
     }
 }
