@@ -82,6 +82,7 @@ impl App {
             | Action::DeleteAgent
             | Action::UseAgent
             | Action::ReloadAgents => self.inform("open /agents and choose an agent first"),
+            Action::Back => return Taken::No,
         }
         Taken::Yes
     }

@@ -83,6 +83,7 @@ actions! {
     DeleteAgent, "delete-agent", "delete the agent's file, after a question";
     UseAgent, "use-agent", "write the agent's name into the message";
     ReloadAgents, "reload-agents", "read all agent files again";
+    Back, "back", "go back a step";
 }
 
 impl Action {

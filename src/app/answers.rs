@@ -121,7 +121,8 @@ impl App {
                 }
             }
             Some(
-                Popup::Interrupt { .. }
+                Popup::Wizard
+                | Popup::Interrupt { .. }
                 | Popup::DeleteAgent { .. }
                 | Popup::Help { .. }
                 | Popup::Prompt { .. }

@@ -95,6 +95,7 @@ impl App {
         let argument = argument.trim();
         match name {
             "help" => self.popup = Some(Popup::Help { scroll: 0 }),
+            "agents" if argument == "new" => self.open_wizard(),
             "agents" => self.open_agent_files(effects),
             "tasks" if self.agents.is_empty() => self.inform("no agent was started yet"),
             "tasks" => self.popup = Some(Popup::Agents { chosen: 0 }),

@@ -34,11 +34,13 @@ pub enum Context {
     Timeline,
     /// A list or a text in front of everything else.
     Popup,
+    /// The wizard that makes a new agent.
+    Wizard,
 }
 
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Global,
         Self::Composer,
         Self::Conversation,
@@ -48,6 +50,7 @@ impl Context {
         Self::Approvals,
         Self::AgentFiles,
         Self::Popup,
+        Self::Wizard,
     ];
 
     /// Returns the name of its section in the keymap file.
@@ -63,6 +66,7 @@ impl Context {
             Self::AgentFiles => "agent-files",
             Self::Timeline => "timeline",
             Self::Popup => "popup",
+            Self::Wizard => "wizard",
         }
     }
 
@@ -79,6 +83,7 @@ impl Context {
             Self::AgentFiles => "agent files",
             Self::Timeline => "timeline",
             Self::Popup => "popup",
+            Self::Wizard => "new agent",
         }
     }
 }
@@ -277,6 +282,8 @@ impl Keymap {
                 (Action::Leave, "back"),
             ],
             Context::Popup => &[(Action::Accept, "choose"), (Action::Leave, "close")],
+            // They stand in its box.
+            Context::Wizard => &[],
             Context::Global => &[(Action::Palette, "actions"), (Action::Help, "keys")],
         };
         let row = |(action, word): &(Action, &'static str)| Some((self.chord_of(context, *action)?, *action, *word));

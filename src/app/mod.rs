@@ -35,7 +35,7 @@ mod selection;
 mod status;
 pub mod timeline;
 mod wakeup;
-mod wizard;
+pub mod wizard;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -169,6 +169,8 @@ pub struct App {
     timeline: Timeline,
     popup: Option<Popup>,
     popup_end: usize,
+    /// Apart, because it is large and seldom there.
+    wizard: Box<wizard::Wizard>,
     armed: Option<(Armed, Instant)>,
     flash: Option<Flash>,
     status: Status,
@@ -220,6 +222,7 @@ impl App {
             timeline: Timeline::default(),
             popup: None,
             popup_end: 0,
+            wizard: Box::default(),
             armed: None,
             flash: None,
             status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode },
@@ -278,7 +281,11 @@ impl App {
             Event::HistoryLoaded(history) => self.composer.set_history(history),
             Event::AgentFiles(news) => self.on_agent_files(news, &mut effects),
             Event::BranchKnown(branch) => self.status.branch = branch,
-            Event::Edited(Some(text)) => self.composer.set_text(&text),
+            Event::Edited(Some(text)) => {
+                if !self.edited_in_wizard(&text) {
+                    self.composer.set_text(&text);
+                }
+            }
             Event::Edited(None) => self.warn("The editor failed. Set $EDITOR to a program that edits a file."),
             Event::Exported(path) => self.inform(format!("Written to {path}")),
             Event::Terminate => self.quit(&mut effects),
@@ -409,7 +416,12 @@ impl App {
     #[must_use]
     pub fn context(&self) -> Context {
         let typing = self.agent_files.as_ref().is_some_and(AgentFilesView::is_typing);
-        if self.popup.is_some() || typing { Context::Popup } else { self.context_behind_popup() }
+        match &self.popup {
+            Some(Popup::Wizard) => Context::Wizard,
+            Some(_) => Context::Popup,
+            None if typing => Context::Popup,
+            None => self.context_behind_popup(),
+        }
     }
 
     /// Returns where everything stands.

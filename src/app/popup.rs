@@ -37,6 +37,8 @@ pub enum Popup {
         /// Place in the list.
         chosen: usize,
     },
+    /// The wizard that makes a new agent; the app keeps its state also while it is closed.
+    Wizard,
     /// The task an agent was given.
     Prompt {
         /// Which one.
@@ -114,7 +116,8 @@ impl Popup {
             Self::Comment { .. } => Some("say no"),
             Self::Search { .. } => Some("find"),
             Self::DuplicateAgent { .. } => Some("copy"),
-            Self::Help { .. }
+            Self::Wizard
+            | Self::Help { .. }
             | Self::Prompt { .. }
             | Self::Text { .. }
             | Self::Interrupt { .. }

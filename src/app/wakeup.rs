@@ -44,9 +44,9 @@ impl App {
         let phases = || self.agents.running().map(|agent| agent.phase);
         // A timeline has no spinner of its own: it moves by columns.
         let calm = self.shows_timeline() && !moving(main) && (phases().any(moving) || phases().any(counting));
-        if calm {
+        if calm && !self.wizard_waits() {
             Some(SECOND)
-        } else if moving(main) || phases().any(moving) {
+        } else if moving(main) || phases().any(moving) || self.wizard_waits() {
             Some(if self.motion == Movement::Reduced { SECOND } else { SPIN })
         } else if counting(main) || phases().any(counting) {
             Some(SECOND)

@@ -83,6 +83,7 @@ impl Performer {
         };
         let _ = self.back.send(Event::AgentFiles(FileNews::Places(places)));
         self.agent_files(FileRequest::List);
+        self.agent_files(FileRequest::Homes);
         if let Some(path) = self.history.clone() {
             self.in_background(move || Ok(Some(Event::HistoryLoaded(files::load_history(&path)?))));
         }
@@ -172,6 +173,7 @@ fn keeper(memory: Arc<Memory>, back: mpsc::UnboundedSender<Event>) -> Keeper {
 fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
     Ok(match request {
         FileRequest::List => FileNews::Listed(library.catalog().listing()),
+        FileRequest::Homes => FileNews::Homes(library.dirs().homes()),
         FileRequest::Reload => {
             library.reload();
             FileNews::Listed(library.catalog().listing())

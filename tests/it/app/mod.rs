@@ -11,3 +11,4 @@ mod mentions;
 mod mouse;
 mod scrolling;
 mod timeline;
+mod wizard;

@@ -149,7 +149,7 @@ fn above(screen: Rect, composer: Rect, rows: u16, columns: u16) -> Rect {
 }
 
 /// Draws the part of a list around the chosen row.
-fn draw_list(lines: &[Line<'static>], chosen: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
+pub(super) fn draw_list(lines: &[Line<'static>], chosen: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
     let height = usize::from(area.height);
     let from = (chosen + 1).saturating_sub(height).min(lines.len().saturating_sub(height));
     for ((at, line), y) in lines.iter().enumerate().skip(from).zip(area.y..area.bottom()) {
