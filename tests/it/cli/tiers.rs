@@ -1,8 +1,43 @@
-//! Each tier overrides the one before it, as `agents list` tells.
+//! Each tier overrides the one before it, as `agents list` tells and as a model is offered it.
 
-use serde_json::json;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+
+use serde_json::{Value, json};
 
 use super::{Bench, called, json_path};
+
+/// Asks a model something from a folder and returns the text of the `Agent` tool in the request that reaches its server.
+fn offered(bench: &Bench, cwd: &str) -> String {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    let served = std::thread::spawn(move || {
+        let (stream, _) = server.accept().unwrap();
+        let mut reader = BufReader::new(&stream);
+        let mut length = 0;
+        for line in reader.by_ref().lines().map(Result::unwrap).take_while(|line| !line.is_empty()) {
+            if let Some(bytes) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = bytes.trim().parse().unwrap();
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        let chunk =
+            json!({"id": "c", "choices": [{"index": 0, "delta": {"content": "done"}, "finish_reason": "stop"}]});
+        let answer = format!("data: {chunk}\n\ndata: [DONE]\n\n");
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close";
+        write!(&stream, "{head}\r\ncontent-length: {}\r\n\r\n{answer}", answer.len()).unwrap();
+        body
+    });
+    let mut command = bench.command(cwd, &["-p", "Hello.", "--model", "openai/test"]);
+    command.env("OPENAI_API_KEY", "k").env("OPENAI_BASE_URL", format!("http://{address}/v1"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let request: Value = serde_json::from_slice(&served.join().unwrap()).unwrap();
+    let tools = request["tools"].as_array().unwrap();
+    let agent = tools.iter().find(|tool| tool["function"]["name"] == "Agent").unwrap();
+    agent["function"]["description"].as_str().unwrap().to_owned()
+}
 
 /// Adds one file for `reviewer` after the other, each in a stronger folder, and checks that it is the one in force.
 fn each_overrides_the_one_before(bench: &Bench, cwd: &str, folders: &[(&str, &str, &str)]) {
@@ -28,6 +63,9 @@ fn each_overrides_the_one_before(bench: &Bench, cwd: &str, folders: &[(&str, &st
         let shown = bench.run(cwd, &["agents", "show", "reviewer", "--json"]).json();
         assert_eq!((&shown["path"], shown["shadows"].as_array().unwrap().len()), (&winner.1, count + 1));
         assert_eq!(shown["description"], format!("From {folder}"));
+        let offer = offered(bench, cwd);
+        assert!(offer.contains(&format!("- reviewer: From {folder} (")), "{offer}");
+        assert_eq!(offer.matches("- reviewer: ").count(), 1);
     }
 }
 
