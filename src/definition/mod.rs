@@ -11,6 +11,7 @@ mod frontmatter;
 mod library;
 mod load;
 mod tier;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ pub use draft::{AgentDraft, DraftError, write_new};
 pub use library::Library;
 pub use load::parse;
 pub use tier::Tier;
+pub use watch::{Means, Watcher};
 
 /// What makes one kind of subagent.
 #[derive(Debug, Clone, PartialEq, Eq)]
