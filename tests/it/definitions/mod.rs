@@ -2,6 +2,7 @@
 
 mod catalog;
 mod frontmatter;
+mod watch;
 
 use std::path::PathBuf;
 
