@@ -58,6 +58,7 @@ impl Stage {
             notices: Vec::new(),
             mouse: MouseCapture::On,
             layout: LayoutMode::Auto,
+            editing: belvedere::app::Editing::default(),
             motion: Movement::Full,
             themes: Theme::names(),
         });

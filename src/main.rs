@@ -5,19 +5,19 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use belvedere::cli::{Cli, Subcommands};
+use belvedere::cli::{Cli, Subcommands, agents};
 use belvedere::headless::{self, Headless};
 use belvedere::services::{self, EVENT_CAPACITY, Front, Play, Settled, Started, Wanted};
 use belvedere::subagent::Command;
 use belvedere::tui;
-use clap::Parser as _;
 use tokio::sync::mpsc;
 
 fn main() -> ExitCode {
-    let code = answer(Cli::parse()).unwrap_or_else(|(code, fault)| {
-        let _ = writeln!(io::stderr(), "belvedere: {fault:#}");
-        code
-    });
+    let code =
+        answer(Cli::of(std::env::args_os()).unwrap_or_else(|fault| fault.exit())).unwrap_or_else(|(code, fault)| {
+            let _ = writeln!(io::stderr(), "belvedere: {fault:#}");
+            code
+        });
     ExitCode::from(code)
 }
 
@@ -25,6 +25,10 @@ fn main() -> ExitCode {
 fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
     let usage = |fault| (headless::exit::USAGE, fault);
     let failed = |fault| (headless::exit::FAILED, fault);
+    if let Some(Subcommands::Agents(args)) = cli.command.clone() {
+        let settled = services::settle(wanted(cli, Front::Headless).map_err(usage)?).map_err(usage)?;
+        return run(agents::run(settled, args)).map_err(failed)?;
+    }
     let front = if cli.print { Front::Headless } else { Front::Screen };
     let (prompt, format) = (cli.prompt.clone(), cli.output_format);
     let settled = services::settle(wanted(cli, front).map_err(usage)?).map_err(usage)?;
@@ -56,9 +60,9 @@ fn wanted(cli: Cli, front: Front) -> anyhow::Result<Wanted> {
         grants: cli.allowed_tools.into_iter().flat_map(|list| list.0).collect(),
         max_turns: cli.max_turns,
         front,
-        agents: Vec::new(),
-        agent: None,
-        play: if cli.command == Some(Subcommands::Demo) { Play::Demo } else { Play::Work },
+        agents: cli.agents.map(|given| given.0).unwrap_or_default(),
+        agent: cli.agent,
+        play: if matches!(cli.command, Some(Subcommands::Demo)) { Play::Demo } else { Play::Work },
     })
 }
 

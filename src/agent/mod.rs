@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::message::AgentId;
+use crate::message::{AgentId, Effort};
 use crate::permission::{Approver, Permissions};
 use crate::provider::{Model, Provider};
 use crate::session::Secrets;
@@ -40,6 +40,8 @@ pub struct Agent {
     pub provider: Arc<dyn Provider>,
     /// Which model.
     pub model: Arc<Model>,
+    /// How hard the model shall think; models that do not know it are not asked.
+    pub effort: Option<Effort>,
     /// What it can do.
     pub tools: ToolSet,
     /// Where it works.

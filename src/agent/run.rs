@@ -182,6 +182,8 @@ impl<'a> Run<'a> {
             messages: self.transcript.messages().to_vec(),
             tools: tools.specs(),
             max_output_tokens: self.agent.model.max_output_tokens,
+            // One that the model does not know would be refused.
+            effort: self.agent.effort.and_then(|wish| Some(wish.min(self.agent.model.max_effort?))),
         };
         match reply(self.agent, request, &mut self.ids, self.activity).await {
             Reply::Whole(turn) => {

@@ -14,6 +14,9 @@ use crate::subagent::Command;
 impl App {
     /// Carries out an action and tells whether it had anything to do.
     pub(super) fn act(&mut self, action: Action, effects: &mut Vec<Effect>) -> Taken {
+        if self.popup.is_none() && self.act_in_agent_files(action, effects) == Taken::Yes {
+            return Taken::Yes;
+        }
         match action {
             // From the palette, these may be asked for while no agent has the focus.
             Action::Stop | Action::Fold | Action::Grow | Action::Shrink | Action::Full | Action::ShowPrompt
@@ -61,6 +64,13 @@ impl App {
             Action::MouseToggle => self.toggle_mouse(effects),
             Action::Suspend => effects.push(Effect::Suspend),
             Action::Accept => self.accept(effects),
+            Action::AgentFiles => self.open_agent_files(effects),
+            Action::NewAgent => self.open_wizard(),
+            Action::EditAgent
+            | Action::DuplicateAgent
+            | Action::DeleteAgent
+            | Action::UseAgent
+            | Action::ReloadAgents => self.inform("open /agents and choose an agent first"),
         }
         Taken::Yes
     }
@@ -136,7 +146,12 @@ impl App {
     fn move_in_popup(&mut self, step: isize) {
         let count = self.popup_entries();
         match &mut self.popup {
-            Some(Popup::Palette { chosen, .. } | Popup::Agents { chosen } | Popup::Themes { chosen }) => {
+            Some(
+                Popup::Palette { chosen, .. }
+                | Popup::Agents { chosen }
+                | Popup::Themes { chosen }
+                | Popup::DuplicateAgent { chosen, .. },
+            ) => {
                 *chosen = chosen.saturating_add_signed(step).min(count.saturating_sub(1));
             }
             Some(popup) => {
@@ -320,7 +335,7 @@ impl App {
     }
 
     fn clear_or_quit(&mut self, effects: &mut Vec<Effect>) {
-        if self.popup.take().is_some() {
+        if self.popup.take().is_some() || self.agent_files.take().is_some() {
             return;
         }
         if !self.composer.is_empty() {

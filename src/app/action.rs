@@ -57,7 +57,7 @@ actions! {
     PageDown, "page-down", "scroll down a page";
     Top, "top", "go to the start";
     Bottom, "bottom", "go to the end and follow it";
-    Search, "search", "search in the transcript";
+    Search, "search", "search in this view";
     SearchNext, "search-next", "go to the next match";
     SearchPrevious, "search-previous", "go to the previous match";
     FoldTools, "fold-tools", "fold or unfold the output of tools";
@@ -65,6 +65,13 @@ actions! {
     MouseToggle, "mouse-toggle", "give the mouse to the terminal, or take it back";
     Suspend, "suspend", "suspend the program";
     Accept, "accept", "take the chosen entry";
+    AgentFiles, "agent-files", "show the agents there are and their files";
+    NewAgent, "new-agent", "make a new agent";
+    EditAgent, "edit-agent", "edit the agent's file in $EDITOR";
+    DuplicateAgent, "duplicate-agent", "duplicate the agent into another folder";
+    DeleteAgent, "delete-agent", "delete the agent's file, after a question";
+    UseAgent, "use-agent", "write the agent's name into the message";
+    ReloadAgents, "reload-agents", "read all agent files again";
 }
 
 impl Action {

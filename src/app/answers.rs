@@ -4,6 +4,7 @@
 //! that stood on screen, never to the one behind it.
 
 use super::action::Action;
+use super::agent_files::FileRequest;
 use super::keys::Taken;
 use super::{App, Effect, Expanded, Focus, Motion, Popup};
 use crate::permission::{Answer, ApprovalRequest, Preview};
@@ -55,7 +56,7 @@ impl App {
         let Some(request) = self.approvals.top() else { return 0 };
         let details = detail_rows(request, usize::from(self.size.width.saturating_sub(4).max(1)));
         let shown = match self.approvals.expanded {
-            Expanded::No => details.min(BRIEF_ROWS.min(usize::from(self.size.height / 5)).max(1)),
+            Expanded::No => details.min(BRIEF_ROWS.min(usize::from(self.size.height / 8)).max(1)),
             Expanded::Yes => details,
         };
         u16::try_from(shown + 2).unwrap_or(u16::MAX)
@@ -69,6 +70,7 @@ impl App {
             }
             Some(Popup::Agents { .. }) => self.agents.len(),
             Some(Popup::Themes { .. }) => self.themes.len(),
+            Some(Popup::DuplicateAgent { .. }) => self.agent_places.homes().len(),
             _ => 0,
         }
     }
@@ -77,7 +79,7 @@ impl App {
     pub(super) fn accept(&mut self, effects: &mut Vec<Effect>) {
         match self.popup.take() {
             Some(Popup::Palette { query, chosen }) => {
-                let context = self.context();
+                let context = self.context_behind_popup();
                 let entries = super::palette(&self.keymap, context, query.text());
                 if let Some(entry) = entries.get(chosen)
                     && self.act(entry.action, effects) == Taken::No
@@ -97,6 +99,11 @@ impl App {
                     self.use_theme(name, effects);
                 }
             }
+            Some(Popup::DuplicateAgent { source, name, chosen }) => {
+                if let Some((tier, _)) = self.agent_places.homes().get(chosen).copied() {
+                    effects.push(Effect::AgentFiles(FileRequest::Duplicate { source, name, tier }));
+                }
+            }
             Some(Popup::Comment { id, text }) => {
                 let comment = Some(text.text().trim().to_owned()).filter(|text| !text.is_empty());
                 self.approvals.settle(&id, self.now);
@@ -113,7 +120,14 @@ impl App {
                     self.request_scroll(agent, Motion::FindUp);
                 }
             }
-            Some(Popup::Interrupt { .. } | Popup::Help { .. } | Popup::Prompt { .. } | Popup::Text { .. }) | None => {}
+            Some(
+                Popup::Interrupt { .. }
+                | Popup::DeleteAgent { .. }
+                | Popup::Help { .. }
+                | Popup::Prompt { .. }
+                | Popup::Text { .. },
+            )
+            | None => {}
         }
     }
 }

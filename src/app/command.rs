@@ -14,9 +14,10 @@ use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
 /// Every slash command with what it does.
-pub const SLASH_COMMANDS: [(&str, &str); 11] = [
+pub const SLASH_COMMANDS: [(&str, &str); 12] = [
     ("/help", "show all keys"),
-    ("/agents", "choose from all agents of this session"),
+    ("/agents", "show the agents there are, and make, edit or delete their files"),
+    ("/tasks", "choose from the agents of this session"),
     ("/model", "show which model answers, and how to connect one"),
     ("/mode", "show or set the permission mode"),
     ("/clear", "start a new conversation"),
@@ -94,8 +95,9 @@ impl App {
         let argument = argument.trim();
         match name {
             "help" => self.popup = Some(Popup::Help { scroll: 0 }),
-            "agents" if self.agents.is_empty() => self.inform("no agent was started yet"),
-            "agents" => self.popup = Some(Popup::Agents { chosen: 0 }),
+            "agents" => self.open_agent_files(effects),
+            "tasks" if self.agents.is_empty() => self.inform("no agent was started yet"),
+            "tasks" => self.popup = Some(Popup::Agents { chosen: 0 }),
             "model" => self.show_model(),
             "mode" => self.slash_mode(argument, effects),
             "clear" => self.clear(effects),

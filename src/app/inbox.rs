@@ -80,7 +80,7 @@ impl App {
             return true;
         }
         if event.agent.is_main() {
-            return self.full.is_none();
+            return self.full.is_none() && self.agent_files.is_none();
         }
         self.visible.iter().any(|(agent, size)| *agent == event.agent && *size > PaneSize::Row)
     }

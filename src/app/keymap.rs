@@ -28,14 +28,24 @@ pub enum Context {
     AgentFull,
     /// The questions that wait for an answer.
     Approvals,
+    /// All agents and their files.
+    AgentFiles,
     /// A list or a text in front of everything else.
     Popup,
 }
 
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: [Self; 7] =
-        [Self::Global, Self::Composer, Self::Conversation, Self::Agents, Self::AgentFull, Self::Approvals, Self::Popup];
+    pub const ALL: [Self; 8] = [
+        Self::Global,
+        Self::Composer,
+        Self::Conversation,
+        Self::Agents,
+        Self::AgentFull,
+        Self::Approvals,
+        Self::AgentFiles,
+        Self::Popup,
+    ];
 
     /// Returns the name of its section in the keymap file.
     #[must_use]
@@ -47,6 +57,7 @@ impl Context {
             Self::Agents => "agents",
             Self::AgentFull => "agent-full",
             Self::Approvals => "approvals",
+            Self::AgentFiles => "agent-files",
             Self::Popup => "popup",
         }
     }
@@ -61,6 +72,7 @@ impl Context {
             Self::Agents => "agents",
             Self::AgentFull => "agent, full",
             Self::Approvals => "approvals",
+            Self::AgentFiles => "agent files",
             Self::Popup => "popup",
         }
     }
@@ -240,6 +252,17 @@ impl Keymap {
                 (Action::ScrollDown, "down"),
                 (Action::Bottom, "follow"),
                 (Action::Leave, "back"),
+            ],
+            Context::AgentFiles => &[
+                (Action::Accept, "show"),
+                (Action::Search, "find"),
+                (Action::NewAgent, "new"),
+                (Action::EditAgent, "edit"),
+                (Action::DuplicateAgent, "copy"),
+                (Action::DeleteAgent, "delete"),
+                (Action::Leave, "back"),
+                (Action::UseAgent, "use"),
+                (Action::ReloadAgents, "reload"),
             ],
             Context::Popup => &[(Action::Accept, "choose"), (Action::Leave, "close")],
             Context::Global => &[(Action::Palette, "actions"), (Action::Help, "keys")],

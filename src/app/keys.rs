@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use super::action::Action;
+use super::agent_files::AgentFilesView;
 use super::key::{Key, KeyCode};
 use super::keymap::{Context, Lookup};
 use super::status::{CONFIRM, Flash};
@@ -26,7 +27,8 @@ pub(super) enum Taken {
 impl App {
     /// Takes a key.
     pub(super) fn on_key(&mut self, key: Key, effects: &mut Vec<Effect>) {
-        if self.popup.is_none() && self.focus == Focus::Composer && self.composer.is_choosing() {
+        let writing = self.context() == Context::Composer;
+        if writing && (self.composer.is_choosing() || self.composer.takes_first(&key)) {
             // Enter carries a completed command out at once.
             let command = self.composer.completion().is_some() && self.composer.text().starts_with('/');
             if self.composer.handle_key(&key) {
@@ -76,6 +78,8 @@ impl App {
     fn type_key(&mut self, key: Key, effects: &mut Vec<Effect>) {
         if self.popup.is_some() {
             self.type_in_popup(key, effects);
+        } else if self.agent_files.is_some() {
+            self.type_in_agent_files(key);
         } else if self.focus == Focus::Composer {
             if key.typed() == Some('?') && self.composer.is_empty() {
                 self.popup = Some(Popup::Help { scroll: 0 });
@@ -91,6 +95,8 @@ impl App {
         let Some(popup) = &mut self.popup else { return };
         if let Popup::Interrupt { .. } = popup {
             self.answer_interrupt(key, effects);
+        } else if let Popup::DeleteAgent { .. } = popup {
+            self.answer_delete(key, effects);
         } else if let Some(line) = popup.line() {
             line.key(key);
         } else if let (Some(scroll), Some(c)) = (popup.scroll(), key.typed()) {
@@ -133,6 +139,10 @@ impl App {
             }
             return;
         }
+        if self.agent_files.is_some() {
+            self.paste_in_agent_files(text);
+            return;
+        }
         self.focus = Focus::Composer;
         self.full = None;
         self.composer.paste(text);
@@ -154,10 +164,14 @@ impl App {
     #[must_use]
     pub fn hints(&self) -> Vec<(String, &'static str)> {
         let hints = self.keymap.hints(self.context());
+        let files = self.agent_files.as_ref();
         let accept = self.popup.as_ref().map(Popup::accept_word);
+        let accept = accept.or_else(|| files.map(AgentFilesView::accept_word));
+        let typing = self.popup.is_none() && files.is_some_and(AgentFilesView::is_typing);
         let ended = self.focused_agent().and_then(|id| self.agents.get(id)).is_some_and(super::AgentView::has_ended);
         let word = |action: Action, word: &'static str| match action {
             Action::Accept => accept.unwrap_or(Some(word)),
+            Action::Leave if typing => Some("show all"),
             Action::Stop if ended => None,
             Action::IntoAgents if self.agents.is_empty() => None,
             _ => Some(word),
@@ -168,6 +182,9 @@ impl App {
     /// Returns where keys would go if no popup were open.
     #[must_use]
     pub fn context_behind_popup(&self) -> Context {
+        if self.agent_files.is_some() {
+            return Context::AgentFiles;
+        }
         match self.focus {
             Focus::Composer => Context::Composer,
             Focus::Approvals => Context::Approvals,

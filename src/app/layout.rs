@@ -252,7 +252,9 @@ fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutSta
 
 fn place_below(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
     let percent = u32::from(state.split.unwrap_or(55).clamp(20, 80));
-    let most = u16::try_from(u32::from(main.height) * percent / 100).unwrap_or(0);
+    // Every agent that is at work keeps its title, at the cost of the conversation.
+    let titles = live_titles(state).min(main.height.saturating_sub(LEAST_CONVERSATION));
+    let most = u16::try_from(u32::from(main.height) * percent / 100).unwrap_or(0).max(titles);
     let wanted = state.panes.iter().map(PaneWish::useful_rows).fold(0, u16::saturating_add);
     let room = wanted.min(most.saturating_sub(1)).max(1);
     let shares = share(room, state.panes, state.focused);
@@ -264,9 +266,19 @@ fn place_below(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
     place_shares(regions, agents, shares);
 }
 
+/// Rows that the conversation keeps where agents stand below it.
+const LEAST_CONVERSATION: u16 = 2;
+
+/// Returns the rows that a head and a title for each agent at work take.
+fn live_titles(state: &LayoutState<'_>) -> u16 {
+    let live = state.panes.iter().filter(|pane| pane.live.is_at_work()).count();
+    u16::try_from(live).unwrap_or(u16::MAX).saturating_add(1)
+}
+
 fn place_rail(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
     let count = u16::try_from(state.panes.len()).unwrap_or(u16::MAX);
-    let most = (main.height / 2).max(2);
+    let titles = live_titles(state).min(main.height.saturating_sub(LEAST_CONVERSATION));
+    let most = (main.height / 2).max(titles).max(2);
     let mut agents = cut_bottom(&mut main, count.saturating_add(1).min(most));
     regions.agents_head = cut_top(&mut agents, 1);
     regions.conversation = main;

@@ -30,8 +30,10 @@ mod phase;
 mod popup;
 mod report;
 mod scroll;
+mod selection;
 mod status;
 mod wakeup;
+mod wizard;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -52,8 +54,10 @@ pub use phase::{AgentState, Mood, Phase};
 pub use popup::{PaletteEntry, Popup, palette};
 pub use report::{report_markdown, summary_of};
 pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
+pub use selection::{End, Point, Selection, SelectionStage};
 pub use status::{Armed, Flash, ModelFact, Status, Tone};
 
+use self::agent_files::{AgentFilesView, AgentPlaces};
 use self::composer::{Composer, History};
 use self::files::FileIndex;
 use self::key::{Input, Key};
@@ -83,6 +87,8 @@ pub struct Setup {
     pub mouse: MouseCapture,
     /// How the agents are placed.
     pub layout: LayoutMode,
+    /// Whose keys edit the message.
+    pub editing: Editing,
     /// Whether signs may move.
     pub motion: Movement,
     /// Names of the themes to choose from.
@@ -97,6 +103,16 @@ pub enum Movement {
     Full,
     /// They stand still; only clocks count.
     Reduced,
+}
+
+/// Whose keys edit the message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Editing {
+    /// Those of Emacs and the shells.
+    #[default]
+    Emacs,
+    /// Those of vi.
+    Vi,
 }
 
 /// Where keys go.
@@ -149,6 +165,9 @@ pub struct App {
     status: Status,
     /// The agents there are to be had, by the files that define them.
     listing: Listing,
+    agent_places: AgentPlaces,
+    /// The view of all agents, in front of everything but popups.
+    agent_files: Option<AgentFilesView>,
     files: FileIndex,
     /// When the files were last listed.
     listed_at: Option<Instant>,
@@ -193,6 +212,8 @@ impl App {
             flash: None,
             status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode },
             listing: Listing::default(),
+            agent_places: AgentPlaces::default(),
+            agent_files: None,
             files: FileIndex::default(),
             listed_at: None,
             visible: Vec::new(),
@@ -206,6 +227,9 @@ impl App {
             dirty: true,
             quitting: false,
         };
+        if setup.editing == Editing::Vi {
+            app.composer.use_vi();
+        }
         for text in setup.notices {
             app.notice(&text);
         }
@@ -225,11 +249,15 @@ impl App {
             Event::Input(Input::Key(key)) => self.on_key(key, &mut effects),
             Event::Input(Input::Paste(text)) => self.on_paste(&text, &mut effects),
             Event::Input(Input::Mouse(mouse)) => self.on_mouse(mouse, &mut effects),
-            Event::Input(Input::Resize { width, height }) => self.size = Rect::new(0, 0, width, height),
+            Event::Input(Input::Resize { width, height }) => {
+                // Its columns are those of rows that are no more.
+                self.clear_selection();
+                self.size = Rect::new(0, 0, width, height);
+            }
             Event::Input(Input::FocusGained) => self.attention = Attention::Here,
             Event::Input(Input::FocusLost) => self.attention = Attention::Elsewhere,
             Event::Wakeup => self.on_wakeup(),
-            Event::Drawn(drawn) => self.on_drawn(drawn),
+            Event::Drawn(drawn) => self.on_drawn(drawn, &mut effects),
             Event::FilesListed(files) => {
                 self.files.set(files);
                 self.edited(&mut effects);
@@ -372,7 +400,8 @@ impl App {
     /// Returns where in the keymap a key is looked up.
     #[must_use]
     pub fn context(&self) -> Context {
-        if self.popup.is_some() { Context::Popup } else { self.context_behind_popup() }
+        let typing = self.agent_files.as_ref().is_some_and(AgentFilesView::is_typing);
+        if self.popup.is_some() || typing { Context::Popup } else { self.context_behind_popup() }
     }
 
     /// Returns where everything stands.
@@ -401,6 +430,7 @@ impl App {
             Phase::Queued if !asking => Live::Waiting,
             Phase::Ended(_) if self.is_folded_away(agent.id) => Live::Folded,
             Phase::Ended(_) => Live::News,
+            _ if asking => Live::NeedsYou,
             _ => Live::Yes,
         };
         let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(agent.heard) };

@@ -1,6 +1,6 @@
 //! What the mouse does: clicks choose, the wheel scrolls what is under the pointer, the border can be dragged.
 //!
-//! Owns hit tests against the regions. Leaves selection of text to the terminal (`ctrl+o`). Invariant: a click that
+//! Owns hit tests against the regions. Leaves what is selected to `selection`. Invariant: a click that
 //! hits nothing changes nothing.
 
 use ratatui::layout::{Position, Rect};
@@ -26,11 +26,23 @@ pub(super) enum Dragging {
     Nothing,
     /// The border between conversation and agents.
     Border,
+    /// The end of a selection in this agent's transcript.
+    Text(AgentId),
 }
 
 impl App {
     /// Takes an act of the mouse.
     pub(super) fn on_mouse(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
+        if self.agent_files.is_some() {
+            if self.popup.is_none() {
+                self.mouse_in_agent_files(mouse);
+                return;
+            }
+            if mouse.kind == MouseKind::Press {
+                self.popup = None;
+                return;
+            }
+        }
         let regions = self.regions();
         let at = Position { x: mouse.column, y: mouse.row };
         match mouse.kind {
@@ -38,7 +50,11 @@ impl App {
             MouseKind::WheelDown => self.wheel(&regions, at, WHEEL),
             MouseKind::Press => self.press(&regions, at, effects),
             MouseKind::Drag => self.drag(&regions, at),
-            MouseKind::Release => self.dragging = Dragging::Nothing,
+            MouseKind::Release => {
+                if let Dragging::Text(agent) = std::mem::replace(&mut self.dragging, Dragging::Nothing) {
+                    self.end_selection(agent);
+                }
+            }
         }
     }
 
@@ -64,6 +80,7 @@ impl App {
 
     fn press(&mut self, regions: &Regions, at: Position, effects: &mut Vec<Effect>) {
         self.popup = None;
+        self.clear_selection();
         let border = match regions.form {
             Form::Side => regions.divider,
             Form::Below => regions.agents_head,
@@ -77,11 +94,17 @@ impl App {
             self.focus = Focus::Approvals;
         } else if regions.conversation.contains(at) {
             self.focus = Focus::Conversation;
+            self.dragging = Dragging::Text(AgentId::MAIN);
+            self.begin_selection(AgentId::MAIN, at);
         } else if let Some(pane) = regions.panes.iter().find(|pane| pane.area.contains(at)) {
             let was_focused = self.focused_agent() == Some(pane.agent);
             self.focus = Focus::Agents;
             self.chosen = Some(pane.agent);
             let on_title = at.y == pane.area.y;
+            if !on_title {
+                self.dragging = Dragging::Text(pane.agent);
+                self.begin_selection(pane.agent, at);
+            }
             let running = self.agents.get(pane.agent).is_some_and(|agent| !agent.has_ended());
             let on_sign = pane.area.width >= STOP_FROM && at.x + STOP_COLUMNS >= pane.area.right();
             if on_title && running && on_sign {
@@ -97,6 +120,12 @@ impl App {
     }
 
     fn drag(&mut self, regions: &Regions, at: Position) {
+        if let Dragging::Text(agent) = self.dragging {
+            let area = regions.pane(agent).map_or(regions.conversation, |pane| pane.area);
+            let title = u16::from(!agent.is_main());
+            self.grow_selection(agent, at, (area.y + title, area.bottom()));
+            return;
+        }
         if self.dragging != Dragging::Border || self.size.is_empty() {
             return;
         }

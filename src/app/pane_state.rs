@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::panes::PaneSize;
 use super::scroll::{Drawn, Scroll};
-use super::{App, Phase};
+use super::selection::{End, Selection};
+use super::{App, Effect, Phase};
 use crate::message::AgentId;
 
 /// How long a report is on screen before its pane folds.
@@ -34,6 +35,8 @@ pub struct PaneState {
     pub detail: Detail,
     /// What is sought.
     pub search: Option<String>,
+    /// What is chosen with the mouse.
+    pub selection: Option<Selection>,
     /// Since when its report has been on screen.
     pub seen_at: Option<Instant>,
 }
@@ -56,9 +59,13 @@ impl App {
     }
 
     /// Takes in what a frame showed.
-    pub(super) fn on_drawn(&mut self, drawn: Drawn) {
+    pub(super) fn on_drawn(&mut self, drawn: Drawn, effects: &mut Vec<Effect>) {
         for place in drawn.places {
-            let scroll = &mut self.pane_mut(place.agent).scroll;
+            let state = self.pane_mut(place.agent);
+            if let (Some(selection), Some((from, to))) = (&mut state.selection, place.selected) {
+                (selection.from, selection.to) = (End::Text(from), End::Text(to));
+            }
+            let scroll = &mut state.scroll;
             scroll.at = place.at;
             scroll.found = place.found;
             scroll.motion = None;
@@ -69,6 +76,9 @@ impl App {
             if ended {
                 self.pane_mut(agent).seen_at.get_or_insert(now);
             }
+        }
+        if let Some(text) = drawn.copied {
+            self.copy_selection(text, effects);
         }
         self.popup_end = drawn.popup_end;
         self.visible = drawn.panes;

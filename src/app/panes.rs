@@ -70,17 +70,27 @@ pub struct PaneWish {
     pub silent: Duration,
 }
 
-/// Whether a pane has something to show that was not seen yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether a pane has something to show that was not seen yet, what matters most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Live {
+    /// It waits for the user.
+    NeedsYou,
     /// It runs.
     Yes,
-    /// It has ended, and its report is news.
-    News,
     /// It waits for its turn: a title says it all.
     Waiting,
+    /// It has ended, and its report is news.
+    News,
     /// Its report was seen.
     Folded,
+}
+
+impl Live {
+    /// Tells whether it has begun and not ended.
+    #[must_use]
+    pub fn is_at_work(self) -> bool {
+        matches!(self, Self::NeedsYou | Self::Yes)
+    }
 }
 
 impl PaneWish {
@@ -106,7 +116,7 @@ impl PaneWish {
 
     fn wanted(&self) -> PaneSize {
         self.chosen.unwrap_or(match self.live {
-            Live::Yes | Live::News => PaneSize::Pane,
+            Live::NeedsYou | Live::Yes | Live::News => PaneSize::Pane,
             Live::Waiting | Live::Folded => PaneSize::Row,
         })
     }
@@ -134,8 +144,8 @@ pub fn share(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<
     shares
 }
 
-/// Leaves out ended agents, oldest first, until those that run can show something; then whoever stands outside of a
-/// window around the focus.
+/// Leaves out ended agents, oldest first, until those that run can show something; then whoever matters least, and of
+/// equals whoever stands farthest from the focus.
 fn choose_shown(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<&PaneWish> {
     let mut shown: Vec<&PaneWish> = wishes.iter().collect();
     let height = usize::from(height);
@@ -148,18 +158,14 @@ fn choose_shown(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> V
         surplus -= usize::from(goes);
         !goes
     });
-    // Where there is not even a title for each, what works is worth more than news.
-    let mut surplus = shown.len().saturating_sub(height);
-    shown.retain(|wish| {
-        let goes = surplus > 0 && wish.live == Live::News && Some(wish.agent) != focused;
-        surplus -= usize::from(goes);
-        !goes
-    });
     if shown.len() > height {
+        // There is not even a title for each.
         let at = shown.iter().position(|wish| Some(wish.agent) == focused).unwrap_or(0);
-        let from = at.saturating_sub(height.saturating_sub(1)).min(shown.len() - height);
-        shown = shown.split_off(from);
-        shown.truncate(height);
+        let mut order: Vec<usize> = (0..shown.len()).collect();
+        order.sort_by_key(|index| (Some(shown[*index].agent) != focused, shown[*index].live, index.abs_diff(at)));
+        let mut kept: Vec<usize> = order.into_iter().take(height).collect();
+        kept.sort_unstable();
+        shown = kept.into_iter().map(|index| shown[index]).collect();
     }
     shown
 }

@@ -3,9 +3,12 @@
 //! Owns which popup is open and where it stands. Leaves its contents to the views, which take them from the keymap,
 //! the agents and so on. Invariant: at most one popup is open, and `esc` closes it.
 
+use std::path::PathBuf;
+
 use super::action::Action;
 use super::keymap::{Context, Keymap};
 use super::line_edit::LineEdit;
+use crate::definition::Source;
 use crate::message::AgentId;
 use crate::permission::ApprovalId;
 
@@ -69,6 +72,22 @@ pub enum Popup {
         /// How many run.
         running: usize,
     },
+    /// Whether to delete an agent's file.
+    DeleteAgent {
+        /// The agent.
+        name: String,
+        /// Its file.
+        path: PathBuf,
+    },
+    /// The folders that a copy of an agent may go to.
+    DuplicateAgent {
+        /// Where the agent comes from.
+        source: Source,
+        /// The agent.
+        name: String,
+        /// Place in the list.
+        chosen: usize,
+    },
 }
 
 impl Popup {
@@ -94,7 +113,12 @@ impl Popup {
             Self::Themes { .. } => Some("use"),
             Self::Comment { .. } => Some("say no"),
             Self::Search { .. } => Some("find"),
-            Self::Help { .. } | Self::Prompt { .. } | Self::Text { .. } | Self::Interrupt { .. } => None,
+            Self::DuplicateAgent { .. } => Some("copy"),
+            Self::Help { .. }
+            | Self::Prompt { .. }
+            | Self::Text { .. }
+            | Self::Interrupt { .. }
+            | Self::DeleteAgent { .. } => None,
         }
     }
 
@@ -134,9 +158,16 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
             let text = Utf32Str::new(action.description(), &mut buffer);
             let score = pattern.indices(text, &mut matcher, &mut matched)?;
             matched.sort_unstable();
-            let chord = [context, Context::Agents, Context::AgentFull, Context::Composer, Context::Approvals]
-                .into_iter()
-                .find_map(|context| keymap.chord_of(context, action));
+            let chord = [
+                context,
+                Context::Agents,
+                Context::AgentFull,
+                Context::Composer,
+                Context::Approvals,
+                Context::AgentFiles,
+            ]
+            .into_iter()
+            .find_map(|context| keymap.chord_of(context, action));
             Some((score, PaletteEntry { action, chord, matched }))
         })
         .collect();

@@ -6,6 +6,7 @@
 
 use super::cells::CellId;
 use super::panes::PaneSize;
+use super::selection::Point;
 use crate::message::AgentId;
 
 /// A line of a transcript.
@@ -85,6 +86,8 @@ pub struct Place {
     pub at: Option<Anchor>,
     /// The line that the last search found.
     pub found: Option<Anchor>,
+    /// Both ends of the selection, as dragged.
+    pub selected: Option<(Point, Point)>,
 }
 
 /// What a frame showed.
@@ -96,6 +99,8 @@ pub struct Drawn {
     pub panes: Vec<(AgentId, PaneSize)>,
     /// Subagents whose report or summary was on screen.
     pub reports: Vec<AgentId>,
+    /// The selected text, where it was wanted.
+    pub copied: Option<String>,
     /// Whether a search found nothing.
     pub not_found: bool,
     /// Last line a popup or the open question can scroll to.

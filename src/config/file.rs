@@ -69,7 +69,8 @@ impl Walk<'_> {
         for (key, value) in entries {
             let name = format!("{prefix}{}", key.get_ref());
             let section = format!("{name}.");
-            let is_section = name == "keys" || layer::ROWS.iter().any(|row| row.name.starts_with(&section));
+            let is_section =
+                name == "keys" || name == "aliases" || layer::ROWS.iter().any(|row| row.name.starts_with(&section));
             let row = layer::ROWS.iter().find(|row| row.name == name);
             match (row, value.get_ref()) {
                 (Some(row), value) => {
@@ -78,6 +79,7 @@ impl Walk<'_> {
                     }
                 }
                 (None, DeValue::Table(inner)) if name == "keys" => self.keys(key.span(), inner),
+                (None, DeValue::Table(inner)) if name == "aliases" => self.aliases(key.span(), inner),
                 (None, DeValue::Table(inner)) if is_section => self.table(&section, inner),
                 (None, _) if is_section => self.report(key.span(), format!("`{name}` is a table: write `[{name}]`")),
                 (None, _) => {
@@ -85,6 +87,19 @@ impl Walk<'_> {
                         layer::nearest(&name).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
                     self.report(key.span(), format!("unknown key `{name}`{hint}"));
                 }
+            }
+        }
+    }
+
+    fn aliases(&mut self, span: Range<usize>, aliases: &DeTable<'_>) {
+        if self.origin == Origin::Project {
+            return self.report(span, layer::refusal("aliases", "it decides who receives your files"));
+        }
+        for (alias, model) in aliases {
+            let name = alias.get_ref().trim().to_lowercase();
+            match model.get_ref().as_str().map(str::trim).filter(|model| !model.is_empty()) {
+                Some(model) => drop(self.loaded.config.aliases.insert(name, model.to_owned())),
+                None => self.report(alias.span(), format!("`aliases.{name}` expects a model as a string")),
             }
         }
     }

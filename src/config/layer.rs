@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use super::{Config, Environment, Loaded};
 use crate::message::Diagnostic;
-use crate::permission::{Grant, PermissionMode};
+use crate::permission::Grant;
 
 /// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +68,7 @@ enum ProjectRule {
     Tighten(fn(&Config) -> u64),
 }
 
+const EDITINGS: [&str; 2] = ["emacs", "vi"];
 const LAYOUTS: [&str; 5] = ["auto", "side", "below", "rail", "hidden"];
 
 /// All settings but the key bindings, which have no fixed names.
@@ -86,12 +87,7 @@ pub(super) const ROWS: &[Row] = &[
             config.permission_mode = name.parse()?;
             Ok(())
         }),
-        project: ProjectRule::Tighten(|config| match config.permission_mode {
-            PermissionMode::Plan => 0,
-            PermissionMode::Default => 1,
-            PermissionMode::AcceptEdits => 2,
-            PermissionMode::BypassPermissions => 3,
-        }),
+        project: ProjectRule::Tighten(|config| config.permission_mode.leeway().into()),
     },
     Row {
         name: "allowed_tools",
@@ -161,6 +157,17 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         }),
         project: ProjectRule::Free,
+    },
+    Row {
+        name: "ui.editing",
+        set: Setter::Text(|config, name| {
+            if !EDITINGS.contains(&name.as_str()) {
+                return Err(format!("unknown keys `{name}`; one of {}", EDITINGS.join(", ")));
+            }
+            config.ui.editing = name;
+            Ok(())
+        }),
+        project: ProjectRule::Never("these are your keys"),
     },
     switch("ui.mouse", |config, on| config.ui.mouse = on),
     switch("ui.ascii", |config, on| config.ui.ascii = on),
@@ -273,7 +280,7 @@ fn split_rules(text: &str) -> Vec<String> {
 
 /// Returns the known name nearest to `name`, if one is near enough to be meant.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let sections = ["limits", "ui", "keys"];
+    let sections = ["limits", "ui", "keys", "aliases"];
     let known = ROWS.iter().map(|row| row.name).chain(sections);
     known
         .map(|known| (distance(name, known), known))

@@ -32,7 +32,12 @@ pub struct Config {
     pub keys: Keys,
     /// What is allowed in advance.
     pub allowed_tools: Vec<Grant>,
+    /// The user's own names for models.
+    pub aliases: Aliases,
 }
+
+/// Names for models, in lower case, and what each stands for: `provider/name` or `name`.
+pub type Aliases = BTreeMap<String, String>;
 
 /// Key bindings as written: context, then action, then its chords.
 pub type Keys = BTreeMap<String, BTreeMap<String, Vec<String>>>;
@@ -86,6 +91,8 @@ pub struct Ui {
     pub theme: String,
     /// Where the agents stand: one of `auto`, `side`, `below`, `rail`, `hidden`.
     pub layout: String,
+    /// Whose keys edit the message: `emacs` or `vi`.
+    pub editing: String,
     /// Whether the mouse is used.
     pub mouse: bool,
     /// Whether only ASCII is drawn.
@@ -96,7 +103,14 @@ pub struct Ui {
 
 impl Default for Ui {
     fn default() -> Self {
-        Self { theme: "auto".into(), layout: "auto".into(), mouse: true, ascii: false, reduced_motion: false }
+        Self {
+            theme: "auto".into(),
+            layout: "auto".into(),
+            editing: "emacs".into(),
+            mouse: true,
+            ascii: false,
+            reduced_motion: false,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde::{Deserialize, Serialize};
 
 use super::{AgentDefinition, Parsed, Source, builtin};
-use crate::message::Diagnostic;
+use crate::message::{Diagnostic, loose_name};
 
 /// The agents in force. Clones share one state, so that a replacement is seen by everyone.
 #[derive(Debug, Clone)]
@@ -113,8 +113,8 @@ impl Catalog {
     /// Finds an agent, without regard to case, spaces, `_` and `-`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<AgentDefinition>> {
-        let wanted = normalised(name);
-        self.all().iter().find(|definition| normalised(&definition.name) == wanted).map(Arc::clone)
+        let wanted = loose_name(name);
+        self.all().iter().find(|definition| loose_name(&definition.name) == wanted).map(Arc::clone)
     }
 
     /// Returns all agents in the order in which they are offered.
@@ -139,7 +139,7 @@ impl State {
         for (index, definition) in
             parsed.iter().enumerate().filter_map(|(at, one)| Some((at, one.definition.as_ref()?)))
         {
-            let name = normalised(&definition.name);
+            let name = loose_name(&definition.name);
             if winners.insert(name.clone(), index).is_none() {
                 order.push(name);
             }
@@ -149,7 +149,7 @@ impl State {
             .into_iter()
             .enumerate()
             .map(|(index, Parsed { source, definition, diagnostics })| {
-                let winner = definition.as_ref().and_then(|definition| winners.get(&normalised(&definition.name)));
+                let winner = definition.as_ref().and_then(|definition| winners.get(&loose_name(&definition.name)));
                 let standing = match winner {
                     None => Standing::Broken,
                     Some(winner) if *winner == index => Standing::InForce,
@@ -164,7 +164,7 @@ impl State {
 
     fn since(&self, old: &Self) -> Changes {
         let by_name = |state: &Self| -> BTreeMap<String, Arc<AgentDefinition>> {
-            state.offered.iter().map(|definition| (normalised(&definition.name), definition.clone())).collect()
+            state.offered.iter().map(|definition| (loose_name(&definition.name), definition.clone())).collect()
         };
         let (before, now) = (by_name(old), by_name(self));
         let mut changes = Changes::default();
@@ -187,6 +187,8 @@ impl State {
     }
 }
 
-fn normalised(name: &str) -> String {
-    name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
+/// Tells whether two names are one to the catalog: without regard to case, spaces, `_` and `-`.
+#[must_use]
+pub fn same_name(one: &str, other: &str) -> bool {
+    loose_name(one) == loose_name(other)
 }

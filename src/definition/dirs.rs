@@ -35,6 +35,12 @@ pub struct AgentDir {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentDirs(Vec<AgentDir>);
 
+impl From<Vec<AgentDir>> for AgentDirs {
+    fn from(dirs: Vec<AgentDir>) -> Self {
+        Self(dirs)
+    }
+}
+
 impl AgentDirs {
     /// Finds the folders.
     #[must_use]

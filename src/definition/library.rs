@@ -50,6 +50,12 @@ impl Library {
         &self.dirs
     }
 
+    /// Returns the names of the tools there are.
+    #[must_use]
+    pub fn tools(&self) -> &[String] {
+        &self.tools
+    }
+
     /// Reads all files, puts what they say in force and returns what that changed, which [`Library::changes`] tells
     /// too. Blocks.
     pub fn reload(&self) -> Changes {
@@ -102,7 +108,9 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-fn read_file(source: Source) -> Parsed {
+/// Reads one agent file. Blocks.
+#[must_use]
+pub fn read_file(source: Source) -> Parsed {
     let Some(path) = source.path.clone() else { return Parsed { source, definition: None, diagnostics: Vec::new() } };
     match std::fs::read_to_string(&path) {
         Ok(text) => load::parse(&text, source),

@@ -21,13 +21,20 @@ pub fn parse(text: &str, source: Source) -> Parsed {
     Parsed { source, definition, diagnostics: reader.diagnostics }
 }
 
-/// Warns of tools that are not among `known`. Patterns of MCP servers (`mcp__…`) are left to those.
+/// Tells whether an entry of `tools` names one of the `known` tools. Patterns of MCP servers (`mcp__…`) are left to
+/// those.
+#[must_use]
+pub fn knows_tool(entry: &str, known: &[String]) -> bool {
+    let bare = canonical_name(entry.split('(').next().unwrap_or_default());
+    bare.starts_with("mcp__") || known.iter().any(|known| known.eq_ignore_ascii_case(bare))
+}
+
+/// Warns of tools that are not among `known`.
 pub(super) fn check_tools(parsed: &mut Parsed, known: &[String]) {
     let Some(definition) = &parsed.definition else { return };
     let ToolsField::List(names) = &definition.tools else { return };
     for name in names {
-        let bare = canonical_name(name.split('(').next().unwrap_or_default());
-        if !bare.starts_with("mcp__") && !known.iter().any(|known| known.eq_ignore_ascii_case(bare)) {
+        if !knows_tool(name, known) {
             let message = format!("there is no tool `{name}`; it is left out.");
             parsed.diagnostics.push(Diagnostic { path: parsed.source.path.clone(), ..Diagnostic::new(message) });
         }
@@ -93,6 +100,7 @@ impl Reader {
             permission_mode,
             color,
             max_turns,
+            max_time: None,
             effort: None,
             memory: None,
             initial_prompt: None,

@@ -7,22 +7,27 @@ mod builtin;
 mod catalog;
 mod dirs;
 mod draft;
+mod duplicate;
 mod frontmatter;
+mod given;
 mod library;
 mod load;
 mod tier;
 mod watch;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::message::{Diagnostic, Effort};
 use crate::permission::PermissionMode;
 
-pub use catalog::{Catalog, Changes, Listed, Listing, Standing};
+pub use catalog::{Catalog, Changes, Listed, Listing, Standing, same_name};
 pub use dirs::{AgentDir, AgentDirs, Roots};
 pub use draft::{AgentDraft, DraftError, write_new};
-pub use library::Library;
-pub use load::parse;
+pub use duplicate::{CopyError, duplicate};
+pub use given::parse_given;
+pub use library::{Library, read_file};
+pub use load::{knows_tool, parse};
 pub use tier::Tier;
 pub use watch::{Means, Watcher};
 
@@ -39,12 +44,14 @@ pub struct AgentDefinition {
     pub disallowed_tools: Vec<String>,
     /// Model by alias or id; `None` inherits the parent's.
     pub model: Option<String>,
-    /// Mode that this agent works in; only `plan`, which makes it stricter than the session, is acted on.
+    /// Mode that this agent works in where that of the session gives it more leeway.
     pub permission_mode: Option<PermissionMode>,
     /// Colour by name or as `#rrggbb`, in lower case.
     pub color: Option<String>,
     /// Model calls of one run.
     pub max_turns: Option<u32>,
+    /// Longest run.
+    pub max_time: Option<Duration>,
     /// How hard the model shall think.
     pub effort: Option<Effort>,
     /// Whose notes it keeps from one run to the next.
@@ -60,6 +67,12 @@ pub struct AgentDefinition {
 }
 
 impl AgentDefinition {
+    /// Tells whether a name means this agent: case, spaces, `_` and `-` make no difference.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        same_name(&self.name, name)
+    }
+
     /// Tells whether the agent only reads, whatever the session's mode allows.
     #[must_use]
     pub fn reads_only(&self) -> bool {

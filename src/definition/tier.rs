@@ -18,6 +18,23 @@ pub enum Tier {
 }
 
 impl Tier {
+    /// All tiers, weakest first.
+    pub const ALL: [Self; 6] =
+        [Self::BuiltIn, Self::UserClaude, Self::UserKode, Self::ProjectClaude, Self::ProjectKode, Self::CommandLine];
+
+    /// Returns the name that scripts and the command line know it by.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::BuiltIn => "built-in",
+            Self::UserClaude => "user",
+            Self::UserKode => "user-kode",
+            Self::ProjectClaude => "project",
+            Self::ProjectKode => "project-kode",
+            Self::CommandLine => "command-line",
+        }
+    }
+
     /// Returns the words shown to the user.
     #[must_use]
     pub fn label(self) -> &'static str {

@@ -19,7 +19,7 @@ pub use effort::Effort;
 pub use id::AgentId;
 pub use path::{serialize_path, serialize_paths};
 pub use plain::{plain, plain_line};
-pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name};
+pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
 pub use transcript::{INTERRUPTED, Transcript};
 pub use usage::Usage;
 

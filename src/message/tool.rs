@@ -118,3 +118,9 @@ pub fn canonical_name(name: &str) -> &str {
         name => name,
     }
 }
+
+/// Returns the form in which names of agents are compared: without regard to case, blanks, `_` and `-`.
+#[must_use]
+pub fn loose_name(name: &str) -> String {
+    name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
+}

@@ -59,20 +59,25 @@ impl Grant {
 }
 
 /// Returns the command without the blanks around it that a shell does not see.
-fn trimmed(command: &str) -> &str {
+pub(super) fn trimmed(command: &str) -> &str {
     command.trim_matches([' ', '\t', '\n'])
 }
 
 /// Tells whether `command` is one simple command (nothing a shell would expand, chain or redirect) whose first words
 /// are those of `prefix`.
-fn starts_with_words(command: &str, prefix: &str) -> bool {
-    if command.contains(['\n', ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '\\']) {
+pub(super) fn starts_with_words(command: &str, prefix: &str) -> bool {
+    if !is_simple(command) {
         return false;
     }
     // Only what separates words for the shell: other blanks, such as a no-break space, are part of a program's name.
     let words_of = |text| str::split(text, [' ', '\t']).filter(|word: &&str| !word.is_empty());
     let mut words = words_of(command);
     words_of(prefix).all(|expected| words.next() == Some(expected))
+}
+
+/// Tells whether a shell would expand, chain or redirect nothing in the command.
+pub(super) fn is_simple(command: &str) -> bool {
+    !command.contains(['\n', ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '\\'])
 }
 
 /// Tells whether a path has the form in which accesses are judged: absolute, without `.` and `..`.

@@ -1,18 +1,23 @@
 //! May it? Pure decisions about what a tool call would touch.
 //!
-//! Owns modes, accesses, grants and the question put to the user. Leaves asking to the [`Approver`] of the front
+//! Owns modes, accesses, grants, the rules of single agents and the question put to the user. Leaves asking to the [`Approver`] of the front
 //! end and the resolving of paths to the tools. Invariant: a decision does no I/O and depends only on its arguments.
 
 mod access;
 mod approver;
+mod commands;
 mod grants;
 mod mode;
+mod rule;
+mod rules;
 mod shell;
 
 pub use access::{Access, AccessKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
 pub use grants::{Grant, GrantError, Grants};
 pub use mode::PermissionMode;
+pub use rule::{Places, Rule};
+pub use rules::Rules;
 pub use shell::is_read_only;
 
 use std::path::PathBuf;
@@ -31,7 +36,8 @@ pub enum Decision {
     Ask,
 }
 
-/// The permissions of one session, shared by every agent of its tree.
+/// The permissions of one agent. The mode and the grants are the session's, shared by every agent of its tree; the rules
+/// and the strictest mode are its own.
 ///
 /// The mode and the grants may change while agents run; the next decision sees the change.
 #[derive(Debug, Clone)]
@@ -39,7 +45,10 @@ pub struct Permissions {
     project: Arc<PathBuf>,
     state: Arc<RwLock<State>>,
     changed: watch::Sender<()>,
-    reads_only: bool,
+    /// No mode of the session gives this agent more leeway than this one.
+    ceiling: PermissionMode,
+    rules: Rules,
+    own_grants: Grants,
 }
 
 #[derive(Debug)]
@@ -53,22 +62,47 @@ impl Permissions {
     #[must_use]
     pub fn new(project: PathBuf, mode: PermissionMode, grants: Grants) -> Self {
         let state = Arc::new(RwLock::new(State { mode, grants }));
-        Self { project: Arc::new(project), state, changed: watch::Sender::new(()), reads_only: false }
+        Self {
+            project: Arc::new(project),
+            state,
+            changed: watch::Sender::new(()),
+            ceiling: PermissionMode::BypassPermissions,
+            rules: Rules::default(),
+            own_grants: Grants::default(),
+        }
     }
 
-    /// Returns the same permissions for an agent that only reads, whatever the mode of the session.
+    /// Returns the permissions of an agent that works in `mode` where the session's gives it more leeway.
     #[must_use]
-    pub fn reading_only(&self) -> Self {
-        Self { reads_only: true, ..self.clone() }
+    pub fn at_most(mut self, mode: PermissionMode) -> Self {
+        self.ceiling = stricter(self.ceiling, mode);
+        self
+    }
+
+    /// Returns the permissions of an agent with these rules.
+    #[must_use]
+    pub fn with_rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// Returns the permissions of an agent that is granted something no other agent is.
+    #[must_use]
+    pub fn with_own_grant(mut self, grant: Option<Grant>) -> Self {
+        self.own_grants = grant.into_iter().collect();
+        self
+    }
+
+    /// Returns the rules of this agent.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// Returns the mode in force.
     #[must_use]
     pub fn mode(&self) -> PermissionMode {
-        if self.reads_only {
-            return PermissionMode::Plan;
-        }
-        self.state.read().unwrap_or_else(PoisonError::into_inner).mode
+        stricter(self.ceiling, self.state.read().unwrap_or_else(PoisonError::into_inner).mode)
     }
 
     /// Puts a mode in force for every decision from now on.
@@ -89,12 +123,18 @@ impl Permissions {
         self.changed.subscribe()
     }
 
-    /// Decides on one access.
+    /// Decides on one access: what the agent's rules forbid is forbidden in every mode.
     #[must_use]
     pub fn decide(&self, access: &Access) -> Decision {
+        if let Some(refusal) = self.rules.refusal(access) {
+            return Decision::Deny(refusal);
+        }
         let mode = self.mode();
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        decide(mode, &state.grants, &self.project, access)
+        match decide(mode, &state.grants, &self.project, access) {
+            Decision::Ask if self.own_grants.cover(access, &self.project) => Decision::Allow,
+            decision => decision,
+        }
     }
 
     /// Returns the grant that "always (this session)" would add for `access`.
@@ -102,6 +142,10 @@ impl Permissions {
     pub fn offer(&self, access: &Access) -> Option<Grant> {
         Grant::for_access(access, &self.project)
     }
+}
+
+fn stricter(one: PermissionMode, other: PermissionMode) -> PermissionMode {
+    std::cmp::min_by_key(one, other, |mode| mode.leeway())
 }
 
 /// Decides on one access: reading inside the project is free, all else asks, unless the mode or a grant says otherwise.

@@ -24,6 +24,17 @@ impl PermissionMode {
     /// All modes, in the order `shift+tab` goes through them.
     pub const ALL: [Self; 4] = [Self::Default, Self::AcceptEdits, Self::Plan, Self::BypassPermissions];
 
+    /// Returns how much the mode lets happen: 0 is the strictest.
+    #[must_use]
+    pub fn leeway(self) -> u8 {
+        match self {
+            Self::Plan => 0,
+            Self::Default => 1,
+            Self::AcceptEdits => 2,
+            Self::BypassPermissions => 3,
+        }
+    }
+
     /// Returns the name used in flags and files.
     #[must_use]
     pub fn name(self) -> &'static str {

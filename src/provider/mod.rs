@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Message, ToolSpec, Usage};
+use crate::message::{Effort, Message, ToolSpec, Usage};
 
 pub mod anthropic;
 pub mod choice;
@@ -54,6 +54,8 @@ pub struct Request {
     pub tools: Arc<[ToolSpec]>,
     /// Cap on the output tokens of this response.
     pub max_output_tokens: u32,
+    /// How hard the model shall think, as far as it can be told.
+    pub effort: Option<Effort>,
 }
 
 /// One step of an answer.
@@ -124,6 +126,8 @@ pub struct Model {
     pub max_output_tokens: u32,
     /// Price, where known.
     pub price: Option<Price>,
+    /// The most effort it can be asked for; `None` if it cannot be asked.
+    pub max_effort: Option<Effort>,
 }
 
 /// What tokens cost, in US dollars for a million.

@@ -3,12 +3,14 @@
 //! Owns what is known of a model before anything is asked of a service. Leaves choosing one to `choice`. Invariant: an
 //! unknown model is no error; it gets sizes that most models bear and no price.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 use super::choice::PROVIDERS;
 use super::{Model, Price};
+use crate::message::Effort;
 
 /// Cap on output tokens for a model that is not in the catalog.
 pub const DEFAULT_OUTPUT: u32 = 8_192;
@@ -19,6 +21,16 @@ struct Catalog {
     alias: Vec<Alias>,
     model: Vec<Entry>,
     default: toml::Table,
+    sizes: BTreeMap<String, Sizes>,
+}
+
+/// The models of one service by size.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sizes {
+    small: String,
+    medium: String,
+    large: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -38,6 +50,7 @@ struct Entry {
     context: u64,
     output: u32,
     price: Option<Price>,
+    effort: Option<Effort>,
 }
 
 // The file is compiled in and a test reads every alias of it, so the empty default is never met.
@@ -60,6 +73,7 @@ pub fn lookup(provider: &str, id: &str) -> Model {
         context_window,
         max_output_tokens: entry.map_or(DEFAULT_OUTPUT, |entry| entry.output),
         price,
+        max_effort: entry.filter(|entry| entry.provider == provider).and_then(|entry| entry.effort),
     }
 }
 
@@ -68,6 +82,11 @@ pub fn lookup(provider: &str, id: &str) -> Model {
 #[must_use]
 pub fn resolve(provider: &str, wish: &str) -> Option<Model> {
     let wish = of_provider(provider, wish.trim())?;
+    if alias_id(provider, wish).is_none()
+        && let Some(id) = sized(provider, wish)
+    {
+        return Some(lookup(provider, id));
+    }
     if alias_id(provider, wish).is_none() {
         let elsewhere = home_of(wish).is_some_and(|home| home != provider);
         if alias(wish).is_some() || (elsewhere && !serves_any_model(provider)) {
@@ -75,6 +94,32 @@ pub fn resolve(provider: &str, wish: &str) -> Option<Model> {
         }
     }
     Some(lookup(provider, wish))
+}
+
+/// Tells whether the word stands for a size of model, which every service has in its own way.
+#[must_use]
+pub fn is_size(word: &str) -> bool {
+    size_of(word).is_some()
+}
+
+/// Tells whether it is known which models of the service have which size.
+#[must_use]
+pub fn has_sizes(provider: &str) -> bool {
+    CATALOG.sizes.contains_key(provider)
+}
+
+fn size_of(word: &str) -> Option<fn(&Sizes) -> &str> {
+    match word.to_ascii_lowercase().as_str() {
+        "haiku" | "quick" => Some(|sizes| &sizes.small),
+        "sonnet" => Some(|sizes| &sizes.medium),
+        "opus" | "fable" => Some(|sizes| &sizes.large),
+        _ => None,
+    }
+}
+
+fn sized(provider: &str, word: &str) -> Option<&'static str> {
+    let size = size_of(word)?;
+    CATALOG.sizes.get(provider).map(size)
 }
 
 /// Takes the provider's own name off a wish such as `anthropic/haiku`; `None` if another provider is named, or nothing

@@ -10,6 +10,8 @@ mod demo;
 use agents::AgentFiles;
 pub use demo::REQUEST as DEMO_REQUEST;
 
+use connection::LeadModel;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,15 +24,15 @@ use tokio::time::timeout;
 
 use crate::agent::{AgentEvent, EventKind, Limits, Place, Sink};
 use crate::config::{self, Config, Overrides, Paths};
-use crate::definition::{AgentDirs, Library, Parsed, Roots};
-use crate::message::{AgentId, Diagnostic, serialize_path};
+use crate::definition::{AgentDefinition, AgentDirs, Library, Parsed, Roots};
+use crate::message::{AgentId, Diagnostic, plain_line, serialize_path};
 use crate::permission::{Approver, Grant, PermissionMode, Permissions};
-use crate::provider::choice::ProviderEnv;
+use crate::provider::choice::{ProviderEnv, Wishes};
 use crate::provider::offline::Pace;
 use crate::session::{Secrets, Store, Writer, log};
 use crate::subagent::{
     AGENT_TOOL, AgentInput, ApprovalQueue, Conversation, KeepReport, Surroundings, Tree, TreeLimits, TreeSetup,
-    Unattended,
+    Unattended, UserDirs,
 };
 use crate::tool::{schema_of, standard_tools};
 
@@ -96,6 +98,19 @@ pub struct Settled {
     pub place: Place,
     /// The kinds of agents there are. Until [`start`] only those that need no file.
     pub library: Arc<Library>,
+    /// The definition that the main agent works as.
+    pub agent: Option<Arc<AgentDefinition>>,
+    /// What the environment says about subagents.
+    pub subagents: Subagents,
+}
+
+/// What the environment says about subagents.
+#[derive(Debug, Clone, Default)]
+pub struct Subagents {
+    /// The model of those for which the call names none.
+    pub model: Option<String>,
+    /// The user's own folders.
+    pub user_dirs: UserDirs,
 }
 
 impl Settled {
@@ -141,7 +156,29 @@ pub fn settle(wanted: Wanted) -> anyhow::Result<Settled> {
     };
     let place = Place { cwd: Arc::new(cwd), project: Arc::new(project) };
     let library = Arc::new(Library::new(agent_dirs(&environment, &place), wanted.agents.clone(), tool_names()));
-    Ok(Settled { wanted, config: loaded.config, diagnostics: loaded.diagnostics, paths, place, library })
+    let agent = wanted.agent.as_deref().map(|name| lead_definition(&library, name)).transpose()?;
+    let subagents = Subagents {
+        model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
+        user_dirs: user_dirs(&environment),
+    };
+    let (config, diagnostics) = (loaded.config, loaded.diagnostics);
+    Ok(Settled { wanted, config, diagnostics, paths, place, library, agent, subagents })
+}
+
+/// Finds the definition that the main agent shall work as, before anything is on the screen.
+fn lead_definition(library: &Library, name: &str) -> anyhow::Result<Arc<AgentDefinition>> {
+    library.reload();
+    let catalog = library.catalog();
+    catalog.get(name).with_context(|| {
+        let names: Vec<String> = catalog.names().iter().map(|name| plain_line(name).into_owned()).collect();
+        format!("there is no agent `{name}`; there are {}", names.join(", "))
+    })
+}
+
+fn user_dirs(environment: &config::Environment) -> UserDirs {
+    let home = environment.home();
+    let claude = environment.directory("CLAUDE_CONFIG_DIR").or_else(|| Some(home.as_ref()?.join(".claude")));
+    UserDirs { home, claude }
 }
 
 /// A session that runs.
@@ -191,7 +228,7 @@ struct Meta {
 
 /// Starts a session. `listener` hears of everything that happens in it.
 pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) -> Started {
-    let Settled { wanted, config, diagnostics, paths, place, library } = settled;
+    let Settled { wanted, config, diagnostics, paths, place, library, agent, subagents } = settled;
     let environment = ProviderEnv::from_env();
     let secrets = Secrets::new(environment.secrets());
     let (store, mut kept, listeners) = keep(paths.as_ref(), &place, &secrets, listener);
@@ -220,20 +257,35 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
         approver,
         sink: sink.clone(),
         secrets,
-        resolve_model: connection::resolver(),
+        resolve_model: connection::resolver(environment.clone(), config.aliases.clone()),
+        subagent_model: subagents.model,
+        user_dirs: subagents.user_dirs,
         keep_report: report_keeper(store.clone()),
     });
     let tools = tree.setup().tools.clone();
     // The schemas are worked out once; the first request need not wait for that.
     tokio::task::spawn_blocking(move || drop((tools.specs(), schema_of::<AgentInput>())));
     let pace = if wanted.front == Front::Screen { Pace::Reading } else { Pace::Instant };
-    let connecting = match play {
-        Some(parts) => parts.connecting(sink),
-        None => connection::connecting(wanted.model.clone(), config.model.clone(), environment, pace, sink),
+    let connecting = if let Some(parts) = play {
+        parts.connecting(sink)
+    } else {
+        let wishes = Wishes {
+            flag: connection::meant(wanted.model.clone(), &config.aliases),
+            config: connection::meant(config.model.clone(), &config.aliases),
+            env: environment,
+        };
+        let definition = agent.clone().filter(|_| wanted.model.is_none());
+        let lead = LeadModel { definition, resolve: tree.setup().resolve_model.clone() };
+        connection::connecting(wishes, lead, pace, sink)
     };
     let limits = main_limits(&config, wanted.max_turns);
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
-    Started { conversation: Conversation::new(tree, approvals, connecting, limits), session, kept }
+    let conversation = Conversation::new(tree, approvals, connecting, limits);
+    let conversation = match agent {
+        Some(definition) => conversation.working_as(definition),
+        None => conversation,
+    };
+    Started { conversation, session, kept }
 }
 
 /// Finds the folders of agent files.

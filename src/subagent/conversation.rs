@@ -13,8 +13,13 @@ use tokio::time::timeout;
 
 use super::Command;
 use super::approvals::ApprovalQueue;
-use super::tree::{Connection, Parent, Tree};
-use crate::agent::{Agent, Cancel, EventKind, Limits, Outcome, Status, StopCause, run};
+use super::connection::Connection;
+use super::lead::{Lead, LeadDefinition};
+use super::loadout::Delegation;
+use super::mention;
+use super::tree::Tree;
+use crate::agent::{Cancel, EventKind, Limits, Outcome, Status, StopCause, run};
+use crate::definition::AgentDefinition;
 use crate::message::{AgentId, Transcript};
 use crate::tool::Freshness;
 
@@ -30,6 +35,7 @@ pub struct Conversation {
     approvals: ApprovalQueue,
     connecting: Connecting,
     limits: Limits,
+    definition: LeadDefinition,
     freshness: Arc<Freshness>,
     transcript: Transcript,
     waiting: VecDeque<String>,
@@ -59,11 +65,21 @@ impl Conversation {
             approvals,
             connecting,
             limits,
+            definition: None,
             freshness: Arc::default(),
             transcript: Transcript::default(),
             waiting: VecDeque::new(),
             running: None,
         }
+    }
+
+    /// Returns the same conversation with a main agent that works as this definition. The limits that were named stay.
+    #[must_use]
+    pub fn working_as(mut self, definition: Arc<AgentDefinition>) -> Self {
+        self.limits.max_turns = self.limits.max_turns.or(definition.max_turns);
+        self.limits.wall_timeout = self.limits.wall_timeout.or(definition.max_time);
+        self.definition = Some(definition);
+        self
     }
 
     /// Obeys commands until their senders are gone, then stops what still runs and waits for its end.
@@ -149,17 +165,37 @@ impl Conversation {
     fn say(&mut self, text: String) {
         self.tree.begin_request();
         let mut transcript = std::mem::take(&mut self.transcript);
-        transcript.push_user(text.clone());
+        transcript.push_user(self.told(text.clone(), &transcript));
         let cancel = Cancel::default();
         let answer = Answering {
             tree: self.tree.clone(),
-            limits: self.limits.clone(),
-            freshness: self.freshness.clone(),
-            cancel: cancel.clone(),
+            lead: Lead {
+                definition: self.definition.clone(),
+                limits: self.limits.clone(),
+                freshness: self.freshness.clone(),
+                cancel: cancel.clone(),
+            },
         };
         let connecting = self.connecting.clone();
         let task = tokio::spawn(async move { answer.run(connecting, text, transcript).await });
         self.running = Some(Running { cancel, task, then: Then::GoOn });
+    }
+
+    /// Returns what the model reads for a message of the user.
+    fn told(&self, text: String, before: &Transcript) -> String {
+        let names = match self.tree.lead_loadout(&self.definition) {
+            Ok(loadout) if loadout.delegation == Delegation::Open => {
+                let rules = loadout.permissions.rules();
+                self.tree.catalog().names().into_iter().filter(|name| rules.allow_kind(name)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let text = mention::told(text, &names);
+        let initial = self.definition.as_ref().and_then(|definition| definition.initial_prompt.as_deref());
+        match initial.filter(|_| before.is_empty()) {
+            Some(initial) => format!("{}\n\n{text}", initial.trim()),
+            None => text,
+        }
     }
 
     /// Takes back the transcript of a finished answer and starts on the next message that waits.
@@ -216,9 +252,7 @@ async fn finished(running: &mut Option<Running>) -> Finished {
 /// What it takes to answer one message.
 struct Answering {
     tree: Tree,
-    limits: Limits,
-    freshness: Arc<Freshness>,
-    cancel: Cancel,
+    lead: Lead,
 }
 
 impl Answering {
@@ -237,11 +271,14 @@ impl Answering {
     async fn answer(&self, connecting: Connecting, transcript: Transcript) -> (Outcome, Transcript) {
         let connection = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => None,
+            () = self.lead.cancel.cancelled() => None,
             connection = connecting => Some(connection),
         };
         let outcome = match connection {
-            Some(Ok(connection)) => return run(&self.agent(connection), transcript).await,
+            Some(Ok(connection)) => match self.tree.lead(&self.lead, connection).await {
+                Ok(agent) => return run(&agent, transcript).await,
+                Err(refusal) => Outcome::unstarted(Status::Failed, &refusal.to_string()),
+            },
             Some(Err(reason)) => Outcome::unstarted(Status::Failed, &reason),
             None => Outcome::unstarted(Status::Cancelled, "Stopped while looking for a model."),
         };
@@ -251,29 +288,7 @@ impl Answering {
     }
 
     async fn tell(&self, kind: EventKind) {
-        self.tree.setup().sink.send_until(AgentId::MAIN, kind, &self.cancel).await;
-    }
-
-    fn agent(&self, connection: Connection) -> Agent {
-        let setup = self.tree.setup();
-        let parent =
-            Parent { id: AgentId::MAIN, depth: 0, connection: connection.clone(), cancel: self.cancel.clone() };
-        Agent {
-            id: AgentId::MAIN,
-            depth: 0,
-            system: setup.surroundings.main_prompt(),
-            provider: connection.provider,
-            model: connection.model,
-            tools: self.tree.with_agent_tool(&setup.tools, parent),
-            place: setup.place.clone(),
-            permissions: setup.permissions.clone(),
-            approver: setup.approver.clone(),
-            freshness: self.freshness.clone(),
-            limits: self.limits.clone(),
-            sink: setup.sink.clone(),
-            secrets: setup.secrets.clone(),
-            cancel: self.cancel.clone(),
-        }
+        self.tree.setup().sink.send_until(AgentId::MAIN, kind, &self.lead.cancel).await;
     }
 }
 

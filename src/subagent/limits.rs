@@ -51,6 +51,14 @@ pub enum Refusal {
         /// All names.
         available: String,
     },
+    /// A definition that the lists of the agent above leave out.
+    #[error("This agent may not use `{wanted}`. Available: {available}.")]
+    ForbiddenType {
+        /// What was asked for.
+        wanted: String,
+        /// The names it may use.
+        available: String,
+    },
     /// The task says too little.
     #[error(
         "The task is too brief ({chars} characters, at least {least}). Say WHAT to look into, WHERE, and WHAT TO RETURN; \

@@ -3,11 +3,17 @@
 //! Owns spawning, queueing, stopping and reporting of subagents, and the conversation of the main agent with the
 //! user. Leaves the loop itself to `agent`. Invariant: a child's transcript never reaches its parent, only its report.
 
+mod admission;
 mod approvals;
 mod command;
+mod connection;
 mod conversation;
+mod lead;
 mod life;
 pub mod limits;
+mod loadout;
+mod memory;
+pub mod mention;
 mod prompt;
 pub mod report;
 mod task;
@@ -15,8 +21,11 @@ mod tree;
 
 pub use approvals::{ApprovalQueue, Unattended};
 pub use command::Command;
+pub use connection::{Connection, ModelWish, Reach, ResolveModel, lead_connection};
 pub use conversation::{Connecting, Conversation, connected};
 pub use limits::TreeLimits;
+pub use loadout::{Delegation, Loadout};
+pub use memory::UserDirs;
 pub use prompt::Surroundings;
 pub use task::{AGENT_TOOL, AgentInput, AgentTool};
-pub use tree::{Connection, KeepReport, Parent, ResolveModel, Tree, TreeSetup};
+pub use tree::{KeepReport, Parent, Tree, TreeSetup};

@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::loadout::Delegation;
 use crate::definition::AgentDefinition;
 
 const MAIN: &str = include_str!("../../assets/prompts/main.md");
+const SAFETY: &str = include_str!("../../assets/prompts/safety.md");
+const DELEGATION: &str = include_str!("../../assets/prompts/delegation.md");
+const SURROUNDINGS: &str = include_str!("../../assets/prompts/surroundings.md");
 const SUBAGENT: &str = include_str!("../../assets/prompts/subagent.md");
 
 /// Facts about the surroundings that a prompt names.
@@ -36,15 +40,30 @@ impl Surroundings {
     /// Returns the main agent's system prompt.
     #[must_use]
     pub fn main_prompt(&self) -> Arc<str> {
-        self.fill(MAIN).into()
+        joined([MAIN, SAFETY, DELEGATION, &self.fill(SURROUNDINGS)])
+    }
+
+    /// Returns the system prompt of a main agent that works as a definition: the definition's takes the place of the
+    /// program's own words on tone and work. What is said of delegation is for one that can delegate.
+    #[must_use]
+    pub fn lead_prompt(&self, definition: &AgentDefinition, memory: Option<&str>, delegation: Delegation) -> Arc<str> {
+        let delegation = if delegation == Delegation::Open { DELEGATION } else { "" };
+        let surroundings = self.fill(SURROUNDINGS);
+        joined([&definition.prompt, memory.unwrap_or_default(), SAFETY, delegation, &surroundings])
     }
 
     /// Returns a subagent's system prompt: its definition's, then what holds for every subagent.
     #[must_use]
-    pub fn child_prompt(&self, definition: &AgentDefinition, report_chars: usize) -> Arc<str> {
+    pub fn child_prompt(&self, definition: &AgentDefinition, memory: Option<&str>, report_chars: usize) -> Arc<str> {
         let tail = self.fill(SUBAGENT).replace("{{report_chars}}", &report_chars.to_string());
-        format!("{}\n\n{tail}", definition.prompt.trim()).into()
+        joined([&definition.prompt, memory.unwrap_or_default(), &tail])
     }
+}
+
+/// Joins what there is of the sections by blank lines.
+fn joined<const N: usize>(sections: [&str; N]) -> Arc<str> {
+    let sections: Vec<&str> = sections.iter().map(|section| section.trim()).filter(|text| !text.is_empty()).collect();
+    sections.join("\n\n").into()
 }
 
 /// Returns the user message a child starts from.

@@ -151,7 +151,7 @@ const HEADS: [&str; 10] =
 
 /// Makes text harmless that imitates the frame around it: report tags, roles, and reminders. Marks that nobody sees
 /// are taken out first, because they could hide an imitation from this and not from a model.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let text = plain(text);
     let mut safe = String::with_capacity(text.len());
     for (at, line) in text.split('\n').enumerate() {
@@ -180,7 +180,8 @@ fn imitates_a_head(line: &str) -> bool {
 }
 
 /// Tags that a model could take for the program's own.
-const FRAME_TAGS: [&str; 16] = [
+const FRAME_TAGS: [&str; 17] = [
+    "memory",
     "summary",
     "findings",
     "answer",

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::tree::{Parent, Tree};
 use crate::definition::{Catalog, ToolsField};
 use crate::message::ToolSpec;
-use crate::permission::AccessKind;
+use crate::permission::{AccessKind, Rules};
 use crate::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input, schema_of};
 
 /// Name of the tool.
@@ -69,7 +69,8 @@ impl Tool for AgentTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: AGENT_TOOL.to_owned(),
-            description: DESCRIPTION.replace("{{agents}}", &offer(self.tree.catalog())),
+            description: DESCRIPTION
+                .replace("{{agents}}", &offer(self.tree.catalog(), self.parent.loadout.permissions.rules())),
             input_schema: schema_of::<AgentInput>(),
         }
     }
@@ -110,10 +111,10 @@ impl Tool for AgentTool {
     }
 }
 
-/// Lists every agent with when to use it and its tools.
-fn offer(catalog: &Catalog) -> String {
+/// Lists every agent that may be used with when to use it and its tools.
+fn offer(catalog: &Catalog, rules: &Rules) -> String {
     let mut text = String::new();
-    for definition in catalog.all().iter() {
+    for definition in catalog.all().iter().filter(|definition| rules.allow_kind(&definition.name)) {
         let tools = match &definition.tools {
             ToolsField::All => "all".to_owned(),
             ToolsField::List(names) if names.is_empty() => "none".to_owned(),

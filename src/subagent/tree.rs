@@ -13,30 +13,20 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
+use super::connection::{Connection, ResolveModel};
 use super::life::{Life, StopOnDrop};
 use super::limits::{Refusal, TreeLimits};
+use super::loadout::{Delegation, Loadout};
+use super::memory::UserDirs;
 use super::prompt::{self, Surroundings};
 use super::report::{ReportSource, cut, report};
-use super::task::{AGENT_TOOL, AgentInput, AgentTool};
-use crate::agent::{Agent, Cancel, EventKind, Limits, Outcome, Place, Sink, Spawn, Status, StopCause, run};
-use crate::definition::{AgentDefinition, Catalog, ToolsField};
-use crate::message::{AgentId, Transcript, Usage, canonical_name};
+use super::task::{AgentInput, AgentTool};
+use crate::agent::{Agent, Cancel, EventKind, Outcome, Place, Sink, Spawn, Status, StopCause, run};
+use crate::definition::Catalog;
+use crate::message::{AgentId, Transcript, Usage};
 use crate::permission::{Approver, Permissions};
-use crate::provider::{Model, Provider};
 use crate::session::Secrets;
-use crate::tool::{Freshness, ToolSet};
-
-/// Who answers an agent.
-#[derive(Clone)]
-pub struct Connection {
-    /// The service.
-    pub provider: Arc<dyn Provider>,
-    /// The model.
-    pub model: Arc<Model>,
-}
-
-/// Finds the connection for a model that a call or a definition names; `Err` says what is wrong with the name.
-pub type ResolveModel = Arc<dyn Fn(&str, &Connection) -> Result<Connection, String> + Send + Sync>;
+use crate::tool::ToolSet;
 
 /// Keeps a report that was too long for the parent and returns where it lies.
 pub type KeepReport = Arc<dyn Fn(String, String) -> BoxFuture<'static, Option<PathBuf>> + Send + Sync>;
@@ -63,6 +53,10 @@ pub struct TreeSetup {
     pub surroundings: Surroundings,
     /// How a named model is found.
     pub resolve_model: ResolveModel,
+    /// The model of all subagents for which the call names none (`CLAUDE_CODE_SUBAGENT_MODEL`).
+    pub subagent_model: Option<String>,
+    /// The user's own folders.
+    pub user_dirs: UserDirs,
     /// How a long report is kept: called with the agent's name and the report.
     pub keep_report: KeepReport,
 }
@@ -91,6 +85,10 @@ pub struct Parent {
     pub depth: u32,
     /// Who answers it.
     pub connection: Connection,
+    /// Who answers the main agent.
+    pub main: Connection,
+    /// What it can hand on.
+    pub loadout: Loadout,
     /// Its cancel token; children hang below it.
     pub cancel: Cancel,
 }
@@ -100,16 +98,6 @@ pub struct Parent {
 pub(super) struct Delivered {
     pub(super) report: String,
     pub(super) outcome: Outcome,
-}
-
-/// A spawn that passed every check.
-struct Admitted {
-    definition: Arc<AgentDefinition>,
-    connection: Connection,
-    tools: ToolSet,
-    /// Whether it gets the `Agent` tool.
-    delegates: bool,
-    limits: Limits,
 }
 
 impl Tree {
@@ -186,13 +174,34 @@ impl Tree {
         self.0.ended.notify_waiters();
     }
 
-    /// Returns the tools of an agent at this depth: its own, and `Agent` if it may have children.
+    /// Returns what the main agent can hand on if it is no definition's.
     #[must_use]
-    pub fn with_agent_tool(&self, tools: &ToolSet, parent: Parent) -> ToolSet {
-        if parent.depth >= self.0.setup.limits.max_depth {
-            return tools.clone();
+    pub fn whole_loadout(&self) -> Loadout {
+        let setup = self.setup();
+        Loadout { tools: setup.tools.clone(), delegation: self.depth_allows(0), permissions: setup.permissions.clone() }
+    }
+
+    /// Tells whether an agent at this depth may have subagents.
+    pub(super) fn depth_allows(&self, depth: u32) -> Delegation {
+        if depth < self.setup().limits.max_depth { Delegation::Open } else { Delegation::Closed }
+    }
+
+    /// Returns the tools that an agent is offered: its own, and `Agent` if it may have subagents.
+    #[must_use]
+    pub fn offered_tools(&self, agent: Parent) -> ToolSet {
+        let tools = agent.loadout.tools.clone();
+        match agent.loadout.delegation {
+            Delegation::Closed => tools,
+            Delegation::Open => tools.with(Arc::new(AgentTool::new(self.clone(), agent))),
         }
-        tools.with(Arc::new(AgentTool::new(self.clone(), parent)))
+    }
+
+    /// Counts a spawn, if one more may be made for this request.
+    pub(super) fn reserve(&self) -> Result<(), Refusal> {
+        let limit = self.setup().limits.max_per_request;
+        let reserve = |count: u32| (count < limit).then_some(count + 1);
+        let reserved = self.0.spawned_for_request.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve);
+        reserved.map(drop).map_err(|_| Refusal::TooMany { limit })
     }
 
     /// Runs a subagent from spawn to report.
@@ -204,27 +213,33 @@ impl Tree {
     ) -> Result<Delivered, Refusal> {
         let admitted = self.admit(parent, input)?;
         let id = AgentId(self.0.next_id.fetch_add(1, Ordering::Relaxed));
-        let name = format!("{}-{}", admitted.definition.name, id.0);
+        let definition = admitted.definition.clone();
+        let name = format!("{}-{}", definition.name, id.0);
         let task = prompt::task(&input.prompt, input.context.as_deref());
         let cancel = parent.cancel.child();
+        let memory = self.recall(&definition, &cancel).await;
         let life = Life::begin(self, id, cancel.clone());
-        let agent = self.agent(parent, &admitted, id, cancel.clone());
+        let note = admitted.note.clone();
+        let agent = self.child(parent, admitted, memory.as_ref(), (id, cancel.clone()));
         let spawn = Spawn {
             parent: parent.id,
             call_id: call_id.to_owned(),
             name: name.clone(),
-            agent_type: admitted.definition.name.clone(),
-            color: admitted.definition.color.clone(),
+            agent_type: definition.name.clone(),
+            color: definition.color.clone(),
             description: input.description.trim().to_owned(),
             prompt: task.clone(),
-            model: admitted.connection.model.display.clone(),
+            model: agent.model.display.clone(),
             tools: agent.tools.names().map(str::to_owned).collect(),
         };
         self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
+        if let Some(text) = note {
+            self.sink().send_until(id, EventKind::Notice { text }, &cancel).await;
+        }
         let (outcome, transcript) = self.live_out(agent, task, life).await;
         let whole = report(&ReportSource {
             name: &name,
-            agent_type: &admitted.definition.name,
+            agent_type: &definition.name,
             outcome: &outcome,
             transcript: &transcript,
             project: &self.0.setup.place.project,
@@ -234,118 +249,6 @@ impl Tree {
 
     pub(super) fn sink(&self) -> &Sink {
         &self.0.setup.sink
-    }
-
-    /// Checks everything that can be refused, the count last so that a refusal costs nothing.
-    fn admit(&self, parent: &Parent, input: &AgentInput) -> Result<Admitted, Refusal> {
-        let limits = &self.0.setup.limits;
-        if parent.depth >= limits.max_depth {
-            return Err(Refusal::TooDeep { limit: limits.max_depth });
-        }
-        let chars = input.prompt.trim().chars().count();
-        if chars < limits.min_task_chars {
-            return Err(Refusal::TooBrief { chars, least: limits.min_task_chars });
-        }
-        let wanted = input.subagent_type.as_deref().unwrap_or("general-purpose");
-        let definition = self.catalog().get(wanted).ok_or_else(|| Refusal::UnknownType {
-            wanted: wanted.to_owned(),
-            available: self.catalog().names().join(", "),
-        })?;
-        let allowed = input.allowed_tools.as_deref();
-        let delegates = parent.depth + 1 < limits.max_depth && may_delegate(&definition, allowed);
-        let tools = match self.tools_for(&definition, allowed) {
-            Err(Refusal::NoTools { .. }) if delegates => ToolSet::default(),
-            tools => tools?,
-        };
-        let connection = self.connection_for(parent, &definition, input)?;
-        let reserve = |count: u32| (count < limits.max_per_request).then_some(count + 1);
-        self.0
-            .spawned_for_request
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve)
-            .map_err(|_| Refusal::TooMany { limit: limits.max_per_request })?;
-        let child = Limits {
-            max_turns: definition.max_turns.or(limits.child.max_turns),
-            max_tool_calls: [input.max_tool_calls.map(|calls| calls.max(1)), limits.child.max_tool_calls]
-                .into_iter()
-                .flatten()
-                .min(),
-            ..limits.child.clone()
-        };
-        Ok(Admitted { definition, connection, tools, delegates, limits: child })
-    }
-
-    /// Filters the tools by the definition and then by the call. If entries were named and none is left, says why of
-    /// each.
-    fn tools_for(&self, definition: &AgentDefinition, allowed: Option<&[String]>) -> Result<ToolSet, Refusal> {
-        let all = &self.0.setup.tools;
-        let mut tools = match &definition.tools {
-            ToolsField::All => all.clone(),
-            ToolsField::List(names) => all.filtered(|tool| is_listed(names, tool)),
-        };
-        tools = tools.filtered(|tool| !is_listed(&definition.disallowed_tools, tool));
-        if let Some(allowed) = allowed {
-            tools = tools.filtered(|tool| is_listed(allowed, tool));
-        }
-        let named = match (allowed, &definition.tools) {
-            (Some(allowed), _) => allowed,
-            (None, ToolsField::List(names)) => names.as_slice(),
-            (None, ToolsField::All) => &[],
-        };
-        if !tools.is_empty() || named.is_empty() {
-            return Ok(tools);
-        }
-        let reasons = named.iter().map(|entry| match all.find(tool_name(entry)) {
-            None if canonical_name(tool_name(entry)) == AGENT_TOOL => format!("{entry} would nest too deep"),
-            None => format!("{entry} is no tool"),
-            Some(_) => format!("{entry} is not among the tools of this agent"),
-        });
-        let reasons = reasons.collect::<Vec<_>>().join(", ");
-        Err(Refusal::NoTools { agent: definition.name.clone(), reasons })
-    }
-
-    fn connection_for(
-        &self,
-        parent: &Parent,
-        definition: &AgentDefinition,
-        input: &AgentInput,
-    ) -> Result<Connection, Refusal> {
-        let wanted = input.model.as_deref().or(definition.model.as_deref()).filter(|model| *model != "inherit");
-        let mut connection = match wanted {
-            None => parent.connection.clone(),
-            Some(model) => (self.0.setup.resolve_model)(model, &parent.connection).map_err(Refusal::UnknownModel)?,
-        };
-        if let Some(cap) = input.max_tokens {
-            let mut model = Model::clone(&connection.model);
-            model.max_output_tokens = model.max_output_tokens.min(cap.max(1));
-            connection.model = Arc::new(model);
-        }
-        Ok(connection)
-    }
-
-    fn agent(&self, parent: &Parent, admitted: &Admitted, id: AgentId, cancel: Cancel) -> Agent {
-        let setup = &self.0.setup;
-        let depth = parent.depth + 1;
-        let own = Parent { id, depth, connection: admitted.connection.clone(), cancel: cancel.clone() };
-        let tools =
-            if admitted.delegates { self.with_agent_tool(&admitted.tools, own) } else { admitted.tools.clone() };
-        let permissions =
-            if admitted.definition.reads_only() { setup.permissions.reading_only() } else { setup.permissions.clone() };
-        Agent {
-            id,
-            depth,
-            system: setup.surroundings.child_prompt(&admitted.definition, setup.limits.report_chars),
-            provider: admitted.connection.provider.clone(),
-            model: admitted.connection.model.clone(),
-            tools,
-            place: setup.place.clone(),
-            permissions,
-            approver: setup.approver.clone(),
-            freshness: Arc::new(Freshness::default()),
-            limits: admitted.limits.clone(),
-            sink: setup.sink.clone(),
-            secrets: setup.secrets.clone(),
-            cancel,
-        }
     }
 
     /// Waits for a place, then runs the agent as a task of its own until that has returned. If nobody waits for it any
@@ -392,26 +295,6 @@ impl Tree {
         let kept = (self.0.setup.keep_report)(name, whole.clone()).await;
         cut(&whole, limit, kept.as_deref())
     }
-}
-
-/// Tells whether the definition, narrowed by the call, has the `Agent` tool.
-fn may_delegate(definition: &AgentDefinition, allowed: Option<&[String]>) -> bool {
-    let listed = match &definition.tools {
-        ToolsField::All => true,
-        ToolsField::List(names) => is_listed(names, AGENT_TOOL),
-    };
-    listed
-        && !is_listed(&definition.disallowed_tools, AGENT_TOOL)
-        && allowed.is_none_or(|names| is_listed(names, AGENT_TOOL))
-}
-
-/// Tells whether a list of tool names, some with scopes such as `Bash(git log:*)`, names the tool.
-fn is_listed(names: &[String], tool: &str) -> bool {
-    names.iter().any(|entry| entry == "*" || canonical_name(tool_name(entry)).eq_ignore_ascii_case(tool))
-}
-
-fn tool_name(entry: &str) -> &str {
-    entry.split('(').next().unwrap_or_default().trim()
 }
 
 impl Outcome {

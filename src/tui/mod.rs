@@ -12,8 +12,9 @@ mod signals;
 pub mod terminal;
 pub mod view;
 
+pub use outside::edit;
 pub use run::{Farewell, ScreenSetup, run};
-pub use setup::screen_setup;
+pub use setup::{screen_setup, settled_theme};
 
 use self::view::theme::{ColorDepth, Glyphs, Theme};
 

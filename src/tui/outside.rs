@@ -60,7 +60,10 @@ impl Program {
             },
             Kind::File(path) => match run_with(&editor(), &path).await {
                 Ok(()) => Event::AgentFiles(FileNews::Edited(path)),
-                Err(_) => Event::Edited(None),
+                Err(error) => {
+                    let advice = "Set $EDITOR to a program that edits a file.";
+                    Event::AgentFiles(FileNews::Failed(format!("{error:#}. {advice}")))
+                }
             },
             Kind::Pager => match self.page().await {
                 Ok(()) => Event::Refresh,
@@ -90,6 +93,14 @@ impl Program {
         file.write_all(self.text.as_bytes()).context("the temporary file cannot be written")?;
         Ok(file)
     }
+}
+
+/// Opens a text in the user's editor and returns what it became.
+///
+/// # Errors
+/// The editor cannot be started or fails, or its file cannot be written or read.
+pub async fn edit(text: String) -> Result<String> {
+    Program::editor(text).edit().await
 }
 
 fn editor() -> Vec<String> {

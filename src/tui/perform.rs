@@ -11,9 +11,10 @@ use tokio::sync::mpsc;
 
 use super::terminal::{MouseOwner, Terminal};
 use super::{files, outside::Program};
-use crate::app::agent_files::{FileNews, FileRequest};
+use crate::app::agent_files::{AgentPlaces, FileNews, FileRequest};
 use crate::app::{Effect, Event, MouseCapture};
-use crate::definition::Library;
+use crate::config::Environment;
+use crate::definition::{Library, duplicate};
 use crate::subagent::Command;
 
 /// Carries out effects.
@@ -64,6 +65,12 @@ impl Performer {
     pub(super) fn look_around(&self) {
         let cwd = Arc::clone(&self.cwd);
         self.in_background(move || Ok(Some(Event::BranchKnown(branch(&cwd)))));
+        let places = AgentPlaces {
+            home: Environment::of_process().home(),
+            dirs: self.library.dirs().clone(),
+            tools: self.library.tools().to_vec(),
+        };
+        let _ = self.back.send(Event::AgentFiles(FileNews::Places(places)));
         self.agent_files(FileRequest::List);
         if let Some(path) = self.history.clone() {
             self.in_background(move || Ok(Some(Event::HistoryLoaded(files::load_history(&path)?))));
@@ -76,7 +83,12 @@ impl Performer {
             Effect::Engine(command) => {
                 let _ = self.commands.send(command);
             }
-            Effect::AgentFiles(FileRequest::Edit(path)) => return Ok(Next::Outside(Program::edit_file(path))),
+            Effect::AgentFiles(FileRequest::Edit(path)) => match known(&self.library, &path) {
+                Ok(()) => return Ok(Next::Outside(Program::edit_file(path))),
+                Err(fault) => {
+                    let _ = self.back.send(Event::AgentFiles(FileNews::Failed(format!("{fault:#}"))));
+                }
+            },
             Effect::AgentFiles(request) => self.agent_files(request),
             Effect::Copy(text) => terminal.copy(&text)?,
             Effect::EditText(text) => return Ok(Next::Outside(Program::editor(text))),
@@ -111,7 +123,12 @@ impl Performer {
     fn agent_files(&self, request: FileRequest) {
         let (library, back) = (Arc::clone(&self.library), self.back.clone());
         tokio::task::spawn_blocking(move || {
-            let news = agent_files(&library, request).unwrap_or_else(|fault| FileNews::Failed(format!("{fault:#}")));
+            let outcome = agent_files(&library, request);
+            if !matches!(outcome, Ok(FileNews::Listed(_))) {
+                library.reload();
+                let _ = back.send(Event::AgentFiles(FileNews::Listed(library.catalog().listing())));
+            }
+            let news = outcome.unwrap_or_else(|fault| FileNews::Failed(format!("{fault:#}")));
             let _ = back.send(Event::AgentFiles(news));
         });
     }
@@ -129,24 +146,37 @@ impl Performer {
 }
 
 fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
-    let news = match request {
-        FileRequest::List => return Ok(FileNews::Listed(library.catalog().listing())),
+    Ok(match request {
+        FileRequest::List => FileNews::Listed(library.catalog().listing()),
         FileRequest::Reload => {
             library.reload();
-            return Ok(FileNews::Listed(library.catalog().listing()));
+            FileNews::Listed(library.catalog().listing())
         }
         FileRequest::Create { tier, draft } => {
             let folder = library.dirs().home_of(tier).context("there is no folder for such agents")?;
             FileNews::Created(draft.create_in(folder)?)
         }
+        FileRequest::Duplicate { source, name, tier } => {
+            let listing = library.catalog().listing();
+            let original = listing.iter().find(|listed| listed.source == source && listed.name() == name);
+            let original = original.with_context(|| format!("the agent {name} is gone"))?;
+            let folder = library.dirs().home_of(tier).context("there is no folder for such agents")?;
+            FileNews::Created(duplicate(original, tier, folder)?)
+        }
         FileRequest::Edit(path) => FileNews::Edited(path),
         FileRequest::Delete(path) => {
-            std::fs::remove_file(&path).with_context(|| format!("cannot delete {}", path.display()))?;
+            known(library, &path)?;
+            std::fs::remove_file(&path).with_context(|| format!("{} cannot be deleted", path.display()))?;
             FileNews::Deleted(path)
         }
-    };
-    library.reload();
-    Ok(news)
+    })
+}
+
+/// Checks that a path is the file of an agent that was read: no other file is touched, whatever asks for it.
+fn known(library: &Library, path: &Path) -> Result<()> {
+    let known = library.catalog().listing().iter().any(|listed| listed.source.path.as_deref() == Some(path));
+    anyhow::ensure!(known, "{} is no agent file any more", path.display());
+    Ok(())
 }
 
 /// Writes a text to a new file of the folder and returns the file's name.

@@ -4,6 +4,7 @@
 //! frame is due. Leaves meaning to `app` and drawing to `view`. Invariants: the first frame comes before anything
 //! else; keys are drawn at once and text at most sixty times a second; while nothing changes, nothing runs.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,10 +21,11 @@ use super::view::Screen;
 use super::view::highlight::Highlighter;
 use super::view::theme::Theme;
 use crate::agent::AgentEvent;
+use crate::app::agent_files::FileRequest;
 use crate::app::key::Input;
 use crate::app::keymap::Keymap;
 use crate::app::layout::LayoutMode;
-use crate::app::{App, Effect, Event, MouseCapture, Movement, Setup, Spent};
+use crate::app::{App, Editing, Effect, Event, MouseCapture, Movement, Setup, Spent};
 use crate::definition::Library;
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
@@ -59,6 +61,8 @@ pub struct ScreenSetup {
     pub mouse: MouseCapture,
     /// How the agents are placed.
     pub layout: LayoutMode,
+    /// Whose keys edit the message.
+    pub editing: Editing,
     /// Whether signs may move.
     pub motion: Movement,
 }
@@ -94,10 +98,17 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         notices: setup.notices,
         mouse: setup.mouse,
         layout: setup.layout,
+        editing: setup.editing,
         motion: setup.motion,
         themes: Theme::names(),
     });
-    let mut stage = Stage { terminal, screen: Screen::new(setup.theme, highlighter), app, last_frame: Instant::now() };
+    let mut stage = Stage {
+        terminal,
+        screen: Screen::new(setup.theme, highlighter),
+        app,
+        last_frame: Instant::now(),
+        owed: Vec::new(),
+    };
     stage.draw()?;
     let performer = Performer::new(back, setup.commands, setup.history, setup.cwd, setup.library);
     performer.look_around();
@@ -119,6 +130,8 @@ struct Stage {
     screen: Screen,
     app: App,
     last_frame: Instant,
+    /// What the app asked for and has not got yet.
+    owed: Vec<Effect>,
 }
 
 /// Where events come from.
@@ -145,31 +158,47 @@ async fn main_loop(stage: &mut Stage, sources: &mut Sources, performer: &Perform
     let mut batch = Vec::with_capacity(BATCH);
     loop {
         let urgency = sources.wait(stage.deadline(), &mut batch).await?;
-        let mut effects = Vec::new();
         for event in batch.drain(..) {
             if let Event::Input(Input::Resize { .. }) = event {
                 // Also at the size it had: a window that was made small and large again between two looks has lost
                 // its content.
                 stage.terminal.repaint();
             }
-            effects.extend(stage.app.update(Instant::now(), event));
+            stage.update(event);
         }
-        for effect in effects {
-            match performer.perform(effect, &mut stage.terminal)? {
-                Next::Done => {}
-                Next::Outside(program) => stage.hand_over(program, sources, performer).await?,
-                Next::Theme(name) => stage.screen.set_theme(name)?,
-                Next::Quit => return Ok(()),
-            }
+        if stage.carry_out(sources, performer).await?.is_break() {
+            return Ok(());
         }
         let due = urgency == Urgency::Now || stage.last_frame.elapsed() >= FRAME;
         if due && stage.app.is_dirty() {
             stage.draw()?;
+            if stage.carry_out(sources, performer).await?.is_break() {
+                return Ok(());
+            }
         }
     }
 }
 
 impl Stage {
+    /// Takes in one event; what it asks for is owed until [`Stage::carry_out`].
+    fn update(&mut self, event: Event) {
+        let effects = self.app.update(Instant::now(), event);
+        self.owed.extend(effects);
+    }
+
+    /// Does what the app asked for.
+    async fn carry_out(&mut self, sources: &mut Sources, performer: &Performer) -> Result<ControlFlow<()>> {
+        for effect in std::mem::take(&mut self.owed) {
+            match performer.perform(effect, &mut self.terminal)? {
+                Next::Done => {}
+                Next::Outside(program) => self.hand_over(program, sources, performer).await?,
+                Next::Theme(name) => self.screen.set_theme(name)?,
+                Next::Quit => return Ok(ControlFlow::Break(())),
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
     /// Returns when to wake without an event: for the next frame, or for what moves by itself.
     fn deadline(&self) -> Option<Instant> {
         if self.app.is_dirty() { Some(self.last_frame + FRAME) } else { self.app.next_wakeup() }
@@ -188,8 +217,7 @@ impl Stage {
         })?;
         self.last_frame = Instant::now();
         if let Some(drawn) = painted {
-            // Nothing a frame shows asks for an effect.
-            let _ = self.app.update(self.last_frame, Event::Drawn(drawn));
+            self.update(Event::Drawn(drawn));
         }
         Ok(())
     }
@@ -207,7 +235,7 @@ impl Stage {
                     sources.open = count > 0;
                     for event in batch.drain(..) {
                         for effect in self.app.update(Instant::now(), Event::Agent(event)) {
-                            if let Effect::Engine(_) = effect {
+                            if matches!(effect, Effect::Engine(_) | Effect::AgentFiles(FileRequest::List)) {
                                 performer.perform(effect, &mut self.terminal)?;
                             }
                         }

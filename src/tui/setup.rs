@@ -10,7 +10,7 @@ use super::{ScreenSetup, theme_for};
 use crate::agent::AgentEvent;
 use crate::app::keymap::Keymap;
 use crate::app::layout::LayoutMode;
-use crate::app::{MouseCapture, Movement};
+use crate::app::{Editing, MouseCapture, Movement};
 use crate::config::Environment;
 use crate::message::plain_line;
 use crate::services::Settled;
@@ -50,8 +50,17 @@ pub fn screen_setup(
         mouse: if ui.mouse { MouseCapture::On } else { MouseCapture::Off },
         // The configuration has checked the name.
         layout: LayoutMode::from_name(&ui.layout).unwrap_or_default(),
+        editing: if ui.editing == "vi" { Editing::Vi } else { Editing::Emacs },
         motion: if ui.reduced_motion { Movement::Reduced } else { Movement::Full },
     })
+}
+
+/// Returns the theme of the settings for the terminal that the environment describes.
+///
+/// # Errors
+/// Returns an error if not even the built-in theme can be read.
+pub fn settled_theme(settled: &Settled) -> Result<Theme> {
+    theme(&settled.config.ui.theme, &Environment::of_process(), &mut Vec::new())
 }
 
 /// Returns the theme of this name, else, with a notice, the one that fits the terminal.

@@ -3,6 +3,7 @@
 
 mod agent;
 mod app;
+mod cli;
 mod config;
 mod definitions;
 mod headless;

@@ -43,7 +43,10 @@ fn flags(text: &str) -> BTreeSet<&str> {
     let ends = |c: char| !c.is_ascii_alphanumeric() && c != '-';
     let words =
         text.split(|c: char| c.is_whitespace() || "`(\"'".contains(c)).filter_map(|word| word.strip_prefix("--"));
-    words.map(|word| word.split(ends).next().unwrap_or_default()).filter(|flag| !flag.is_empty()).collect()
+    words
+        .map(|word| word.split(ends).next().unwrap_or_default())
+        .filter(|flag| flag.contains(char::is_alphanumeric))
+        .collect()
 }
 
 #[test]
@@ -71,8 +74,9 @@ fn every_action_says_what_it_does() {
 fn flags_are_those_of_the_command_line() {
     let mut command = Cli::command();
     command.build();
-    let known: BTreeSet<String> = command
-        .get_arguments()
+    let known: BTreeSet<String> = commands(&command)
+        .into_iter()
+        .flat_map(|(_, command)| command.get_arguments())
         .flat_map(|argument| argument.get_long_and_visible_aliases().unwrap_or_default())
         .map(str::to_owned)
         .collect();
@@ -86,12 +90,48 @@ fn flags_are_those_of_the_command_line() {
     assert_eq!(named, known, "left: named in the README, right: taken by the program");
 }
 
+/// Returns a command and all below it, each with the words that call it. clap's own `help` is left out.
+fn commands(command: &clap::Command) -> Vec<(String, &clap::Command)> {
+    let mut all = vec![(command.get_name().to_owned(), command)];
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+        let named = commands(below).into_iter();
+        all.extend(named.map(|(words, found)| (format!("{} {words}", command.get_name()), found)));
+    }
+    all
+}
+
 #[test]
 fn subcommands_are_named() {
     let readme = text();
-    for command in Cli::command().get_subcommands() {
-        let name = command.get_name();
-        assert!(readme.contains(&format!("-- {name}\n")), "the README does not show `{name}`");
+    for (words, command) in commands(&Cli::command()).into_iter().skip(1) {
+        let shown = ["\n", " "].iter().any(|end| {
+            readme.contains(&format!("{words}{end}")) || readme.contains(&format!("-- {}{end}", command.get_name()))
+        });
+        assert!(shown, "the README does not show `{words}`");
+    }
+}
+
+#[test]
+fn every_subcommand_and_flag_has_help() {
+    for (words, command) in commands(&Cli::command()) {
+        assert!(command.get_about().is_some(), "`{words}` does not say what it does");
+        for argument in command.get_arguments() {
+            assert!(argument.get_help().is_some(), "`{words}`: {} does not say what it does", argument.get_id());
+        }
+    }
+}
+
+#[test]
+fn exit_statuses_of_agents_are_in_the_help_and_the_readme() {
+    let command = Cli::command();
+    let agents = command.find_subcommand("agents").unwrap().clone().render_long_help().to_string();
+    let readme = text();
+    let readme = section(&readme, "Agent files");
+    for status in [exit::OK, exit::FAILED, exit::USAGE, exit::BROKEN_PIPE].map(|status| status.to_string()) {
+        for text in [&agents, readme] {
+            let named = text.split(|c: char| c.is_whitespace() || c == ',').any(|word| word == status);
+            assert!(named, "{status} is not named");
+        }
     }
 }
 

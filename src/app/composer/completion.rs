@@ -1,15 +1,18 @@
 //! The list of what the word at the cursor could become.
 //!
-//! Owns the word, the candidates and the choice among them. Leaves finding files to `FileIndex`. Invariant: an open
-//! list has at least one entry, and one of them is chosen.
+//! Owns the word, the candidates and the choice among them. Leaves finding files to `FileIndex` and agents to
+//! `mentions`. Invariant: an open list has at least one entry, and one of them is chosen.
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 
+use super::mentions::{First, Mentions};
 use crate::app::files::FileIndex;
 
 /// The most entries of a list.
 const MAX_SHOWN: usize = 12;
+/// The entries that are kept for what stands second, where there are files and agents.
+const SECOND_SHOWN: usize = 4;
 
 /// One entry of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,17 +48,15 @@ impl Completion {
         token: &str,
         files: &mut FileIndex,
         commands: &[Candidate],
+        mentions: &mut Mentions,
         previous: Option<Self>,
     ) -> Option<Self> {
-        if let Some(previous) = previous.filter(|previous| previous.token == token && !files.is_changing()) {
+        let changing = files.is_changing() || mentions.is_changing();
+        if let Some(previous) = previous.filter(|previous| previous.token == token && !changing) {
             return Some(previous);
         }
         let items = match token.strip_prefix('@') {
-            Some(query) => files
-                .search(query, MAX_SHOWN)
-                .into_iter()
-                .map(|label| Candidate { label, detail: String::new() })
-                .collect(),
+            Some(query) => files_and_agents(query, files, mentions),
             None => best_commands(token, commands),
         };
         (!items.is_empty()).then(|| Self { token: token.to_owned(), items, selected: 0 })
@@ -76,6 +77,21 @@ impl Completion {
         let end = if label.ends_with('/') { "" } else { " " };
         format!("{sign}{label}{end}")
     }
+}
+
+/// Returns the files and agents that a word could mean. Neither kind pushes the other out of the list.
+fn files_and_agents(query: &str, files: &mut FileIndex, mentions: &mut Mentions) -> Vec<Candidate> {
+    let found = files.search(query, MAX_SHOWN).into_iter();
+    let found: Vec<Candidate> = found.map(|label| Candidate { label, detail: String::new() }).collect();
+    let (first, agents) = mentions.search(query, MAX_SHOWN);
+    let (mut items, mut second) = match first {
+        First::Agents => (agents, found),
+        First::Files => (found, agents),
+    };
+    items.truncate(MAX_SHOWN - second.len().min(SECOND_SHOWN));
+    second.truncate(MAX_SHOWN - items.len());
+    items.append(&mut second);
+    items
 }
 
 /// Returns the commands that a word could mean: the one it is first, then those it begins, then those it resembles.

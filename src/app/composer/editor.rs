@@ -191,6 +191,40 @@ impl Editor {
         self.jump(cursor);
     }
 
+    /// Returns the place of the cursor in characters from the start of the text, line ends included.
+    pub(super) fn offset(&self) -> usize {
+        let (line, column) = self.area.cursor();
+        self.area.lines()[..line].iter().map(|line| line.chars().count() + 1).sum::<usize>() + column
+    }
+
+    /// Moves the cursor to a place counted as by [`Editor::offset`].
+    pub(super) fn go(&mut self, offset: usize) {
+        let mut left = offset;
+        for (at, line) in self.area.lines().iter().enumerate() {
+            let length = line.chars().count();
+            if left <= length {
+                self.jump((at, left));
+                return;
+            }
+            left -= length + 1;
+        }
+        self.bottom();
+    }
+
+    /// Tells whether the cursor stands behind the last character of a line that has any.
+    pub(super) fn is_past_line(&self) -> bool {
+        self.after_cursor().is_empty() && !self.before_cursor().is_empty()
+    }
+
+    /// Replaces a part of the text, counted as by [`Editor::offset`].
+    pub(super) fn replace(&mut self, range: std::ops::Range<usize>, text: &str) {
+        self.go(range.start);
+        if !range.is_empty() {
+            self.delete_forward(range.len());
+        }
+        self.insert(text);
+    }
+
     /// Moves the cursor to a line and a character of it.
     fn jump(&mut self, (line, column): (usize, usize)) {
         // The crate's own jump counts in u16.

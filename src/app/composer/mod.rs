@@ -9,10 +9,13 @@ mod completion;
 mod editor;
 mod history;
 mod layout;
+mod mentions;
 mod search;
+mod vi;
 
 use crate::app::files::FileIndex;
 use crate::app::key::{Key, KeyCode, Mods};
+use crate::definition::Listed;
 use crate::message::plain;
 
 use chips::Chips;
@@ -21,7 +24,10 @@ use editor::Editor;
 pub use completion::{Candidate, Completion};
 pub use history::History;
 pub use layout::{PieceKind, View};
+pub use mentions::{Mark, Mentions};
 pub use search::HistorySearch;
+pub use vi::ViMode;
+use vi::{Deed, Vi};
 
 /// Columns before the text, for the prompt.
 pub const PROMPT_WIDTH: u16 = 2;
@@ -34,10 +40,13 @@ pub struct Composer {
     editor: Editor,
     chips: Chips,
     history: History,
+    mentions: Mentions,
     completion: Option<Completion>,
     /// The token whose completion was closed by the user; it stays closed until the token changes.
     dismissed: Option<String>,
     search: Option<HistorySearch>,
+    /// The keys of vi, where they are chosen.
+    vi: Option<Vi>,
     /// Columns of the last drawing, for keys that move by rows.
     columns: u16,
 }
@@ -47,6 +56,17 @@ impl Composer {
     #[must_use]
     pub fn new(history: History) -> Self {
         Self { history, ..Self::default() }
+    }
+
+    /// Takes the keys of vi from now on.
+    pub fn use_vi(&mut self) {
+        self.vi = Some(Vi::default());
+    }
+
+    /// Returns the mode of vi; `None` where its keys are not chosen.
+    #[must_use]
+    pub fn vi_mode(&self) -> Option<ViMode> {
+        self.vi.as_ref().map(|vi| vi.mode)
     }
 
     /// Returns the text as shown, with chips for large pastes.
@@ -78,6 +98,10 @@ impl Composer {
         self.editor.set("");
         self.chips.clear();
         self.history.leave();
+        if let Some(vi) = &mut self.vi {
+            // A new text is begun by typing.
+            vi.mode = ViMode::Insert;
+        }
         self.completion = None;
         self.search = None;
     }
@@ -119,7 +143,27 @@ impl Composer {
         if self.completion.is_some() && self.completion_key(key) {
             return true;
         }
+        if self.in_normal_mode() && self.vi_key(key) {
+            return true;
+        }
         self.edit_key(key)
+    }
+
+    /// Tells whether vi takes a key before the keymap is asked.
+    #[must_use]
+    pub fn takes_first(&self, key: &Key) -> bool {
+        let Some(vi) = &self.vi else { return false };
+        let redo = (key.mods, key.code) == (Mods::CTRL, KeyCode::Char('r'));
+        match (vi.mode, key.code) {
+            (ViMode::Insert, KeyCode::Esc) => true,
+            (ViMode::Normal, KeyCode::Esc) => vi.is_pending(),
+            (ViMode::Normal, _) => redo || (key.typed().is_some() && !(self.is_empty() && key.typed() == Some('?'))),
+            (ViMode::Insert, _) => false,
+        }
+    }
+
+    fn in_normal_mode(&self) -> bool {
+        self.vi_mode() == Some(ViMode::Normal)
     }
 
     /// Tells whether a list of completions or a search of the history is open, which takes `enter`, `tab`, `esc` and
@@ -129,7 +173,57 @@ impl Composer {
         self.search.is_some() || self.completion.is_some()
     }
 
+    /// Takes a key of vi; returns `false` if it is none.
+    fn vi_key(&mut self, key: &Key) -> bool {
+        let Some(vi) = &mut self.vi else { return false };
+        let text: Vec<char> = self.editor.text().chars().collect();
+        let at = self.editor.offset();
+        let deed = match (key.mods, key.code, key.typed()) {
+            (_, KeyCode::Esc, _) => {
+                vi.cancel();
+                Deed::Nothing
+            }
+            (Mods::CTRL, KeyCode::Char('r'), _) => Deed::Redo,
+            (_, _, Some(c)) => vi.key(c, &text, at),
+            _ => return false,
+        };
+        self.carry_out(deed, &text);
+        true
+    }
+
+    fn carry_out(&mut self, deed: Deed, text: &[char]) {
+        match deed {
+            Deed::Nothing | Deed::Pass => {}
+            Deed::Go(to) => self.editor.go(to),
+            Deed::Rows(rows) => {
+                for _ in 0..rows.unsigned_abs() {
+                    let _ = if rows < 0 { self.up() } else { self.down() };
+                }
+            }
+            Deed::Replace(range, with, at) => {
+                let removed: String = text.get(range.clone()).unwrap_or_default().iter().collect();
+                self.editor.replace(range, &with);
+                self.editor.go(at);
+                if let Some(vi) = &mut self.vi {
+                    vi.remember(removed);
+                    if vi.mode == ViMode::Normal && self.editor.is_past_line() {
+                        self.editor.left();
+                    }
+                }
+            }
+            Deed::Undo => self.editor.undo(),
+            Deed::Redo => self.editor.redo(),
+        }
+        self.editor.leave_chip(&self.chips);
+    }
+
     fn edit_key(&mut self, key: &Key) -> bool {
+        if let (Some(vi), KeyCode::Esc) = (&mut self.vi, key.code) {
+            let text: Vec<char> = self.editor.text().chars().collect();
+            let deed = vi.leave_insert(&text, self.editor.offset());
+            self.carry_out(deed, &text);
+            return true;
+        }
         let editor = &mut self.editor;
         match (key.mods, key.code) {
             (Mods::NONE, KeyCode::Char(c)) => editor.insert(c.encode_utf8(&mut [0; 4])),
@@ -280,6 +374,17 @@ impl Composer {
         self.history = history;
     }
 
+    /// Replaces the agents that a message can name.
+    pub fn set_agents(&mut self, listing: &[Listed]) {
+        self.mentions.set(listing);
+    }
+
+    /// Returns the agents that a message can name.
+    #[must_use]
+    pub fn mentions(&self) -> &Mentions {
+        &self.mentions
+    }
+
     /// Returns the open list of completions.
     #[must_use]
     pub fn completion(&self) -> Option<&Completion> {
@@ -287,7 +392,7 @@ impl Composer {
     }
 
     /// Brings the list of completions up to date; called after each edit. `commands` are offered for a `/` at the
-    /// start, the files of the index for an `@`.
+    /// start, the files of the index and the agents for an `@`.
     pub fn refresh_completion(&mut self, files: &mut FileIndex, commands: &[Candidate]) {
         let before = self.editor.before_cursor();
         let Some(token) = completion::token(&before, self.editor.cursor().0) else {
@@ -299,7 +404,7 @@ impl Composer {
             return;
         }
         self.dismissed = None;
-        self.completion = Completion::of(token, files, commands, self.completion.take());
+        self.completion = Completion::of(token, files, commands, &mut self.mentions, self.completion.take());
     }
 
     fn completion_key(&mut self, key: &Key) -> bool {

@@ -27,6 +27,8 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<[Content<'a>; 1]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
@@ -55,6 +57,11 @@ enum Cache {
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Thinking {
     Adaptive { display: &'static str },
+}
+
+#[derive(Serialize)]
+struct OutputConfig {
+    effort: &'static str,
 }
 
 #[derive(Serialize)]
@@ -158,6 +165,7 @@ impl<'a> Body<'a> {
             max_tokens: request.max_output_tokens,
             stream: true,
             thinking: is_silent.then_some(Thinking::Adaptive { display: "summarized" }),
+            output_config: request.effort.map(|effort| OutputConfig { effort: effort.name() }),
             system: system.map(|text| [Content { kind: Kind::Text { text }, cache_control: Some(Cache::Ephemeral) }]),
             tools,
             tool_choice,

@@ -3,6 +3,7 @@
 //! Owns the wording of tasks and answers. Leaves the inquiries to the children, and takes them over where no child can
 //! be had. Invariant: what a child did not finish is named as unfinished.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::answer::{answer, own_words, sections};
@@ -12,6 +13,7 @@ use super::evidence::Evidence;
 use super::followup;
 use super::history::History;
 use super::intent::{self, Intent, Topic};
+use super::mention;
 use super::place::Place;
 use super::plan::{Call, Part, Plan};
 use super::question;
@@ -24,6 +26,10 @@ use super::uses::Uses;
 /// Chooses the plan for what the user said.
 pub(super) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
     let text = evidence.task();
+    if let Some((what, agents)) = mention::read(text) {
+        let tasks = agents.into_iter().map(|kind| Task { kind: kind.into(), ..Task::item(&what) }).collect();
+        return Delegation::boxed(tasks, Form::Sections, intent::read(&what), &what);
+    }
     match intent::read(text) {
         // What names nothing may lean on what was said before.
         Intent::Question(_) | Intent::Topic(Topic::Tests) => {
@@ -94,7 +100,7 @@ fn counted(count: usize, inner: Intent, text: &str) -> Box<dyn Plan> {
 /// One task for one subagent.
 #[derive(Debug, Clone)]
 struct Task {
-    kind: &'static str,
+    kind: Cow<'static, str>,
     title: String,
     prompt: String,
 }
@@ -103,7 +109,7 @@ impl Task {
     fn new(kind: &'static str, title: &str, what: &str, to_return: &str) -> Self {
         let prompt =
             format!("WHAT: {what}\nWHERE: the whole project, from the working directory down.\nRETURN: {to_return}");
-        Self { kind, title: title.to_owned(), prompt }
+        Self { kind: Cow::Borrowed(kind), title: title.to_owned(), prompt }
     }
 
     /// A task in the user's own words.
@@ -117,7 +123,7 @@ impl Task {
     }
 
     fn call(&self) -> Call {
-        Call::agent(self.kind, &self.title, &self.prompt)
+        Call::agent(&self.kind, &self.title, &self.prompt)
     }
 }
 

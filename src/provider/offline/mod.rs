@@ -25,6 +25,7 @@ mod intent;
 mod layout;
 mod lead;
 mod manifest;
+mod mention;
 mod package;
 mod paths;
 mod place;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Dialect;
-use crate::message::{AssistantMessage, Block, Message, ResultPart, ToolCall, ToolInput, ToolResult};
+use crate::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
 use crate::provider::Request;
 
 /// Models of OpenAI that take tools over this API only when they are told not to reason, and reason unless told.
@@ -118,18 +118,25 @@ impl<'a> Body<'a> {
             description: &spec.description,
             parameters: &spec.input_schema,
         });
+        // What another server makes of a field that it does not know is uncertain.
+        let effort = request.effort.filter(|_| dialect == Dialect::OpenAi).map(effort_word);
         let refuses_tools = dialect == Dialect::OpenAi && RELUCTANT.iter().any(|id| request.model.starts_with(id));
         Self {
             model: &request.model,
             max_tokens,
             max_completion_tokens,
-            reasoning_effort: (refuses_tools && !request.tools.is_empty()).then_some("none"),
+            reasoning_effort: if refuses_tools && !request.tools.is_empty() { Some("none") } else { effort },
             stream: true,
             stream_options: StreamOptions { include_usage: true },
             tools: tools.collect(),
             messages: turns(request, dialect),
         }
     }
+}
+
+/// Returns the service's word; it knows none above `xhigh`.
+fn effort_word(effort: Effort) -> &'static str {
+    effort.min(Effort::XHigh).name()
 }
 
 fn turns(request: &Request, dialect: Dialect) -> Vec<Turn<'_>> {

@@ -5,6 +5,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget as _;
 
@@ -28,7 +29,7 @@ pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) 
             let style = match kind {
                 PieceKind::Text => theme.text,
                 PieceKind::Chip => theme.chip,
-                PieceKind::Mention => theme.accent,
+                PieceKind::Mention => mention(composer, text, theme),
             };
             Span::styled(text.as_str(), style)
         });
@@ -45,6 +46,12 @@ pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) 
         x: (area.x + PROMPT_WIDTH + view.cursor.0).min(area.right() - 1),
         y: (area.y + view.cursor.1).min(area.bottom() - 1),
     }
+}
+
+/// Returns the style of a mention: an agent has its colour.
+fn mention(composer: &Composer, text: &str, theme: &Theme) -> Style {
+    let mark = composer.mentions().mark(text);
+    mark.map_or(theme.accent, |mark| theme.agent(mark.color.as_deref(), &mark.name))
 }
 
 /// Returns the rows of a list of completions, the chosen one marked, to be drawn above the composer.

@@ -33,7 +33,7 @@ pub(super) fn draw(transcript: &mut Transcript, look: &Look<'_>, area: Rect, buf
     let inner = inner(area);
     let state = look.app.pane(AgentId::MAIN);
     let shown = transcript.draw(&main.cells, &state, Follow::Tail, look, inner, buf);
-    chip(&state, shown, main.cells.arrived(), look, area, buf);
+    chip(&state, &shown, main.cells.arrived(), look, area, buf);
     Some(shown)
 }
 
@@ -44,7 +44,7 @@ fn inner(area: Rect) -> Rect {
 }
 
 /// Draws what says that the view stays put, and how much arrived since.
-pub(super) fn chip(state: &PaneState, shown: Shown, arrived: u64, look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(super) fn chip(state: &PaneState, shown: &Shown, arrived: u64, look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     if shown.at.is_none() || area.height < 2 {
         return;
     }

@@ -3,6 +3,7 @@
 //! Owns the views and their caches of laid-out lines. Leaves every decision to `app`. Invariant: what a frame costs
 //! depends on the visible cells, not on the number of agents or the length of transcripts.
 
+mod agent_files;
 mod approvals;
 mod cell;
 pub mod composer;
@@ -14,6 +15,7 @@ pub mod markdown;
 mod pane;
 mod pane_strip;
 mod popup;
+mod select;
 mod status;
 pub mod theme;
 mod transcript;
@@ -27,6 +29,7 @@ use ratatui::text::{Line, Span};
 
 use self::highlight::Highlighter;
 use self::look::Look;
+use self::markdown::MarkdownDoc;
 use self::theme::{Glyphs, Theme};
 use self::transcript::Transcript;
 use super::terminal::{Marks, Scrolled};
@@ -39,6 +42,8 @@ pub struct Screen {
     theme: Theme,
     highlighter: Highlighter,
     transcripts: HashMap<AgentId, Transcript>,
+    /// The prompt of the agent that is looked at.
+    prompt: MarkdownDoc,
 }
 
 /// A drawn frame.
@@ -54,7 +59,7 @@ impl Screen {
     /// Returns views that have not drawn anything.
     #[must_use]
     pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
-        Self { theme, highlighter, transcripts: HashMap::new() }
+        Self { theme, highlighter, transcripts: HashMap::new(), prompt: MarkdownDoc::new() }
     }
 
     /// Draws in another theme from now on.
@@ -94,11 +99,12 @@ impl Screen {
         if screen.is_empty() {
             return painted;
         }
-        let Self { theme, highlighter, transcripts } = self;
+        let Self { theme, highlighter, transcripts, prompt } = self;
         let look = Look { app, theme, glyphs: &theme.glyphs, highlighter };
         let regions = app.regions();
         pane_strip::borders(&regions, &look, buf);
-        if regions.form != Form::Full {
+        let files = app.agent_files();
+        if files.is_none() && regions.form != Form::Full {
             let main = transcripts.entry(AgentId::MAIN).or_default();
             let moved = draw_conversation(main, &regions, &look, buf, &mut painted.drawn);
             let area = regions.conversation;
@@ -106,13 +112,17 @@ impl Screen {
                 painted.marks.scrolled = Some(Scrolled { rows: area.y..area.bottom(), lines: moved });
             }
         }
-        pane_strip::draw(transcripts, &regions, &look, buf, &mut painted.drawn);
+        if files.is_none() {
+            pane_strip::draw(transcripts, &regions, &look, buf, &mut painted.drawn);
+        }
         transcripts.retain(|agent, _| agent.is_main() || painted.drawn.panes.iter().any(|(seen, _)| seen == agent));
         approvals::draw(&look, regions.approvals, buf, &mut painted.drawn);
         status::above_composer(&look, regions.rule, buf);
         let cursor = draw_composer(&regions, &look, buf);
         status::draw(&look, regions.status, buf);
-        if app.focus() == Focus::Composer {
+        if let Some(view) = files {
+            painted.marks.cursor = agent_files::draw(view, prompt, &look, buf, &mut painted.drawn);
+        } else if app.focus() == Focus::Composer {
             popup::completion(&look, screen, regions.composer, buf);
             painted.marks.cursor = Some(cursor);
         }
@@ -144,7 +154,8 @@ fn draw_conversation(
     drawn: &mut Drawn,
 ) -> u16 {
     let Some(shown) = conversation::draw(transcript, look, regions.conversation, buf) else { return 0 };
-    drawn.places.push(Place { agent: AgentId::MAIN, at: shown.at, found: shown.found });
+    drawn.places.push(Place { agent: AgentId::MAIN, at: shown.at, found: shown.found, selected: shown.selected });
+    drawn.copied = shown.copied;
     drawn.not_found |= shown.missed;
     let cells = &look.app.agents().main().cells;
     let ended = (shown.cells.0..=shown.cells.1).filter_map(|id| match cells.get(id)?.kind {

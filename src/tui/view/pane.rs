@@ -61,7 +61,7 @@ pub(super) fn draw(
     let last = agent.cells.iter().next_back().filter(|(_, cell)| matches!(cell.kind, CellKind::Report { .. }));
     let follow = last.map_or(Follow::Tail, |(cell, _)| Follow::From(cell));
     let shown = transcript.draw(&agent.cells, &state, follow, look, body, buf);
-    chip(&state, shown, agent.cells.arrived(), look, body, buf);
+    chip(&state, &shown, agent.cells.arrived(), look, body, buf);
     Some(shown)
 }
 

@@ -32,8 +32,9 @@ pub(super) fn draw(
         drawn.panes.push((agent.id, rect.size));
         let transcript = (rect.size > PaneSize::Row).then(|| transcripts.entry(agent.id).or_default());
         let Some(shown) = pane::draw(rect, agent, transcript, columns, look, buf) else { continue };
-        drawn.places.push(Place { agent: agent.id, at: shown.at, found: shown.found });
+        drawn.places.push(Place { agent: agent.id, at: shown.at, found: shown.found, selected: shown.selected });
         drawn.not_found |= shown.missed;
+        drawn.copied = drawn.copied.take().or(shown.copied);
         let reported = agent.cells.get(shown.cells.1).is_some_and(|cell| matches!(cell.kind, CellKind::Report { .. }));
         if reported {
             drawn.reports.push(agent.id);

@@ -10,6 +10,7 @@ use ratatui::text::{Line, Span};
 use super::look::{Look, clock, counted, tokens};
 use super::pane_strip::rule;
 use super::wrap::{fit, width};
+use crate::app::composer::ViMode;
 use crate::app::{AgentState, Focus, Tone};
 use crate::permission::PermissionMode;
 
@@ -24,7 +25,9 @@ pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
         let style = if flash.tone == Tone::Warning { theme.warning } else { theme.accent };
         vec![Span::styled(fit(&flash.text, columns.saturating_sub(2)), style)]
     } else {
-        look.hints(&look.app.hints(), columns / 2)
+        // The view of all agents hides what the facts are about.
+        let share = if look.app.agent_files().is_some() { columns.saturating_sub(2) } else { columns / 2 };
+        look.hints(&look.app.hints(), share)
     };
     let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
     let left = facts(look, columns.saturating_sub(right_width + 3));
@@ -51,6 +54,9 @@ fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
         PermissionMode::AcceptEdits | PermissionMode::Plan => theme.warning,
     };
     facts.push((status.mode.word().to_owned(), mode, 5));
+    if look.app.composer().vi_mode() == Some(ViMode::Normal) {
+        facts.push(("NORMAL".to_owned(), theme.accent, 8));
+    }
     let context = look.app.agents().main().context;
     if let Some(window) = status.model.as_ref().and_then(|model| model.context_window).filter(|_| context > 0) {
         let percent = context.saturating_mul(100) / window.max(1);

@@ -7,13 +7,16 @@
 use std::collections::HashMap;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use super::cell;
 use super::look::Look;
 use super::markdown::MarkdownDoc;
-use crate::app::{Anchor, Cell, CellId, CellKind, Cells, Detail, Motion, PaneState};
+use super::select::{self, Clip};
+use crate::app::{
+    Anchor, Cell, CellId, CellKind, Cells, Detail, End, Motion, PaneState, Point, Selection, SelectionStage,
+};
 
 /// Frames after which a cell out of sight is forgotten.
 const FORGET_AFTER: u64 = 64;
@@ -28,7 +31,7 @@ pub(super) enum Follow {
 }
 
 /// What a drawn transcript showed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shown {
     /// Where the view stands now; `None` if it follows.
     pub at: Option<Anchor>,
@@ -40,6 +43,10 @@ pub(super) struct Shown {
     pub cells: (CellId, CellId),
     /// How many lines everything moved up since the last frame.
     pub moved: u16,
+    /// Both ends of the selection, as dragged.
+    pub selected: Option<(Point, Point)>,
+    /// The selected text, where it is wanted.
+    pub copied: Option<String>,
 }
 
 /// A cell as lines.
@@ -92,10 +99,11 @@ impl Transcript {
         let from = at.unwrap_or(tail);
         let moved = walk.moved_up(from, area);
         let last = walk.paint(from, area, buf, state.search.as_deref());
+        let (selected, copied) = walk.select(state.selection, from, area, buf);
         self.last = Some((area, from));
         let frame = self.frame;
         self.cells.retain(|_, laid| laid.used + FORGET_AFTER > frame);
-        Shown { at, found, missed, cells: (from.cell, last), moved }
+        Shown { at, found, missed, cells: (from.cell, last), moved, selected, copied }
     }
 
     /// Returns how many cells are kept laid out.
@@ -295,6 +303,93 @@ impl Walk<'_> {
         }
         last
     }
+}
+
+/// Selection.
+impl Walk<'_> {
+    /// Finds the ends of the selection in the text, shows it, and returns its text where that is wanted.
+    fn select(
+        &mut self,
+        selection: Option<Selection>,
+        first: Anchor,
+        area: Rect,
+        buf: &mut Buffer,
+    ) -> (Option<(Point, Point)>, Option<String>) {
+        let Some(mut selection) = selection.filter(|_| !area.is_empty()) else { return (None, None) };
+        let mut ends = [selection.from, selection.to];
+        for end in &mut ends {
+            if let End::Screen(at) = *end {
+                *end = End::Text(self.point_at(at, first, area));
+            }
+        }
+        [selection.from, selection.to] = ends;
+        let (End::Text(from), End::Text(to)) = (ends[0], ends[1]) else { return (None, None) };
+        let Some((start, end)) = selection.range() else { return (Some((from, to)), None) };
+        self.show_selected(start, end, first, area, buf);
+        let copied = (selection.stage == SelectionStage::Wanted).then(|| self.text_between(start, end));
+        (Some((from, to)), copied)
+    }
+
+    /// Returns the place in the text under a place of the screen; beside the text, the nearest one.
+    fn point_at(&mut self, at: Position, first: Anchor, area: Rect) -> Point {
+        let column = at.x.clamp(area.x, area.right()) - area.x;
+        let mut rows = usize::from(at.y.clamp(area.y, area.bottom() - 1) - area.y);
+        let mut anchor = first;
+        for cell in first.cell..self.cells.end() {
+            let from = if cell == first.cell { first.line } else { 0 };
+            let height = self.height(cell).saturating_sub(from);
+            if rows < height {
+                return Point { at: Anchor { cell, line: from + rows }, column };
+            }
+            rows -= height;
+            anchor = Anchor { cell, line: (from + height).saturating_sub(1) };
+        }
+        // Below the last line.
+        Point { at: anchor, column: u16::MAX }
+    }
+
+    fn show_selected(&mut self, start: Point, end: Point, first: Anchor, area: Rect, buf: &mut Buffer) {
+        let mut at = first;
+        for y in area.y..area.bottom() {
+            while at.cell < self.cells.end() && at.line >= self.height(at.cell) {
+                at = Anchor { cell: at.cell + 1, line: 0 };
+            }
+            if at.cell >= self.cells.end() || at > end.at {
+                return;
+            }
+            if at >= start.at {
+                let (from, to) = columns_of(at, start, end);
+                select::mark(area, y, from, to, self.look.theme, buf);
+            }
+            at.line += 1;
+        }
+    }
+
+    fn text_between(&mut self, start: Point, end: Point) -> String {
+        let mut clip = Clip::default();
+        for cell in start.at.cell.max(self.cells.first())..=end.at.cell.min(self.cells.end().saturating_sub(1)) {
+            let (gap, lines) = self.laid(cell);
+            for line in 0..gap + lines.len() {
+                let at = Anchor { cell, line };
+                if at < start.at || at > end.at {
+                    continue;
+                }
+                let (from, to) = columns_of(at, start, end);
+                match line.checked_sub(gap) {
+                    Some(line) => clip.push(&lines[line], from, to),
+                    None => clip.blank(),
+                }
+            }
+        }
+        clip.finish()
+    }
+}
+
+/// Returns the selected columns of a line between two points.
+fn columns_of(at: Anchor, start: Point, end: Point) -> (u16, u16) {
+    let from = if at == start.at { start.column } else { 0 };
+    let to = if at == end.at { end.column.saturating_add(1) } else { u16::MAX };
+    (from, to)
 }
 
 impl Laid {

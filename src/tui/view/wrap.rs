@@ -212,6 +212,28 @@ fn is_ideographic(c: char) -> bool {
         && c.width() == Some(2)
 }
 
+/// How a row of wrapped text ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Its line ends here.
+    Hard,
+    /// The line goes on in the next row, behind a space that is left out.
+    Spaced,
+    /// The line goes on in the next row.
+    Joined,
+}
+
+/// Tells how a row of [`wrap_indented`] ends. One that goes on ends with empty spans, which draw nothing: one for
+/// [`End::Joined`], two for [`End::Spaced`].
+#[must_use]
+pub fn end_of(row: &Line<'_>) -> End {
+    match row.spans.iter().rev().take_while(|span| span.content.is_empty()).count() {
+        0 => End::Hard,
+        1 => End::Joined,
+        _ => End::Spaced,
+    }
+}
+
 /// Rows being filled.
 struct Rows {
     style: Style,
@@ -277,9 +299,10 @@ impl Rows {
         }
         let fits = self.used + self.gap_width + self.word_width <= self.columns;
         if !fits && self.used > self.indent {
+            let end = if self.gap.is_empty() { End::Joined } else { End::Spaced };
             self.gap.clear();
             self.gap_width = 0;
-            self.break_row();
+            self.break_row(end);
         }
         for (text, style) in std::mem::take(&mut self.gap) {
             self.put(&text, style);
@@ -299,7 +322,7 @@ impl Rows {
             let mut part = head(rest, room);
             if part.is_empty() && !rest.is_empty() {
                 if self.used > self.indent {
-                    self.break_row();
+                    self.break_row(End::Joined);
                     continue;
                 }
                 // Not even one grapheme fits: it is written all the same, or wrapping would never end.
@@ -311,11 +334,13 @@ impl Rows {
             if rest.is_empty() {
                 return;
             }
-            self.break_row();
+            self.break_row(End::Joined);
         }
     }
 
-    fn break_row(&mut self) {
+    fn break_row(&mut self, end: End) {
+        let marks = if end == End::Spaced { 2 } else { 1 };
+        self.row.extend(std::iter::repeat_n(Span::default(), marks));
         let row = std::mem::replace(&mut self.row, self.rest.spans.clone());
         self.done.push(Line { spans: row, style: self.style, alignment: None });
         self.indent = line_width(&self.rest);

@@ -1,57 +1,15 @@
 //! Delegation through the real loop, with a scripted model.
 
-use std::sync::Arc;
-
 use belvedere::agent::{EventKind, Status};
 use belvedere::definition::{Catalog, Source, Tier, parse};
 use belvedere::message::{AgentId, Message, ToolResult};
 use belvedere::permission::{Answer, PermissionMode};
-use belvedere::provider::Request;
-use belvedere::provider::scripted::Scripted;
 use belvedere::session::Secrets;
 use belvedere::subagent::Command;
 use serde_json::json;
 
+use super::{delegate, last_of_main, reply, results, script, task};
 use crate::support::{Parts, Session};
-
-/// A task long enough to be accepted.
-fn task(name: &str) -> String {
-    format!("WHAT: the work called {name}. WHERE: here. RETURN: a word.")
-}
-
-fn delegate(names: &[&str]) -> Vec<serde_json::Value> {
-    names
-        .iter()
-        .map(|name| json!({"call": "Agent", "input": {"description": name, "subagent_type": "explore", "prompt": task(name)}}))
-        .collect()
-}
-
-fn script(lines: &[serde_json::Value]) -> Arc<Scripted> {
-    let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    Arc::new(Scripted::from_jsonl(&text.join("\n")).unwrap())
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "json! takes values")]
-fn reply(when: serde_json::Value, steps: Vec<serde_json::Value>) -> serde_json::Value {
-    json!({"when": when, "steps": steps})
-}
-
-fn results(request: &Request) -> Vec<ToolResult> {
-    request
-        .messages
-        .iter()
-        .filter_map(|message| match message.as_ref() {
-            Message::ToolResults { results } => Some(results.clone()),
-            _ => None,
-        })
-        .flatten()
-        .collect()
-}
-
-fn last_of_main(provider: &Scripted) -> Request {
-    let is_main = |request: &Request| request.tools.iter().any(|tool| tool.name == "Agent");
-    provider.requests().into_iter().rfind(is_main).unwrap()
-}
 
 #[tokio::test]
 async fn only_reports_reach_the_parent_in_the_order_of_the_calls() {

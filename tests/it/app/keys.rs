@@ -64,7 +64,7 @@ fn x_stops_the_chosen_agent_and_no_other() {
 
 #[test]
 fn esc_stops_nothing_wherever_it_is_pressed() {
-    let views: [&str; 13] = [
+    let views: [&str; 15] = [
         "",
         "<down>",
         "<alt+1><alt+1>",
@@ -75,6 +75,8 @@ fn esc_stops_nothing_wherever_it_is_pressed() {
         "<f1>",
         "<alt+2>p",
         "/agents<enter>",
+        "/agents<enter>/re<enter><enter>x",
+        "/tasks<enter>",
         "<alt+3><alt+3>/needle",
         "<f6>e",
         "text",

@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 
 fn wish(agent: u32) -> impl Strategy<Value = PaneWish> {
     let chosen = prop::option::of(prop::sample::select(vec![PaneSize::Row, PaneSize::Peek, PaneSize::Pane]));
-    let live = prop::sample::select(vec![Live::Yes, Live::Waiting, Live::News, Live::Folded]);
+    let live = prop::sample::select(vec![Live::NeedsYou, Live::Yes, Live::Waiting, Live::News, Live::Folded]);
     (chosen, live, 0_u64..100).prop_map(move |(chosen, live, silent)| PaneWish {
         agent: AgentId(agent),
         chosen,
@@ -39,6 +39,19 @@ fn all(regions: &Regions) -> Vec<Rect> {
     all
 }
 
+/// Nothing overlaps, nothing leaves the screen, and there is always a place to write.
+pub(super) fn assert_sound(size: Rect, regions: &Regions) {
+    let areas = all(regions);
+    for (at, area) in areas.iter().enumerate() {
+        assert_eq!(size.intersection(*area), *area, "{area:?} leaves {size:?}");
+        for other in &areas[at + 1..] {
+            assert!(area.intersection(*other).is_empty(), "{area:?} and {other:?} overlap");
+        }
+    }
+    assert!(!regions.composer.is_empty());
+    assert!(size.height < 2 || !regions.status.is_empty());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -64,15 +77,7 @@ proptest! {
             full: focused.filter(|_| full),
         };
         let regions = layout(size, &state);
-        let areas = all(&regions);
-        for (at, area) in areas.iter().enumerate() {
-            prop_assert_eq!(size.intersection(*area), *area, "{:?} leaves {:?}", area, size);
-            for other in &areas[at + 1..] {
-                prop_assert!(area.intersection(*other).is_empty(), "{:?} and {:?} overlap", area, other);
-            }
-        }
-        prop_assert!(!regions.composer.is_empty());
-        prop_assert!(height < 2 || !regions.status.is_empty());
+        assert_sound(size, &regions);
         let roomy = width >= 8 && height >= 14;
         if let Some(focused) = focused.filter(|_| roomy) {
             prop_assert!(regions.pane(focused).is_some(), "the focused pane is not visible");
@@ -102,6 +107,20 @@ fn who_works_is_shown_before_who_has_ended() {
     let regions = layout(Rect::new(0, 0, 60, 9), &state);
     let shown: Vec<u32> = regions.panes.iter().map(|pane| pane.agent.0).collect();
     assert_eq!((shown.as_slice(), regions.unseen), ([3, 4].as_slice(), 2));
+}
+
+#[test]
+fn who_needs_the_user_is_seen_and_all_who_work_have_a_title() {
+    let wish = |agent, live| PaneWish { agent: AgentId(agent), chosen: None, live, silent: Duration::ZERO };
+    let mut panes: Vec<PaneWish> = (1..=8).map(|agent| wish(agent, Live::Yes)).collect();
+    panes[7].live = Live::NeedsYou;
+    for (width, height, approval_rows, least) in [(60, 15, 3, 6), (80, 24, 5, 8), (60, 15, 0, 8), (40, 10, 3, 1)] {
+        let state = LayoutState { composer_rows: 1, approval_rows, panes: &panes, ..LayoutState::default() };
+        let regions = layout(Rect::new(0, 0, width, height), &state);
+        assert!(regions.panes.len() >= least, "{width}x{height}: {} of 8", regions.panes.len());
+        assert!(regions.pane(AgentId(8)).is_some(), "{width}x{height}: the one that asks is not seen");
+        assert!(regions.conversation.height >= 2, "{width}x{height}");
+    }
 }
 
 #[test]

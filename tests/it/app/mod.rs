@@ -1,8 +1,11 @@
 //! The app, driven by keys and events.
 
+mod agent_files;
 mod agents;
 mod approvals;
+mod fuzz;
 mod keys;
 mod layout;
+mod mentions;
 mod mouse;
 mod scrolling;

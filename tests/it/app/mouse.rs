@@ -47,3 +47,66 @@ fn the_border_can_be_dragged() {
     mouse(&mut stage, MouseKind::Release, 80, 5);
     assert!(stage.app.regions().divider.x.abs_diff(80) <= 2);
 }
+
+/// Presses the button at one place, moves to another and lets go, with a frame after each, and returns what is copied.
+fn drag(stage: &mut Stage, from: (u16, u16), to: (u16, u16)) -> Option<String> {
+    mouse(stage, MouseKind::Press, from.0, from.1);
+    stage.draw();
+    mouse(stage, MouseKind::Drag, to.0, to.1);
+    stage.draw();
+    mouse(stage, MouseKind::Release, to.0, to.1);
+    stage.effects.clear();
+    stage.draw();
+    stage.effects.iter().find_map(|effect| match effect {
+        Effect::Copy(text) => Some(text.clone()),
+        _ => None,
+    })
+}
+
+/// Returns where a text stands on the screen.
+fn find(stage: &mut Stage, text: &str) -> (u16, u16) {
+    let frame = stage.text();
+    let (row, line) = frame.lines().enumerate().find(|(_, line)| line.contains(text)).expect("it is not on the screen");
+    let column = line[..line.find(text).unwrap()].chars().count();
+    (u16::try_from(column).unwrap(), u16::try_from(row).unwrap())
+}
+
+#[test]
+fn a_drag_copies_clean_text_of_one_region() {
+    let words =
+        "Sessions used to be kept in a signed cookie, set by the login handler and read by the guard of every page";
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.main(belvedere::agent::EventKind::TurnStarted { turn: 2 });
+    stage.says(0, &format!("{words}.\n\nSecond paragraph, 漢字 too.\n"));
+    let from = find(&mut stage, "Sessions used");
+    let to = find(&mut stage, "漢字");
+    assert!(to.1 > from.1 + 2, "the first paragraph takes more than a row");
+    let copied = drag(&mut stage, from, (to.0 + 3, to.1)).unwrap();
+    assert_eq!(copied, format!("{words}.\n\nSecond paragraph, 漢字"));
+    assert_eq!(drag(&mut stage, to, from).unwrap(), format!("{words}.\n\nSecond paragraph, 漢"), "upwards, too");
+    assert_eq!(drag(&mut stage, from, from), None, "a click copies nothing");
+}
+
+#[test]
+fn a_selection_stays_at_its_text_while_the_agent_goes_on() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.says(1, "\n\nalpha beta gamma\n\n");
+    let from = find(&mut stage, "alpha");
+    mouse(&mut stage, MouseKind::Press, from.0, from.1);
+    stage.draw();
+    for line in 0..200 {
+        stage.says(1, &format!("line {line}\n\n"));
+        stage.draw();
+    }
+    mouse(&mut stage, MouseKind::Drag, from.0 + 3, from.1);
+    stage.draw();
+    stage.effects.clear();
+    mouse(&mut stage, MouseKind::Release, from.0 + 3, from.1);
+    stage.draw();
+    let copied = stage.effects.iter().find_map(|effect| match effect {
+        Effect::Copy(text) => Some(text.clone()),
+        _ => None,
+    });
+    let copied = copied.expect("nothing was copied");
+    assert!(copied.starts_with("alpha beta gamma\n\n") && copied.contains("line 100"), "{copied}");
+}

@@ -319,3 +319,23 @@ fn the_settings_in_the_readme_are_the_defaults() {
     let config = Place::new().user(&uncommented).config();
     assert!(config.model.is_some() && config.keys.contains_key("composer"));
 }
+
+#[test]
+fn names_for_models_are_the_users_alone() {
+    let aliases = "[aliases]\nPenny = \"openai/gpt-5-mini\"\nbest = \"opus\"\n";
+    let config = Place::new().user(aliases).config();
+    let named: Vec<(&str, &str)> = config.aliases.iter().map(|(name, model)| (name.as_str(), model.as_str())).collect();
+    assert_eq!(named, [("best", "opus"), ("penny", "openai/gpt-5-mini")]);
+    let place = Place::new().project(aliases).user("aliases = 1\n");
+    assert!(place.load().config.aliases.is_empty());
+    assert_eq!(
+        place.faults(),
+        [
+            ".config/belvedere/config.toml:1:1: `aliases` is a table: write `[aliases]`",
+            "shop/.belvedere/config.toml:1:2: a project may not set `aliases`: it decides who receives your files. \
+             Ignored; set it in your own config.toml if you want it.",
+        ]
+    );
+    let faults = Place::new().user("[aliases]\nx = 1\n").faults();
+    assert_eq!(faults, [".config/belvedere/config.toml:2:1: `aliases.x` expects a model as a string"]);
+}

@@ -10,6 +10,8 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod models;
+
 /// A project, and a home of its own for the program.
 struct Bench {
     project: TempDir,
@@ -30,6 +32,12 @@ impl Bench {
 
     fn file(&self, path: &str, text: &str) {
         let path = self.project.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn at_home(&self, path: &str, text: &str) {
+        let path = self.home.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
@@ -309,4 +317,26 @@ fn collect(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() { collect(&path, files) } else { files.push(path) }
     }
+}
+
+#[test]
+fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
+    use belvedere::services::{Front, Play, Wanted, settle};
+    let bench = Bench::new();
+    bench.file(".claude/agents/mine.md", "---\nname: Mine\ndescription: d\n---\nYou work.");
+    let wanted = |agent: &str| Wanted {
+        directory: bench.project.path().to_path_buf(),
+        model: None,
+        mode: None,
+        grants: Vec::new(),
+        max_turns: None,
+        front: Front::Headless,
+        play: Play::Work,
+        agents: Vec::new(),
+        agent: Some(agent.to_owned()),
+    };
+    let fault = format!("{:#}", settle(wanted("nobody")).unwrap_err());
+    assert!(fault.starts_with("there is no agent `nobody`; there are general-purpose, explore"), "{fault}");
+    assert!(fault.contains("Mine"), "{fault}");
+    assert_eq!(settle(wanted("mine")).unwrap().agent.unwrap().name, "Mine");
 }

@@ -4,27 +4,16 @@ use belvedere::agent::{EventKind, Status};
 use belvedere::message::AgentId;
 
 use crate::screens::stage::Stage;
+use crate::support::Dice;
 
 const CHILDREN: u32 = 100;
 /// Rounds in which every child says or does one thing: half a minute at 20 a second.
 const ROUNDS: u32 = 600;
 
-/// A generator of numbers that is the same in every run (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
-}
-
 #[test]
 fn a_storm_of_a_hundred_children_keeps_its_bounds() {
     let mut stage = Stage::new(200, 60).with_model();
-    let mut dice = Dice(0x5eed);
+    let mut dice = Dice::new(0x5eed);
     stage.asks("Look at everything at once.");
     for child in 1..=CHILDREN {
         stage.spawns(child, "explore", "look closely");

@@ -153,5 +153,6 @@ pub(super) fn request(messages: Vec<Arc<Message>>, tools: &[&str]) -> Request {
         messages,
         tools: tools.iter().map(spec).collect::<Vec<_>>().into(),
         max_output_tokens: 8000,
+        effort: None,
     }
 }

@@ -7,6 +7,8 @@ use belvedere::permission::{
 };
 use proptest::prelude::*;
 
+mod rules;
+
 const PROJECT: &str = "/work/shop";
 
 fn read(path: &str) -> Access {

@@ -112,5 +112,6 @@ fn request(messages: Vec<Message>, tools: &[&str]) -> Request {
         messages: messages.into_iter().map(Arc::new).collect(),
         tools: tools.iter().map(|name| spec(name)).collect(),
         max_output_tokens: 100,
+        effort: None,
     }
 }

@@ -52,7 +52,13 @@ fn a_wish_of_an_agent_file_is_served_by_the_present_provider_or_not_at_all() {
     assert_eq!(id("ollama", "fable"), None);
     assert_eq!(id("openrouter", "anthropic/claude-opus-5.5").as_deref(), Some("anthropic/claude-opus-5.5"));
     assert_eq!(id("anthropic", "claude-opus-4-20250514").as_deref(), Some("claude-opus-4-20250514"));
-    assert_eq!(id("openai", "haiku"), None);
+    // Every service has its own models of these sizes; a local one has what its owner has set up.
+    assert_eq!(id("openai", "haiku").as_deref(), Some("gpt-5-mini"));
+    assert_eq!(id("openai", "Quick").as_deref(), Some("gpt-5-mini"));
+    assert_eq!(id("openai", "opus").as_deref(), Some("gpt-5.2"));
+    assert_eq!(id("deepseek", "fable").as_deref(), Some("deepseek-v4-pro"));
+    assert_eq!(id("openrouter", "sonnet").as_deref(), Some("anthropic/claude-sonnet-5.5"));
+    assert_eq!(id("anthropic", "gpt"), None);
     assert_eq!(id("openai", "claude-opus-4-20250514"), None);
     assert_eq!(id("ollama", "haiku"), None);
     assert_eq!(id("ollama", "deepseek-r1:8b").as_deref(), Some("deepseek-r1:8b"));

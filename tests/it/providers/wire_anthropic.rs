@@ -1,6 +1,6 @@
 //! What is sent to the Messages API.
 
-use belvedere::message::{AssistantMessage, Block, Message, ResultPart, ToolCall, ToolInput, ToolResult};
+use belvedere::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
 use belvedere::provider::{Request, anthropic};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -141,6 +141,14 @@ fn a_turn_without_tools_defines_the_tools_of_the_past_and_forbids_them() {
     assert_eq!(body["tools"][0]["name"], "Read_me");
     let ids = (&body["messages"][1]["content"][0]["id"], &body["messages"][2]["content"][0]["tool_use_id"]);
     assert_eq!(ids, (&json!("call_1_x"), &json!("call_1_x")));
+}
+
+#[test]
+fn effort_is_said_only_where_it_is_asked_for() {
+    let mut request = request(vec![Message::user("a")], &[]);
+    assert_eq!(body(&request).get("output_config"), None);
+    request.effort = Some(Effort::XHigh);
+    assert_eq!(body(&request)["output_config"], json!({"effort": "xhigh"}));
 }
 
 /// Messages that a transcript can hold, with ids and texts of every kind.

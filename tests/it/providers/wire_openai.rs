@@ -1,6 +1,6 @@
 //! What is sent to servers of the Chat Completions API.
 
-use belvedere::message::{AssistantMessage, Block, Message, ResultPart, ToolCall, ToolInput, ToolResult};
+use belvedere::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
 use belvedere::provider::Request;
 use belvedere::provider::openai::{self, Dialect};
 use serde_json::{Value, json};
@@ -136,4 +136,17 @@ fn blank_words_are_not_sent() {
     let body = body(&request, Dialect::Compatible);
     assert_eq!(body["messages"], json!([{"role": "user", "content": "a"}]));
     assert_eq!(body.get("tools"), None);
+}
+
+#[test]
+fn effort_is_said_to_openai_in_its_words_and_to_no_other_server() {
+    let mut asked = request(vec![Message::user("a")], &[]);
+    assert_eq!(body(&asked, Dialect::OpenAi).get("reasoning_effort"), None);
+    for (effort, word) in [(Effort::Low, "low"), (Effort::XHigh, "xhigh"), (Effort::Max, "xhigh")] {
+        asked.effort = Some(effort);
+        assert_eq!(body(&asked, Dialect::OpenAi)["reasoning_effort"], word);
+        for other in [Dialect::DeepSeek, Dialect::Compatible] {
+            assert_eq!(body(&asked, other).get("reasoning_effort"), None);
+        }
+    }
 }

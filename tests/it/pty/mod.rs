@@ -1,9 +1,12 @@
 //! The real binary on a real terminal, driven by keys.
 
+mod agent_files;
+mod agents;
 mod demo;
 mod leaving;
 mod offline;
 mod terminal;
+mod watch;
 
 use std::path::Path;
 

@@ -111,6 +111,16 @@ impl Terminal {
         self.wait(&format!("showing {text:?}"), |screen| screen.contains(text))
     }
 
+    /// Tells whether anything on the screen is drawn in a colour.
+    pub(crate) fn has_colours(&self) -> bool {
+        let state = self.emulator.lock();
+        let screen = state.parser.screen();
+        let (rows, columns) = screen.size();
+        let (rows, columns) = (rows.get(), columns.get());
+        let cells = (0..rows).flat_map(|row| (0..columns).filter_map(move |column| screen.cell(row, column)));
+        cells.into_iter().any(|cell| cell.fgcolor() != vt100::Color::Default)
+    }
+
     /// Changes the size of the terminal. What it showed is lost, as on a terminal that does not keep it.
     pub(crate) fn resize(&self, cols: u16, rows: u16) {
         let mut state = self.emulator.lock();

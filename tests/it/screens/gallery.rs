@@ -6,14 +6,17 @@ use std::sync::mpsc::channel as threads;
 use std::time::Duration;
 
 use belvedere::agent::{AgentEvent, EventKind, Place};
+use belvedere::app::agent_files::FileNews;
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::layout::LayoutMode;
-use belvedere::app::{App, Effect, Event, MouseCapture, Movement, Setup};
+use belvedere::app::{App, Editing, Effect, Event, MouseCapture, Movement, Setup};
 use belvedere::config::Config;
 use belvedere::definition::{AgentDirs, Library};
 use belvedere::permission::PermissionMode;
-use belvedere::services::{self, DEMO_REQUEST, EVENT_CAPACITY, Front, Play, Settled, Started, Wanted, tool_names};
+use belvedere::services::{
+    self, DEMO_REQUEST, EVENT_CAPACITY, Front, Play, Settled, Started, Subagents, Wanted, tool_names,
+};
 use belvedere::subagent::Command;
 use belvedere::tui::view::Screen;
 use belvedere::tui::view::highlight::Highlighter;
@@ -72,6 +75,7 @@ impl Player {
             notices: Vec::new(),
             mouse: MouseCapture::On,
             layout: LayoutMode::Auto,
+            editing: Editing::default(),
             motion: Movement::Full,
             themes: Vec::new(),
         });
@@ -106,6 +110,12 @@ impl Player {
             self.event(Event::Input(Input::Key(key))).await;
         }
         self.draw().await;
+        self
+    }
+
+    /// Tells of agent files.
+    pub(crate) async fn told(mut self, news: FileNews) -> Self {
+        self.event(Event::AgentFiles(news)).await;
         self
     }
 
@@ -174,5 +184,7 @@ fn settled(play: Play) -> Settled {
         paths: None,
         place: Place { cwd: nowhere.clone(), project: nowhere },
         library: Arc::new(Library::new(AgentDirs::default(), Vec::new(), tool_names())),
+        agent: None,
+        subagents: Subagents::default(),
     }
 }

@@ -1,5 +1,6 @@
 //! The screen as people see it.
 
+pub(crate) mod agent_files;
 mod gallery;
 mod pictures;
 pub(crate) mod scenes;

@@ -4,8 +4,10 @@
 
 use std::path::Path;
 
+use belvedere::app::agent_files::FileNews;
 use belvedere::tui::view::theme::{ColorDepth, Theme};
 
+use super::agent_files;
 use super::gallery::Player;
 use super::svg::{to_png, to_svg};
 use crate::readme::rewrites;
@@ -71,6 +73,14 @@ async fn approval() {
 async fn welcome() {
     let player = Player::welcome(100, 24).await.keys("where is the session created?").await;
     check("welcome", player, "dark", 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn agents() {
+    let listing = agent_files::listing(agent_files::everything());
+    let player = Player::welcome(110, 32).await.told(FileNews::Places(agent_files::places())).await;
+    let player = player.told(FileNews::Listed(listing)).await.keys("/agents<enter>Gkkk").await;
+    check("agents", player, "dark", 0).await;
 }
 
 #[tokio::test(start_paused = true)]

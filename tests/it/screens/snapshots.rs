@@ -5,7 +5,7 @@ use super::stage::Stage;
 
 const SIZES: [(u16, u16); 4] = [(200, 50), (120, 40), (80, 24), (60, 15)];
 
-fn check(name: &str, scene: impl Fn(u16, u16) -> Stage) {
+pub(super) fn check(name: &str, scene: impl Fn(u16, u16) -> Stage) {
     for (width, height) in SIZES {
         insta::assert_snapshot!(format!("{name}-{width}x{height}"), scene(width, height).text());
     }

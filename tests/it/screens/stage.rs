@@ -7,7 +7,7 @@ use belvedere::agent::{AgentEvent, EventKind, FileTally, Outcome, Spawn, Status}
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::layout::LayoutMode;
-use belvedere::app::{App, Effect, Event, MouseCapture, Movement, Setup};
+use belvedere::app::{App, Editing, Effect, Event, MouseCapture, Movement, Setup};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolCall, ToolInput, ToolResult, Usage};
 use belvedere::permission::{Access, AccessKind, ApprovalId, ApprovalRequest, Grant, PermissionMode};
 use belvedere::provider::StopReason;
@@ -43,6 +43,7 @@ impl Stage {
             notices: Vec::new(),
             mouse: MouseCapture::On,
             layout: LayoutMode::Auto,
+            editing: Editing::default(),
             motion: Movement::Full,
             themes: Theme::names(),
         };

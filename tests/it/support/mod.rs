@@ -1,22 +1,27 @@
 //! A whole session in a temporary project: the real loop, tree and tools behind a provider that a test chooses.
 
+mod dice;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use belvedere::agent::{AgentEvent, EventKind, Limits, Outcome, Place, Sink};
-use belvedere::definition::Catalog;
+use belvedere::definition::{AgentDefinition, Catalog};
 use belvedere::message::AgentId;
 use belvedere::permission::{Grants, PermissionMode, Permissions};
 use belvedere::provider::{Model, Provider};
 use belvedere::session::Secrets;
 use belvedere::subagent::{
-    ApprovalQueue, Command, Connecting, Connection, Conversation, Surroundings, Tree, TreeLimits, TreeSetup, connected,
+    ApprovalQueue, Command, Connecting, Connection, Conversation, Reach, Surroundings, Tree, TreeLimits, TreeSetup,
+    UserDirs, connected,
 };
 use belvedere::tool::{ToolSet, standard_tools};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+
+pub(crate) use dice::Dice;
 
 /// How long a test waits for something that has to happen; also in paused time, where it costs nothing.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -30,6 +35,11 @@ pub(crate) struct Parts {
     pub(crate) main_limits: Limits,
     pub(crate) catalog: Catalog,
     pub(crate) secrets: Secrets,
+    pub(crate) subagent_model: Option<String>,
+    /// What the main agent works as.
+    pub(crate) lead: Option<Arc<AgentDefinition>>,
+    /// Files of the project before anything starts: path and content.
+    pub(crate) files: Vec<(&'static str, String)>,
     /// Heard before the session's own listener.
     pub(crate) listeners: Vec<mpsc::Sender<Arc<AgentEvent>>>,
     /// In place of the provider, one that is still being looked for.
@@ -48,6 +58,9 @@ impl Parts {
             main_limits,
             catalog: Catalog::builtin(),
             secrets: Secrets::default(),
+            subagent_model: None,
+            lead: None,
+            files: Vec::new(),
             listeners: Vec::new(),
             connecting: None,
         }
@@ -58,6 +71,7 @@ impl Parts {
 pub(crate) struct Session {
     pub(crate) project: TempDir,
     pub(crate) reports: TempDir,
+    pub(crate) home: TempDir,
     commands: mpsc::Sender<Command>,
     events: mpsc::Receiver<Arc<AgentEvent>>,
     /// Everything that has happened so far.
@@ -71,6 +85,13 @@ impl Session {
         let project = tempfile::tempdir().unwrap();
         let reports = tempfile::tempdir().unwrap();
         let root = Arc::new(project.path().canonicalize().unwrap());
+        let home_dir = tempfile::tempdir().unwrap();
+        let home = home_dir.path().canonicalize().unwrap();
+        for (path, content) in parts.files {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content).unwrap();
+        }
         let (sender, events) = mpsc::channel(64);
         let (commands, orders) = mpsc::channel(64);
         let approvals = ApprovalQueue::default();
@@ -85,10 +106,18 @@ impl Session {
             sink: Sink::new(parts.listeners.into_iter().chain([sender]).collect()),
             secrets: parts.secrets,
             surroundings: surroundings(&root),
-            resolve_model: Arc::new(|wish, parent| match wish {
-                "missing" => Err("there is no model `missing`".to_owned()),
-                _ => Ok(parent.clone()),
+            resolve_model: Arc::new(|wish| match wish.name {
+                "missing" => Err("There is no model `missing`.".to_owned()),
+                "main" => Ok(wish.main.clone()),
+                // Every other model exists, where the wish may reach.
+                name => {
+                    let id = if wish.reach == Reach::Here { format!("here/{name}") } else { name.to_owned() };
+                    let model = Model { id, display: name.to_owned(), ..Model::clone(&wish.parent.model) };
+                    Ok(Connection { provider: wish.parent.provider.clone(), model: Arc::new(model) })
+                }
             }),
+            subagent_model: parts.subagent_model,
+            user_dirs: UserDirs { home: Some(home.clone()), claude: Some(home.join(".claude")) },
             keep_report: Arc::new(move |name, report| {
                 let path = kept.join(format!("{name}.report.md"));
                 Box::pin(async move { tokio::fs::write(&path, report).await.ok().map(|()| path) })
@@ -97,8 +126,12 @@ impl Session {
         let connection = Connection { provider: parts.provider, model: Arc::new(model()) };
         let connecting = parts.connecting.unwrap_or_else(|| connected(connection));
         let conversation = Conversation::new(tree, approvals, connecting, parts.main_limits);
+        let conversation = match parts.lead {
+            Some(definition) => conversation.working_as(definition),
+            None => conversation,
+        };
         let driver = tokio::spawn(conversation.drive(orders));
-        Self { project, reports, commands, events, seen: Vec::new(), driver }
+        Self { project, reports, home: home_dir, commands, events, seen: Vec::new(), driver }
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -174,6 +207,7 @@ pub(crate) fn model() -> Model {
         context_window: Some(200_000),
         max_output_tokens: 4_096,
         price: None,
+        max_effort: None,
     }
 }
 

@@ -7,4 +7,5 @@ mod markdown;
 mod plain;
 mod terminal;
 mod theme;
+mod vi;
 mod wrap;

@@ -1,6 +1,6 @@
 //! Columns: nothing is too wide, nothing gets lost.
 
-use belvedere::tui::view::wrap::{fit, fit_line, pad, pad_left, tail, width, wrap_indented, wrap_line};
+use belvedere::tui::view::wrap::{End, end_of, fit, fit_line, pad, pad_left, tail, width, wrap_indented, wrap_line};
 use proptest::prelude::*;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -40,7 +40,7 @@ fn a_word_in_two_styles_is_one_word() {
     let red = Style::new().crossed_out();
     let line = Line::from(vec![Span::raw("aaa bb"), Span::styled("bb", red), Span::raw(" c")]);
     let rows = wrap_line(&line, 5);
-    assert_eq!(rows[1].spans, vec![Span::raw("bb"), Span::styled("bb", red)]);
+    assert_eq!(rows[1].spans[..2], [Span::raw("bb"), Span::styled("bb", red)]);
     assert_eq!(rows[2].to_string(), "c");
 }
 
@@ -85,4 +85,14 @@ proptest! {
         let line = Line::from(text.split('b').map(|part| Span::raw(part.to_owned())).collect::<Vec<_>>());
         prop_assert!(width(&fit_line(&line, columns).to_string()) <= columns);
     }
+}
+
+#[test]
+fn a_row_tells_how_its_line_goes_on() {
+    let ends = |text: &str, columns| -> Vec<End> { wrap_line(&Line::raw(text), columns).iter().map(end_of).collect() };
+    assert_eq!(ends("one two", 5), [End::Spaced, End::Hard]);
+    assert_eq!(ends("onetwothree", 5), [End::Joined, End::Joined, End::Hard]);
+    assert_eq!(ends("漢字漢字", 5), [End::Joined, End::Hard]);
+    assert_eq!(ends("one", 5), [End::Hard]);
+    assert_eq!(ends("", 5), [End::Hard]);
 }

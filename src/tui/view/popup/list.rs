@@ -10,6 +10,8 @@ use super::super::look::{Look, clock};
 use super::super::wrap::{fit, fit_line, pad, width};
 use super::{centred, frame, type_line};
 use crate::app::{LineEdit, PaletteEntry};
+use crate::definition::Source;
+use crate::message::plain_line;
 
 /// Draws all actions that match, and returns the cursor.
 pub(super) fn palette(query: &LineEdit, chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer) -> Position {
@@ -21,7 +23,7 @@ pub(super) fn palette(query: &LineEdit, chosen: usize, look: &Look<'_>, screen: 
     let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     let lines: Vec<Line<'static>> = entries.iter().map(|entry| action(entry, usize::from(list.width), look)).collect();
     draw_list(&lines, chosen, list, look, buf);
-    if entries.is_empty() {
+    if entries.is_empty() && !list.is_empty() {
         buf.set_stringn(list.x, list.y, "no action matches", usize::from(list.width), look.theme.faint);
     }
     cursor
@@ -43,11 +45,11 @@ fn action(entry: &PaletteEntry, columns: usize, look: &Look<'_>) -> Line<'static
     line
 }
 
-/// Draws all agents.
+/// Draws the agents of the session.
 pub(super) fn agents(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer) {
     let rows = u16::try_from(look.app.agents().len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
     let area = centred(screen, 90, rows.min(screen.height.saturating_sub(2).max(3)));
-    let inner = frame("agents", area, look, buf);
+    let inner = frame("agents of this session", area, look, buf);
     let columns = usize::from(inner.width);
     let lines: Vec<Line<'static>> = look
         .app
@@ -66,6 +68,31 @@ pub(super) fn agents(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
         })
         .collect();
     draw_list(&lines, chosen, inner, look, buf);
+}
+
+/// Draws the folders that a copy of an agent may go to.
+pub(super) fn folders(source: &Source, name: &str, chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer) {
+    let places = look.app.agent_places();
+    let homes = places.homes();
+    let rows = u16::try_from(homes.len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
+    let area = centred(screen, 80, rows.min(screen.height.saturating_sub(2).max(3)));
+    let inner = frame(&format!("duplicate {} into", plain_line(name)), area, look, buf);
+    let lines: Vec<Line<'static>> = homes
+        .iter()
+        .map(|(tier, folder)| {
+            let own = if *tier == source.tier { "  under another name" } else { "" };
+            let line = Line::from(vec![
+                Span::styled(pad(tier.label(), 18), look.theme.text),
+                Span::styled(places.shown(folder), look.theme.muted),
+                Span::styled(own, look.theme.faint),
+            ]);
+            fit_line(&line, usize::from(inner.width))
+        })
+        .collect();
+    draw_list(&lines, chosen, inner, look, buf);
+    if homes.is_empty() {
+        buf.set_stringn(inner.x, inner.y, "there is no folder for agents", usize::from(inner.width), look.theme.faint);
+    }
 }
 
 /// Draws the names of all themes.
@@ -101,8 +128,10 @@ pub(crate) fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mu
         .items
         .iter()
         .map(|item| {
+            let mark = list.mentions().mark(&item.label);
+            let style = mark.map_or(look.theme.text, |mark| look.theme.agent(mark.color.as_deref(), &mark.name));
             let line = Line::from(vec![
-                Span::styled(pad(&item.label, label), look.theme.text),
+                Span::styled(pad(&item.label, label), style),
                 Span::styled(format!("  {}", item.detail), look.theme.muted),
             ]);
             fit_line(&line, usize::from(inner.width))

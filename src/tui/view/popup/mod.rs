@@ -41,6 +41,15 @@ pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut 
             draw_text("interrupt?", &lines, 0, screen, 60, look, buf, drawn);
             None
         }
+        Popup::DeleteAgent { name, path } => {
+            let lines = text::delete(name, &look.app.agent_places().shown(path), look, inner_columns(screen, 70));
+            draw_text("delete?", &lines, 0, screen, 70, look, buf, drawn);
+            None
+        }
+        Popup::DuplicateAgent { source, name, chosen } => {
+            list::folders(source, name, *chosen, look, screen, buf);
+            None
+        }
         Popup::Palette { query, chosen } => Some(list::palette(query, *chosen, look, screen, buf)),
         Popup::Agents { chosen } => {
             list::agents(*chosen, look, screen, buf);
@@ -61,7 +70,7 @@ fn inner_columns(screen: Rect, most: u16) -> u16 {
 }
 
 /// Draws an empty box with a title and returns its inside.
-fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Rect {
+pub(super) fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Rect {
     let theme = look.theme;
     let [top_left, top_right, bottom_left, bottom_right, horizontal, vertical] = look.glyphs.frame;
     for y in area.y..area.bottom() {
@@ -89,7 +98,8 @@ fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Rect {
     }
     Rect {
         x: area.x + 2.min(area.width / 2),
-        y: area.y + 1,
+        // Also a box without an inside has a place that can be written to.
+        y: area.y + 1.min(area.height.saturating_sub(1)),
         width: area.width.saturating_sub(4),
         height: area.height.saturating_sub(2),
     }
@@ -121,8 +131,13 @@ fn draw_text(
     for (line, y) in lines.iter().skip(from).zip(inner.y..inner.bottom()) {
         buf.set_line(inner.x, y, line, inner.width);
     }
-    if end > 0 && area.width > 20 {
-        let place = format!(" {}–{} of {} ", from + 1, from + usize::from(inner.height), lines.len());
+    draw_place(from, usize::from(inner.height), lines.len(), area, look, buf);
+}
+
+/// Says at the bottom of a box which part of its lines is visible, if not all are.
+pub(super) fn draw_place(from: usize, height: usize, count: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
+    if count > height && area.width > 20 {
+        let place = format!(" {}–{} of {count} ", from + 1, from + height);
         let x = area.right().saturating_sub(u16::try_from(width(&place)).unwrap_or(0) + 1);
         buf.set_string(x, area.bottom() - 1, place, look.theme.muted);
     }
@@ -136,12 +151,12 @@ fn ask(title: &str, line: &LineEdit, look: &Look<'_>, screen: Rect, buf: &mut Bu
 }
 
 /// Draws a line that is being typed and returns its cursor.
-fn type_line(line: &LineEdit, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Position {
+pub(super) fn type_line(line: &LineEdit, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Position {
     let room = usize::from(area.width.saturating_sub(3));
     buf.set_stringn(area.x, area.y, look.glyphs.prompt, usize::from(area.width), look.theme.accent);
     let before = super::wrap::tail(line.before_cursor(), room);
     let after = &line.text()[line.before_cursor().len()..];
-    let x = area.x + 2;
+    let x = (area.x + 2).min(area.right().saturating_sub(1)).max(area.x);
     buf.set_stringn(x, area.y, format!("{before}{after}"), room, look.theme.text);
     let cursor = x + u16::try_from(width(before)).unwrap_or(0);
     Position { x: cursor.min(area.right().saturating_sub(1)).max(area.x), y: area.y }

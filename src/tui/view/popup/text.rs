@@ -6,8 +6,9 @@ use ratatui::text::{Line, Span};
 
 use super::super::look::Look;
 use super::super::markdown::MarkdownDoc;
-use super::super::wrap::{fit_line, pad, width};
+use super::super::wrap::{fit_line, pad, width, wrap_line};
 use crate::app::keymap::Context;
+use crate::message::plain_line;
 
 /// Returns every key and what it does, by place.
 pub(super) fn help(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
@@ -57,6 +58,19 @@ pub(super) fn markdown(text: &str, look: &Look<'_>, columns: u16) -> Vec<Line<'s
     let mut doc = MarkdownDoc::new();
     doc.set(text);
     doc.lines(columns, look.theme, look.highlighter).to_vec()
+}
+
+/// Returns the question whether to delete an agent's file.
+pub(super) fn delete(name: &str, path: &str, look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
+    let theme = look.theme;
+    let key = |chord: &str, what: &str| {
+        Line::from(vec![Span::styled(pad(chord, 6), theme.accent), Span::styled(what.to_owned(), theme.text)])
+    };
+    let question = format!("Delete the agent {} and its file?", plain_line(name));
+    let mut lines = wrap_line(&Line::styled(question, theme.text), columns);
+    lines.extend(wrap_line(&Line::styled(path.to_owned(), theme.warning), columns));
+    lines.extend([Line::default(), key("y", "delete it; it does not come back"), key("n", "keep it")]);
+    lines
 }
 
 /// Returns the question whether to interrupt.

@@ -1,9 +1,16 @@
 //! The command line.
+//!
+//! Owns flags, subcommands and their help. Leaves carrying out to `main` and, for what `belvedere agents` does, to
+//! `agents`. Invariant: what cannot be meant is refused before anything starts.
 
+pub mod agents;
+
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
+use crate::definition::{Parsed, parse_given};
 use crate::headless::OutputFormat;
 use crate::permission::{Grant, PermissionMode};
 
@@ -47,8 +54,17 @@ pub struct Cli {
     pub max_turns: Option<u32>,
 
     /// Works in this folder instead of the current one.
-    #[arg(short = 'C', long = "cd", value_name = "DIR")]
+    #[arg(short = 'C', long = "cd", value_name = "DIR", global = true)]
     pub directory: Option<PathBuf>,
+
+    /// More agents, which win over those of files: {"name": {"description": "…", "prompt": "…"}}. Further fields are
+    /// those of agent files.
+    #[arg(long, value_name = "JSON", value_parser = parse_agents, global = true)]
+    pub agents: Option<GivenAgents>,
+
+    /// Lets the main agent work as this agent: with its prompt, tools and model.
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
 
     /// Another thing to do than to answer.
     #[command(subcommand)]
@@ -56,11 +72,46 @@ pub struct Cli {
 }
 
 /// Things to do other than to answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub enum Subcommands {
+    /// Lists, shows, checks and makes agents. Without another word it lists them.
+    Agents(agents::AgentsArgs),
     /// Plays a scripted main agent with eight subagents on the real screen. Touches nothing, needs no model.
     Demo,
 }
+
+impl Cli {
+    /// Reads a command line, whose first word is the program.
+    ///
+    /// # Errors
+    /// Returns what is wrong with it, or the help that it asks for.
+    pub fn of(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(command_first(arguments.into_iter().collect()))
+    }
+}
+
+/// Puts a subcommand before the flags that hold for every command. clap takes no subcommand after a flag, which keeps
+/// prompts such as `-p agents` possible.
+fn command_first(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut at = 1;
+    while let Some(word) = arguments.get(at).and_then(|word| word.to_str()) {
+        at += match word {
+            "-C" | "--cd" | "--agents" => 2,
+            _ if ["-C", "--cd=", "--agents="].iter().any(|flag| word.starts_with(flag)) => 1,
+            _ => break,
+        };
+    }
+    let is_command = |word: &OsString| Cli::command().get_subcommands().any(|command| *word == *command.get_name());
+    if at > 1 && arguments.get(at).is_some_and(is_command) {
+        let command = arguments.remove(at);
+        arguments.insert(1, command);
+    }
+    arguments
+}
+
+/// Agents given in `--agents`.
+#[derive(Debug, Clone)]
+pub struct GivenAgents(pub Vec<Parsed>);
 
 /// Grants given in one flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +126,9 @@ needs nothing.
 Settings: ~/.config/belvedere/config.toml, and .belvedere/config.toml in the project. Sessions and
 the log are kept in ~/.local/state/belvedere.
 
+Agents of your own are files: ~/.claude/agents, ~/.kode/agents, and .claude/agents and .kode/agents
+in the project, each over the one before.
+
 Exit status with -p: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a limit, 130 interrupted,
 141 nobody reads standard output, 143 terminated. A second Ctrl-C does not wait for what runs.
 
@@ -83,16 +137,27 @@ Examples:
   belvedere -p \"where is the config parsed?\"    answers on standard output
   git diff | belvedere -p \"review this\"         with standard input
   belvedere --model ollama/qwen3                with a model on this machine
+  belvedere --agent reviewer                    talks to one of your agents
+  belvedere agents check                        says what is wrong with agent files
   belvedere demo                                shows what it looks like";
 
 fn parse_mode(name: &str) -> Result<PermissionMode, String> {
     name.parse()
 }
 
-/// Splits at commas outside of parentheses, because commands hold commas too.
+fn parse_agents(json: &str) -> Result<GivenAgents, String> {
+    parse_given(json).map(GivenAgents)
+}
+
 fn parse_grants(text: &str) -> Result<GrantList, String> {
+    let grants = entries(text).map(|entry| entry.parse::<Grant>().map_err(|fault| fault.to_string()));
+    grants.collect::<Result<Vec<Grant>, String>>().map(GrantList)
+}
+
+/// Splits at commas outside of parentheses, because commands hold commas too.
+fn entries(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
-    let entries = text.split(|c: char| {
+    let entries = text.split(move |c: char| {
         match c {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
@@ -100,9 +165,5 @@ fn parse_grants(text: &str) -> Result<GrantList, String> {
         }
         c == ',' && depth == 0
     });
-    let grants = entries
-        .map(str::trim)
-        .filter(|entry| !entry.is_empty())
-        .map(|entry| entry.parse::<Grant>().map_err(|fault| fault.to_string()));
-    grants.collect::<Result<Vec<Grant>, String>>().map(GrantList)
+    entries.map(str::trim).filter(|entry| !entry.is_empty())
 }

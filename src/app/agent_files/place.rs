@@ -1,0 +1,105 @@
+//! Where agent files lie, and where the view of them stands on the screen.
+//!
+//! Owns how paths are shown and the rectangles of the view. Leaves drawing to `tui`. Invariant: an open question of an
+//! agent and the status line are never covered.
+
+use std::path::{Path, PathBuf};
+
+use ratatui::layout::Rect;
+use unicode_width::UnicodeWidthStr as _;
+
+use super::AgentFilesView;
+use crate::app::App;
+use crate::definition::{AgentDirs, Tier};
+use crate::message::plain_line;
+
+/// Most rows that a fault takes from the list.
+const FAULT_ROWS: usize = 4;
+
+/// Where agent files lie, and what they may name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentPlaces {
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// The folders.
+    pub dirs: AgentDirs,
+    /// Names of the tools there are.
+    pub tools: Vec<String>,
+}
+
+impl AgentPlaces {
+    /// Returns a path as people write it, safe to show.
+    #[must_use]
+    pub fn shown(&self, path: &Path) -> String {
+        let below = self.home.as_deref().and_then(|home| path.strip_prefix(home).ok());
+        let text = below.map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()));
+        plain_line(&text).into_owned()
+    }
+
+    /// Returns the tiers into which a file can be written, with the folder of each, strongest first.
+    #[must_use]
+    pub fn homes(&self) -> Vec<(Tier, &Path)> {
+        Tier::ALL.into_iter().rev().filter_map(|tier| Some((tier, self.dirs.home_of(tier)?))).collect()
+    }
+}
+
+/// Where the parts of the view stand. Parts without room are empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilesLayout {
+    /// The whole, frame included.
+    pub area: Rect,
+    /// What is sought.
+    pub query: Rect,
+    /// The list, or the chosen agent.
+    pub body: Rect,
+    /// What did not work.
+    pub fault: Rect,
+}
+
+impl FilesLayout {
+    fn new(area: Rect, view: &AgentFilesView) -> Self {
+        let inner = Rect {
+            x: area.x + 2.min(area.width),
+            y: area.y + 1.min(area.height),
+            width: area.width.saturating_sub(4),
+            height: area.height.saturating_sub(2),
+        };
+        let columns = usize::from(inner.width).max(1);
+        let wanted = view.fault().map_or(0, |fault| (fault.width() + 2).div_ceil(columns));
+        // Words are not cut, so that a text of several rows may need one more.
+        let wanted = (wanted + usize::from(wanted > 1)).min(FAULT_ROWS);
+        let fault = u16::try_from(wanted).unwrap_or(0).min(inner.height.saturating_sub(1));
+        let seeking = view.page() == super::Page::List && (view.is_typing() || !view.query().text().is_empty());
+        let query = u16::from(seeking).min(inner.height - fault);
+        let body = inner.height - fault - query;
+        Self {
+            area,
+            query: Rect { height: query, ..inner },
+            body: Rect { y: inner.y + query, height: body, ..inner },
+            fault: Rect { y: inner.y + query + body, height: fault, ..inner },
+        }
+    }
+}
+
+impl App {
+    /// Returns where agent files lie.
+    #[must_use]
+    pub fn agent_places(&self) -> &AgentPlaces {
+        &self.agent_places
+    }
+
+    /// Returns the view of all agents, if it is open.
+    #[must_use]
+    pub fn agent_files(&self) -> Option<&AgentFilesView> {
+        self.agent_files.as_ref()
+    }
+
+    /// Returns where the view of all agents stands.
+    #[must_use]
+    pub fn agent_files_layout(&self, view: &AgentFilesView) -> FilesLayout {
+        let regions = self.regions();
+        let below = if regions.approvals.is_empty() { regions.status } else { regions.approvals };
+        let height = if below.is_empty() { self.size.height } else { below.y.saturating_sub(self.size.y) };
+        FilesLayout::new(Rect { height, ..self.size }, view)
+    }
+}

@@ -1,0 +1,109 @@
+//! Text that is chosen with the mouse, within one transcript.
+//!
+//! Owns the two ends of the choice and when it is copied. Leaves the lines to the views, which know where a place of
+//! the screen lies in a transcript: as with scrolling they are asked in one frame and have answered in the next.
+//! Invariant: an end that was found stays at its text, whatever arrives or scrolls.
+
+use ratatui::layout::Position;
+
+use super::scroll::Anchor;
+use super::{App, Effect, Motion};
+use crate::message::AgentId;
+
+/// A place in the text of a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Point {
+    /// The line.
+    pub at: Anchor,
+    /// The column within it, from 0.
+    pub column: u16,
+}
+
+/// One end of a selection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Where the pointer was; the next frame finds the text there.
+    Screen(Position),
+    /// In the text.
+    Text(Point),
+}
+
+/// Chosen text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Selection {
+    /// Where the button went down.
+    pub from: End,
+    /// Where the pointer was last.
+    pub to: End,
+    /// What becomes of it.
+    pub stage: SelectionStage,
+}
+
+/// What becomes of a selection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SelectionStage {
+    /// The button is held down.
+    Growing,
+    /// The next frame hands over its text.
+    Wanted,
+    /// It was copied, and is shown until the next click.
+    Copied,
+}
+
+impl Selection {
+    /// Returns both ends in the order of the text, once they are known. A click selects nothing.
+    #[must_use]
+    pub fn range(&self) -> Option<(Point, Point)> {
+        match (self.from, self.to) {
+            (End::Text(from), End::Text(to)) if from != to => Some((from.min(to), from.max(to))),
+            _ => None,
+        }
+    }
+}
+
+impl App {
+    /// Begins a selection in a transcript, in the place of any other.
+    pub(super) fn begin_selection(&mut self, agent: AgentId, at: Position) {
+        self.clear_selection();
+        let end = End::Screen(at);
+        self.pane_mut(agent).selection = Some(Selection { from: end, to: end, stage: SelectionStage::Growing });
+    }
+
+    /// Moves the end of the selection; past an edge of the view the text moves too.
+    pub(super) fn grow_selection(&mut self, agent: AgentId, at: Position, edges: (u16, u16)) {
+        let (top, bottom) = edges;
+        if let Some(selection) = &mut self.pane_mut(agent).selection {
+            selection.to = End::Screen(at);
+        }
+        if at.y < top {
+            self.request_scroll(agent, Motion::Lines(-1));
+        } else if at.y >= bottom {
+            self.request_scroll(agent, Motion::Lines(1));
+        }
+    }
+
+    /// Ends the selection: it is copied, or, after a mere click, forgotten.
+    pub(super) fn end_selection(&mut self, agent: AgentId) {
+        let state = self.pane_mut(agent);
+        state.selection.take_if(|selection| selection.from == selection.to);
+        if let Some(selection) = &mut state.selection {
+            selection.stage = SelectionStage::Wanted;
+        }
+    }
+
+    /// Forgets what is selected.
+    pub(super) fn clear_selection(&mut self) {
+        for state in self.panes.values_mut() {
+            state.selection = None;
+        }
+    }
+
+    /// Puts the selected text on the clipboard.
+    pub(super) fn copy_selection(&mut self, text: String, effects: &mut Vec<Effect>) {
+        for selection in self.panes.values_mut().filter_map(|state| state.selection.as_mut()) {
+            selection.stage = SelectionStage::Copied;
+        }
+        self.inform(format!("copied {} characters", text.chars().count()));
+        effects.push(Effect::Copy(text));
+    }
+}

@@ -1,0 +1,117 @@
+//! `belvedere agents`: lists, shows, checks and makes agents.
+//!
+//! Owns its flags, what it prints and its exit status. Leaves files and who wins to `definition`. Invariants: standard
+//! output holds what was asked for and nothing else; no terminal is needed; nobody reading is no fault.
+
+mod ask;
+mod check;
+mod facts;
+mod list;
+mod new;
+mod page;
+mod show;
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::definition::Listing;
+use crate::headless::exit;
+use crate::services::Settled;
+use page::Page;
+
+pub use new::{NewArgs, Where};
+
+/// What follows `belvedere agents`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct AgentsArgs {
+    /// Writes JSON to standard output instead of text.
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<AgentsCommand>,
+}
+
+/// What can be done with agents.
+#[derive(Debug, Clone, Subcommand)]
+pub enum AgentsCommand {
+    /// Lists all agents by where they come from, also those that are shadowed or cannot be used.
+    List,
+    /// Shows all there is to know about one agent, and its prompt.
+    Show {
+        /// Its name; case, spaces, _ and - make no difference.
+        name: String,
+    },
+    /// Says what is wrong with agent files, as file:line: severity: what and what to do.
+    Check {
+        /// A file, or a folder with all that lies below it, instead of the files that are in force here.
+        path: Option<PathBuf>,
+    },
+    /// Makes a new agent file. The prompt is that of --prompt, else what is piped in, else written in $EDITOR.
+    New(NewArgs),
+}
+
+const AFTER_HELP: &str = "\
+Exit status: 0 done, 1 an agent cannot be found, used or written, 2 wrong usage, 141 nobody reads
+standard output.
+
+Examples:
+  belvedere agents                                        lists them
+  belvedere agents show reviewer                          everything about one of them
+  belvedere agents check .claude/agents                   what is wrong with these files
+  belvedere agents new tester --description \"Runs the tests\" --tools Read,Bash < prompt.md";
+
+/// An exit status, and why.
+pub(super) type Failure = (u8, anyhow::Error);
+
+/// In which form standard output is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Text,
+    Json,
+}
+
+/// Does what the command line asks for and returns the exit status.
+///
+/// # Errors
+/// Returns the exit status and what to tell the user.
+pub async fn run(settled: Settled, args: AgentsArgs) -> Result<u8, Failure> {
+    let form = if args.json { Form::Json } else { Form::Text };
+    match args.command.unwrap_or(AgentsCommand::List) {
+        AgentsCommand::List => list::run(&settled, form),
+        AgentsCommand::Show { name } => show::run(&settled, &name, form),
+        AgentsCommand::Check { path } => check::run(&settled, path.as_deref(), form),
+        AgentsCommand::New(args) => new::run(&settled, args, form).await,
+    }
+}
+
+/// Reads all agent files.
+fn read(settled: &Settled) -> Listing {
+    settled.library.reload();
+    settled.library.catalog().listing()
+}
+
+/// Writes to standard output, the text in one form or the value in the other, and returns `status`.
+fn put(form: Form, value: &impl Serialize, page: Page, status: u8) -> Result<u8, Failure> {
+    let failed = |fault: anyhow::Error| (exit::FAILED, fault);
+    let text = match form {
+        Form::Json => serde_json::to_string_pretty(value).map_err(|fault| failed(fault.into()))? + "\n",
+        Form::Text => page.into_text(),
+    };
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(status),
+        Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => Ok(exit::BROKEN_PIPE),
+        Err(fault) => Err(failed(anyhow::anyhow!("standard output cannot be written: {fault}"))),
+    }
+}
+
+/// Writes a line to standard error. Nobody listening there is no reason to stop.
+fn complain(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}

@@ -1,0 +1,340 @@
+//! Takes a shell line apart into the simple commands it runs.
+//!
+//! Owns the part of the shell's grammar that this needs. Leaves what may run to `rule`. Invariant: what is returned is
+//! everything the line names; a line of which that is not certain is an error that says why.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// How deep substitutions and subshells may nest.
+const MAX_DEPTH: usize = 16;
+
+/// One word as the program would get it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Word {
+    /// Its text, without quotes.
+    pub(super) text: String,
+    /// What the shell makes of it.
+    pub(super) form: Form,
+}
+
+/// Whether a word stands for itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Form {
+    /// It does.
+    #[default]
+    Literal,
+    /// The shell puts something in its place: nothing, one word or several.
+    Expanded,
+}
+
+/// Programs that run what their arguments or their input say.
+const RUNNERS: [&str; 45] = [
+    "alias",
+    "ash",
+    "bash",
+    "builtin",
+    "bun",
+    "busybox",
+    "case",
+    "chroot",
+    "command",
+    "coproc",
+    "csh",
+    "dash",
+    "deno",
+    "doas",
+    "enable",
+    "env",
+    "eval",
+    "exec",
+    "fish",
+    "function",
+    "ionice",
+    "ksh",
+    "nice",
+    "nohup",
+    "nsenter",
+    "osascript",
+    "parallel",
+    "script",
+    "select",
+    "setsid",
+    "sh",
+    "source",
+    "ssh",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "tcsh",
+    "time",
+    "timeout",
+    "trap",
+    "unshare",
+    "watch",
+    "xargs",
+    "zsh",
+];
+
+/// Programs that run code which an argument, or their input, holds.
+const INTERPRETERS: [&str; 7] = ["lua", "node", "perl", "php", "python", "python3", "ruby"];
+
+/// Returns the simple commands of a line, each with its name first.
+pub(super) fn simple_commands(line: &str) -> Result<Vec<Vec<Word>>, &'static str> {
+    let mut splitter = Splitter { chars: line.chars().peekable(), commands: Vec::new(), backticks: Backticks::Outside };
+    splitter.list(None, 0)?;
+    let commands: Result<Vec<_>, _> = splitter.commands.into_iter().map(bare).collect();
+    Ok(commands?.into_iter().filter(|words| !words.is_empty()).collect())
+}
+
+/// Returns the last part of a program's path.
+pub(super) fn base_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// Takes keywords and assignments off the front of a command, and checks that its name is what runs.
+fn bare(mut words: Vec<Word>) -> Result<Vec<Word>, &'static str> {
+    const KEYWORDS: [&str; 10] = ["!", "if", "then", "elif", "else", "while", "until", "do", "time", "-p"];
+    const CLOSING: [&str; 3] = ["fi", "done", "esac"];
+    let leading = words.iter().take_while(|word| KEYWORDS.contains(&word.text.as_str()) || is_assignment(&word.text));
+    words.drain(..leading.count());
+    let Some(name) = words.first() else { return Ok(words) };
+    if name.form == Form::Expanded {
+        return Err("a name of a command in it is only known once it runs");
+    }
+    let program = base_name(&name.text).to_ascii_lowercase();
+    if name.text == "for" || CLOSING.contains(&name.text.as_str()) {
+        return Ok(Vec::new());
+    }
+    let arguments = &words[1..];
+    let runs_another = program == "."
+        || RUNNERS.contains(&program.as_str())
+        || (program == "find"
+            && arguments.iter().any(|word| word.text.starts_with("-exec") || word.text.starts_with("-ok")));
+    if runs_another {
+        return Err("a command in it runs other commands");
+    }
+    let holds_code = |word: &Word| {
+        word.form == Form::Expanded
+            || matches!(word.text.as_str(), "-" | "--eval" | "--print" | "--run")
+            || (word.text.starts_with('-')
+                && !word.text.starts_with("--")
+                && word.text.contains(['c', 'e', 'E', 'r', 'p']))
+    };
+    if INTERPRETERS.contains(&program.as_str()) && (arguments.is_empty() || arguments.iter().any(holds_code)) {
+        return Err("an interpreter in it is given code");
+    }
+    Ok(words)
+}
+
+fn is_assignment(word: &str) -> bool {
+    let name = word.split_once('=').map(|(name, _)| name.strip_suffix('+').unwrap_or(name));
+    name.is_some_and(|name| {
+        !name.starts_with(|c: char| c.is_ascii_digit())
+            && !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_[]".contains(c))
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Backticks {
+    Outside,
+    Inside,
+}
+
+struct Splitter<'a> {
+    chars: Peekable<Chars<'a>>,
+    commands: Vec<Vec<Word>>,
+    backticks: Backticks,
+}
+
+/// The command being read.
+#[derive(Default)]
+struct Open {
+    words: Vec<Word>,
+    word: Option<Word>,
+    /// Whether the next word is the target of a redirection.
+    next: Next,
+}
+
+#[derive(Default, PartialEq, Eq)]
+enum Next {
+    #[default]
+    Argument,
+    Target,
+}
+
+impl Open {
+    fn word(&mut self) -> &mut Word {
+        self.word.get_or_insert_default()
+    }
+
+    fn expanded(&mut self) {
+        self.word().form = Form::Expanded;
+    }
+
+    fn end_word(&mut self) {
+        if let Some(word) = self.word.take() {
+            match std::mem::take(&mut self.next) {
+                Next::Argument => self.words.push(word),
+                Next::Target => {}
+            }
+        }
+    }
+}
+
+impl Splitter<'_> {
+    /// Reads commands until the character that closes them.
+    fn list(&mut self, close: Option<char>, depth: usize) -> Result<(), &'static str> {
+        if depth > MAX_DEPTH {
+            return Err("it nests too deep");
+        }
+        let mut open = Open::default();
+        loop {
+            match self.chars.next() {
+                None if close.is_some() => return Err("something in it is opened and not closed"),
+                None => break,
+                c if c == close => break,
+                Some(c) => self.character(c, &mut open, depth)?,
+            }
+        }
+        self.end_command(&mut open);
+        Ok(())
+    }
+
+    fn end_command(&mut self, open: &mut Open) {
+        open.end_word();
+        open.next = Next::Argument;
+        let words = std::mem::take(&mut open.words);
+        if !words.is_empty() {
+            self.commands.push(words);
+        }
+    }
+
+    fn character(&mut self, c: char, open: &mut Open, depth: usize) -> Result<(), &'static str> {
+        match c {
+            ' ' | '\t' => open.end_word(),
+            '&' if self.chars.peek() == Some(&'>') => open.end_word(),
+            '\n' | ';' | '|' | '&' => self.end_command(open),
+            '(' => {
+                self.end_command(open);
+                self.list(Some(')'), depth + 1)?;
+            }
+            ')' => return Err("its parentheses do not match"),
+            '{' | '}' if open.word.is_none() && self.chars.peek().is_none_or(|c| " \t\n;".contains(*c)) => {
+                self.end_command(open);
+            }
+            '#' if open.word.is_none() => self.comment(depth)?,
+            '<' | '>' => self.redirection(c, open, depth)?,
+            '\'' => {
+                open.word();
+                loop {
+                    match self.chars.next().ok_or("a quote in it is not closed")? {
+                        '\'' => break,
+                        c => open.word().text.push(c),
+                    }
+                }
+            }
+            '"' => self.double_quoted(open, depth)?,
+            '$' => self.dollar(open, depth)?,
+            '`' => self.backtick(open, depth)?,
+            '\\' => self.escape(open)?,
+            '[' if open.word.is_none() && self.chars.peek().is_none_or(|c| " \t[".contains(*c)) => {
+                open.word().text.push(c);
+            }
+            '*' | '?' | '[' | '{' => {
+                open.expanded();
+                open.word().text.push(c);
+            }
+            c => open.word().text.push(c),
+        }
+        Ok(())
+    }
+
+    fn comment(&mut self, depth: usize) -> Result<(), &'static str> {
+        if depth > 0 {
+            return Err("a comment in it stands inside parentheses");
+        }
+        while self.chars.next_if(|c| *c != '\n').is_some() {}
+        Ok(())
+    }
+
+    fn redirection(&mut self, c: char, open: &mut Open, depth: usize) -> Result<(), &'static str> {
+        // `2>` names a stream, and is no word of the command.
+        match &open.word {
+            Some(word) if !word.text.is_empty() && word.text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                open.word = None;
+            }
+            _ => open.end_word(),
+        }
+        if self.chars.next_if_eq(&'(').is_some() {
+            self.list(Some(')'), depth + 1)?;
+            open.expanded();
+            open.end_word();
+            return Ok(());
+        }
+        if c == '<' && self.chars.peek() == Some(&'<') {
+            return Err("a document for standard input stands in it");
+        }
+        self.chars.next_if(|next| matches!(next, '>' | '|' | '&'));
+        open.next = Next::Target;
+        Ok(())
+    }
+
+    fn double_quoted(&mut self, open: &mut Open, depth: usize) -> Result<(), &'static str> {
+        open.word();
+        loop {
+            match self.chars.next().ok_or("a quote in it is not closed")? {
+                '"' => return Ok(()),
+                '$' => self.dollar(open, depth)?,
+                '`' => self.backtick(open, depth)?,
+                '\\' => match self.chars.peek() {
+                    Some('`') => return Err("backticks in it nest"),
+                    Some('$' | '"' | '\\' | '\n') => self.escape(open)?,
+                    _ => open.word().text.push('\\'),
+                },
+                c => open.word().text.push(c),
+            }
+        }
+    }
+
+    fn dollar(&mut self, open: &mut Open, depth: usize) -> Result<(), &'static str> {
+        open.expanded();
+        match self.chars.peek() {
+            Some('(') => {
+                self.chars.next();
+                self.list(Some(')'), depth + 1)
+            }
+            Some('\'') => Err("a quote with escapes stands in it"),
+            Some('{') => {
+                while let Some(c) = self.chars.next_if(|c| *c == '{' || *c == '_' || c.is_ascii_alphanumeric()) {
+                    open.word().text.push(c);
+                }
+                self.chars.next_if_eq(&'}').map(drop).ok_or("it computes with variables")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn backtick(&mut self, open: &mut Open, depth: usize) -> Result<(), &'static str> {
+        if self.backticks == Backticks::Inside {
+            return Err("backticks in it nest");
+        }
+        self.backticks = Backticks::Inside;
+        open.expanded();
+        self.list(Some('`'), depth + 1)?;
+        self.backticks = Backticks::Outside;
+        Ok(())
+    }
+
+    fn escape(&mut self, open: &mut Open) -> Result<(), &'static str> {
+        match self.chars.next() {
+            Some('`') => return Err("backticks in it nest"),
+            Some('\n') => {}
+            Some(c) => open.word().text.push(c),
+            None => open.word().text.push('\\'),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,310 @@
+//! One entry of an agent's list of tools: `Read`, `Bash(npm test:*)`, `Edit(docs/**)`, `mcp__server__*`.
+//!
+//! Owns the meaning of an entry, for what it lets an agent do and for what it keeps it from. Leaves lists to `rules` and
+//! the shell's grammar to `commands`. Invariant: in doubt an entry lets less through and keeps more away; a scope that
+//! is not understood allows nothing and forbids every use.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::commands::{Form, Word, base_name, simple_commands};
+use super::grants::{is_simple, starts_with_words, trimmed};
+use super::{Access, AccessKind};
+use crate::message::{canonical_name, loose_name};
+
+/// Name of the tool whose scopes are kinds of agents.
+const AGENT: &str = "Agent";
+/// Tools whose scopes are paths.
+const FILE_TOOLS: [&str; 6] = ["Read", "Grep", "Glob", "LS", "Edit", "Write"];
+
+/// Where the paths of scopes begin.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    /// Root of the project.
+    pub project: &'a Path,
+    /// The user's home, where it is known.
+    pub home: Option<&'a Path>,
+}
+
+/// One entry of a list of tools.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// As written.
+    text: String,
+    tool: String,
+    scope: Scope,
+}
+
+#[derive(Debug, Clone)]
+enum Scope {
+    /// Every use.
+    Whole,
+    /// Exactly this command.
+    Command(String),
+    /// Commands that begin with these words.
+    Prefix(String),
+    /// Commands of this form; `*` stands for anything.
+    Form(String),
+    /// What matches, and what lies below it.
+    Below(Box<[GlobMatcher; 2]>),
+    /// These kinds of agents, in [`loose_name`]s.
+    Kinds(Vec<String>),
+    Unclear,
+}
+
+/// What a rule that forbids says about an access.
+pub(super) enum Verdict {
+    Passes,
+    Forbidden,
+    /// It cannot be told, for this reason.
+    Uncertain(&'static str),
+}
+
+impl Rule {
+    /// Reads an entry. None is refused here: one that makes no sense matches nothing that is allowed.
+    #[must_use]
+    pub fn parse(text: &str, places: Places<'_>) -> Self {
+        let text = text.trim();
+        let (tool, scope) = match text.split_once('(') {
+            None => (canonical_name(text), Scope::Whole),
+            Some((tool, rest)) => {
+                let tool = canonical_name(tool);
+                let scope = rest.trim_end().strip_suffix(')').map(str::trim).filter(|scope| !scope.is_empty());
+                (tool, scope.map_or(Scope::Unclear, |scope| Scope::of(tool, scope, places)))
+            }
+        };
+        Self { text: text.to_owned(), tool: tool.to_owned(), scope }
+    }
+
+    /// Returns the entry as written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the name of the tool, which may be a pattern.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Tells whether this is about the named tool.
+    #[must_use]
+    pub fn names(&self, tool: &str) -> bool {
+        let (pattern, tool) = (self.tool.to_ascii_lowercase(), tool.to_ascii_lowercase());
+        let whole_server = || pattern.starts_with("mcp__") && tool.starts_with(&format!("{pattern}__"));
+        matches_form(&pattern, &tool) || whole_server()
+    }
+
+    /// Tells whether this is about every use of the tool.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        matches!(self.scope, Scope::Whole)
+    }
+
+    /// Tells whether the scope is understood.
+    #[must_use]
+    pub fn is_clear(&self) -> bool {
+        !matches!(self.scope, Scope::Unclear)
+    }
+
+    /// Tells whether a list that holds this entry lets the access through.
+    pub(super) fn covers(&self, access: &Access) -> bool {
+        if !self.names(&access.tool) {
+            return false;
+        }
+        match (&self.scope, &access.kind) {
+            (Scope::Whole, _) | (Scope::Kinds(_), AccessKind::Nothing) => true,
+            (Scope::Command(allowed), AccessKind::Execute { command }) => allowed == trimmed(command),
+            (Scope::Prefix(prefix), AccessKind::Execute { command }) => starts_with_words(command, prefix),
+            (Scope::Form(form), AccessKind::Execute { command }) => {
+                is_simple(command) && matches_form(form, trimmed(command))
+            }
+            (Scope::Below(globs), AccessKind::Read { path } | AccessKind::Write { path }) => is_below(globs, path),
+            _ => false,
+        }
+    }
+
+    /// Tells whether an agent that this entry keeps from something may do the access. An entry without a scope takes
+    /// the whole tool, and is no matter of single uses.
+    pub(super) fn verdict(&self, access: &Access) -> Verdict {
+        match (&self.scope, &access.kind) {
+            (Scope::Below(globs), kind) => self.path_verdict(globs, kind, &access.tool),
+            _ if !self.names(&access.tool) => Verdict::Passes,
+            (Scope::Whole | Scope::Unclear, _) => Verdict::Forbidden,
+            (Scope::Command(text) | Scope::Prefix(text) | Scope::Form(text), AccessKind::Execute { command }) => {
+                if text == trimmed(command) {
+                    return Verdict::Forbidden;
+                }
+                match simple_commands(command) {
+                    Err(why) => Verdict::Uncertain(why),
+                    Ok(commands) if commands.iter().any(|words| self.hits(words)) => Verdict::Forbidden,
+                    Ok(_) => Verdict::Passes,
+                }
+            }
+            _ => Verdict::Passes,
+        }
+    }
+
+    /// A path is kept from every tool that reads, or from every tool that writes.
+    fn path_verdict(&self, globs: &[GlobMatcher; 2], access: &AccessKind, tool: &str) -> Verdict {
+        let writes = ["Edit", "Write"].iter().any(|name| self.tool.eq_ignore_ascii_case(name));
+        let is_hit = match access {
+            AccessKind::Write { path } => writes && is_below(globs, path),
+            // A search looks into files below the folder that it is given.
+            AccessKind::Read { path } => {
+                !writes && (is_below(globs, path) || (tool == "Grep" && reaches_below(&globs[0], path)))
+            }
+            AccessKind::Nothing | AccessKind::Execute { .. } => false,
+        };
+        if is_hit { Verdict::Forbidden } else { Verdict::Passes }
+    }
+
+    /// Tells whether this may be about the kind of agent.
+    pub(super) fn is_about_kind(&self, kind: &str) -> bool {
+        self.names(AGENT)
+            && match &self.scope {
+                Scope::Whole => true,
+                Scope::Kinds(kinds) => kinds.iter().any(|known| *known == loose_name(kind)),
+                _ => false,
+            }
+    }
+
+    fn hits(&self, words: &[Word]) -> bool {
+        match &self.scope {
+            Scope::Command(text) => words_left(words, text) == Some(0),
+            Scope::Prefix(text) => words_left(words, text).is_some(),
+            Scope::Form(form) => {
+                let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+                let own = texts.join(" ");
+                words.iter().any(|word| word.form == Form::Expanded)
+                    || matches_form(form, &own)
+                    || matches_form(form, base_name(texts[0]))
+                    || matches_form(form, &[&[base_name(texts[0])], &texts[1..]].concat().join(" "))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Scope {
+    fn of(tool: &str, scope: &str, places: Places<'_>) -> Self {
+        if scope == "*" {
+            return Self::Whole;
+        }
+        let is = |name: &str| tool.eq_ignore_ascii_case(name);
+        if is("Bash") {
+            let prefix = scope.strip_suffix(":*").or_else(|| scope.strip_suffix(" *")).map(str::trim);
+            return match (prefix, scope.contains('*')) {
+                (Some(""), _) => Self::Whole,
+                (Some(prefix), _) if !prefix.contains('*') => Self::Prefix(prefix.to_owned()),
+                (_, true) => Self::Form(scope.to_owned()),
+                (_, false) => Self::Command(scope.to_owned()),
+            };
+        }
+        if is(AGENT) {
+            let kinds = scope.split(',').map(loose_name).filter(|kind| !kind.is_empty()).collect();
+            return Self::Kinds(kinds);
+        }
+        if FILE_TOOLS.iter().any(|name| is(name)) {
+            return below(scope, places).map_or(Self::Unclear, |globs| Self::Below(Box::new(globs)));
+        }
+        Self::Unclear
+    }
+}
+
+/// Reads a pattern of paths: relative to the project, `~/` to the home, `//` to the root of the disk; without a slash it
+/// matches at any depth. Returns what matches it, and what matches what lies below.
+fn below(pattern: &str, places: Places<'_>) -> Option<[GlobMatcher; 2]> {
+    let (base, inside) = match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
+        (Some(absolute), _) => (Path::new("/"), absolute),
+        (_, Some(below)) => (places.home?, below),
+        _ => (places.project, pattern.strip_prefix("./").unwrap_or(pattern)),
+    };
+    let inside = match inside.trim_end_matches('/').strip_suffix("/**") {
+        Some(folder) => folder,
+        None => inside.trim_end_matches('/'),
+    };
+    let mut parts: Vec<&str> = Vec::new();
+    let mut base = PathBuf::from(base);
+    for part in inside.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." if parts.pop().is_none() => {
+                base.pop();
+            }
+            ".." => {}
+            part => parts.push(part),
+        }
+    }
+    // As in a list of ignored files, a bare name is meant wherever it occurs.
+    if !pattern.trim_end_matches('/').contains('/') && pattern != "**" {
+        parts.insert(0, "**");
+    }
+    let base = globset::escape(base.to_str()?.trim_end_matches('/'));
+    let whole = std::iter::once(base.as_str()).chain(parts).collect::<Vec<_>>().join("/");
+    let glob = |text: &str| Some(GlobBuilder::new(text).literal_separator(true).build().ok()?.compile_matcher());
+    Some([glob(&whole)?, glob(&format!("{whole}/**"))?])
+}
+
+fn is_below(globs: &[GlobMatcher; 2], path: &Path) -> bool {
+    globs.iter().any(|glob| glob.is_match(path))
+}
+
+/// Tells whether something below `folder` can match: the pattern's parts before its first wildcard lie there.
+fn reaches_below(glob: &GlobMatcher, folder: &Path) -> bool {
+    let pattern = glob.glob().glob();
+    let wild = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
+    let fixed = if wild == pattern.len() { pattern } else { &pattern[..pattern[..wild].rfind('/').unwrap_or(0)] };
+    Path::new(fixed).starts_with(folder) || (wild < pattern.len() && folder.starts_with(fixed))
+}
+
+/// Tells whether the words begin as `expected` says, and how many are left then. Options may stand before a word that
+/// is not the first, and what is not known counts as what is looked for.
+fn words_left(words: &[Word], expected: &str) -> Option<usize> {
+    let mut expected = expected.split([' ', '\t']).filter(|word| !word.is_empty());
+    let name = expected.next()?;
+    let (first, mut rest) = words.split_first()?;
+    let is_name = first.text == name || base_name(&first.text).eq_ignore_ascii_case(name);
+    if !is_name {
+        return None;
+    }
+    for wanted in expected {
+        let (next, after) = rest.split_first()?;
+        if next.form == Form::Expanded {
+            return Some(0);
+        }
+        if next.text == wanted {
+            rest = after;
+            continue;
+        }
+        if !next.text.starts_with('-') {
+            return None;
+        }
+        let at = rest.iter().position(|word| word.form == Form::Expanded || word.text == wanted)?;
+        rest = &rest[at + 1..];
+    }
+    match rest.first() {
+        Some(word) if word.form == Form::Expanded => Some(0),
+        _ => Some(rest.len()),
+    }
+}
+
+/// Matches a text against a form in which `*` stands for anything.
+fn matches_form(form: &str, text: &str) -> bool {
+    let mut parts = form.split('*');
+    let Some(rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let mut rest = rest;
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    true
+}

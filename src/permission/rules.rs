@@ -1,0 +1,73 @@
+//! What the lists of one agent, and of all agents above it, let it do.
+//!
+//! Owns how lists add up: within a list any entry suffices, between lists every one has to agree, and what is forbidden
+//! stays so. Leaves single entries to `rule`. Invariant: rules only narrow. Nothing in them allows what the mode and the
+//! grants do not, because a list may come from a stranger's file.
+
+use std::sync::Arc;
+
+use super::Access;
+use super::rule::{Rule, Verdict};
+
+/// The rules of one agent.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    /// Lists that each have to let a use through.
+    allowed: Vec<Arc<[Rule]>>,
+    /// What is forbidden even so.
+    forbidden: Vec<Arc<[Rule]>>,
+}
+
+impl Rules {
+    /// Adds a list of all that is allowed.
+    #[must_use]
+    pub fn allowing(mut self, list: Arc<[Rule]>) -> Self {
+        self.allowed.push(list);
+        self
+    }
+
+    /// Adds a list of what is forbidden.
+    #[must_use]
+    pub fn forbidding(mut self, list: Arc<[Rule]>) -> Self {
+        self.forbidden.push(list);
+        self
+    }
+
+    /// Says why a use is not allowed, in words for the model.
+    pub(super) fn refusal(&self, access: &Access) -> Option<String> {
+        let outside = self.allowed.iter().find(|list| !list.iter().any(|rule| rule.covers(access)));
+        if let Some(list) = outside {
+            let named: Vec<&str> = list.iter().filter(|rule| rule.names(&access.tool)).map(Rule::text).collect();
+            return Some(match named.as_slice() {
+                [] => format!("This agent may not use {}. Go on without it.", access.tool),
+                named => format!(
+                    "This agent may use {} only as {} says. Stay within that, with one plain command at a time, or go on without it.",
+                    access.tool,
+                    quoted(named)
+                ),
+            });
+        }
+        self.forbidden.iter().flat_map(|list| list.iter()).find_map(|rule| match rule.verdict(access) {
+            Verdict::Passes => None,
+            Verdict::Forbidden => Some(format!(
+                "This agent may not do that: `{}` is forbidden to it. Go on without it.",
+                rule.text()
+            )),
+            Verdict::Uncertain(why) => Some(format!(
+                "`{}` is forbidden to this agent, and whether this line does it cannot be told: {why}. Write plain commands.",
+                rule.text()
+            )),
+        })
+    }
+
+    /// Tells whether the agent may have subagents of this kind.
+    #[must_use]
+    pub fn allow_kind(&self, kind: &str) -> bool {
+        self.allowed.iter().all(|list| list.iter().any(|rule| rule.is_about_kind(kind)))
+            && !self.forbidden.iter().flat_map(|list| list.iter()).any(|rule| rule.is_about_kind(kind))
+    }
+}
+
+fn quoted(texts: &[&str]) -> String {
+    texts.iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ")
+}

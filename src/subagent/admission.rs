@@ -1,0 +1,138 @@
+//! From a call of `Agent` to an agent: everything that can be refused, then the value that runs.
+//!
+//! Owns the order of the checks. Leaves tools and rules to `loadout` and models to `connection`. Invariant: a refusal
+//! costs nothing and makes no pane.
+
+use std::sync::Arc;
+
+use super::connection::{Connection, Wishes};
+use super::limits::Refusal;
+use super::loadout::{Lists, Loadout};
+use super::memory::Memory;
+use super::task::AgentInput;
+use super::tree::{Parent, Tree};
+use crate::agent::{Agent, Cancel, Limits};
+use crate::definition::AgentDefinition;
+use crate::message::AgentId;
+use crate::tool::Freshness;
+
+/// A spawn that passed every check.
+pub(super) struct Admitted {
+    pub(super) definition: Arc<AgentDefinition>,
+    connection: Connection,
+    loadout: Loadout,
+    limits: Limits,
+    /// What the user should know of it.
+    pub(super) note: Option<String>,
+}
+
+impl Tree {
+    /// Checks everything that can be refused, the count last.
+    pub(super) fn admit(&self, parent: &Parent, input: &AgentInput) -> Result<Admitted, Refusal> {
+        let limits = &self.setup().limits;
+        if parent.depth >= limits.max_depth {
+            return Err(Refusal::TooDeep { limit: limits.max_depth });
+        }
+        let chars = input.prompt.trim().chars().count();
+        if chars < limits.min_task_chars {
+            return Err(Refusal::TooBrief { chars, least: limits.min_task_chars });
+        }
+        let definition = self.wanted(parent, input.subagent_type.as_deref().unwrap_or("general-purpose"))?;
+        let lists = self.lists(&definition, input.allowed_tools.as_deref());
+        let depth = self.depth_allows(parent.depth + 1);
+        let loadout = parent.loadout.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
+        let (connection, note) = self.connection_for(parent, &definition, input)?;
+        self.reserve()?;
+        let limits = child_limits(&limits.child, &definition, input);
+        Ok(Admitted { definition, connection, loadout, limits, note })
+    }
+
+    /// Reads the lists of tools of a definition and a call.
+    pub(super) fn lists(&self, definition: &AgentDefinition, called: Option<&[String]>) -> Lists {
+        let setup = self.setup();
+        Lists::new(definition, called, &setup.place.project, setup.user_dirs.home.as_deref())
+    }
+
+    fn wanted(&self, parent: &Parent, wanted: &str) -> Result<Arc<AgentDefinition>, Refusal> {
+        let rules = parent.loadout.permissions.rules();
+        let available = || {
+            let names = self.catalog().names().into_iter().filter(|name| rules.allow_kind(name));
+            names.collect::<Vec<_>>().join(", ")
+        };
+        match self.catalog().get(wanted) {
+            None => Err(Refusal::UnknownType { wanted: wanted.to_owned(), available: available() }),
+            Some(found) if rules.allow_kind(&found.name) => Ok(found),
+            Some(_) => Err(Refusal::ForbiddenType { wanted: wanted.to_owned(), available: available() }),
+        }
+    }
+
+    fn connection_for(
+        &self,
+        parent: &Parent,
+        definition: &AgentDefinition,
+        input: &AgentInput,
+    ) -> Result<(Connection, Option<String>), Refusal> {
+        let wishes = Wishes {
+            call: input.model.as_deref(),
+            environment: self.setup().subagent_model.as_deref(),
+            definition,
+            parent: &parent.connection,
+            main: &parent.main,
+        };
+        let (mut connection, note) = wishes.connect(&self.setup().resolve_model)?;
+        if let Some(cap) = input.max_tokens {
+            let model = Arc::make_mut(&mut connection.model);
+            model.max_output_tokens = model.max_output_tokens.min(cap.max(1));
+        }
+        Ok((connection, note))
+    }
+
+    /// Makes the agent of an admitted spawn.
+    pub(super) fn child(
+        &self,
+        parent: &Parent,
+        admitted: Admitted,
+        memory: Option<&Memory>,
+        (id, cancel): (AgentId, Cancel),
+    ) -> Agent {
+        let setup = self.setup();
+        let Admitted { definition, connection, loadout, limits, .. } = admitted;
+        let depth = parent.depth + 1;
+        let permissions = loadout.permissions.clone().with_own_grant(memory.map(Memory::grant));
+        let memory = memory.map(|memory| memory.section(&loadout.tools));
+        let Connection { provider, model } = connection.clone();
+        let own = Parent { id, depth, connection, main: parent.main.clone(), loadout, cancel: cancel.clone() };
+        Agent {
+            id,
+            depth,
+            system: setup.surroundings.child_prompt(&definition, memory.as_deref(), setup.limits.report_chars),
+            provider,
+            model,
+            effort: definition.effort,
+            tools: self.offered_tools(own),
+            place: setup.place.clone(),
+            permissions,
+            approver: setup.approver.clone(),
+            freshness: Arc::new(Freshness::default()),
+            limits,
+            sink: setup.sink.clone(),
+            secrets: setup.secrets.clone(),
+            cancel,
+        }
+    }
+}
+
+fn child_limits(limits: &Limits, definition: &AgentDefinition, input: &AgentInput) -> Limits {
+    let calls = input.max_tool_calls.map(|calls| calls.max(1));
+    Limits {
+        max_turns: definition.max_turns.or(limits.max_turns),
+        max_tool_calls: least(calls, limits.max_tool_calls),
+        wall_timeout: least(definition.max_time, limits.wall_timeout),
+        ..limits.clone()
+    }
+}
+
+/// Returns the smaller of two limits, where `None` is no limit.
+fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    [one, other].into_iter().flatten().min()
+}

@@ -1,0 +1,113 @@
+//! Who answers an agent, and how a model that someone named is found.
+//!
+//! Owns the order call > environment > definition > parent. Leaves knowing models to whoever makes the [`ResolveModel`].
+//! Invariant: only a model that the call itself names can refuse a spawn; else the parent's answers, and it is said.
+
+use std::sync::Arc;
+
+use super::limits::Refusal;
+use crate::definition::{AgentDefinition, Tier};
+use crate::message::plain_line;
+use crate::provider::{Model, Provider};
+
+/// Who answers an agent.
+#[derive(Clone)]
+pub struct Connection {
+    /// The service.
+    pub provider: Arc<dyn Provider>,
+    /// The model.
+    pub model: Arc<Model>,
+}
+
+/// A model that someone named.
+pub struct ModelWish<'a> {
+    /// The alias or id.
+    pub name: &'a str,
+    /// Which services may answer.
+    pub reach: Reach,
+    /// Who answers the agent above.
+    pub parent: &'a Connection,
+    /// Who answers the main agent.
+    pub main: &'a Connection,
+}
+
+/// Which services may answer. They get to see the project's files, so a stranger's file, or a model, cannot choose one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// The service that answers already, and what the user's own aliases name.
+    Here,
+    /// Every service that can be reached.
+    Anywhere,
+}
+
+impl Reach {
+    /// Returns how far the wish of a definition reaches: as far as the user's own wishes if the user wrote it.
+    #[must_use]
+    pub fn of(tier: Tier) -> Self {
+        match tier {
+            Tier::ProjectClaude | Tier::ProjectKode => Self::Here,
+            _ => Self::Anywhere,
+        }
+    }
+}
+
+/// Finds the connection for a named model; `Err` says what is wrong with the name.
+pub type ResolveModel = Arc<dyn Fn(&ModelWish<'_>) -> Result<Connection, String> + Send + Sync>;
+
+/// What is chosen from.
+pub(super) struct Wishes<'a> {
+    pub(super) call: Option<&'a str>,
+    pub(super) environment: Option<&'a str>,
+    pub(super) definition: &'a AgentDefinition,
+    pub(super) parent: &'a Connection,
+    pub(super) main: &'a Connection,
+}
+
+impl Wishes<'_> {
+    /// Finds the connection, and what the user should know of how it came about.
+    pub(super) fn connect(&self, resolve: &ResolveModel) -> Result<(Connection, Option<String>), Refusal> {
+        let find = |name: &str, reach| {
+            if name.eq_ignore_ascii_case("inherit") {
+                return Ok(self.parent.clone());
+            }
+            resolve(&ModelWish { name, reach, parent: self.parent, main: self.main })
+        };
+        if let Some(name) = named(self.call) {
+            return find(name, Reach::Here).map(|found| (found, None)).map_err(Refusal::UnknownModel);
+        }
+        let wish = match (named(self.environment), named(self.definition.model.as_deref())) {
+            (Some(name), _) => Some((name, Reach::Anywhere)),
+            (None, Some(name)) => Some((name, Reach::of(self.definition.source.tier))),
+            (None, None) => None,
+        };
+        let Some((name, reach)) = wish else { return Ok((self.parent.clone(), None)) };
+        Ok(match find(name, reach) {
+            Ok(found) => (found, None),
+            Err(why) => {
+                let note = format!("{} {} answers instead.", plain_line(&why), self.parent.model.display);
+                (self.parent.clone(), Some(note))
+            }
+        })
+    }
+}
+
+/// Finds who answers a main agent that works as `definition`, in the place of `found`. An error is for the user.
+///
+/// # Errors
+/// Returns an error if the definition's model cannot be had.
+pub fn lead_connection(
+    definition: &AgentDefinition,
+    found: &Connection,
+    resolve: &ResolveModel,
+) -> Result<Connection, String> {
+    let wishes = Wishes { call: None, environment: None, definition, parent: found, main: found };
+    match wishes.connect(resolve) {
+        Ok((connection, None)) => Ok(connection),
+        Ok((_, Some(note))) => Err(note),
+        Err(refusal) => Err(refusal.to_string()),
+    }
+}
+
+fn named(name: Option<&str>) -> Option<&str> {
+    name.map(str::trim).filter(|name| !name.is_empty())
+}

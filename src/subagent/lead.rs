@@ -1,0 +1,83 @@
+//! The main agent, which may work as a definition of the catalog.
+//!
+//! Owns what a definition means for the main agent. Leaves its conversation to `conversation`. Invariant: as a definition
+//! it has at most the tools and rights that it has without one.
+
+use std::sync::Arc;
+
+use super::connection::Connection;
+use super::limits::Refusal;
+use super::loadout::Loadout;
+use super::memory::Memory;
+use super::tree::{Parent, Tree};
+use crate::agent::{Agent, Cancel, Limits};
+use crate::definition::AgentDefinition;
+use crate::message::AgentId;
+use crate::tool::Freshness;
+
+/// What the main agent works as; `None` is the program's own.
+pub(super) type LeadDefinition = Option<Arc<AgentDefinition>>;
+
+/// What a run of the main agent is made of besides the tree.
+pub(super) struct Lead {
+    pub(super) definition: LeadDefinition,
+    pub(super) limits: Limits,
+    pub(super) freshness: Arc<Freshness>,
+    pub(super) cancel: Cancel,
+}
+
+impl Tree {
+    /// Returns what the main agent can hand on.
+    pub(super) fn lead_loadout(&self, definition: &LeadDefinition) -> Result<Loadout, Refusal> {
+        let whole = self.whole_loadout();
+        match definition {
+            None => Ok(whole),
+            Some(definition) => {
+                let lists = self.lists(definition, None);
+                whole.narrowed(&lists, definition.permission_mode, &self.setup().tools, whole.delegation)
+            }
+        }
+    }
+
+    /// Makes the main agent.
+    pub(super) async fn lead(&self, lead: &Lead, connection: Connection) -> Result<Agent, Refusal> {
+        let setup = self.setup();
+        let mut loadout = self.lead_loadout(&lead.definition)?;
+        let memory = match &lead.definition {
+            Some(definition) => self.recall(definition, &lead.cancel).await,
+            None => None,
+        };
+        let notes = memory.as_ref().map(|memory| memory.section(&loadout.tools));
+        let system = match &lead.definition {
+            Some(definition) => setup.surroundings.lead_prompt(definition, notes.as_deref(), loadout.delegation),
+            None => setup.surroundings.main_prompt(),
+        };
+        loadout.permissions = loadout.permissions.with_own_grant(memory.as_ref().map(Memory::grant));
+        let permissions = loadout.permissions.clone();
+        let own = Parent {
+            id: AgentId::MAIN,
+            depth: 0,
+            connection: connection.clone(),
+            main: connection.clone(),
+            loadout,
+            cancel: lead.cancel.clone(),
+        };
+        Ok(Agent {
+            id: AgentId::MAIN,
+            depth: 0,
+            system,
+            provider: connection.provider,
+            model: connection.model,
+            effort: lead.definition.as_ref().and_then(|definition| definition.effort),
+            tools: self.offered_tools(own),
+            place: setup.place.clone(),
+            permissions,
+            approver: setup.approver.clone(),
+            freshness: lead.freshness.clone(),
+            limits: lead.limits.clone(),
+            sink: setup.sink.clone(),
+            secrets: setup.secrets.clone(),
+            cancel: lead.cancel.clone(),
+        })
+    }
+}

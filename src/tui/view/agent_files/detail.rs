@@ -1,0 +1,191 @@
+//! One agent, whole: every field of its file, what is wrong with it, and the prompt.
+//!
+//! Owns the lines above the prompt. Leaves the prompt to `markdown`. Invariant: a field that the file does not set is
+//! shown with what holds instead, so that nothing has to be guessed.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::super::look::Look;
+use super::super::wrap::{pad, wrap_indented};
+use crate::definition::{
+    AgentDefinition, Listed, MemoryScope, Source, Standing, Tier, ToolsField, knows_tool, same_name,
+};
+use crate::message::{Effort, canonical_name, plain, plain_line};
+use crate::permission::PermissionMode;
+
+/// Columns of the names of fields.
+const LABEL: usize = 13;
+
+/// Returns everything above the prompt.
+pub(super) fn head(listed: &Listed, look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
+    let mut fields = Fields { look, columns, lines: Vec::new() };
+    fields.origin(listed);
+    if let Some(definition) = &listed.definition {
+        fields.definition(definition);
+    }
+    fields.faults(listed);
+    if listed.definition.as_ref().is_some_and(|definition| !definition.prompt.is_empty()) {
+        fields.heading("prompt");
+    }
+    fields.lines
+}
+
+struct Fields<'a> {
+    look: &'a Look<'a>,
+    columns: u16,
+    lines: Vec<Line<'static>>,
+}
+
+impl Fields<'_> {
+    /// Adds a field whose value may take several lines.
+    fn add(&mut self, label: &str, value: &str, style: Style) {
+        self.add_spans(label, vec![Span::styled(value.to_owned(), style)]);
+    }
+
+    fn add_spans(&mut self, label: &str, value: Vec<Span<'static>>) {
+        let first = Line::from(Span::styled(pad(label, LABEL), self.look.theme.muted));
+        let rest = Line::from(" ".repeat(LABEL));
+        self.lines.extend(wrap_indented(&Line::from(value), self.columns, &first, &rest));
+    }
+
+    fn heading(&mut self, text: &'static str) {
+        self.lines.push(Line::default());
+        self.lines.push(Line::styled(text, self.look.theme.heading));
+        self.lines.push(Line::default());
+    }
+
+    fn place(&self, source: &Source) -> String {
+        let label = source.tier.label();
+        match &source.path {
+            Some(path) => format!("{label}, {}", self.look.app.agent_places().shown(path)),
+            None => label.to_owned(),
+        }
+    }
+
+    fn origin(&mut self, listed: &Listed) {
+        let theme = self.look.theme;
+        self.add("name", &plain_line(&listed.name()), theme.text);
+        self.add("tier", listed.source.tier.label(), theme.text);
+        let file = match &listed.source.path {
+            Some(path) => self.look.app.agent_places().shown(path),
+            None if listed.source.tier == Tier::BuiltIn => "none: part of the program".to_owned(),
+            None => "none".to_owned(),
+        };
+        self.add("file", &file, theme.text);
+        match &listed.standing {
+            Standing::InForce => {
+                let below: Vec<String> = self.shadowed(listed).map(|source| self.place(source)).collect();
+                self.add("standing", "in force", theme.success);
+                for source in below {
+                    self.add("", &format!("shadows {source}"), theme.muted);
+                }
+            }
+            Standing::Shadowed { by } => {
+                let by = self.place(by);
+                self.add("standing", &format!("shadowed by {by}"), theme.warning);
+            }
+            Standing::Broken => self.add("standing", "broken: the file cannot be used", theme.error),
+        }
+    }
+
+    /// Iterates over where the agents come from that this one shadows.
+    fn shadowed<'a>(&'a self, listed: &'a Listed) -> impl Iterator<Item = &'a Source> {
+        let is_below = |other: &&Listed| match &other.standing {
+            Standing::Shadowed { by } => *by == listed.source && same_name(&other.name(), &listed.name()),
+            Standing::InForce | Standing::Broken => false,
+        };
+        self.look.app.listing().iter().filter(is_below).map(|other| &other.source)
+    }
+
+    fn definition(&mut self, definition: &AgentDefinition) {
+        let theme = self.look.theme;
+        let description = plain(&definition.description);
+        for (at, line) in description.lines().filter(|line| !line.trim().is_empty()).enumerate() {
+            self.add(if at == 0 { "description" } else { "" }, line, theme.text);
+        }
+        self.add_or("model", definition.model.as_deref(), "inherit: that of the agent that starts it");
+        self.tools(&definition.tools);
+        if !definition.disallowed_tools.is_empty() {
+            let names: Vec<&str> = definition.disallowed_tools.iter().map(|name| canonical_name(name)).collect();
+            self.add("not allowed", &plain_line(&names.join(", ")), theme.text);
+        }
+        let mode = definition.permission_mode.map(PermissionMode::name);
+        self.add_or("permissions", mode, "those of the session");
+        let turns = definition.max_turns.map(|turns| turns.to_string());
+        self.add_or("max turns", turns.as_deref(), "that of the configuration");
+        self.add_or("effort", definition.effort.map(Effort::name), "that of the session");
+        let memory = definition.memory.map(|scope| match scope {
+            MemoryScope::User => "user: for all projects",
+            MemoryScope::Project => "project: shared with everyone who works on it",
+            MemoryScope::Local => "local: for this project alone",
+        });
+        self.add_or("memory", memory, "none");
+        let sample = theme.agent(definition.color.as_deref(), &definition.name);
+        let color = definition.color.as_deref().map_or_else(|| "by its name".into(), plain_line);
+        self.add_spans(
+            "color",
+            vec![
+                Span::styled(format!("{} ", self.look.glyphs.agent), sample),
+                Span::styled(color.into_owned(), sample),
+            ],
+        );
+        if let Some(text) = &definition.initial_prompt {
+            self.add("says first", &plain_line(text), theme.text);
+        }
+        for (at, (name, value)) in definition.idle_fields.iter().enumerate() {
+            let label = if at == 0 { "not in use" } else { "" };
+            self.add(label, &plain_line(&format!("{name}: {value}")), theme.muted);
+        }
+        if !definition.idle_fields.is_empty() {
+            self.add("", "(understood, but not yet acted on)", theme.faint);
+        }
+    }
+
+    /// Adds a field, or what holds if it is not set.
+    fn add_or(&mut self, label: &str, value: Option<&str>, otherwise: &str) {
+        match value {
+            Some(value) => self.add(label, &plain_line(value), self.look.theme.text),
+            None => self.add(label, otherwise, self.look.theme.faint),
+        }
+    }
+
+    fn tools(&mut self, tools: &ToolsField) {
+        let theme = self.look.theme;
+        let ToolsField::List(names) = tools else { return self.add("tools", "all", theme.text) };
+        let known = &self.look.app.agent_places().tools;
+        let (there, unknown): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| knows_tool(name, known));
+        let joined = |names: Vec<&String>| {
+            let names: Vec<&str> = names.into_iter().map(|name| canonical_name(name)).collect();
+            plain_line(&names.join(", ")).into_owned()
+        };
+        if there.is_empty() {
+            self.add("tools", "none", theme.warning);
+        } else {
+            self.add("tools", &joined(there), theme.text);
+        }
+        if !unknown.is_empty() {
+            self.add("", &format!("unknown, left out: {}", joined(unknown)), theme.warning);
+        }
+    }
+
+    fn faults(&mut self, listed: &Listed) {
+        if listed.diagnostics.is_empty() {
+            return;
+        }
+        let is_broken = listed.standing == Standing::Broken;
+        let (sign, style) = if is_broken {
+            (self.look.glyphs.failed, self.look.theme.error)
+        } else {
+            (self.look.glyphs.attention, self.look.theme.warning)
+        };
+        self.heading("faults of the file");
+        for fault in &listed.diagnostics {
+            let line = fault.line.map_or_else(String::new, |line| format!("line {line}: "));
+            let first = Line::from(Span::styled(format!("{sign} "), style));
+            let text = plain_line(&format!("{line}{}", fault.message)).into_owned();
+            let text = Line::styled(text, self.look.theme.text);
+            self.lines.extend(wrap_indented(&text, self.columns, &first, &Line::from("  ")));
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Entries of an agent's lists of tools: what each lets through, and what it keeps away.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use belvedere::permission::{Access, AccessKind, Decision, Grants, PermissionMode, Permissions, Places, Rule, Rules};
+use proptest::prelude::*;
+
+use super::{PROJECT, execute};
+
+fn rules(entries: &[&str]) -> Arc<[Rule]> {
+    let places = Places { project: Path::new(PROJECT), home: Some(Path::new("/home/me")) };
+    entries.iter().map(|entry| Rule::parse(entry, places)).collect()
+}
+
+fn decided(rules: Rules, access: &Access) -> bool {
+    let permissions = Permissions::new(PROJECT.into(), PermissionMode::BypassPermissions, Grants::default());
+    permissions.with_rules(rules).decide(access) == Decision::Allow
+}
+
+fn allows(entries: &[&str], access: &Access) -> bool {
+    decided(Rules::default().allowing(rules(entries)), access)
+}
+
+fn spares(entries: &[&str], access: &Access) -> bool {
+    decided(Rules::default().forbidding(rules(entries)), access)
+}
+
+fn reading(tool: &str, path: &str) -> Access {
+    Access::new(tool, AccessKind::Read { path: path.into() })
+}
+
+fn writing(tool: &str, path: &str) -> Access {
+    Access::new(tool, AccessKind::Write { path: path.into() })
+}
+
+#[test]
+fn a_path_is_relative_to_the_project_the_home_or_the_disk() {
+    for (entry, path) in [
+        ("Read(src/**)", "/work/shop/src/a/b.rs"),
+        ("Read(./src/**)", "/work/shop/src/a/b.rs"),
+        ("Read(/src/**)", "/work/shop/src/a/b.rs"),
+        ("Read(src)", "/work/shop/src/a.rs"),
+        ("Read(src/*.rs)", "/work/shop/src/a.rs"),
+        ("Read(*.rs)", "/work/shop/src/deep/a.rs"),
+        ("Read(~/notes/**)", "/home/me/notes/a"),
+        ("Read(//etc/hosts)", "/etc/hosts"),
+        ("Read(../other/**)", "/work/other/a"),
+        ("Read(**)", "/work/shop/a/b"),
+        ("Read(*)", "/anywhere"),
+        ("FileRead(src/**)", "/work/shop/src/a.rs"),
+    ] {
+        assert!(allows(&[entry], &reading("Read", path)), "{entry} {path}");
+    }
+    for (entry, path) in [
+        ("Read(src/**)", "/work/shop/lib/a.rs"),
+        ("Read(src/**)", "/work/shop/srcs/a.rs"),
+        ("Read(src/*.rs)", "/work/shop/src/deep/a.rs"),
+        ("Read(**)", "/etc/passwd"),
+        ("Read(src/[)", "/work/shop/src/["),
+        ("Read()", "/work/shop/a"),
+        ("Read(src/**", "/work/shop/src/a.rs"),
+        ("Grep(src/**)", "/work/shop/src/a.rs"),
+        ("WebFetch(domain:x)", "/work/shop/a"),
+    ] {
+        assert!(!allows(&[entry], &reading("Read", path)), "{entry} {path}");
+    }
+    assert!(allows(&["Grep(src/**)"], &reading("Grep", "/work/shop/src")));
+    assert!(!allows(&["Grep(src/**)"], &reading("Grep", "/work/shop")));
+}
+
+#[test]
+fn a_forbidden_path_is_so_for_every_tool_of_its_sort() {
+    assert!(!spares(&["Write(docs/**)"], &writing("Edit", "/work/shop/docs/a.md")));
+    assert!(!spares(&["Edit(docs/**)"], &writing("Write", "/work/shop/docs/a.md")));
+    assert!(spares(&["Edit(docs/**)"], &reading("Read", "/work/shop/docs/a.md")));
+    assert!(!spares(&["Read(.env)"], &reading("Read", "/work/shop/deep/.env")));
+    assert!(!spares(&["Read(secrets/**)"], &reading("Grep", "/work/shop")), "it would search there as well");
+    assert!(!spares(&["Read(secrets/**)"], &reading("LS", "/work/shop/secrets/deep")));
+    assert!(spares(&["Read(secrets/**)"], &reading("Grep", "/work/shop/src")));
+    assert!(spares(&["Read(secrets/**)"], &reading("LS", "/work/shop")));
+    assert!(!spares(&["Read(src/[)"], &reading("Read", "/work/shop/a")), "what is not understood forbids all");
+}
+
+#[test]
+fn allowed_commands_are_single_and_plain() {
+    let scopes = ["Bash(npm test:*)", "Bash(git log)", "Bash(cargo * --locked)"];
+    for command in ["npm test", "npm test -- --watch", "git log", " git log\n", "cargo build --locked"] {
+        assert!(allows(&scopes, &execute(command)), "{command:?}");
+    }
+    for command in
+        ["npm testing", "npm test; rm x", "npm test $(rm x)", "git log -p", "cargo build --locked; x --locked", "ls"]
+    {
+        assert!(!allows(&scopes, &execute(command)), "{command:?}");
+    }
+    assert!(allows(&["Bash(npm test:*)", "Bash"], &execute("ls; ls")), "one entry suffices");
+    assert!(allows(&["Bash(*)"], &execute("ls; ls")));
+}
+
+#[test]
+fn lists_have_to_agree_and_never_allow_what_the_mode_does_not() {
+    let both = Rules::default().allowing(rules(&["Bash(git:*)"])).allowing(rules(&["Bash(git log:*)", "Read"]));
+    assert!(decided(both.clone(), &execute("git log -p")));
+    assert!(!decided(both.clone(), &execute("git push")));
+    assert!(!decided(both.clone(), &reading("Read", "/work/shop/a")));
+    let permissions = Permissions::new(PROJECT.into(), PermissionMode::Default, Grants::default()).with_rules(both);
+    assert_eq!(permissions.decide(&execute("git log --output=x")), Decision::Ask);
+}
+
+/// Lines that run, or may run, what [`FORBIDDEN`] names.
+const HIDDEN: &[&str] = &[
+    "rm x",
+    "RM x",
+    "/bin/rm x",
+    "./rm x",
+    "\\rm x",
+    "r\\m x",
+    "'rm' x",
+    "r''m x",
+    "\"rm\" x",
+    "ls; rm x",
+    "ls && rm x",
+    "ls || rm x",
+    "ls | rm x",
+    "ls & rm x",
+    "ls\nrm x",
+    "(rm x)",
+    "{ rm x; }",
+    "$(rm x)",
+    "echo $(rm x)",
+    "echo \"$(rm x)\"",
+    "echo `rm x`",
+    "echo \"`rm x`\"",
+    "X=1 rm x",
+    "! rm x",
+    "time rm x",
+    "if rm x; then ls; fi",
+    "while true; do rm x; done",
+    "f() { rm x; }",
+    ">x rm y",
+    "2>&1 rm y",
+    "cat <(rm x)",
+    "echo a >(rm x)",
+    "ls # it's\nrm x\n# it's",
+    "rm\tx",
+    "git push",
+    "git push origin",
+    "git -C . push",
+    "git --no-pager push",
+    "git &>/dev/null push",
+    "git $x",
+    "git p*h",
+    "git {push,x}",
+    "npm publish",
+    "curl x",
+    "a curl x",
+    "sudo rm x",
+    "env rm x",
+    "eval 'rm x'",
+    "sh -c 'rm x'",
+    "bash x.sh",
+    "xargs rm",
+    "find . -exec rm {} +",
+    "$x",
+    "${x} y",
+    "/bin/r? x",
+    "x=rm; $x y",
+    "cat <<E\nrm x\nE",
+    "python -c 'x'",
+    "perl -e x",
+    "node",
+    "exec rm x",
+    "command rm x",
+    "case x in y) rm z;; esac",
+    "echo 'open",
+    "echo \"open",
+    "echo $(open",
+    "echo `a \\`rm x\\``",
+    "(rm x",
+    "ls )",
+    "echo $'\\x72m'",
+    ". ./x",
+    "echo ${x:-$(rm x)}",
+    "/usr/bin/time rm x",
+    "nohup rm x",
+    "timeout 5 rm x",
+    "for f in a; do rm $f; done",
+];
+
+/// Lines that do not.
+const HARMLESS: &[&str] = &[
+    "ls",
+    "ls -la | grep rm",
+    "echo 'rm x'",
+    "echo \"; rm x\"",
+    "git status && git log -n 3",
+    "npm publish-dry",
+    "npm publish --dry-run",
+    "echo rm",
+    "cargo test 2>&1 | tail -5",
+    "X=1 make all >out.txt",
+    "for f in a b; do wc $f; done",
+    "[ -f x ] && cat x",
+    "git commit -m push",
+    "python x.py",
+    "echo \"$HOME\"",
+    "ls # rm x",
+    "find . -name x",
+    "echo a\\;rm",
+    "test -d x || mkdir x",
+    "grep 'a|b' *.rs",
+    "(cd x; make)",
+];
+
+const FORBIDDEN: [&str; 3] = ["Bash(rm:*)", "Bash(git push *)", "Bash(npm publish)"];
+
+#[test]
+fn a_forbidden_command_is_found_wherever_it_stands() {
+    for command in HIDDEN {
+        assert!(!spares(&[&FORBIDDEN[..], &["Bash(*curl*)"]].concat(), &execute(command)), "{command:?}");
+    }
+    for command in HARMLESS {
+        assert!(spares(&FORBIDDEN, &execute(command)), "{command:?}");
+    }
+    assert!(!spares(&["Bash(*curl*)"], &execute("wc $f")), "the variable may hold anything");
+    assert!(!spares(&["Bash(a; b)"], &execute("a; b")), "as written");
+}
+
+#[test]
+fn kinds_and_patterns_of_names() {
+    let may = |list: &[&str], kind| Rules::default().allowing(rules(list)).allow_kind(kind);
+    assert!(may(&["Agent(explore, Code Reviewer)"], "code-reviewer") && may(&["Task(explore)"], "Explore"));
+    assert!(!may(&["Agent(explore)"], "plan") && !may(&["Read"], "plan") && !may(&["Agent()"], "plan"));
+    assert!(may(&["Agent(explore)", "Agent"], "plan") && may(&["*"], "plan") && may(&["Agent(*)"], "plan"));
+    let spared = |kind| Rules::default().forbidding(rules(&["Agent(plan)"])).allow_kind(kind);
+    assert!(spared("explore") && !spared("Plan"));
+    let used = |entry: &str, tool: &str| allows(&[entry], &Access::new(tool, AccessKind::Nothing));
+    assert!(used("mcp__git__*", "mcp__git__log") && used("mcp__git", "mcp__git__log") && used("*", "TodoWrite"));
+    assert!(!used("mcp__git__*", "mcp__github__log") && !used("mcp__git", "mcp__github__log"));
+    assert!(!used("mcp__git__log", "mcp__git__logs"));
+}
+
+proptest! {
+    #[test]
+    fn no_entry_and_no_line_breaks_it(entry in ".{0,30}", command in ".{0,60}", path in "/[ -~]{0,30}") {
+        let entry = [entry.as_str()];
+        for access in [execute(&command), reading("Read", &path), writing("Edit", &path)] {
+            let _ = (allows(&entry, &access), spares(&entry, &access));
+        }
+    }
+
+    #[test]
+    fn a_command_after_anything_is_found_or_the_line_refused(before in "[a-z0-9 ;&|\n$`'\"(){}<>#\\\\=*-]{0,24}", after in "[a-z ;&|\n)}`'\"]{0,12}") {
+        // Where both halves are whole, what stands between them on a line of its own runs.
+        let scopes = ["Bash(rm:*)"];
+        let halves = [&before, &after].iter().all(|half| spares(&scopes, &execute(half)));
+        let goes_on = before.ends_with('\\');
+        if halves && !goes_on {
+            let whole = format!("{before}\nrm x\n{after}");
+            prop_assert!(!spares(&scopes, &execute(&whole)), "{:?}", whole);
+        }
+    }
+}

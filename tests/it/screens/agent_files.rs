@@ -1,0 +1,139 @@
+//! The view of all agents: what it looks like, with agents of every tier.
+
+use std::path::{Path, PathBuf};
+
+use belvedere::app::Event;
+use belvedere::app::agent_files::{AgentPlaces, FileNews};
+use belvedere::definition::{AgentDirs, Catalog, Listing, Parsed, Roots, Source, Tier, parse};
+
+use super::snapshots::check;
+use super::stage::Stage;
+
+const HOME: &str = "/home/me";
+const PROJECT: &str = "/home/me/src/shop";
+
+/// Returns where the files of the examples lie.
+pub(crate) fn places() -> AgentPlaces {
+    let (home, project) = (Path::new(HOME), Path::new(PROJECT));
+    AgentPlaces {
+        home: Some(home.to_path_buf()),
+        dirs: AgentDirs::new(&Roots { home: Some(home), claude: None, kode: None, cwd: project, project }),
+        tools: ["Read", "Grep", "Glob", "LS", "Write", "Edit", "Bash", "TodoWrite", "Agent"].map(str::to_owned).into(),
+    }
+}
+
+/// Returns an agent as if read from a file of its tier.
+pub(crate) fn file(tier: Tier, stem: &str, text: &str) -> Parsed {
+    let folder = places().dirs.home_of(tier).map(Path::to_path_buf);
+    let path = folder.map(|folder: PathBuf| folder.join(format!("{stem}.md")));
+    parse(text, Source { tier, path })
+}
+
+/// Returns the built-in agents and these.
+pub(crate) fn listing(files: Vec<Parsed>) -> Listing {
+    let catalog = Catalog::builtin();
+    let before = catalog.listing();
+    let builtin = before.iter().map(|listed| Parsed {
+        source: listed.source.clone(),
+        definition: listed.definition.as_deref().cloned(),
+        diagnostics: listed.diagnostics.clone(),
+    });
+    catalog.replace(builtin.chain(files).collect());
+    catalog.listing()
+}
+
+/// Agents of all tiers, one of them twice shadowed, one with a warning, one broken.
+pub(crate) fn everything() -> Vec<Parsed> {
+    let reviewer = "---\nname: reviewer\ndescription: Reviews with the checklist of this shop\n\
+                    tools: Read, Grep, Bash(npm test:*)\nmodel: opus\ncolor: blue\nmaxTurns: 20\n---\n\n\
+                    # Checklist\n\nYou review changes of the shop. Look at:\n\n1. money that is *rounded*\n\
+                    2. prices without a currency\n";
+    vec![
+        file(
+            Tier::UserClaude,
+            "changelog",
+            "---\nname: changelog-writer\ndescription: Writes the entry of a change\nmodel: haiku\n\
+             tools: [Read, Edit]\ncolor: green\n---\nWrite one line.",
+        ),
+        file(Tier::ProjectClaude, "reviewer", reviewer),
+        file(Tier::ProjectClaude, "migrator", "Moves the database.\n"),
+        file(
+            Tier::ProjectClaude,
+            "api-tester",
+            "---\nname: api-tester\ndescription: Calls every endpoint and compares\ntools: Read, Bash\n\
+             model: the big one\n---\nCall them.",
+        ),
+        file(Tier::ProjectKode, "explore", "---\nname: explore\ndescription: Knows this shop\n---\nLook around."),
+        file(Tier::ProjectKode, "reviewer", &reviewer.replace("the checklist", "the new checklist")),
+        file(Tier::CommandLine, "x", "---\nname: one-off\ndescription: Only for today\n---\nBe quick."),
+    ]
+}
+
+/// The view, open, with these agents besides the built-in ones.
+pub(crate) fn stage(width: u16, height: u16, files: Vec<Parsed>) -> Stage {
+    let mut stage = Stage::new(width, height).with_model();
+    stage.event(Event::AgentFiles(FileNews::Places(places())));
+    stage.event(Event::AgentFiles(FileNews::Listed(listing(files))));
+    stage.keys("/agents<enter>");
+    stage
+}
+
+fn after(keys: &'static str) -> impl Fn(u16, u16) -> Stage {
+    move |width, height| {
+        let mut stage = stage(width, height, everything());
+        stage.draw();
+        stage.keys(keys);
+        stage
+    }
+}
+
+#[test]
+fn list() {
+    check("agents-list", after(""));
+}
+
+#[test]
+fn end_of_the_list() {
+    check("agents-end", after("Gkk"));
+}
+
+#[test]
+fn search() {
+    check("agents-search", after("/revw"));
+}
+
+#[test]
+fn detail() {
+    check("agents-detail", after("/new checklist<enter><enter>"));
+}
+
+#[test]
+fn shadowed() {
+    check("agents-shadowed", after("/review<enter><enter>"));
+}
+
+#[test]
+fn broken() {
+    check("agents-broken", after("/migrator<enter><enter>"));
+}
+
+#[test]
+fn delete() {
+    check("agents-delete", after("Gkx"));
+}
+
+#[test]
+fn duplicate() {
+    check("agents-duplicate", after("c"));
+}
+
+#[test]
+fn fault() {
+    check("agents-fault", |width, height| {
+        let mut stage = stage(width, height, everything());
+        stage.event(Event::AgentFiles(FileNews::Failed(
+            "/home/me/src/shop/.kode/agents/reviewer.md cannot be deleted: Permission denied (os error 13)".to_owned(),
+        )));
+        stage
+    });
+}
