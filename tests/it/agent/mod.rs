@@ -15,6 +15,7 @@ mod loop_limits;
 mod memory;
 mod mention;
 mod models;
+mod reload;
 mod report;
 mod restricted;
 mod scopes;

@@ -6,18 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::agent::{EventKind, Status};
 use belvedere::definition::{AgentDirs, Changes, Library, Means, Roots, Tier, Watcher};
-use belvedere::message::AgentId;
-use belvedere::permission::Answer;
-use belvedere::provider::Request;
-use belvedere::provider::scripted::Scripted;
-use belvedere::subagent::Command;
-use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::timeout;
-
-use crate::support::{Parts, Session};
 
 /// How long a test waits for something that has to happen.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -30,7 +21,7 @@ struct Ground {
     folder: PathBuf,
     /// A folder that no tier knows.
     elsewhere: PathBuf,
-    _watcher: Option<Watcher>,
+    watcher: Option<Watcher>,
 }
 
 impl Ground {
@@ -45,11 +36,11 @@ impl Ground {
         let dirs = AgentDirs::new(&Roots { home: Some(&home), claude: None, kode: None, cwd: &cwd, project: &project });
         let folder = dirs.iter().filter(|dir| dir.tier == tier).last().unwrap().path.clone();
         let library = Arc::new(Library::new(dirs, Vec::new(), Vec::new()));
-        Self { root, library, folder, elsewhere, _watcher: None }
+        Self { root, library, folder, elsewhere, watcher: None }
     }
 
     fn watch(&mut self, means: Means) {
-        self._watcher = Some(Watcher::start(self.library.clone(), means));
+        self.watcher = Some(Watcher::start(self.library.clone(), means));
     }
 
     fn description(&self) -> Option<String> {
@@ -469,63 +460,11 @@ fn the_watching_ends_with_its_owner() {
     for means in [Means::Events, Means::Polls] {
         let mut ground = Ground::of(Tier::UserKode);
         ground.watch(means);
-        ground._watcher = None;
+        drop(ground.watcher.take());
         let deadline = Instant::now() + PATIENCE;
         while Arc::strong_count(&ground.library) > 1 {
             assert!(Instant::now() < deadline, "the thread goes on");
             std::thread::yield_now();
         }
     }
-}
-
-fn delegate(name: &str) -> serde_json::Value {
-    let prompt = format!("WHAT: the work called {name}. WHERE: here. RETURN: a word.");
-    json!({"call": "Agent", "input": {"description": name, "subagent_type": "scout", "prompt": prompt}})
-}
-
-fn offer(request: &Request) -> Option<&str> {
-    request.tools.iter().find(|tool| tool.name == "Agent").map(|tool| tool.description.as_str())
-}
-
-#[tokio::test]
-async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_began_with() {
-    let mut ground = Ground::of(Tier::ProjectKode);
-    write(ground.folder.join("a.md"), "one");
-    ground.library.reload();
-    ground.changes().await;
-    ground.watch(Means::Events);
-    let make = json!({"call": "Write", "input": {"file_path": "made.txt", "content": "x"}});
-    let lines = [
-        json!({"when": {"task": "go", "turn": 0}, "steps": [delegate("first")]}),
-        json!({"when": {"task": "called first", "turn": 0}, "steps": [make]}),
-        json!({"when": {"task": "called first", "turn": 1}, "steps": [{"say": "<summary>first</summary>"}]}),
-        json!({"when": {"task": "go", "turn": 1}, "steps": [delegate("second")]}),
-        json!({"when": {"task": "called second"}, "steps": [{"say": "<summary>second</summary>"}]}),
-        json!({"when": {"task": "go", "turn": 2}, "steps": [{"say": "done"}]}),
-    ];
-    let script = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    let provider = Arc::new(Scripted::from_jsonl(&script).unwrap());
-    let mut session =
-        Session::start(Parts { catalog: ground.library.catalog().clone(), ..Parts::new(provider.clone()) });
-    session.say("go").await;
-    let asked = session
-        .wait(|event| match &event.kind {
-            EventKind::ApprovalRequested { request } => Some(request.clone()),
-            _ => None,
-        })
-        .await;
-    write(ground.folder.join("a.md"), "two");
-    ground.becomes("changed while the child waits", Some("two")).await;
-    session.send(Command::Answer { id: asked.id, answer: Answer::Once }).await;
-    assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Completed);
-    session.quit().await;
-    let requests = provider.requests();
-    let children: Vec<&Request> = requests.iter().filter(|request| offer(request).is_none()).collect();
-    let prompts: Vec<bool> = children.iter().map(|request| request.system.contains("You are of two.")).collect();
-    assert_eq!(prompts, [false, false, true], "the first keeps what it began with, the second has what is new");
-    assert!(children[..2].iter().all(|request| request.system.contains("You are of one.")));
-    let offers: Vec<bool> =
-        requests.iter().filter_map(offer).map(|offer| offer.contains("two") && !offer.contains("one\n")).collect();
-    assert_eq!(offers.len(), 3);
-    assert!(offers[1] && offers[2], "{:#?}", requests.iter().filter_map(offer).nth(1));
 }

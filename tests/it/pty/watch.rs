@@ -1,6 +1,7 @@
 //! Files of agents saved while the program runs: what the next request offers, and what the log says.
 
 use std::fs;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -50,6 +51,7 @@ fn a_file_saved_while_the_program_runs_is_offered_in_the_next_request() {
         ("BELVEDERE_LOG", "belvedere::definition=debug"),
     ];
     let terminal = Terminal::start(120, 40, &["--model", "openai/m"], &project, &environment);
+    terminal.shows("ctrl+p actions");
     let mut answers = 0;
     let mut offered = |text: &str| {
         answers += 1;
@@ -60,27 +62,25 @@ fn a_file_saved_while_the_program_runs_is_offered_in_the_next_request() {
     };
     assert!(!offered("first").contains("scout"));
     let folders = [home.path(), &project].map(|root| [".claude", ".kode"].map(|name| root.join(name).join("agents")));
-    let save = |folder: &std::path::Path, words: &str| {
+    let write = |folder: &Path, name: &str, words: &str| {
         fs::create_dir_all(folder).unwrap();
-        fs::write(folder.join("new"), format!("---\nname: scout\ndescription: {words}\n---\nYou scout.")).unwrap();
-        fs::rename(folder.join("new"), folder.join("scout.md")).unwrap();
+        fs::write(folder.join("new"), format!("---\nname: {name}\ndescription: {words}\n---\nYou scout.")).unwrap();
+        fs::rename(folder.join("new"), folder.join(format!("{name}.md"))).unwrap();
+    };
+    let mut saved = |at: usize, folder: &Path| {
+        let words = format!("is of step {at}");
+        write(folder, &format!("scout{at}"), &words);
+        terminal.shows(&format!("agents: +scout{at}"));
+        assert!(offered(&format!("step {at}")).contains(&words), "{words}");
     };
     for (at, folder) in folders.iter().flatten().enumerate() {
-        let sign = if at == 0 { "+scout" } else { "~scout" };
-        let words = format!("is of tier {at}");
-        terminal.wait("the last flash is over", |screen| !screen.contains("agents: "));
-        save(folder, &words);
-        terminal.shows(&format!("agents: {sign}"));
-        assert!(offered(&format!("tier {at}")).contains(&words), "{words}");
+        saved(at, folder);
     }
     // A busy home costs no reading.
     for number in 0..200 {
         fs::write(home.path().join(format!("busy-{number}")), "").unwrap();
     }
-    terminal.wait("the last flash is over", |screen| !screen.contains("agents: "));
-    save(&folders[1][1], "is of the end");
-    terminal.shows("agents: ~scout");
-    assert!(offered("last").contains("is of the end"));
+    saved(4, &folders[1][1]);
     terminal.send("\u{3}\u{3}");
     assert!(terminal.ended().success());
     let log = fs::read_to_string(home.path().join(".local/state/belvedere/belvedere.log")).unwrap();
