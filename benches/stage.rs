@@ -11,14 +11,13 @@ use std::time::{Duration, Instant};
 use belvedere::agent::{AgentEvent, EventKind, Spawn};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
-use belvedere::app::layout::LayoutMode;
-use belvedere::app::{App, Event, MouseCapture, Movement, Setup};
+use belvedere::app::{App, Arrangement, Event, MouseCapture, Movement, Setup};
 use belvedere::message::{AgentId, ToolCall, ToolInput, ToolResult};
 use belvedere::permission::PermissionMode;
 use belvedere::tui::terminal::{Canvas, FrameBackend};
 use belvedere::tui::view::Screen;
 use belvedere::tui::view::highlight::Highlighter;
-use belvedere::tui::view::theme::{ColorDepth, Theme};
+use belvedere::tui::view::theme::{ColorDepth, Theme, Themes};
 use jiff::Timestamp;
 use ratatui::layout::Size;
 
@@ -57,10 +56,11 @@ impl Stage {
             keymap: Keymap::builtin(),
             notices: Vec::new(),
             mouse: MouseCapture::On,
-            layout: LayoutMode::Auto,
+            arrangement: Arrangement::default(),
             editing: belvedere::app::Editing::default(),
             motion: Movement::Full,
-            themes: Theme::names(),
+            themes: Themes::default().names(),
+            theme: "dark".to_owned(),
         });
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());
         let written = Meter::default();

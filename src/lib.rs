@@ -10,7 +10,7 @@
 //! | floor | modules | what they own |
 //! |---|---|---|
 //! | top | [`cli`], `main.rs` | the command line, the exit status |
-//! | 6 | [`tui`], [`headless`] | the two front ends: a screen, or standard output |
+//! | 6 | [`tui`], [`headless`] | the front ends: a screen, or standard output |
 //! | 5 | [`app`], [`services`] | what the screen knows; the one place that names concrete types |
 //! | 4 | [`subagent`] | many agents: the `Agent` tool, the tree, its limits, reports |
 //! | 3 | [`agent`] | the loop, for every agent |
@@ -51,7 +51,7 @@
 //! - [`agent::Sink`] sends events on bounded channels and waits where one is full: nothing is dropped, and a slow listener
 //!   slows the agents instead of filling memory. The screen never waits for the agents: it sends a
 //!   [`subagent::Command`], and what comes of it arrives as events.
-//! - [`headless`] prints the same events and answers, and needs no app.
+//! - [`headless`] prints the same events and answers, one request or a session line by line, and needs no app.
 //!
 //! # Where the world is touched
 //!

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use belvedere::cli::{Cli, Subcommands, agents};
-use belvedere::headless::{self, Headless};
+use belvedere::headless::{self, Headless, Plain};
 use belvedere::services::{self, EVENT_CAPACITY, Front, Play, Settled, Started, Wanted};
 use belvedere::subagent::Command;
 use belvedere::tui;
@@ -29,8 +29,13 @@ fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
         let settled = services::settle(wanted(cli, Front::Headless).map_err(usage)?).map_err(usage)?;
         return run(agents::run(settled, args)).map_err(failed)?;
     }
-    let front = if cli.print { Front::Headless } else { Front::Screen };
-    let (prompt, format) = (cli.prompt.clone(), cli.output_format);
+    let front = match (cli.print, cli.plain) {
+        (true, _) => Front::Headless,
+        (false, true) => Front::Plain,
+        (false, false) => Front::Screen,
+    };
+    let demo = matches!(cli.command, Some(Subcommands::Demo)).then(|| services::DEMO_REQUEST.to_owned());
+    let (prompt, format) = (demo.or_else(|| cli.prompt.clone()), cli.output_format);
     let settled = services::settle(wanted(cli, front).map_err(usage)?).map_err(usage)?;
     match front {
         Front::Headless => {
@@ -38,13 +43,8 @@ fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
             let prompt = headless::with_piped(prompt.as_deref(), input, headless::PATIENCE).map_err(usage)?;
             run(print(settled, prompt, format)).map_err(failed)
         }
-        Front::Screen => {
-            let request = match settled.wanted.play {
-                Play::Demo => Some(services::DEMO_REQUEST.to_owned()),
-                Play::Work => prompt,
-            };
-            run(show(settled, request)).and_then(|shown| shown).map_err(failed)
-        }
+        Front::Plain => run(plain(settled, prompt)).map_err(failed),
+        Front::Screen => run(show(settled, prompt)).and_then(|shown| shown).map_err(failed),
     }
 }
 
@@ -86,6 +86,14 @@ async fn print(settled: Settled, prompt: String, format: headless::OutputFormat)
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
     let Started { conversation, session, kept } = services::start(settled, listener).await;
     let code = headless::run(Headless { conversation, events, session, format }, prompt).await;
+    kept.finish().await;
+    code
+}
+
+async fn plain(settled: Settled, request: Option<String>) -> u8 {
+    let (listener, events) = mpsc::channel(EVENT_CAPACITY);
+    let Started { conversation, kept, .. } = services::start(settled, listener).await;
+    let code = headless::run_plain(Plain { conversation, events, request }).await;
     kept.finish().await;
     code
 }

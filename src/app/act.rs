@@ -36,6 +36,17 @@ impl App {
             | Action::Bottom
             | Action::SearchNext
             | Action::SearchPrevious => self.scroll(action),
+            Action::Timeline => self.open_timeline(),
+            Action::Earlier
+            | Action::Later
+            | Action::PageEarlier
+            | Action::PageLater
+            | Action::Beginning
+            | Action::Present
+            | Action::ZoomIn
+            | Action::ZoomOut
+            | Action::ZoomFit
+            | Action::OpenThere => self.act_in_timeline(action),
             Action::Leave => self.leave(),
             Action::Stop => self.stop(effects),
             Action::StopAll => self.stop_all(effects),
@@ -71,6 +82,7 @@ impl App {
             | Action::DeleteAgent
             | Action::UseAgent
             | Action::ReloadAgents => self.inform("open /agents and choose an agent first"),
+            Action::Back => return Taken::No,
         }
         Taken::Yes
     }
@@ -85,6 +97,7 @@ impl App {
             self.full = Some(id);
         }
         self.popup = None;
+        self.close_timeline();
         self.focus = Focus::Agents;
         self.chosen = Some(id);
     }
@@ -97,17 +110,20 @@ impl App {
             self.focus_agents();
             return Taken::Yes;
         }
-        let order: Vec<Focus> = [Focus::Composer, Focus::Approvals, Focus::Agents, Focus::Conversation]
-            .into_iter()
-            .filter(|focus| match focus {
-                Focus::Approvals => !self.approvals.is_empty(),
-                Focus::Agents => !self.agents.is_empty(),
-                _ => true,
-            })
-            .collect();
+        self.full = None;
+        let timeline = self.shows_timeline();
+        let order: Vec<Focus> =
+            [Focus::Composer, Focus::Approvals, Focus::Timeline, Focus::Agents, Focus::Conversation]
+                .into_iter()
+                .filter(|focus| match focus {
+                    Focus::Approvals => !self.approvals.is_empty(),
+                    Focus::Timeline => timeline,
+                    Focus::Agents => !timeline && !self.agents.is_empty(),
+                    _ => !timeline || *focus == Focus::Composer,
+                })
+                .collect();
         let at = order.iter().position(|focus| *focus == self.focus).unwrap_or(0);
         let step = if action == Action::FocusNext { 1 } else { order.len() - 1 };
-        self.full = None;
         match order[(at + step) % order.len()] {
             Focus::Agents => self.focus_agents(),
             focus => self.focus = focus,
@@ -116,6 +132,7 @@ impl App {
     }
 
     fn focus_agents(&mut self) {
+        self.close_timeline();
         self.focus = Focus::Agents;
         let known = self.chosen.filter(|id| self.agents.get(*id).is_some());
         self.chosen = known
@@ -126,6 +143,14 @@ impl App {
     fn choose(&mut self, action: Action) {
         if self.popup.is_some() {
             self.move_in_popup(if action == Action::MoveUp { -1 } else { 1 });
+            return;
+        }
+        if self.focus == Focus::Timeline {
+            self.choose_row(match action {
+                Action::MoveUp => -1,
+                Action::MoveDown => 1,
+                _ => 0,
+            });
             return;
         }
         let ids: Vec<AgentId> = self.agents.children().map(|agent| agent.id).collect();
@@ -235,13 +260,21 @@ impl App {
             return;
         }
         if self.full.take().is_some() {
+            // From the timeline it was opened, and there its reader goes on.
+            if self.shows_timeline() {
+                self.focus = Focus::Timeline;
+            }
+            return;
+        }
+        if self.focus == Focus::Timeline {
+            self.close_timeline();
             return;
         }
         if self.focus == Focus::Agents || self.focus == Focus::Conversation {
             let id = self.chosen.filter(|_| self.focus == Focus::Agents).unwrap_or(AgentId::MAIN);
             self.pane_mut(id).scroll.follow();
         }
-        self.focus = Focus::Composer;
+        self.focus = self.home();
     }
 
     fn stop(&mut self, effects: &mut Vec<Effect>) {

@@ -42,6 +42,17 @@ actions! {
     ShowPrompt, "show-prompt", "show the task the agent was given";
     CopyReport, "copy-report", "copy the agent's report";
     OpenPager, "open-pager", "open the transcript in $PAGER";
+    Timeline, "timeline", "show every agent as a bar over time";
+    Earlier, "earlier", "move the cursor back in time";
+    Later, "later", "move the cursor on in time";
+    PageEarlier, "page-earlier", "move the cursor back by a page";
+    PageLater, "page-later", "move the cursor on by a page";
+    Beginning, "beginning", "move the cursor to the beginning";
+    Present, "present", "move the cursor to the present and follow it";
+    ZoomIn, "zoom-in", "look closer at the time around the cursor";
+    ZoomOut, "zoom-out", "look at more time";
+    ZoomFit, "zoom-fit", "look at all of the time";
+    OpenThere, "open-there", "open the agent where it was at the cursor";
     Help, "help", "show all keys";
     Palette, "palette", "choose from all actions";
     Submit, "submit", "send the message";
@@ -72,6 +83,7 @@ actions! {
     DeleteAgent, "delete-agent", "delete the agent's file, after a question";
     UseAgent, "use-agent", "write the agent's name into the message";
     ReloadAgents, "reload-agents", "read all agent files again";
+    Back, "back", "go back a step";
 }
 
 impl Action {

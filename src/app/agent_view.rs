@@ -131,13 +131,18 @@ impl AgentView {
     /// Returns the name of the oldest tool in flight, and since when it runs.
     #[must_use]
     pub fn tool_in_flight(&self) -> Option<(&str, Instant)> {
-        self.running.iter().find_map(|(_, cell)| match &self.cells.get(*cell)?.kind {
+        self.in_flight().find_map(|(_, kind)| match kind {
             CellKind::Tool(tool) => match tool.state {
                 ToolState::Running { since } => Some((tool.name.as_str(), since)),
                 _ => None,
             },
             _ => None,
         })
+    }
+
+    /// Returns the cells of the calls in flight, oldest first.
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = (CellId, &CellKind)> {
+        self.running.iter().filter_map(|(_, cell)| Some((*cell, &self.cells.get(*cell)?.kind)))
     }
 
     /// Takes in what it was created with.

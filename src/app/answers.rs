@@ -47,7 +47,7 @@ impl App {
             effects.push(Effect::Engine(Command::Answer { id: request.id, answer }));
         }
         if self.focus == Focus::Approvals && self.approvals.is_empty() {
-            self.focus = Focus::Composer;
+            self.focus = self.home();
         }
     }
 
@@ -69,7 +69,7 @@ impl App {
                 super::palette(&self.keymap, self.context_behind_popup(), query.text()).len()
             }
             Some(Popup::Agents { .. }) => self.agents.len(),
-            Some(Popup::Themes { .. }) => self.themes.len(),
+            Some(Popup::Themes { .. }) => self.themes().len(),
             Some(Popup::DuplicateAgent { .. }) => self.agent_places.homes().len(),
             _ => 0,
         }
@@ -95,7 +95,7 @@ impl App {
                 }
             }
             Some(Popup::Themes { chosen }) => {
-                if let Some(name) = self.themes.get(chosen).copied() {
+                if let Some(name) = self.themes().get(chosen).cloned() {
                     self.use_theme(name, effects);
                 }
             }
@@ -109,7 +109,7 @@ impl App {
                 self.approvals.settle(&id, self.now);
                 effects.push(Effect::Engine(Command::Answer { id, answer: Answer::No { comment } }));
                 if self.approvals.is_empty() {
-                    self.focus = Focus::Composer;
+                    self.focus = self.home();
                 }
             }
             Some(Popup::Search { agent, query }) => {
@@ -121,7 +121,8 @@ impl App {
                 }
             }
             Some(
-                Popup::Interrupt { .. }
+                Popup::Wizard
+                | Popup::Interrupt { .. }
                 | Popup::DeleteAgent { .. }
                 | Popup::Help { .. }
                 | Popup::Prompt { .. }

@@ -7,14 +7,13 @@ use std::fmt::Write as _;
 
 use super::cells::CellKind;
 use super::composer::Candidate;
-use super::layout::LayoutMode;
 use super::{AgentView, App, Effect, Focus, Popup};
 use crate::message::AgentId;
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
 /// Every slash command with what it does.
-pub const SLASH_COMMANDS: [(&str, &str); 12] = [
+pub const SLASH_COMMANDS: &[(&str, &str)] = &[
     ("/help", "show all keys"),
     ("/agents", "show the agents there are, and make, edit or delete their files"),
     ("/tasks", "choose from the agents of this session"),
@@ -23,6 +22,7 @@ pub const SLASH_COMMANDS: [(&str, &str); 12] = [
     ("/clear", "start a new conversation"),
     ("/layout", "place the agents: auto, side, below, rail, hidden"),
     ("/theme", "choose the colours"),
+    ("/timeline", "show every agent as a bar over time"),
     ("/cost", "show tokens and cost"),
     ("/cancel", "stop an agent by its number, or all"),
     ("/export", "write the conversation to a file"),
@@ -95,6 +95,7 @@ impl App {
         let argument = argument.trim();
         match name {
             "help" => self.popup = Some(Popup::Help { scroll: 0 }),
+            "agents" if argument == "new" => self.open_wizard(),
             "agents" => self.open_agent_files(effects),
             "tasks" if self.agents.is_empty() => self.inform("no agent was started yet"),
             "tasks" => self.popup = Some(Popup::Agents { chosen: 0 }),
@@ -103,6 +104,7 @@ impl App {
             "clear" => self.clear(effects),
             "layout" => self.slash_layout(argument),
             "theme" => self.slash_theme(argument, effects),
+            "timeline" => self.open_timeline(),
             "cost" => self.show_cost(),
             "cancel" => self.slash_cancel(argument, effects),
             "export" => effects.push(Effect::Export(as_text(self.agents.main()))),
@@ -122,6 +124,7 @@ impl App {
         self.queued.clear();
         self.panes.clear();
         self.full = None;
+        self.forget_timeline();
         self.chosen = None;
         self.focus = Focus::Composer;
     }
@@ -136,34 +139,6 @@ impl App {
             (_, Ok(mode)) => self.set_mode(mode, effects),
             (_, Err(error)) => self.warn(error),
         }
-    }
-
-    fn slash_layout(&mut self, argument: &str) {
-        let mode = match argument {
-            "" => Some(self.layout_mode.next()),
-            name => LayoutMode::from_name(name),
-        };
-        match mode {
-            Some(mode) => {
-                self.layout_mode = mode;
-                self.inform(format!("layout: {}", mode.name()));
-            }
-            None => self.warn("choose /layout auto, side, below, rail or hidden"),
-        }
-    }
-
-    fn slash_theme(&mut self, argument: &str, effects: &mut Vec<Effect>) {
-        let named = self.themes.iter().copied().find(|name| *name == argument);
-        match named {
-            Some(name) => self.use_theme(name, effects),
-            None if argument.is_empty() => self.popup = Some(Popup::Themes { chosen: 0 }),
-            None => self.warn(format!("choose /theme {}", self.themes.join(", "))),
-        }
-    }
-
-    pub(super) fn use_theme(&mut self, name: &'static str, effects: &mut Vec<Effect>) {
-        effects.push(Effect::SetTheme(name));
-        self.inform(format!("theme: {name}; to keep it, set ui.theme in the configuration"));
     }
 
     fn slash_cancel(&mut self, argument: &str, effects: &mut Vec<Effect>) {

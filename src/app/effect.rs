@@ -1,6 +1,7 @@
 //! What `App::update` asks of the world. Plain data; `tui::perform` does it.
 
 use super::agent_files::FileRequest;
+use super::choices::Choice;
 use crate::subagent::Command;
 
 /// One thing to be done outside of the app.
@@ -29,7 +30,9 @@ pub enum Effect {
     /// Switch the reporting of the mouse on or off.
     CaptureMouse(MouseCapture),
     /// Draw in the theme of this name.
-    SetTheme(&'static str),
+    SetTheme(String),
+    /// Find this again at the next start.
+    Remember(Choice),
     /// Write a text to a file.
     Export(String),
     /// Leave.

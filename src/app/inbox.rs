@@ -28,6 +28,7 @@ pub(super) fn may_retitle(event: &Event) -> bool {
 impl App {
     /// Takes in what happened to an agent.
     pub(super) fn on_agent(&mut self, event: &AgentEvent, effects: &mut Vec<Effect>) {
+        self.wizard_hears(event);
         let now = self.now;
         let phase = self.agents.get(event.agent).map(|agent| agent.phase);
         let folded = self.agents.fold(event, now);
@@ -64,6 +65,9 @@ impl App {
             EventKind::AgentsChanged { changes } => self.agents_changed(changes, effects),
             _ => {}
         }
+        if event.kind == EventKind::Cleared {
+            self.forget_timeline();
+        }
         if folded == Folded::Ended {
             self.approvals.withdraw(event.agent, now);
             self.leave_empty_approvals();
@@ -72,6 +76,7 @@ impl App {
                 self.notify("The answer is complete".to_owned(), effects);
             }
         }
+        self.trace(event.agent);
     }
 
     /// Tells whether an event may change what is on screen.
@@ -80,7 +85,7 @@ impl App {
             return true;
         }
         if event.agent.is_main() {
-            return self.full.is_none() && self.agent_files.is_none();
+            return self.full.is_none() && self.agent_files.is_none() && !self.shows_timeline();
         }
         self.visible.iter().any(|(agent, size)| *agent == event.agent && *size > PaneSize::Row)
     }
@@ -99,7 +104,7 @@ impl App {
 
     fn leave_empty_approvals(&mut self) {
         if self.focus == Focus::Approvals && self.approvals.is_empty() {
-            self.focus = Focus::Composer;
+            self.focus = self.home();
         }
     }
 

@@ -30,21 +30,27 @@ pub enum Context {
     Approvals,
     /// All agents and their files.
     AgentFiles,
+    /// The timeline.
+    Timeline,
     /// A list or a text in front of everything else.
     Popup,
+    /// The wizard that makes a new agent.
+    Wizard,
 }
 
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Global,
         Self::Composer,
         Self::Conversation,
         Self::Agents,
         Self::AgentFull,
+        Self::Timeline,
         Self::Approvals,
         Self::AgentFiles,
         Self::Popup,
+        Self::Wizard,
     ];
 
     /// Returns the name of its section in the keymap file.
@@ -58,7 +64,9 @@ impl Context {
             Self::AgentFull => "agent-full",
             Self::Approvals => "approvals",
             Self::AgentFiles => "agent-files",
+            Self::Timeline => "timeline",
             Self::Popup => "popup",
+            Self::Wizard => "wizard",
         }
     }
 
@@ -73,7 +81,9 @@ impl Context {
             Self::AgentFull => "agent, full",
             Self::Approvals => "approvals",
             Self::AgentFiles => "agent files",
+            Self::Timeline => "timeline",
             Self::Popup => "popup",
+            Self::Wizard => "new agent",
         }
     }
 }
@@ -264,7 +274,16 @@ impl Keymap {
                 (Action::UseAgent, "use"),
                 (Action::ReloadAgents, "reload"),
             ],
+            Context::Timeline => &[
+                (Action::OpenThere, "open"),
+                (Action::ZoomIn, "closer"),
+                (Action::ZoomOut, "wider"),
+                (Action::Present, "now"),
+                (Action::Leave, "back"),
+            ],
             Context::Popup => &[(Action::Accept, "choose"), (Action::Leave, "close")],
+            // They stand in its box.
+            Context::Wizard => &[],
             Context::Global => &[(Action::Palette, "actions"), (Action::Help, "keys")],
         };
         let row = |(action, word): &(Action, &'static str)| Some((self.chord_of(context, *action)?, *action, *word));

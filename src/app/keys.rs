@@ -48,7 +48,8 @@ impl App {
         match self.keymap.lookup(context, &self.chord) {
             Lookup::Action(action) => {
                 self.chord.clear();
-                if self.types_in_popup(key) || self.act(action, effects) == Taken::No {
+                let acts = if self.popup == Some(Popup::Wizard) { Self::act_in_wizard } else { Self::act };
+                if self.types_in_popup(key) || acts(self, action, effects) == Taken::No {
                     self.type_key(key, effects);
                 }
             }
@@ -92,6 +93,10 @@ impl App {
 
     fn type_in_popup(&mut self, key: Key, effects: &mut Vec<Effect>) {
         let end = self.popup_end;
+        if self.popup == Some(Popup::Wizard) {
+            self.type_in_wizard(key, effects);
+            return;
+        }
         let Some(popup) = &mut self.popup else { return };
         if let Popup::Interrupt { .. } = popup {
             self.answer_interrupt(key, effects);
@@ -133,6 +138,10 @@ impl App {
 
     /// Takes pasted text.
     pub(super) fn on_paste(&mut self, text: &str, effects: &mut Vec<Effect>) {
+        if self.popup == Some(Popup::Wizard) {
+            self.paste_in_wizard(text);
+            return;
+        }
         if let Some(popup) = &mut self.popup {
             if let Some(line) = popup.line() {
                 line.insert(text);
@@ -189,6 +198,7 @@ impl App {
             Focus::Composer => Context::Composer,
             Focus::Approvals => Context::Approvals,
             Focus::Conversation => Context::Conversation,
+            Focus::Timeline => Context::Timeline,
             Focus::Agents if self.full.is_some() => Context::AgentFull,
             Focus::Agents => Context::Agents,
         }

@@ -68,6 +68,8 @@ pub enum Form {
     Rail,
     /// One agent has the whole room.
     Full,
+    /// The timeline has the whole room.
+    Timeline,
 }
 
 /// What the layout depends on besides the size.
@@ -117,6 +119,8 @@ pub struct Regions {
     pub panes: Vec<PaneRect>,
     /// How many agents found no room.
     pub unseen: usize,
+    /// The timeline.
+    pub timeline: Rect,
     /// The open question.
     pub approvals: Rect,
     /// The line above the composer.
@@ -133,6 +137,19 @@ impl Regions {
     pub fn columns(&self) -> isize {
         let first = self.panes.first().map(|pane| pane.area.x);
         if self.panes.iter().any(|pane| Some(pane.area.x) != first) { 2 } else { 1 }
+    }
+
+    /// Gives the room of conversation and agents to the timeline.
+    pub(super) fn show_timeline(&mut self) {
+        // They stand above the open question, which has its place even while there is none.
+        let room = Rect { x: self.approvals.x, y: 0, width: self.approvals.width, height: self.approvals.y };
+        let empty = Rect { width: 0, height: 0, ..room };
+        self.form = Form::Timeline;
+        self.timeline = room;
+        (self.conversation_head, self.conversation) = (empty, empty);
+        (self.divider, self.agents_head) = (empty, empty);
+        self.panes.clear();
+        self.unseen = 0;
     }
 
     /// Returns the pane of an agent, if it is visible.
@@ -178,6 +195,7 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
         agents_head: empty,
         panes: Vec::new(),
         unseen: 0,
+        timeline: empty,
         approvals,
         rule,
         composer,
@@ -193,7 +211,7 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
     }
     regions.form = choose_form(size, main, state);
     match regions.form {
-        Form::Alone | Form::Full => {}
+        Form::Alone | Form::Full | Form::Timeline => {}
         Form::Side => place_beside(&mut regions, main, size.width, state),
         Form::Below => place_below(&mut regions, main, state),
         Form::Rail => place_rail(&mut regions, main, state),

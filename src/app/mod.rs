@@ -12,6 +12,7 @@ mod agents;
 mod answers;
 mod approvals;
 mod cells;
+mod choices;
 mod command;
 pub mod composer;
 mod effect;
@@ -32,8 +33,9 @@ mod report;
 mod scroll;
 mod selection;
 mod status;
+pub mod timeline;
 mod wakeup;
-mod wizard;
+pub mod wizard;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -44,6 +46,7 @@ pub use agent_view::AgentView;
 pub use agents::{Agents, Spent, Tally};
 pub use approvals::{Approvals, Expanded, GUARD};
 pub use cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
+pub use choices::{Arrangement, Choice};
 pub use command::SLASH_COMMANDS;
 pub use effect::{Effect, MouseCapture};
 pub use event::Event;
@@ -64,6 +67,7 @@ use self::key::{Input, Key};
 use self::keymap::{Context, Keymap};
 use self::layout::{LayoutMode, LayoutState, Regions, layout};
 use self::panes::{Live, PaneSize, PaneWish};
+use self::timeline::Timeline;
 use crate::definition::Listing;
 use crate::message::AgentId;
 use crate::permission::PermissionMode;
@@ -86,13 +90,15 @@ pub struct Setup {
     /// Whether the terminal reports the mouse.
     pub mouse: MouseCapture,
     /// How the agents are placed.
-    pub layout: LayoutMode,
+    pub arrangement: Arrangement,
     /// Whose keys edit the message.
     pub editing: Editing,
     /// Whether signs may move.
     pub motion: Movement,
     /// Names of the themes to choose from.
-    pub themes: Vec<&'static str>,
+    pub themes: Vec<String>,
+    /// Name of the theme that is drawn.
+    pub theme: String,
 }
 
 /// Whether signs move while something is at work.
@@ -126,6 +132,8 @@ pub enum Focus {
     Agents,
     /// To the open question.
     Approvals,
+    /// To the timeline.
+    Timeline,
 }
 
 /// Whether the user looks at the terminal.
@@ -158,8 +166,11 @@ pub struct App {
     /// Share of the agents in per cent, where the border was dragged.
     split: Option<u16>,
     panes: BTreeMap<AgentId, PaneState>,
+    timeline: Timeline,
     popup: Option<Popup>,
     popup_end: usize,
+    /// Apart, because it is large and seldom there.
+    wizard: Box<wizard::Wizard>,
     armed: Option<(Armed, Instant)>,
     flash: Option<Flash>,
     status: Status,
@@ -178,7 +189,9 @@ pub struct App {
     attention: Attention,
     mouse: MouseCapture,
     motion: Movement,
-    themes: Vec<&'static str>,
+    theming: choices::Theming,
+    /// How the agents were placed when that was last handed on.
+    arranged: Arrangement,
     dragging: mouse::Dragging,
     title: String,
     dirty: bool,
@@ -203,11 +216,13 @@ impl App {
             focus: Focus::Composer,
             chosen: None,
             full: None,
-            layout_mode: setup.layout,
-            split: None,
+            layout_mode: setup.arrangement.mode,
+            split: setup.arrangement.split,
             panes: BTreeMap::new(),
+            timeline: Timeline::default(),
             popup: None,
             popup_end: 0,
+            wizard: Box::default(),
             armed: None,
             flash: None,
             status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode },
@@ -221,7 +236,8 @@ impl App {
             attention: Attention::Here,
             mouse: setup.mouse,
             motion: setup.motion,
-            themes: setup.themes,
+            theming: choices::Theming::new(setup.themes, setup.theme),
+            arranged: setup.arrangement,
             dragging: mouse::Dragging::Nothing,
             title: String::new(),
             dirty: true,
@@ -265,7 +281,11 @@ impl App {
             Event::HistoryLoaded(history) => self.composer.set_history(history),
             Event::AgentFiles(news) => self.on_agent_files(news, &mut effects),
             Event::BranchKnown(branch) => self.status.branch = branch,
-            Event::Edited(Some(text)) => self.composer.set_text(&text),
+            Event::Edited(Some(text)) => {
+                if !self.edited_in_wizard(&text) {
+                    self.composer.set_text(&text);
+                }
+            }
             Event::Edited(None) => self.warn("The editor failed. Set $EDITOR to a program that edits a file."),
             Event::Exported(path) => self.inform(format!("Written to {path}")),
             Event::Terminate => self.quit(&mut effects),
@@ -274,6 +294,7 @@ impl App {
         }
         if retitles {
             self.retitle(&mut effects);
+            self.follow_choices(&mut effects);
         }
         effects
     }
@@ -379,12 +400,6 @@ impl App {
         self.layout_mode
     }
 
-    /// Returns the names of the themes to choose from.
-    #[must_use]
-    pub fn themes(&self) -> &[&'static str] {
-        &self.themes
-    }
-
     /// Returns an agent's state as its title says it.
     #[must_use]
     pub fn state_of(&self, agent: &AgentView) -> AgentState {
@@ -401,7 +416,12 @@ impl App {
     #[must_use]
     pub fn context(&self) -> Context {
         let typing = self.agent_files.as_ref().is_some_and(AgentFilesView::is_typing);
-        if self.popup.is_some() || typing { Context::Popup } else { self.context_behind_popup() }
+        match &self.popup {
+            Some(Popup::Wizard) => Context::Wizard,
+            Some(_) => Context::Popup,
+            None if typing => Context::Popup,
+            None => self.context_behind_popup(),
+        }
     }
 
     /// Returns where everything stands.
@@ -409,7 +429,7 @@ impl App {
     pub fn regions(&self) -> Regions {
         let wishes: Vec<PaneWish> = self.agents.children().map(|agent| self.wish(agent)).collect();
         let queued = u16::try_from(self.queued().len().min(3)).unwrap_or(0);
-        layout(
+        let mut regions = layout(
             self.size,
             &LayoutState {
                 mode: self.layout_mode,
@@ -420,7 +440,11 @@ impl App {
                 focused: self.focused_agent(),
                 full: self.full,
             },
-        )
+        );
+        if self.shows_timeline() {
+            regions.show_timeline();
+        }
+        regions
     }
 
     fn wish(&self, agent: &AgentView) -> PaneWish {

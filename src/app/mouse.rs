@@ -5,6 +5,7 @@
 
 use ratatui::layout::{Position, Rect};
 
+use super::action::Action;
 use super::key::{Mouse, MouseKind};
 use super::layout::{Form, Regions};
 use super::panes::PaneSize;
@@ -66,6 +67,10 @@ impl App {
             }
             return;
         }
+        if regions.timeline.contains(at) {
+            self.act_in_timeline(if lines < 0 { Action::ZoomIn } else { Action::ZoomOut });
+            return;
+        }
         if regions.approvals.contains(at) {
             let scroll = self.approvals.scroll.saturating_add_signed(isize::try_from(lines).unwrap_or(0));
             self.approvals.scroll = scroll.min(self.popup_end);
@@ -96,6 +101,8 @@ impl App {
             self.focus = Focus::Conversation;
             self.dragging = Dragging::Text(AgentId::MAIN);
             self.begin_selection(AgentId::MAIN, at);
+        } else if regions.timeline.contains(at) {
+            self.point_in_timeline(at.x, at.y);
         } else if let Some(pane) = regions.panes.iter().find(|pane| pane.area.contains(at)) {
             let was_focused = self.focused_agent() == Some(pane.agent);
             self.focus = Focus::Agents;

@@ -9,7 +9,7 @@ use super::agent_view::AgentView;
 use crate::agent::Status;
 
 /// Silence after which a working agent counts as stalled.
-const STALLED_AFTER: Duration = Duration::from_secs(60);
+pub(super) const STALLED_AFTER: Duration = Duration::from_secs(60);
 
 /// What an agent is doing, as its events say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -37,6 +37,8 @@ pub enum Popup {
         /// Place in the list.
         chosen: usize,
     },
+    /// The wizard that makes a new agent; the app keeps its state also while it is closed.
+    Wizard,
     /// The task an agent was given.
     Prompt {
         /// Which one.
@@ -114,7 +116,8 @@ impl Popup {
             Self::Comment { .. } => Some("say no"),
             Self::Search { .. } => Some("find"),
             Self::DuplicateAgent { .. } => Some("copy"),
-            Self::Help { .. }
+            Self::Wizard
+            | Self::Help { .. }
             | Self::Prompt { .. }
             | Self::Text { .. }
             | Self::Interrupt { .. }
@@ -165,6 +168,7 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
                 Context::Composer,
                 Context::Approvals,
                 Context::AgentFiles,
+                Context::Timeline,
             ]
             .into_iter()
             .find_map(|context| keymap.chord_of(context, action));

@@ -42,7 +42,11 @@ impl App {
         let counting = |phase: Phase| matches!(phase, Phase::RateLimited { .. } | Phase::Retrying { .. });
         let main = self.agents.main().phase;
         let phases = || self.agents.running().map(|agent| agent.phase);
-        if moving(main) || phases().any(moving) {
+        // A timeline has no spinner of its own: it moves by columns.
+        let calm = self.shows_timeline() && !moving(main) && (phases().any(moving) || phases().any(counting));
+        if calm && !self.wizard_waits() {
+            Some(SECOND)
+        } else if moving(main) || phases().any(moving) || self.wizard_waits() {
             Some(if self.motion == Movement::Reduced { SECOND } else { SPIN })
         } else if counting(main) || phases().any(counting) {
             Some(SECOND)

@@ -29,8 +29,13 @@ pub struct Cli {
 
     /// Answers without a screen: the answer on standard output, progress on standard error. Standard input, if it is
     /// not a terminal, is added to the prompt; with a prompt, only if it begins to arrive within 3 seconds.
-    #[arg(short = 'p', long = "print")]
+    #[arg(short = 'p', long = "print", conflicts_with = "plain")]
     pub print: bool,
+
+    /// Works without a screen of its own: lines are appended to standard output, messages and answers are read from
+    /// standard input. For screen readers and logs; /help there lists what can be typed.
+    #[arg(long, global = true)]
+    pub plain: bool,
 
     /// The form of the answer with -p.
     #[arg(long, value_enum, default_value_t, requires = "print")]
@@ -136,6 +141,7 @@ Examples:
   belvedere                                     opens the screen in the current folder
   belvedere -p \"where is the config parsed?\"    answers on standard output
   git diff | belvedere -p \"review this\"         with standard input
+  belvedere --plain                             line by line, without a screen
   belvedere --model ollama/qwen3                with a model on this machine
   belvedere --agent reviewer                    talks to one of your agents
   belvedere agents check                        says what is wrong with agent files

@@ -79,4 +79,36 @@ impl AgentDirs {
     pub fn home_of(&self, tier: Tier) -> Option<&Path> {
         self.0.iter().find(|dir| dir.tier == tier).map(|dir| dir.path.as_path())
     }
+
+    /// Looks at the folders in which new files belong: those of the project first.
+    #[must_use]
+    pub fn homes(&self) -> Vec<AgentHome> {
+        let tiers = [Tier::ProjectClaude, Tier::UserClaude, Tier::ProjectKode, Tier::UserKode];
+        let homes = tiers.into_iter().filter_map(|tier| {
+            let path = self.home_of(tier)?.to_path_buf();
+            let state = if path.is_dir() { HomeState::There } else { HomeState::Missing };
+            Some(AgentHome { tier, path, state })
+        });
+        homes.collect()
+    }
+}
+
+/// The folder in which new files of a tier belong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentHome {
+    /// The tier.
+    pub tier: Tier,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether it is there already.
+    pub state: HomeState,
+}
+
+/// Whether a folder is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HomeState {
+    /// It is.
+    There,
+    /// It is made with its first file.
+    Missing,
 }

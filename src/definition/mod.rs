@@ -22,7 +22,7 @@ use crate::message::{Diagnostic, Effort};
 use crate::permission::PermissionMode;
 
 pub use catalog::{Catalog, Changes, Listed, Listing, Standing, same_name};
-pub use dirs::{AgentDir, AgentDirs, Roots};
+pub use dirs::{AgentDir, AgentDirs, AgentHome, HomeState, Roots};
 pub use draft::{AgentDraft, DraftError, write_new};
 pub use duplicate::{CopyError, duplicate};
 pub use given::parse_given;

@@ -8,11 +8,46 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use tokio::sync::mpsc;
 
 /// How long the first byte may take when there is a prompt.
 pub const PATIENCE: Duration = Duration::from_secs(3);
 /// Most bytes that become part of a prompt.
 const MAX_BYTES: usize = 10 << 20;
+
+/// Longest line that is taken whole, in bytes.
+const MAX_LINE: usize = 10 << 20;
+
+/// Returns the lines of an input as they are written, without their ends.
+///
+/// # Errors
+/// Returns an error if no thread can be started for it.
+pub(super) fn lines(input: impl Read + Send + 'static) -> anyhow::Result<mpsc::Receiver<String>> {
+    let (sender, lines) = mpsc::channel(16);
+    let pieces = pieces(input)?;
+    let split = move || {
+        let mut begun = Vec::new();
+        // An input that breaks ends like one that is over.
+        while let Ok(Ok(piece)) = pieces.recv() {
+            for part in piece.split_inclusive(|byte| *byte == b'\n') {
+                begun.extend_from_slice(part);
+                if (part.ends_with(b"\n") || begun.len() > MAX_LINE) && sender.blocking_send(line(&mut begun)).is_err()
+                {
+                    return;
+                }
+            }
+        }
+        if !begun.is_empty() {
+            let _ = sender.blocking_send(line(&mut begun));
+        }
+    };
+    std::thread::Builder::new().name("lines".to_owned()).spawn(split).context("standard input cannot be read")?;
+    Ok(lines)
+}
+
+fn line(bytes: &mut Vec<u8>) -> String {
+    String::from_utf8_lossy(&std::mem::take(bytes)).trim_end_matches(['\n', '\r']).to_owned()
+}
 
 /// Joins the prompt and what is piped in. With a prompt, the first byte is waited for no longer than `patience`.
 ///

@@ -1,11 +1,13 @@
-//! The front end without a screen: one request, its answer on standard output, progress on standard error.
+//! The front ends without a screen: one request with its answer on standard output, and a session line by line.
 //!
-//! Owns the three output formats, the progress lines and the exit status. Leaves everything else to the tree. There
-//! is nobody to ask: what would need an answer is refused, and the refusal says which flag would allow it.
+//! Owns the three output formats, the progress lines and the exit status; `plain` is the session. Leaves everything
+//! else to the tree. With one request there is nobody to ask: what would need an answer is refused, and the refusal
+//! says which flag would allow it.
 
 mod input;
 mod json;
 mod output;
+mod plain;
 mod text;
 
 use std::io::{self, Write};
@@ -21,6 +23,7 @@ use crate::subagent::Conversation;
 use output::Output;
 
 pub use input::{PATIENCE, with_piped};
+pub use plain::{Plain, run as run_plain};
 pub use text::Progress;
 
 /// What standard output gets.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: lines are written whole and in order; once nobody reads any more nothing else is written.
 
+use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::sync::{Arc, OnceLock};
 
@@ -46,7 +47,19 @@ impl Output {
     /// Writes a line, later.
     pub(super) async fn line(&self, line: String) {
         // It fails only if nobody reads any more, which is told by `broken`.
-        let _ = self.lines.send(line).await;
+        let _ = self.lines.send(line + "\n").await;
+    }
+
+    /// Waits for room and takes one text out of those that wait. Given up, it has taken none.
+    pub(super) async fn pass(&self, waiting: &mut VecDeque<String>) {
+        match self.lines.reserve().await {
+            Ok(room) => {
+                if let Some(text) = waiting.pop_front() {
+                    room.send(text);
+                }
+            }
+            Err(_) => waiting.clear(),
+        }
     }
 
     /// Returns what tells that nothing can be written any more.
@@ -81,9 +94,8 @@ impl Broken {
     }
 }
 
-fn write(line: &str) -> io::Result<()> {
+fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(line.as_bytes())?;
-    out.write_all(b"\n")?;
+    out.write_all(text.as_bytes())?;
     out.flush()
 }

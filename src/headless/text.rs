@@ -66,7 +66,7 @@ impl Progress {
     }
 }
 
-fn ended(outcome: &Outcome) -> String {
+pub(super) fn ended(outcome: &Outcome) -> String {
     let word = match outcome.status {
         Status::Completed => "done",
         status => status.name(),
@@ -78,7 +78,7 @@ fn ended(outcome: &Outcome) -> String {
     }
 }
 
-fn tools(count: u32) -> String {
+pub(super) fn tools(count: u32) -> String {
     if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
 }
 

@@ -70,6 +70,8 @@ pub struct Wanted {
 pub enum Front {
     /// A screen, with someone before it.
     Screen,
+    /// Lines on standard output, with someone who answers on standard input.
+    Plain,
     /// Standard output, with nobody to ask.
     Headless,
 }
@@ -238,7 +240,7 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
     }
     let approvals = ApprovalQueue::default();
     let approver: Arc<dyn Approver> = match wanted.front {
-        Front::Screen => Arc::new(approvals.clone()),
+        Front::Screen | Front::Plain => Arc::new(approvals.clone()),
         Front::Headless => Arc::new(Unattended),
     };
     if wanted.play == Play::Work {

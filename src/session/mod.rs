@@ -14,5 +14,5 @@ mod writer;
 pub use reader::{Records, read};
 pub use record::{Record, VERSION};
 pub use secrets::Secrets;
-pub use store::{SessionError, Store, history_file};
+pub use store::{SessionError, Store, history_file, keep_file, project_dir};
 pub use writer::Writer;

@@ -70,7 +70,7 @@ impl Store {
         let dir = self.reports_dir();
         let path = dir.join(format!("{}.md", file_name(agent)));
         create_private_dir(&dir).map_err(|fault| SessionError::new(&dir, "created", fault))?;
-        self.write_whole(&path, self.secrets.redact(report).as_bytes())?;
+        write_whole(&path, self.secrets.redact(report).as_bytes())?;
         Ok(path)
     }
 
@@ -85,7 +85,7 @@ impl Store {
         let path = self.dir.join("meta.json");
         let json = serde_json::to_string_pretty(meta)
             .map_err(|fault| SessionError::new(&path, "written", io::Error::other(fault)))?;
-        self.write_whole(&path, self.redact_json(json).as_bytes())
+        write_whole(&path, self.redact_json(json).as_bytes())
     }
 
     pub(super) fn create(&self) -> Result<(), SessionError> {
@@ -95,17 +95,28 @@ impl Store {
     pub(super) fn redact_json(&self, json: String) -> String {
         self.secrets.redact_json(json)
     }
+}
 
-    /// Writes beside the file and then puts it in place, so that a reader never sees half of it.
-    fn write_whole(&self, path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
-        let write = || {
-            let folder = path.parent().unwrap_or(&self.dir);
-            let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
-            file.write_all(bytes)?;
-            file.persist(path).map_err(|fault| fault.error)
-        };
-        write().map(drop).map_err(|fault| SessionError::new(path, "written", fault))
+/// Writes beside the file and then puts it in place, so that a reader never sees half of it.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
+    let write = || {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.persist(path).map_err(|fault| fault.error)
+    };
+    write().map(drop).map_err(|fault| SessionError::new(path, "written", fault))
+}
+
+/// Keeps a small file of the program's own, in the place of the one that was there. Blocks.
+///
+/// # Errors
+/// Returns an error if the file or its folder cannot be written.
+pub fn keep_file(path: &Path, text: &str) -> Result<(), SessionError> {
+    if let Some(folder) = path.parent() {
+        create_private_dir(folder).map_err(|fault| SessionError::new(folder, "created", fault))?;
     }
+    write_whole(path, text.as_bytes())
 }
 
 /// Resolves the symlinks of the part of a path that exists: permissions are decided on resolved paths.
@@ -121,6 +132,12 @@ fn resolved(path: &Path) -> PathBuf {
 #[must_use]
 pub fn history_file(state_dir: &Path, project: &Path) -> PathBuf {
     state_dir.join("history").join(format!("{}.jsonl", slug(project)))
+}
+
+/// Returns the folder of what is kept about a project besides its sessions.
+#[must_use]
+pub fn project_dir(state_dir: &Path, project: &Path) -> PathBuf {
+    state_dir.join("projects").join(slug(project))
 }
 
 /// Creates a folder, and those above it, for the user alone.

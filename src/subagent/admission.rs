@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::connection::{Connection, Wishes};
 use super::limits::Refusal;
-use super::loadout::{Lists, Loadout};
+use super::loadout::{Delegation, Lists, Loadout};
 use super::memory::Memory;
 use super::task::AgentInput;
 use super::tree::{Parent, Tree};
@@ -43,8 +43,22 @@ impl Tree {
         let loadout = parent.loadout.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
         let (connection, note) = self.connection_for(parent, &definition, input)?;
         self.reserve()?;
-        let limits = child_limits(&limits.child, &definition, input);
+        let limits = child_limits(&limits.child, &definition, input.max_tool_calls);
         Ok(Admitted { definition, connection, loadout, limits, note })
+    }
+
+    /// Admits the agent that drafts agents for the user: no depth and no count keeps it out.
+    pub(super) fn admit_drafter(
+        &self,
+        parent: &Parent,
+        definition: &Arc<AgentDefinition>,
+    ) -> Result<Admitted, Refusal> {
+        let setup = self.setup();
+        let lists = self.lists(definition, None);
+        let loadout = parent.loadout.narrowed(&lists, definition.permission_mode, &setup.tools, Delegation::Closed)?;
+        let limits = child_limits(&setup.limits.child, definition, None);
+        let connection = parent.connection.clone();
+        Ok(Admitted { definition: definition.clone(), connection, loadout, limits, note: None })
     }
 
     /// Reads the lists of tools of a definition and a call.
@@ -122,11 +136,10 @@ impl Tree {
     }
 }
 
-fn child_limits(limits: &Limits, definition: &AgentDefinition, input: &AgentInput) -> Limits {
-    let calls = input.max_tool_calls.map(|calls| calls.max(1));
+fn child_limits(limits: &Limits, definition: &AgentDefinition, calls: Option<u32>) -> Limits {
     Limits {
         max_turns: definition.max_turns.or(limits.max_turns),
-        max_tool_calls: least(calls, limits.max_tool_calls),
+        max_tool_calls: least(calls.map(|calls| calls.max(1)), limits.max_tool_calls),
         wall_timeout: least(definition.max_time, limits.wall_timeout),
         ..limits.clone()
     }

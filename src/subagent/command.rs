@@ -31,6 +31,11 @@ pub enum Command {
     },
     /// Changes the permission mode of the whole tree.
     SetMode(PermissionMode),
+    /// Has a subagent draft a new agent file. Its events tell what comes of it, and no conversation does.
+    Draft {
+        /// What the agent should do, in the user's words.
+        wish: String,
+    },
     /// Starts a new conversation with the main agent.
     Clear,
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
 use super::Command;
@@ -40,6 +40,8 @@ pub struct Conversation {
     transcript: Transcript,
     waiting: VecDeque<String>,
     running: Option<Running>,
+    /// Agents being drafted for the user; they go with the conversation.
+    drafts: JoinSet<()>,
 }
 
 struct Running {
@@ -70,6 +72,7 @@ impl Conversation {
             transcript: Transcript::default(),
             waiting: VecDeque::new(),
             running: None,
+            drafts: JoinSet::new(),
         }
     }
 
@@ -129,6 +132,10 @@ impl Conversation {
             Command::Interrupt => self.interrupt(StopCause::User),
             Command::Answer { id, answer } => self.approvals.answer(&id, answer),
             Command::SetMode(mode) => self.tree.setup().permissions.set_mode(mode),
+            Command::Draft { wish } => {
+                while self.drafts.try_join_next().is_some() {}
+                self.drafts.spawn(self.tree.clone().draft(self.connecting.clone(), wish));
+            }
             Command::Clear => self.clear().await,
         }
     }
@@ -223,7 +230,10 @@ impl Conversation {
             }
             tree.settled().await;
         };
-        if timeout(QUIT_GRACE, ended).await.is_err()
+        let settled = timeout(QUIT_GRACE, ended).await;
+        // What is left of these waits for a model that nobody needs any more.
+        self.drafts.shutdown().await;
+        if settled.is_err()
             && let Some(running) = self.running.take()
         {
             tracing::error!("the main agent does not end");

@@ -13,6 +13,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
+use super::admission::Admitted;
 use super::connection::{Connection, ResolveModel};
 use super::life::{Life, StopOnDrop};
 use super::limits::{Refusal, TreeLimits};
@@ -100,11 +101,28 @@ pub(super) struct Delivered {
     pub(super) outcome: Outcome,
 }
 
+/// What a child is sent out for.
+pub(super) struct Errand<'a> {
+    pub(super) call_id: &'a str,
+    pub(super) description: &'a str,
+    /// The message that its transcript begins with.
+    pub(super) task: String,
+}
+
+/// A child that has come back.
+pub(super) struct Returned {
+    name: String,
+    outcome: Outcome,
+    transcript: Transcript,
+}
+
 impl Tree {
     /// Returns an empty tree.
     #[must_use]
     pub fn new(setup: TreeSetup) -> Self {
-        let pools = (0..setup.limits.max_depth).map(|_| Arc::new(Semaphore::new(setup.limits.max_parallel.max(1))));
+        // The user's own errands need a place also where models may not delegate.
+        let pools =
+            (0..setup.limits.max_depth.max(1)).map(|_| Arc::new(Semaphore::new(setup.limits.max_parallel.max(1))));
         Self(Arc::new(Shared {
             pools: pools.collect(),
             setup,
@@ -212,10 +230,28 @@ impl Tree {
         call_id: &str,
     ) -> Result<Delivered, Refusal> {
         let admitted = self.admit(parent, input)?;
-        let id = AgentId(self.0.next_id.fetch_add(1, Ordering::Relaxed));
         let definition = admitted.definition.clone();
-        let name = format!("{}-{}", definition.name, id.0);
-        let task = prompt::task(&input.prompt, input.context.as_deref());
+        let errand = Errand {
+            call_id,
+            description: &input.description,
+            task: prompt::task(&input.prompt, input.context.as_deref()),
+        };
+        let Returned { name, outcome, transcript } = self.send_out(parent, admitted, errand).await;
+        let whole = report(&ReportSource {
+            name: &name,
+            agent_type: &definition.name,
+            outcome: &outcome,
+            transcript: &transcript,
+            project: &self.0.setup.place.project,
+        });
+        Ok(Delivered { report: self.bounded(name, whole).await, outcome })
+    }
+
+    /// Runs an admitted subagent from its spawn, which is told of, to its end.
+    pub(super) async fn send_out(&self, parent: &Parent, admitted: Admitted, errand: Errand<'_>) -> Returned {
+        let Errand { call_id, description, task } = errand;
+        let definition = admitted.definition.clone();
+        let (id, name) = self.next_name(&definition.name);
         let cancel = parent.cancel.child();
         let memory = self.recall(&definition, &cancel).await;
         let life = Life::begin(self, id, cancel.clone());
@@ -227,7 +263,7 @@ impl Tree {
             name: name.clone(),
             agent_type: definition.name.clone(),
             color: definition.color.clone(),
-            description: input.description.trim().to_owned(),
+            description: description.trim().to_owned(),
             prompt: task.clone(),
             model: agent.model.display.clone(),
             tools: agent.tools.names().map(str::to_owned).collect(),
@@ -237,14 +273,13 @@ impl Tree {
             self.sink().send_until(id, EventKind::Notice { text }, &cancel).await;
         }
         let (outcome, transcript) = self.live_out(agent, task, life).await;
-        let whole = report(&ReportSource {
-            name: &name,
-            agent_type: &definition.name,
-            outcome: &outcome,
-            transcript: &transcript,
-            project: &self.0.setup.place.project,
-        });
-        Ok(Delivered { report: self.bounded(name, whole).await, outcome })
+        Returned { name, outcome, transcript }
+    }
+
+    /// Returns the next number and the name that a subagent of this type gets with it.
+    pub(super) fn next_name(&self, agent_type: &str) -> (AgentId, String) {
+        let id = AgentId(self.0.next_id.fetch_add(1, Ordering::Relaxed));
+        (id, format!("{agent_type}-{}", id.0))
     }
 
     pub(super) fn sink(&self) -> &Sink {

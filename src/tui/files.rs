@@ -1,15 +1,18 @@
-//! Files that the screen itself reads and writes: the list of the project's files, and the history of the composer.
+//! Files that the screen itself reads and writes: the list of the project's files, the history of the composer, and
+//! the user's themes.
 //!
 //! Owns the I/O only, for threads other than the screen's. Leaves searching to `app::files` and the format of the
-//! history to `app::composer`. Invariant: a list is bounded whatever the directory holds.
+//! history to `app::composer`. Invariant: what is read is bounded whatever the directory holds.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use ignore::WalkBuilder;
 
+use super::view::theme::ThemeFile;
 use crate::app::composer::History;
 
 /// The most files that are listed.
@@ -18,6 +21,10 @@ const MAX_FILES: usize = 200_000;
 const MAX_ENTRY_BYTES: usize = 100_000;
 /// A history file larger than this is written anew with what is kept of it.
 const MAX_HISTORY_BYTES: u64 = 4 << 20;
+/// The most themes of the user that are read.
+const MAX_THEMES: usize = 100;
+/// The most bytes of a small file.
+const MAX_SMALL_BYTES: u64 = 64 << 10;
 
 /// Returns the files below `root` that version control would not ignore, relative to it and with `/`, sorted. Hidden
 /// files are listed, the repository's own folder is not.
@@ -68,4 +75,33 @@ pub fn append_history(path: &Path, text: &str) -> Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     // One write, so that two programs of one project do not mix their lines.
     options.open(path).with_context(wrote)?.write_all(History::line(text).as_bytes()).with_context(wrote)
+}
+
+/// Reads the theme files of a folder, by name, and says what cannot be read.
+#[must_use]
+pub fn load_themes(folder: &Path) -> (BTreeMap<String, ThemeFile>, Vec<String>) {
+    let (mut themes, mut faults) = (BTreeMap::new(), Vec::new());
+    let Ok(entries) = fs::read_dir(folder) else { return (themes, faults) };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())).take(MAX_THEMES) {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".toml")) else { continue };
+        if name.is_empty() || name.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            continue;
+        }
+        match read_small(&path) {
+            Ok(text) => drop(themes.insert(name.to_owned(), ThemeFile { path: path.clone(), text })),
+            Err(fault) => faults.push(format!("{}: the theme is left out: {fault}.", path.display())),
+        }
+    }
+    (themes, faults)
+}
+
+/// Reads a text file; whatever else lies there, such as a pipe, is an error.
+pub(super) fn read_small(path: &Path) -> std::io::Result<String> {
+    let facts = fs::metadata(path)?;
+    if !facts.is_file() || facts.len() > MAX_SMALL_BYTES {
+        return Err(std::io::Error::other("it is no file of at most 64 KiB"));
+    }
+    let mut text = String::new();
+    fs::File::open(path)?.take(MAX_SMALL_BYTES).read_to_string(&mut text)?;
+    Ok(text)
 }

@@ -6,6 +6,7 @@ pub mod files;
 pub mod input;
 mod outside;
 mod perform;
+pub mod remembered;
 mod run;
 mod setup;
 mod signals;
@@ -15,14 +16,3 @@ pub mod view;
 pub use outside::edit;
 pub use run::{Farewell, ScreenSetup, run};
 pub use setup::{screen_setup, settled_theme};
-
-use self::view::theme::{ColorDepth, Glyphs, Theme};
-
-/// Returns a theme of the program for the terminal that the environment describes; `variable` returns an
-/// environment variable's value.
-///
-/// # Errors
-/// There is no theme of this name.
-pub fn theme_for(name: &str, variable: impl Fn(&str) -> Option<String>) -> anyhow::Result<Theme> {
-    Ok(Theme::load(name, ColorDepth::detect(&variable))?.with_glyphs(Glyphs::detect(&variable)))
-}

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
+use super::remembered::{Keeper, Memory};
 use super::terminal::{MouseOwner, Terminal};
 use super::{files, outside::Program};
 use crate::app::agent_files::{AgentPlaces, FileNews, FileRequest};
@@ -24,6 +25,7 @@ pub(super) struct Performer {
     /// Requests to the engine, on their way to its bounded channel.
     commands: mpsc::UnboundedSender<Command>,
     history: Option<Arc<PathBuf>>,
+    keeper: Option<Keeper>,
     cwd: Arc<PathBuf>,
     library: Arc<Library>,
 }
@@ -36,7 +38,7 @@ pub(super) enum Next {
     /// Leave the terminal to another program.
     Outside(Program),
     /// Draw in another theme.
-    Theme(&'static str),
+    Theme(String),
     /// End.
     Quit,
 }
@@ -47,6 +49,7 @@ impl Performer {
         back: mpsc::UnboundedSender<Event>,
         engine: mpsc::Sender<Command>,
         history: Option<PathBuf>,
+        memory: Option<Memory>,
         cwd: PathBuf,
         library: Arc<Library>,
     ) -> Self {
@@ -58,7 +61,15 @@ impl Performer {
                 }
             }
         });
-        Self { back, commands, history: history.map(Arc::new), cwd: Arc::new(cwd), library }
+        let keeper = memory.map(|memory| keeper(Arc::new(memory), back.clone()));
+        Self { back, commands, keeper, history: history.map(Arc::new), cwd: Arc::new(cwd), library }
+    }
+
+    /// Waits, within bounds, for what must not be lost.
+    pub(super) async fn finish(self) {
+        if let Some(keeper) = self.keeper {
+            keeper.finish().await;
+        }
     }
 
     /// Reads what the screen shows but does not wait for: the branch and the history.
@@ -72,6 +83,7 @@ impl Performer {
         };
         let _ = self.back.send(Event::AgentFiles(FileNews::Places(places)));
         self.agent_files(FileRequest::List);
+        self.agent_files(FileRequest::Homes);
         if let Some(path) = self.history.clone() {
             self.in_background(move || Ok(Some(Event::HistoryLoaded(files::load_history(&path)?))));
         }
@@ -114,6 +126,11 @@ impl Performer {
                 self.in_background(move || Ok(Some(Event::Exported(export(&cwd, &text)?))));
             }
             Effect::SetTheme(name) => return Ok(Next::Theme(name)),
+            Effect::Remember(choice) => {
+                if let Some(keeper) = &self.keeper {
+                    keeper.keep(choice);
+                }
+            }
             Effect::Quit => return Ok(Next::Quit),
         }
         Ok(Next::Done)
@@ -145,9 +162,18 @@ impl Performer {
     }
 }
 
+fn keeper(memory: Arc<Memory>, back: mpsc::UnboundedSender<Event>) -> Keeper {
+    Keeper::start(move |choice| {
+        if let Err(fault) = memory.write(&choice) {
+            let _ = back.send(Event::Fault(format!("The choice is not kept: {fault:#}.")));
+        }
+    })
+}
+
 fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
     Ok(match request {
         FileRequest::List => FileNews::Listed(library.catalog().listing()),
+        FileRequest::Homes => FileNews::Homes(library.dirs().homes()),
         FileRequest::Reload => {
             library.reload();
             FileNews::Listed(library.catalog().listing())

@@ -4,6 +4,7 @@
 //! frame is due. Leaves meaning to `app` and drawing to `view`. Invariants: the first frame comes before anything
 //! else; keys are drawn at once and text at most sixty times a second; while nothing changes, nothing runs.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,17 +16,17 @@ use tokio::sync::mpsc;
 use super::input::InputStream;
 use super::outside::Program;
 use super::perform::{Next, Performer};
+use super::remembered::Memory;
 use super::signals::{Signals, Told};
 use super::terminal::{MouseOwner, Terminal};
 use super::view::Screen;
 use super::view::highlight::Highlighter;
-use super::view::theme::Theme;
+use super::view::theme::{Theme, Themes};
 use crate::agent::AgentEvent;
 use crate::app::agent_files::FileRequest;
 use crate::app::key::Input;
 use crate::app::keymap::Keymap;
-use crate::app::layout::LayoutMode;
-use crate::app::{App, Editing, Effect, Event, MouseCapture, Movement, Setup, Spent};
+use crate::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup, Spent};
 use crate::definition::Library;
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
@@ -51,6 +52,12 @@ pub struct ScreenSetup {
     pub keymap: Keymap,
     /// The colours and signs.
     pub theme: Theme,
+    /// Name of the theme.
+    pub theme_name: String,
+    /// All themes.
+    pub themes: Themes,
+    /// Where choices are kept; `None` keeps none.
+    pub memory: Option<Memory>,
     /// The kinds of agents there are.
     pub library: Arc<Library>,
     /// The file of former messages; `None` keeps none.
@@ -60,7 +67,7 @@ pub struct ScreenSetup {
     /// Whether the program gets the mouse.
     pub mouse: MouseCapture,
     /// How the agents are placed.
-    pub layout: LayoutMode,
+    pub arrangement: Arrangement,
     /// Whose keys edit the message.
     pub editing: Editing,
     /// Whether signs may move.
@@ -97,20 +104,23 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         keymap: setup.keymap,
         notices: setup.notices,
         mouse: setup.mouse,
-        layout: setup.layout,
+        arrangement: setup.arrangement,
         editing: setup.editing,
         motion: setup.motion,
-        themes: Theme::names(),
+        themes: setup.themes.names(),
+        theme: setup.theme_name,
     });
     let mut stage = Stage {
         terminal,
         screen: Screen::new(setup.theme, highlighter),
         app,
+        themes: setup.themes,
+        faulty: HashSet::new(),
         last_frame: Instant::now(),
         owed: Vec::new(),
     };
     stage.draw()?;
-    let performer = Performer::new(back, setup.commands, setup.history, setup.cwd, setup.library);
+    let performer = Performer::new(back, setup.commands, setup.history, setup.memory, setup.cwd, setup.library);
     performer.look_around();
     let mut sources = Sources {
         events: setup.events,
@@ -119,7 +129,9 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         input: Some(InputStream::open()?),
         signals: Signals::catch()?,
     };
-    main_loop(&mut stage, &mut sources, &performer).await?;
+    let left = main_loop(&mut stage, &mut sources, &performer).await;
+    performer.finish().await;
+    left?;
     let agents = stage.app.agents();
     Ok(Farewell { running: agents.running().map(|agent| agent.name.clone()).collect(), spent: agents.spent() })
 }
@@ -129,6 +141,9 @@ struct Stage {
     terminal: Terminal,
     screen: Screen,
     app: App,
+    themes: Themes,
+    /// Themes whose faults were told.
+    faulty: HashSet<String>,
     last_frame: Instant,
     /// What the app asked for and has not got yet.
     owed: Vec<Effect>,
@@ -192,7 +207,7 @@ impl Stage {
             match performer.perform(effect, &mut self.terminal)? {
                 Next::Done => {}
                 Next::Outside(program) => self.hand_over(program, sources, performer).await?,
-                Next::Theme(name) => self.screen.set_theme(name)?,
+                Next::Theme(name) => self.set_theme(name),
                 Next::Quit => return Ok(ControlFlow::Break(())),
             }
         }
@@ -220,6 +235,17 @@ impl Stage {
             self.update(Event::Drawn(drawn));
         }
         Ok(())
+    }
+
+    /// Draws in another theme. What is wrong with it is told once, however often it is tried.
+    fn set_theme(&mut self, name: String) {
+        let faults = self.screen.set_theme(&name, &self.themes);
+        if self.faulty.insert(name) {
+            for fault in faults {
+                // A notice asks for no effect.
+                let _ = self.app.update(Instant::now(), Event::Fault(fault.to_string()));
+            }
+        }
     }
 
     /// Leaves the terminal to another program. Agents go on meanwhile: their events are taken in, not drawn.

@@ -1,19 +1,21 @@
 //! From the settings to what the screen needs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
-use super::view::theme::{Glyphs, Theme};
-use super::{ScreenSetup, theme_for};
+use super::remembered::Memory;
+use super::view::theme::{AUTO, ColorDepth, Glyphs, Theme, Themes};
+use super::{ScreenSetup, files};
 use crate::agent::AgentEvent;
 use crate::app::keymap::Keymap;
 use crate::app::layout::LayoutMode;
-use crate::app::{Editing, MouseCapture, Movement};
+use crate::app::{Arrangement, Editing, MouseCapture, Movement};
 use crate::config::Environment;
 use crate::message::plain_line;
-use crate::services::Settled;
+use crate::services::{Play, Settled};
 use crate::subagent::Command;
 
 /// Returns what the screen of a session needs. What is wrong with keys or theme becomes a notice.
@@ -34,8 +36,12 @@ pub fn screen_setup(
         Ok(faults) => notices.extend(faults),
         Err(fault) => notices.push(format!("The changed keys are left out: {fault:#}")),
     }
-    let theme = theme(&ui.theme, &environment, &mut notices)?;
-    let theme = if ui.ascii { theme.with_glyphs(Glyphs::ASCII) } else { theme };
+    let memory = memory(settled);
+    let recalled = memory.as_ref().map(|memory| memory.recall(&mut notices)).unwrap_or_default();
+    let ThemeSetup { themes, name: theme_name, theme } =
+        theme_setup(settled, recalled.theme, &environment, &mut notices)?;
+    // The configuration has checked the name.
+    let configured = Arrangement { mode: LayoutMode::from_name(&ui.layout).unwrap_or_default(), split: None };
     Ok(ScreenSetup {
         events,
         commands,
@@ -44,42 +50,84 @@ pub fn screen_setup(
         mode: settled.config.permission_mode,
         keymap,
         theme,
+        theme_name,
+        themes,
+        memory,
         library: Arc::clone(&settled.library),
         history: settled.history_file(),
         notices,
         mouse: if ui.mouse { MouseCapture::On } else { MouseCapture::Off },
-        // The configuration has checked the name.
-        layout: LayoutMode::from_name(&ui.layout).unwrap_or_default(),
+        arrangement: recalled.arrangement.unwrap_or(configured),
         editing: if ui.editing == "vi" { Editing::Vi } else { Editing::Emacs },
         motion: if ui.reduced_motion { Movement::Reduced } else { Movement::Full },
     })
 }
 
-/// Returns the theme of the settings for the terminal that the environment describes.
+/// Returns the theme that the screen of a session would have.
 ///
 /// # Errors
 /// Returns an error if not even the built-in theme can be read.
 pub fn settled_theme(settled: &Settled) -> Result<Theme> {
-    theme(&settled.config.ui.theme, &Environment::of_process(), &mut Vec::new())
+    let mut unread = Vec::new();
+    let remembered = memory(settled).map(|memory| memory.recall(&mut unread)).unwrap_or_default().theme;
+    Ok(theme_setup(settled, remembered, &Environment::of_process(), &mut unread)?.theme)
 }
 
-/// Returns the theme of this name, else, with a notice, the one that fits the terminal.
-fn theme(name: &str, environment: &Environment, notices: &mut Vec<String>) -> Result<Theme> {
+struct ThemeSetup {
+    themes: Themes,
+    name: String,
+    theme: Theme,
+}
+
+fn theme_setup(
+    settled: &Settled,
+    remembered: Option<String>,
+    environment: &Environment,
+    notices: &mut Vec<String>,
+) -> Result<ThemeSetup> {
     let variable = |name: &str| environment.get(name).map(str::to_owned);
-    let fitting = fitting_theme(environment.get("COLORFGBG"));
-    if name == "auto" {
-        return theme_for(fitting, variable);
-    }
-    theme_for(name, variable).or_else(|fault| {
-        notices.push(format!("{fault:#}"));
-        theme_for(fitting, variable)
-    })
+    let depth = ColorDepth::detect(variable);
+    let themes = themes(settled, depth, environment, notices);
+    let ui = &settled.config.ui;
+    let (name, theme) = theme(remembered.unwrap_or_else(|| ui.theme.clone()), &themes, depth, notices)?;
+    let theme = theme.with_glyphs(if ui.ascii { Glyphs::ASCII } else { Glyphs::detect(variable) });
+    Ok(ThemeSetup { themes, name, theme })
 }
 
-/// Returns the theme for the background that the terminal tells of: `COLORFGBG` ends in the number of its background
-/// colour, and 7 and 15 are the whites. Asking the terminal itself would hold up the first frame.
-fn fitting_theme(colorfgbg: Option<&str>) -> &'static str {
+/// Returns what the choices of this project are kept in; the demonstration keeps none.
+fn memory(settled: &Settled) -> Option<Memory> {
+    let paths = settled.paths.as_ref().filter(|_| settled.wanted.play == Play::Work)?;
+    Some(Memory::new(&paths.state_dir, &settled.place.project, settled.config.ui.clone()))
+}
+
+/// Returns all themes, those of the user as far as they can be read.
+fn themes(settled: &Settled, depth: ColorDepth, environment: &Environment, notices: &mut Vec<String>) -> Themes {
+    let fitting = fitting_theme(depth, environment.get("COLORFGBG"));
+    let Some(paths) = &settled.paths else { return Themes::new(BTreeMap::new(), fitting) };
+    let (files, faults) = files::load_themes(&paths.config_dir.join("themes"));
+    notices.extend(faults);
+    Themes::new(files, fitting)
+}
+
+/// Returns the theme of this name and its name, else, with a notice, the one that fits the terminal.
+fn theme(name: String, themes: &Themes, depth: ColorDepth, notices: &mut Vec<String>) -> Result<(String, Theme)> {
+    if let Some((theme, faults)) = themes.load(&name, depth) {
+        notices.extend(faults.iter().map(ToString::to_string));
+        return Ok((name, theme));
+    }
+    let all = themes.names().join(", ");
+    notices
+        .push(format!("There is no theme {name:?}. Choose one of {all}, or write it to a file in the folder themes."));
+    let (theme, _) = themes.load(AUTO, depth).context("the program has lost its own themes")?;
+    Ok((AUTO.to_owned(), theme))
+}
+
+/// Returns the theme for what is known of the terminal: `COLORFGBG` ends in the number of its background colour, and 7
+/// and 15 are the whites. Asking the terminal itself would hold up the first frame. One with sixteen colours has its
+/// own idea of each, so that only its own theme is sure to be readable there.
+fn fitting_theme(depth: ColorDepth, colorfgbg: Option<&str>) -> &'static str {
     match colorfgbg.and_then(|colors| colors.rsplit(';').next()) {
+        _ if depth == ColorDepth::Ansi16 => "terminal-16",
         Some("7" | "15") => "light",
         _ => "dark",
     }

@@ -16,7 +16,7 @@ pub use view::{AgentFilesView, Page, Standings};
 
 use self::view::Awaited;
 use super::{App, Effect};
-use crate::definition::{AgentDraft, Changes, Listing, Source, Tier};
+use crate::definition::{AgentDraft, AgentHome, Changes, Listing, Source, Tier};
 use crate::message::{Diagnostic, plain_line};
 
 /// Something to be done with agent files.
@@ -24,6 +24,8 @@ use crate::message::{Diagnostic, plain_line};
 pub enum FileRequest {
     /// Look at what is in force.
     List,
+    /// Look at the folders in which new files belong.
+    Homes,
     /// Read all files anew.
     Reload,
     /// Write a new file into the folder of a tier.
@@ -55,6 +57,8 @@ pub enum FileNews {
     Places(AgentPlaces),
     /// Every agent there is.
     Listed(Listing),
+    /// The folders in which new files belong, as they are now.
+    Homes(Vec<AgentHome>),
     /// A file was written.
     Created(PathBuf),
     /// A file was open in the editor, which is closed.
@@ -67,7 +71,9 @@ pub enum FileNews {
 
 impl App {
     pub(super) fn on_agent_files(&mut self, news: FileNews, effects: &mut Vec<Effect>) {
+        let Some(news) = self.wizard_files(news) else { return };
         match news {
+            FileNews::Homes(_) => {}
             FileNews::Places(places) => self.agent_places = places,
             FileNews::Listed(listing) => self.listed(listing),
             FileNews::Created(path) => {
@@ -116,7 +122,7 @@ impl App {
     pub(super) fn agents_changed(&mut self, changes: &Changes, effects: &mut Vec<Effect>) {
         effects.push(Effect::AgentFiles(FileRequest::List));
         // The view shows what changed, and its own words about what it did are not overwritten.
-        match summary(changes).filter(|_| self.agent_files.is_none()) {
+        match summary(changes).filter(|_| self.agent_files.is_none() && !self.wizard_told(changes)) {
             Some(text) if changes.faults.is_empty() => self.inform(text),
             Some(text) => self.warn(text),
             None => {}

@@ -5,6 +5,7 @@
 
 use super::build::Build;
 use super::direct::Direct;
+use super::draft::{self, Draft};
 use super::evidence::Evidence;
 use super::files::Files;
 use super::history::History;
@@ -36,6 +37,9 @@ struct Child {
 
 /// Chooses the inquiry for the task of a subagent.
 pub(super) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
+    if let Some(wish) = draft::wish(evidence.task()) {
+        return Box::new(Draft::new(wish));
+    }
     let what = what(evidence.task());
     let inquiry = Inquiry::for_task(what);
     let opening = format!("{}.", super::source::sentence(what, 120).trim_end_matches(['.', '?', ':']));

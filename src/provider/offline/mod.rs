@@ -16,6 +16,7 @@ mod build;
 mod child;
 mod delegation;
 mod direct;
+mod draft;
 mod evidence;
 mod files;
 mod followup;

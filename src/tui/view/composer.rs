@@ -19,6 +19,17 @@ const PLACEHOLDER: &str = "Ask, or describe a task";
 
 /// Draws the composer and returns where its cursor stands, to be shown if the composer has the focus.
 pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) -> Position {
+    render_with(composer, PLACEHOLDER, area, buf, theme)
+}
+
+/// Draws a text being written that says `placeholder` while it is empty, and returns where its cursor stands.
+pub(super) fn render_with(
+    composer: &Composer,
+    placeholder: &str,
+    area: Rect,
+    buf: &mut Buffer,
+    theme: &Theme,
+) -> Position {
     if area.width <= PROMPT_WIDTH || area.height == 0 {
         return area.as_position();
     }
@@ -40,7 +51,7 @@ pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) 
     }
     if composer.is_empty() {
         let room = usize::from(area.width - PROMPT_WIDTH);
-        buf.set_stringn(area.x + PROMPT_WIDTH, area.y, PLACEHOLDER, room, theme.placeholder);
+        buf.set_stringn(area.x + PROMPT_WIDTH, area.y, placeholder, room, theme.placeholder);
     }
     Position {
         x: (area.x + PROMPT_WIDTH + view.cursor.0).min(area.right() - 1),

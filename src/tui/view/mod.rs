@@ -16,8 +16,10 @@ mod pane;
 mod pane_strip;
 mod popup;
 mod select;
+mod sparkline;
 mod status;
 pub mod theme;
+mod timeline;
 mod transcript;
 pub mod wrap;
 
@@ -30,12 +32,12 @@ use ratatui::text::{Line, Span};
 use self::highlight::Highlighter;
 use self::look::Look;
 use self::markdown::MarkdownDoc;
-use self::theme::{Glyphs, Theme};
+use self::theme::{Glyphs, Theme, Themes};
 use self::transcript::Transcript;
 use super::terminal::{Marks, Scrolled};
 use crate::app::layout::{Form, Regions};
 use crate::app::{App, CellKind, Drawn, Focus, Place};
-use crate::message::AgentId;
+use crate::message::{AgentId, Diagnostic};
 
 /// The views with what they remember between frames.
 pub struct Screen {
@@ -62,13 +64,11 @@ impl Screen {
         Self { theme, highlighter, transcripts: HashMap::new(), prompt: MarkdownDoc::new() }
     }
 
-    /// Draws in another theme from now on.
-    ///
-    /// # Errors
-    /// There is no theme of this name.
-    pub fn set_theme(&mut self, name: &str) -> anyhow::Result<()> {
-        self.theme = self.theme.other(name)?;
-        Ok(())
+    /// Draws in another theme from now on, with the same signs. Returns what is wrong with its file.
+    pub fn set_theme(&mut self, name: &str, themes: &Themes) -> Vec<Diagnostic> {
+        let Some((theme, faults)) = themes.load(name, self.theme.depth()) else { return Vec::new() };
+        self.theme = theme.with_glyphs(self.theme.glyphs);
+        faults
     }
 
     /// Returns how many cells of transcripts are kept laid out, in all panes.
@@ -104,7 +104,7 @@ impl Screen {
         let regions = app.regions();
         pane_strip::borders(&regions, &look, buf);
         let files = app.agent_files();
-        if files.is_none() && regions.form != Form::Full {
+        if files.is_none() && !matches!(regions.form, Form::Full | Form::Timeline) {
             let main = transcripts.entry(AgentId::MAIN).or_default();
             let moved = draw_conversation(main, &regions, &look, buf, &mut painted.drawn);
             let area = regions.conversation;
@@ -116,6 +116,9 @@ impl Screen {
             pane_strip::draw(transcripts, &regions, &look, buf, &mut painted.drawn);
         }
         transcripts.retain(|agent, _| agent.is_main() || painted.drawn.panes.iter().any(|(seen, _)| seen == agent));
+        if files.is_none() {
+            timeline::draw(&look, buf);
+        }
         approvals::draw(&look, regions.approvals, buf, &mut painted.drawn);
         status::above_composer(&look, regions.rule, buf);
         let cursor = draw_composer(&regions, &look, buf);

@@ -9,6 +9,7 @@ use ratatui::text::{Line, Span};
 
 use super::conversation::chip;
 use super::look::{Look, clock, counted, elapsed, tokens};
+use super::sparkline;
 use super::transcript::{Follow, Shown, Transcript};
 use super::wrap::{pad, pad_left, width};
 use crate::app::layout::PaneRect;
@@ -92,11 +93,12 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, 
         Span::styled(description, text),
     ]);
     buf.set_line(row.x, row.y, &line, row.width.saturating_sub(u16::try_from(right_width).unwrap_or(0)));
+    sparkline::draw(agent, line.width(), right_width, row, look, buf);
     let x = row.right().saturating_sub(u16::try_from(right_width).unwrap_or(0)).max(row.x);
     buf.set_line(x, row.y, &Line::from(right), row.right() - x);
     if focused {
         // The ground of the selection under the colours of the title.
-        buf.set_style(row, theme.selected_row());
+        buf.set_style(row, theme.selected_row);
     }
 }
 

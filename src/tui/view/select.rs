@@ -74,7 +74,7 @@ pub(super) fn mark(area: Rect, y: u16, from: u16, to: u16, theme: &Theme, buf: &
     let end = area.x.saturating_add(to).min(area.right());
     for x in area.x.saturating_add(from)..end {
         if let Some(cell) = buf.cell_mut((x, y)) {
-            cell.set_style(theme.selected_row());
+            cell.set_style(theme.selected_row);
         }
     }
 }

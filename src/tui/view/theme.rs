@@ -1,27 +1,23 @@
 //! Every colour of the screen, by meaning.
 //!
-//! Owns the themes of `assets/themes`, the reduction to what a terminal can show, and the glyph sets. Leaves what is
+//! Owns the themes of `assets/themes` and those of the user, the reduction to what a terminal can show, and the glyph sets. Leaves what is
 //! drawn with them to the other views. Invariant: no other file of the program names a colour.
 #![allow(clippy::disallowed_types, reason = "this is the one place that may name colours")]
 
 mod color;
 mod glyphs;
+mod sheet;
+mod themes;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{Context as _, Result, bail};
 use ratatui::style::{Color, Modifier, Style};
+
+use self::sheet::Sheet;
 
 pub use color::ColorDepth;
 pub use glyphs::Glyphs;
-
-/// The themes that come with the program, by name.
-const BUILTIN: [(&str, &str); 4] = [
-    ("dark", include_str!("../../../assets/themes/dark.toml")),
-    ("light", include_str!("../../../assets/themes/light.toml")),
-    ("high-contrast", include_str!("../../../assets/themes/high-contrast.toml")),
-    ("terminal-16", include_str!("../../../assets/themes/terminal-16.toml")),
-];
+pub use themes::{AUTO, ThemeFile, Themes};
 
 /// Source of [`Theme::id`].
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -35,7 +31,8 @@ macro_rules! styles {
             id: u64,
             depth: ColorDepth,
             background: Color,
-            agents: Vec<Style>,
+            contrast: f64,
+            agents: Vec<Color>,
             /// The signs to draw with.
             pub glyphs: Glyphs,
             $(#[doc = $doc] pub $field: Style,)*
@@ -54,14 +51,21 @@ macro_rules! styles {
                 }
             }
 
-            fn build(
-                id: u64,
-                depth: ColorDepth,
-                background: Color,
-                agents: Vec<Style>,
-                mut style: impl FnMut(&'static str, &'static str) -> Result<Style>,
-            ) -> Result<Self> {
-                Ok(Self { id, depth, background, agents, glyphs: Glyphs::UNICODE, $($field: style(stringify!($field), $mono)?,)* })
+            /// Returns what a sheet says, as far as a terminal of this depth can show it.
+            fn of(sheet: &Sheet, depth: ColorDepth) -> Self {
+                let style = |name: &str, mono: &str| match depth {
+                    ColorDepth::None => sheet::parse_style(mono).unwrap_or_default(),
+                    _ => reduced(sheet.style(name), sheet, depth),
+                };
+                Self {
+                    id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+                    depth,
+                    background: sheet.background,
+                    contrast: sheet.contrast,
+                    agents: sheet.agents.clone(),
+                    glyphs: Glyphs::UNICODE,
+                    $($field: style(stringify!($field), $mono),)*
+                }
             }
         }
     };
@@ -88,7 +92,8 @@ styles! {
     diff_removed, "dim", "A removed line.";
     diff_added_word, "bold underline", "What changed within an added line.";
     diff_removed_word, "bold strike", "What changed within a removed line.";
-    selection, "reversed", "The chosen entry.";
+    selection, "reversed", "Text that is selected.";
+    selected_row, "reversed", "The chosen row; without a colour of its own its texts keep theirs.";
     search_match, "reversed", "A match of a search.";
     chip, "reversed", "Small labels on their own ground.";
     status_bar, "dim", "The status line.";
@@ -106,41 +111,10 @@ styles! {
 }
 
 impl Theme {
-    /// Returns a theme that comes with the program, for a terminal of this depth. Without colours every theme is the
-    /// same one, of modifiers only.
-    pub fn load(name: &str, depth: ColorDepth) -> Result<Self> {
-        let Some((_, toml)) = BUILTIN.iter().find(|(known, _)| *known == name) else {
-            bail!("there is no theme {name:?}; choose one of {}", Self::names().join(", "));
-        };
-        Self::parse(toml, depth)
-    }
-
-    /// Returns the names of the themes that come with the program.
+    /// Returns a theme that comes with the program, for a terminal of this depth.
     #[must_use]
-    pub fn names() -> Vec<&'static str> {
-        BUILTIN.iter().map(|(name, _)| *name).collect()
-    }
-
-    /// Reads a theme file: `background` names the ground it is made for, `agents` the colours of agents without one
-    /// of their own, and every other key a style such as `"#c0c0c0 on #202020 bold"`.
-    pub fn parse(toml: &str, depth: ColorDepth) -> Result<Self> {
-        let table: toml::Table = toml.parse().context("the theme file is no valid TOML")?;
-        let known = |key: &String| key == "background" || key == "agents" || Self::STYLES.contains(&key.as_str());
-        if let Some(key) = table.keys().find(|key| !known(key)) {
-            bail!("the theme names {key:?}, which is no style; the styles are {}", Self::STYLES.join(", "));
-        }
-        let text = |key: &str| table.get(key).and_then(toml::Value::as_str);
-        let background = text("background").map(color::parse).transpose()?.unwrap_or(Color::Reset);
-        let names = table.get("agents").and_then(toml::Value::as_array).cloned().unwrap_or_default();
-        let agents = names
-            .iter()
-            .filter_map(toml::Value::as_str)
-            .map(|name| Ok(Style::new().fg(depth.reduce(color::parse(name)?))))
-            .collect::<Result<Vec<Style>>>()?;
-        Self::build(NEXT_ID.fetch_add(1, Ordering::Relaxed), depth, background, agents, |name, mono| {
-            let spec = if depth == ColorDepth::None { mono } else { text(name).unwrap_or(mono) };
-            parse_style(spec, depth).with_context(|| format!("style {name} of the theme"))
-        })
+    pub fn load(name: &str, depth: ColorDepth) -> Option<Self> {
+        Sheet::builtin(name).map(|sheet| Self::of(&sheet, depth))
     }
 
     /// Returns the theme with another set of signs.
@@ -149,21 +123,10 @@ impl Theme {
         Self { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), glyphs, ..self }
     }
 
-    /// Returns another theme of the program for the same terminal, drawn with the same signs.
-    ///
-    /// # Errors
-    /// There is no theme of this name.
-    pub fn other(&self, name: &str) -> Result<Self> {
-        Ok(Self::load(name, self.depth)?.with_glyphs(self.glyphs))
-    }
-
-    /// Returns the ground of a chosen row whose texts keep their colours. Where the ground is a reversal, they cannot:
-    /// each colour would become a ground of its own.
+    /// Returns how many colours the theme is reduced to.
     #[must_use]
-    pub fn selected_row(&self) -> Style {
-        let reversed = self.selection.add_modifier.contains(Modifier::REVERSED);
-        let plain = reversed.then_some(Color::Reset);
-        Style { fg: plain, bg: plain.or(self.selection.bg), ..self.selection }
+    pub fn depth(&self) -> ColorDepth {
+        self.depth
     }
 
     /// Returns a number that no other theme of this process has, for caches of laid-out lines.
@@ -186,40 +149,41 @@ impl Theme {
             return Style::new().add_modifier(Modifier::BOLD);
         }
         let named = color.and_then(|name| color::parse(name).ok()).filter(|color| *color != Color::Reset);
-        match named {
-            Some(color) => Style::new().fg(self.depth.reduce(self.legible(color))),
-            None if self.agents.is_empty() => self.accent,
+        let color = match named {
+            // Nobody knows the ground, so that only the theme's own colours are sure to stand out from it.
+            Some(color) if self.background == Color::Reset => {
+                color::nearest_of(color, &self.agents).unwrap_or(Color::Reset)
+            }
+            // Someone else chose it, for another ground.
+            Some(color) => self.grounds().fold(color, |color, ground| color::legible(color, ground, self.contrast)),
+            None if self.agents.is_empty() => return self.accent,
             None => self.agents[stable_hash(agent_type) % self.agents.len()],
-        }
+        };
+        let grounds: Vec<Color> = self.grounds().collect();
+        Style::new().fg(self.depth.reduce_on(color, &grounds, self.contrast))
     }
 
-    /// Moves a colour that someone else chose away from the ground until it can be read.
-    fn legible(&self, color: Color) -> Color {
-        color::legible(color, self.background)
+    /// Returns the grounds on which texts stand in colours of their own.
+    fn grounds(&self) -> impl Iterator<Item = Color> {
+        let row = self.selected_row.bg.filter(|_| self.selected_row.fg.is_none());
+        [Some(self.background), row].into_iter().flatten()
     }
+}
+
+/// Returns a style in the colours that the depth has. A text that could be read before can be read after.
+fn reduced(style: Style, sheet: &Sheet, depth: ColorDepth) -> Style {
+    let bg = style.bg.map(|color| depth.reduce(color));
+    let row = sheet.style("selected_row");
+    let row = row.bg.filter(|_| row.fg.is_none()).map(|color| depth.reduce(color));
+    let grounds: Vec<Color> = match bg {
+        Some(own) => vec![own],
+        None => [Some(sheet.background), row].into_iter().flatten().collect(),
+    };
+    Style { fg: style.fg.map(|color| depth.reduce_on(color, &grounds, sheet.contrast)), bg, ..style }
 }
 
 /// FNV-1a, which gives the same number in every run and on every machine.
 fn stable_hash(text: &str) -> usize {
     let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     hash as usize
-}
-
-/// Reads a style: a colour, `on` a colour, and modifiers, in any order.
-fn parse_style(spec: &str, depth: ColorDepth) -> Result<Style> {
-    let mut style = Style::new();
-    let mut words = spec.split_whitespace();
-    while let Some(word) = words.next() {
-        style = match word {
-            "bold" => style.add_modifier(Modifier::BOLD),
-            "dim" => style.add_modifier(Modifier::DIM),
-            "italic" => style.add_modifier(Modifier::ITALIC),
-            "underline" => style.add_modifier(Modifier::UNDERLINED),
-            "reversed" => style.add_modifier(Modifier::REVERSED),
-            "strike" => style.add_modifier(Modifier::CROSSED_OUT),
-            "on" => style.bg(depth.reduce(color::parse(words.next().context("`on` needs a colour")?)?)),
-            _ => style.fg(depth.reduce(color::parse(word)?)),
-        };
-    }
-    Ok(style)
 }

@@ -9,6 +9,7 @@ use belvedere::provider::scripted::Scripted;
 use serde_json::json;
 
 mod delegation;
+mod draft;
 mod effort;
 mod lead;
 mod loop_limits;

@@ -23,7 +23,7 @@ fn outcome(status: Status) -> Outcome {
     }
 }
 
-fn spawn(parent: u32, call: &str) -> EventKind {
+pub(super) fn spawn(parent: u32, call: &str) -> EventKind {
     EventKind::Spawned(Spawn {
         parent: AgentId(parent),
         call_id: call.to_owned(),
@@ -37,7 +37,7 @@ fn spawn(parent: u32, call: &str) -> EventKind {
     })
 }
 
-fn any_kind() -> impl Strategy<Value = EventKind> {
+pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
     let call = prop::sample::select(vec!["a", "b", "c"]);
     prop_oneof![
         (0_u32..5, call.clone()).prop_map(|(parent, call)| spawn(parent, call)),

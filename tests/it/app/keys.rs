@@ -277,7 +277,7 @@ fn no_key_is_named_that_would_do_nothing() {
 #[test]
 fn layout_and_motion_are_as_the_configuration_says() {
     let mut stage = Stage::with_setup(120, 40, |setup| {
-        setup.layout = LayoutMode::Below;
+        setup.arrangement.mode = LayoutMode::Below;
         setup.motion = Movement::Reduced;
     });
     stage.asks("go");
@@ -290,22 +290,6 @@ fn layout_and_motion_are_as_the_configuration_says() {
     stage.wait(500);
     assert_eq!(stage.app.spinner_frame(), frame, "nothing turns");
     assert!(wait > std::time::Duration::from_millis(500), "only the clock counts: {wait:?}");
-}
-
-#[test]
-fn a_theme_is_chosen_from_a_list_and_used_at_once() {
-    let mut stage = scenes::ended(120, 40);
-    let before = stage.draw().0;
-    stage.keys("/theme<enter>");
-    assert!(stage.text().contains("high-contrast"), "{}", stage.text());
-    let effects = stage.keys("<down><enter>");
-    assert_eq!(effects, [Effect::SetTheme("light")]);
-    let after = stage.draw().0;
-    assert_ne!(before[(1, 0)].style(), after[(1, 0)].style());
-    assert_eq!(stage.keys("/theme dark<enter>"), [Effect::SetTheme("dark"), Effect::SaveHistory("/theme dark".into())]);
-    assert_eq!(stage.draw().0[(1, 0)].style(), before[(1, 0)].style());
-    stage.keys("/theme blue<enter>");
-    assert!(stage.text().contains("choose /theme dark, light"), "{}", stage.text());
 }
 
 #[test]

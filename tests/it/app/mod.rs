@@ -3,9 +3,12 @@
 mod agent_files;
 mod agents;
 mod approvals;
+mod choices;
 mod fuzz;
 mod keys;
 mod layout;
 mod mentions;
 mod mouse;
 mod scrolling;
+mod timeline;
+mod wizard;

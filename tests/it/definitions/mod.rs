@@ -1,6 +1,7 @@
 //! Agents as files: the format, its recovery, the catalog, and the files that are built in.
 
 mod catalog;
+mod draft;
 mod duplicate;
 mod frontmatter;
 mod watch;

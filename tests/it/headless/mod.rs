@@ -1,5 +1,7 @@
 //! The real binary without a screen, as a shell runs it.
 
+mod plain;
+
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -2,11 +2,13 @@
 
 mod agent_files;
 mod agents;
+mod colors;
 mod demo;
 mod leaving;
 mod offline;
-mod terminal;
+pub(crate) mod terminal;
 mod watch;
+mod wizard;
 
 use std::path::Path;
 

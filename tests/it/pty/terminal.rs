@@ -35,6 +35,7 @@ impl Emulator {
 struct State {
     parser: vt100::Parser,
     bytes: usize,
+    raw: Vec<u8>,
     closed: bool,
 }
 
@@ -56,7 +57,12 @@ impl Terminal {
         }
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
-        let state = State { parser: vt100::Parser::new(length(rows), length(cols), 0), bytes: 0, closed: false };
+        let state = State {
+            parser: vt100::Parser::new(length(rows), length(cols), 0),
+            bytes: 0,
+            raw: Vec::new(),
+            closed: false,
+        };
         let emulator = Arc::new(Emulator { state: Mutex::new(state), changed: Condvar::new() });
         let mut reader = pair.master.try_clone_reader().unwrap();
         let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
@@ -67,6 +73,7 @@ impl Terminal {
                 let mut state = feeding.lock();
                 state.parser.process(&buffer[..count]);
                 state.bytes += count;
+                state.raw.extend_from_slice(&buffer[..count]);
                 feeding.changed.notify_all();
             }
             feeding.lock().closed = true;
@@ -104,6 +111,11 @@ impl Terminal {
             assert!(!left.is_zero() && !state.closed, "{what}: not so on this screen:\n{screen}");
             state = self.emulator.changed.wait_timeout(state, left).unwrap().0;
         }
+    }
+
+    /// Returns everything the program has written so far.
+    pub(crate) fn written(&self) -> Vec<u8> {
+        self.emulator.lock().raw.clone()
     }
 
     /// Waits until the screen shows a text.

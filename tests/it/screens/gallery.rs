@@ -9,8 +9,7 @@ use belvedere::agent::{AgentEvent, EventKind, Place};
 use belvedere::app::agent_files::FileNews;
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
-use belvedere::app::layout::LayoutMode;
-use belvedere::app::{App, Editing, Effect, Event, MouseCapture, Movement, Setup};
+use belvedere::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
 use belvedere::config::Config;
 use belvedere::definition::{AgentDirs, Library};
 use belvedere::permission::PermissionMode;
@@ -20,7 +19,7 @@ use belvedere::services::{
 use belvedere::subagent::Command;
 use belvedere::tui::view::Screen;
 use belvedere::tui::view::highlight::Highlighter;
-use belvedere::tui::view::theme::{ColorDepth, Theme};
+use belvedere::tui::view::theme::{ColorDepth, Theme, Themes};
 use ratatui::buffer::Buffer;
 use ratatui::style::Modifier;
 use tokio::sync::mpsc;
@@ -74,10 +73,11 @@ impl Player {
             keymap: Keymap::builtin(),
             notices: Vec::new(),
             mouse: MouseCapture::On,
-            layout: LayoutMode::Auto,
+            arrangement: Arrangement::default(),
             editing: Editing::default(),
             motion: Movement::Full,
-            themes: Vec::new(),
+            themes: Themes::default().names(),
+            theme: "dark".to_owned(),
         });
         app.update(begun.into_std(), Event::BranchKnown(Some("main".to_owned())));
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());

@@ -1,6 +1,7 @@
 //! The screen as people see it.
 
 pub(crate) mod agent_files;
+mod contrast;
 mod gallery;
 mod pictures;
 pub(crate) mod scenes;

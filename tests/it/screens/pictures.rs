@@ -64,6 +64,14 @@ async fn full() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn timeline() {
+    let player = Player::demo(120, 20).await.until(9_500).await.keys("<alt+y>").await.until(11_200).await;
+    let keys = format!("<down>t<up><up>{}", "<left>".repeat(20));
+    let player = player.keys("<alt+y>").await.until(24_000).await.keys(&keys).await;
+    check("timeline", player, "dark", 0).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn approval() {
     let player = Player::demo(100, 32).await.until(9_500).await.keys("<f6>").await;
     check("approval", player, "dark", 0).await;

@@ -183,3 +183,42 @@ pub(crate) fn talk(width: u16, height: u16) -> Stage {
 pub(crate) fn look_away(stage: &mut Stage) {
     stage.event(Event::Input(Input::FocusLost));
 }
+
+/// The timeline of agents that thought, ran tools, asked, were limited, fell silent, waited and ended.
+pub(crate) fn timeline(width: u16, height: u16) -> Stage {
+    let mut stage = Stage::new(width, height).with_model();
+    stage.asks("Move the session to JWT");
+    stage.wait(3_000);
+    for (agent, kind) in (1..).zip(["explore", "plan", "code", "review", "设置", "search"]) {
+        stage.spawns(agent, kind, "Look closely");
+    }
+    stage.starts(1);
+    stage.starts(2);
+    stage.starts(5);
+    stage.wait(4_000);
+    stage.agent(1, tool_started("g1", "Grep", "\"verify_password\""));
+    stage.wants_to_run(2, "b2", "cargo tree");
+    stage.wait(9_000);
+    stage.tool_ends(1, "g1", "14 hits in 6 files", None);
+    stage.starts(3);
+    stage.agent(
+        5,
+        EventKind::Retrying { attempt: 2, wait_ms: 20_000, rate_limited: true, reason: "too many requests".to_owned() },
+    );
+    stage.wait(6_000);
+    stage.agent(1, tool_started("r1", "Read", "src/设置/login.rs"));
+    stage.wait(2_000);
+    stage.tool_ends(1, "r1", "210 lines", None);
+    stage.ends(3, Status::Failed, "", Some("no connection"));
+    stage.starts(4);
+    stage.wait(9_000);
+    stage.ends(1, Status::Completed, "<summary>Four files.</summary>", None);
+    stage.agent(4, tool_started("b4", "Bash", "cargo test"));
+    stage.says(5, "Now it goes on.");
+    stage.wait(64_000);
+    stage.ends(2, Status::Cancelled, "", None);
+    stage.says(5, " And on.");
+    stage.wait(10_000);
+    stage.keys("/timeline<enter>");
+    stage
+}

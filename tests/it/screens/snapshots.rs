@@ -49,3 +49,8 @@ fn help() {
         stage
     });
 }
+
+#[test]
+fn timeline() {
+    check("timeline", scenes::timeline);
+}

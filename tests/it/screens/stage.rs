@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 use belvedere::agent::{AgentEvent, EventKind, FileTally, Outcome, Spawn, Status};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
-use belvedere::app::layout::LayoutMode;
-use belvedere::app::{App, Editing, Effect, Event, MouseCapture, Movement, Setup};
+use belvedere::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolCall, ToolInput, ToolResult, Usage};
 use belvedere::permission::{Access, AccessKind, ApprovalId, ApprovalRequest, Grant, PermissionMode};
 use belvedere::provider::StopReason;
 use belvedere::tool::ToolView;
 use belvedere::tui::view::highlight::Highlighter;
-use belvedere::tui::view::theme::{ColorDepth, Theme};
+use belvedere::tui::view::theme::{ColorDepth, Theme, Themes};
 use belvedere::tui::view::{Painted, Screen};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -42,10 +41,11 @@ impl Stage {
             keymap: Keymap::builtin(),
             notices: Vec::new(),
             mouse: MouseCapture::On,
-            layout: LayoutMode::Auto,
+            arrangement: Arrangement::default(),
             editing: Editing::default(),
             motion: Movement::Full,
-            themes: Theme::names(),
+            themes: Themes::default().names(),
+            theme: "dark".to_owned(),
         };
         change(&mut setup);
         let app = App::new(setup);
@@ -77,7 +77,7 @@ impl Stage {
         self.effects.extend(effects.iter().cloned());
         for effect in &effects {
             if let Effect::SetTheme(name) = effect {
-                self.screen.set_theme(name).unwrap();
+                self.screen.set_theme(name, &Themes::default());
             }
         }
         effects

@@ -97,7 +97,7 @@ fn a_poor_terminal_gets_signs_it_can_show() {
 
 #[test]
 fn a_terminal_that_has_just_become_smaller_or_larger_is_drawn_on() {
-    for scene in [scenes::eight_agents, scenes::approval, scenes::full, scenes::welcome] {
+    for scene in [scenes::eight_agents, scenes::approval, scenes::full, scenes::timeline, scenes::welcome] {
         let mut stage = scene(120, 40);
         let whole = stage.draw_on(120, 40);
         for (width, height) in [(90, 30), (130, 20), (60, 50), (200, 60), (1, 1), (0, 0)] {

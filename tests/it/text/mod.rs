@@ -6,6 +6,6 @@ mod keys;
 mod markdown;
 mod plain;
 mod terminal;
-mod theme;
+pub(crate) mod theme;
 mod vi;
 mod wrap;

@@ -38,7 +38,7 @@ pub(super) fn draw(view: &AgentFilesView, from: usize, look: &Look<'_>, area: Re
         };
         buf.set_line(area.x, y, &fit_line(&line, columns), area.width);
         if place == view.chosen_row() && matches!(row, Row::Agent { .. }) {
-            buf.set_style(Rect { y, height: 1, ..area }, look.theme.selected_row());
+            buf.set_style(Rect { y, height: 1, ..area }, look.theme.selected_row);
         }
     }
     if view.rows().is_empty() {

@@ -101,8 +101,10 @@ pub(super) fn themes(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
     let rows = u16::try_from(names.len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
     let area = centred(screen, 40, rows.min(screen.height.saturating_sub(2).max(3)));
     let inner = frame("theme", area, look, buf);
-    let lines: Vec<Line<'static>> =
-        names.iter().map(|name| fit_line(&Line::styled(*name, look.theme.text), usize::from(inner.width))).collect();
+    let lines: Vec<Line<'static>> = names
+        .iter()
+        .map(|name| fit_line(&Line::styled(plain_line(name), look.theme.text), usize::from(inner.width)))
+        .collect();
     draw_list(&lines, chosen, inner, look, buf);
 }
 
@@ -147,13 +149,13 @@ fn above(screen: Rect, composer: Rect, rows: u16, columns: u16) -> Rect {
 }
 
 /// Draws the part of a list around the chosen row.
-fn draw_list(lines: &[Line<'static>], chosen: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
+pub(super) fn draw_list(lines: &[Line<'static>], chosen: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
     let height = usize::from(area.height);
     let from = (chosen + 1).saturating_sub(height).min(lines.len().saturating_sub(height));
     for ((at, line), y) in lines.iter().enumerate().skip(from).zip(area.y..area.bottom()) {
         buf.set_line(area.x, y, line, area.width);
         if at == chosen {
-            buf.set_style(Rect { y, height: 1, ..area }, look.theme.selected_row());
+            buf.set_style(Rect { y, height: 1, ..area }, look.theme.selected_row);
         }
     }
 }

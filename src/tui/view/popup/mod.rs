@@ -5,6 +5,7 @@
 
 mod list;
 mod text;
+mod wizard;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -24,6 +25,7 @@ pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut 
             draw_text("keys", &lines, *scroll, screen, 100, look, buf, drawn);
             None
         }
+        Popup::Wizard => wizard::draw(look, screen, buf, drawn),
         Popup::Prompt { agent, scroll } => {
             let agent = look.app.agents().get(*agent)?;
             let lines = text::markdown(&agent.prompt, look, inner_columns(screen, 100));

@@ -51,7 +51,25 @@ impl ColorDepth {
             _ => color,
         }
     }
+
+    /// Returns the nearest colour that the terminal shows and that can be read on these grounds as well as the colour
+    /// itself, up to a contrast of `least`.
+    #[must_use]
+    pub(super) fn reduce_on(self, color: Color, grounds: &[Color], least: f64) -> Color {
+        let (Self::Ansi256, Color::Rgb(r, g, b)) = (self, color) else { return self.reduce(color) };
+        let needed: Vec<(Color, f64)> =
+            grounds.iter().filter_map(|ground| Some((*ground, contrast(color, *ground)?.min(least)))).collect();
+        let readable = |index: &u8| {
+            let shown = Color::Indexed(*index);
+            needed.iter().all(|(ground, least)| contrast(shown, *ground).is_none_or(|found| found >= *least))
+        };
+        let nearest = PALETTE.filter(readable).min_by_key(|index| distance(rgb_of_index(*index), [r, g, b]));
+        nearest.map_or_else(|| self.reduce(color), Color::Indexed)
+    }
 }
+
+/// The entries of xterm's colours that are the same on every terminal.
+const PALETTE: std::ops::RangeInclusive<u8> = 16..=255;
 
 /// The terminal's own sixteen: names, and the values of xterm, used only to find the nearest.
 const ANSI: [(&str, Color, [u8; 3]); 16] = [
@@ -188,12 +206,18 @@ fn distance(a: [u8; 3], b: [u8; 3]) -> u32 {
 }
 
 fn nearest_256(rgb: [u8; 3]) -> u8 {
-    // The first sixteen differ from terminal to terminal and are left out.
-    (16..=255).min_by_key(|index| distance(rgb_of_index(*index), rgb)).unwrap_or(16)
+    PALETTE.min_by_key(|index| distance(rgb_of_index(*index), rgb)).unwrap_or(16)
 }
 
 fn nearest_16(rgb: [u8; 3]) -> Color {
     ANSI.iter().min_by_key(|(.., value)| distance(*value, rgb)).map_or(Color::Reset, |(_, color, _)| *color)
+}
+
+/// Returns the one of these colours that is nearest, the terminal's own sixteen taken for xterm's.
+pub(super) fn nearest_of(color: Color, among: &[Color]) -> Option<Color> {
+    let value = |color: Color| rgb(color).or_else(|| Some(ANSI.iter().find(|(_, own, _)| *own == color)?.2));
+    let sought = value(color)?;
+    among.iter().copied().min_by_key(|near| value(*near).map_or(u32::MAX, |near| distance(near, sought)))
 }
 
 /// Returns the value of a colour, where it has one that does not depend on the terminal.
@@ -220,13 +244,13 @@ pub(super) fn contrast(a: Color, b: Color) -> Option<f64> {
     Some((a.max(b) + 0.05) / (a.min(b) + 0.05))
 }
 
-/// Mixes a colour with black or white until it stands out from the ground by 4.5, the WCAG AA value for text.
-pub(super) fn legible(color: Color, background: Color) -> Color {
+/// Mixes a colour with black or white until it stands out from the ground by `least`.
+pub(super) fn legible(color: Color, background: Color, least: f64) -> Color {
     let (Some(mut value), Some(ground)) = (rgb(color), rgb(background)) else { return color };
     let target: u8 = if luminance(ground) < 0.2 { 255 } else { 0 };
     for _ in 0..16 {
         let mixed = Color::Rgb(value[0], value[1], value[2]);
-        if contrast(mixed, background).is_none_or(|contrast| contrast >= 4.5) {
+        if contrast(mixed, background).is_none_or(|contrast| contrast >= least) {
             return mixed;
         }
         value = value.map(|channel| {

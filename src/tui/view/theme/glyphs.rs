@@ -53,6 +53,12 @@ pub struct Glyphs {
     pub open_box: &'static str,
     /// A finished task of a list.
     pub done_box: &'static str,
+    /// Levels of activity, from none to the highest.
+    pub levels: &'static [&'static str],
+    /// A full cell.
+    pub block: &'static str,
+    /// What marks a column from above.
+    pub pointer: &'static str,
     /// The frames of a spinner.
     pub spinner: &'static [&'static str],
     /// Corners and edges of a frame: top left, top right, bottom left, bottom right, horizontal, vertical.
@@ -86,6 +92,9 @@ impl Glyphs {
         right: "→",
         open_box: "☐",
         done_box: "☑",
+        levels: &[" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇"],
+        block: "█",
+        pointer: "▼",
         spinner: &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
         frame: ["┌", "┐", "└", "┘", "─", "│"],
     };
@@ -116,6 +125,9 @@ impl Glyphs {
         right: ">",
         open_box: "[ ]",
         done_box: "[x]",
+        levels: &[" ", ".", ":", "|"],
+        block: "#",
+        pointer: "v",
         spinner: &["|", "/", "-", "\\"],
         frame: ["+", "+", "+", "+", "-", "|"],
     };

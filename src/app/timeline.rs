@@ -1,0 +1,320 @@
+//! The timeline: every agent as a bar over time, with a cursor.
+//!
+//! Owns what each agent did when, whether the view is open, its cursor and its zoom. Leaves a track's spans to `track`,
+//! columns and rows to `window`, and drawing to the views. Invariants: looking at the past changes no agent; the view
+//! follows the present while the cursor is at its right end, and stays put otherwise.
+
+mod track;
+mod window;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+pub use track::{SLICES, Seen, Span, SpanKind, TOP_LEVEL, Track};
+pub use window::{Row, Window};
+
+use self::window::{Scale, Wish, window};
+use super::action::Action;
+use super::cells::{CellId, CellKind, ToolState};
+use super::phase::Phase;
+use super::scroll::{Anchor, Scroll};
+use super::{AgentView, App, Focus};
+use crate::message::AgentId;
+
+/// Bytes kept of what a span was about.
+const LABEL: usize = 120;
+/// Deepest level of agents that is indented further.
+const DEEPEST: u16 = 4;
+
+/// What every agent did when, and the view of it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Timeline {
+    tracks: BTreeMap<AgentId, Track>,
+    /// When the first span began.
+    origin: Option<Instant>,
+    view: Option<View>,
+}
+
+/// What the user looks at.
+#[derive(Debug, Clone, Copy)]
+struct View {
+    chosen: AgentId,
+    /// Where the cursor is, as time since the beginning; `None` follows the present.
+    at: Option<Duration>,
+    /// The chosen scale; `None` shows everything.
+    scale: Option<Scale>,
+    /// First column and first row.
+    first: (u64, usize),
+}
+
+impl Timeline {
+    /// Returns where time ends: in the present, or with the last agent.
+    fn end(&self, now: Instant) -> Instant {
+        if self.tracks.values().any(Track::is_open) {
+            return now;
+        }
+        let ends = self.tracks.values().filter_map(|track| track.spans().last()?.to);
+        ends.max().unwrap_or(now)
+    }
+}
+
+/// What an agent does, and the cell that tells of it.
+fn doing(agent: &AgentView, asking: usize) -> Option<(SpanKind, CellId)> {
+    let last = agent.cells.end().saturating_sub(1);
+    let kind = match agent.phase {
+        Phase::Idle | Phase::Ended(_) => return None,
+        Phase::Stopping => SpanKind::Stopping,
+        _ if asking > 0 => {
+            let asks = |state: ToolState| state == ToolState::Asking;
+            let cell = agent.in_flight().find(|(_, kind)| matches!(kind, CellKind::Tool(tool) if asks(tool.state)));
+            return Some((SpanKind::Approval, cell.map_or(last, |(cell, _)| cell)));
+        }
+        Phase::Unknown => SpanKind::Unknown,
+        Phase::Queued => SpanKind::Queued,
+        Phase::Starting => SpanKind::Thinking,
+        Phase::RateLimited { .. } => SpanKind::RateLimited,
+        Phase::Retrying { .. } => SpanKind::Retrying,
+        Phase::Thinking | Phase::Tool => {
+            // A tool of its own says more than that it also waits for others.
+            let tool = agent.in_flight().find(|(_, kind)| matches!(kind, CellKind::Tool(_)));
+            return Some(match tool.or_else(|| agent.in_flight().next()) {
+                Some((cell, CellKind::Tool(_))) => (SpanKind::Tool, cell),
+                Some((cell, _)) => (SpanKind::Agents, cell),
+                None => (SpanKind::Thinking, last),
+            });
+        }
+    };
+    Some((kind, last))
+}
+
+/// Returns what to keep of a cell, in case the transcript lets go of it.
+fn label(agent: &AgentView, cell: CellId) -> Box<str> {
+    let text = match agent.cells.get(cell).map(|cell| &cell.kind) {
+        Some(CellKind::Tool(tool)) => format!("{} {}", tool.name, tool.title),
+        Some(CellKind::Retry { reason, .. }) => reason.clone(),
+        _ => String::new(),
+    };
+    let end = (0..=LABEL.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    text[..end].into()
+}
+
+impl App {
+    /// Notes what an agent does now, after an event of it. Who waits for it is not silent either.
+    pub(super) fn trace(&mut self, id: AgentId) {
+        let now = self.now;
+        let Some(agent) = self.agents.get(id) else { return };
+        let Timeline { tracks, origin, .. } = &mut self.timeline;
+        let does = doing(agent, self.approvals.of(id));
+        if does.is_some() || !id.is_main() {
+            origin.get_or_insert(now);
+        }
+        let track = tracks.entry(id).or_insert_with(|| Track::new(now));
+        track.hear(now);
+        track.count(now);
+        match (does, agent.phase) {
+            (Some((kind, cell)), _) => track.enter(kind, cell, now, || label(agent, cell)),
+            (None, Phase::Ended(status)) => track.rest(Some(status), agent.cells.end().saturating_sub(1), now),
+            (None, _) => track.rest(None, 0, now),
+        }
+        let mut at = agent.parent;
+        // A cycle cannot come from the engine, but events may be anything.
+        for _ in 0..16 {
+            let Some(parent) = at else { break };
+            let (Some(agent), Some(track)) = (self.agents.get(parent), tracks.get_mut(&parent)) else { break };
+            track.hear(now);
+            // With the birth of a child, the call that asked for it is a wait.
+            if let Some((kind, cell)) = doing(agent, self.approvals.of(parent)) {
+                track.enter(kind, cell, now, || label(agent, cell));
+            }
+            at = agent.parent;
+        }
+    }
+
+    /// Returns what an agent did when.
+    #[must_use]
+    pub fn track(&self, agent: AgentId) -> Option<&Track> {
+        self.timeline.tracks.get(&agent)
+    }
+
+    /// Tells whether the timeline is on screen.
+    #[must_use]
+    pub fn shows_timeline(&self) -> bool {
+        self.timeline.view.is_some() && self.full.is_none()
+    }
+
+    /// Returns the kinds of spans there are, in the order of the legend.
+    #[must_use]
+    pub fn span_kinds(&self, window: &Window) -> Vec<SpanKind> {
+        let tracks = || window.rows.iter().filter_map(|row| self.track(row.agent));
+        let seen = |kind: SpanKind| {
+            let silent = |track: &Track| kind == SpanKind::Stalled && track.is_silent(self.now);
+            tracks().any(|track| silent(track) || track.has(kind))
+        };
+        SpanKind::ALL.into_iter().filter(|kind| seen(*kind)).collect()
+    }
+
+    /// Opens the timeline, at the present.
+    pub(super) fn open_timeline(&mut self) {
+        if self.timeline.origin.is_none() {
+            self.inform("nothing has happened yet");
+            return;
+        }
+        let chosen = self.focused_agent().unwrap_or(AgentId::MAIN);
+        self.full = None;
+        self.focus = Focus::Timeline;
+        self.timeline.view.get_or_insert(View { chosen, at: None, scale: None, first: (0, 0) });
+    }
+
+    /// Leaves the timeline for the panes.
+    pub(super) fn close_timeline(&mut self) {
+        self.timeline.view = None;
+        if self.focus == Focus::Timeline {
+            self.focus = Focus::Composer;
+        }
+    }
+
+    /// Forgets what was done, as at the start of a new conversation.
+    pub(super) fn forget_timeline(&mut self) {
+        self.close_timeline();
+        self.timeline = Timeline::default();
+    }
+
+    /// Returns where keys go when a view is left.
+    pub(super) fn home(&self) -> Focus {
+        if self.shows_timeline() { Focus::Timeline } else { Focus::Composer }
+    }
+
+    /// Returns which part of time the timeline shows, and where; `None` while it is closed.
+    #[must_use]
+    pub fn timeline(&self) -> Option<Window> {
+        let view = self.timeline.view?;
+        let rows = self.rows();
+        let name = |row: &Row| {
+            let agent = self.agents.get(row.agent);
+            let columns = agent.map_or(0, |agent| unicode_width::UnicodeWidthStr::width(agent.name.as_str()));
+            u16::try_from(columns).unwrap_or(u16::MAX).saturating_add(2 * row.depth)
+        };
+        let name_columns = rows.iter().map(name).max().unwrap_or(0);
+        let origin = self.timeline.origin?;
+        let View { chosen, at, scale, first } = view;
+        let time = (origin, self.timeline.end(self.now));
+        Some(window(Wish { area: self.regions().timeline, time, rows, chosen, name_columns, at, scale, first }))
+    }
+
+    /// Returns every agent, each below its parent.
+    fn rows(&self) -> Vec<Row> {
+        let mut below: BTreeMap<AgentId, Vec<AgentId>> = BTreeMap::new();
+        for agent in self.agents.children() {
+            // Whoever is not known to have a parent among the subagents stands with the main agent's own.
+            let parent = agent.parent.filter(|parent| *parent < agent.id && self.agents.get(*parent).is_some());
+            below.entry(parent.unwrap_or(AgentId::MAIN)).or_default().push(agent.id);
+        }
+        let mut rows = vec![Row { agent: AgentId::MAIN, depth: 0 }];
+        let mut waiting: Vec<Row> = Vec::new();
+        let mut next = |parent: AgentId, depth: u16, waiting: &mut Vec<Row>| {
+            let children = below.remove(&parent).unwrap_or_default();
+            waiting.extend(children.into_iter().rev().map(|agent| Row { agent, depth: depth.min(DEEPEST) }));
+        };
+        next(AgentId::MAIN, 0, &mut waiting);
+        while let Some(row) = waiting.pop() {
+            rows.push(row);
+            next(row.agent, row.depth + 1, &mut waiting);
+        }
+        rows
+    }
+
+    /// Carries out an action of the timeline.
+    pub(super) fn act_in_timeline(&mut self, action: Action) {
+        let Some(now) = self.timeline().filter(|_| self.shows_timeline()) else {
+            self.inform("open the timeline first");
+            return;
+        };
+        let page = u64::from(now.bars.width.max(2)) - 1;
+        match action {
+            Action::Earlier => self.put_cursor(&now, now.cursor.saturating_sub(1)),
+            Action::Later => self.put_cursor(&now, now.cursor + 1),
+            Action::PageEarlier => self.put_cursor(&now, now.cursor.saturating_sub(page)),
+            Action::PageLater => self.put_cursor(&now, now.cursor + page),
+            Action::Beginning => self.put_cursor(&now, 0),
+            Action::Present => self.put_cursor(&now, now.last),
+            Action::ZoomIn => self.zoom(&now, Some(now.scale.step(-1))),
+            Action::ZoomOut => self.zoom(&now, Some(now.scale.step(1))),
+            Action::ZoomFit => self.zoom(&now, None),
+            _ => self.jump(&now),
+        }
+    }
+
+    /// Chooses the agent some rows below.
+    pub(super) fn choose_row(&mut self, step: isize) {
+        let (Some(now), rows) = (self.timeline(), self.rows()) else { return };
+        let at = rows.iter().position(|row| row.agent == now.chosen).unwrap_or(0);
+        let to = rows.get(at.saturating_add_signed(step).min(rows.len().saturating_sub(1)));
+        if let (Some(view), Some(row)) = (&mut self.timeline.view, to) {
+            view.chosen = row.agent;
+            view.first.1 = now.top;
+        }
+    }
+
+    fn put_cursor(&mut self, now: &Window, column: u64) {
+        if let Some(view) = &mut self.timeline.view {
+            view.at = (column < now.last).then(|| now.since(column));
+            view.first = (now.first, now.top);
+        }
+    }
+
+    /// Looks closer or wider; the cursor's moment stays in the middle. Wider than everything there is not.
+    fn zoom(&mut self, now: &Window, scale: Option<Scale>) {
+        let Some(view) = &mut self.timeline.view else { return };
+        view.scale = scale;
+        let Some(after) = self.timeline() else { return };
+        let whole = scale.is_some_and(|scale| after.scale < scale || after.last < u64::from(after.bars.width));
+        if let Some(view) = &mut self.timeline.view {
+            if whole && scale > Some(now.scale) {
+                view.scale = None;
+            }
+            view.first = (after.cursor.saturating_sub(u64::from(after.bars.width / 2)), now.top);
+        }
+    }
+
+    /// Opens the chosen agent where it was at the cursor.
+    fn jump(&mut self, now: &Window) {
+        let id = now.chosen;
+        let (from, to) = now.time_of(now.cursor);
+        let seen = self.track(id).and_then(|track| track.seen(from, to, self.now));
+        let follows = self.timeline.view.is_some_and(|view| view.at.is_none());
+        let Some(agent) = self.agents.get(id) else { return };
+        let (end, arrived) = (agent.cells.end(), agent.cells.arrived());
+        let begun = self.track(id).and_then(|track| track.spans().first()).is_some_and(|span| span.from < to);
+        let at = match seen {
+            Some(seen) if !follows && end > 0 => Some(Anchor { cell: seen.span.cell.min(end - 1), line: 0 }),
+            None if !begun => {
+                let name = agent.name.clone();
+                self.inform(format!("{name} had not begun then"));
+                return;
+            }
+            _ => None,
+        };
+        self.pane_mut(id).scroll = Scroll { at, left_at: arrived, ..Scroll::default() };
+        if id.is_main() {
+            self.close_timeline();
+            self.focus = Focus::Conversation;
+        } else {
+            self.focus = Focus::Agents;
+            self.chosen = Some(id);
+            self.full = Some(id);
+        }
+    }
+
+    /// Puts the cursor where the mouse points.
+    pub(super) fn point_in_timeline(&mut self, x: u16, y: u16) {
+        self.focus = Focus::Timeline;
+        let Some(now) = self.timeline() else { return };
+        let row = y.checked_sub(now.bars.y).and_then(|row| now.rows.get(usize::from(row)));
+        if let Some((_, column)) = now.columns().find(|(at, _)| *at == x) {
+            self.put_cursor(&now, column);
+        }
+        if let (Some(view), Some(row)) = (&mut self.timeline.view, row) {
+            view.chosen = row.agent;
+        }
+    }
+}

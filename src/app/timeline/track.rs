@@ -1,0 +1,380 @@
+//! What one agent did when: spans of time, as a fold over its states.
+//!
+//! Owns the spans, the activity of the last moments, and the limit on both. Leaves naming a state to its caller, and
+//! columns to `window`. Times are those at which the screen heard of a thing, as everywhere in `app`: they only grow,
+//! which a wall clock does not. Invariants: spans are in order and never overlap; only the last one may be open, and
+//! it is exactly while the agent lives; silence of a working agent is a span of its own; memory is bounded.
+
+use std::time::{Duration, Instant};
+
+use crate::agent::Status;
+use crate::app::cells::CellId;
+use crate::app::phase::STALLED_AFTER;
+
+/// Spans kept of one agent; past it the older half is told in coarser ones.
+const MOST: usize = 4_000;
+/// Spans looked at for one stretch of time, however many there are in it.
+const LOOKED_AT: usize = 8;
+/// Slices of the recent activity.
+pub const SLICES: usize = 16;
+/// Length of a slice.
+const SLICE: Duration = Duration::from_secs(4);
+/// Slices before there is a course to show.
+const FEWEST: u64 = 3;
+/// Events of a slice that count as much, if no slice has more.
+const BUSY: u32 = 40;
+/// Highest level of activity.
+pub const TOP_LEVEL: u8 = 7;
+
+/// What an agent does in a span of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpanKind {
+    /// The model works.
+    Thinking,
+    /// A tool runs.
+    Tool,
+    /// It waits for its subagents.
+    Agents,
+    /// It waits for permission.
+    Approval,
+    /// The service limits the rate.
+    RateLimited,
+    /// A request failed and is sent again.
+    Retrying,
+    /// It was silent for too long.
+    Stalled,
+    /// It waits for its turn.
+    Queued,
+    /// It is being stopped.
+    Stopping,
+    /// Nothing is known.
+    Unknown,
+}
+
+impl SpanKind {
+    /// Every kind, in the order of the legend.
+    pub const ALL: [Self; 10] = [
+        Self::Thinking,
+        Self::Tool,
+        Self::Approval,
+        Self::RateLimited,
+        Self::Stalled,
+        Self::Queued,
+        Self::Agents,
+        Self::Retrying,
+        Self::Stopping,
+        Self::Unknown,
+    ];
+
+    /// Returns the letter that stands for it in a bar.
+    #[must_use]
+    pub fn letter(self) -> &'static str {
+        match self {
+            Self::Thinking => "t",
+            Self::Tool => "T",
+            Self::Agents => "w",
+            Self::Approval => "A",
+            Self::RateLimited => "R",
+            Self::Retrying => "r",
+            Self::Stalled => "S",
+            Self::Queued => "q",
+            Self::Stopping => "x",
+            Self::Unknown => "u",
+        }
+    }
+
+    /// Returns its word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Thinking => "thinking",
+            Self::Tool => "tool",
+            Self::Agents => "waits for agents",
+            Self::Approval => "approval",
+            Self::RateLimited => "rate limit",
+            Self::Retrying => "retry",
+            Self::Stalled => "stalled",
+            Self::Queued => "queued",
+            Self::Stopping => "stopping",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    fn is_work(self) -> bool {
+        matches!(self, Self::Thinking | Self::Tool | Self::Agents)
+    }
+}
+
+/// A stretch of time in which an agent did one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// What it did.
+    pub kind: SpanKind,
+    /// Since when.
+    pub from: Instant,
+    /// Until when; `None` while it lasts.
+    pub to: Option<Instant>,
+    /// What exactly, such as the tool and its title; may be empty.
+    pub label: Box<str>,
+    /// The cell of the transcript that tells of it.
+    pub cell: CellId,
+    /// How the run ended with it, if it did.
+    pub ended: Option<Status>,
+}
+
+/// What is known of a stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen<'a> {
+    /// The span that fills most of it.
+    pub span: &'a Span,
+    /// What to call it: an open span that has become silent is not what it began as.
+    pub kind: SpanKind,
+    /// Since when.
+    pub from: Instant,
+    /// Until when; `None` while it lasts.
+    pub to: Option<Instant>,
+    /// How a run ended in this time, if one did.
+    pub ended: Option<Status>,
+    /// How many other spans there are in this time.
+    pub others: usize,
+}
+
+impl Seen<'_> {
+    /// Tells whether a stretch of time lies within this span, so that nothing else is in it.
+    #[must_use]
+    pub fn fills(&self, from: Instant, to: Instant, now: Instant) -> bool {
+        self.ended.is_none() && self.from <= from && to < self.to.unwrap_or(now)
+    }
+}
+
+/// What one agent did when.
+#[derive(Debug, Clone)]
+pub struct Track {
+    spans: Vec<Span>,
+    /// The kinds of all spans there ever were, one bit each.
+    kinds: u16,
+    /// When anything was last heard of it.
+    heard: Instant,
+    /// Events in each of the last slices, by the number of the slice modulo their count.
+    activity: [u32; SLICES],
+    /// Since when slices are counted, and the number of the last one with an event.
+    born: Instant,
+    slice: u64,
+}
+
+impl Track {
+    /// Returns the track of an agent that appears now.
+    pub(super) fn new(now: Instant) -> Self {
+        Self { spans: Vec::new(), kinds: 0, heard: now, activity: [0; SLICES], born: now, slice: 0 }
+    }
+
+    /// Returns all spans, oldest first.
+    #[must_use]
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// Tells whether it ever did this.
+    #[must_use]
+    pub fn has(&self, kind: SpanKind) -> bool {
+        self.kinds & 1 << kind as u16 != 0
+    }
+
+    /// Tells whether its last span lasts.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.open().is_some()
+    }
+
+    fn open(&self) -> Option<&Span> {
+        self.spans.last().filter(|span| span.to.is_none())
+    }
+
+    /// Takes in a sign of life. Silence that was too long becomes a span of its own.
+    pub(super) fn hear(&mut self, now: Instant) {
+        if let Some(silent) = self.silent_from(now)
+            && let Some(span) = self.spans.last_mut()
+        {
+            span.to = Some(silent);
+            let stalled = Span { kind: SpanKind::Stalled, from: silent, to: Some(now), ..span.clone() };
+            let goes_on = Span { from: now, to: None, ..span.clone() };
+            self.spans.extend([stalled, goes_on]);
+            self.kinds |= 1 << SpanKind::Stalled as u16;
+            self.limit();
+        }
+        self.heard = now;
+    }
+
+    /// Counts an event as activity.
+    pub(super) fn count(&mut self, now: Instant) {
+        let slice = self.slice_of(now);
+        for stale in (self.slice + 1..=slice).rev().take(SLICES) {
+            self.activity[place(stale)] = 0;
+        }
+        self.slice = self.slice.max(slice);
+        let count = &mut self.activity[place(slice)];
+        *count = count.saturating_add(1);
+    }
+
+    /// Returns how busy it was in the last minute, oldest slice first: from 0 for nothing to [`TOP_LEVEL`]; `None` for
+    /// an agent so young that there is no course yet.
+    #[must_use]
+    pub fn activity(&self, now: Instant) -> Option<[u8; SLICES]> {
+        let newest = self.slice_of(now);
+        if newest < FEWEST {
+            return None;
+        }
+        let count = |age: u64| {
+            let slice = newest.checked_sub(age).filter(|slice| *slice <= self.slice)?;
+            (slice + SLICES as u64 > self.slice).then(|| self.activity[place(slice)])
+        };
+        let most = self.activity.iter().copied().max().unwrap_or(0).max(BUSY);
+        let mut levels = [0; SLICES];
+        for (level, age) in levels.iter_mut().rev().zip(0..) {
+            // The root lets a single tool call be seen beside a stream of words.
+            let count = u64::from(count(age).unwrap_or(0));
+            let root = (count * u64::from(TOP_LEVEL) * u64::from(TOP_LEVEL) / u64::from(most)).isqrt();
+            *level = u8::try_from(root.max(u64::from(count > 0))).unwrap_or(TOP_LEVEL).min(TOP_LEVEL);
+        }
+        Some(levels)
+    }
+
+    fn slice_of(&self, now: Instant) -> u64 {
+        now.saturating_duration_since(self.born).as_secs() / SLICE.as_secs()
+    }
+
+    /// Takes in what the agent does now.
+    pub(super) fn enter(&mut self, kind: SpanKind, cell: CellId, now: Instant, label: impl FnOnce() -> Box<str>) {
+        // A tool is another one if its cell is; thoughts and waits go on.
+        let told_by_cell = matches!(kind, SpanKind::Tool | SpanKind::Approval);
+        if self.open().is_some_and(|open| open.kind == kind && (!told_by_cell || open.cell == cell)) {
+            return;
+        }
+        self.close(now);
+        self.kinds |= 1 << kind as u16;
+        self.spans.push(Span { kind, from: now, to: None, label: label(), cell, ended: None });
+        self.limit();
+    }
+
+    /// Takes in that the agent does nothing any more, and how its run ended, if it did.
+    pub(super) fn rest(&mut self, ended: Option<Status>, cell: CellId, now: Instant) {
+        let was_open = self.is_open();
+        self.close(now);
+        if ended.is_none() || !(was_open || self.spans.is_empty()) {
+            return;
+        }
+        match self.spans.last_mut().filter(|span| span.to == Some(now)) {
+            Some(last) => last.ended = ended,
+            None => self.spans.push(Span {
+                kind: SpanKind::Unknown,
+                from: now,
+                to: Some(now),
+                label: Box::default(),
+                cell,
+                ended,
+            }),
+        }
+    }
+
+    /// Closes the open span; one without length is as if it had never been.
+    fn close(&mut self, now: Instant) {
+        if self.spans.pop_if(|span| span.to.is_none() && span.from >= now).is_some() {
+            return;
+        }
+        if let Some(open) = self.spans.last_mut().filter(|span| span.to.is_none()) {
+            open.to = Some(now);
+        }
+    }
+
+    /// Since when an agent that should work has been silent for too long.
+    fn silent_from(&self, now: Instant) -> Option<Instant> {
+        let open = self.open().filter(|open| open.kind.is_work())?;
+        let from = (self.heard + STALLED_AFTER).max(open.from);
+        (from < now).then_some(from)
+    }
+
+    /// Tells the older half in coarser spans, if there are too many. Of its pairs the shorter ones become one, so that
+    /// what is old is told about evenly, however often this happens.
+    fn limit(&mut self) {
+        if self.spans.len() <= MOST {
+            return;
+        }
+        let newer = self.spans.split_off(MOST / 2);
+        let older = std::mem::take(&mut self.spans);
+        let mut lengths: Vec<Duration> = older.chunks_exact(2).map(|pair| length_of(&pair[0], &pair[1])).collect();
+        let middle = lengths.len() / 2;
+        let (_, median, _) = lengths.select_nth_unstable(middle);
+        let short = *median;
+        let mut spans = older.into_iter();
+        while let Some(one) = spans.next() {
+            let joins = |other: &Span| one.ended.is_none() && one.to == Some(other.from);
+            match spans.next() {
+                Some(other) if joins(&other) && length_of(&one, &other) <= short => self.spans.push(join(one, other)),
+                other => self.spans.extend([one].into_iter().chain(other)),
+            }
+        }
+        // Runs that only ended cannot be joined; the oldest are forgotten.
+        if self.spans.len() > MOST / 2 - MOST / 16 {
+            self.spans.drain(..MOST / 8);
+        }
+        self.spans.extend(newer);
+    }
+
+    /// Returns what was done from `from` until before `to`; `None` if nothing was. What it costs does not depend on
+    /// how many spans there are, but for the search.
+    #[must_use]
+    pub fn seen(&self, from: Instant, to: Instant, now: Instant) -> Option<Seen<'_>> {
+        let is_past = |end: Instant, span: &Span| end < from || (end == from && span.ended.is_none());
+        let first = self.spans.partition_point(|span| span.to.is_some_and(|end| is_past(end, span)));
+        let after = self.spans.partition_point(|span| span.from < to);
+        let within = self.spans.get(first..after).filter(|within| !within.is_empty())?;
+        let step = within.len().div_ceil(LOOKED_AT);
+        let sampled = within.iter().step_by(step).flat_map(|span| self.pieces(span, now));
+        let overlap = |piece: &Seen<'_>| {
+            let end = piece.to.unwrap_or(now.max(piece.from)).min(to);
+            end.saturating_duration_since(piece.from.max(from))
+        };
+        let best = sampled
+            .filter(|piece| piece.from < to)
+            .max_by_key(|piece| (overlap(piece), piece.kind != SpanKind::Thinking))?;
+        let ends = |span: &&Span| span.ended.is_some() && span.to.is_some_and(|end| from <= end && end < to);
+        let ended = within.last().filter(ends).and_then(|span| span.ended);
+        // The column that begins right now has no length yet.
+        let touched = !overlap(&best).is_zero() || best.to.is_none() && from <= now;
+        (touched || ended.is_some()).then_some(Seen { ended, others: within.len() - 1, ..best })
+    }
+
+    /// Returns a span as it is to be called: the silent end of the open one stands for itself.
+    fn pieces<'a>(&self, span: &'a Span, now: Instant) -> impl Iterator<Item = Seen<'a>> + use<'a> {
+        let silent = self.silent_from(now).filter(|_| span.to.is_none());
+        let whole = Seen { span, kind: span.kind, from: span.from, to: span.to, ended: None, others: 0 };
+        let work = silent.is_none_or(|silent| silent > span.from);
+        let work = work.then_some(Seen { to: silent.or(span.to), ..whole });
+        let stalled = silent.map(|from| Seen { kind: SpanKind::Stalled, from, to: None, ..whole });
+        [work, stalled].into_iter().flatten()
+    }
+
+    /// Tells whether it should work and has been silent for too long.
+    #[must_use]
+    pub fn is_silent(&self, now: Instant) -> bool {
+        self.silent_from(now).is_some()
+    }
+}
+
+/// Returns the time from the start of a closed span to the end of another.
+fn length_of(first: &Span, last: &Span) -> Duration {
+    last.to.map_or(Duration::MAX, |to| to.saturating_duration_since(first.from))
+}
+
+/// Makes one span of two that follow each other. The longer one names both, of equal ones a tool.
+fn join(one: Span, other: Span) -> Span {
+    let rank = |span: &Span| (length_of(span, span), span.kind == SpanKind::Tool);
+    let (from, to, ended) = (one.from, other.to, other.ended);
+    let name = if rank(&one) < rank(&other) { other } else { one };
+    Span { from, to, ended, ..name }
+}
+
+/// Returns where the count of a slice is kept.
+fn place(slice: u64) -> usize {
+    usize::try_from(slice % SLICES as u64).unwrap_or(0)
+}

@@ -1,0 +1,419 @@
+//! The form of a new agent: what is filled in, what is wrong with it, and the way from step to step.
+//!
+//! Owns the answers and their checks. Leaves keys and the world to `acts`. Invariant: no step, back or forth, loses what
+//! was filled in at another.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::rows::{COLORS, HowRow, ModelRow, READ_ONLY, Step, TOOL_GROUPS, ToolChoice, ToolRow, choice_of, model_rows};
+use crate::app::LineEdit;
+use crate::app::composer::Composer;
+use crate::definition::{AgentDraft, AgentHome, Listing, Standing, Tier, ToolsField, same_name};
+use crate::message::{AgentId, plain, plain_line};
+
+/// The wizard that makes a new agent.
+#[derive(Debug, Default)]
+pub struct Wizard {
+    pub(super) step: Option<Step>,
+    pub(super) way: Way,
+    /// Place in the list of the step.
+    pub(super) chosen: usize,
+    /// Lines of the summary above the first visible one.
+    pub(super) scroll: usize,
+    pub(super) wish: Composer,
+    pub(super) homes: Vec<AgentHome>,
+    pub(super) tier: Option<Tier>,
+    pub(super) name: LineEdit,
+    pub(super) description: Composer,
+    tools: Option<ToolChoice>,
+    /// Tools in the order of being ticked.
+    ticked: Vec<String>,
+    /// Entries of a draft that are no tool's plain name, such as `Bash(git log:*)`.
+    extras: Vec<String>,
+    pub(super) model: Option<String>,
+    /// The name of a model being typed.
+    pub(super) typed: LineEdit,
+    pub(super) color: Option<String>,
+    /// The colour that a draft names.
+    drafted_color: Option<String>,
+    pub(super) prompt: Composer,
+    pub(super) drafting: Option<Drafting>,
+    /// A draft that waits to be taken.
+    pub(super) arrived: Option<Arrived>,
+    /// What the user has to know at this step.
+    pub(super) note: Option<String>,
+    pub(super) writing: Writing,
+    /// The step whose text is in the editor.
+    pub(super) outside: Option<Step>,
+}
+
+/// Where `enter` leads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Way {
+    /// To the next step.
+    #[default]
+    Forward,
+    /// Back to the summary, because every step was seen or drafted.
+    ToSummary,
+}
+
+/// Whether the file is on its way to the disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Writing {
+    #[default]
+    No,
+    Yes,
+}
+
+/// A draft that the model works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drafting {
+    /// When it was asked for.
+    pub since: Instant,
+    /// The subagent, once there is one.
+    pub agent: Option<AgentId>,
+}
+
+/// What came of a draft.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Arrived {
+    /// An agent.
+    Draft(Box<AgentDraft>),
+    /// A text that is no agent file, and why not.
+    Text { text: String, fault: String },
+}
+
+impl Wizard {
+    /// Returns the step it stands at.
+    #[must_use]
+    pub fn step(&self) -> Step {
+        self.step.unwrap_or(Step::How)
+    }
+
+    /// Returns the place in the list of the step.
+    #[must_use]
+    pub fn chosen(&self) -> usize {
+        self.chosen
+    }
+
+    /// Returns the lines of the summary above the first visible one.
+    #[must_use]
+    pub fn scroll(&self) -> usize {
+        self.scroll
+    }
+
+    /// Returns the folders to choose from.
+    #[must_use]
+    pub fn homes(&self) -> &[AgentHome] {
+        &self.homes
+    }
+
+    /// Returns the name being typed.
+    #[must_use]
+    pub fn name(&self) -> &LineEdit {
+        &self.name
+    }
+
+    /// Returns the name of a model being typed.
+    #[must_use]
+    pub fn typed_model(&self) -> &LineEdit {
+        &self.typed
+    }
+
+    /// Returns the draft the model works on.
+    #[must_use]
+    pub fn drafting(&self) -> Option<&Drafting> {
+        self.drafting.as_ref()
+    }
+
+    /// Returns what the user has to know at this step.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// Returns the text of several lines that this step asks for.
+    #[must_use]
+    pub fn text(&self) -> Option<&Composer> {
+        match self.step() {
+            Step::Wish => Some(&self.wish),
+            Step::Description => Some(&self.description),
+            Step::Prompt => Some(&self.prompt),
+            _ => None,
+        }
+    }
+
+    pub(super) fn text_mut(&mut self, step: Step) -> Option<&mut Composer> {
+        match step {
+            Step::Wish => Some(&mut self.wish),
+            Step::Description => Some(&mut self.description),
+            Step::Prompt => Some(&mut self.prompt),
+            _ => None,
+        }
+    }
+
+    /// Returns the line that this step asks for.
+    pub(super) fn line_mut(&mut self) -> Option<&mut LineEdit> {
+        match self.step() {
+            Step::Name => Some(&mut self.name),
+            Step::Model if model_rows().get(self.chosen) == Some(&ModelRow::Typed) => Some(&mut self.typed),
+            _ => None,
+        }
+    }
+
+    /// Tells whether nothing is filled in that could be lost.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.name.text().is_empty()
+            && self.wish.is_empty()
+            && self.description.is_empty()
+            && self.prompt.is_empty()
+            && self.arrived.is_none()
+    }
+
+    /// Throws away what is filled in. A draft under way goes on.
+    pub(super) fn clear(&mut self) {
+        let (homes, drafting) = (std::mem::take(&mut self.homes), self.drafting.take());
+        *self = Self { homes, drafting, ..Self::default() };
+    }
+
+    /// Returns the rows of the first step.
+    #[must_use]
+    pub fn how_rows(&self) -> Vec<HowRow> {
+        let mut rows = vec![HowRow::ByHand, if self.drafting.is_some() { HowRow::Watch } else { HowRow::Draft }];
+        if self.arrived.is_some() {
+            rows.push(HowRow::Take);
+        }
+        if !self.is_blank() {
+            rows.push(HowRow::Anew);
+        }
+        rows
+    }
+
+    /// Returns which tools are chosen.
+    #[must_use]
+    pub fn tool_choice(&self) -> ToolChoice {
+        self.tools.clone().unwrap_or(ToolChoice::All)
+    }
+
+    pub(super) fn choose_tools(&mut self, choice: ToolChoice) {
+        self.tools = Some(choice);
+    }
+
+    /// Returns the rows of the tools' step.
+    #[must_use]
+    pub fn tool_rows(&self) -> Vec<ToolRow> {
+        let presets = [ToolChoice::All, ToolChoice::ReadOnly, ToolChoice::Custom].map(ToolRow::Preset);
+        let grouped = TOOL_GROUPS.iter().flat_map(|(group, tools)| {
+            let row = |(at, tool): (usize, &&str)| ToolRow::Tool(if at == 0 { group } else { "" }, (*tool).to_owned());
+            tools.iter().enumerate().map(row)
+        });
+        let extras = self.extras.iter().enumerate();
+        let extras = extras.map(|(at, entry)| ToolRow::Tool(if at == 0 { "as drafted" } else { "" }, entry.clone()));
+        presets.into_iter().chain(grouped).chain(extras).collect()
+    }
+
+    /// Tells whether the new agent would have a tool.
+    #[must_use]
+    pub fn has_tool(&self, tool: &str) -> bool {
+        match self.tool_choice() {
+            ToolChoice::All => !self.extras.iter().any(|entry| entry == tool),
+            ToolChoice::ReadOnly => READ_ONLY.contains(&tool),
+            ToolChoice::Custom => self.ticked.iter().any(|entry| entry == tool),
+        }
+    }
+
+    /// Ticks or unticks a tool; what was chosen before is where it begins.
+    pub(super) fn tick(&mut self, tool: &str) {
+        let all = self.tool_rows().into_iter().filter_map(|row| match row {
+            ToolRow::Tool(_, name) => Some(name),
+            ToolRow::Preset(_) => None,
+        });
+        let had = self.has_tool(tool);
+        self.ticked = all.filter(|name| if name == tool { !had } else { self.has_tool(name) }).collect();
+        self.tools = Some(ToolChoice::Custom);
+    }
+
+    fn tools(&self) -> ToolsField {
+        match self.tool_choice() {
+            ToolChoice::All => ToolsField::All,
+            ToolChoice::ReadOnly => ToolsField::List(READ_ONLY.map(str::to_owned).to_vec()),
+            ToolChoice::Custom => ToolsField::List(self.ticked.clone()),
+        }
+    }
+
+    /// Returns the colours to choose from: first `None`, which leaves it to the program, and last that of a draft, if it
+    /// is another one.
+    #[must_use]
+    pub fn color_rows(&self) -> Vec<Option<&str>> {
+        let own = self.drafted_color.as_deref().filter(|color| !COLORS.contains(color));
+        std::iter::once(None).chain(COLORS.into_iter().map(Some)).chain(own.map(Some)).collect()
+    }
+
+    /// Returns the agent as it is filled in.
+    #[must_use]
+    pub fn draft(&self) -> AgentDraft {
+        AgentDraft {
+            name: self.name.text().to_owned(),
+            description: self.description.expanded(),
+            tools: self.tools(),
+            model: self.model.clone(),
+            color: self.color.clone(),
+            prompt: self.prompt.expanded(),
+        }
+    }
+
+    /// Returns the file that would be written.
+    #[must_use]
+    pub fn path(&self) -> Option<PathBuf> {
+        let home = self.homes.iter().find(|home| Some(home.tier) == self.tier)?;
+        Some(home.path.join(format!("{}.md", self.name.text())))
+    }
+
+    /// Returns what is wrong with the answer to a step.
+    #[must_use]
+    pub fn problem(&self, step: Step, listing: &Listing) -> Option<String> {
+        let missing = |composer: &Composer, words: &str| composer.text().trim().is_empty().then(|| words.to_owned());
+        match step {
+            Step::Wish => missing(&self.wish, "Say in a sentence what the agent should do."),
+            Step::Where => self.tier.is_none().then(|| "Choose a folder.".to_owned()),
+            Step::Name => AgentDraft::check_name(self.name.text()).err().map(str::to_owned).or_else(|| {
+                let path = self.path()?;
+                let taken = listing.iter().any(|listed| listed.source.path.as_ref() == Some(&path));
+                taken.then(|| format!("{} exists already. Choose another name or folder.", path.display()))
+            }),
+            Step::Description => missing(&self.description, "Say when to use it: a model chooses it by these words."),
+            Step::Tools => (self.tools() == ToolsField::List(Vec::new()))
+                .then(|| "Tick at least one tool with space, or choose another row.".to_owned()),
+            Step::Model => {
+                let is_id = |model: &String| model.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/@[]".contains(c));
+                let model = self.model.as_ref().filter(|model| !is_id(model))?;
+                Some(format!(
+                    "`{}` is not the name of a model: it has letters, digits and -_.:/@[] only.",
+                    plain_line(model)
+                ))
+            }
+            Step::Prompt => missing(&self.prompt, "Write what the agent is told, or open your editor."),
+            Step::How | Step::Drafting | Step::Color | Step::Summary => None,
+        }
+    }
+
+    /// Returns whom an agent of this name would stand in for, or who would win over it.
+    #[must_use]
+    pub fn rivals(&self, listing: &Listing) -> Option<String> {
+        let tier = self.tier?;
+        let in_force = listing
+            .iter()
+            .find(|listed| listed.standing == Standing::InForce && same_name(&listed.name(), self.name.text()))?;
+        let (name, whose) = (plain_line(&in_force.name()).into_owned(), in_force.source.tier.label());
+        Some(if in_force.source.tier > tier {
+            format!("{name} of {whose} would win over it: yours would not be used.")
+        } else {
+            format!("It would be used in place of {name} ({whose}).")
+        })
+    }
+
+    /// Goes to a step.
+    pub(super) fn go(&mut self, step: Step) {
+        self.step = Some(step);
+        self.note = None;
+        self.scroll = 0;
+        self.chosen = match step {
+            Step::Where => self.homes.iter().position(|home| Some(home.tier) == self.tier),
+            Step::Tools => self.tool_rows().iter().position(|row| *row == ToolRow::Preset(self.tool_choice())),
+            Step::Model => {
+                let row = |row: &ModelRow| match row {
+                    ModelRow::Inherit => self.model.is_none(),
+                    ModelRow::Alias(alias) => self.model.as_deref() == Some(alias),
+                    ModelRow::Typed => true,
+                };
+                model_rows().iter().position(row)
+            }
+            Step::Color => self.color_rows().iter().position(|row| *row == self.color.as_deref()),
+            _ => None,
+        }
+        .unwrap_or(0);
+    }
+
+    /// Goes on, unless something is wrong at this step.
+    pub(super) fn advance(&mut self, listing: &Listing) {
+        if let Some(problem) = self.problem(self.step(), listing) {
+            self.note = Some(problem);
+            return;
+        }
+        let next = match self.way {
+            Way::ToSummary => self.first_open(listing),
+            Way::Forward => self.step().next(),
+        };
+        if next == Step::Summary {
+            self.way = Way::ToSummary;
+        }
+        self.go(next);
+    }
+
+    /// Returns the first step that still needs an answer.
+    pub(super) fn first_open(&self, listing: &Listing) -> Step {
+        let open = Step::COUNTED.into_iter().find(|step| self.problem(*step, listing).is_some());
+        open.unwrap_or(Step::Summary)
+    }
+
+    /// Returns how many rows the list of this step has.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        match self.step() {
+            Step::How => self.how_rows().len(),
+            Step::Where => self.homes.len(),
+            Step::Tools => self.tool_rows().len(),
+            Step::Model => model_rows().len(),
+            Step::Color => self.color_rows().len(),
+            _ => 0,
+        }
+    }
+
+    /// Fills in what a draft says. What it does not say stays as it was.
+    pub(super) fn fill(&mut self, draft: &AgentDraft) {
+        let fits = AgentDraft::check_name(&draft.name).is_ok();
+        self.name = LineEdit::default();
+        self.name.insert(&if fits { draft.name.clone() } else { AgentDraft::name_like(&draft.name) });
+        set(&mut self.description, &draft.description);
+        set(&mut self.prompt, &draft.prompt);
+        let (choice, named) = choice_of(&draft.tools);
+        let is_known = |name: &String| TOOL_GROUPS.iter().any(|(_, tools)| tools.contains(&name.as_str()));
+        self.extras = named.iter().filter(|name| !is_known(name)).map(|name| plain_line(name).into_owned()).collect();
+        self.ticked = named.iter().map(|name| plain_line(name).into_owned()).collect();
+        self.tools = Some(choice);
+        if let Some(model) = &draft.model {
+            self.model = Some(plain_line(model).into_owned());
+            self.typed = LineEdit::default();
+            self.typed.insert(model);
+        }
+        if let Some(color) = &draft.color {
+            self.color = Some(plain_line(color).into_owned());
+            self.drafted_color.clone_from(&self.color);
+        }
+    }
+
+    /// Takes what came of a draft, and goes where it has to be looked at.
+    pub(super) fn take(&mut self, arrived: Arrived, listing: &Listing) {
+        self.way = Way::ToSummary;
+        match arrived {
+            Arrived::Draft(draft) => {
+                self.fill(&draft);
+                self.go(self.first_open(listing));
+            }
+            Arrived::Text { text, fault } => {
+                set(&mut self.prompt, &text);
+                self.go(Step::Prompt);
+                self.note =
+                    Some(format!("The model's answer is no agent file ({}); use what fits.", plain_line(&fault)));
+            }
+        }
+    }
+}
+
+/// Replaces a text, which may be of any size and is not folded into a chip: it is here to be changed.
+pub(super) fn set(composer: &mut Composer, text: &str) {
+    composer.clear();
+    composer.insert(&plain(text));
+}

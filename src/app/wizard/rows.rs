@@ -1,0 +1,218 @@
+//! What can be chosen at a step: the rows of its list.
+//!
+//! Owns the steps and their rows. Leaves what is chosen to the form. Invariant: every tool of the program is in a group,
+//! and every colour is one that a theme draws; tests hold both.
+
+use crate::definition::ToolsField;
+use crate::provider::model;
+
+/// One question of the wizard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// By hand, or with the model.
+    How,
+    /// What the agent should do, for the model.
+    Wish,
+    /// The model works on it.
+    Drafting,
+    /// Which folder.
+    Where,
+    /// Its name.
+    Name,
+    /// When to use it.
+    Description,
+    /// What it may use.
+    Tools,
+    /// Who answers it.
+    Model,
+    /// The colour of its panes.
+    Color,
+    /// What it is told.
+    Prompt,
+    /// The file as it will be written.
+    Summary,
+}
+
+impl Step {
+    /// The steps that are counted, in order.
+    pub const COUNTED: [Self; 9] = [
+        Self::How,
+        Self::Where,
+        Self::Name,
+        Self::Description,
+        Self::Tools,
+        Self::Model,
+        Self::Color,
+        Self::Prompt,
+        Self::Summary,
+    ];
+
+    /// Returns its number, from 1. What belongs to drafting is part of the first step.
+    #[must_use]
+    pub fn number(self) -> usize {
+        Self::COUNTED.iter().position(|step| *step == self).map_or(1, |at| at + 1)
+    }
+
+    /// Returns its name.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::How | Self::Wish | Self::Drafting => "how",
+            Self::Where => "where",
+            Self::Name => "name",
+            Self::Description => "description",
+            Self::Tools => "tools",
+            Self::Model => "model",
+            Self::Color => "colour",
+            Self::Prompt => "prompt",
+            Self::Summary => "summary",
+        }
+    }
+
+    /// Returns what is asked.
+    #[must_use]
+    pub fn question(self) -> &'static str {
+        match self {
+            Self::How => "How shall the agent be made?",
+            Self::Wish => "What should the agent do? The model drafts name, description, tools and prompt.",
+            Self::Drafting => "The model drafts the agent; you can watch it in its pane.",
+            Self::Where => "Where shall its file be? Of two agents with one name, the project's wins, and .kode's.",
+            Self::Name => "What is it called?",
+            Self::Description => "When shall it be used? A model chooses it by these words.",
+            Self::Tools => "What may it use?",
+            Self::Model => "Which model answers it?",
+            Self::Color => "Which colour has it?",
+            Self::Prompt => "What is it told? These are its instructions, its system prompt.",
+            Self::Summary => "This is the file. Press 2 to 8 to change a step.",
+        }
+    }
+
+    /// Tells whether text of several lines is written here.
+    #[must_use]
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Wish | Self::Description | Self::Prompt)
+    }
+
+    pub(super) fn next(self) -> Self {
+        Self::COUNTED.get(self.number()).copied().unwrap_or(Self::Summary)
+    }
+
+    pub(super) fn previous(self) -> Self {
+        match self {
+            Self::Wish | Self::Drafting => Self::How,
+            step => step.number().checked_sub(2).and_then(|at| Self::COUNTED.get(at)).copied().unwrap_or(Self::How),
+        }
+    }
+}
+
+/// A row of the first step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HowRow {
+    /// Write it oneself.
+    ByHand,
+    /// Have it drafted.
+    Draft,
+    /// Look at the draft being written.
+    Watch,
+    /// Take the draft that has arrived.
+    Take,
+    /// Throw away what is filled in.
+    Anew,
+}
+
+impl HowRow {
+    /// Returns its words.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::ByHand => "write it yourself",
+            Self::Draft => "draft it with the model",
+            Self::Watch => "watch the model draft it",
+            Self::Take => "take the model's draft",
+            Self::Anew => "start anew",
+        }
+    }
+
+    /// Returns what it means.
+    #[must_use]
+    pub fn detail(self) -> &'static str {
+        match self {
+            Self::ByHand => "step by step",
+            Self::Draft => "say what it should do, then change what you like",
+            Self::Watch => "it is at work",
+            Self::Take => "it replaces what is filled in",
+            Self::Anew => "throws away what is filled in",
+        }
+    }
+}
+
+/// The tools by group.
+pub const TOOL_GROUPS: [(&str, &[&str]); 4] = [
+    ("read", &["Read", "Grep", "Glob", "LS"]),
+    ("change", &["Edit", "Write"]),
+    ("run", &["Bash", "TodoWrite"]),
+    ("delegate", &["Agent"]),
+];
+
+/// The tools of the preset that only reads.
+pub(super) const READ_ONLY: [&str; 4] = ["Read", "Grep", "Glob", "LS"];
+
+/// Which tools the new agent gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// All, also those that come later.
+    All,
+    /// Those that only read.
+    ReadOnly,
+    /// Those that are ticked.
+    Custom,
+}
+
+/// A row of the tools' step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolRow {
+    /// A preset.
+    Preset(ToolChoice),
+    /// A tool: its group, if it is the first of it, and its name.
+    Tool(&'static str, String),
+}
+
+/// Reads a list of tools as a choice and what is ticked for it.
+pub(super) fn choice_of(tools: &ToolsField) -> (ToolChoice, Vec<String>) {
+    match tools {
+        ToolsField::All => (ToolChoice::All, Vec::new()),
+        ToolsField::List(names) => {
+            let reads = names.len() == READ_ONLY.len() && READ_ONLY.iter().all(|tool| names.iter().any(|n| n == tool));
+            (if reads { ToolChoice::ReadOnly } else { ToolChoice::Custom }, names.clone())
+        }
+    }
+}
+
+/// A row of the model's step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelRow {
+    /// The model of whoever delegates.
+    Inherit,
+    /// A short name.
+    Alias(&'static str),
+    /// A name that is typed.
+    Typed,
+}
+
+/// Returns the rows of the model's step.
+#[must_use]
+pub fn model_rows() -> Vec<ModelRow> {
+    let mut rows = vec![ModelRow::Inherit];
+    for alias in model::aliases().map(ModelRow::Alias) {
+        // Some names stand for a model of each provider.
+        if !rows.contains(&alias) {
+            rows.push(alias);
+        }
+    }
+    rows.push(ModelRow::Typed);
+    rows
+}
+
+/// The colours to choose from; before them stands the automatic one.
+pub const COLORS: [&str; 12] =
+    ["red", "orange", "gold", "yellow", "lime", "green", "teal", "cyan", "blue", "purple", "pink", "gray"];

@@ -1,0 +1,89 @@
+//! What a typed line means.
+//!
+//! Owns the commands and the answers. Invariant: a line answers a question only if one was open when the line came, so
+//! that no word typed ahead says yes to what nobody has read.
+
+use crate::permission::Answer;
+
+/// What someone wants who typed a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// Nothing.
+    Nothing,
+    /// Say it to the main agent.
+    Say(String),
+    /// Answer the open question.
+    Answer(Answer),
+    /// See all of what the open question is about.
+    Show,
+    /// Stop one agent, by its number or name.
+    Stop(String),
+    /// Stop every agent.
+    StopAll,
+    /// List the agents.
+    Tasks,
+    /// List the commands.
+    Help,
+    /// Leave.
+    Quit,
+    /// Something else; says what.
+    Unclear(String),
+}
+
+/// What can be typed, one line each.
+pub(super) const HELP: [&str; 7] = [
+    "A line is sent to the main agent; one that ends in \\ goes on in the next.",
+    "y, a, n or n with a reason answer a question: once, always in this session, no. s shows all of what is asked.",
+    "/tasks lists the agents.",
+    "/stop N stops one agent, by number or name; /cancel N is the same.",
+    "/cancel all stops every agent, the main one too.",
+    "/quit leaves. The end of the input leaves once everything is answered.",
+    "Ctrl-C interrupts the main agent; twice, it leaves.",
+];
+
+/// Whether a question waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    /// One does.
+    Open,
+    /// None does.
+    None,
+}
+
+/// Returns what a line means.
+pub(super) fn read(line: &str, question: Question) -> Wish {
+    let line = line.trim();
+    if let Some(command) = line.strip_prefix('/').filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic())) {
+        return read_command(command);
+    }
+    let (word, rest) = line.split_once(' ').map_or((line, ""), |(word, rest)| (word, rest.trim()));
+    let answer = match (word, rest) {
+        ("", _) => return Wish::Nothing,
+        ("y" | "Y" | "yes", "") => Wish::Answer(Answer::Once),
+        ("a" | "A" | "always", "") => Wish::Answer(Answer::Always),
+        ("n" | "N" | "no", "") => Wish::Answer(Answer::No { comment: None }),
+        ("n" | "N" | "no", reason) if question == Question::Open => {
+            Wish::Answer(Answer::No { comment: Some(reason.to_owned()) })
+        }
+        ("s" | "S" | "show", "") => Wish::Show,
+        _ if question == Question::Open => return Wish::Unclear("answer the question first: y, a, n or s".to_owned()),
+        _ => return Wish::Say(line.to_owned()),
+    };
+    match question {
+        Question::Open => answer,
+        Question::None => Wish::Unclear("no question is open".to_owned()),
+    }
+}
+
+fn read_command(command: &str) -> Wish {
+    let (name, argument) = command.split_once(' ').map_or((command, ""), |(name, rest)| (name, rest.trim()));
+    match (name, argument) {
+        ("cancel", "all") => Wish::StopAll,
+        ("stop" | "cancel", "") => Wish::Unclear(format!("say which one: /{name} N; /tasks lists them")),
+        ("stop" | "cancel", agent) => Wish::Stop(agent.to_owned()),
+        ("tasks" | "agents", _) => Wish::Tasks,
+        ("help", _) => Wish::Help,
+        ("quit" | "exit", _) => Wish::Quit,
+        _ => Wish::Unclear(format!("there is no command /{name}; /help lists them")),
+    }
+}

@@ -1,0 +1,367 @@
+//! The front end of lines: what happens is appended to standard output, what is typed is read from standard input.
+//!
+//! Owns the order of reading, telling and leaving. Leaves the words to `story` and the meaning of a typed line to
+//! `line`. Invariants: nothing that was written is changed, moved or coloured; input and signals are obeyed also while
+//! nobody reads the output; once the input has ended, questions are answered with no.
+
+mod line;
+mod story;
+
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+use self::line::{HELP, Question, Wish};
+use self::story::Story;
+use super::output::Output;
+use super::{Cut, LAST_WORDS, Signals, exit, input};
+use crate::agent::{AgentEvent, EventKind};
+use crate::permission::{Answer, ApprovalId};
+use crate::subagent::{Command, Conversation};
+
+/// How long a second act counts as the confirmation of the first.
+const CONFIRM: Duration = Duration::from_secs(2);
+/// Requests that may wait for the engine.
+const CAPACITY: usize = 64;
+/// Where something can be typed.
+const PROMPT: &str = "> ";
+
+/// Everything a session of lines needs.
+pub struct Plain {
+    /// The main agent.
+    pub conversation: Conversation,
+    /// What happens in the tree.
+    pub events: mpsc::Receiver<Arc<AgentEvent>>,
+    /// What is asked first.
+    pub request: Option<String>,
+}
+
+/// Runs a session until the user leaves, or until the input has ended and everything is answered. Returns the exit
+/// status.
+pub async fn run(plain: Plain) -> u8 {
+    let Plain { conversation, events, request } = plain;
+    let started = input::lines(io::stdin()).and_then(|typed| Ok((typed, Output::start()?)));
+    let (typed, output) = match started {
+        Ok(started) => started,
+        Err(fault) => {
+            let _ = writeln!(io::stderr(), "belvedere: {fault:#}");
+            return exit::FAILED;
+        }
+    };
+    let (commands, orders) = mpsc::channel(CAPACITY);
+    let mut engine = tokio::spawn(conversation.drive(orders));
+    let mut desk = Desk::new(commands);
+    if let Some(text) = request {
+        desk.send(text).await;
+    }
+    let mut sources = Sources { events, typed: Some(typed), signals: Signals::new() };
+    let code = attend(&mut desk, &mut sources, &output).await;
+    leave(desk, sources, output, &mut engine).await.unwrap_or(code)
+}
+
+/// Where it comes from what happens.
+struct Sources {
+    events: mpsc::Receiver<Arc<AgentEvent>>,
+    /// None once the input has ended.
+    typed: Option<mpsc::Receiver<String>>,
+    signals: Signals,
+}
+
+/// Tells, reads and obeys until it is time to leave. Returns the exit status.
+async fn attend(desk: &mut Desk, sources: &mut Sources, output: &Output) -> u8 {
+    let broken = output.broken();
+    loop {
+        if sources.typed.is_none() {
+            desk.refuse_all().await;
+            if desk.is_idle() && desk.waiting.is_empty() {
+                return exit::OK;
+            }
+        }
+        desk.prompt();
+        tokio::select! {
+            biased;
+            cut = sources.signals.next() => match cut {
+                Cut::Interrupted => match desk.interrupted().await {
+                    Next::GoOn => {}
+                    Next::Leave => return exit::INTERRUPTED,
+                },
+                cut => return cut.status(),
+            },
+            () = broken.wait() => return broken.status().unwrap_or(exit::BROKEN_PIPE),
+            () = output.pass(&mut desk.waiting), if !desk.waiting.is_empty() => {}
+            line = next_line(&mut sources.typed) => match line {
+                Some(line) => match desk.typed(&line).await {
+                    Next::GoOn => {}
+                    Next::Leave => return exit::OK,
+                },
+                None => sources.typed = None,
+            },
+            // What happens waits while nobody reads, so that memory is bounded.
+            event = sources.events.recv(), if desk.waiting.is_empty() => match event {
+                Some(event) => desk.tell(&event),
+                None => return exit::FAILED,
+            },
+        }
+    }
+}
+
+async fn next_line(typed: &mut Option<mpsc::Receiver<String>>) -> Option<String> {
+    match typed {
+        Some(lines) => lines.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Stops what runs, tells its end, and waits within bounds for both. A signal meanwhile does not wait; it is returned
+/// as the exit status.
+async fn leave(desk: Desk, mut sources: Sources, output: Output, engine: &mut JoinHandle<()>) -> Option<u8> {
+    let Desk { commands, mut story, mut waiting, .. } = desk;
+    drop(commands);
+    let mut open = true;
+    while open {
+        tokio::select! {
+            biased;
+            cut = sources.signals.next() => return Some(cut.status()),
+            () = output.pass(&mut waiting), if !waiting.is_empty() => {}
+            Some(event) = sources.events.recv() => waiting.extend(lines(story.tell(&event))),
+            _ = &mut *engine => open = false,
+        }
+    }
+    while let Ok(event) = sources.events.try_recv() {
+        waiting.extend(lines(story.tell(&event)));
+    }
+    let last = async {
+        while !waiting.is_empty() {
+            output.pass(&mut waiting).await;
+        }
+        output.finish().await;
+    };
+    // Nobody may be reading.
+    let _ = timeout(LAST_WORDS, last).await;
+    None
+}
+
+/// Whether to stay.
+enum Next {
+    GoOn,
+    Leave,
+}
+
+/// Where the user stands with the agents.
+struct Desk {
+    commands: mpsc::Sender<Command>,
+    story: Story,
+    /// What is still to be written.
+    waiting: VecDeque<String>,
+    /// Messages that were sent and not yet answered to the end.
+    unanswered: usize,
+    /// The lines before the present one that end in `\`.
+    begun: String,
+    /// Until when a second act leaves.
+    armed: Option<Instant>,
+    /// Whether someone types at a terminal whose screen shows the output too.
+    at_terminal: Terminal,
+    /// Whether a prompt stands at the end of the output.
+    prompted: Prompted,
+    /// What was typed last at a prompt: the terminal shows it already.
+    echoed: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Terminal {
+    Yes,
+    No,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prompted {
+    Yes,
+    No,
+}
+
+/// Returns texts as lines.
+fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
+    texts.into_iter().map(|text| text + "\n")
+}
+
+impl Desk {
+    fn new(commands: mpsc::Sender<Command>) -> Self {
+        let both = io::stdin().is_terminal() && io::stdout().is_terminal();
+        Self {
+            commands,
+            story: Story::default(),
+            waiting: VecDeque::new(),
+            unanswered: 0,
+            begun: String::new(),
+            armed: None,
+            at_terminal: if both { Terminal::Yes } else { Terminal::No },
+            prompted: Prompted::No,
+            echoed: None,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.unanswered == 0 && self.story.running() == 0
+    }
+
+    /// Writes lines. A prompt that stands there gets a line of its own.
+    fn write(&mut self, texts: Vec<String>) {
+        if texts.is_empty() {
+            return;
+        }
+        if self.prompted == Prompted::Yes {
+            self.prompted = Prompted::No;
+            self.waiting.push_back("\n".to_owned());
+        }
+        self.waiting.extend(lines(texts));
+    }
+
+    fn notice(&mut self, text: &str) {
+        let lines = self.story.notice(text);
+        self.write(lines);
+    }
+
+    /// Shows where to type, at a terminal and when there is nothing more to wait for.
+    fn prompt(&mut self) {
+        let invites = self.is_idle() || self.story.open().is_some();
+        if self.at_terminal == Terminal::Yes && self.prompted == Prompted::No && invites {
+            self.prompted = Prompted::Yes;
+            self.waiting.push_back(PROMPT.to_owned());
+        }
+    }
+
+    fn tell(&mut self, event: &AgentEvent) {
+        if let (EventKind::UserMessage { text }, true) = (&event.kind, event.agent.is_main())
+            && self.echoed.take_if(|echoed| echoed == text).is_some()
+        {
+            return;
+        }
+        if event.agent.is_main() && matches!(event.kind, EventKind::Ended { .. }) {
+            self.unanswered = self.unanswered.saturating_sub(1);
+        }
+        let lines = self.story.tell(event);
+        self.write(lines);
+    }
+
+    async fn order(&mut self, command: Command) {
+        // It fails only if the engine is gone, which ends the events too.
+        let _ = self.commands.send(command).await;
+    }
+
+    async fn send(&mut self, text: String) {
+        self.unanswered += 1;
+        self.order(Command::Send { text }).await;
+    }
+
+    /// Obeys a typed line.
+    async fn typed(&mut self, line: &str) -> Next {
+        let at_prompt = self.prompted == Prompted::Yes;
+        // The terminal has ended the line.
+        self.prompted = Prompted::No;
+        if let Some(begun) = line.strip_suffix('\\') {
+            self.begun.push_str(begun);
+            self.begun.push('\n');
+            return Next::GoOn;
+        }
+        let text = std::mem::take(&mut self.begun) + line;
+        let question = if self.story.open().is_some() { Question::Open } else { Question::None };
+        match line::read(&text, question) {
+            Wish::Nothing => {}
+            Wish::Say(text) => {
+                if at_prompt {
+                    self.echoed = Some(text.clone());
+                } else if self.unanswered > 0 {
+                    self.notice("this waits until the present answer is complete");
+                }
+                self.send(text).await;
+            }
+            Wish::Answer(answer) => self.answer(answer).await,
+            Wish::Show => {
+                let lines = self.story.details();
+                self.write(lines);
+            }
+            Wish::Stop(agent) => match self.story.find(&agent) {
+                Some(agent) => self.order(Command::Stop { agent }).await,
+                None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
+            },
+            Wish::StopAll => {
+                // Messages that wait are taken back with it.
+                self.unanswered = self.unanswered.min(1);
+                self.order(Command::StopAll).await;
+            }
+            Wish::Tasks => {
+                let lines = self.story.tasks(Timestamp::now());
+                self.write(lines);
+            }
+            Wish::Help => self.write(HELP.map(str::to_owned).to_vec()),
+            Wish::Quit if self.is_idle() || self.is_armed() => return Next::Leave,
+            Wish::Quit => {
+                self.arm();
+                self.notice("agents are at work; /quit again stops them and leaves");
+            }
+            Wish::Unclear(why) => self.notice(&why),
+        }
+        Next::GoOn
+    }
+
+    fn arm(&mut self) {
+        self.armed = Some(Instant::now() + CONFIRM);
+    }
+
+    fn is_armed(&mut self) -> bool {
+        self.armed.take().is_some_and(|until| Instant::now() <= until)
+    }
+
+    /// Interrupts the main agent, or leaves at the second time.
+    async fn interrupted(&mut self) -> Next {
+        // The terminal has shown it at the prompt.
+        self.prompted = Prompted::No;
+        if self.is_armed() {
+            return Next::Leave;
+        }
+        self.arm();
+        if self.is_idle() {
+            self.notice("ctrl-c again leaves");
+        } else {
+            self.notice("interrupting the main agent; ctrl-c again leaves");
+            self.order(Command::Interrupt).await;
+        }
+        Next::GoOn
+    }
+
+    async fn answer(&mut self, answer: Answer) {
+        let Some(request) = self.story.open() else { return };
+        if answer == Answer::Always && request.grant.is_none() {
+            self.notice("this can only be allowed once");
+            return;
+        }
+        let id = request.id.clone();
+        self.settle(id, answer).await;
+    }
+
+    async fn settle(&mut self, id: ApprovalId, answer: Answer) {
+        let lines = self.story.settle(&id);
+        self.order(Command::Answer { id, answer }).await;
+        self.write(lines);
+    }
+
+    /// Answers every question with no, because nobody is there any more.
+    async fn refuse_all(&mut self) {
+        while let Some(request) = self.story.open() {
+            let rule = request.grant.as_ref().map_or_else(|| request.access.tool.clone(), ToString::to_string);
+            let id = request.id.clone();
+            let comment = format!(
+                "Nobody is there to ask any more. It would need --allowedTools '{rule}' or another --permission-mode. \
+                 Go on without it."
+            );
+            self.notice("no: the input has ended");
+            self.settle(id, Answer::No { comment: Some(comment) }).await;
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! A session as lines of text, each complete when it is told.
+//!
+//! Owns what is worth a line, and the words. Leaves writing them to the front end. Invariants: a line is never taken
+//! back; text of models and tools is cleaned; what is kept does not grow with the length of the transcripts.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use jiff::Timestamp;
+
+use super::super::text::{ended, tools};
+use crate::agent::{AgentEvent, EventKind, Outcome, Spawn, Status};
+use crate::app::summary_of;
+use crate::message::{AgentId, LineKind, plain, plain_line};
+use crate::permission::{ApprovalId, ApprovalRequest, Preview};
+use crate::subagent::report::seconds;
+
+/// A line of text that does not end is told in parts of this many bytes.
+const MAX_LINE: usize = 64 << 10;
+/// Most characters of a summary.
+const MAX_SUMMARY: usize = 2_000;
+
+/// Turns events into lines.
+#[derive(Debug, Default)]
+pub(super) struct Story {
+    agents: BTreeMap<AgentId, Told>,
+    /// Running calls: what they are shown as.
+    calls: HashMap<(AgentId, String), String>,
+    questions: VecDeque<ApprovalRequest>,
+    /// The main agent's text that no line end followed yet.
+    text: String,
+    /// Whether the last line was the main agent's.
+    speaker: Speaker,
+    turn: Turn,
+}
+
+/// Who spoke last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Speaker {
+    #[default]
+    Another,
+    Main,
+}
+
+/// Whether the main agent's present reply has been told in part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Turn {
+    #[default]
+    Silent,
+    Spoken,
+}
+
+/// Whether a question went away without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Withdrawn {
+    Yes,
+    No,
+}
+
+/// What was told of a subagent.
+#[derive(Debug)]
+struct Told {
+    name: String,
+    description: String,
+    parent: AgentId,
+    state: State,
+    tools: u32,
+    since: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Queued,
+    Running,
+    Stopping,
+    Ended(Status),
+}
+
+impl Story {
+    /// Takes in one event and returns the lines it deserves.
+    pub(super) fn tell(&mut self, event: &AgentEvent) -> Vec<String> {
+        let id = event.agent;
+        match &event.kind {
+            EventKind::Spawned(spawn) => self.spawned(id, spawn, event.at),
+            EventKind::Started => self.started(id, event.at),
+            EventKind::UserMessage { text } if id.is_main() => self.say("you", text),
+            EventKind::TurnStarted { .. } if id.is_main() => {
+                self.turn = Turn::Silent;
+                Vec::new()
+            }
+            EventKind::Text { text } if id.is_main() => self.stream(text),
+            EventKind::TurnEnded { message, .. } if id.is_main() => match self.turn {
+                Turn::Silent if self.text.is_empty() => self.main_says(&message.text()),
+                _ => self.flush(),
+            },
+            EventKind::Retrying { reason, wait_ms, .. } => self.retries(id, reason, *wait_ms),
+            EventKind::ToolStarted { call, title } => {
+                let shown = format!("{} {}", plain_line(&call.name), plain_line(title));
+                if call.name != crate::subagent::AGENT_TOOL {
+                    self.calls.insert((id, call.id.clone()), shown.trim_end().to_owned());
+                }
+                Vec::new()
+            }
+            EventKind::ToolEnded { result, summary, .. } => {
+                let what = if result.is_error { "failed: " } else { "" };
+                self.tool_ended(id, &result.call_id, &format!("{what}{}", plain_line(summary)))
+            }
+            EventKind::ApprovalRequested { request } => {
+                self.questions.push_back(request.clone());
+                if self.questions.len() == 1 { self.question() } else { Vec::new() }
+            }
+            EventKind::ApprovalResolved { id: question, answer } => {
+                self.resolved(question, if answer.is_none() { Withdrawn::Yes } else { Withdrawn::No })
+            }
+            EventKind::Stopping { .. } if !id.is_main() => {
+                if let Some(agent) = self.agents.get_mut(&id) {
+                    agent.state = State::Stopping;
+                }
+                self.of(id, "stopping")
+            }
+            EventKind::Ended { outcome } if id.is_main() => self.main_ended(outcome),
+            EventKind::Ended { outcome } => self.ended(id, outcome),
+            EventKind::ModelChosen { display, note, .. } => {
+                let mut lines = self.notice(&format!("model: {display}"));
+                lines.extend(note.iter().flat_map(|note| self.notice(note)));
+                lines
+            }
+            EventKind::Notice { text } => self.notice(text),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the question that waits for an answer.
+    pub(super) fn open(&self) -> Option<&ApprovalRequest> {
+        self.questions.front()
+    }
+
+    /// Takes a question out that was answered here, and returns the next one.
+    pub(super) fn settle(&mut self, question: &ApprovalId) -> Vec<String> {
+        self.resolved(question, Withdrawn::No)
+    }
+
+    /// Returns the line of the question that waits for an answer.
+    fn question(&mut self) -> Vec<String> {
+        let Some(request) = self.questions.front() else { return Vec::new() };
+        let who = match self.agents.get(&request.id.agent).map(|agent| agent.parent) {
+            Some(parent) if !parent.is_main() => format!("{} (for {})", self.name(request.id.agent), self.name(parent)),
+            _ => self.name(request.id.agent),
+        };
+        let change = match &request.preview {
+            Some(Preview::Diff(diff)) => format!(" ({} lines added, {} removed)", diff.added, diff.removed),
+            _ => String::new(),
+        };
+        let always = request
+            .grant
+            .as_ref()
+            .map_or_else(String::new, |grant| format!("a always {}, ", plain_line(&grant.to_string())));
+        let place = match self.questions.len() {
+            1 => String::new(),
+            count => format!(" (1 of {count} questions)"),
+        };
+        let (tool, title) = (plain_line(&request.access.tool), plain_line(&request.title));
+        let text = format!("{who} asks: {tool} {title}{change}? y once, {always}n no, s show{place}");
+        self.notice(&text)
+    }
+
+    /// Returns all of what the open question is about.
+    pub(super) fn details(&mut self) -> Vec<String> {
+        let Some(request) = self.questions.front() else { return Vec::new() };
+        let mut lines: Vec<String> = plain(&request.title).lines().map(str::to_owned).collect();
+        match &request.preview {
+            Some(Preview::Note { text }) => lines.push(plain_line(text).into_owned()),
+            Some(Preview::Diff(diff)) => {
+                for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines) {
+                    let sign = match line.kind {
+                        LineKind::Context => ' ',
+                        LineKind::Added => '+',
+                        LineKind::Removed => '-',
+                    };
+                    lines.push(format!("{sign} {}", plain_line(&line.text)));
+                }
+                if diff.omitted > 0 {
+                    lines.push(format!("and {} more changed lines", diff.omitted));
+                }
+            }
+            None => {}
+        }
+        lines.extend(self.question());
+        lines
+    }
+
+    /// Returns the subagents that are still at work.
+    pub(super) fn running(&self) -> usize {
+        self.agents.values().filter(|agent| !matches!(agent.state, State::Ended(_))).count()
+    }
+
+    /// Finds an agent that is at work by its number or name.
+    pub(super) fn find(&self, wanted: &str) -> Option<AgentId> {
+        let at_work = self.agents.iter().filter(|(_, agent)| !matches!(agent.state, State::Ended(_)));
+        at_work.into_iter().find(|(id, agent)| wanted.parse() == Ok(id.0) || agent.name == wanted).map(|(id, _)| *id)
+    }
+
+    /// Lists all subagents.
+    pub(super) fn tasks(&mut self, now: Timestamp) -> Vec<String> {
+        let row = |(id, agent): (&AgentId, &Told)| {
+            let state = match agent.state {
+                State::Queued => "queued",
+                State::Running if self.questions.iter().any(|request| request.id.agent == *id) => "asks",
+                State::Running => "at work",
+                State::Stopping => "stopping",
+                State::Ended(Status::Completed) => "done",
+                State::Ended(status) => status.name(),
+            };
+            let time = match agent.state {
+                State::Running | State::Stopping => format!(", {}", seconds(millis(agent.since, now))),
+                _ => String::new(),
+            };
+            format!("{id} {}: {}, {state}, {}{time}", agent.name, agent.description, tools(agent.tools))
+        };
+        let rows: Vec<String> = self.agents.iter().map(row).collect();
+        if rows.is_empty() { self.notice("there are no agents") } else { self.lines(rows) }
+    }
+
+    /// Returns a line of the program's own.
+    pub(super) fn notice(&mut self, text: &str) -> Vec<String> {
+        self.lines(vec![plain_line(text).into_owned()])
+    }
+
+    /// Returns lines that are not the main agent's text. What it has begun to say comes first.
+    fn lines(&mut self, more: Vec<String>) -> Vec<String> {
+        let mut lines = self.flush();
+        lines.extend(more);
+        self.speaker = Speaker::Another;
+        lines
+    }
+
+    /// Returns a line about an agent.
+    fn of(&mut self, id: AgentId, text: &str) -> Vec<String> {
+        let line = format!("{}: {text}", self.name(id));
+        // Other agents do not interrupt a sentence.
+        let begun = std::mem::take(&mut self.text);
+        let lines = self.lines(vec![line]);
+        self.text = begun;
+        lines
+    }
+
+    fn name(&self, id: AgentId) -> String {
+        if id.is_main() {
+            return "main".to_owned();
+        }
+        self.agents.get(&id).map_or_else(|| format!("agent {id}"), |agent| agent.name.clone())
+    }
+
+    fn say(&mut self, who: &str, text: &str) -> Vec<String> {
+        let text = plain(text);
+        let mut rows = text.trim().lines().map(str::to_owned);
+        let first = format!("{who}: {}", rows.next().unwrap_or_default());
+        self.lines(std::iter::once(first).chain(rows).collect())
+    }
+
+    fn stream(&mut self, text: &str) -> Vec<String> {
+        self.text.push_str(text);
+        let end = match self.text.rfind('\n') {
+            Some(end) => end + 1,
+            None if self.text.len() > MAX_LINE => self.text.len(),
+            None => return Vec::new(),
+        };
+        let rest = self.text.split_off(end);
+        let whole = std::mem::replace(&mut self.text, rest);
+        self.main_says(&whole)
+    }
+
+    /// Tells what is left of the main agent's text.
+    fn flush(&mut self) -> Vec<String> {
+        let rest = std::mem::take(&mut self.text);
+        self.main_says(&rest)
+    }
+
+    fn main_says(&mut self, text: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        for row in plain(text).lines().map(str::trim_end) {
+            let begins = self.speaker == Speaker::Another;
+            if begins && row.is_empty() {
+                continue;
+            }
+            self.turn = Turn::Spoken;
+            self.speaker = Speaker::Main;
+            lines.push(if begins { format!("main: {row}") } else { row.to_owned() });
+        }
+        lines
+    }
+
+    fn spawned(&mut self, id: AgentId, spawn: &Spawn, at: Timestamp) -> Vec<String> {
+        let told = Told {
+            name: plain_line(&spawn.name).into_owned(),
+            description: plain_line(&spawn.description).into_owned(),
+            parent: spawn.parent,
+            state: State::Queued,
+            tools: 0,
+            since: at,
+        };
+        self.agents.insert(id, told);
+        Vec::new()
+    }
+
+    fn started(&mut self, id: AgentId, at: Timestamp) -> Vec<String> {
+        let Some(agent) = self.agents.get_mut(&id) else { return Vec::new() };
+        agent.state = State::Running;
+        agent.since = at;
+        let text = format!("started: {}", agent.description);
+        self.of(id, &text)
+    }
+
+    fn retries(&mut self, id: AgentId, reason: &str, wait_ms: u64) -> Vec<String> {
+        let again = if id.is_main() && self.turn == Turn::Spoken { "; the answer begins again" } else { "" };
+        if id.is_main() {
+            self.text.clear();
+            self.turn = Turn::Silent;
+        }
+        self.of(id, &format!("waits {}: {}{again}", seconds(wait_ms), plain_line(reason)))
+    }
+
+    fn tool_ended(&mut self, id: AgentId, call_id: &str, outcome: &str) -> Vec<String> {
+        let Some(shown) = self.calls.remove(&(id, call_id.to_owned())) else { return Vec::new() };
+        if let Some(agent) = self.agents.get_mut(&id) {
+            agent.tools += 1;
+        }
+        let text = if outcome.is_empty() { shown } else { format!("{shown} - {outcome}") };
+        self.of(id, &text)
+    }
+
+    fn resolved(&mut self, question: &ApprovalId, withdrawn: Withdrawn) -> Vec<String> {
+        let was_open = self.questions.front().is_some_and(|request| request.id == *question);
+        self.questions.retain(|request| request.id != *question);
+        if !was_open {
+            return Vec::new();
+        }
+        let mut lines = if withdrawn == Withdrawn::Yes { self.notice("the question is withdrawn") } else { Vec::new() };
+        lines.extend(self.question());
+        lines
+    }
+
+    fn main_ended(&mut self, outcome: &Outcome) -> Vec<String> {
+        let mut lines = self.flush();
+        self.speaker = Speaker::Another;
+        if !outcome.status.is_complete() {
+            lines.extend(self.of(AgentId::MAIN, &ended(outcome)));
+        }
+        lines
+    }
+
+    fn ended(&mut self, id: AgentId, outcome: &Outcome) -> Vec<String> {
+        if let Some(agent) = self.agents.get_mut(&id) {
+            agent.state = State::Ended(outcome.status);
+        }
+        self.calls.retain(|(agent, _), _| *agent != id);
+        let summary = plain(summary_of(&outcome.text)).split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut text = ended(outcome);
+        if !summary.is_empty() && !outcome.status.is_broken_off() {
+            let cut = summary.char_indices().nth(MAX_SUMMARY).map_or(summary.len(), |(at, _)| at);
+            let more = if cut < summary.len() { " …" } else { "" };
+            text = format!("{text}: {}{more}", &summary[..cut]);
+        }
+        self.of(id, &text)
+    }
+}
+
+fn millis(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.as_millisecond() - from.as_millisecond()).unwrap_or(0)
+}

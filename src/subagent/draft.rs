@@ -1,0 +1,80 @@
+//! Drafting a new agent with the model, at the user's request.
+//!
+//! Owns the definition that drafts, which is part of the program and offered to no model, and its task. Leaves the run
+//! to the tree: a draft is a subagent like any other, in a pane, stoppable. Invariant: no conversation hears of it; what
+//! it writes is in its own events alone.
+
+use std::sync::Arc;
+
+use super::conversation::Connecting;
+use super::life::Life;
+use super::tree::{Errand, Parent, Tree};
+use crate::agent::{Cancel, EventKind, Outcome, Spawn, Status};
+use crate::definition::{AgentDefinition, Source, Tier, parse};
+use crate::message::AgentId;
+
+/// What stands in the place of a tool call at a subagent that no model asked for: the user wants a draft.
+pub const DRAFT_CALL: &str = "draft";
+
+const DEFINITION: &str = include_str!("../../assets/prompts/draft-agent.md");
+const TASK: &str = include_str!("../../assets/prompts/draft-task.md");
+
+/// Returns the agent that drafts agents; a test holds its file to be faultless.
+#[must_use]
+pub fn drafting_agent() -> Option<AgentDefinition> {
+    parse(DEFINITION, Source { tier: Tier::BuiltIn, path: None }).definition
+}
+
+impl Tree {
+    /// Has an agent drafted. What comes of it is told by the events of the subagent whose call is [`DRAFT_CALL`], also
+    /// if there is no model to ask.
+    pub(super) async fn draft(self, connecting: Connecting, wish: String) {
+        let Some(definition) = drafting_agent().map(Arc::new) else { return };
+        let errand = Errand {
+            call_id: DRAFT_CALL,
+            description: "Draft a new agent",
+            task: TASK.trim_end().replace("{{wish}}", wish.trim()),
+        };
+        let unable = match connecting.await {
+            Ok(connection) => {
+                let parent = Parent {
+                    id: AgentId::MAIN,
+                    depth: 0,
+                    main: connection.clone(),
+                    connection,
+                    loadout: self.whole_loadout(),
+                    cancel: Cancel::default(),
+                };
+                match self.admit_drafter(&parent, &definition) {
+                    Ok(admitted) => {
+                        self.send_out(&parent, admitted, errand).await;
+                        return;
+                    }
+                    Err(refusal) => refusal.to_string(),
+                }
+            }
+            Err(reason) => reason,
+        };
+        self.excuse(&definition, errand, &unable).await;
+    }
+
+    /// Tells of a subagent that ended before it could begin, so that whoever waits for it learns why.
+    async fn excuse(&self, definition: &AgentDefinition, errand: Errand<'_>, reason: &str) {
+        let cancel = Cancel::default();
+        let (id, name) = self.next_name(&definition.name);
+        let life = Life::begin(self, id, cancel.clone());
+        let spawn = Spawn {
+            parent: AgentId::MAIN,
+            call_id: errand.call_id.to_owned(),
+            name,
+            agent_type: definition.name.clone(),
+            color: definition.color.clone(),
+            description: errand.description.to_owned(),
+            prompt: errand.task,
+            model: "none".to_owned(),
+            tools: Vec::new(),
+        };
+        self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
+        life.end(&Outcome::unstarted(Status::Failed, reason)).await;
+    }
+}

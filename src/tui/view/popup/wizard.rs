@@ -1,0 +1,284 @@
+//! The box of the wizard that makes a new agent.
+//!
+//! Owns its rows: where the user is, what is asked, the answer, what is wrong, and the keys. Leaves what can be answered
+//! to `app::wizard`. Invariant: the keys and the fault are on screen at every size that the program supports.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::super::look::{Look, clock, counted};
+use super::super::wrap::{fit_line, pad, tail, width, wrap_line};
+use super::list::draw_list;
+use super::{centred, frame, type_line};
+use crate::app::Drawn;
+use crate::app::wizard::{ModelRow, Step, ToolChoice, ToolRow, WIZARD_COLUMNS, Wizard, model_rows};
+use crate::definition::{AgentDraft, HomeState, Tier};
+use crate::message::{plain, plain_line};
+
+/// The most rows of the box, and those it has while the model works, whose pane is to be seen.
+const ROWS: u16 = 22;
+const WAITING_ROWS: u16 = 8;
+
+/// Draws the wizard and returns its cursor, where something is typed.
+pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+    let wizard = look.app.wizard();
+    let rows = if wizard.step() == Step::Drafting { WAITING_ROWS } else { ROWS };
+    let area = centred(screen, WIZARD_COLUMNS, rows.min(screen.height.saturating_sub(1).max(3)));
+    let inner = frame("new agent", area, look, buf);
+    let mut body = head(wizard, inner, look, buf);
+    let hints = Line::from(look.hints(&look.app.wizard_hints(), usize::from(inner.width)));
+    if body.height > 0 {
+        body.height -= 1;
+        buf.set_line(inner.x, body.bottom(), &hints, inner.width);
+    }
+    for line in notes(wizard, inner.width, look).iter().rev() {
+        if body.height > 1 {
+            body.height -= 1;
+            buf.set_line(inner.x, body.bottom(), line, inner.width);
+        }
+    }
+    answer(wizard, body, look, buf, drawn)
+}
+
+/// Draws where the user is and what is asked, and returns the room below.
+fn head(wizard: &Wizard, inner: Rect, look: &Look<'_>, buf: &mut Buffer) -> Rect {
+    let step = wizard.step();
+    let place = Line::from(vec![
+        Span::styled(format!("{} of {}", step.number(), Step::COUNTED.len()), look.theme.muted),
+        Span::styled(format!("  {}", step.title()), look.theme.heading),
+    ]);
+    let mut lines = vec![place];
+    lines.extend(wrap_line(&Line::styled(step.question(), look.theme.text), inner.width));
+    if inner.height > 12 {
+        lines.push(Line::default());
+    }
+    let rows = inner.height.min(u16::try_from(lines.len()).unwrap_or(u16::MAX));
+    for (line, y) in lines.iter().zip(inner.y..inner.y + rows) {
+        buf.set_line(inner.x, y, line, inner.width);
+    }
+    Rect { y: inner.y + rows, height: inner.height - rows, ..inner }
+}
+
+/// Returns what the user has to know at this step, above the keys.
+fn notes(wizard: &Wizard, columns: u16, look: &Look<'_>) -> Vec<Line<'static>> {
+    let mut notes: Vec<(String, Style)> = Vec::new();
+    if wizard.step() == Step::Name {
+        // The name is checked while it is typed; an empty one is not wrong yet.
+        let problem = wizard.problem(Step::Name, look.app.listing()).filter(|_| !wizard.name().text().is_empty());
+        match problem {
+            Some(problem) => notes.push((problem, look.theme.error)),
+            None => notes.extend(wizard.rivals(look.app.listing()).map(|rival| (rival, look.theme.warning))),
+        }
+    }
+    if let Some(note) = wizard.note().filter(|note| notes.iter().all(|(known, _)| known != note)) {
+        notes.push((note.to_owned(), look.theme.warning));
+    }
+    let rows = notes.iter().flat_map(|(text, style)| {
+        wrap_line(&Line::styled(plain_line(text).into_owned(), *style), columns).into_iter().take(3)
+    });
+    rows.collect()
+}
+
+fn answer(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+    if area.is_empty() {
+        return None;
+    }
+    if let Some(text) = wizard.text() {
+        return Some(super::super::composer::render_with(text, "", area, buf, look.theme));
+    }
+    match wizard.step() {
+        Step::How => list(&how(wizard, look), wizard.chosen(), area, look, buf),
+        Step::Where => folders(wizard, area, look, buf),
+        Step::Name => return Some(name(wizard, area, look, buf)),
+        Step::Tools => list(&tools(wizard, look), wizard.chosen(), area, look, buf),
+        Step::Model => return models(wizard, area, look, buf),
+        Step::Color => list(&colors(wizard, look), wizard.chosen(), area, look, buf),
+        Step::Drafting => drafting(wizard, area, look, buf),
+        Step::Summary => summary(wizard, area, look, buf, drawn),
+        Step::Wish | Step::Description | Step::Prompt => {}
+    }
+    None
+}
+
+fn list(lines: &[Line<'static>], chosen: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
+    let lines: Vec<Line<'static>> = lines.iter().map(|line| fit_line(line, usize::from(area.width))).collect();
+    draw_list(&lines, chosen, area, look, buf);
+}
+
+fn how(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
+    let row = |row: &crate::app::wizard::HowRow| {
+        let label = Span::styled(pad(row.label(), 26), look.theme.text);
+        Line::from(vec![label, Span::styled(row.detail(), look.theme.muted)])
+    };
+    wizard.how_rows().iter().map(row).collect()
+}
+
+/// Draws the folders, each with its path below; where there is no room for that, the path of the chosen one alone.
+fn folders(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
+    let homes = wizard.homes();
+    if homes.is_empty() {
+        buf.set_stringn(area.x, area.y, "looking for the folders", usize::from(area.width), look.theme.muted);
+        return;
+    }
+    let columns = usize::from(area.width);
+    let all = usize::from(area.height) >= homes.len() * 2;
+    let mut y = area.y;
+    for (at, home) in homes.iter().enumerate() {
+        let what = match home.tier {
+            Tier::ProjectClaude | Tier::UserClaude => "also seen by Claude Code",
+            _ => "also seen by Kode",
+        };
+        let state = match home.state {
+            HomeState::There => "there",
+            HomeState::Missing => "will be made",
+        };
+        let line = Line::from(vec![
+            Span::styled(pad(home.tier.label(), 20), look.theme.text),
+            Span::styled(pad(state, 14), look.theme.muted),
+            Span::styled(what, look.theme.faint),
+        ]);
+        let path = plain_line(&home.path.display().to_string()).into_owned();
+        let rows = if all || at == wizard.chosen() { 2 } else { 1 };
+        if y + rows > area.bottom() {
+            break;
+        }
+        buf.set_line(area.x, y, &fit_line(&line, columns), area.width);
+        if rows == 2 {
+            // The end of a path tells more than its beginning.
+            let room = columns.saturating_sub(3);
+            let shown = if width(&path) > room {
+                format!("{}{}", look.glyphs.ellipsis, tail(&path, room.saturating_sub(1)))
+            } else {
+                path
+            };
+            buf.set_stringn(area.x + 2, y + 1, shown, room, look.theme.muted);
+        }
+        if at == wizard.chosen() {
+            buf.set_style(Rect { y, height: rows, ..area }, look.theme.selected_row);
+        }
+        y += rows;
+    }
+}
+
+fn name(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Position {
+    let cursor = type_line(wizard.name(), Rect { height: 1, ..area }, look, buf);
+    let good = AgentDraft::check_name(wizard.name().text()).is_ok();
+    if let Some(path) = wizard.path().filter(|_| good && area.height > 2) {
+        let path = plain_line(&path.display().to_string()).into_owned();
+        let shown = tail(&path, usize::from(area.width.saturating_sub(2))).to_owned();
+        buf.set_stringn(area.x + 2, area.y + 2, shown, usize::from(area.width.saturating_sub(2)), look.theme.muted);
+    }
+    cursor
+}
+
+fn tools(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
+    let theme = look.theme;
+    let choice = wizard.tool_choice();
+    let row = |row: ToolRow| match row {
+        ToolRow::Preset(preset) => {
+            let mark = if preset == choice { format!("({}) ", look.glyphs.bullet) } else { "( ) ".to_owned() };
+            let (label, detail) = match preset {
+                ToolChoice::All => ("all", "also those that are added later"),
+                ToolChoice::ReadOnly => ("read-only", "Read Grep Glob LS"),
+                ToolChoice::Custom => ("custom", "those that are ticked below"),
+            };
+            Line::from(vec![
+                Span::styled(mark, theme.accent),
+                Span::styled(pad(label, 11), theme.text),
+                Span::styled(detail, theme.muted),
+            ])
+        }
+        ToolRow::Tool(group, tool) => {
+            let mark = if wizard.has_tool(&tool) { look.glyphs.done_box } else { look.glyphs.open_box };
+            Line::from(vec![
+                Span::styled(format!("    {}", pad(group, 11)), theme.muted),
+                Span::styled(format!("{mark} "), theme.accent),
+                Span::styled(tool, theme.text),
+            ])
+        }
+    };
+    wizard.tool_rows().into_iter().map(row).collect()
+}
+
+fn models(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Option<Position> {
+    let rows = model_rows();
+    let typing = rows.get(wizard.chosen()) == Some(&ModelRow::Typed);
+    let lines: Vec<Line<'static>> = rows
+        .iter()
+        .map(|row| match row {
+            ModelRow::Inherit => Line::from(vec![
+                Span::styled(pad("inherit", 12), look.theme.text),
+                Span::styled("the model of whoever delegates to it", look.theme.muted),
+            ]),
+            ModelRow::Alias(alias) => Line::styled(*alias, look.theme.text),
+            ModelRow::Typed => Line::from(vec![
+                Span::styled(pad("another:", 10), look.theme.muted),
+                Span::styled(wizard.typed_model().text().to_owned(), look.theme.text),
+            ]),
+        })
+        .collect();
+    let place = Rect { height: area.height.saturating_sub(1), ..area };
+    let area = if typing { place } else { area };
+    list(&lines, wizard.chosen(), area, look, buf);
+    typing.then(|| type_line(wizard.typed_model(), Rect { y: area.bottom(), height: 1, ..area }, look, buf))
+}
+
+/// Returns the colours, each in its own, on the agent's name.
+fn colors(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
+    let name = wizard.name().text();
+    let row = |color: Option<&str>| {
+        let style = look.theme.agent(color, name);
+        let sign = look.glyphs.agent;
+        let mut spans = vec![
+            Span::styled(pad(color.unwrap_or("automatic"), 12), look.theme.text),
+            Span::styled(format!("{sign} {name}"), style),
+        ];
+        if color.is_none() {
+            spans.push(Span::styled("  chosen by its name", look.theme.muted));
+        }
+        Line::from(spans)
+    };
+    wizard.color_rows().into_iter().map(row).collect()
+}
+
+fn drafting(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
+    let Some(drafting) = wizard.drafting() else { return };
+    let time = clock(look.app.now().saturating_duration_since(drafting.since));
+    let agent = drafting.agent.and_then(|id| look.app.agents().get(id));
+    let (who, doing, tools) = match agent {
+        Some(agent) => (agent.name.clone(), look.app.state_of(agent).word(), agent.tools),
+        None => ("the model".to_owned(), "being looked for".to_owned(), 0),
+    };
+    let line = Line::from(vec![
+        Span::styled(format!("{} ", look.spinner()), look.theme.accent),
+        Span::styled(format!("{} ", plain_line(&who)), look.theme.text),
+        Span::styled(format!("{}  ", plain_line(&doing)), look.theme.muted),
+        Span::styled(format!("{}  {time}", counted(usize::try_from(tools).unwrap_or(0), "tool")), look.theme.muted),
+    ]);
+    buf.set_line(area.x, area.y, &fit_line(&line, usize::from(area.width)), area.width);
+}
+
+/// Draws the file as it would be written, below its path.
+fn summary(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
+    let path = wizard.path().map(|path| plain_line(&path.display().to_string()).into_owned()).unwrap_or_default();
+    let room = usize::from(area.width);
+    buf.set_stringn(area.x, area.y, tail(&path, room), room, look.theme.accent);
+    let text = wizard.draft().to_text();
+    let text = plain(&text);
+    let lines = text.lines().flat_map(|line| wrap_line(&Line::styled(line.to_owned(), look.theme.text), area.width));
+    let lines: Vec<Line<'static>> = lines.collect();
+    let body = Rect { y: area.y + 1, height: area.height - 1, ..area };
+    let end = lines.len().saturating_sub(usize::from(body.height));
+    drawn.popup_end = end;
+    let from = wizard.scroll().min(end);
+    for (line, y) in lines.iter().skip(from).zip(body.y..body.bottom()) {
+        buf.set_line(body.x, y, line, body.width);
+    }
+    if from < end {
+        let more = format!(" {} more {} ", end - from, look.glyphs.down);
+        let x = body.right().saturating_sub(u16::try_from(width(&more)).unwrap_or(0)).max(body.x);
+        buf.set_string(x, body.bottom().saturating_sub(1), more, look.theme.chip);
+    }
+}

@@ -1,0 +1,74 @@
+//! All themes there are to choose from: those of the program, and those of the user.
+//!
+//! Owns their names, and which of two themes of one name is meant: the user's. Leaves finding and reading files to
+//! `tui::setup`. Invariant: a theme with faults is a theme all the same.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::sheet::{BUILTIN, Sheet};
+use super::{ColorDepth, Theme};
+use crate::message::Diagnostic;
+
+/// Faults of one theme that are told one by one.
+const MAX_FAULTS: usize = 8;
+
+/// A theme file of the user's, as read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThemeFile {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it says.
+    pub text: String,
+}
+
+/// All themes, by name.
+#[derive(Debug, Clone)]
+pub struct Themes {
+    files: BTreeMap<String, ThemeFile>,
+    fitting: &'static str,
+}
+
+/// The name that stands for the theme that fits the terminal.
+pub const AUTO: &str = "auto";
+
+impl Default for Themes {
+    fn default() -> Self {
+        Self::new(BTreeMap::new(), "dark")
+    }
+}
+
+impl Themes {
+    /// Returns the themes of the program together with those of the user. `fitting` names the one that fits the
+    /// terminal.
+    #[must_use]
+    pub fn new(files: BTreeMap<String, ThemeFile>, fitting: &'static str) -> Self {
+        Self { files, fitting }
+    }
+
+    /// Returns all names: the one for what fits, those of the program, those of the user.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let builtin = BUILTIN.iter().map(|(name, _)| (*name).to_owned());
+        let users = self.files.keys().filter(|name| *name != AUTO && BUILTIN.iter().all(|(known, _)| known != name));
+        std::iter::once(AUTO.to_owned()).chain(builtin).chain(users.cloned()).collect()
+    }
+
+    /// Returns a theme for a terminal of this depth and what is wrong with its file; `None` if there is none of this
+    /// name. Without colours every theme is the same one, of modifiers only.
+    #[must_use]
+    pub fn load(&self, name: &str, depth: ColorDepth) -> Option<(Theme, Vec<Diagnostic>)> {
+        let name = if name == AUTO { self.fitting } else { name };
+        let (sheet, mut faults) = match self.files.get(name) {
+            Some(file) => Sheet::read(&file.text, &file.path),
+            None => (Sheet::builtin(name)?, Vec::new()),
+        };
+        if let Some(file) = self.files.get(name)
+            && faults.len() > MAX_FAULTS
+        {
+            let rest = faults.split_off(MAX_FAULTS).len();
+            faults.push(Diagnostic::in_file(&file.path, format!("… and {rest} more faults.")));
+        }
+        Some((Theme::of(&sheet, depth), faults))
+    }
+}

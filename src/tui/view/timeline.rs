@@ -1,0 +1,260 @@
+//! The timeline: a bar for each agent, an axis, and what happened under the cursor.
+//!
+//! Owns how spans look. Leaves what is shown where to `app::timeline`. Invariants: no kind of span is told by its
+//! colour alone, each begins with its letter and goes on in a pattern of its own; a frame costs as much as its
+//! columns, however many spans there are.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::look::{Look, elapsed};
+use super::pane_strip::rule;
+use super::wrap::{fit, fit_line, pad, width};
+use crate::agent::Status;
+use crate::app::timeline::{Row, Seen, SpanKind, Window};
+use crate::app::{AgentState, AgentView, CellKind, Focus, ToolState};
+
+/// How the runs of agents end, in the order of the legend.
+const ENDS: [(Status, &str); 3] =
+    [(Status::Completed, "done"), (Status::Failed, "failed"), (Status::Cancelled, "stopped")];
+
+/// Draws the timeline, if it is open.
+pub(super) fn draw(look: &Look<'_>, buf: &mut Buffer) {
+    let Some(window) = look.app.timeline().filter(|_| look.app.shows_timeline()) else { return };
+    head(&window, look, buf);
+    axis(&window, look, buf);
+    for (row, y) in window.rows.iter().copied().zip(window.bars.y..) {
+        name(row, y, &window, look, buf);
+        bar(row, y, &window, look, buf);
+    }
+    if !window.words.is_empty() {
+        let line = fit_line(&words(&window, look), usize::from(window.words.width.saturating_sub(1)));
+        buf.set_line(window.words.x + 1, window.words.y, &line, window.words.width - 1);
+    }
+    legend(&window, look, buf);
+}
+
+fn head(window: &Window, look: &Look<'_>, buf: &mut Buffer) {
+    if window.head.is_empty() {
+        return;
+    }
+    let theme = look.theme;
+    let mut spans = vec![Span::raw("timeline")];
+    spans.push(Span::styled(format!("  {} a column", length_words(window)), theme.muted));
+    if window.rows.len() < window.of {
+        let (from, to) = (window.top + 1, window.top + window.rows.len());
+        spans.push(Span::styled(format!("  {from}–{to} of {}", window.of), theme.muted));
+    }
+    rule(window.head, spans, Focus::Timeline, look, buf);
+}
+
+fn length_words(window: &Window) -> String {
+    let length = window.column_length();
+    match length.as_secs() {
+        0 => format!("0.{}s", length.subsec_millis() / 100),
+        seconds @ 1..60 => format!("{seconds}s"),
+        seconds @ 60..3_600 => format!("{}m", seconds / 60),
+        seconds => format!("{}h", seconds / 3_600),
+    }
+}
+
+/// Draws the ticks with their times, and the cursor's mark.
+fn axis(window: &Window, look: &Look<'_>, buf: &mut Buffer) {
+    let area = window.axis;
+    if area.is_empty() {
+        return;
+    }
+    let tick = window.tick();
+    for (x, column) in (area.x..area.right()).zip(window.first..) {
+        if column.is_multiple_of(tick) {
+            let label = format!("{}{}", look.glyphs.column, clock(window.since(column).as_secs()));
+            if width(&label) <= usize::from(area.right() - x) {
+                buf.set_string(x, area.y, label, look.theme.muted);
+            }
+        }
+    }
+    if let Some((x, _)) = window.columns().find(|(_, column)| *column == window.cursor) {
+        buf.set_string(x, area.y, look.glyphs.pointer, look.theme.accent);
+    }
+}
+
+/// Spells a moment: minutes and seconds, hours where there are any.
+fn clock(seconds: u64) -> String {
+    match seconds {
+        0..3_600 => format!("{:02}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60),
+    }
+}
+
+fn name(row: Row, y: u16, window: &Window, look: &Look<'_>, buf: &mut Buffer) {
+    let Some(agent) = look.app.agents().get(row.agent) else { return };
+    let area = Rect { y, height: 1, ..window.names };
+    let chosen = row.agent == window.chosen;
+    let mark = if chosen { look.glyphs.prompt } else { " " };
+    let indent = " ".repeat(2 * usize::from(row.depth));
+    let columns = usize::from(area.width).saturating_sub(3);
+    let text = pad(&format!("{indent}{}", agent.name), columns);
+    let style = if row.agent.is_main() { look.theme.text } else { look.agent(agent) };
+    let line = Line::from(vec![Span::styled(format!("{mark} "), look.theme.accent), Span::styled(text, style)]);
+    buf.set_line(area.x, y, &fit_line(&line, usize::from(area.width)), area.width);
+    if chosen {
+        buf.set_style(area, look.theme.selected_row);
+    }
+}
+
+/// Draws what an agent did in the visible columns.
+fn bar(row: Row, y: u16, window: &Window, look: &Look<'_>, buf: &mut Buffer) {
+    let Some(track) = look.app.track(row.agent) else { return };
+    let now = look.app.now();
+    let mut before: Option<Seen<'_>> = None;
+    for (x, column) in window.columns() {
+        let (from, to) = window.time_of(column);
+        let seen = match before {
+            Some(seen) if seen.fills(from, to, now) => Some(Seen { others: 0, ..seen }),
+            _ => track.seen(from, to, now),
+        };
+        let cursor = column == window.cursor;
+        let begins = |seen: &Seen<'_>| before.is_none_or(|before| (before.from, before.kind) != (seen.from, seen.kind));
+        if let Some(seen) = seen {
+            let (style, pattern) = looks(seen.kind, look);
+            let letter = seen.kind.letter();
+            let (sign, style) = match seen.ended {
+                Some(status) => ending(status, look),
+                None if begins(&seen) || cursor => (letter, lettered(seen.kind, style)),
+                None => (pattern, style),
+            };
+            let style = if cursor && row.agent == window.chosen { look.theme.selection } else { style };
+            buf.set_string(x, y, sign, style);
+        } else if cursor {
+            let chosen = row.agent == window.chosen;
+            let style = if chosen { look.theme.selection } else { look.theme.faint };
+            buf.set_string(x, y, look.glyphs.column, style);
+        }
+        before = seen;
+    }
+}
+
+/// Returns the colour of a kind, and the sign that fills its span.
+fn looks(kind: SpanKind, look: &Look<'_>) -> (Style, &'static str) {
+    let theme = look.theme;
+    match kind {
+        SpanKind::Thinking => (theme.accent, look.glyphs.rule),
+        SpanKind::Tool => (theme.tool, look.glyphs.block),
+        SpanKind::Approval => (theme.approval, "?"),
+        SpanKind::RateLimited => (theme.warning, "~"),
+        SpanKind::Retrying => (theme.warning, "-"),
+        SpanKind::Stalled => (theme.error, "!"),
+        SpanKind::Queued | SpanKind::Agents | SpanKind::Unknown => (theme.muted, look.glyphs.neutral),
+        SpanKind::Stopping => (theme.muted, "-"),
+    }
+}
+
+/// Returns the colour of the letter that begins a span. Work of the model and idle waits stay in the background: their
+/// letter has no ground.
+fn lettered(kind: SpanKind, style: Style) -> Style {
+    match kind {
+        SpanKind::Tool | SpanKind::Approval | SpanKind::RateLimited | SpanKind::Retrying | SpanKind::Stalled => {
+            style.add_modifier(Modifier::REVERSED)
+        }
+        SpanKind::Thinking | SpanKind::Queued | SpanKind::Agents | SpanKind::Stopping | SpanKind::Unknown => style,
+    }
+}
+
+fn ending(status: Status, look: &Look<'_>) -> (&'static str, Style) {
+    let state = AgentState::Ended(status);
+    (look.glyph(&state), look.mood(&state))
+}
+
+/// Says what the chosen agent did under the cursor.
+fn words(window: &Window, look: &Look<'_>) -> Line<'static> {
+    let theme = look.theme;
+    let now = look.app.now();
+    let Some(agent) = look.app.agents().get(window.chosen) else { return Line::default() };
+    let (from, to) = window.time_of(window.cursor);
+    let mut spans = vec![
+        Span::styled(clock(window.since(window.cursor).as_secs()), theme.title),
+        Span::styled(format!("  {}  ", fit(&agent.name, 24)), look.agent(agent)),
+    ];
+    let Some(seen) = look.app.track(agent.id).and_then(|track| track.seen(from, to, now)) else {
+        spans.push(Span::styled(absence(agent, window, look), theme.muted));
+        return Line::from(spans);
+    };
+    let (style, _) = looks(seen.kind, look);
+    spans.push(Span::styled(seen.kind.letter(), style));
+    let took = elapsed(seen.to.unwrap_or(now).saturating_duration_since(seen.from));
+    let lasts = if seen.to.is_none() { " so far" } else { "" };
+    // The time stands before what may be long.
+    spans.push(Span::styled(format!(" {took}{lasts}  "), theme.muted));
+    spans.push(Span::styled(deed(&seen, agent), theme.text));
+    if let Some(status) = seen.ended {
+        let state = AgentState::Ended(status);
+        spans.push(Span::styled(format!("  {} {}", look.glyph(&state), state.word()), look.mood(&state)));
+    }
+    if seen.others > 0 {
+        spans.push(Span::styled(format!("  and {} more here", seen.others), theme.faint));
+    }
+    Line::from(spans)
+}
+
+/// Says what is known of a time in which an agent did nothing.
+fn absence(agent: &AgentView, window: &Window, look: &Look<'_>) -> String {
+    let Some(first) = look.app.track(agent.id).and_then(|track| track.spans().first()) else {
+        return "has done nothing yet".to_owned();
+    };
+    let (_, to) = window.time_of(window.cursor);
+    if first.from >= to {
+        return format!("begins at {}", clock(window.since_origin(first.from).as_secs()));
+    }
+    match (&agent.outcome, agent.has_ended()) {
+        (Some(outcome), true) => format!("has ended: {}", AgentState::Ended(outcome.status).word()),
+        _ => "idle".to_owned(),
+    }
+}
+
+/// Says what was done in a span: by the transcript, or what was kept of it.
+fn deed(seen: &Seen<'_>, agent: &AgentView) -> String {
+    let tool = match agent.cells.get(seen.span.cell).map(|cell| &cell.kind) {
+        Some(CellKind::Tool(tool)) => Some(tool),
+        _ => None,
+    };
+    let label = &seen.span.label;
+    match (seen.kind, tool) {
+        (SpanKind::Tool, Some(tool)) if !tool.summary.is_empty() => {
+            let sign = if tool.state == ToolState::Failed { "failed: " } else { "→ " };
+            format!("{} {} {sign}{}", tool.name, tool.title, tool.summary)
+        }
+        (SpanKind::Tool, _) => label.to_string(),
+        (SpanKind::Approval, _) => format!("waits for your answer: {label}"),
+        (SpanKind::RateLimited | SpanKind::Retrying, _) => format!("{}: {label}", seen.kind.word()),
+        (SpanKind::Stalled, _) if !label.is_empty() => format!("stalled in {label}"),
+        _ => seen.kind.word().to_owned(),
+    }
+}
+
+/// Says what the letters and signs stand for that are in the rows.
+fn legend(window: &Window, look: &Look<'_>, buf: &mut Buffer) {
+    let area = window.legend;
+    if area.is_empty() {
+        return;
+    }
+    let theme = look.theme;
+    let kinds = look.app.span_kinds(window).into_iter().map(|kind| (kind.letter(), looks(kind, look).0, kind.word()));
+    let ends = ENDS.into_iter().map(|(status, word)| {
+        let (sign, style) = ending(status, look);
+        (sign, style, word)
+    });
+    let mut spans = Vec::new();
+    let mut room = usize::from(area.width).saturating_sub(2);
+    for (sign, style, word) in kinds.chain(ends) {
+        let needed = width(sign) + width(word) + 3;
+        if needed > room + 2 {
+            break;
+        }
+        room = room.saturating_sub(needed);
+        spans.push(Span::styled(sign, style));
+        spans.push(Span::styled(format!(" {word}  "), theme.muted));
+    }
+    buf.set_line(area.x + 1, area.y, &Line::from(spans), area.width - 1);
+}

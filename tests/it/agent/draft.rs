@@ -1,0 +1,137 @@
+//! Drafting an agent through the real loop: a subagent like any other, of which no conversation hears.
+
+use std::sync::Arc;
+
+use belvedere::agent::{EventKind, Spawn, Status};
+use belvedere::definition::{AgentDraft, Catalog, Source, Tier, parse};
+use belvedere::message::AgentId;
+use belvedere::provider::offline::{Offline, Pace};
+use belvedere::provider::scripted::Scripted;
+use belvedere::subagent::{Command, DRAFT_CALL, TreeLimits, drafting_agent};
+use futures::FutureExt as _;
+use serde_json::json;
+
+use crate::support::{Parts, Session};
+
+fn script(lines: &[serde_json::Value]) -> Arc<Scripted> {
+    let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    Arc::new(Scripted::from_jsonl(&text.join("\n")).unwrap())
+}
+
+fn draft(wish: &str) -> Command {
+    Command::Draft { wish: wish.to_owned() }
+}
+
+async fn spawned(session: &mut Session) -> (AgentId, Spawn) {
+    let spawn = |event: &belvedere::agent::AgentEvent| match &event.kind {
+        EventKind::Spawned(spawn) => Some((event.agent, spawn.clone())),
+        _ => None,
+    };
+    session.wait(spawn).await
+}
+
+const FILE: &str = "---\nname: canary-maker\ndescription: Use it for CANARY-report.\n---\nYou sing.";
+
+#[test]
+fn the_agent_that_drafts_is_faultless_and_not_on_offer() {
+    let text = include_str!("../../../assets/prompts/draft-agent.md");
+    let parsed = parse(text, Source { tier: Tier::BuiltIn, path: None });
+    assert_eq!(parsed.diagnostics, []);
+    let agent = drafting_agent().unwrap();
+    assert!(agent.reads_only());
+    assert!(Catalog::builtin().get(&agent.name).is_none());
+}
+
+#[tokio::test]
+async fn a_draft_is_a_visible_subagent_that_the_conversation_never_hears_of() {
+    let provider = script(&[
+        json!({"when": {"task": "for this wish", "turn": 0}, "steps": [{"call": "LS", "input": {"path": "."}}]}),
+        json!({"when": {"task": "for this wish", "turn": 1}, "steps": [{"say": format!("<summary>CANARY</summary><answer>\n{FILE}\n</answer>")}]}),
+        json!({"when": {"task": "hello"}, "steps": [{"say": "hi"}]}),
+    ]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    session.ask("hello").await;
+    session.send(draft("sings")).await;
+    let (id, spawn) = spawned(&mut session).await;
+    assert_eq!(
+        (spawn.parent, spawn.call_id.as_str(), spawn.agent_type.as_str()),
+        (AgentId::MAIN, DRAFT_CALL, "draft-agent")
+    );
+    let mut tools = spawn.tools.clone();
+    tools.sort_unstable();
+    assert_eq!(tools, ["Glob", "Grep", "LS", "Read"], "it only reads");
+    assert!(spawn.prompt.contains("sings"));
+    let outcome = session.ended(id).await;
+    assert_eq!((outcome.status, outcome.tool_calls), (Status::Completed, 1));
+    assert_eq!(AgentDraft::from_answer(&outcome.text).unwrap().name, "canary-maker");
+    session.ask("hello again").await;
+    let of_main = |request: &belvedere::provider::Request| request.tools.iter().any(|tool| tool.name == "Agent");
+    let after = provider.requests().into_iter().rfind(of_main).unwrap();
+    let heard = format!("{after:?}");
+    assert!(!heard.contains("CANARY") && !heard.contains("draft-agent") && !heard.contains("sings"), "{heard}");
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn a_draft_is_stopped_like_any_other() {
+    let provider = script(&[json!({"when": {"task": "for this wish"}, "steps": [{"say": "half"}, {"stall": true}]})]);
+    let mut session = Session::start(Parts::new(provider));
+    session.send(draft("stalls")).await;
+    let (id, _) = spawned(&mut session).await;
+    session.wait(|event| matches!(&event.kind, EventKind::Text { .. }).then_some(())).await;
+    session.send(Command::Stop { agent: id }).await;
+    assert_eq!(session.ended(id).await.status, Status::Cancelled);
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn a_draft_needs_no_leave_to_delegate() {
+    let provider = script(&[json!({"when": {"task": "for this wish"}, "steps": [{"say": FILE}]})]);
+    let limits = TreeLimits { max_depth: 0, max_per_request: 0, ..TreeLimits::default() };
+    let mut session = Session::start(Parts { limits, ..Parts::new(provider) });
+    session.send(draft("anything")).await;
+    let (id, _) = spawned(&mut session).await;
+    assert_eq!(session.ended(id).await.status, Status::Completed);
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn a_draft_without_a_model_ends_with_the_reason() {
+    let connecting = async { Err("There is no key.".to_owned()) }.boxed().shared();
+    let mut session = Session::start(Parts { connecting: Some(connecting), ..Parts::new(script(&[])) });
+    session.send(draft("anything")).await;
+    let (id, _) = spawned(&mut session).await;
+    let outcome = session.ended(id).await;
+    assert_eq!((outcome.status, outcome.reason.as_deref()), (Status::Failed, Some("There is no key.")));
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn a_draft_that_still_waits_for_a_model_keeps_nobody_from_quitting() {
+    let connecting = std::future::pending().boxed().shared();
+    let session = Session::start(Parts { connecting: Some(connecting), ..Parts::new(script(&[])) });
+    session.send(draft("anything")).await;
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn the_offline_model_drafts_by_the_words_of_the_wish() {
+    let mut session = Session::start(Parts::new(Arc::new(Offline::new(Pace::Instant))));
+    for (wish, name, tools) in [
+        ("An agent that reviews the SQL migrations: \"safely\"", "reviews-sql-migrations", "Read, Grep, Glob, LS"),
+        ("fix failing lints and run clippy", "fix-failing-lints", "Read, Grep, Glob, LS, Edit, Write, Bash"),
+        ("日本", "new-agent", "Read, Grep, Glob, LS"),
+    ] {
+        session.send(draft(wish)).await;
+        let (id, _) = spawned(&mut session).await;
+        let outcome = session.ended(id).await;
+        assert_eq!(outcome.status, Status::Completed);
+        let draft = AgentDraft::from_answer(&outcome.text).unwrap();
+        assert_eq!(draft.name, name);
+        assert_eq!(AgentDraft::check_name(&draft.name), Ok(()));
+        let belvedere::definition::ToolsField::List(listed) = draft.tools else { panic!("a list") };
+        assert_eq!(listed.join(", "), tools);
+        assert!(draft.description.starts_with("Use this agent when") && draft.prompt.lines().count() >= 12);
+    }
+    session.quit().await;
+}

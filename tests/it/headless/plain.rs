@@ -1,0 +1,200 @@
+//! The session of lines: the real binary over pipes and on a terminal.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::Bench;
+use crate::pty::terminal::Terminal;
+
+/// A session whose other end is a program.
+struct Session {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    /// Everything read so far.
+    seen: String,
+}
+
+impl Session {
+    fn start(bench: &Bench, args: &[&str]) -> Self {
+        let mut child =
+            bench.command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, input, output, seen: String::new() }
+    }
+
+    fn offline(bench: &Bench) -> Self {
+        Self::start(bench, &["--plain", "--model", "offline"])
+    }
+
+    fn line(&mut self, text: &str) {
+        self.input.as_mut().unwrap().write_all(format!("{text}\n").as_bytes()).unwrap();
+    }
+
+    /// Reads up to a line that holds this.
+    fn until(&mut self, text: &str) -> String {
+        loop {
+            let mut line = String::new();
+            let read = self.output.read_line(&mut line).unwrap();
+            assert!(read > 0, "no {text:?} in:\n{}", self.seen);
+            self.seen.push_str(&line);
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(i32::try_from(self.child.id()).unwrap()), signal).unwrap();
+    }
+
+    /// Ends the input, and returns the exit status and all that was written.
+    fn end(mut self) -> (i32, String) {
+        drop(self.input.take());
+        std::io::Read::read_to_string(&mut self.output, &mut self.seen).unwrap();
+        assert!(!self.seen.contains('\x1b'), "{}", self.seen);
+        (self.child.wait().unwrap().code().unwrap(), self.seen)
+    }
+}
+
+#[test]
+fn a_question_is_answered_in_lines_and_the_end_of_the_input_ends_the_program() {
+    let bench = Bench::new();
+    let mut session = Session::offline(&bench);
+    session.line("where is verify_password defined?");
+    let (code, out) = session.end();
+    assert_eq!(code, 0, "{out}");
+    for line in
+        ["model: offline", "you: where is verify_password defined?", "search-specialist-1: started: Search by content"]
+    {
+        assert!(out.lines().any(|found| found == line), "no {line:?} in:\n{out}");
+    }
+    assert!(out.lines().any(|line| line.starts_with("main: The function") && line.contains("src/lib.rs:4")), "{out}");
+    assert!(out.lines().any(|line| line.starts_with("explore-3: done (")), "{out}");
+    assert!(out.lines().any(|line| line == "main: Read src/lib.rs - 6 lines"), "{out}");
+}
+
+#[test]
+fn an_approval_is_one_line_and_its_answer_is_a_letter() {
+    let bench = Bench::new();
+    let made = bench.project.path().join("made.txt");
+    let mut session = Session::offline(&bench);
+    session.line("run `touch made.txt`");
+    let question = session.until(" asks: ");
+    assert_eq!(question, "main asks: Bash touch made.txt? y once, a always Bash(touch made.txt), n no, s show\n");
+    session.line("perhaps");
+    session.until("answer the question first");
+    session.line("n not today");
+    session.until("not today");
+    assert!(!made.exists());
+    session.line("run `touch made.txt`");
+    session.until(" asks: ");
+    session.line("y");
+    session.until("main: Bash touch made.txt - ");
+    assert!(made.exists());
+    assert_eq!(session.end().0, 0);
+}
+
+#[test]
+fn a_yes_typed_ahead_answers_nothing_and_after_the_input_everything_is_refused() {
+    let bench = Bench::new();
+    let mut session = Session::offline(&bench);
+    session.line("y");
+    session.line("run `touch made.txt`");
+    let (code, out) = session.end();
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("no question is open") && out.contains("no: the input has ended"), "{out}");
+    assert!(!bench.project.path().join("made.txt").exists());
+}
+
+#[test]
+fn one_agent_is_stopped_by_its_number_and_then_all() {
+    let bench = Bench::new();
+    let mut session = Session::start(&bench, &["demo", "--plain"]);
+    session.until("docs-writer-8: started");
+    session.line("/tasks");
+    session.until("2 explore-2: ");
+    session.line("/stop 2");
+    session.until("explore-2: cancelled");
+    session.line("/stop 2");
+    session.until("no agent 2 is at work");
+    session.line("/cancel all");
+    session.until("explore-1: cancelled");
+    session.until("main: cancelled");
+    session.line("/nonsense");
+    session.until("there is no command /nonsense");
+    session.line("/help");
+    session.until("/cancel all stops every agent");
+    session.line("/quit");
+    let (code, out) = session.end();
+    assert_eq!(code, 0, "{out}");
+}
+
+#[test]
+fn the_demonstration_asks_twice_and_is_left_while_it_plays() {
+    let bench = Bench::new();
+    let mut session = Session::start(&bench, &["demo", "--plain"]);
+    let question = session.until(" asks: ");
+    assert!(question.starts_with("code-4 asks: "), "{question}");
+    session.line("s");
+    session.until("+ ");
+    session.line("y");
+    session.until("asks: Bash cargo test");
+    session.line("y");
+    session.until("code-4: Bash cargo test");
+    session.line("/quit");
+    session.until("/quit again stops them and leaves");
+    session.line("/quit");
+    let (code, out) = session.end();
+    assert_eq!(code, 0, "{out}");
+}
+
+#[test]
+fn an_interrupt_stops_the_answer_and_a_second_one_leaves() {
+    let bench = Bench::new();
+    let mut session = Session::start(&bench, &["demo", "--plain"]);
+    session.until("docs-writer-8: started");
+    session.signal(Signal::SIGINT);
+    session.until("interrupting the main agent; ctrl-c again leaves");
+    session.signal(Signal::SIGINT);
+    assert_eq!(session.child.wait().unwrap().code(), Some(130));
+    let mut session = Session::start(&bench, &["demo", "--plain"]);
+    session.until("model: demo");
+    session.signal(Signal::SIGTERM);
+    assert_eq!(session.child.wait().unwrap().code(), Some(143));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it() {
+    let bench = Bench::new();
+    let mut session = Session::offline(&bench);
+    session.until("model: offline");
+    let Session { mut child, input, output, .. } = session;
+    drop(output);
+    input.unwrap().write_all(b"explain this repository\n").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(141));
+}
+
+#[test]
+fn on_a_terminal_nothing_but_text_is_written() {
+    let bench = Bench::new();
+    let home = bench.home.path().to_str().unwrap();
+    let env = [("HOME", home), ("COLORTERM", "truecolor")];
+    let terminal = Terminal::start(100, 40, &["--plain", "--model", "offline"], bench.project.path(), &env);
+    terminal.shows("> ");
+    terminal.send("where is \\\rverify_password defined?\r");
+    terminal.shows("main: The function");
+    terminal.send("run `touch made.txt`\r");
+    terminal.shows("main asks: Bash touch made.txt?");
+    terminal.send("n\r");
+    terminal.shows("was not run");
+    let written = terminal.written();
+    assert!(!written.contains(&0x1b), "{}", String::from_utf8_lossy(&written).escape_debug());
+    terminal.send("\x03");
+    terminal.shows("ctrl-c again leaves");
+    terminal.send("\x03");
+    assert_eq!(terminal.ended().exit_code(), 130);
+}
