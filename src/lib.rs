@@ -56,11 +56,11 @@
 //! # Where the world is touched
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
-//! `provider::http` and `provider::discover` (the network), `tool` (files and processes of the project),
-//! `session` (log and history), `config` (settings), `subagent::memory` (notes of agents), `headless` and the terminal
-//! side of `tui`. The working directory and the project's root are values handed to each tool, never state of the
-//! process. Time is tokio's in everything asynchronous, so that tests can pause it: the demonstration plays in a test in
-//! well under a second.
+//! `provider::http` and `provider::discover` (the network), `tool` (files and processes of the project), `session`
+//! (log and history), `config` (settings), `definition::{library, watch}` (agent files), `subagent::memory` (notes of
+//! agents), `headless` and the terminal side of `tui`. The working directory and the project's root are values handed
+//! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
+//! the demonstration plays in a test in well under a second.
 //!
 //! # A request, from end to end
 //!

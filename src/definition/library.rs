@@ -21,6 +21,8 @@ pub struct Library {
     given: Vec<Parsed>,
     /// Names of the tools there are.
     tools: Vec<String>,
+    /// Held while files are read.
+    reading: Mutex<()>,
     /// What was not told yet.
     news: Mutex<VecDeque<Changes>>,
     told: Notify,
@@ -33,7 +35,7 @@ impl Library {
     pub fn new(dirs: AgentDirs, given: Vec<Parsed>, tools: Vec<String>) -> Self {
         let catalog = Catalog::builtin();
         catalog.replace(builtin::parsed().into_iter().chain(given.iter().cloned()).collect());
-        Self { catalog, dirs, given, tools, news: Mutex::default(), told: Notify::new() }
+        Self { catalog, dirs, given, tools, reading: Mutex::default(), news: Mutex::default(), told: Notify::new() }
     }
 
     /// Returns the catalog.
@@ -54,8 +56,11 @@ impl Library {
         &self.tools
     }
 
-    /// Reads all files and puts what they say in force; [`Library::changes`] tells what that changed. Blocks.
-    pub fn reload(&self) {
+    /// Reads all files, puts what they say in force and returns what that changed, which [`Library::changes`] tells
+    /// too. Blocks.
+    pub fn reload(&self) -> Changes {
+        // Of two at once, the one that ends last must not be the one that read first.
+        let _turn = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = builtin::parsed();
         for dir in self.dirs.iter() {
             all.extend(read_dir(dir));
@@ -66,9 +71,10 @@ impl Library {
         }
         let changes = self.catalog.replace(all);
         if !changes.is_empty() {
-            self.news.lock().unwrap_or_else(PoisonError::into_inner).push_back(changes);
+            self.news.lock().unwrap_or_else(PoisonError::into_inner).push_back(changes.clone());
             self.told.notify_one();
         }
+        changes
     }
 
     /// Waits for the next change. There is one listener: what it is told, no other hears.

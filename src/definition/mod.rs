@@ -13,6 +13,7 @@ mod given;
 mod library;
 mod load;
 mod tier;
+mod watch;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,6 +29,7 @@ pub use given::parse_given;
 pub use library::{Library, read_file};
 pub use load::{knows_tool, parse};
 pub use tier::Tier;
+pub use watch::{Means, Watcher};
 
 /// What makes one kind of subagent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,9 +3,11 @@
 //! Owns the wiring of configuration, providers, tools, catalog, log and tree. Leaves every decision to them. Invariant:
 //! [`settle`] reads small files only, so that the first frame need not wait; all else happens in [`start`].
 
+mod agents;
 mod connection;
 mod demo;
 
+use agents::AgentFiles;
 pub use demo::REQUEST as DEMO_REQUEST;
 
 use connection::LeadModel;
@@ -196,31 +198,21 @@ pub struct Started {
 pub struct Kept {
     writer: Option<Writer>,
     log: Option<log::Guard>,
-    /// Tells of changed agent files.
-    announcer: Option<AbortOnDrop>,
+    /// Puts changed agent files in force and tells of them.
+    agents: Option<AgentFiles>,
 }
 
 impl Kept {
     /// Waits, within bounds, until everything is on the disk. The conversation must be gone by then.
     pub async fn finish(self) {
         // It holds an end of the log's channel.
-        drop(self.announcer);
+        drop(self.agents);
         if let Some(writer) = self.writer
             && timeout(DISK_GRACE, writer.finish()).await.is_err()
         {
             tracing::warn!("the disk is too slow; the end of the session is not kept");
         }
         drop(self.log);
-    }
-}
-
-/// A task that ends with its owner.
-#[derive(Debug)]
-struct AbortOnDrop(tokio::task::JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 
@@ -252,7 +244,7 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
         Front::Headless => Arc::new(Unattended),
     };
     if wanted.play == Play::Work {
-        kept.announcer = Some(read_agents(&library, &sink).await);
+        kept.agents = Some(AgentFiles::read(&library, &sink).await);
     }
     let grants = config.allowed_tools.iter().cloned().chain(reports_grant(store.as_ref())).collect();
     let permissions = Permissions::new(place.project.as_ref().clone(), config.permission_mode, grants);
@@ -318,19 +310,6 @@ pub fn tool_names() -> Vec<String> {
     standard_tools().names().chain([AGENT_TOOL]).map(str::to_owned).collect()
 }
 
-/// Reads the agent files and tells what came of it, and of every later change until the returned value is dropped.
-async fn read_agents(library: &Arc<Library>, sink: &Sink) -> AbortOnDrop {
-    let reader = Arc::clone(library);
-    let _ = tokio::task::spawn_blocking(move || reader.reload()).await;
-    let (library, sink) = (Arc::clone(library), sink.clone());
-    AbortOnDrop(tokio::spawn(async move {
-        loop {
-            let changes = library.changes().await;
-            sink.send(AgentId::MAIN, EventKind::AgentsChanged { changes }).await;
-        }
-    }))
-}
-
 /// Faults of the configuration that are told one by one. A file of a stranger may hold thousands, and nobody may be
 /// listening yet.
 const MAX_NOTICES: usize = 20;
@@ -367,7 +346,7 @@ fn keep(
         let _ = front.blocking_send(Arc::new(AgentEvent { agent: AgentId::MAIN, at: Timestamp::now(), kind }));
     };
     let (sender, writer) = Writer::spawn(store.clone(), meta, router(), on_fault);
-    (Some(store), Kept { writer: Some(writer), log, announcer: None }, vec![sender, listener])
+    (Some(store), Kept { writer: Some(writer), log, agents: None }, vec![sender, listener])
 }
 
 /// Returns what finds the file of an event: that of its agent, by the agent's name. Deltas are left out: the message

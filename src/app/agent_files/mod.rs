@@ -17,6 +17,7 @@ pub use view::{AgentFilesView, Page, Standings};
 use self::view::Awaited;
 use super::{App, Effect};
 use crate::definition::{AgentDraft, AgentHome, Changes, Listing, Source, Tier};
+use crate::message::{Diagnostic, plain_line};
 
 /// Something to be done with agent files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +91,7 @@ impl App {
             }
             FileNews::Deleted(path) => self.inform(format!("deleted: {}", self.agent_places.shown(&path))),
             FileNews::Failed(text) => match &mut self.agent_files {
-                Some(view) => view.fault = Some(crate::message::plain_line(&text).into_owned()),
+                Some(view) => view.fault = Some(plain_line(&text).into_owned()),
                 None => self.warn(text),
             },
         }
@@ -111,7 +112,7 @@ impl App {
                 let edited = self.listing.iter().find(|listed| listed.source.path.as_ref() == Some(&path));
                 view.fault = edited.and_then(|listed| listed.diagnostics.first()).map(|fault| {
                     let line = fault.line.map_or_else(String::new, |line| format!("line {line}: "));
-                    crate::message::plain_line(&format!("{line}{}", fault.message)).into_owned()
+                    plain_line(&format!("{line}{}", fault.message)).into_owned()
                 });
             }
         }
@@ -121,8 +122,10 @@ impl App {
     pub(super) fn agents_changed(&mut self, changes: &Changes, effects: &mut Vec<Effect>) {
         effects.push(Effect::AgentFiles(FileRequest::List));
         // The view shows what changed, and its own words about what it did are not overwritten.
-        if let Some(text) = summary(changes).filter(|_| self.agent_files.is_none() && !self.wizard_told(changes)) {
-            self.inform(text);
+        match summary(changes).filter(|_| self.agent_files.is_none() && !self.wizard_told(changes)) {
+            Some(text) if changes.faults.is_empty() => self.inform(text),
+            Some(text) => self.warn(text),
+            None => {}
         }
     }
 }
@@ -135,9 +138,20 @@ fn summary(changes: &Changes) -> Option<String> {
         names => format!("{sign}{}", names.len()),
     });
     let mut words: Vec<String> = words.collect();
-    if !changes.faults.is_empty() {
-        let noun = if changes.faults.len() == 1 { "fault" } else { "faults" };
-        words.push(format!("{} {noun}, see /agents", changes.faults.len()));
-    }
+    words.extend(faults(&changes.faults));
     (!words.is_empty()).then(|| format!("agents: {}", words.join("  ")))
+}
+
+/// Returns what is wrong: the fault itself where it is the only one, else in how many files.
+fn faults(faults: &[Diagnostic]) -> Option<String> {
+    let first = faults.first()?;
+    let file = first.path.as_ref().and_then(|path| path.file_name()).map_or_else(String::new, |name| {
+        let line = first.line.map_or_else(String::new, |line| format!(":{line}"));
+        format!("{}{line}", name.to_string_lossy())
+    });
+    let text = match faults.len() - 1 {
+        0 => format!("{file} {}", first.message),
+        more => format!("{file} and {more} more faults, see /agents"),
+    };
+    Some(plain_line(text.trim_start()).into_owned())
 }

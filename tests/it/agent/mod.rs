@@ -16,6 +16,7 @@ mod loop_limits;
 mod memory;
 mod mention;
 mod models;
+mod reload;
 mod report;
 mod restricted;
 mod scopes;

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use belvedere::agent::EventKind;
 use belvedere::app::agent_files::{FileNews, FileRequest, Page, Row};
 use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::keymap::Context;
 use belvedere::app::{Effect, Event, Focus, Popup};
-use belvedere::definition::{Parsed, Tier};
+use belvedere::definition::{Changes, Parsed, Tier};
+use belvedere::message::Diagnostic;
 
 use crate::screens::agent_files::{everything, file, listing, stage};
 use crate::screens::stage::Stage;
@@ -309,4 +311,21 @@ fn the_agents_of_the_session_are_tasks_now() {
     stage.spawns(1, "code", "Write it");
     stage.keys("/tasks<enter>");
     assert_eq!(stage.app.popup(), Some(&Popup::Agents { chosen: 0 }));
+}
+
+#[test]
+fn a_change_while_one_works_is_one_line_that_names_the_fault() {
+    let mut stage = Stage::new(120, 24);
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let fault = |file: &str| Diagnostic::in_file(format!("/p/.kode/agents/{file}"), "there is no `description`");
+    let changes = Changes { added: names(&["scout"]), changed: names(&["a", "b"]), ..Changes::default() };
+    let effects = stage.main(EventKind::AgentsChanged { changes });
+    assert_eq!(requests(effects), [FileRequest::List]);
+    assert!(stage.text().contains("agents: +scout  ~2"), "{}", stage.text());
+    let one = Changes { faults: vec![Diagnostic { line: Some(3), ..fault("one.md") }], ..Changes::default() };
+    stage.main(EventKind::AgentsChanged { changes: one });
+    assert!(stage.text().contains("agents: one.md:3 there is no `description`"), "{}", stage.text());
+    let faults = vec![fault("\u{1b}[31mone.md"), fault("two.md"), fault("three.md")];
+    stage.main(EventKind::AgentsChanged { changes: Changes { faults, ..Changes::default() } });
+    assert!(stage.text().contains("agents: one.md and 2 more faults, see /agents"), "{}", stage.text());
 }

@@ -4,6 +4,7 @@ mod catalog;
 mod draft;
 mod duplicate;
 mod frontmatter;
+mod watch;
 
 use std::path::PathBuf;
 

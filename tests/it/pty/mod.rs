@@ -7,6 +7,7 @@ mod demo;
 mod leaving;
 mod offline;
 pub(crate) mod terminal;
+mod watch;
 mod wizard;
 
 use std::path::Path;

@@ -1,0 +1,249 @@
+//! Puts changed agent files in force while the program runs.
+//!
+//! Owns the thread that listens to the file system and when it reads anew. Leaves what is watched to `plan` and the
+//! reading to `library`. Invariant: every reading begins after the watches it relies on stand, so that nothing falls
+//! between the two; and the thread sleeps while nothing happens.
+
+mod plan;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant, SystemTime};
+
+use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use super::{Changes, Library};
+use plan::Plan;
+
+/// How long the folders must be quiet before they are read: an editor needs several steps to save one file.
+const QUIET: Duration = Duration::from_millis(30);
+
+/// How long a storm of changes may put the reading off.
+const LONGEST_WAIT: Duration = Duration::from_millis(250);
+
+/// How often the files are looked at where the system does not tell of changes.
+const POLL: Duration = Duration::from_millis(400);
+
+/// How often the plan is made anew because the folders changed while the watches were set.
+const MAX_ROUNDS: usize = 16;
+
+/// How changes are noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means {
+    /// The system tells of them. Where it cannot, as [`Means::Polls`].
+    Events,
+    /// The files are looked at again and again.
+    Polls,
+}
+
+/// Reads the agent files anew whenever they change, until it is dropped.
+#[derive(Debug)]
+pub struct Watcher(Sender<Message>);
+
+impl Watcher {
+    /// Begins to watch the library's folders, on a thread of its own: this returns at once.
+    #[must_use]
+    pub fn start(library: Arc<Library>, means: Means) -> Self {
+        let (sender, messages) = channel();
+        let events = sender.clone();
+        let thread = std::thread::Builder::new().name("agent-files".to_owned());
+        let started = thread.spawn(move || {
+            if means == Means::Polls || watch(&library, events, &messages) == Ended::Unable {
+                poll(&library, &messages);
+            }
+        });
+        if let Err(fault) = started {
+            tracing::warn!(%fault, "agent files are not watched; /agents reads them anew");
+        }
+        Self(sender)
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let _ = self.0.send(Message::End);
+    }
+}
+
+/// What the thread is told. The channel is unbounded: were it full, the system's own thread would wait for this one,
+/// which waits for that one while it sets watches.
+#[derive(Debug)]
+enum Message {
+    Happened(notify::Result<notify::Event>),
+    End,
+}
+
+/// Why the watching ended.
+#[derive(Debug, PartialEq, Eq)]
+enum Ended {
+    /// Nobody wants it any more.
+    Dropped,
+    /// The system cannot tell of changes.
+    Unable,
+}
+
+/// Listens until the end.
+fn watch(library: &Library, events: Sender<Message>, messages: &Receiver<Message>) -> Ended {
+    let tell = move |event: notify::Result<notify::Event>| {
+        if event.as_ref().map_or(true, is_change) {
+            let _ = events.send(Message::Happened(event));
+        }
+    };
+    let mut watches = match notify::recommended_watcher(tell) {
+        Ok(watcher) => Watches { watcher, plan: Plan::default() },
+        Err(fault) => return unable(&fault),
+    };
+    loop {
+        if let Err(fault) = watches.set(library) {
+            return unable(&fault);
+        }
+        reload(library);
+        match watches.wait(messages) {
+            Some(Ended::Dropped) => return Ended::Dropped,
+            Some(Ended::Unable) => return Ended::Unable,
+            None => {}
+        }
+    }
+}
+
+fn unable(fault: &notify::Error) -> Ended {
+    tracing::warn!(%fault, "the system does not tell of changed files; agent files are looked at every {POLL:?}");
+    Ended::Unable
+}
+
+/// Looks at the files again and again until the end.
+fn poll(library: &Library, messages: &Receiver<Message>) {
+    reload(library);
+    let mut next = Instant::now() + POLL;
+    loop {
+        match messages.recv_timeout(next.saturating_duration_since(Instant::now())) {
+            Ok(Message::Happened(_)) => {}
+            Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {
+                reload(library);
+                next = Instant::now() + POLL;
+            }
+        }
+    }
+}
+
+/// The watches that stand.
+struct Watches {
+    watcher: RecommendedWatcher,
+    plan: Plan,
+}
+
+impl Watches {
+    /// Watches what has to be watched now. A folder that appears after its parent was read and before its parent is
+    /// watched would be missed, so that this goes on until nothing has changed meanwhile.
+    fn set(&mut self, library: &Library) -> notify::Result<()> {
+        for _ in 0..MAX_ROUNDS {
+            let plan = Plan::of(library.dirs());
+            if plan == self.plan {
+                break;
+            }
+            for folder in self.plan.folders().filter(|folder| !plan.holds(folder)) {
+                // It may be gone, and its watch with it.
+                let _ = self.watcher.unwatch(folder);
+            }
+            for folder in plan.folders().filter(|folder| !self.plan.holds(folder)) {
+                match self.watcher.watch(folder, RecursiveMode::NonRecursive) {
+                    Err(fault) if !plan::is_out_of_reach(&fault) => return Err(fault),
+                    Ok(()) | Err(_) => {}
+                }
+            }
+            self.plan = plan;
+        }
+        if self.plan.is_cut() {
+            tracing::warn!("there are very many folders of agents; not all of them are watched");
+        }
+        Ok(())
+    }
+
+    /// Waits for a change and then until things are quiet. Returns why to end, if that is what happened.
+    fn wait(&mut self, messages: &Receiver<Message>) -> Option<Ended> {
+        let mut last_chance: Option<Instant> = None;
+        let mut quiet_at = Instant::now();
+        loop {
+            let message = match last_chance {
+                None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(latest) => messages.recv_timeout(quiet_at.min(latest).saturating_duration_since(Instant::now())),
+            };
+            let matters = match message {
+                Ok(Message::Happened(Ok(event))) => self.take_in(&event),
+                Ok(Message::Happened(Err(fault))) => match fault.kind {
+                    notify::ErrorKind::MaxFilesWatch => return Some(unable(&fault)),
+                    _ => true,
+                },
+                Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return Some(Ended::Dropped),
+                Err(RecvTimeoutError::Timeout) => return None,
+            };
+            if matters {
+                quiet_at = Instant::now() + QUIET;
+                last_chance.get_or_insert(Instant::now() + LONGEST_WAIT);
+            }
+        }
+    }
+
+    /// Tells whether an event may change what the agents are.
+    fn take_in(&mut self, event: &notify::Event) -> bool {
+        if event.need_rescan() {
+            // Something was not told, perhaps that folders have moved.
+            self.forget(Path::new(""));
+            return true;
+        }
+        let mut matters = event.paths.iter().any(|path| self.plan.concerns(path));
+        if may_move(event.kind) {
+            for path in &event.paths {
+                matters |= self.forget(path);
+            }
+        }
+        matters
+    }
+
+    /// Gives up the watches of a folder and of those below, and tells whether there were any. Watches stand on folders,
+    /// not on paths: once a path was given away, the watch tells of the folder that had it.
+    fn forget(&mut self, path: &Path) -> bool {
+        let gone = self.plan.take_below(path);
+        for folder in &gone {
+            let _ = self.watcher.unwatch(folder);
+        }
+        !gone.is_empty()
+    }
+}
+
+/// Tells whether something was changed, and not only looked at, as this thread itself does.
+fn is_change(event: &notify::Event) -> bool {
+    !matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write))
+}
+
+/// Tells whether another folder may have the path now, or the same one may be watched only now.
+fn may_move(kind: EventKind) -> bool {
+    use ModifyKind::{Metadata, Name};
+    matches!(kind, EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(Name(_) | Metadata(_)))
+}
+
+/// Reads the files and notes in the log what that changed, and how old the newest change was when it came in force.
+fn reload(library: &Library) {
+    let begun = Instant::now();
+    let changes = library.reload();
+    let took_ms = begun.elapsed().as_millis();
+    if changes.is_empty() {
+        tracing::debug!(took_ms, "agent files read, nothing changed");
+        return;
+    }
+    let age_ms = newest(library, &changes).and_then(|at| at.elapsed().ok()).map(|age| age.as_millis());
+    let Changes { added, changed, removed, faults } = changes;
+    let faults = faults.len();
+    tracing::info!(?added, ?changed, ?removed, faults, took_ms, age_ms, "agent files in force");
+}
+
+/// Returns when the newest of the changed files was written.
+fn newest(library: &Library, changes: &Changes) -> Option<SystemTime> {
+    let names = changes.added.iter().chain(&changes.changed);
+    let files = names.filter_map(|name| library.catalog().get(name)?.source.path.clone());
+    let broken = changes.faults.iter().filter_map(|fault| fault.path.clone());
+    files.chain(broken).filter_map(|path| std::fs::metadata(path).ok()?.modified().ok()).max()
+}

@@ -1,0 +1,42 @@
+//! The agent files of a session: read at its start, watched to its end.
+//!
+//! Owns who hears of changes. Leaves the reading and the watching to `definition`. Invariant: nothing is told when
+//! nothing changed.
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+
+use crate::agent::{EventKind, Sink};
+use crate::definition::{Library, Means, Watcher};
+use crate::message::AgentId;
+
+/// Puts changed agent files in force and tells of them, until it is dropped.
+#[derive(Debug)]
+pub(super) struct AgentFiles {
+    _watcher: Watcher,
+    announcer: JoinHandle<()>,
+}
+
+impl AgentFiles {
+    /// Reads the files before it returns, so that the first request offers all agents. The watches are set later.
+    pub(super) async fn read(library: &Arc<Library>, sink: &Sink) -> Self {
+        let reader = Arc::clone(library);
+        let _ = tokio::task::spawn_blocking(move || reader.reload()).await;
+        let watcher = Watcher::start(Arc::clone(library), Means::Events);
+        let (library, sink) = (Arc::clone(library), sink.clone());
+        let announcer = tokio::spawn(async move {
+            loop {
+                let changes = library.changes().await;
+                sink.send(AgentId::MAIN, EventKind::AgentsChanged { changes }).await;
+            }
+        });
+        Self { _watcher: watcher, announcer }
+    }
+}
+
+impl Drop for AgentFiles {
+    fn drop(&mut self) {
+        self.announcer.abort();
+    }
+}

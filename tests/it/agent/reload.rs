@@ -1,0 +1,82 @@
+//! Files of agents that change while agents work.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use belvedere::agent::{EventKind, Status};
+use belvedere::definition::{AgentDirs, Library, Means, Roots, Watcher};
+use belvedere::message::AgentId;
+use belvedere::permission::Answer;
+use belvedere::provider::Request;
+use belvedere::provider::scripted::Scripted;
+use belvedere::subagent::Command;
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::support::{Parts, Session};
+
+/// How long a test waits for something that has to happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn write(path: &Path, words: &str) {
+    let text = format!("---\nname: scout\ndescription: {words}\n---\nYou are of {words}.");
+    std::fs::write(path.with_extension("new"), text).unwrap();
+    std::fs::rename(path.with_extension("new"), path).unwrap();
+}
+
+fn delegate(name: &str) -> serde_json::Value {
+    let prompt = format!("WHAT: the work called {name}. WHERE: here. RETURN: a word.");
+    json!({"call": "Agent", "input": {"description": name, "subagent_type": "scout", "prompt": prompt}})
+}
+
+fn offer(request: &Request) -> Option<&str> {
+    request.tools.iter().find(|tool| tool.name == "Agent").map(|tool| tool.description.as_str())
+}
+
+#[tokio::test]
+async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_began_with() {
+    let root = tempfile::tempdir().unwrap();
+    let project = root.path();
+    let dirs = AgentDirs::new(&Roots { home: None, claude: None, kode: None, cwd: project, project });
+    let file = project.join(".kode/agents/a.md");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    write(&file, "state one");
+    let library = Arc::new(Library::new(dirs, Vec::new(), Vec::new()));
+    library.reload();
+    library.changes().await;
+    let _watcher = Watcher::start(library.clone(), Means::Events);
+    let make = json!({"call": "Write", "input": {"file_path": "made.txt", "content": "x"}});
+    let lines = [
+        json!({"when": {"task": "go", "turn": 0}, "steps": [delegate("first")]}),
+        json!({"when": {"task": "called first", "turn": 0}, "steps": [make]}),
+        json!({"when": {"task": "called first", "turn": 1}, "steps": [{"say": "<summary>first</summary>"}]}),
+        json!({"when": {"task": "go", "turn": 1}, "steps": [delegate("second")]}),
+        json!({"when": {"task": "called second"}, "steps": [{"say": "<summary>second</summary>"}]}),
+        json!({"when": {"task": "go", "turn": 2}, "steps": [{"say": "done"}]}),
+    ];
+    let script = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let provider = Arc::new(Scripted::from_jsonl(&script).unwrap());
+    let mut session = Session::start(Parts { catalog: library.catalog().clone(), ..Parts::new(provider.clone()) });
+    session.say("go").await;
+    let asked = session
+        .wait(|event| match &event.kind {
+            EventKind::ApprovalRequested { request } => Some(request.clone()),
+            _ => None,
+        })
+        .await;
+    write(&file, "state two");
+    let changes = timeout(PATIENCE, library.changes()).await.expect("no change is noticed");
+    assert_eq!(changes.changed, ["scout"]);
+    session.send(Command::Answer { id: asked.id, answer: Answer::Once }).await;
+    assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Completed);
+    session.quit().await;
+    let requests = provider.requests();
+    let children: Vec<&Request> = requests.iter().filter(|request| offer(request).is_none()).collect();
+    let prompts: Vec<bool> = children.iter().map(|request| request.system.contains("You are of state two.")).collect();
+    assert_eq!(prompts, [false, false, true], "the first keeps what it began with, the second has what is new");
+    assert!(children[..2].iter().all(|request| request.system.contains("You are of state one.")));
+    let offers: Vec<&str> = requests.iter().filter_map(offer).collect();
+    let says = |words: &str| offers.iter().map(|offer| offer.contains(words)).collect::<Vec<_>>();
+    assert_eq!((says("state one"), says("state two")), (vec![true, false, false], vec![false, true, true]));
+}
