@@ -186,10 +186,15 @@ pub(crate) fn look_away(stage: &mut Stage) {
 
 /// The timeline of agents that thought, ran tools, asked, were limited, fell silent, waited and ended.
 pub(crate) fn timeline(width: u16, height: u16) -> Stage {
+    timeline_with(width, height, "设置")
+}
+
+/// The same with another name for the fifth agent: the font of the pictures has no Chinese.
+pub(crate) fn timeline_with(width: u16, height: u16, fifth: &str) -> Stage {
     let mut stage = Stage::new(width, height).with_model();
     stage.asks("Move the session to JWT");
     stage.wait(3_000);
-    for (agent, kind) in (1..).zip(["explore", "plan", "code", "review", "设置", "search"]) {
+    for (agent, kind) in (1..).zip(["explore", "plan", "code", "review", fifth, "search"]) {
         stage.spawns(agent, kind, "Look closely");
     }
     stage.starts(1);

@@ -109,7 +109,9 @@ pub(super) fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) 
 
 /// Returns a box of a size in the middle of the screen.
 fn centred(screen: Rect, columns: u16, rows: u16) -> Rect {
-    let (width, height) = (columns.min(screen.width), rows.min(screen.height));
+    // Beside a box that is nearly as wide as the screen, a column of what lies behind it would look like a fault.
+    let width = if columns + 4 > screen.width { screen.width } else { columns };
+    let height = rows.min(screen.height);
     Rect { x: screen.x + (screen.width - width) / 2, y: screen.y + (screen.height - height) / 3, width, height }
 }
 
