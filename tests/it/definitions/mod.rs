@@ -3,6 +3,9 @@
 mod catalog;
 mod duplicate;
 mod frontmatter;
+mod given;
+mod library;
+mod shapes;
 
 use std::path::PathBuf;
 
