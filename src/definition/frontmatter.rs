@@ -67,12 +67,12 @@ fn strictly(yaml: &str) -> Result<Fields, (usize, String)> {
     }
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
-            max_events: 50_000, max_nodes: 20_000, max_aliases: 100, max_anchors: 100, max_merge_keys: 20,
-            max_recorded_anchor_events: 10_000, max_recorded_anchor_bytes: 1 << 20, max_total_scalar_bytes: 1 << 20,
+            max_events: 50_000, max_nodes: 20_000, max_aliases: 50, max_anchors: 50, max_merge_keys: 20,
+            max_recorded_anchor_events: 1_000, max_recorded_anchor_bytes: 1 << 18, max_total_scalar_bytes: 1 << 20,
             max_depth: 32, flow_nesting_limit: 32, max_documents: 1,
         },
         alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: 10_000, max_replay_stack_depth: 8, max_alias_expansions_per_anchor: 100,
+            max_total_replayed_events: 1_000, max_replay_stack_depth: 8, max_alias_expansions_per_anchor: 100,
         },
         // `name: on` is a name.
         strict_booleans: true,
