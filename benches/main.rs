@@ -4,6 +4,7 @@
 //! depend on what it must not depend on are tests, in `tests/it/load`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark says by its panic what went wrong")]
 
+mod agents;
 mod decode;
 mod events;
 mod frame;
@@ -20,5 +21,6 @@ fn main() {
     decode::bench(&mut criterion);
     grep::bench(&mut criterion);
     events::bench(&mut criterion);
+    agents::bench(&mut criterion);
     criterion.final_summary();
 }

@@ -48,6 +48,20 @@ impl Listed {
     }
 }
 
+/// What came of one file, shared with whoever reads it next.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) source: Source,
+    pub(super) definition: Option<Arc<AgentDefinition>>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+impl From<Parsed> for Entry {
+    fn from(Parsed { source, definition, diagnostics, .. }: Parsed) -> Self {
+        Self { source, definition: definition.map(Arc::new), diagnostics }
+    }
+}
+
 /// Whether a definition is in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
@@ -87,19 +101,24 @@ impl Catalog {
     /// Returns a catalog of the agents that are part of the program.
     #[must_use]
     pub fn builtin() -> Self {
-        Self(Arc::new(RwLock::new(State::of(builtin::parsed()))))
+        Self(Arc::new(RwLock::new(State::of(builtin::parsed().into_iter().map(Entry::from).collect()))))
     }
 
     /// Returns a catalog of these agents and no others; see [`Catalog::replace`].
     #[must_use]
     pub fn of(definitions: Vec<AgentDefinition>) -> Self {
-        Self(Arc::new(RwLock::new(State::of(definitions.into_iter().map(Parsed::from).collect()))))
+        Self(Arc::new(RwLock::new(State::of(definitions.into_iter().map(Parsed::from).map(Entry::from).collect()))))
     }
 
     /// Puts other agents in force. Of several with one name the one of the latest tier wins, and within a tier the
     /// last one. Agents at work keep the definition they started with.
     pub fn replace(&self, parsed: Vec<Parsed>) -> Changes {
-        let new = State::of(parsed);
+        self.put(parsed.into_iter().map(Entry::from).collect())
+    }
+
+    /// As [`Catalog::replace`], with agents that may be in force already.
+    pub(super) fn put(&self, entries: Vec<Entry>) -> Changes {
+        let new = State::of(entries);
         let old = std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), new.clone());
         new.since(&old)
     }
@@ -132,8 +151,8 @@ impl Catalog {
 
 impl State {
     /// A winner takes the place of the first agent of its name, so that shadowing does not change the order.
-    fn of(mut parsed: Vec<Parsed>) -> Self {
-        parsed.sort_by_key(|parsed| parsed.source.tier);
+    fn of(mut parsed: Vec<Entry>) -> Self {
+        parsed.sort_by_key(|entry| entry.source.tier);
         let mut order: Vec<String> = Vec::new();
         let mut winners: BTreeMap<String, usize> = BTreeMap::new();
         for (index, definition) in
@@ -148,14 +167,14 @@ impl State {
         let listing: Listing = parsed
             .into_iter()
             .enumerate()
-            .map(|(index, Parsed { source, definition, diagnostics })| {
+            .map(|(index, Entry { source, definition, diagnostics })| {
                 let winner = definition.as_ref().and_then(|definition| winners.get(&loose_name(&definition.name)));
                 let standing = match winner {
                     None => Standing::Broken,
                     Some(winner) if *winner == index => Standing::InForce,
                     Some(winner) => Standing::Shadowed { by: sources[*winner].clone() },
                 };
-                Listed { definition: definition.map(Arc::new), source, standing, diagnostics }
+                Listed { definition, source, standing, diagnostics }
             })
             .collect();
         let offered = order.iter().filter_map(|name| listing[*winners.get(name)?].definition.clone()).collect();
@@ -171,7 +190,9 @@ impl State {
         for (key, definition) in &now {
             match before.get(key) {
                 None => changes.added.push(definition.name.clone()),
-                Some(former) if former != definition => changes.changed.push(definition.name.clone()),
+                Some(former) if !Arc::ptr_eq(former, definition) && former != definition => {
+                    changes.changed.push(definition.name.clone());
+                }
                 Some(_) => {}
             }
         }

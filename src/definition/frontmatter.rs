@@ -1,81 +1,25 @@
-//! The YAML block at the head of an agent file, read strictly or, failing that, piece by piece.
+//! The block of fields at the head of an agent file, read strictly or, failing that, piece by piece.
 //!
-//! Owns cutting the file and the recovery. Leaves the meaning of fields to `load`. One file in twenty of those in
-//! circulation is not YAML (a `: ` or a dialogue inside an unquoted description), and its author never noticed because
-//! other programs read it all the same. Invariant: a block with a known key in column 0 yields that key.
-
-use std::borrow::Cow;
+//! Owns YAML and the recovery. Leaves cutting the file to `cut` and the meaning of fields to `fields`. One file in
+//! twenty of those in circulation is not YAML (a `: ` or a dialogue inside an unquoted description), and its author
+//! never noticed because other programs read it all the same. Invariants: a block with a known key at the start of a
+//! line yields that key; and the work is bounded, whatever the block holds.
 
 use serde_json::{Map, Value};
 
-/// The fields of a block.
+use super::keys;
+use crate::message::plain_line;
+
+/// The fields of a block, by [`keys::canonical`] names where they are known.
 pub(super) type Fields = Map<String, Value>;
 
-/// Keys at which a block that is not YAML is cut. Anything else in column 0 belongs to the text before it.
-const KNOWN: [&str; 21] = [
-    "name",
-    "description",
-    "tools",
-    "disallowedTools",
-    "disallowed-tools",
-    "disallowed_tools",
-    "model",
-    "model_name",
-    "permissionMode",
-    "maxTurns",
-    "skills",
-    "mcpServers",
-    "hooks",
-    "memory",
-    "background",
-    "effort",
-    "isolation",
-    "color",
-    "initialPrompt",
-    "forkContext",
-    "maxExecutionTimeMs",
-];
-
-/// A file cut in two.
-pub(super) struct Cut<'a> {
-    /// What stands between the rules.
-    pub(super) block: &'a str,
-    /// Lines of the file before the block.
-    pub(super) lines_before: usize,
-    /// What follows.
-    pub(super) body: &'a str,
-}
-
-/// Strips a byte order mark and normalises line ends.
-pub(super) fn normalise(text: &str) -> Cow<'_, str> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")) } else { Cow::Borrowed(text) }
-}
-
-/// Cuts a normalised file at the `---` lines around its block. The error says which one is missing, and where.
-pub(super) fn cut(text: &str) -> Result<Cut<'_>, (usize, &'static str)> {
-    let mut offset = 0;
-    let mut opened: Option<(usize, usize)> = None;
-    for (index, line) in text.split_inclusive('\n').enumerate() {
-        let end = offset + line.len();
-        match (opened, line.trim_end()) {
-            (None, "") => {}
-            (None, "---") => opened = Some((end, index + 1)),
-            (None, _) => break,
-            (Some((start, lines_before)), "---") => {
-                return Ok(Cut { block: &text[start..offset], lines_before, body: &text[end..] });
-            }
-            (Some(_), _) => {}
-        }
-        offset = end;
-    }
-    match opened {
-        None => Err((1, "it does not start with a `---` line, so it is not an agent file")),
-        Some((_, line)) => Err((line, "the `---` line that ends its frontmatter is missing")),
-    }
-}
+/// Bytes that are read as YAML at once. Above, nothing is a description any more, and time would be lost on it.
+const MAX_YAML: usize = 128 * 1024;
+/// Characters of the words in which a fault is told.
+const MAX_WORDS: usize = 160;
 
 /// What a block says.
+#[derive(Default)]
 pub(super) struct Read {
     /// The fields.
     pub(super) fields: Fields,
@@ -85,59 +29,150 @@ pub(super) struct Read {
 
 /// Reads a block.
 pub(super) fn read(block: &str) -> Read {
-    match strictly(block) {
-        Ok(fields) => Read { fields, fault: None },
-        Err(fault) => Read { fields: in_pieces(block), fault: Some(fault) },
+    let json = if block.starts_with('{') { serde_json::from_str(block).ok() } else { None };
+    match json.map_or_else(|| strictly(block), Ok) {
+        Ok(fields) => Read { fields: canonical(fields), fault: None },
+        Err(fault) => Read { fields: recovered(block), fault: Some(fault) },
     }
+}
+
+/// Returns the text of a field as it stands in the block, where YAML makes something else of it than a text.
+pub(super) fn raw_text(block: &str, key: &str) -> Option<String> {
+    let piece = pieces(block, Place::Column0).into_iter().find(|(found, _)| *found == key)?.1;
+    Some(raw(piece)).filter(|text| !text.is_empty() && !matches!(text.as_str(), "~" | "null"))
+}
+
+/// Puts known keys in the place of other spellings of them; the right spelling wins.
+pub(super) fn canonical(fields: Fields) -> Fields {
+    if fields.keys().all(|key| keys::canonical(key).is_none_or(|known| known == key)) {
+        return fields;
+    }
+    let (right, other): (Fields, Fields) =
+        fields.into_iter().partition(|(key, _)| keys::canonical(key).is_none_or(|known| known == key));
+    let mut fields = right;
+    for (key, value) in other {
+        if let Some(known) = keys::canonical(&key).filter(|known| !fields.contains_key(*known)) {
+            fields.insert(known.to_owned(), value);
+        }
+    }
+    fields
 }
 
 fn strictly(yaml: &str) -> Result<Fields, (usize, String)> {
     if yaml.trim().is_empty() {
         return Ok(Fields::new());
     }
-    serde_saphyr::from_str(yaml).map_err(|fault| {
+    if yaml.len() > MAX_YAML {
+        return Err((1, format!("it is longer than {} KiB", MAX_YAML / 1024)));
+    }
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 50_000, max_nodes: 20_000, max_aliases: 50, max_anchors: 50, max_merge_keys: 20,
+            max_recorded_anchor_events: 1_000, max_recorded_anchor_bytes: 1 << 18, max_total_scalar_bytes: 1 << 20,
+            max_depth: 32, flow_nesting_limit: 32, max_documents: 1,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 1_000, max_replay_stack_depth: 8, max_alias_expansions_per_anchor: 100,
+        },
+        // `name: on` is a name.
+        strict_booleans: true,
+    };
+    serde_saphyr::from_str_with_options(yaml, options).map_err(|fault| {
         let line = fault.location().map_or(1, |place| usize::try_from(place.line()).unwrap_or(1));
         let words = fault.without_snippet().to_string();
-        (line, words.lines().next().unwrap_or_default().to_owned())
+        let words = plain_line(words.lines().next().unwrap_or_default()).chars().take(MAX_WORDS).collect();
+        (line, words)
     })
 }
 
-/// Cuts the block at the first occurrence of each known key and reads each piece by itself.
-fn in_pieces(block: &str) -> Fields {
-    let mut pieces: Vec<(&str, String)> = Vec::new();
+/// Where keys are looked for.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// In the first column, as it should be.
+    Column0,
+    /// After blanks too, for a block that is indented.
+    Anywhere,
+}
+
+/// Reads the block piece by piece.
+fn recovered(block: &str) -> Fields {
+    let at = |place| -> Fields {
+        let pieces = pieces(block, place).into_iter();
+        pieces.map(|(key, piece)| (key.to_owned(), value_of(key, piece))).collect()
+    };
+    let fields = at(Place::Column0);
+    if ["name", "description"].iter().all(|key| fields.contains_key(*key)) {
+        return fields;
+    }
+    let mut indented = at(Place::Anywhere);
+    for (key, value) in fields {
+        indented.entry(key).or_insert(value);
+    }
+    indented
+}
+
+/// Cuts the block at the first occurrence of each known key.
+fn pieces(block: &str, place: Place) -> Vec<(&'static str, &str)> {
+    let mut starts: Vec<(&'static str, usize)> = Vec::new();
+    let mut offset = 0;
     for line in block.split_inclusive('\n') {
-        match known_key(line).filter(|key| pieces.iter().all(|(taken, _)| taken != key)) {
-            Some(key) => pieces.push((key, line.to_owned())),
-            None => {
-                if let Some((_, piece)) = pieces.last_mut() {
-                    piece.push_str(line);
-                }
-            }
+        let indent = if place == Place::Anywhere { line.len() - line.trim_start().len() } else { 0 };
+        let key = keys::at_start_of(&line[indent..]).map(|(_, known)| known);
+        if let Some(key) = key.filter(|key| starts.iter().all(|(taken, _)| taken != key)) {
+            starts.push((key, offset + indent));
         }
+        offset += line.len();
     }
-    pieces.into_iter().map(|(key, piece)| (key.to_owned(), value_of(key, &piece))).collect()
+    let ends = starts.iter().skip(1).map(|(_, start)| *start).chain([block.len()]);
+    starts.iter().zip(ends).map(|((key, start), end)| (*key, &block[*start..end])).collect()
 }
 
-fn known_key(line: &str) -> Option<&'static str> {
-    let (key, rest) = line.split_once(':')?;
-    let ends = rest.is_empty() || rest.starts_with(char::is_whitespace);
-    KNOWN.into_iter().find(|known| ends && *known == key.trim_end())
-}
-
-/// Reads a piece as YAML if that yields its key and nothing else, else as the text it is.
+/// Reads a piece as YAML if that yields its key and nothing else, else as the text it is. What follows the value of a
+/// short field is none of it; what follows a text may well be.
 fn value_of(key: &str, piece: &str) -> Value {
-    match strictly(piece) {
-        Ok(mut fields) if fields.len() == 1 => fields.shift_remove(key).unwrap_or_default(),
-        _ => Value::String(raw(piece)),
+    if let Ok(fields) = strictly(piece)
+        && fields.len() == 1
+        && let Some((written, value)) = fields.into_iter().next()
+        && keys::canonical(&written) == Some(key)
+    {
+        return value;
     }
+    if keys::is_prose(key) {
+        return Value::String(raw(piece));
+    }
+    let own: usize = piece
+        .split_inclusive('\n')
+        .enumerate()
+        .take_while(|(at, line)| *at == 0 || belongs(line))
+        .map(|(_, line)| line.len())
+        .sum();
+    let own = &piece[..own];
+    let value = strictly(own).or_else(|_| strictly(&own.replace('\t', "  ")));
+    match value.map(|fields| fields.into_iter().next()) {
+        Ok(Some((_, value))) => value,
+        _ => Value::String(raw(own)),
+    }
+}
+
+/// Tells whether a line goes on with the value before it: it is indented, or an item of a list.
+fn belongs(line: &str) -> bool {
+    line.starts_with([' ', '\t', '-', ']', '}']) || line.trim().is_empty()
 }
 
 fn raw(piece: &str) -> String {
     let text = piece.split_once(':').map_or("", |(_, text)| text).trim();
     let text = match text.split_once('\n') {
-        Some((first, rest)) if matches!(first.trim_end(), "|" | "|-" | "|+" | ">" | ">-" | ">+") => rest,
+        Some((first, rest)) if is_block_mark(first) => rest,
+        None if is_block_mark(text) => "",
         _ => text,
     };
+    let text = text.trim();
     let quoted = ['"', '\''].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
     quoted.unwrap_or(text).trim().to_owned()
+}
+
+/// Tells whether a value begins as a block does: `|`, `>-`, `|2+` …
+fn is_block_mark(first: &str) -> bool {
+    let rest = first.trim_end().strip_prefix(['|', '>']);
+    rest.is_some_and(|rest| rest.len() <= 2 && rest.chars().all(|c| c == '-' || c == '+' || c.is_ascii_digit()))
 }

@@ -1,26 +1,36 @@
 //! Agents given as JSON on the command line.
 //!
-//! Owns the form `{"name": {"description": …, "prompt": …}}`. Leaves the fields to `load`. Invariant: what is no such
-//! object is refused whole, because nobody would look for a diagnostic of what they have just typed.
+//! Owns the form `{"name": {"description": …, "prompt": …}}`. Leaves the fields to `load`. Invariant: an entry that
+//! cannot be used is told as a file would be; only what is no JSON object at all is refused.
 
 use serde_json::{Map, Value};
 
 use super::{Parsed, Source, Tier, load};
+use crate::message::plain_line;
 
 /// Reads the agents of `--agents`.
 ///
 /// # Errors
-/// Returns what is wrong with the JSON, and how it should look.
+/// Returns what is wrong with the JSON and where, and how it should look.
 pub fn parse_given(json: &str) -> Result<Vec<Parsed>, String> {
     const FORM: &str = r#"write it as {"name": {"description": "…", "prompt": "…"}}"#;
     let agents: Map<String, Value> = serde_json::from_str(json).map_err(|fault| format!("{fault}; {FORM}"))?;
-    let parsed = agents.into_iter().map(|(name, fields)| {
-        let Value::Object(mut fields) = fields else { return Err(format!("`{name}` is not an object; {FORM}")) };
-        let prompt = fields.remove("prompt").and_then(|prompt| prompt.as_str().map(str::to_owned)).unwrap_or_default();
-        fields.insert("name".to_owned(), Value::String(name));
-        // JSON on one line is YAML, so that a field means here what it means in a file.
-        let text = format!("---\n{}\n---\n{prompt}", Value::Object(fields));
-        Ok(load::parse(&text, Source { tier: Tier::CommandLine, path: None }))
-    });
-    parsed.collect()
+    Ok(agents.into_iter().map(|(name, fields)| of_entry(name, fields)).collect())
+}
+
+fn of_entry(name: String, fields: Value) -> Parsed {
+    let source = Source { tier: Tier::CommandLine, path: None };
+    let place = format!("`{}` of --agents: ", plain_line(&name));
+    let Value::Object(mut fields) = fields else {
+        let message = format!("{place}it is no object. Write {{\"description\": \"…\", \"prompt\": \"…\"}}.");
+        return Parsed::broken(source, message);
+    };
+    let prompt = fields.shift_remove("prompt");
+    fields.insert("name".to_owned(), Value::String(name));
+    let mut parsed = load::of_fields(fields, prompt.as_ref().and_then(Value::as_str).unwrap_or_default(), source);
+    for fault in &mut parsed.diagnostics {
+        fault.line = None;
+        fault.message.insert_str(0, &place);
+    }
+    parsed
 }

@@ -1,28 +1,29 @@
 //! All agents of all tiers: reads the files and puts what they say in force.
 //!
-//! Owns walking the folders. Leaves the format to `load` and who wins to `catalog`. Invariant: every file with the
-//! ending `.md` below a folder of agents becomes an agent or a diagnostic.
+//! Owns their order. Leaves finding files to `walk`, reading them to `cache` and who wins to `catalog`. Invariant: every
+//! agent file below a folder of agents becomes an agent or a diagnostic.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::{AgentDir, AgentDirs, Catalog, Changes, Parsed, Source, builtin, load};
-use crate::message::Diagnostic;
+use super::cache::Cache;
+use super::catalog::Entry;
+use super::{AgentDirs, Catalog, Changes, Parsed, Source, builtin, tools, walk};
 
 /// Where agents come from, and the catalog that they are put into.
 #[derive(Debug)]
 pub struct Library {
     catalog: Catalog,
     dirs: AgentDirs,
+    built_in: Vec<Entry>,
     /// Agents of the command line.
-    given: Vec<Parsed>,
+    given: Vec<Entry>,
     /// Names of the tools there are.
     tools: Vec<String>,
-    /// Held while files are read.
-    reading: Mutex<()>,
+    /// What was read before.
+    cache: Mutex<Cache>,
     /// What was not told yet.
     news: Mutex<VecDeque<Changes>>,
     told: Notify,
@@ -32,10 +33,18 @@ impl Library {
     /// Returns a library that offers the built-in agents and those of the command line; [`Library::reload`] adds the
     /// files. `tools` names the tools there are.
     #[must_use]
-    pub fn new(dirs: AgentDirs, given: Vec<Parsed>, tools: Vec<String>) -> Self {
-        let catalog = Catalog::builtin();
-        catalog.replace(builtin::parsed().into_iter().chain(given.iter().cloned()).collect());
-        Self { catalog, dirs, given, tools, reading: Mutex::default(), news: Mutex::default(), told: Notify::new() }
+    pub fn new(dirs: AgentDirs, mut given: Vec<Parsed>, tools: Vec<String>) -> Self {
+        for parsed in &mut given {
+            tools::check(parsed, &tools);
+        }
+        let entries = |parsed: Vec<Parsed>| -> Vec<Entry> { parsed.into_iter().map(Entry::from).collect() };
+        let (built_in, given) = (entries(builtin::parsed()), entries(given));
+        // Faults are told by the first reading, when there is someone to hear of them.
+        let faultless = given.iter().map(|entry| Entry { diagnostics: Vec::new(), ..entry.clone() });
+        let catalog = Catalog::of(Vec::new());
+        catalog.put(built_in.iter().cloned().chain(faultless).collect());
+        let (cache, news) = (Mutex::default(), Mutex::default());
+        Self { catalog, dirs, built_in, given, tools, cache, news, told: Notify::new() }
     }
 
     /// Returns the catalog.
@@ -56,20 +65,21 @@ impl Library {
         &self.tools
     }
 
-    /// Reads all files, puts what they say in force and returns what that changed, which [`Library::changes`] tells
-    /// too. Blocks.
+    /// Reads all files that changed, puts what they say in force and returns what that changed, which
+    /// [`Library::changes`] tells too. Blocks.
     pub fn reload(&self) -> Changes {
-        // Of two at once, the one that ends last must not be the one that read first.
-        let _turn = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut all = builtin::parsed();
+        // Held to the end: of two at once, the one that ends last must not be the one that read first.
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = Vec::new();
+        let mut entries = self.built_in.clone();
         for dir in self.dirs.iter() {
-            all.extend(read_dir(dir));
+            let found = walk::find(dir);
+            entries.extend(found.faults.into_iter().map(Entry::from));
+            sources.extend(found.files.into_iter().map(|path| Source { tier: dir.tier, path: Some(path) }));
         }
-        all.extend(self.given.iter().cloned());
-        for parsed in &mut all {
-            load::check_tools(parsed, &self.tools);
-        }
-        let changes = self.catalog.replace(all);
+        entries.extend(cache.read(sources, &self.tools));
+        entries.extend(self.given.iter().cloned());
+        let changes = self.catalog.put(entries);
         if !changes.is_empty() {
             self.news.lock().unwrap_or_else(PoisonError::into_inner).push_back(changes.clone());
             self.told.notify_one();
@@ -85,38 +95,6 @@ impl Library {
                 Some(changes) => return changes,
                 None => self.told.notified().await,
             }
-        }
-    }
-}
-
-/// Reads all agent files below a folder, in the order of their paths.
-fn read_dir(dir: &AgentDir) -> Vec<Parsed> {
-    let mut files = Vec::new();
-    find(&dir.path, &mut files);
-    files.sort();
-    files.into_iter().map(|path| read_file(Source { tier: dir.tier, path: Some(path) })).collect()
-}
-
-fn find(folder: &Path, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        if path.is_dir() {
-            find(&path, files);
-        } else if path.extension().is_some_and(|ending| ending == "md") {
-            files.push(path);
-        }
-    }
-}
-
-/// Reads one agent file. Blocks.
-#[must_use]
-pub fn read_file(source: Source) -> Parsed {
-    let Some(path) = source.path.clone() else { return Parsed { source, definition: None, diagnostics: Vec::new() } };
-    match std::fs::read_to_string(&path) {
-        Ok(text) => load::parse(&text, source),
-        Err(fault) => {
-            let diagnostic = Diagnostic::in_file(path, format!("cannot be read: {fault}. The file is left out."));
-            Parsed { source, definition: None, diagnostics: vec![diagnostic] }
         }
     }
 }

@@ -1,198 +1,158 @@
 //! From the text of one file to an agent.
 //!
-//! Owns the fields of the format and what is accepted in them. Leaves YAML to `frontmatter`. Invariant: a field that
-//! cannot be used falls back to its default with a diagnostic; only a file without a description or a head is given up.
+//! Owns what makes a file usable. Leaves where its parts are to `cut`, YAML to `frontmatter` and values to `fields`.
+//! Invariant: a field that cannot be used falls back to its default with a diagnostic; only a file without a head, a
+//! description or a name is given up.
 
-use std::path::PathBuf;
+use std::time::Duration;
 
-use serde_json::Value;
-
-use super::frontmatter::{self, Fields};
-use super::{AgentDefinition, Parsed, Source, ToolsField};
-use crate::message::{Diagnostic, canonical_name};
-use crate::permission::PermissionMode;
+use super::fields::Reader;
+use super::frontmatter::{self, Fields, Read};
+use super::{AgentDefinition, MemoryScope, Parsed, Source, ToolsField, cut, keys, tools};
+use crate::message::{loose_name, plain, plain_line};
 
 /// Reads one agent file.
 #[must_use]
 pub fn parse(text: &str, source: Source) -> Parsed {
-    let text = frontmatter::normalise(text);
-    let mut reader = Reader { path: source.path.clone(), diagnostics: Vec::new(), head: 1 };
-    let definition = reader.definition(&text, source.clone());
-    Parsed { source, definition, diagnostics: reader.diagnostics }
+    let text = cut::normalise(text);
+    let mut reader = Reader::of_file(source.path.clone());
+    let definition = of_text(&mut reader, &text, &source);
+    reader.into_parsed(source, definition)
 }
 
-/// Tells whether an entry of `tools` names one of the `known` tools. Patterns of MCP servers (`mcp__…`) are left to
-/// those.
-#[must_use]
-pub fn knows_tool(entry: &str, known: &[String]) -> bool {
-    let bare = canonical_name(entry.split('(').next().unwrap_or_default());
-    bare.starts_with("mcp__") || known.iter().any(|known| known.eq_ignore_ascii_case(bare))
+/// Makes an agent of fields that were read elsewhere.
+pub(super) fn of_fields(fields: Fields, prompt: &str, source: Source) -> Parsed {
+    let mut reader = Reader::of_file(source.path.clone());
+    reader.take(Read { fields: frontmatter::canonical(fields), fault: None }, "", 0);
+    let definition = definition(&mut reader, prompt, &source);
+    reader.into_parsed(source, definition)
 }
 
-/// Warns of tools that are not among `known`.
-pub(super) fn check_tools(parsed: &mut Parsed, known: &[String]) {
-    let Some(definition) = &parsed.definition else { return };
-    let ToolsField::List(names) = &definition.tools else { return };
-    for name in names {
-        if !knows_tool(name, known) {
-            let message = format!("there is no tool `{name}`; it is left out.");
-            parsed.diagnostics.push(Diagnostic { path: parsed.source.path.clone(), ..Diagnostic::new(message) });
-        }
-    }
-}
-
-struct Reader {
-    path: Option<PathBuf>,
-    diagnostics: Vec<Diagnostic>,
-    /// Line of the file that faults of single fields are reported at.
-    head: usize,
-}
-
-impl Reader {
-    fn report(&mut self, line: usize, message: String) {
-        self.diagnostics.push(Diagnostic { path: self.path.clone(), line: Some(line), column: None, message });
-    }
-
-    fn definition(&mut self, text: &str, source: Source) -> Option<AgentDefinition> {
-        let cut = match frontmatter::cut(text) {
-            Ok(cut) => cut,
-            Err((line, fault)) => {
-                self.report(line, format!("{fault}. The file is left out."));
-                return None;
-            }
-        };
-        self.head = cut.lines_before;
-        let frontmatter::Read { fields, fault } = frontmatter::read(cut.block);
-        if let Some((line, fault)) = fault {
-            let hint = "Read piece by piece; put quotes around the value, or write it as a block after `|`";
-            self.report(cut.lines_before + line, format!("the frontmatter is not YAML ({fault}). {hint}."));
-        }
-        let Some(description) = text_of(&fields, &["description"]) else {
-            self.report(
-                self.head,
-                "there is no `description`, so no one could choose it. The file is left out.".into(),
-            );
+fn of_text<'a>(reader: &mut Reader<'a>, text: &'a str, source: &Source) -> Option<AgentDefinition> {
+    let cut = match cut::cut(text) {
+        Ok(cut) => cut,
+        Err((line, fault)) => {
+            reader.report(line, format!("{fault}. The file is left out."));
             return None;
-        };
-        let name = self.name(&fields)?;
-        let tools = self.tools(&fields);
-        let disallowed_tools = ["disallowedTools", "disallowed-tools", "disallowed_tools"]
-            .iter()
-            .filter_map(|key| fields.get(*key))
-            .flat_map(names_of)
-            .collect();
-        let model = self.model(&fields);
-        let max_turns = self.max_turns(&fields);
-        let permission_mode = self.permission_mode(&fields);
-        let color = text_of(&fields, &["color"]).map(|color| color.to_lowercase());
-        // Generators write the line ends of a one-line description as the two characters `\n`.
-        let description = description.replace("\\n", "\n");
-        let prompt = cut.body.trim().to_owned();
-        if prompt.is_empty() {
-            self.report(self.head, "there is no text after the frontmatter, so the agent has no instructions.".into());
         }
-        Some(AgentDefinition {
-            name,
-            description,
-            tools,
-            disallowed_tools,
-            model,
-            permission_mode,
-            color,
-            max_turns,
-            max_time: None,
-            effort: None,
-            memory: None,
-            initial_prompt: None,
-            idle_fields: Vec::new(),
-            prompt,
-            source,
-        })
-    }
-
-    fn name(&mut self, fields: &Fields) -> Option<String> {
-        if let Some(name) = text_of(fields, &["name"]) {
-            return Some(name);
-        }
-        let stem = self.path.as_ref().and_then(|path| path.file_stem()).and_then(|stem| stem.to_str());
-        if let Some(stem) = stem.map(str::to_owned) {
-            self.report(self.head, format!("there is no `name`; the file's own name, `{stem}`, is used."));
-            return Some(stem);
-        }
-        self.report(self.head, "there is no `name`. The agent is left out.".into());
-        None
-    }
-
-    fn tools(&mut self, fields: &Fields) -> ToolsField {
-        let Some(value) = fields.get("tools").filter(|value| !value.is_null()) else { return ToolsField::All };
-        if !matches!(value, Value::String(_) | Value::Array(_)) {
-            self.report(self.head, "`tools` is neither a list nor names with commas; the agent gets none.".into());
-        }
-        let names = names_of(value);
-        if names.iter().any(|name| name == "*") { ToolsField::All } else { ToolsField::List(names) }
-    }
-
-    fn model(&mut self, fields: &Fields) -> Option<String> {
-        let model = text_of(fields, &["model", "model_name"]).filter(|model| !model.eq_ignore_ascii_case("inherit"))?;
-        let is_id = model.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/@[]".contains(c));
-        if !is_id {
-            self.report(self.head, format!("`{model}` is not the name of a model; the parent's model is used."));
-        }
-        Some(model).filter(|_| is_id)
-    }
-
-    fn permission_mode(&mut self, fields: &Fields) -> Option<PermissionMode> {
-        let text = text_of(fields, &["permissionMode"])?;
-        let mode = text.parse();
-        if let Err(fault) = &mode {
-            self.report(self.head, format!("{fault}; the mode of the session is used."));
-        }
-        mode.ok()
-    }
-
-    fn max_turns(&mut self, fields: &Fields) -> Option<u32> {
-        let text = text_of(fields, &["maxTurns"])?;
-        let turns = text.parse().ok().filter(|turns| *turns > 0);
-        if turns.is_none() {
-            self.report(self.head, format!("`maxTurns` is `{text}`, not a number from 1; the default is used."));
-        }
-        turns
-    }
-}
-
-/// Returns the first of these fields that holds a text or a number.
-fn text_of(fields: &Fields, keys: &[&str]) -> Option<String> {
-    keys.iter().filter_map(|key| fields.get(*key)).find_map(scalar)
-}
-
-fn scalar(value: &Value) -> Option<String> {
-    let text = match value {
-        Value::String(text) => text.trim().to_owned(),
-        Value::Number(number) => number.to_string(),
-        Value::Bool(on) => on.to_string(),
-        Value::Null | Value::Array(_) | Value::Object(_) => return None,
     };
-    Some(text).filter(|text| !text.is_empty())
+    if let Some((line, fault)) = cut.fault {
+        reader.report(line, format!("{fault}."));
+    }
+    reader.take(frontmatter::read(cut.block), cut.block, cut.lines_before);
+    definition(reader, cut.body, source)
 }
 
-/// Returns the names in a list, or in a text between commas that stand outside parentheses: a scope such as
-/// `Bash(git log, git show)` holds commas of its own.
-fn names_of(value: &Value) -> Vec<String> {
-    match value {
-        Value::Array(items) => items.iter().filter_map(scalar).collect(),
-        Value::String(text) => {
-            let mut depth = 0_i32;
-            let names = text.split(|c| {
-                depth += match c {
-                    '(' => 1,
-                    ')' => -1,
-                    _ => 0,
-                };
-                matches!(c, ',' | '\n') && depth <= 0
-            });
-            let names = names.map(|name| name.trim().trim_matches(['"', '\'']).trim());
-            names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<AgentDefinition> {
+    reader.doubt_unknown_keys();
+    let Some(description) = reader.prose("description") else {
+        reader.report_head("there is no `description`, so no one could choose it. Add one. The file is left out.");
+        return None;
+    };
+    let name = name(reader)?;
+    let prompt = body.trim().to_owned();
+    if prompt.is_empty() {
+        reader
+            .report_head("there is no text after the frontmatter, so the agent has no instructions. Write them there.");
+    }
+    let (permission_mode, foreign_mode) = reader.permission_mode();
+    let mut idle_fields = reader.idle(&keys::IDLE);
+    idle_fields.extend(foreign_mode);
+    Some(AgentDefinition {
+        name,
+        // Generators write the line ends of a one-line description as the two characters `\n`.
+        description: plain(&description.replace("\\n", "\n")).into_owned(),
+        tools: allowed(reader),
+        disallowed_tools: tools::disallowed(reader),
+        model: model(reader),
+        permission_mode,
+        color: color(reader),
+        max_turns: reader.number("maxTurns").and_then(|turns| u32::try_from(turns).ok()),
+        max_time: reader.number("maxExecutionTimeMs").map(Duration::from_millis),
+        effort: reader.parsed("effort"),
+        memory: memory(reader),
+        initial_prompt: reader.prose("initialPrompt").map(|text| plain(&text).into_owned()),
+        idle_fields,
+        prompt,
+        source: source.clone(),
+    })
+}
+
+fn name(reader: &mut Reader<'_>) -> Option<String> {
+    let written = reader.prose("name").or_else(|| {
+        let stem = reader.path()?.file_stem()?.to_string_lossy().into_owned();
+        reader.report_head(format!("there is no `name`; the file's own name, `{}`, is used.", plain_line(&stem)));
+        Some(stem)
+    });
+    let Some(written) = written else {
+        reader.report_head("there is no `name`. Add one. The agent is left out.");
+        return None;
+    };
+    let name = plain_line(&written).trim().to_owned();
+    if loose_name(&name).is_empty() {
+        reader.report_at(
+            "name",
+            format!("nobody could call an agent `{name}`. Give it a name such as `test-runner`. The file is left out."),
+        );
+        return None;
+    }
+    Some(name)
+}
+
+/// Characters of the longest name of a model.
+const LONGEST_MODEL: usize = 120;
+
+fn model(reader: &mut Reader<'_>) -> Option<String> {
+    let key = if reader.has("model") { "model" } else { "model_name" };
+    let model = reader.text(key).filter(|model| !model.eq_ignore_ascii_case("inherit"))?;
+    let is_id = model.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/@[]".contains(c));
+    if is_id && model.len() <= LONGEST_MODEL {
+        return Some(model);
+    }
+    let shown: String = plain_line(&model).chars().take(60).collect();
+    reader.report_at(key, format!("`{shown}` is not the name of a model; the parent's model is used. Write an alias such as `haiku`, a full name, or `inherit`."));
+    None
+}
+
+fn color(reader: &mut Reader<'_>) -> Option<String> {
+    // `color: #ff0000` without quotes is a comment to YAML.
+    let color = plain_line(&reader.text("color").or_else(|| reader.raw("color"))?).trim().to_lowercase();
+    let Some(digits) = color.strip_prefix('#') else { return Some(color) };
+    let is_hex = digits.bytes().all(|c| c.is_ascii_hexdigit());
+    match digits.len() {
+        6 if is_hex => Some(color),
+        3 if is_hex => Some(digits.chars().fold(String::from("#"), |out, c| format!("{out}{c}{c}"))),
+        _ => {
+            reader.report_at(
+                "color",
+                format!("`{color}` is no colour; one is chosen. Write a name, or six digits such as `#ff8800`."),
+            );
+            None
         }
-        _ => Vec::new(),
+    }
+}
+
+fn memory(reader: &mut Reader<'_>) -> Option<MemoryScope> {
+    let text = reader.text("memory")?;
+    match text.to_lowercase().as_str() {
+        "user" => Some(MemoryScope::User),
+        "project" => Some(MemoryScope::Project),
+        "local" => Some(MemoryScope::Local),
+        "none" | "false" => None,
+        _ => {
+            let text = plain_line(&text);
+            reader.report_at(
+                "memory",
+                format!("`{text}` is no kind of memory; it keeps none. Write user, project or local."),
+            );
+            None
+        }
+    }
+}
+
+fn allowed(reader: &mut Reader<'_>) -> ToolsField {
+    match tools::allowed(reader) {
+        Some(names) if names.iter().all(|name| name != "*") => ToolsField::List(names),
+        _ => ToolsField::All,
     }
 }

@@ -4,15 +4,21 @@
 //! of models to `provider`. Invariant: no file is dropped in silence; what cannot be used is a [`Diagnostic`].
 
 mod builtin;
+mod cache;
 mod catalog;
+mod cut;
 mod dirs;
 mod draft;
 mod duplicate;
+mod fields;
 mod frontmatter;
 mod given;
+mod keys;
 mod library;
 mod load;
 mod tier;
+mod tools;
+mod walk;
 mod watch;
 
 use std::path::PathBuf;
@@ -21,14 +27,16 @@ use std::time::Duration;
 use crate::message::{Diagnostic, Effort};
 use crate::permission::PermissionMode;
 
+pub use cache::read_file;
 pub use catalog::{Catalog, Changes, Listed, Listing, Standing, same_name};
 pub use dirs::{AgentDir, AgentDirs, AgentHome, HomeState, Roots};
 pub use draft::{AgentDraft, DraftError, write_new};
 pub use duplicate::{CopyError, duplicate};
 pub use given::parse_given;
-pub use library::{Library, read_file};
-pub use load::{knows_tool, parse};
+pub use library::Library;
+pub use load::parse;
 pub use tier::Tier;
+pub use tools::knows_tool;
 pub use watch::{Means, Watcher};
 
 /// What makes one kind of subagent.
@@ -126,10 +134,25 @@ pub struct Parsed {
     pub definition: Option<AgentDefinition>,
     /// What is wrong with the file.
     pub diagnostics: Vec<Diagnostic>,
+    /// Lines of `tools` and of `disallowedTools`.
+    pub tool_lines: [Option<usize>; 2],
+}
+
+impl Parsed {
+    /// Returns what came of a file that cannot be used.
+    fn broken(source: Source, reason: String) -> Self {
+        let diagnostic = Diagnostic { path: source.path.clone(), ..Diagnostic::new(reason) };
+        Self { source, definition: None, diagnostics: vec![diagnostic], tool_lines: [None; 2] }
+    }
 }
 
 impl From<AgentDefinition> for Parsed {
     fn from(definition: AgentDefinition) -> Self {
-        Self { source: definition.source.clone(), definition: Some(definition), diagnostics: Vec::new() }
+        Self {
+            source: definition.source.clone(),
+            definition: Some(definition),
+            diagnostics: Vec::new(),
+            tool_lines: [None; 2],
+        }
     }
 }

@@ -4,9 +4,9 @@ use super::{Bench, Ran};
 
 /// A file that breaks, and what has to be said about it.
 const BROKEN: [(&str, &str, &str, &str); 4] = [
-    ("empty.md", "", ":1: error: ", "does not start with a `---`"),
+    ("empty.md", "", ":1: error: ", "it is empty"),
     ("plain.md", "Just a note.\n", ":1: error: ", "does not start with a `---`"),
-    ("open.md", "---\nname: open\ndescription: Never closed\n", ":1: error: ", "is missing"),
+    ("open.md", "---\nmodel: opus\n\nHello.\n", ":1: error: ", "is missing"),
     ("nameless/aimless.md", "---\nname: aimless\n---\nHello.\n", ": error: ", "no `description`"),
 ];
 const DUBIOUS: [(&str, &str, &str, &str); 4] = [

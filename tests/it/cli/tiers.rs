@@ -131,11 +131,14 @@ fn the_command_line_wins_over_all() {
     }
     let shown = bench.run("shop", &["agents", "show", "re_viewer", "--agents", given]);
     assert!(shown.out.ends_with("\nOne\ntwo\n") && shown.out.contains("command line"), "{shown:?}");
-    for wrong in ["{", "[]", r#"{"x": 3}"#] {
+    for wrong in ["{", "[]"] {
         let ran = bench.run("shop", &["agents", "--agents", wrong]);
         assert_eq!(ran.status, 2, "{ran:?}");
         assert!(ran.err.contains(r#"{"name": {"description""#), "{}", ran.err);
     }
+    let broken = bench.run("shop", &["agents", "--agents", r#"{"x": 3}"#]);
+    assert_eq!(broken.status, 0, "the program always starts");
+    assert!(broken.out.contains("`x` of --agents: it is no object"), "{broken:?}");
 }
 
 #[test]

@@ -101,9 +101,9 @@ fn values_without_a_meaning_fall_back_with_a_word() {
 #[test]
 fn a_file_that_cannot_be_used_says_why() {
     for (text, reason) in [
-        ("", "agents/file-name.md:1: it does not start with a `---` line"),
+        ("", "agents/file-name.md:1: it is empty"),
         ("# Read me\n---\nname: a\n---\n", "agents/file-name.md:1: it does not start"),
-        ("\n---\nname: a\ndescription: b\n", "agents/file-name.md:2: the `---` line that ends"),
+        ("\n---\nmodel: a\n", "agents/file-name.md:2: the `---` line that ends"),
         ("---\nname: a\n---\nbody", "agents/file-name.md:1: there is no `description`"),
         ("---\n---\nbody", "agents/file-name.md:1: there is no `description`"),
         ("---\n- a\n- b\n---\nbody", "agents/file-name.md:2: the frontmatter is not YAML"),

@@ -4,6 +4,9 @@ mod catalog;
 mod draft;
 mod duplicate;
 mod frontmatter;
+mod given;
+mod library;
+mod shapes;
 mod watch;
 
 use std::path::PathBuf;

@@ -37,6 +37,7 @@ pub(crate) fn listing(files: Vec<Parsed>) -> Listing {
         source: listed.source.clone(),
         definition: listed.definition.as_deref().cloned(),
         diagnostics: listed.diagnostics.clone(),
+        tool_lines: [None; 2],
     });
     catalog.replace(builtin.chain(files).collect());
     catalog.listing()

@@ -1,0 +1,179 @@
+//! Reads agent files, and each only once while it does not change.
+//!
+//! Owns when a file counts as unchanged, and the threads that read. Leaves the format to `load`. Invariants: a change is
+//! never missed, also one that follows so closely that the file's times do not show it; what is kept of a file goes
+//! with the file; and no file is read beyond its first bytes.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::catalog::Entry;
+use super::{Parsed, Source, load, tools};
+use crate::message::Diagnostic;
+
+/// Bytes of the longest file that is read: ten times as many as the longest in circulation.
+const MAX_BYTES: u64 = 1 << 20;
+/// Below this age a file may change once more without a later time: some file systems count in steps of two seconds.
+const SETTLED: Duration = Duration::from_secs(2);
+/// Files from which on several threads read.
+const MANY: usize = 32;
+/// Threads that read.
+const MAX_THREADS: usize = 4;
+
+/// What was read before, by path.
+#[derive(Debug, Default)]
+pub(super) struct Cache(HashMap<PathBuf, Known>);
+
+#[derive(Debug, Clone)]
+struct Known {
+    /// State of the file before it was read; `None` if it may have changed since without a trace.
+    stamp: Option<Stamp>,
+    entry: Entry,
+}
+
+/// What changes with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    len: u64,
+    mode: u32,
+    /// Seconds and nanoseconds of the last change of the content.
+    modified: (i64, i64),
+    /// The same of any change, which no program can set back.
+    changed: (i64, i64),
+}
+
+impl Cache {
+    /// Returns what these files say, in their order, and forgets all others.
+    pub(super) fn read(&mut self, sources: Vec<Source>, tools: &[String]) -> Vec<Entry> {
+        let known = std::mem::take(&mut self.0);
+        let read = |source: &Source| -> Known { read(source, &known, tools) };
+        let fresh = in_parallel(&sources, &read);
+        let entries = fresh.iter().map(|known| known.entry.clone()).collect();
+        let paths = sources.into_iter().filter_map(|source| source.path);
+        self.0 = paths.zip(fresh).collect();
+        entries
+    }
+}
+
+/// Does the same with each source, on several threads if there are many.
+fn in_parallel(sources: &[Source], read: &(impl Fn(&Source) -> Known + Sync)) -> Vec<Known> {
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS));
+    if sources.len() < MANY || threads == 1 {
+        return sources.iter().map(read).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let at = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(source) = sources.get(at)
+        {
+            done.push((at, read(source)));
+        }
+        done
+    };
+    let mut all: Vec<(usize, Known)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = work();
+        for other in others {
+            all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        all
+    });
+    all.sort_unstable_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, known)| known).collect()
+}
+
+fn read(source: &Source, known: &HashMap<PathBuf, Known>, tools: &[String]) -> Known {
+    let stamp = source.path.as_deref().and_then(Stamp::of);
+    let before = source.path.as_ref().and_then(|path| known.get(path));
+    if let Some(before) = before
+        && stamp.is_some()
+        && before.stamp == stamp
+        && before.entry.source == *source
+    {
+        return before.clone();
+    }
+    let mut parsed = read_file(source.clone());
+    tools::check(&mut parsed, tools);
+    Known { stamp: stamp.filter(Stamp::is_settled), entry: Entry::from(parsed) }
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        Some(Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            len: metadata.len(),
+            mode: metadata.mode(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+
+    /// Tells whether a later change must show. A time in the future says nothing.
+    fn is_settled(&self) -> bool {
+        let latest = self.modified.0.max(self.changed.0);
+        let Ok(seconds) = u64::try_from(latest) else { return false };
+        let age = SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_secs(seconds + 1));
+        age.is_ok_and(|age| age > SETTLED)
+    }
+}
+
+/// Reads one agent file. Blocks.
+#[must_use]
+pub fn read_file(source: Source) -> Parsed {
+    let Some(path) = source.path.clone() else {
+        return Parsed { source, definition: None, diagnostics: Vec::new(), tool_lines: [None; 2] };
+    };
+    match bytes_of(&path) {
+        Ok(bytes) => match std::str::from_utf8(&bytes) {
+            Ok(text) => load::parse(text, source),
+            Err(fault) => of_damaged(&bytes, fault.valid_up_to(), source),
+        },
+        Err(fault) if fault.kind() == ErrorKind::PermissionDenied => {
+            Parsed::broken(source, "may not be read. Allow it, as with `chmod u+r`. The file is left out.".to_owned())
+        }
+        Err(fault) => Parsed::broken(source, format!("cannot be read: {fault}. The file is left out.")),
+    }
+}
+
+fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    // Opening a pipe would wait for someone to write into it.
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(std::io::Error::other("it is not a file"));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_BYTES)).unwrap_or_default());
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(std::io::Error::other(format!("it is larger than {} MiB, which no agent is", MAX_BYTES >> 20)));
+    }
+    Ok(bytes)
+}
+
+/// Reads a file that is not UTF-8: as UTF-16 if it is marked so, else without the characters that are none.
+fn of_damaged(bytes: &[u8], valid: usize, source: Source) -> Parsed {
+    let wide = |read: fn([u8; 2]) -> u16| {
+        let (pairs, _) = bytes.as_chunks::<2>();
+        String::from_utf16_lossy(&pairs.iter().map(|pair| read(*pair)).collect::<Vec<u16>>())
+    };
+    let text = match bytes {
+        [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    };
+    let line = memchr::memchr_iter(b'\n', &bytes[..valid]).count() + 1;
+    let message = "the file is not UTF-8, so some of its characters may be wrong. Save it as UTF-8.".to_owned();
+    let fault = Diagnostic { path: source.path.clone(), line: Some(line), column: None, message };
+    let mut parsed = load::parse(&text, source);
+    parsed.diagnostics.insert(0, fault);
+    parsed
+}

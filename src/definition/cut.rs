@@ -1,0 +1,180 @@
+//! An agent file in two: the block of fields, and the prompt.
+//!
+//! Owns where the block begins and ends. Leaves what it says to `frontmatter`. Invariant: a file whose head has a `name`
+//! or a `description` is cut, also where a `---` line is missing; what was mended is told.
+
+use std::borrow::Cow;
+
+use super::keys;
+
+/// A file cut in two.
+pub(super) struct Cut<'a> {
+    /// What stands between the rules.
+    pub(super) block: &'a str,
+    /// Lines of the file before the block.
+    pub(super) lines_before: usize,
+    /// What follows.
+    pub(super) body: &'a str,
+    /// What had to be guessed, and the line that it is about.
+    pub(super) fault: Option<(usize, &'static str)>,
+}
+
+/// Lines of a file that are looked through for a block that has no end.
+const MAX_HEAD: usize = 400;
+
+const NO_HEAD: &str = "it does not start with a `---` line, so it is not an agent file. Put `name` and `description` \
+                       between two `---` lines at its top, or move it out of the folder";
+const NO_END: &str = "the `---` line that ends its frontmatter is missing. Add it after the last field";
+const EMPTY: &str = "it is empty. Write an agent into it, or remove it";
+
+/// Strips a byte order mark and normalises line ends.
+pub(super) fn normalise(text: &str) -> Cow<'_, str> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")) } else { Cow::Borrowed(text) }
+}
+
+/// Cuts a normalised file at the `---` lines around its block. The error says why it cannot be, and where.
+pub(super) fn cut(text: &str) -> Result<Cut<'_>, (usize, &'static str)> {
+    if text.trim().is_empty() {
+        return Err((1, EMPTY));
+    }
+    let preamble = preamble(text);
+    let lines_of = |text: &str| text.matches('\n').count();
+    let head = &text[preamble.bytes..];
+    let line = lines_of(&text[..preamble.bytes]) + 1;
+    let first = head.split_inclusive('\n').next().unwrap_or_default();
+    if is_rule(first) {
+        let indent = first.len() - first.trim_start().len();
+        let inside = &head[first.len()..];
+        let cut = if let Some((end, rest)) = end_of(inside, indent) {
+            Cut { block: &inside[..end], lines_before: line, body: &inside[rest..], fault: None }
+        } else {
+            let end = guessed_end(inside).ok_or((line, NO_END))?;
+            Cut { block: &inside[..end], lines_before: line, body: &inside[end..], fault: Some((line, NO_END)) }
+        };
+        return Ok(preamble.unwrapped(cut));
+    }
+    if head.starts_with('{')
+        && let Some(end) = end_of_json(head)
+    {
+        let fault = Some((line, "its fields are JSON. Other programs want YAML between two `---` lines"));
+        return Ok(Cut { block: &head[..end], lines_before: line - 1, body: &head[end..], fault });
+    }
+    if keys::at_start_of(first).is_none() || !["name", "description"].iter().all(|key| holds(head, key)) {
+        return Err((line, NO_HEAD));
+    }
+    let fault = Some((line, "the `---` line before its first field is missing. Add it"));
+    let (end, rest) = match end_of(head, 0) {
+        Some(end) => end,
+        None => guessed_end(head).map(|end| (end, end)).ok_or((line, NO_HEAD))?,
+    };
+    Ok(preamble.unwrapped(Cut { block: &head[..end], lines_before: line - 1, body: &head[rest..], fault }))
+}
+
+/// What stands before the head and is none of it.
+struct Preamble {
+    bytes: usize,
+    /// The whole file stands in a fence, as models write it.
+    fenced: Fenced,
+}
+
+#[derive(PartialEq)]
+enum Fenced {
+    Yes,
+    No,
+}
+
+impl Preamble {
+    /// Takes the end of the fence from the body.
+    fn unwrapped<'a>(&self, cut: Cut<'a>) -> Cut<'a> {
+        let body = cut.body.trim_end();
+        match body.strip_suffix("```").filter(|body| self.fenced == Fenced::Yes && body.ends_with('\n')) {
+            Some(body) => Cut { body, ..cut },
+            None => cut,
+        }
+    }
+}
+
+/// Finds blank lines, comments and the beginning of a fence.
+fn preamble(text: &str) -> Preamble {
+    let mut fenced = Fenced::No;
+    let mut rest = text;
+    loop {
+        let line = rest.split_inclusive('\n').next().unwrap_or_default();
+        let bare = line.trim_start_matches(|c: char| c.is_whitespace() || is_blank_mark(c));
+        if line.is_empty() {
+            break;
+        } else if bare.is_empty() {
+            rest = &rest[line.len()..];
+        } else if bare.starts_with("<!--")
+            && let Some(end) = rest.find("-->")
+        {
+            rest = &rest[end + 3..];
+        } else if bare.starts_with("```") && fenced == Fenced::No {
+            fenced = Fenced::Yes;
+            rest = &rest[line.len()..];
+        } else {
+            break;
+        }
+    }
+    Preamble { bytes: text.len() - rest.len(), fenced }
+}
+
+/// Characters that nobody sees.
+fn is_blank_mark(c: char) -> bool {
+    matches!(c, '\u{feff}' | '\u{200b}')
+}
+
+/// Tells whether a line opens or ends a block: three dashes or more, and at most the name of its language.
+fn is_rule(line: &str) -> bool {
+    let line = line.trim_matches(|c: char| c.is_whitespace() || is_blank_mark(c));
+    let rest = line.trim_start_matches('-');
+    line.len() - rest.len() >= 3 && matches!(rest.trim(), "" | "yaml" | "yml" | "json")
+}
+
+/// Finds the line that ends a block, indented at most as far as the one that opened it: where it begins, and where the
+/// next one does.
+fn end_of(inside: &str, indent: usize) -> Option<(usize, usize)> {
+    let mut offset = 0;
+    for line in inside.split_inclusive('\n') {
+        let end = offset + line.len();
+        let dashes = line.trim().len();
+        if line.len() - line.trim_start().len() <= indent && dashes >= 3 && line.trim().bytes().all(|c| c == b'-') {
+            return Some((offset, end));
+        }
+        offset = end;
+    }
+    None
+}
+
+/// Guesses where a block without an end ends: at the first blank line after its `name` and its `description`. `None` if
+/// it has neither.
+fn guessed_end(inside: &str) -> Option<usize> {
+    let mut missing = vec!["name", "description"];
+    missing.retain(|key| holds(inside, key));
+    if missing.is_empty() {
+        return None;
+    }
+    let mut offset = 0;
+    for line in inside.split_inclusive('\n') {
+        if line.trim().is_empty() && missing.is_empty() {
+            return Some(offset);
+        }
+        if let Some((_, key)) = keys::at_start_of(line.trim_start()) {
+            missing.retain(|missing| *missing != key);
+        }
+        offset += line.len();
+    }
+    Some(inside.len())
+}
+
+/// Tells whether a key stands at the start of one of the first lines.
+fn holds(text: &str, key: &str) -> bool {
+    text.lines().take(MAX_HEAD).any(|line| keys::at_start_of(line.trim_start()).is_some_and(|(_, known)| known == key))
+}
+
+fn end_of_json(head: &str) -> Option<usize> {
+    let mut values = serde_json::Deserializer::from_str(head).into_iter::<serde_json::Map<String, serde_json::Value>>();
+    values.next()?.ok()?;
+    Some(values.byte_offset())
+}

@@ -1,0 +1,213 @@
+//! The values of single fields, and what is said about those that cannot be used.
+//!
+//! Owns diagnostics and the lines they point to. Leaves which fields there are to `load`. Invariant: a value that is
+//! there and cannot be used is told, at its line where that can be found, with what to write instead.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde_json::Value;
+
+use super::frontmatter::{self, Fields, Read};
+use super::{AgentDefinition, Parsed, Source, keys};
+use crate::message::{Diagnostic, plain_line};
+use crate::permission::PermissionMode;
+
+/// Modes of Claude Code that this program does not have. The mode of the session holds in their place.
+const FOREIGN_MODES: [&str; 4] = ["dontAsk", "auto", "delegate", "manual"];
+/// Characters that are kept of a field that nothing acts on.
+const IDLE_CHARS: usize = 200;
+/// Keys that are doubted in one file.
+const MAX_DOUBTS: usize = 5;
+
+/// The fields of one file on their way to an agent.
+#[derive(Default)]
+pub(super) struct Reader<'a> {
+    path: Option<PathBuf>,
+    diagnostics: Vec<Diagnostic>,
+    fields: Fields,
+    block: &'a str,
+    lines_before: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Returns a reader that reports faults in this file.
+    pub(super) fn of_file(path: Option<PathBuf>) -> Self {
+        Self { path, ..Self::default() }
+    }
+
+    /// Takes what was read of a block that stands after so many lines.
+    pub(super) fn take(&mut self, read: Read, block: &'a str, lines_before: usize) {
+        (self.fields, self.block, self.lines_before) = (read.fields, block, lines_before);
+        if let Some((line, fault)) = read.fault {
+            let hint = "Read piece by piece; put quotes around the value, or write it as a block after `|`";
+            self.report(lines_before + line, format!("the frontmatter is not YAML ({fault}). {hint}."));
+        }
+    }
+
+    /// Returns what came of the file.
+    pub(super) fn into_parsed(self, source: Source, definition: Option<AgentDefinition>) -> Parsed {
+        let tool_lines = ["tools", "disallowedTools"].map(|key| self.line_of(key));
+        Parsed { source, definition, diagnostics: self.diagnostics, tool_lines }
+    }
+
+    /// Returns the file.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Reports a fault at a line of the file.
+    pub(super) fn report(&mut self, line: usize, message: String) {
+        self.diagnostics.push(Diagnostic { path: self.path.clone(), line: Some(line), column: None, message });
+    }
+
+    /// Reports a fault of a field.
+    pub(super) fn report_at(&mut self, key: &str, message: String) {
+        match self.line_of(key) {
+            Some(line) => self.report(line, message),
+            None => self.report_head(message),
+        }
+    }
+
+    /// Reports a fault of the whole head.
+    pub(super) fn report_head(&mut self, message: impl Into<String>) {
+        self.report(self.lines_before.max(1), message.into());
+    }
+
+    /// Returns the line of a field, if it stands in one of its own.
+    fn line_of(&self, key: &str) -> Option<usize> {
+        let is_it = |line: &str| {
+            keys::at_start_of(line.trim_start()).is_some_and(|(written, known)| known == key || written == key)
+        };
+        let loosely = || keys::canonical(key).is_none();
+        let at = self.block.lines().position(|line| is_it(line) || (loosely() && line.starts_with(key)))?;
+        Some(self.lines_before + at + 1)
+    }
+
+    /// Tells whether a field has a value.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.fields.get(key).is_some_and(|value| !value.is_null())
+    }
+
+    /// Returns the value of a field.
+    pub(super) fn value(&self, key: &str) -> Option<&Value> {
+        self.fields.get(key).filter(|value| !value.is_null())
+    }
+
+    /// Returns a field as it stands in the file.
+    pub(super) fn raw(&self, key: &str) -> Option<String> {
+        self.fields.get(key).and_then(|_| frontmatter::raw_text(self.block, key))
+    }
+
+    /// Returns a field that holds any text. A value that YAML takes for something else is taken as it is written.
+    pub(super) fn prose(&self, key: &str) -> Option<String> {
+        match self.fields.get(key)? {
+            Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+            value => self.raw(key).or_else(|| scalar(value)),
+        }
+    }
+
+    /// Returns a field that holds a text or a number.
+    pub(super) fn text(&mut self, key: &str) -> Option<String> {
+        let value = self.value(key)?;
+        if matches!(value, Value::Array(_) | Value::Object(_)) {
+            self.report_at(
+                key,
+                format!("`{key}` is not a single value; it is ignored. Write one word after the colon."),
+            );
+            return None;
+        }
+        scalar(value)
+    }
+
+    /// Returns a field that holds one of a few words.
+    pub(super) fn parsed<T: FromStr<Err = String>>(&mut self, key: &str) -> Option<T> {
+        let text = self.text(key).filter(|text| !matches!(text.as_str(), "auto" | "inherit"))?;
+        let value: Result<T, String> = text.parse();
+        if let Err(fault) = &value {
+            self.report_at(key, format!("{}; that of the session is used.", plain_line(fault)));
+        }
+        value.ok()
+    }
+
+    /// Returns a field that holds a number from 1.
+    pub(super) fn number(&mut self, key: &str) -> Option<u64> {
+        let text = self.text(key)?;
+        let number = text.parse().ok().filter(|number| (1..=u64::from(u32::MAX)).contains(number));
+        if number.is_none() {
+            let text = plain_line(&text).into_owned();
+            self.report_at(key, format!("`{key}` is `{text}`, not a number from 1; the default is used."));
+        }
+        number
+    }
+
+    /// Returns the mode, or, of a mode that this program does not have, the field as written.
+    pub(super) fn permission_mode(&mut self) -> (Option<PermissionMode>, Option<(String, String)>) {
+        const KEY: &str = "permissionMode";
+        let foreign = self.value(KEY).and_then(scalar);
+        let foreign = foreign.and_then(|text| FOREIGN_MODES.into_iter().find(|mode| mode.eq_ignore_ascii_case(&text)));
+        match foreign {
+            Some(mode) => (None, Some((KEY.to_owned(), mode.to_owned()))),
+            None => (self.parsed(KEY), None),
+        }
+    }
+
+    /// Returns fields that nothing acts on, as written.
+    pub(super) fn idle(&self, keys: &[&str]) -> Vec<(String, String)> {
+        let short = |value: &Value| -> String {
+            let text = match value {
+                Value::Array(items) if items.iter().all(|item| scalar(item).is_some()) => {
+                    items.iter().filter_map(scalar).collect::<Vec<_>>().join(", ")
+                }
+                value => scalar(value).unwrap_or_else(|| value.to_string()),
+            };
+            plain_line(&text).chars().take(IDLE_CHARS).collect()
+        };
+        keys.iter().filter_map(|key| Some(((*key).to_owned(), short(self.value(key)?)))).collect()
+    }
+
+    /// Warns of keys that look like known ones, and of known ones that other programs would not know.
+    pub(super) fn doubt_unknown_keys(&mut self) {
+        let unknown = self.fields.keys().filter(|key| keys::canonical(key).is_none());
+        let slips: Vec<(String, &str)> = unknown
+            .filter_map(|key| Some((plain_line(key).into_owned(), keys::meant(key)?)))
+            .take(MAX_DOUBTS)
+            .collect();
+        for (key, meant) in slips {
+            self.report_at(&key, format!("`{key}` is no field and is ignored. If you mean `{meant}`, write that."));
+        }
+        for (line, written, known) in self.spelt_otherwise().into_iter().take(MAX_DOUBTS) {
+            self.report(
+                line,
+                format!("`{written}` is read as `{known}`. Other programs are stricter: write `{known}`."),
+            );
+        }
+    }
+
+    /// Finds known keys in another spelling, each with its line.
+    fn spelt_otherwise(&self) -> Vec<(usize, String, &'static str)> {
+        let lines = self.block.lines().enumerate();
+        let keys = lines.filter_map(|(at, line)| keys::at_start_of(line).map(|(written, known)| (at, written, known)));
+        let bare = |written: &str| written.trim().trim_matches(['"', '\'']).to_owned();
+        let mut found: Vec<(usize, String, &'static str)> = Vec::new();
+        for (at, written, known) in keys {
+            // The first decides, as in the recovery; what follows may be part of a text.
+            if found.iter().all(|(_, _, taken)| *taken != known) {
+                found.push((self.lines_before + at + 1, bare(written), known));
+            }
+        }
+        found.retain(|(_, written, known)| written != known && self.fields.contains_key(*known));
+        found
+    }
+}
+
+/// Returns a value that is neither nothing nor several.
+pub(super) fn scalar(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(on) => on.to_string(),
+        Value::Null | Value::Array(_) | Value::Object(_) => return None,
+    };
+    Some(text).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,127 @@
+//! The lists of tools in agent files.
+//!
+//! Owns how such a list is written and which names there are. Leaves what an entry allows to `permission`. Invariant: a
+//! list that is not understood gives no tools, never all.
+
+use serde_json::Value;
+
+use super::fields::{Reader, scalar};
+use super::{Parsed, ToolsField};
+use crate::message::{Diagnostic, canonical_name, plain_line};
+
+/// Entries of one list that are complained of.
+const MAX_FAULTS: usize = 20;
+/// Bytes of the longest name that is compared with others.
+const LONGEST: usize = 40;
+
+/// Returns the entries of `tools`; `None` if there is no such field.
+pub(super) fn allowed(reader: &mut Reader<'_>) -> Option<Vec<String>> {
+    let value = reader.value("tools")?;
+    let is_list = matches!(value, Value::String(_) | Value::Array(_));
+    let names = names_of(value);
+    if !is_list {
+        reader.report_at("tools", "`tools` is neither a list nor names with commas; the agent gets none.".into());
+    }
+    Some(names)
+}
+
+/// Returns the entries of `disallowedTools` in all spellings.
+pub(super) fn disallowed(reader: &mut Reader<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    for key in ["disallowedTools", "disallowed-tools", "disallowed_tools"] {
+        let Some(value) = reader.value(key) else { continue };
+        let is_list = matches!(value, Value::String(_) | Value::Array(_));
+        names.extend(names_of(value));
+        if !is_list {
+            reader.report_at(
+                key,
+                format!(
+                    "`{key}` is neither a list nor names with commas; it forbids nothing. Write `{key}: Write, Edit`."
+                ),
+            );
+        }
+    }
+    names
+}
+
+/// Returns the names in a list, or in a text between commas that stand outside parentheses: a scope such as
+/// `Bash(git log, git show)` holds commas of its own, which cut it in two where YAML reads the list.
+fn names_of(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => entries(&items.iter().filter_map(item).collect::<Vec<_>>().join(", ")),
+        Value::String(text) => entries(text),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns an item of a list. `Bash(npm: test)` is a pair to YAML.
+fn item(value: &Value) -> Option<String> {
+    match value {
+        Value::Object(pairs) => {
+            let pair = pairs.iter().map(|(key, value)| format!("{key}: {}", scalar(value).unwrap_or_default()));
+            pair.reduce(|all, one| format!("{all}, {one}"))
+        }
+        value => scalar(value),
+    }
+}
+
+fn entries(text: &str) -> Vec<String> {
+    // A blank before a parenthesis must not set `Bash (git log:*)` free of its scope.
+    let blanks_cut = !text.contains(['(', ',', '\n']);
+    let mut depth = 0_usize;
+    let names = text.split(|c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && (matches!(c, ',' | '\n') || (blanks_cut && c.is_whitespace()))
+    });
+    let bare = |name: &str| {
+        let name = name.trim().trim_start_matches("- ").trim_matches(['"', '\'', '`']).trim();
+        plain_line(&name.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+    };
+    names.map(bare).filter(|name| !name.is_empty()).collect()
+}
+
+/// Tells whether an entry of `tools` names one of the `known` tools. Patterns of MCP servers (`mcp__…`) are left to
+/// those.
+#[must_use]
+pub fn knows_tool(entry: &str, known: &[String]) -> bool {
+    let bare = bare_name(entry);
+    bare == "*" || bare.starts_with("mcp__") || known.iter().any(|known| known.eq_ignore_ascii_case(bare))
+}
+
+fn bare_name(entry: &str) -> &str {
+    canonical_name(entry.split('(').next().unwrap_or_default())
+}
+
+/// Warns of tools that are not among `known`.
+pub(super) fn check(parsed: &mut Parsed, known: &[String]) {
+    let Some(definition) = &parsed.definition else { return };
+    let allowed: &[String] = match &definition.tools {
+        ToolsField::All => &[],
+        ToolsField::List(names) => names,
+    };
+    let lists = [(allowed, "it is left out"), (&definition.disallowed_tools, "it forbids nothing")];
+    let mut faults = Vec::new();
+    for ((names, outcome), line) in lists.into_iter().zip(parsed.tool_lines) {
+        for name in names.iter().filter(|name| !knows_tool(name, known)).take(MAX_FAULTS) {
+            let shown: String = name.chars().take(80).collect();
+            let nearest = nearest(bare_name(name), known).map(|near| format!(" Perhaps you mean `{near}`."));
+            let message = format!("there is no tool `{shown}`; {outcome}.{}", nearest.unwrap_or_default());
+            faults.push(Diagnostic { path: parsed.source.path.clone(), line, column: None, message });
+        }
+    }
+    parsed.diagnostics.extend(faults);
+}
+
+/// Returns the known tool whose name is most like this one.
+fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    let names: Vec<String> = known.iter().map(|known| known.to_lowercase()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let near = similar::get_close_matches(wanted.as_str(), &names, 1, 0.6);
+    let best = near.first().filter(|_| wanted.len() <= LONGEST)?;
+    known.get(names.iter().position(|name| name == best)?).map(String::as_str)
+}

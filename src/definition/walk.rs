@@ -1,0 +1,148 @@
+//! Finds the agent files below a folder.
+//!
+//! Owns which files count. Leaves reading them to `cache`. Invariants: nothing is opened here but folders, so that a
+//! pipe cannot hold the program up; every folder is entered once, so that links in a circle end; and what is left out is
+//! told, but for what editors leave behind.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::{self, FileType};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::{AgentDir, Parsed, Source};
+
+/// Folders below each other.
+const MAX_DEPTH: usize = 16;
+/// Folders of one tree.
+const MAX_FOLDERS: usize = 1_024;
+/// Files and folders of one tree that are looked at.
+const MAX_ENTRIES: usize = 50_000;
+
+/// What lies below a folder.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The agent files, in the order of their paths.
+    pub(super) files: Vec<PathBuf>,
+    /// What cannot be read.
+    pub(super) faults: Vec<Parsed>,
+}
+
+/// Finds the agent files below a folder, which need not exist. Links are followed.
+pub(super) fn find(dir: &AgentDir) -> Found {
+    let mut walk = Walk { dir, found: Found::default(), entered: HashSet::new(), seen: 0 };
+    if fs::symlink_metadata(&dir.path).is_ok() {
+        walk.enter(&dir.path, 0);
+    }
+    walk.found.files.sort();
+    walk.found
+}
+
+/// Tells whether a file's name is that of an agent file, and none that an editor leaves beside it.
+pub(super) fn is_agent_file(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    let ends =
+        |ending: &[u8]| name.len() > ending.len() && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending);
+    !name.starts_with(b".") && (ends(b".md") || ends(b".markdown"))
+}
+
+struct Walk<'a> {
+    dir: &'a AgentDir,
+    found: Found,
+    /// Device and number of each folder.
+    entered: HashSet<(u64, u64)>,
+    seen: usize,
+}
+
+impl Walk<'_> {
+    fn fault(&mut self, path: &Path, reason: String) {
+        let source = Source { tier: self.dir.tier, path: Some(path.to_path_buf()) };
+        self.found.faults.push(Parsed::broken(source, reason));
+    }
+
+    fn enter(&mut self, folder: &Path, depth: usize) {
+        let metadata = match fs::metadata(folder) {
+            Ok(metadata) => metadata,
+            Err(fault) => return self.unreachable(folder, &fault),
+        };
+        if !self.entered.insert((metadata.dev(), metadata.ino())) {
+            return;
+        }
+        if depth > MAX_DEPTH || self.entered.len() > MAX_FOLDERS {
+            let reason = "the folder lies too deep, or there are too many; it is left out. Move its agents further up.";
+            return self.fault(folder, reason.to_owned());
+        }
+        match fs::read_dir(folder) {
+            Ok(entries) => {
+                let mut entries: Vec<fs::DirEntry> = entries.flatten().take(MAX_ENTRIES).collect();
+                entries.sort_by_key(fs::DirEntry::file_name);
+                for entry in entries {
+                    self.seen += 1;
+                    if self.seen > MAX_ENTRIES {
+                        let reason = "there are too many files; the rest is left out. Keep nothing here but agents.";
+                        return self.fault(folder, reason.to_owned());
+                    }
+                    self.entry(&entry, depth);
+                }
+            }
+            Err(fault) if fault.kind() == ErrorKind::NotADirectory => {
+                self.fault(folder, "is not a folder. Remove it, and make a folder for agents.".to_owned());
+            }
+            Err(fault) => {
+                self.fault(
+                    folder,
+                    format!("the folder cannot be read: {fault}. Make it readable, as with `chmod u+rx`."),
+                );
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &fs::DirEntry, depth: usize) {
+        let (path, name) = (entry.path(), entry.file_name());
+        let is_agent_file = is_agent_file(&name);
+        let Ok(kind) = entry.file_type() else { return };
+        let kind = if kind.is_symlink() {
+            match fs::metadata(&path) {
+                Ok(metadata) => metadata.file_type(),
+                // An editor locks a file with a link to nowhere.
+                Err(_) if name.as_encoded_bytes().starts_with(b".") => return,
+                Err(fault) => return self.unreachable(&path, &fault),
+            }
+        } else {
+            kind
+        };
+        if kind.is_dir() {
+            // Git keeps its own files there.
+            if name != ".git" {
+                self.enter(&path, depth + 1);
+            }
+        } else if is_agent_file {
+            self.file(path, kind);
+        }
+    }
+
+    fn file(&mut self, path: PathBuf, kind: FileType) {
+        if kind.is_file() {
+            self.found.files.push(path);
+        } else {
+            self.fault(&path, "is a pipe, a socket or a device, not a file; it is left out. Remove it.".to_owned());
+        }
+    }
+
+    /// Tells of what a link or a folder hides.
+    fn unreachable(&mut self, path: &Path, fault: &std::io::Error) {
+        let reason = match (fault.kind(), fs::read_link(path)) {
+            (ErrorKind::NotFound, Ok(target)) => {
+                format!("the link leads to {}, which is not there. Mend the link or remove it.", target.display())
+            }
+            // It was removed while it was looked at.
+            (ErrorKind::NotFound, Err(_)) => return,
+            (_, Ok(target)) => {
+                format!("the link to {} cannot be followed: {fault}. Mend the link or remove it.", target.display())
+            }
+            (_, Err(_)) => format!("cannot be read: {fault}. Make it readable, or remove it."),
+        };
+        self.fault(path, reason);
+    }
+}
