@@ -9,6 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::{AgentDefinition, Source, Tier, ToolsField, load};
+use crate::message::plain;
 
 /// An agent that is being made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,13 +95,13 @@ impl AgentDraft {
     }
 
     /// Returns the draft as it is read back from its file: without what no agent file can hold, such as spaces at its
-    /// ends.
+    /// ends, and what no description may, such as control characters.
     #[must_use]
     pub fn settled(&self) -> Self {
         let lines = |text: &str| text.replace("\r\n", "\n").replace('\r', "\n");
         Self {
             // A reader takes these two characters for a line end, because generators write them so.
-            description: lines(&self.description).replace("\\n", "\n").trim().to_owned(),
+            description: plain(&lines(&self.description).replace("\\n", "\n")).trim().to_owned(),
             prompt: lines(&self.prompt).trim().to_owned(),
             ..self.clone()
         }

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{
     self, Event, KeyCode as Code, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
@@ -37,8 +37,12 @@ pub struct InputStream {
 /// How long the end of the thread is waited for. It may stand in the middle of a sequence that never ends.
 const END_GRACE: Duration = Duration::from_millis(100);
 
-/// How long the library may look for input once there is some; at 0 it does not look at all.
-const LOOK: Duration = Duration::from_millis(1);
+/// How long the library may look for input once there is some. It looks at what it has read already, too, but not at
+/// all if its time is over before it has begun, as happens to a thread that has to wait for a processor: keys that it
+/// holds would then lie there until the next one is pressed.
+const LOOK: Duration = Duration::from_millis(25);
+/// A look that took longer than this was held up and is made again.
+const LATE: Duration = Duration::from_millis(28);
 
 impl InputStream {
     /// Starts to read.
@@ -105,9 +109,14 @@ fn read_until_closed(
         if terminal.intersects(gone) {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal is gone"));
         }
-        while event::poll(LOOK)? {
-            if let Some(input) = translate(event::read()?) {
-                let _ = inputs.send(Ok(input));
+        loop {
+            let began = Instant::now();
+            if event::poll(LOOK)? {
+                if let Some(input) = translate(event::read()?) {
+                    let _ = inputs.send(Ok(input));
+                }
+            } else if began.elapsed() < LATE {
+                break;
             }
         }
     }
