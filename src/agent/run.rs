@@ -47,8 +47,8 @@ const REPORT_NOW: &str = "You have reached the limit of this run. No more tools 
                           have found and done, and say what is missing.";
 
 /// Words behind a message that reaches an agent at work. Who waits for it gets its last reply and nothing before it.
-const STEERED: &str = "The user sent you this while you work. Heed it from here on. Your last reply is still your whole \
-                       report: repeat in it what you have said before.";
+const STEERED: &str = "The user sent you this while you work. Heed it from here on. Whoever waits for you gets \
+                       your last reply alone: repeat in it what still holds of what you said before.";
 
 /// How the work ended.
 enum End {

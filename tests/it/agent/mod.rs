@@ -19,6 +19,7 @@ mod models;
 mod report;
 mod restricted;
 mod scopes;
+mod steering;
 mod stops;
 mod transcript;
 mod turn;
