@@ -440,7 +440,7 @@ impl Composer {
         let is_start = token.len() == before.len() && self.draft.editor.cursor().0 == 0;
         let addressed = if is_start { self.mentions.addressed(token) } else { Vec::new() };
         self.completion = Completion::of(token, files, commands, &mut self.mentions, self.completion.take());
-        self.completion = Completion::led_by(addressed, token, self.completion.take());
+        self.completion = Completion::led_by(&addressed, token, self.completion.take());
     }
 
     fn completion_key(&mut self, key: &Key) -> bool {
