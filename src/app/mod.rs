@@ -444,7 +444,8 @@ impl App {
                 composer_rows: self.composer.height(self.size.width) + queued,
                 approval_rows: self.approval_rows(),
                 panes: &wishes,
-                focused: self.focused_agent(),
+                // Whom one writes to is whom one watches.
+                focused: self.focused_agent().or_else(|| self.target().map(|agent| agent.id)),
                 full: self.full,
             },
         );

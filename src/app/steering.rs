@@ -21,6 +21,8 @@ pub(super) struct Steering {
     drafts: BTreeMap<AgentId, Draft>,
     /// What each subagent has not read yet, oldest first.
     queued: BTreeMap<AgentId, Vec<String>>,
+    /// What was taken back last, and from whom: it may have been read in the same moment.
+    taken: Option<(AgentId, Vec<String>)>,
     /// For whom the text in `$EDITOR` is.
     editing: Option<AgentId>,
 }
@@ -92,6 +94,7 @@ impl App {
         self.aim(None);
         self.steering.drafts.retain(|id, _| id.is_main());
         self.steering.queued.clear();
+        self.steering.taken = None;
         self.steering.editing = None;
     }
 
@@ -155,6 +158,7 @@ impl App {
         }
         effects.push(Effect::SaveHistory(self.composer.take()));
         self.pane_mut(id).scroll.follow();
+        self.steering.taken = None;
         self.steering.queued.entry(id).or_default().push(said.clone());
         effects.push(Effect::Engine(Command::Tell { agent: id, text: said }));
         true
@@ -190,17 +194,38 @@ impl App {
         let agent = self.steering.target?;
         let unread = self.steering.queued.remove(&agent).unwrap_or_default();
         effects.push(Effect::Engine(Command::Untell { agent }));
-        Some(unread.join("\n\n"))
+        let text = unread.join("\n\n");
+        self.steering.taken = Some((agent, unread));
+        Some(text)
     }
 
     /// A subagent has read a message.
     pub(super) fn has_read(&mut self, agent: AgentId, text: &str) {
-        let Some(queue) = self.steering.queued.get_mut(&agent) else { return };
-        if let Some(at) = queue.iter().position(|queued| queued == text) {
+        let queue = self.steering.queued.entry(agent).or_default();
+        let at = queue.iter().position(|queued| queued == text);
+        if let Some(at) = at {
             queue.remove(at);
         }
         if queue.is_empty() {
             self.steering.queued.remove(&agent);
+        }
+        if at.is_none() {
+            self.had_read(agent, text);
+        }
+    }
+
+    /// Says so if a message was read before it could be taken back, and takes it out of what is being written.
+    fn had_read(&mut self, agent: AgentId, text: &str) {
+        let Some((_, taken)) = self.steering.taken.as_mut().filter(|(of, _)| *of == agent) else { return };
+        let Some(at) = taken.iter().position(|taken| taken == text) else { return };
+        let before = taken.join("\n\n");
+        taken.remove(at);
+        let left = taken.join("\n\n");
+        if self.steering.target == Some(agent) && self.composer.expanded() == before {
+            self.composer.set_text(&left);
+        }
+        if let Some(name) = self.agents.get(agent).map(|agent| agent.name.clone()) {
+            self.warn(format!("{name} had read it already"));
         }
     }
 

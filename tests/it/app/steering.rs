@@ -260,3 +260,64 @@ fn the_screen_says_whom_it_writes_to_and_what_waits() {
     stage.keys("<alt+1><enter>m");
     insta::assert_snapshot!("a_message_in_full_view", stage.text());
 }
+
+#[test]
+fn whom_one_writes_to_keeps_a_pane() {
+    let mut stage = Stage::new(80, 26).with_model();
+    stage.asks("look around");
+    for agent in 1..=6 {
+        stage.spawns(agent, "explore", "Find it");
+        stage.starts(agent);
+        stage.says(agent, &format!("Words of {agent}."));
+    }
+    stage.keys("<alt+6>m");
+    assert!(stage.text().contains("Words of 6."), "{}", stage.text());
+}
+
+#[test]
+fn a_megabyte_reaches_one_agent_whole() {
+    let mut stage = at_work();
+    let paste = "0123456789abcdef".repeat(65536);
+    stage.keys("<alt+1>msee ");
+    stage.event(Event::Input(belvedere::app::key::Input::Paste(paste.clone())));
+    assert_eq!(stage.app.composer().text(), "see [pasted 1,048,576 characters]");
+    assert_eq!(told(&stage.keys("<enter>")), [(1, format!("see {paste}").as_str())]);
+    assert!(stage.text().contains("queued  see 0123"));
+    stage.keys("<up>");
+    assert_eq!(stage.app.composer().expanded().len(), paste.len() + 4, "and comes back whole");
+}
+
+#[test]
+fn every_command_is_offered_with_what_it_does() {
+    let mut stage = at_work();
+    stage.keys("<alt+1>m/t");
+    let shown = stage.text();
+    assert!(shown.contains("/theme") && shown.contains("choose the colours"), "{shown}");
+}
+
+#[test]
+fn what_was_sent_to_one_agent_is_found_again() {
+    let mut stage = at_work();
+    stage.keys("<alt+1>mlook at utf8.rs<enter>");
+    assert!(stage.effects.contains(&Effect::SaveHistory("look at utf8.rs".to_owned())));
+    stage.keys("<esc><ctrl+r>utf8<enter>");
+    assert_eq!((target(&stage), stage.app.composer().text().as_str()), (None, "look at utf8.rs"));
+}
+
+#[test]
+fn pasting_in_full_view_does_not_leave_the_agent_that_is_written_to() {
+    let mut stage = at_work();
+    stage.keys("<alt+1><enter>m");
+    stage.event(Event::Input(belvedere::app::key::Input::Paste("some text".to_owned())));
+    assert_eq!((target(&stage), stage.app.focused_agent()), (Some(1), Some(AgentId(1))));
+    assert_eq!(stage.app.composer().text(), "some text");
+}
+
+#[test]
+fn a_message_that_was_read_as_it_was_taken_back_is_named() {
+    let mut stage = at_work();
+    stage.keys("<alt+1>mlook here<enter><up>");
+    reads(&mut stage, 1, "look here");
+    assert!(stage.app.flash().unwrap().text.contains("had read it already"), "{:?}", stage.app.flash());
+    assert_eq!(stage.app.composer().text(), "", "it is not sent twice by mistake");
+}
