@@ -18,12 +18,14 @@ use crate::tool::{Freshness, ToolSet};
 mod activity;
 mod dispatch;
 mod event;
+mod inbox;
 mod run;
 mod sink;
 mod stream;
 pub mod turn;
 
 pub use event::{AgentEvent, EventKind, FileTally, Outcome, Spawn, Status, StopCause};
+pub use inbox::Inbox;
 pub use run::run;
 pub use sink::Sink;
 
@@ -58,6 +60,8 @@ pub struct Agent {
     pub sink: Sink,
     /// What of a tool's output neither its model nor anyone else gets to see.
     pub secrets: Secrets,
+    /// What the user tells it while it works.
+    pub inbox: Inbox,
     /// Stops it, for a stated cause.
     pub cancel: Cancel,
 }

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::activity::{self, Activity};
 use super::dispatch::dispatch;
+use super::inbox::Rest;
 use super::stream::{Reply, reply};
 use super::turn::{Step, Turn, next_step};
 use super::{Agent, EventKind, FileTally, Outcome, Status, StopCause};
@@ -27,6 +28,7 @@ pub async fn run(agent: &Agent, transcript: Transcript) -> (Outcome, Transcript)
     activity.tell(agent, EventKind::Started).await;
     let mut run = Run::new(agent, transcript, &activity);
     let end = run.watched(started).await;
+    agent.inbox.close();
     let (outcome, transcript) = run.conclude(end, started);
     activity.tell(agent, EventKind::Ended { outcome: outcome.clone() }).await;
     (outcome, transcript)
@@ -43,6 +45,10 @@ async fn tell_stop(agent: &Agent, activity: &Activity) {
 /// Words for the last turn of an agent that reached a limit.
 const REPORT_NOW: &str = "You have reached the limit of this run. No more tools are available. Report now what you \
                           have found and done, and say what is missing.";
+
+/// Words behind a message that reaches an agent at work. Who waits for it gets its last reply and nothing before it.
+const STEERED: &str = "The user sent you this while you work. Heed it from here on. Whoever waits for you gets \
+                       your last reply alone: repeat in it what still holds of what you said before.";
 
 /// How the work ended.
 enum End {
@@ -111,6 +117,7 @@ impl<'a> Run<'a> {
 
     async fn drive(&mut self) -> End {
         loop {
+            self.read_inbox().await;
             if let Some(limit) = self.limit_reached() {
                 return self.last_turn(limit).await;
             }
@@ -136,9 +143,18 @@ impl<'a> Run<'a> {
                         self.transcript.push_user(words);
                     }
                 }
+                Step::Finish if self.agent.inbox.close_if_empty() == Rest::More => self.answer.clear(),
                 Step::Finish => return End::Answered,
                 Step::Fail(reason) => return End::Failed(reason),
             }
+        }
+    }
+
+    /// Adds what the user has said meanwhile to the transcript, and tells of it.
+    async fn read_inbox(&mut self) {
+        for text in self.agent.inbox.take() {
+            self.transcript.push_user(format!("{text}\n\n<system-reminder>\n{STEERED}\n</system-reminder>"));
+            self.activity.tell(self.agent, EventKind::UserMessage { text }).await;
         }
     }
 

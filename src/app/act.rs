@@ -19,11 +19,18 @@ impl App {
         }
         match action {
             // From the palette, these may be asked for while no agent has the focus.
-            Action::Stop | Action::Fold | Action::Grow | Action::Shrink | Action::Full | Action::ShowPrompt
+            Action::Message
+            | Action::Stop
+            | Action::Fold
+            | Action::Grow
+            | Action::Shrink
+            | Action::Full
+            | Action::ShowPrompt
                 if self.focused_agent().is_none() =>
             {
                 self.inform("choose an agent first");
             }
+            Action::Message => self.message_agent(),
             Action::FocusAgent(number) => self.focus_number(number),
             Action::FocusNext | Action::FocusPrevious | Action::IntoAgents => return self.move_focus(action),
             Action::MoveUp | Action::MoveDown | Action::MoveLeft | Action::MoveRight => self.choose(action),
@@ -64,7 +71,7 @@ impl App {
                 self.edited(effects);
             }
             Action::HistorySearch => self.composer.start_search(),
-            Action::Editor => effects.push(Effect::EditText(self.composer.expanded())),
+            Action::Editor => self.open_editor(effects),
             Action::CycleMode => self.cycle_mode(effects),
             Action::Interrupt => self.interrupt(effects),
             Action::ClearOrQuit => self.clear_or_quit(effects),
@@ -346,6 +353,10 @@ impl App {
     /// Interrupts the main agent at the second press. While subagents run the question is put instead, because they
     /// would be stopped with it.
     fn interrupt(&mut self, effects: &mut Vec<Effect>) {
+        if self.target().is_some() {
+            self.leave_target();
+            return;
+        }
         let scroll = &mut self.pane_mut(AgentId::MAIN).scroll;
         if scroll.is_held() {
             scroll.follow();
@@ -402,12 +413,12 @@ impl App {
         effects.push(Effect::Quit);
     }
 
-    fn arm(&mut self, what: Armed, text: &str) {
+    pub(super) fn arm(&mut self, what: Armed, text: &str) {
         self.armed = Some((what, self.now + CONFIRM));
         self.flash = Some(Flash::confirm(text, self.now));
     }
 
-    fn take_armed(&mut self, what: Armed) -> bool {
+    pub(super) fn take_armed(&mut self, what: Armed) -> bool {
         let armed = self.armed.is_some_and(|(armed, until)| armed == what && self.now <= until);
         self.armed = None;
         armed

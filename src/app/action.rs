@@ -32,6 +32,7 @@ actions! {
     Shrink, "shrink", "make the pane smaller";
     Full, "full", "show the pane on the whole screen";
     Leave, "leave", "leave this view; never stops an agent";
+    Message, "message", "write to this agent";
     Stop, "stop", "stop this agent, now";
     StopAll, "stop-all", "stop every agent";
     ApproveOnce, "approve-once", "allow this once";

@@ -245,8 +245,8 @@ impl AgentView {
     }
 
     fn user_message(&mut self, text: &str) {
-        // A subagent's first message is its task, which `p` shows.
-        if self.id.is_main() || !self.cells.is_empty() {
+        // What a subagent hears before it starts is its task, which `p` shows.
+        if self.id.is_main() || self.started.is_some() {
             self.cells.push(CellKind::User { text: plain(text).into_owned() });
         }
     }

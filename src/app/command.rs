@@ -68,8 +68,15 @@ impl App {
         if let Some(command) = text.trim().strip_prefix('/').filter(|rest| !rest.contains(['/', '\n'])) {
             let known = self.run_slash(command, effects);
             if known {
-                effects.push(Effect::SaveHistory(self.composer.take()));
+                // `/clear` may have brought the draft for the main agent back.
+                if self.composer.expanded() == text {
+                    self.composer.take();
+                }
+                effects.push(Effect::SaveHistory(text));
             }
+            return;
+        }
+        if self.submit_to_agent(&text, effects) {
             return;
         }
         let text = self.composer.take();
@@ -77,6 +84,7 @@ impl App {
         self.pane_mut(AgentId::MAIN).scroll.follow();
         self.queued.push(text.clone());
         effects.push(Effect::Engine(Command::Send { text }));
+        self.resume_draft();
     }
 
     /// Takes back the queued messages so that they can be edited. Tells whether there were any.
@@ -84,9 +92,11 @@ impl App {
         if self.queued().is_empty() || !self.composer.is_empty() {
             return false;
         }
-        let text = std::mem::take(&mut self.queued).join("\n\n");
+        let text = self.take_unread(effects).unwrap_or_else(|| {
+            effects.push(Effect::Engine(Command::Unsend));
+            std::mem::take(&mut self.queued).join("\n\n")
+        });
         self.composer.set_text(&text);
-        effects.push(Effect::Engine(Command::Unsend));
         true
     }
 
@@ -119,6 +129,7 @@ impl App {
 
     fn clear(&mut self, effects: &mut Vec<Effect>) {
         effects.push(Effect::Engine(Command::Clear));
+        self.forget_targets();
         self.agents.clear(self.now);
         self.approvals.clear(self.now);
         self.queued.clear();

@@ -38,6 +38,7 @@ impl App {
         self.dirty |= self.shows(event) || phase != self.agents.get(event.agent).map(|agent| agent.phase);
         match &event.kind {
             EventKind::UserMessage { text } if event.agent.is_main() => self.delivered(text),
+            EventKind::UserMessage { text } => self.has_read(event.agent, text),
             EventKind::ApprovalRequested { request } => {
                 let alive = self.agents.get(request.id.agent).is_some_and(|agent| !agent.has_ended());
                 if alive && self.approvals.ask(request, now) {
@@ -67,6 +68,7 @@ impl App {
         }
         if event.kind == EventKind::Cleared {
             self.forget_timeline();
+            self.forget_targets();
         }
         if folded == Folded::Ended {
             self.approvals.withdraw(event.agent, now);
@@ -74,6 +76,8 @@ impl App {
             if event.agent.is_main() {
                 self.armed = None;
                 self.notify("The answer is complete".to_owned(), effects);
+            } else {
+                self.target_ended(event.agent);
             }
         }
         self.trace(event.agent);

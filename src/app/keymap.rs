@@ -232,11 +232,15 @@ impl Keymap {
     #[must_use]
     pub fn hints(&self, context: Context) -> Vec<(String, Action, &'static str)> {
         let wanted: &[(Action, &'static str)] = match context {
-            Context::Composer => {
-                &[(Action::IntoAgents, "agents"), (Action::Palette, "actions"), (Action::CycleMode, "mode")]
-            }
+            Context::Composer => &[
+                (Action::Interrupt, "to main"),
+                (Action::IntoAgents, "agents"),
+                (Action::Palette, "actions"),
+                (Action::CycleMode, "mode"),
+            ],
             Context::Agents => &[
                 (Action::Stop, "stop"),
+                (Action::Message, "message"),
                 (Action::Fold, "fold"),
                 (Action::Full, "full"),
                 (Action::ShowPrompt, "prompt"),
@@ -245,6 +249,7 @@ impl Keymap {
             ],
             Context::AgentFull => &[
                 (Action::Stop, "stop"),
+                (Action::Message, "message"),
                 (Action::Search, "search"),
                 (Action::FoldTools, "tools"),
                 (Action::CopyReport, "copy"),

@@ -152,8 +152,10 @@ impl App {
             self.paste_in_agent_files(text);
             return;
         }
-        self.focus = Focus::Composer;
-        self.full = None;
+        if self.focus != Focus::Composer {
+            self.focus = Focus::Composer;
+            self.full = None;
+        }
         self.composer.paste(text);
         self.edited(effects);
     }
@@ -161,6 +163,7 @@ impl App {
     /// Brings what depends on the composer's text up to date.
     pub(super) fn edited(&mut self, effects: &mut Vec<Effect>) {
         self.composer.set_width(self.size.width);
+        self.composer.set_addressees(self.addressees());
         self.composer.refresh_completion(&mut self.files, &super::command::candidates());
         let stale = self.listed_at.is_none_or(|at| self.now.saturating_duration_since(at) >= RELIST);
         if stale && self.composer.text().contains('@') {
@@ -181,7 +184,8 @@ impl App {
         let word = |action: Action, word: &'static str| match action {
             Action::Accept => accept.unwrap_or(Some(word)),
             Action::Leave if typing => Some("show all"),
-            Action::Stop if ended => None,
+            Action::Stop | Action::Message if ended => None,
+            Action::Interrupt if self.target().is_none() => None,
             Action::IntoAgents if self.agents.is_empty() => None,
             _ => Some(word),
         };

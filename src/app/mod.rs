@@ -33,6 +33,7 @@ mod report;
 mod scroll;
 mod selection;
 mod status;
+mod steering;
 pub mod timeline;
 mod wakeup;
 pub mod wizard;
@@ -186,6 +187,7 @@ pub struct App {
     visible: Vec<(AgentId, PaneSize)>,
     /// Messages that wait for the main agent, oldest first.
     queued: Vec<String>,
+    steering: steering::Steering,
     attention: Attention,
     mouse: MouseCapture,
     motion: Movement,
@@ -233,6 +235,7 @@ impl App {
             listed_at: None,
             visible: Vec::new(),
             queued: Vec::new(),
+            steering: steering::Steering::default(),
             attention: Attention::Here,
             mouse: setup.mouse,
             motion: setup.motion,
@@ -283,7 +286,7 @@ impl App {
             Event::BranchKnown(branch) => self.status.branch = branch,
             Event::Edited(Some(text)) => {
                 if !self.edited_in_wizard(&text) {
-                    self.composer.set_text(&text);
+                    self.edited_outside(&text);
                 }
             }
             Event::Edited(None) => self.warn("The editor failed. Set $EDITOR to a program that edits a file."),
@@ -382,9 +385,13 @@ impl App {
         self.flash.as_ref()
     }
 
-    /// Returns the messages that wait for the main agent, oldest first. Until it is known to work, none is shown.
+    /// Returns the messages that wait for whom the composer writes to, oldest first. Until the main agent is known to
+    /// work, none is shown for it.
     #[must_use]
     pub fn queued(&self) -> &[String] {
+        if let Some(target) = self.target() {
+            return self.unread(target.id);
+        }
         if self.agents.main().is_active() { &self.queued } else { &[] }
     }
 
@@ -437,7 +444,8 @@ impl App {
                 composer_rows: self.composer.height(self.size.width) + queued,
                 approval_rows: self.approval_rows(),
                 panes: &wishes,
-                focused: self.focused_agent(),
+                // Whom one writes to is whom one watches.
+                focused: self.focused_agent().or_else(|| self.target().map(|agent| agent.id)),
                 full: self.full,
             },
         );

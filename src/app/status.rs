@@ -104,4 +104,6 @@ pub enum Armed {
     Interrupt,
     /// Leave the program.
     Quit,
+    /// Send to the main agent what was written for one that has ended.
+    Redirect,
 }

@@ -11,7 +11,7 @@ use super::loadout::{Delegation, Lists, Loadout};
 use super::memory::Memory;
 use super::task::AgentInput;
 use super::tree::{Parent, Tree};
-use crate::agent::{Agent, Cancel, Limits};
+use crate::agent::{Agent, Cancel, Inbox, Limits};
 use crate::definition::AgentDefinition;
 use crate::message::AgentId;
 use crate::tool::Freshness;
@@ -131,6 +131,7 @@ impl Tree {
             limits,
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),
+            inbox: Inbox::default(),
             cancel,
         }
     }

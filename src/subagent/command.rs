@@ -13,6 +13,18 @@ pub enum Command {
     },
     /// Takes back the messages that still wait, so that the user can edit them.
     Unsend,
+    /// Says something to one subagent, which reads it before its next request. If its end comes first, nobody reads it.
+    Tell {
+        /// Which one.
+        agent: AgentId,
+        /// The message.
+        text: String,
+    },
+    /// Takes back what a subagent has not read yet, so that the user can edit it.
+    Untell {
+        /// Which one.
+        agent: AgentId,
+    },
     /// Stops one subagent and what is below it; its siblings go on.
     Stop {
         /// Which one.

@@ -123,6 +123,8 @@ impl Conversation {
             Command::Send { text } if self.running.is_some() => self.waiting.push_back(text),
             Command::Send { text } => self.say(text),
             Command::Unsend => self.waiting.clear(),
+            Command::Tell { agent, text } => self.tree.tell(agent, text),
+            Command::Untell { agent } => self.tree.untell(agent),
             Command::Stop { agent } => self.tree.stop(agent, StopCause::User),
             Command::StopAll => {
                 self.waiting.clear();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::conversation::Connecting;
 use super::life::Life;
 use super::tree::{Errand, Parent, Tree};
-use crate::agent::{Cancel, EventKind, Outcome, Spawn, Status};
+use crate::agent::{Cancel, EventKind, Inbox, Outcome, Spawn, Status};
 use crate::definition::{AgentDefinition, Source, Tier, parse};
 use crate::message::AgentId;
 
@@ -62,7 +62,7 @@ impl Tree {
     async fn excuse(&self, definition: &AgentDefinition, errand: Errand<'_>, reason: &str) {
         let cancel = Cancel::default();
         let (id, name) = self.next_name(&definition.name);
-        let life = Life::begin(self, id, cancel.clone());
+        let life = Life::begin(self, id, cancel.clone(), Inbox::default());
         let spawn = Spawn {
             parent: AgentId::MAIN,
             call_id: errand.call_id.to_owned(),

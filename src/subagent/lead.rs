@@ -10,7 +10,7 @@ use super::limits::Refusal;
 use super::loadout::Loadout;
 use super::memory::Memory;
 use super::tree::{Parent, Tree};
-use crate::agent::{Agent, Cancel, Limits};
+use crate::agent::{Agent, Cancel, Inbox, Limits};
 use crate::definition::AgentDefinition;
 use crate::message::AgentId;
 use crate::tool::Freshness;
@@ -77,6 +77,8 @@ impl Tree {
             limits: lead.limits.clone(),
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),
+            // What is said to the main agent waits in its conversation.
+            inbox: Inbox::default(),
             cancel: lead.cancel.clone(),
         })
     }

@@ -4,8 +4,8 @@
 
 use tokio::runtime::Handle;
 
-use super::tree::Tree;
-use crate::agent::{Cancel, EventKind, Outcome, Status, StopCause};
+use super::tree::{Living, Tree};
+use crate::agent::{Cancel, EventKind, Inbox, Outcome, Status, StopCause};
 use crate::message::AgentId;
 
 /// A child between its spawn and its end. However those who wait for it fare, it is told of one end.
@@ -23,8 +23,8 @@ enum LifeState {
 }
 
 impl Life {
-    pub(super) fn begin(tree: &Tree, id: AgentId, cancel: Cancel) -> Self {
-        tree.enter(id, cancel.clone());
+    pub(super) fn begin(tree: &Tree, id: AgentId, cancel: Cancel, inbox: Inbox) -> Self {
+        tree.enter(id, Living { cancel: cancel.clone(), inbox });
         Self { tree: tree.clone(), id, cancel, state: LifeState::Open }
     }
 

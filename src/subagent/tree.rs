@@ -22,7 +22,7 @@ use super::memory::UserDirs;
 use super::prompt::{self, Surroundings};
 use super::report::{ReportSource, cut, report};
 use super::task::{AgentInput, AgentTool};
-use crate::agent::{Agent, Cancel, EventKind, Outcome, Place, Sink, Spawn, Status, StopCause, run};
+use crate::agent::{Agent, Cancel, EventKind, Inbox, Outcome, Place, Sink, Spawn, Status, StopCause, run};
 use crate::definition::Catalog;
 use crate::message::{AgentId, Transcript, Usage};
 use crate::permission::{Approver, Permissions};
@@ -72,9 +72,16 @@ struct Shared {
     spawned_for_request: AtomicU32,
     /// One pool for each depth: a parent that waits for its children then never holds what they wait for.
     pools: Vec<Arc<Semaphore>>,
-    live: Mutex<HashMap<AgentId, Cancel>>,
+    live: Mutex<HashMap<AgentId, Living>>,
     /// Told of each end.
     ended: Notify,
+}
+
+/// How a living subagent is reached.
+#[derive(Clone)]
+pub(super) struct Living {
+    pub(super) cancel: Cancel,
+    pub(super) inbox: Inbox,
 }
 
 /// The agent that delegates.
@@ -152,17 +159,33 @@ impl Tree {
 
     /// Stops one subagent and all below it.
     pub fn stop(&self, agent: AgentId, cause: StopCause) {
-        let cancel = self.live().get(&agent).cloned();
-        if let Some(cancel) = cancel {
-            cancel.stop(cause);
+        let living = self.live().get(&agent).cloned();
+        if let Some(living) = living {
+            living.cancel.stop(cause);
+        }
+    }
+
+    /// Leaves a message for one subagent, which reads it before its next request. One that has ended does not hear it;
+    /// its end, told of before or after, is how the sender knows.
+    pub(super) fn tell(&self, agent: AgentId, text: String) {
+        if let Some(living) = self.live().get(&agent) {
+            living.inbox.put(text);
+        }
+    }
+
+    /// Takes back the messages that one subagent has not read.
+    pub(super) fn untell(&self, agent: AgentId) {
+        if let Some(living) = self.live().get(&agent) {
+            // The sender still has them.
+            let _ = living.inbox.take();
         }
     }
 
     /// Stops every subagent.
     pub fn stop_all(&self, cause: StopCause) {
-        let all: Vec<Cancel> = self.live().values().cloned().collect();
-        for cancel in all {
-            cancel.stop(cause);
+        let all: Vec<Living> = self.live().values().cloned().collect();
+        for living in all {
+            living.cancel.stop(cause);
         }
     }
 
@@ -177,13 +200,13 @@ impl Tree {
         }
     }
 
-    fn live(&self) -> std::sync::MutexGuard<'_, HashMap<AgentId, Cancel>> {
+    fn live(&self) -> std::sync::MutexGuard<'_, HashMap<AgentId, Living>> {
         self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts a subagent as living.
-    pub(super) fn enter(&self, agent: AgentId, cancel: Cancel) {
-        self.live().insert(agent, cancel);
+    pub(super) fn enter(&self, agent: AgentId, living: Living) {
+        self.live().insert(agent, living);
     }
 
     /// Counts a subagent as living no more.
@@ -254,9 +277,9 @@ impl Tree {
         let (id, name) = self.next_name(&definition.name);
         let cancel = parent.cancel.child();
         let memory = self.recall(&definition, &cancel).await;
-        let life = Life::begin(self, id, cancel.clone());
         let note = admitted.note.clone();
         let agent = self.child(parent, admitted, memory.as_ref(), (id, cancel.clone()));
+        let life = Life::begin(self, id, cancel.clone(), agent.inbox.clone());
         let spawn = Spawn {
             parent: parent.id,
             call_id: call_id.to_owned(),

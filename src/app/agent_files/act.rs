@@ -180,6 +180,8 @@ impl App {
                 self.agent_files = None;
                 self.focus = Focus::Composer;
                 let name = plain_line(&name).split_whitespace().collect::<Vec<_>>().join("-");
+                // Only the main agent delegates at the user's word.
+                self.aim(None);
                 self.composer.insert(&format!("@agent-{name} "));
                 self.edited(effects);
             }

@@ -62,6 +62,22 @@ impl Completion {
         (!items.is_empty()).then(|| Self { token: token.to_owned(), items, selected: 0 })
     }
 
+    /// Returns the list with these entries before the others.
+    pub(super) fn led_by(first: &[Candidate], token: &str, list: Option<Self>) -> Option<Self> {
+        if first.is_empty() {
+            return list;
+        }
+        match list {
+            // It was open, with them at its head.
+            Some(list) if list.items.starts_with(first) => Some(list),
+            list => {
+                let others = list.into_iter().flat_map(|list| list.items).filter(|item| !first.contains(item));
+                let items = first.iter().cloned().chain(others).take(MAX_SHOWN).collect();
+                Some(Self { token: token.to_owned(), items, selected: 0 })
+            }
+        }
+    }
+
     pub(super) fn next(&mut self) {
         self.selected = (self.selected + 1) % self.items.len();
     }

@@ -1,4 +1,5 @@
-//! The agents that a message can name: `@agent-explore`, or `@run-agent-explore` as in Kode.
+//! The agents that a message can name: `@agent-explore`, or `@run-agent-explore` as in Kode; and those at work that it
+//! can be addressed to: `@explore-1`, or `@1`.
 //!
 //! Owns how a mention is spelled and which agents a word could mean. Leaves what comes of a mention to the engine, and
 //! files to `FileIndex`. Invariants: only agents in force are offered; a spelling holds no blank, because a word is
@@ -11,7 +12,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::Candidate;
 use crate::definition::{Listed, Standing};
-use crate::message::plain_line;
+use crate::message::{AgentId, plain_line};
 
 /// What stands before an agent's name.
 const AGENT: &str = "agent-";
@@ -19,6 +20,8 @@ const AGENT: &str = "agent-";
 const RUN_AGENT: &str = "run-agent-";
 /// Characters of a description that are shown.
 const DETAIL_CHARS: usize = 120;
+/// Agents at work that are listed.
+const ADDRESSEES_SHOWN: usize = 6;
 /// Letters that have to be typed before the start of a name brings agents before files.
 const TELLING: usize = 2;
 
@@ -40,10 +43,57 @@ struct Mentioned {
     mark: Mark,
 }
 
+/// A subagent at work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addressee {
+    number: String,
+    /// The name as a word.
+    slug: String,
+    detail: String,
+    mark: Mark,
+}
+
+impl Addressee {
+    /// Returns what a message needs to be addressed to an agent.
+    #[must_use]
+    pub fn new(id: AgentId, name: &str, description: &str, kind: &str, color: Option<String>) -> Self {
+        let words: Vec<&str> = name.split_whitespace().collect();
+        Self {
+            number: id.0.to_string(),
+            slug: words.join("-"),
+            detail: description.chars().take(DETAIL_CHARS).collect(),
+            mark: Mark { name: kind.to_owned(), color },
+        }
+    }
+
+    /// Tells whether a word behind an `@` is its name. What looks like the mention of a kind of agent never is.
+    #[must_use]
+    pub fn is_called(&self, word: &str) -> bool {
+        !names_kind(word) && self.slug.eq_ignore_ascii_case(word)
+    }
+
+    /// Returns its entry in a list, if the word could become its number or its name.
+    fn candidate(&self, word: &str) -> Option<Candidate> {
+        if !word.is_empty() && self.number.starts_with(word) {
+            let detail = format!("{}  {}", self.slug, self.detail);
+            return Some(Candidate { label: self.number.clone(), detail });
+        }
+        let fits = !names_kind(&self.slug) && begins_word(&self.slug, word);
+        fits.then(|| Candidate { label: self.slug.clone(), detail: self.detail.clone() })
+    }
+}
+
+/// Tells whether a word behind an `@` is the mention of a kind of agent.
+fn names_kind(word: &str) -> bool {
+    let begins = |sign: &str| word.get(..sign.len()).is_some_and(|start| start.eq_ignore_ascii_case(sign));
+    begins(AGENT) || begins(RUN_AGENT)
+}
+
 /// All agents that can be named.
 #[derive(Debug, Default)]
 pub struct Mentions {
     agents: Vec<Mentioned>,
+    running: Vec<Addressee>,
     changed: bool,
 }
 
@@ -82,6 +132,18 @@ impl Mentions {
         self.changed = true;
     }
 
+    /// Replaces the agents at work.
+    pub(super) fn set_running(&mut self, running: Vec<Addressee>) {
+        self.changed |= self.running != running;
+        self.running = running;
+    }
+
+    /// Returns the agents at work that a word with its `@` could mean, in the order of their numbers.
+    pub(super) fn addressed(&self, token: &str) -> Vec<Candidate> {
+        let Some(word) = token.strip_prefix('@') else { return Vec::new() };
+        self.running.iter().filter_map(|agent| agent.candidate(word)).take(ADDRESSEES_SHOWN).collect()
+    }
+
     /// Tells whether the agents were replaced since the last search.
     pub(super) fn is_changing(&self) -> bool {
         self.changed
@@ -91,6 +153,10 @@ impl Mentions {
     #[must_use]
     pub fn mark(&self, mention: &str) -> Option<&Mark> {
         let word = mention.strip_prefix('@').unwrap_or(mention);
+        let at_work = self.running.iter().find(|agent| agent.number == word || agent.is_called(word));
+        if let Some(agent) = at_work {
+            return Some(&agent.mark);
+        }
         let slug = word.strip_prefix(RUN_AGENT).or_else(|| word.strip_prefix(AGENT))?;
         self.agents.iter().find(|agent| agent.slug.eq_ignore_ascii_case(slug)).map(|agent| &agent.mark)
     }

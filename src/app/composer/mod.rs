@@ -6,6 +6,7 @@
 
 mod chips;
 mod completion;
+mod draft;
 mod editor;
 mod history;
 mod layout;
@@ -18,18 +19,18 @@ use crate::app::key::{Key, KeyCode, Mods};
 use crate::definition::Listed;
 use crate::message::plain;
 
-use chips::Chips;
-use editor::Editor;
+use unicode_width::UnicodeWidthStr;
 
 pub use completion::{Candidate, Completion};
+pub use draft::Draft;
 pub use history::History;
 pub use layout::{PieceKind, View};
-pub use mentions::{Mark, Mentions};
+pub use mentions::{Addressee, Mark, Mentions};
 pub use search::HistorySearch;
 pub use vi::ViMode;
 use vi::{Deed, Vi};
 
-/// Columns before the text, for the prompt.
+/// Columns before the text, for the prompt that stands there unless [`Composer::set_sign`] names another.
 pub const PROMPT_WIDTH: u16 = 2;
 /// The most rows that a composer asks for.
 pub const MAX_ROWS: u16 = 10;
@@ -37,8 +38,9 @@ pub const MAX_ROWS: u16 = 10;
 /// The text being written.
 #[derive(Debug, Default)]
 pub struct Composer {
-    editor: Editor,
-    chips: Chips,
+    draft: Draft,
+    /// What stands before the text in place of the prompt.
+    sign: Option<String>,
     history: History,
     mentions: Mentions,
     completion: Option<Completion>,
@@ -72,19 +74,19 @@ impl Composer {
     /// Returns the text as shown, with chips for large pastes.
     #[must_use]
     pub fn text(&self) -> String {
-        self.editor.text()
+        self.draft.editor.text()
     }
 
     /// Returns the text as it would be sent.
     #[must_use]
     pub fn expanded(&self) -> String {
-        self.chips.expand(&self.editor.text())
+        self.draft.chips.expand(&self.draft.editor.text())
     }
 
     /// Tells whether there is no text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.editor.is_empty()
+        self.draft.editor.is_empty()
     }
 
     /// Replaces the text and puts the cursor at its end; a text too large to edit becomes a chip.
@@ -95,8 +97,8 @@ impl Composer {
 
     /// Removes the text.
     pub fn clear(&mut self) {
-        self.editor.set("");
-        self.chips.clear();
+        self.draft.editor.set("");
+        self.draft.chips.clear();
         self.history.leave();
         if let Some(vi) = &mut self.vi {
             // A new text is begun by typing.
@@ -114,20 +116,46 @@ impl Composer {
         text
     }
 
+    /// Replaces the text, with its chips and what can be undone, and returns the one before.
+    pub fn swap(&mut self, draft: Draft) -> Draft {
+        self.history.leave();
+        self.completion = None;
+        self.search = None;
+        std::mem::replace(&mut self.draft, draft)
+    }
+
+    /// Puts words before the text in place of the prompt.
+    pub fn set_sign(&mut self, sign: Option<String>) {
+        self.sign = sign;
+    }
+
+    /// Returns the words that stand before the text in place of the prompt.
+    #[must_use]
+    pub fn sign(&self) -> Option<&str> {
+        self.sign.as_deref()
+    }
+
+    /// Returns the columns before the text at a width.
+    #[must_use]
+    pub fn prompt_width(&self, width: u16) -> u16 {
+        let columns = self.sign.as_deref().map_or(0, |sign| UnicodeWidthStr::width(sign) + 1);
+        u16::try_from(columns).unwrap_or(u16::MAX).min(width / 2).max(PROMPT_WIDTH)
+    }
+
     /// Inserts text at the cursor.
     pub fn insert(&mut self, text: &str) {
-        self.editor.insert(&plain(text));
+        self.draft.editor.insert(&plain(text));
     }
 
     /// Inserts a line end at the cursor.
     pub fn newline(&mut self) {
-        self.editor.newline();
+        self.draft.editor.newline();
     }
 
     /// Inserts pasted text at the cursor: as a chip if it has more than 1,000 characters or 10 lines.
     pub fn paste(&mut self, text: &str) {
-        match self.chips.add(text) {
-            Some(label) => self.editor.insert(&label),
+        match self.draft.chips.add(text) {
+            Some(label) => self.draft.editor.insert(&label),
             None => self.insert(text.trim_end_matches('\r')),
         }
     }
@@ -176,8 +204,8 @@ impl Composer {
     /// Takes a key of vi; returns `false` if it is none.
     fn vi_key(&mut self, key: &Key) -> bool {
         let Some(vi) = &mut self.vi else { return false };
-        let text: Vec<char> = self.editor.text().chars().collect();
-        let at = self.editor.offset();
+        let text: Vec<char> = self.draft.editor.text().chars().collect();
+        let at = self.draft.editor.offset();
         let deed = match (key.mods, key.code, key.typed()) {
             (_, KeyCode::Esc, _) => {
                 vi.cancel();
@@ -194,7 +222,7 @@ impl Composer {
     fn carry_out(&mut self, deed: Deed, text: &[char]) {
         match deed {
             Deed::Nothing | Deed::Pass => {}
-            Deed::Go(to) => self.editor.go(to),
+            Deed::Go(to) => self.draft.editor.go(to),
             Deed::Rows(rows) => {
                 for _ in 0..rows.unsigned_abs() {
                     let _ = if rows < 0 { self.up() } else { self.down() };
@@ -202,29 +230,29 @@ impl Composer {
             }
             Deed::Replace(range, with, at) => {
                 let removed: String = text.get(range.clone()).unwrap_or_default().iter().collect();
-                self.editor.replace(range, &with);
-                self.editor.go(at);
+                self.draft.editor.replace(range, &with);
+                self.draft.editor.go(at);
                 if let Some(vi) = &mut self.vi {
                     vi.remember(removed);
-                    if vi.mode == ViMode::Normal && self.editor.is_past_line() {
-                        self.editor.left();
+                    if vi.mode == ViMode::Normal && self.draft.editor.is_past_line() {
+                        self.draft.editor.left();
                     }
                 }
             }
-            Deed::Undo => self.editor.undo(),
-            Deed::Redo => self.editor.redo(),
+            Deed::Undo => self.draft.editor.undo(),
+            Deed::Redo => self.draft.editor.redo(),
         }
-        self.editor.leave_chip(&self.chips);
+        self.draft.editor.leave_chip(&self.draft.chips);
     }
 
     fn edit_key(&mut self, key: &Key) -> bool {
         if let (Some(vi), KeyCode::Esc) = (&mut self.vi, key.code) {
-            let text: Vec<char> = self.editor.text().chars().collect();
-            let deed = vi.leave_insert(&text, self.editor.offset());
+            let text: Vec<char> = self.draft.editor.text().chars().collect();
+            let deed = vi.leave_insert(&text, self.draft.editor.offset());
             self.carry_out(deed, &text);
             return true;
         }
-        let editor = &mut self.editor;
+        let editor = &mut self.draft.editor;
         match (key.mods, key.code) {
             (Mods::NONE, KeyCode::Char(c)) => editor.insert(c.encode_utf8(&mut [0; 4])),
             (Mods::NONE | Mods::SHIFT, KeyCode::Backspace) | (Mods::CTRL, KeyCode::Char('h')) => self.backspace(),
@@ -250,39 +278,39 @@ impl Composer {
             (Mods::ALT, KeyCode::Char('_' | '/')) => editor.redo(),
             _ => return false,
         }
-        self.editor.leave_chip(&self.chips);
+        self.draft.editor.leave_chip(&self.draft.chips);
         true
     }
 
     fn backspace(&mut self) {
-        let before = self.editor.before_cursor();
-        match self.chips.ending(&before) {
-            Some(length) => self.editor.delete_back(length),
-            None => self.editor.delete_grapheme_back(),
+        let before = self.draft.editor.before_cursor();
+        match self.draft.chips.ending(&before) {
+            Some(length) => self.draft.editor.delete_back(length),
+            None => self.draft.editor.delete_grapheme_back(),
         }
     }
 
     fn delete(&mut self) {
-        let after = self.editor.after_cursor();
-        match self.chips.starting(&after) {
-            Some(length) => self.editor.delete_forward(length),
-            None => self.editor.delete_grapheme(),
+        let after = self.draft.editor.after_cursor();
+        match self.draft.chips.starting(&after) {
+            Some(length) => self.draft.editor.delete_forward(length),
+            None => self.draft.editor.delete_grapheme(),
         }
     }
 
     fn left(&mut self) {
-        let before = self.editor.before_cursor();
-        match self.chips.ending(&before) {
-            Some(length) => self.editor.move_back(length),
-            None => self.editor.left(),
+        let before = self.draft.editor.before_cursor();
+        match self.draft.chips.ending(&before) {
+            Some(length) => self.draft.editor.move_back(length),
+            None => self.draft.editor.left(),
         }
     }
 
     fn right(&mut self) {
-        let after = self.editor.after_cursor();
-        match self.chips.starting(&after) {
-            Some(length) => self.editor.move_forward(length),
-            None => self.editor.right(),
+        let after = self.draft.editor.after_cursor();
+        match self.draft.chips.starting(&after) {
+            Some(length) => self.draft.editor.move_forward(length),
+            None => self.draft.editor.right(),
         }
     }
 
@@ -292,8 +320,8 @@ impl Composer {
             self.move_rows(-1);
             return true;
         }
-        let text = self.editor.text();
-        match self.history.older(&self.chips.expand(&text)) {
+        let text = self.draft.editor.text();
+        match self.history.older(&self.draft.chips.expand(&text)) {
             Some(entry) => self.recall(&entry),
             None => return false,
         }
@@ -315,8 +343,8 @@ impl Composer {
     }
 
     fn recall(&mut self, text: &str) {
-        self.editor.set("");
-        self.chips.clear();
+        self.draft.editor.set("");
+        self.draft.chips.clear();
         self.paste(text);
     }
 
@@ -327,40 +355,40 @@ impl Composer {
 
     fn move_rows(&mut self, rows: isize) {
         let columns = self.text_columns();
-        self.editor.move_rows(rows, columns);
-        self.editor.leave_chip(&self.chips);
+        self.draft.editor.move_rows(rows, columns);
+        self.draft.editor.leave_chip(&self.draft.chips);
     }
 
     /// Tells whether the cursor is on the first row.
     #[must_use]
     pub fn at_first_row(&self) -> bool {
-        self.editor.row_in(self.text_columns()).0 == 0
+        self.draft.editor.row_in(self.text_columns()).0 == 0
     }
 
     /// Tells whether the cursor is on the last row.
     #[must_use]
     pub fn at_last_row(&self) -> bool {
-        let (row, count) = self.editor.row_in(self.text_columns());
+        let (row, count) = self.draft.editor.row_in(self.text_columns());
         row + 1 == count
     }
 
     /// Tells the composer how many columns it has, prompt included, for keys that move by rows.
     pub fn set_width(&mut self, width: u16) {
-        self.columns = width.saturating_sub(PROMPT_WIDTH).max(1);
+        self.columns = width.saturating_sub(self.prompt_width(width)).max(1);
     }
 
     /// Returns the rows that the text takes at a width, prompt included: from 1 to [`MAX_ROWS`].
     #[must_use]
     pub fn height(&self, width: u16) -> u16 {
-        let (_, rows) = self.editor.row_in(width.saturating_sub(PROMPT_WIDTH).max(1));
+        let (_, rows) = self.draft.editor.row_in(width.saturating_sub(self.prompt_width(width)).max(1));
         u16::try_from(rows).unwrap_or(MAX_ROWS).clamp(1, MAX_ROWS)
     }
 
     /// Returns the rows to draw in an area of this size, prompt included.
     #[must_use]
     pub fn view(&self, width: u16, height: u16) -> View {
-        let columns = width.saturating_sub(PROMPT_WIDTH).max(1);
-        layout::view(&self.editor, &self.chips, columns, height)
+        let columns = width.saturating_sub(self.prompt_width(width)).max(1);
+        layout::view(&self.draft.editor, &self.draft.chips, columns, height)
     }
 
     /// Returns what was sent before.
@@ -379,6 +407,11 @@ impl Composer {
         self.mentions.set(listing);
     }
 
+    /// Replaces the subagents that a message can be addressed to.
+    pub fn set_addressees(&mut self, running: Vec<Addressee>) {
+        self.mentions.set_running(running);
+    }
+
     /// Returns the agents that a message can name.
     #[must_use]
     pub fn mentions(&self) -> &Mentions {
@@ -394,8 +427,8 @@ impl Composer {
     /// Brings the list of completions up to date; called after each edit. `commands` are offered for a `/` at the
     /// start, the files of the index and the agents for an `@`.
     pub fn refresh_completion(&mut self, files: &mut FileIndex, commands: &[Candidate]) {
-        let before = self.editor.before_cursor();
-        let Some(token) = completion::token(&before, self.editor.cursor().0) else {
+        let before = self.draft.editor.before_cursor();
+        let Some(token) = completion::token(&before, self.draft.editor.cursor().0) else {
             self.completion = None;
             self.dismissed = None;
             return;
@@ -404,7 +437,10 @@ impl Composer {
             return;
         }
         self.dismissed = None;
+        let is_start = token.len() == before.len() && self.draft.editor.cursor().0 == 0;
+        let addressed = if is_start { self.mentions.addressed(token) } else { Vec::new() };
         self.completion = Completion::of(token, files, commands, &mut self.mentions, self.completion.take());
+        self.completion = Completion::led_by(&addressed, token, self.completion.take());
     }
 
     fn completion_key(&mut self, key: &Key) -> bool {
@@ -419,8 +455,8 @@ impl Composer {
             (Mods::NONE, KeyCode::Tab | KeyCode::Enter) => {
                 let length = completion.token.chars().count();
                 let text = completion.accepted();
-                self.editor.delete_back(length);
-                self.editor.insert(&text);
+                self.draft.editor.delete_back(length);
+                self.draft.editor.insert(&text);
                 self.completion = None;
             }
             _ => return false,

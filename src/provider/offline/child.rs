@@ -190,7 +190,7 @@ fn subject(task: &str) -> String {
 fn what(task: &str) -> &str {
     let start = task.find("WHAT:").map_or(0, |at| at + "WHAT:".len());
     let rest = &task[start..];
-    let end = ["WHERE:", "RETURN:", "WHAT TO RETURN", "<context>", "Context:"]
+    let end = ["WHERE:", "RETURN:", "WHAT TO RETURN", "<context>", "Context:", "<system-reminder>"]
         .iter()
         .filter_map(|mark| rest.find(mark))
         .min();

@@ -11,15 +11,19 @@ use ratatui::widgets::Widget as _;
 
 use super::theme::Theme;
 use super::wrap;
-use crate::app::composer::{Completion, Composer, PROMPT_WIDTH, PieceKind};
+use crate::app::composer::{Completion, Composer, PieceKind};
 use crate::message::plain_line;
 
 /// What an empty composer says.
 const PLACEHOLDER: &str = "Ask, or describe a task";
 
+/// What it says while it writes to a subagent.
+const TARGETED: &str = "A message for its next step";
+
 /// Draws the composer and returns where its cursor stands, to be shown if the composer has the focus.
 pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) -> Position {
-    render_with(composer, PLACEHOLDER, area, buf, theme)
+    let placeholder = if composer.sign().is_some() { TARGETED } else { PLACEHOLDER };
+    render_with(composer, placeholder, area, buf, theme)
 }
 
 /// Draws a text being written that says `placeholder` while it is empty, and returns where its cursor stands.
@@ -30,12 +34,13 @@ pub(super) fn render_with(
     buf: &mut Buffer,
     theme: &Theme,
 ) -> Position {
-    if area.width <= PROMPT_WIDTH || area.height == 0 {
+    let prompt = composer.prompt_width(area.width);
+    if area.width <= prompt || area.height == 0 {
         return area.as_position();
     }
     let view = composer.view(area.width, area.height);
     for (row, pieces) in (area.y..area.bottom()).zip(&view.rows) {
-        let place = Rect { x: area.x + PROMPT_WIDTH, y: row, width: area.width - PROMPT_WIDTH, height: 1 };
+        let place = Rect { x: area.x + prompt, y: row, width: area.width - prompt, height: 1 };
         let spans = pieces.iter().map(|(kind, text)| {
             let style = match kind {
                 PieceKind::Text => theme.text,
@@ -47,14 +52,16 @@ pub(super) fn render_with(
         spans.collect::<Line<'_>>().render(place, buf);
     }
     if view.first_row == 0 {
-        buf.set_stringn(area.x, area.y, theme.glyphs.prompt, usize::from(PROMPT_WIDTH), theme.accent);
+        let sign = composer.sign().unwrap_or(theme.glyphs.prompt);
+        let style = mention(composer, sign.trim_start_matches("→ "), theme);
+        buf.set_line(area.x, area.y, &Line::styled(wrap::fit(sign, usize::from(prompt - 1)), style), prompt);
     }
     if composer.is_empty() {
-        let room = usize::from(area.width - PROMPT_WIDTH);
-        buf.set_stringn(area.x + PROMPT_WIDTH, area.y, placeholder, room, theme.placeholder);
+        let room = usize::from(area.width - prompt);
+        buf.set_stringn(area.x + prompt, area.y, placeholder, room, theme.placeholder);
     }
     Position {
-        x: (area.x + PROMPT_WIDTH + view.cursor.0).min(area.right() - 1),
+        x: (area.x + prompt + view.cursor.0).min(area.right() - 1),
         y: (area.y + view.cursor.1).min(area.bottom() - 1),
     }
 }

@@ -15,6 +15,7 @@ pub mod markdown;
 mod pane;
 mod pane_strip;
 mod popup;
+mod queued;
 mod select;
 mod sparkline;
 mod status;
@@ -26,8 +27,7 @@ pub mod wrap;
 use std::collections::HashMap;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::layout::Position;
 
 use self::highlight::Highlighter;
 use self::look::Look;
@@ -171,19 +171,7 @@ fn draw_conversation(
 
 /// Draws the queued messages and the text being written, and returns where its cursor stands.
 fn draw_composer(regions: &Regions, look: &Look<'_>, buf: &mut Buffer) -> Position {
-    let mut area = regions.composer;
-    let queued = look.app.queued();
-    let rows = queued.len().min(3).min(usize::from(area.height.saturating_sub(1)));
-    for (at, text) in queued.iter().rev().take(rows).rev().enumerate() {
-        let more = if at == 0 && queued.len() > rows { format!(" (+{})", queued.len() - rows) } else { String::new() };
-        let line = Line::from(vec![
-            Span::styled(format!("{} queued{more}  ", look.glyphs.queued), look.theme.warning),
-            Span::styled(wrap::fit(text.lines().next().unwrap_or_default(), 200), look.theme.muted),
-            Span::styled(format!("  {} edits", look.glyphs.up), look.theme.faint),
-        ]);
-        let line = wrap::fit_line(&line, usize::from(area.width));
-        buf.set_line(area.x, area.y, &line, area.width);
-        area = Rect { y: area.y + 1, height: area.height - 1, ..area };
-    }
+    let word = format!("  {} edits", look.glyphs.up);
+    let area = queued::above(look.app.queued(), &word, regions.composer, look, buf);
     composer::render(look.app.composer(), area, buf, look.theme)
 }

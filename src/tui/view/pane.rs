@@ -9,9 +9,9 @@ use ratatui::text::{Line, Span};
 
 use super::conversation::chip;
 use super::look::{Look, clock, counted, elapsed, tokens};
-use super::sparkline;
 use super::transcript::{Follow, Shown, Transcript};
 use super::wrap::{pad, pad_left, width};
+use super::{queued, sparkline};
 use crate::app::layout::PaneRect;
 use crate::app::panes::PaneSize;
 use crate::app::{AgentState, AgentView, CellKind, STOP_FROM};
@@ -45,6 +45,7 @@ pub(super) fn draw(
         body.x += 2;
         body.width -= 3;
     }
+    body = queued::below(look.app.unread(agent.id), body, look, buf);
     let transcript = transcript?;
     if agent.cells.is_empty() {
         let text = waiting_words(agent, look);

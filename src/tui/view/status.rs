@@ -109,7 +109,8 @@ pub(super) fn above_composer(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
         words.push(Span::styled(format!("  {}", clock(main.elapsed(look.app.now()))), theme.muted));
         let hint = "  esc interrupts";
         let used: usize = words.iter().map(|span| width(&span.content)).sum();
-        if used + width(hint) + 4 <= usize::from(area.width) {
+        // While a subagent is written to, `esc` leads back from it.
+        if look.app.target().is_none() && used + width(hint) + 4 <= usize::from(area.width) {
             words.push(Span::styled(hint, theme.faint));
         }
     }

@@ -20,6 +20,7 @@ mod reload;
 mod report;
 mod restricted;
 mod scopes;
+mod steering;
 mod stops;
 mod transcript;
 mod turn;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use belvedere::agent::{Agent, AgentEvent, Cancel, EventKind, Place, Sink, Status, StopCause};
+use belvedere::agent::{Agent, AgentEvent, Cancel, EventKind, Inbox, Place, Sink, Status, StopCause};
 use belvedere::message::{AgentId, Message, ToolSpec, Transcript};
 use belvedere::permission::{AccessKind, Answer, ApprovalRequest, Approver, Grants, PermissionMode, Permissions};
 use belvedere::provider::scripted::Scripted;
@@ -345,6 +345,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         limits: TreeLimits::default().child,
         sink: Sink::new(Vec::new()),
         secrets: Secrets::default(),
+        inbox: Inbox::default(),
         cancel: Cancel::default(),
     };
     let run = belvedere::agent::run(&agent, Transcript::with_task("go"));

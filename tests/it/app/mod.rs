@@ -10,5 +10,6 @@ mod layout;
 mod mentions;
 mod mouse;
 mod scrolling;
+mod steering;
 mod timeline;
 mod wizard;

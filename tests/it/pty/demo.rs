@@ -112,3 +112,34 @@ fn an_approval_is_answered_without_leaving_the_composer() {
     terminal.shows("cargo test");
     terminal.shows("half a word");
 }
+
+#[test]
+fn a_message_to_one_agent_waits_and_is_then_read() {
+    let home = Home::new();
+    let terminal = home.start((120, 40), &["demo"]);
+    eight(&terminal);
+    terminal.send("\x1b2");
+    terminal.send("\r");
+    terminal.send("m");
+    terminal.shows("→ explore-2");
+    terminal.send("look at admin.rs too\r");
+    terminal.wait("the message as read", |screen| {
+        screen.contains("› look at admin.rs too") && !screen.contains("queued  look")
+    });
+    terminal.send("\x1b");
+    terminal.wait("the keys of the full view", |screen| !screen.contains("→ explore-2"));
+    terminal.send("\x1b");
+    terminal.wait("the main conversation, without it", |screen| {
+        screen.contains("I will look at this") && screen.contains("running")
+    });
+}
+
+#[test]
+fn an_address_sends_past_the_main_agent() {
+    let home = Home::new();
+    let terminal = home.start((120, 40), &["demo"]);
+    eight(&terminal);
+    terminal.send("@7 and the guard\r");
+    terminal.shows("queued  and the guard");
+    terminal.shows("› and the guard");
+}

@@ -1,0 +1,261 @@
+//! Messages to one subagent: whom the composer writes to, a draft for each, and what was sent but not read yet.
+//!
+//! Owns the target, the drafts and the queues of subagents. Leaves the main agent's queue to `command` and delivery to
+//! the engine. Invariants: what was written for one agent goes to no other one without being asked for; what an agent
+//! never read comes back.
+
+use std::collections::BTreeMap;
+
+use super::composer::{Addressee, Draft};
+use super::status::Armed;
+use super::{AgentView, App, Effect, Focus};
+use crate::message::AgentId;
+use crate::subagent::Command;
+
+/// Whom the composer writes to, and what waits.
+#[derive(Debug, Default)]
+pub(super) struct Steering {
+    /// The subagent that the composer writes to; `None` is the main agent.
+    target: Option<AgentId>,
+    /// What is being written for those whom the composer does not write to now.
+    drafts: BTreeMap<AgentId, Draft>,
+    /// What each subagent has not read yet, oldest first.
+    queued: BTreeMap<AgentId, Vec<String>>,
+    /// What was taken back last, and from whom: it may have been read in the same moment.
+    taken: Option<(AgentId, Vec<String>)>,
+    /// For whom the text in `$EDITOR` is.
+    editing: Option<AgentId>,
+}
+
+/// Whom the start of a text names.
+pub(super) enum Address {
+    /// Nobody.
+    None,
+    /// A subagent; the rest of the text is for it.
+    Agent(AgentId, String),
+    /// A number that no agent has.
+    Unknown(String),
+}
+
+impl App {
+    /// Returns the subagent that the composer writes to; `None` is the main agent.
+    #[must_use]
+    pub fn target(&self) -> Option<&AgentView> {
+        self.agents.get(self.steering.target?)
+    }
+
+    /// Returns what a subagent has not read yet, oldest first.
+    #[must_use]
+    pub fn unread(&self, agent: AgentId) -> &[String] {
+        self.steering.queued.get(&agent).map_or(&[], Vec::as_slice)
+    }
+
+    /// Writes to the chosen agent from now on.
+    pub(super) fn message_agent(&mut self) {
+        let Some(agent) = self.focused_agent().and_then(|id| self.agents.get(id)) else { return };
+        let id = agent.id;
+        if agent.has_ended() && !self.steering.drafts.contains_key(&id) && self.steering.target != Some(id) {
+            let text = format!("{} has ended; it reads nothing more", agent.name);
+            self.warn(text);
+            return;
+        }
+        self.chosen = Some(id);
+        self.aim(Some(id));
+        self.focus = Focus::Composer;
+    }
+
+    /// Writes to another agent, and keeps what was being written.
+    pub(super) fn aim(&mut self, target: Option<AgentId>) {
+        let before = std::mem::replace(&mut self.steering.target, target);
+        if before != target {
+            let next = self.steering.drafts.remove(&target.unwrap_or(AgentId::MAIN));
+            let draft = self.composer.swap(next.unwrap_or_default());
+            if !draft.is_empty() {
+                self.steering.drafts.insert(before.unwrap_or(AgentId::MAIN), draft);
+            }
+        }
+        let sign = self.target().map(|agent| format!("→ {}", agent.name));
+        self.composer.set_sign(sign);
+        self.composer.set_addressees(self.addressees());
+        self.composer.set_width(self.size.width);
+    }
+
+    /// Writes to the main agent again, if it was another one.
+    pub(super) fn leave_target(&mut self) {
+        self.armed = None;
+        self.aim(None);
+        if self.full.is_some() {
+            self.focus = Focus::Agents;
+        }
+    }
+
+    /// Forgets all subagents.
+    pub(super) fn forget_targets(&mut self) {
+        self.aim(None);
+        self.steering.drafts.retain(|id, _| id.is_main());
+        self.steering.queued.clear();
+        self.steering.taken = None;
+        self.steering.editing = None;
+    }
+
+    /// Opens what is being written in `$EDITOR`.
+    pub(super) fn open_editor(&mut self, effects: &mut Vec<Effect>) {
+        self.steering.editing = self.steering.target;
+        effects.push(Effect::EditText(self.composer.expanded()));
+    }
+
+    /// Takes a text back from `$EDITOR`, for the agent that it was opened for.
+    pub(super) fn edited_outside(&mut self, text: &str) {
+        let known = self.steering.editing.take().filter(|id| self.agents.get(*id).is_some());
+        self.aim(known);
+        self.composer.set_text(text);
+    }
+
+    /// Returns whom a text is for, by an `@3` or `@explore-1` at its very start. `@agent-` names a kind of agent, never one
+    /// that runs.
+    pub(super) fn address(&self, text: &str) -> Address {
+        let Some(rest) = text.strip_prefix('@') else { return Address::None };
+        let word = rest.split(char::is_whitespace).next().unwrap_or_default();
+        let said = || rest[word.len()..].trim().to_owned();
+        if !word.is_empty() && word.chars().all(|c| c.is_ascii_digit()) {
+            let numbered = self.agents.children().find(|agent| word.parse() == Ok(agent.id.0));
+            return match numbered {
+                Some(agent) => Address::Agent(agent.id, said()),
+                None if self.agents.is_empty() => Address::None,
+                None => Address::Unknown(word.to_owned()),
+            };
+        }
+        let named = self.agents.children().find(|agent| addressee(agent).is_called(word));
+        named.map_or(Address::None, |agent| Address::Agent(agent.id, said()))
+    }
+
+    /// Returns the subagents that a message can be addressed to.
+    pub(super) fn addressees(&self) -> Vec<Addressee> {
+        self.agents.running().map(addressee).collect()
+    }
+
+    /// Sends what is written to its address, else to the agent that the composer writes to. Tells whether it was for a
+    /// subagent; one that cannot hear it leaves the text where it is.
+    pub(super) fn submit_to_agent(&mut self, text: &str, effects: &mut Vec<Effect>) -> bool {
+        let (id, said) = match (self.address(text), self.steering.target) {
+            (Address::Agent(id, said), _) => (id, said),
+            (Address::Unknown(number), None) => {
+                self.warn(format!("there is no agent {number}; begin with a space to write this to the main agent"));
+                return true;
+            }
+            (_, Some(id)) => (id, text.to_owned()),
+            (Address::None, None) => return false,
+        };
+        let Some(agent) = self.agents.get(id) else { return false };
+        if agent.has_ended() {
+            let name = agent.name.clone();
+            return self.refuse(id, &name);
+        }
+        if said.is_empty() {
+            self.composer.clear();
+            self.aim(Some(id));
+            return true;
+        }
+        effects.push(Effect::SaveHistory(self.composer.take()));
+        self.pane_mut(id).scroll.follow();
+        self.steering.taken = None;
+        self.steering.queued.entry(id).or_default().push(said.clone());
+        effects.push(Effect::Engine(Command::Tell { agent: id, text: said }));
+        true
+    }
+
+    /// Says that an agent hears nothing more. A second press sends what was written for it to the main agent.
+    fn refuse(&mut self, id: AgentId, name: &str) -> bool {
+        if self.steering.target != Some(id) {
+            self.warn(format!("{name} has ended; it reads nothing more"));
+            return true;
+        }
+        if self.take_armed(Armed::Redirect) {
+            // The main agent's own draft waits until this is sent.
+            self.steering.target = None;
+            self.aim(None);
+            return false;
+        }
+        self.arm(Armed::Redirect, &format!("{name} has ended; enter again sends this to the main agent"));
+        true
+    }
+
+    /// Puts the main agent's draft back once what stood in its place is sent.
+    pub(super) fn resume_draft(&mut self) {
+        if self.steering.target.is_none()
+            && let Some(draft) = self.steering.drafts.remove(&AgentId::MAIN)
+        {
+            self.composer.swap(draft);
+        }
+    }
+
+    /// Takes back what the target has not read, as one text. `None` if it is the main agent's turn.
+    pub(super) fn take_unread(&mut self, effects: &mut Vec<Effect>) -> Option<String> {
+        let agent = self.steering.target?;
+        let unread = self.steering.queued.remove(&agent).unwrap_or_default();
+        effects.push(Effect::Engine(Command::Untell { agent }));
+        let text = unread.join("\n\n");
+        self.steering.taken = Some((agent, unread));
+        Some(text)
+    }
+
+    /// A subagent has read a message.
+    pub(super) fn has_read(&mut self, agent: AgentId, text: &str) {
+        let queue = self.steering.queued.entry(agent).or_default();
+        let at = queue.iter().position(|queued| queued == text);
+        if let Some(at) = at {
+            queue.remove(at);
+        }
+        if queue.is_empty() {
+            self.steering.queued.remove(&agent);
+        }
+        if at.is_none() {
+            self.had_read(agent, text);
+        }
+    }
+
+    /// Says so if a message was read before it could be taken back, and takes it out of what is being written.
+    fn had_read(&mut self, agent: AgentId, text: &str) {
+        let Some((_, taken)) = self.steering.taken.as_mut().filter(|(of, _)| *of == agent) else { return };
+        let Some(at) = taken.iter().position(|taken| taken == text) else { return };
+        let before = taken.join("\n\n");
+        taken.remove(at);
+        let left = taken.join("\n\n");
+        if self.steering.target == Some(agent) && self.composer.expanded() == before {
+            self.composer.set_text(&left);
+        }
+        if let Some(name) = self.agents.get(agent).map(|agent| agent.name.clone()) {
+            self.warn(format!("{name} had read it already"));
+        }
+    }
+
+    /// A subagent has ended: what it did not read comes back, and the composer leaves it unless something is written.
+    pub(super) fn target_ended(&mut self, id: AgentId) {
+        let unread = self.steering.queued.remove(&id).unwrap_or_default();
+        let Some(name) = self.agents.get(id).map(|agent| agent.name.clone()) else { return };
+        if self.steering.target != Some(id) {
+            if !unread.is_empty() {
+                let written = self.steering.drafts.remove(&id).map(|draft| draft.expanded());
+                let text = unread.into_iter().chain(written).collect::<Vec<_>>().join("\n\n");
+                self.steering.drafts.insert(id, Draft::of(&text));
+                self.warn(format!("{name} ended before it read your message; m on its pane shows the text"));
+            }
+            return;
+        }
+        if !unread.is_empty() {
+            let written = Some(self.composer.expanded()).filter(|text| !text.is_empty());
+            let text = unread.into_iter().chain(written).collect::<Vec<_>>().join("\n\n");
+            self.composer.set_text(&text);
+        }
+        if self.composer.is_empty() {
+            self.aim(None);
+            self.inform(format!("{name} has ended; you write to the main agent again"));
+        } else {
+            self.warn(format!("{name} has ended and has not read this; enter twice sends it to the main agent"));
+        }
+    }
+}
+
+fn addressee(agent: &AgentView) -> Addressee {
+    Addressee::new(agent.id, &agent.name, &agent.description, &agent.agent_type, agent.color.clone())
+}

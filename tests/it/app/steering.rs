@@ -1,0 +1,323 @@
+//! Messages to one subagent, by key and by event.
+
+use belvedere::agent::{EventKind, Status};
+use belvedere::app::{Effect, Event, Focus};
+use belvedere::message::AgentId;
+use belvedere::subagent::Command;
+
+use crate::screens::stage::Stage;
+
+/// Two subagents at work, and one that has ended.
+fn at_work() -> Stage {
+    let mut stage = Stage::new(80, 24).with_model();
+    stage.asks("look around");
+    stage.spawns(1, "explore", "Find the parser");
+    stage.spawns(2, "reviewer", "Review the tests");
+    stage.spawns(3, "explore", "Count the files");
+    for agent in 1..=3 {
+        stage.starts(agent);
+        stage.says(agent, "Looking.");
+    }
+    stage.ends(3, Status::Completed, "<summary>12 files</summary>", None);
+    stage
+}
+
+fn told(effects: &[Effect]) -> Vec<(u32, &str)> {
+    let of = |effect| match effect {
+        &Effect::Engine(Command::Tell { agent, ref text }) => Some((agent.0, text.as_str())),
+        _ => None,
+    };
+    effects.iter().filter_map(of).collect()
+}
+
+fn sent(effects: &[Effect]) -> Vec<&str> {
+    let of = |effect| match effect {
+        &Effect::Engine(Command::Send { ref text }) => Some(text.as_str()),
+        _ => None,
+    };
+    effects.iter().filter_map(of).collect()
+}
+
+fn reads(stage: &mut Stage, agent: u32, text: &str) {
+    stage.agent(agent, EventKind::UserMessage { text: text.to_owned() });
+}
+
+fn target(stage: &Stage) -> Option<u32> {
+    stage.app.target().map(|agent| agent.id.0)
+}
+
+#[test]
+fn m_and_i_write_to_the_chosen_agent() {
+    for keys in ["<alt+2>m", "<alt+2>i", "<alt+2><enter>m"] {
+        let mut stage = at_work();
+        stage.keys(keys);
+        assert_eq!((target(&stage), stage.app.focus()), (Some(2), Focus::Composer), "{keys}");
+        let effects = stage.keys("look at utf8.rs<enter>");
+        assert_eq!((told(&effects), sent(&effects)), (vec![(2, "look at utf8.rs")], vec![]), "{keys}");
+        assert_eq!(stage.app.unread(AgentId(2)), ["look at utf8.rs"]);
+        assert_eq!(target(&stage), Some(2), "and so is the next one");
+        reads(&mut stage, 2, "look at utf8.rs");
+        assert!(stage.app.unread(AgentId(2)).is_empty());
+        stage.keys("<esc>");
+        assert_eq!(target(&stage), None);
+        let back = if keys.contains("enter") { Focus::Agents } else { Focus::Composer };
+        assert_eq!(stage.app.focus(), back, "{keys}");
+    }
+}
+
+#[test]
+fn each_has_a_draft_of_its_own() {
+    let mut stage = at_work();
+    stage.keys("for main");
+    stage.keys("<alt+1>mfor one");
+    stage.keys("<alt+2>m");
+    assert_eq!(stage.app.composer().text(), "");
+    let paste = "line\n".repeat(40);
+    stage.event(Event::Input(belvedere::app::key::Input::Paste(paste.clone())));
+    stage.keys("<esc>");
+    assert_eq!(stage.app.composer().text(), "for main");
+    stage.keys("<alt+1>m");
+    assert_eq!(stage.app.composer().text(), "for one");
+    stage.keys("<alt+2>m");
+    assert_eq!(stage.app.composer().text(), "[pasted 40 lines]");
+    assert_eq!(told(&stage.keys("<enter>")), [(2, paste.trim_end())]);
+}
+
+#[test]
+fn esc_never_interrupts_while_it_leads_back_to_the_main_agent() {
+    let mut stage = at_work();
+    stage.keys("<alt+1>mhalf");
+    let effects = stage.keys("<esc>");
+    assert!(effects.iter().all(|effect| !matches!(effect, Effect::Engine(_))));
+    assert!(stage.app.popup().is_none());
+    stage.keys("<alt+1>m");
+    assert_eq!(stage.app.composer().text(), "half", "nothing is lost");
+}
+
+#[test]
+fn up_takes_back_what_was_not_read() {
+    let mut stage = at_work();
+    stage.keys("to main<enter>");
+    stage.keys("<alt+1>mone<enter>two<enter>");
+    let effects = stage.keys("<up>");
+    assert!(effects.contains(&Effect::Engine(Command::Untell { agent: AgentId(1) })), "{effects:?}");
+    assert_eq!(stage.app.composer().text(), "one\n\ntwo");
+    assert!(stage.app.unread(AgentId(1)).is_empty());
+    stage.keys("<ctrl+c><esc><up>");
+    assert_eq!(stage.app.composer().text(), "to main", "the main agent's queue is its own");
+}
+
+#[test]
+fn an_address_sends_past_the_main_agent() {
+    for (text, to) in [("@2 look here", 2), ("@reviewer-2 look here", 2), ("@Explore-1\nlook here", 1)] {
+        let mut stage = at_work();
+        stage.event(Event::Input(belvedere::app::key::Input::Paste(text.to_owned())));
+        let effects = stage.keys("<enter>");
+        assert_eq!((told(&effects), sent(&effects)), (vec![(to, "look here")], vec![]), "{text}");
+        assert_eq!(target(&stage), None, "the composer stays the main agent's");
+    }
+}
+
+#[test]
+fn what_is_no_address_goes_to_the_main_agent() {
+    for text in
+        ["@agent-explore look", "@run-agent-explore-1 look", "see @2 and @explore-1", "@src/main.rs what?", " @9 x"]
+    {
+        let mut stage = at_work();
+        stage.event(Event::Input(belvedere::app::key::Input::Paste(text.to_owned())));
+        let effects = stage.keys("<enter>");
+        assert_eq!((told(&effects), sent(&effects)), (vec![], vec![text]), "{text}");
+    }
+}
+
+#[test]
+fn a_wrong_address_keeps_the_text() {
+    for (text, words) in [("@9 look", "there is no agent 9"), ("@3 look", "explore-3 has ended")] {
+        let mut stage = at_work();
+        stage.keys(text);
+        let effects = stage.keys("<enter><enter>");
+        assert_eq!((told(&effects), sent(&effects)), (vec![], vec![]), "{text}");
+        assert_eq!(stage.app.composer().text(), text);
+        assert!(stage.app.flash().unwrap().text.contains(words), "{:?}", stage.app.flash());
+    }
+}
+
+#[test]
+fn an_address_alone_chooses_whom_to_write_to() {
+    let mut stage = at_work();
+    stage.keys("@2 <enter>");
+    assert_eq!((target(&stage), stage.app.composer().text()), (Some(2), String::new()));
+}
+
+#[test]
+fn an_ended_agent_cannot_be_written_to() {
+    let mut stage = at_work();
+    stage.keys("<alt+3>m");
+    assert_eq!(target(&stage), None);
+    assert!(stage.app.flash().unwrap().text.starts_with("explore-3 has ended"));
+}
+
+#[test]
+fn with_its_end_the_composer_is_the_main_agents_again() {
+    let mut stage = at_work();
+    stage.keys("for main<alt+1>m");
+    stage.ends(1, Status::Completed, "done", None);
+    assert_eq!((target(&stage), stage.app.composer().text().as_str()), (None, "for main"));
+    assert!(stage.app.flash().unwrap().text.contains("explore-1 has ended"));
+}
+
+#[test]
+fn what_is_written_for_an_ended_agent_reaches_the_main_agent_only_at_the_second_press() {
+    let mut stage = at_work();
+    stage.keys("for main<alt+1>mhalf a thought");
+    stage.ends(1, Status::Completed, "done", None);
+    assert_eq!(stage.app.composer().text(), "half a thought", "what is written stays in sight");
+    assert!(stage.app.flash().is_some());
+    let effects = stage.keys("<enter>");
+    assert_eq!((told(&effects), sent(&effects)), (vec![], vec![]));
+    assert_eq!(sent(&stage.keys("<enter>")), ["half a thought"]);
+    assert_eq!((target(&stage), stage.app.composer().text().as_str()), (None, "for main"));
+}
+
+#[test]
+fn what_was_never_read_comes_back() {
+    let mut stage = at_work();
+    stage.keys("<alt+1>mfirst<enter>");
+    stage.keys("<esc>@2 second<enter>");
+    stage.ends(1, Status::Completed, "done", None);
+    assert_eq!(stage.app.composer().text(), "");
+    assert!(stage.app.flash().unwrap().text.contains("before it read your message"));
+    stage.keys("<alt+1>m");
+    assert_eq!(stage.app.composer().text(), "first");
+    stage.keys("<esc><alt+2>m");
+    stage.ends(2, Status::Failed, "", Some("it broke"));
+    assert_eq!(stage.app.composer().text(), "second", "also while it is being written to");
+}
+
+#[test]
+fn a_message_before_the_start_is_no_task() {
+    let mut stage = Stage::new(80, 24).with_model();
+    stage.asks("go");
+    stage.spawns(1, "explore", "Find it");
+    let prompt = stage.app.agents().get(AgentId(1)).unwrap().prompt.clone();
+    stage.keys("@1 early bird<enter>");
+    reads(&mut stage, 1, &prompt);
+    stage.agent(1, EventKind::Started);
+    reads(&mut stage, 1, "early bird");
+    assert!(stage.app.unread(AgentId(1)).is_empty());
+    let shown = stage.text();
+    assert!(shown.contains("early bird") && !shown.contains("WHAT: look closely"), "{shown}");
+}
+
+#[test]
+fn the_editor_gives_its_text_to_whom_it_was_opened_for() {
+    let mut stage = at_work();
+    stage.keys("for main<alt+1>m");
+    assert!(stage.keys("<ctrl+g>").contains(&Effect::EditText(String::new())));
+    stage.keys("<esc>");
+    stage.event(Event::Edited(Some("a long letter".to_owned())));
+    assert_eq!((target(&stage), stage.app.composer().text().as_str()), (Some(1), "a long letter"));
+    stage.keys("<esc>");
+    assert_eq!(stage.app.composer().text(), "for main");
+}
+
+#[test]
+fn clearing_forgets_whom_was_written_to() {
+    let mut stage = at_work();
+    stage.keys("<alt+1>mdraft<alt+2>m/clear<enter>");
+    assert_eq!((target(&stage), stage.app.composer().text()), (None, String::new()));
+    assert!(stage.effects.contains(&Effect::Engine(Command::Clear)));
+}
+
+#[test]
+fn those_at_work_are_offered_at_the_start_of_a_message() {
+    let labels = |keys: &str| -> Vec<String> {
+        let mut stage = at_work();
+        stage.event(Event::FilesListed(vec!["explain.md".to_owned(), "src/2.rs".to_owned()]));
+        stage.keys(keys);
+        let list = stage.app.composer().completion();
+        list.map(|list| list.items.iter().map(|item| item.label.clone()).collect()).unwrap_or_default()
+    };
+    assert_eq!(labels("@"), ["explore-1", "reviewer-2", "src/2.rs", "explain.md"]);
+    assert_eq!(labels("@exp"), ["explore-1", "explain.md"]);
+    assert_eq!(labels("@2"), ["2", "src/2.rs"]);
+    assert_eq!(labels("@3"), Vec::<String>::new(), "it has ended");
+    assert_eq!(labels("see @exp"), ["explain.md"]);
+    assert_eq!(labels("@agent-"), Vec::<String>::new());
+    let mut stage = at_work();
+    let effects = stage.keys("@rev<tab>the lexer too<enter>");
+    assert_eq!(told(&effects), [(2, "the lexer too")]);
+}
+
+#[test]
+fn the_screen_says_whom_it_writes_to_and_what_waits() {
+    let mut stage = at_work();
+    stage.keys("<alt+1>mlook at utf8.rs<enter>and at the tests<enter>then");
+    insta::assert_snapshot!(stage.text());
+    reads(&mut stage, 1, "look at utf8.rs");
+    stage.keys("<esc>");
+    insta::assert_snapshot!("the_screen_says_what_was_read", stage.text());
+    stage.keys("<alt+1><enter>m");
+    insta::assert_snapshot!("a_message_in_full_view", stage.text());
+}
+
+#[test]
+fn whom_one_writes_to_keeps_a_pane() {
+    let mut stage = Stage::new(80, 26).with_model();
+    stage.asks("look around");
+    for agent in 1..=6 {
+        stage.spawns(agent, "explore", "Find it");
+        stage.starts(agent);
+        stage.says(agent, &format!("Words of {agent}."));
+    }
+    stage.keys("<alt+6>m");
+    assert!(stage.text().contains("Words of 6."), "{}", stage.text());
+}
+
+#[test]
+fn a_megabyte_reaches_one_agent_whole() {
+    let mut stage = at_work();
+    let paste = "0123456789abcdef".repeat(65536);
+    stage.keys("<alt+1>msee ");
+    stage.event(Event::Input(belvedere::app::key::Input::Paste(paste.clone())));
+    assert_eq!(stage.app.composer().text(), "see [pasted 1,048,576 characters]");
+    assert_eq!(told(&stage.keys("<enter>")), [(1, format!("see {paste}").as_str())]);
+    assert!(stage.text().contains("queued  see 0123"));
+    stage.keys("<up>");
+    assert_eq!(stage.app.composer().expanded().len(), paste.len() + 4, "and comes back whole");
+}
+
+#[test]
+fn every_command_is_offered_with_what_it_does() {
+    let mut stage = at_work();
+    stage.keys("<alt+1>m/t");
+    let shown = stage.text();
+    assert!(shown.contains("/theme") && shown.contains("choose the colours"), "{shown}");
+}
+
+#[test]
+fn what_was_sent_to_one_agent_is_found_again() {
+    let mut stage = at_work();
+    stage.keys("<alt+1>mlook at utf8.rs<enter>");
+    assert!(stage.effects.contains(&Effect::SaveHistory("look at utf8.rs".to_owned())));
+    stage.keys("<esc><ctrl+r>utf8<enter>");
+    assert_eq!((target(&stage), stage.app.composer().text().as_str()), (None, "look at utf8.rs"));
+}
+
+#[test]
+fn pasting_in_full_view_does_not_leave_the_agent_that_is_written_to() {
+    let mut stage = at_work();
+    stage.keys("<alt+1><enter>m");
+    stage.event(Event::Input(belvedere::app::key::Input::Paste("some text".to_owned())));
+    assert_eq!((target(&stage), stage.app.focused_agent()), (Some(1), Some(AgentId(1))));
+    assert_eq!(stage.app.composer().text(), "some text");
+}
+
+#[test]
+fn a_message_that_was_read_as_it_was_taken_back_is_named() {
+    let mut stage = at_work();
+    stage.keys("<alt+1>mlook here<enter><up>");
+    reads(&mut stage, 1, "look here");
+    assert!(stage.app.flash().unwrap().text.contains("had read it already"), "{:?}", stage.app.flash());
+    assert_eq!(stage.app.composer().text(), "", "it is not sent twice by mistake");
+}
