@@ -83,7 +83,7 @@ impl Player {
         app.update(begun.into_std(), Event::BranchKnown(Some("main".to_owned())));
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());
         let (commands, _) = mpsc::channel(1);
-        Self { app: Box::new(app), screen, begun, events: mpsc::channel(1).1, commands }
+        Self { app, screen, begun, events: mpsc::channel(1).1, commands }
     }
 
     /// Plays until this many milliseconds after the start.
