@@ -6,15 +6,17 @@
 
 use std::time::{Duration, Instant};
 
-use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
+use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
 use super::phase::Phase;
-use super::report::{TagReader, report_markdown};
-use crate::agent::{EventKind, Outcome, Spawn, Status};
+use super::report::{TagReader, ending_note, report_markdown};
+use crate::agent::{EventKind, Outcome, Spawn};
 use crate::message::{AgentId, AssistantMessage, Block, ToolResult, Usage, plain, plain_line};
 use crate::tool::ToolView;
 
 /// Bytes of text kept of one subagent; the rest is in the session log.
 const CHILD_CAP: usize = 256 * 1024;
+/// Bytes of text kept of a subagent while all of it is looked at.
+const OPEN_CAP: usize = 8 * 1024 * 1024;
 /// Bytes of text kept of the main conversation.
 const MAIN_CAP: usize = 8 * 1024 * 1024;
 /// Bytes kept of a running tool's output.
@@ -143,6 +145,24 @@ impl AgentView {
     /// Returns the cells of the calls in flight, oldest first.
     pub(super) fn in_flight(&self) -> impl Iterator<Item = (CellId, &CellKind)> {
         self.running.iter().filter_map(|(_, cell)| Some((*cell, &self.cells.get(*cell)?.kind)))
+    }
+
+    /// Returns the oldest tool call that is kept, with its cell.
+    pub(super) fn first_call(&self) -> Option<(CellId, String)> {
+        self.cells.iter().find_map(|(id, cell)| match &cell.kind {
+            CellKind::Tool(tool) => Some((id, tool.call_id.clone())),
+            _ => None,
+        })
+    }
+
+    /// Keeps more from now on: all of it is looked at.
+    pub(super) fn hold_more(&mut self) {
+        self.cells.set_cap(OPEN_CAP);
+    }
+
+    /// Keeps as much as ever.
+    pub(super) fn hold_less(&mut self) {
+        self.cells.set_cap(CHILD_CAP);
     }
 
     /// Takes in what it was created with.
@@ -286,8 +306,8 @@ impl AgentView {
 
     /// Compares what arrived in pieces with the whole reply, and puts the whole in place where they differ.
     fn turn_ended(&mut self, message: &AssistantMessage) {
-        let said: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(text_of).collect();
-        let thought: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(thought_of).collect();
+        let said: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(Cell::said).collect();
+        let thought: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(Cell::thought).collect();
         let mut whole = (String::new(), String::new());
         for block in &message.content {
             match block {
@@ -437,57 +457,5 @@ impl AgentView {
         }
         self.enter(Phase::Ended(outcome.status), now);
         self.outcome = Some(outcome);
-    }
-}
-
-/// Returns the text of a cell of text.
-fn text_of(cell: &Cell) -> Option<&str> {
-    match &cell.kind {
-        CellKind::Text { text } => Some(text.trim()),
-        _ => None,
-    }
-}
-
-/// Returns the text of a cell of thought.
-fn thought_of(cell: &Cell) -> Option<&str> {
-    match &cell.kind {
-        CellKind::Thinking { text } => Some(text.trim()),
-        _ => None,
-    }
-}
-
-/// Returns the line that says how the main agent's run ended, unless it simply ended.
-fn ending_note(outcome: &Outcome) -> Option<CellKind> {
-    let reason = |otherwise: &str| outcome.reason.clone().unwrap_or_else(|| otherwise.to_owned());
-    match outcome.status {
-        Status::Completed => None,
-        Status::Cancelled => Some(CellKind::Notice { text: reason("Interrupted. Say what to do instead.") }),
-        Status::Empty => Some(CellKind::Notice { text: reason("The model ended without a word. Ask again.") }),
-        Status::Failed => Some(CellKind::Fault { text: reason("The run failed. Ask again.") }),
-        Status::TurnLimit => Some(CellKind::Notice { text: reason("Cut off at the limit of turns. Say “go on”.") }),
-        Status::ToolLimit => {
-            Some(CellKind::Notice { text: reason("Cut off at the limit of tool calls. Say “go on”.") })
-        }
-        Status::TimedOut => Some(CellKind::Fault { text: reason("Nothing arrived for too long. Ask again.") }),
-        Status::Budget => Some(CellKind::Fault { text: reason("The budget is used up.") }),
-    }
-}
-
-fn clean_view(view: ToolView) -> ToolView {
-    match view {
-        ToolView::Output { text } => ToolView::Output { text: plain(&text).into_owned() },
-        ToolView::Diff(mut diff) => {
-            for line in diff.hunks.iter_mut().flat_map(|hunk| &mut hunk.lines) {
-                line.text = plain_line(&line.text).into_owned();
-            }
-            ToolView::Diff(diff)
-        }
-        ToolView::Todos { mut items } => {
-            for item in &mut items {
-                item.content = plain_line(&item.content).into_owned();
-                item.active_form = plain_line(&item.active_form).into_owned();
-            }
-            ToolView::Todos { items }
-        }
     }
 }

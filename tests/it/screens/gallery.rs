@@ -186,5 +186,6 @@ fn settled(play: Play) -> Settled {
         library: Arc::new(Library::new(AgentDirs::default(), Vec::new(), tool_names())),
         agent: None,
         subagents: Subagents::default(),
+        store: None,
     }
 }

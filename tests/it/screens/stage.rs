@@ -19,7 +19,7 @@ use ratatui::layout::Rect;
 
 /// An app with its views and a clock of its own.
 pub(crate) struct Stage {
-    pub app: App,
+    pub app: Box<App>,
     screen: Screen,
     now: Instant,
     pub effects: Vec<Effect>,
@@ -48,7 +48,7 @@ impl Stage {
             theme: "dark".to_owned(),
         };
         change(&mut setup);
-        let app = App::new(setup);
+        let app = Box::new(App::new(setup));
         let theme = Theme::load("dark", ColorDepth::TrueColor).unwrap();
         let screen = Screen::new(theme, Highlighter::off());
         let mut stage = Self { app, screen, now, effects: Vec::new() };
