@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
 use super::phase::Phase;
 use super::report::{TagReader, ending_note, report_markdown};
-use crate::agent::{EventKind, Outcome, Spawn};
+use crate::agent::{Bounds, EventKind, Outcome, Spawn};
 use crate::message::{AgentId, AssistantMessage, Block, ToolResult, Usage, plain, plain_line};
-use crate::tool::ToolView;
+use crate::tool::{Todo, ToolView};
 
 /// Bytes of text kept of one subagent; the rest is in the session log.
 const CHILD_CAP: usize = 256 * 1024;
@@ -43,6 +43,10 @@ pub struct AgentView {
     pub prompt: String,
     /// Its model.
     pub model: String,
+    /// Names of its tools.
+    pub tool_names: Vec<String>,
+    /// How far it may go.
+    pub bounds: Bounds,
     /// What it is doing.
     pub phase: Phase,
     /// Since when the phase lasts.
@@ -51,6 +55,8 @@ pub struct AgentView {
     pub heard: Instant,
     /// When it began to work.
     pub started: Option<Instant>,
+    /// Model calls begun.
+    pub turns: u32,
     /// Tool calls begun.
     pub tools: u32,
     /// Tokens so far.
@@ -61,6 +67,8 @@ pub struct AgentView {
     pub context: u64,
     /// Its transcript.
     pub cells: Cells,
+    /// What it said last that there is to do.
+    todos: Vec<Todo>,
     /// What came of it.
     pub outcome: Option<Outcome>,
     /// Calls in flight with their cells, oldest first.
@@ -85,15 +93,19 @@ impl AgentView {
             description: String::new(),
             prompt: String::new(),
             model: String::new(),
+            tool_names: Vec::new(),
+            bounds: Bounds::default(),
             phase: if id.is_main() { Phase::Idle } else { Phase::Unknown },
             since: now,
             heard: now,
             started: None,
+            turns: 0,
             tools: 0,
             usage: Usage::default(),
             cost_usd: None,
             context: 0,
             cells: Cells::with_cap(if id.is_main() { MAIN_CAP } else { CHILD_CAP }),
+            todos: Vec::new(),
             outcome: None,
             running: Vec::new(),
             turn: Vec::new(),
@@ -128,6 +140,12 @@ impl AgentView {
     pub fn report(&self) -> Option<&str> {
         let outcome = self.outcome.as_ref()?;
         if outcome.text.trim().is_empty() { outcome.reason.as_deref() } else { Some(&outcome.text) }
+    }
+
+    /// Returns what it said last that there is to do.
+    #[must_use]
+    pub fn todos(&self) -> &[Todo] {
+        &self.todos
     }
 
     /// Returns the name of the oldest tool in flight, and since when it runs.
@@ -174,6 +192,8 @@ impl AgentView {
         self.description = plain_line(&spawn.description).into_owned();
         self.prompt = plain(&spawn.prompt).into_owned();
         self.model = plain_line(&spawn.model).into_owned();
+        self.tool_names.clone_from(&spawn.tools);
+        self.bounds.clone_from(&spawn.bounds);
         if self.phase == Phase::Unknown {
             self.enter(Phase::Queued, now);
         }
@@ -192,7 +212,8 @@ impl AgentView {
                 self.enter(Phase::Starting, now);
             }
             EventKind::UserMessage { text } => self.user_message(text),
-            EventKind::TurnStarted { .. } => {
+            EventKind::TurnStarted { turn } => {
+                self.turns = *turn;
                 self.turn.clear();
                 self.tags = TagReader::default();
                 self.enter(Phase::Thinking, now);
@@ -371,6 +392,10 @@ impl AgentView {
     }
 
     fn tool_ended(&mut self, result: &ToolResult, summary: &str, view: Option<&ToolView>, now: Instant) {
+        let view = view.cloned().map(clean_view);
+        if let Some(ToolView::Todos { items }) = &view {
+            self.todos.clone_from(items);
+        }
         self.change_tool(&result.call_id, |tool| {
             tool.state = match tool.state {
                 _ if result.is_error => ToolState::Failed,
@@ -379,7 +404,7 @@ impl AgentView {
             };
             tool.summary = plain_line(summary).into_owned();
             tool.tail = String::new();
-            tool.view = view.cloned().map(clean_view);
+            tool.view = view;
         });
         self.running.retain(|(id, _)| *id != result.call_id);
         if self.running.is_empty() {
@@ -453,6 +478,7 @@ impl AgentView {
             self.usage = outcome.usage;
             self.cost_usd = outcome.cost_usd.or(self.cost_usd);
             self.tools = self.tools.max(outcome.tool_calls);
+            self.turns = self.turns.max(outcome.turns);
             self.report_cell(&outcome);
         }
         self.enter(Phase::Ended(outcome.status), now);

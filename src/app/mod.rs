@@ -412,6 +412,12 @@ impl App {
         AgentState::of(agent, self.approvals.of(agent.id), self.now)
     }
 
+    /// Returns the permission mode in force for an agent.
+    #[must_use]
+    pub fn mode_of(&self, agent: &AgentView) -> PermissionMode {
+        agent.bounds.mode.map_or(self.status.mode, |ceiling| ceiling.stricter(self.status.mode))
+    }
+
     /// Returns every agent that files define, in force or not.
     #[must_use]
     pub fn listing(&self) -> &Listing {

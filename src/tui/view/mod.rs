@@ -9,6 +9,7 @@ mod cell;
 pub mod composer;
 mod conversation;
 pub mod diff;
+mod full_head;
 pub mod highlight;
 mod look;
 pub mod markdown;

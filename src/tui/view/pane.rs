@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::conversation::chip;
+use super::full_head;
 use super::look::{Look, clock, counted, elapsed, tokens};
 use super::sparkline;
 use super::transcript::{Follow, Shown, Transcript};
@@ -37,6 +38,11 @@ pub(super) fn draw(
     if pane.size == PaneSize::Row || body.height == 0 {
         return None;
     }
+    body = match pane.size {
+        PaneSize::Full => full_head::draw(agent, look, body, buf),
+        PaneSize::Pane => full_head::brief(agent, look, body, buf),
+        _ => body,
+    };
     let color = if agent.has_ended() { look.theme.faint } else { look.agent(agent) };
     if body.width > 8 {
         for y in body.y..body.bottom() {

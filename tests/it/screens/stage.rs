@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::agent::{AgentEvent, EventKind, FileTally, Outcome, Spawn, Status};
+use belvedere::agent::{AgentEvent, Bounds, EventKind, FileTally, Outcome, Spawn, Status};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
@@ -174,6 +174,7 @@ impl Stage {
                 prompt: format!("{description}.\n\nWHAT: look closely.\nRETURN: a short report."),
                 model: "sonnet".to_owned(),
                 tools: vec!["Read".to_owned(), "Grep".to_owned()],
+                bounds: Bounds::default(),
             }),
         );
     }
