@@ -38,7 +38,7 @@ pub(super) fn draw(transcript: &mut Transcript, look: &Look<'_>, area: Rect, buf
 }
 
 /// Returns the area of the text.
-fn inner(area: Rect) -> Rect {
+pub(super) fn inner(area: Rect) -> Rect {
     let margin = if area.width > 40 { MARGIN } else { 0 };
     Rect { x: area.x + margin, width: (area.width - 2 * margin).min(MEASURE), ..area }
 }
