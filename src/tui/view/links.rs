@@ -34,9 +34,9 @@ pub(super) fn find(area: Rect, buf: &Buffer, links: &mut Vec<Link>) {
             let (end, text) = run(area, x, y, buf);
             let parts = vec![(Rect { x, y, width: end - x, height: 1 }, text)];
             if end == area.right() {
-                open = Some(parts)
+                open = Some(parts);
             } else {
-                close(&parts, links)
+                close(&parts, links);
             }
             x = end;
         }
