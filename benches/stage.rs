@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::agent::{AgentEvent, EventKind, Spawn};
+use belvedere::agent::{AgentEvent, Bounds, EventKind, Spawn};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::{App, Arrangement, Event, MouseCapture, Movement, Setup};
@@ -162,5 +162,6 @@ fn spawn(child: u32, call_id: String) -> Spawn {
         prompt: "Look closely and report.".to_owned(),
         model: "sonnet".to_owned(),
         tools: Vec::new(),
+        bounds: Bounds::default(),
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::definition::Changes;
 use crate::message::{AgentId, AssistantMessage, ToolCall, ToolResult, Usage};
-use crate::permission::{Answer, ApprovalId, ApprovalRequest};
+use crate::permission::{Answer, ApprovalId, ApprovalRequest, PermissionMode};
 use crate::provider::StopReason;
 use crate::tool::{ChangeKind, FileChange, ToolView};
 
@@ -170,6 +170,24 @@ pub struct Spawn {
     pub model: String,
     /// Names of its tools.
     pub tools: Vec<String>,
+    /// How far it may go.
+    #[serde(default)]
+    pub bounds: Bounds,
+}
+
+/// How far a subagent may go. `None` means no limit, or none that is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Model calls.
+    pub max_turns: Option<u32>,
+    /// Tool calls.
+    pub max_tool_calls: Option<u32>,
+    /// Tokens that its model's context holds.
+    pub context_window: Option<u64>,
+    /// The mode it works in where the session's gives it more leeway.
+    pub mode: Option<PermissionMode>,
+    /// What single uses of its tools are held against, such as `Bash(npm test:*)` or `not Bash(rm:*)`.
+    pub scopes: Vec<String>,
 }
 
 /// Why a stop was asked for.

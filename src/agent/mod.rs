@@ -24,7 +24,7 @@ mod sink;
 mod stream;
 pub mod turn;
 
-pub use event::{AgentEvent, EventKind, FileTally, Outcome, Spawn, Status, StopCause};
+pub use event::{AgentEvent, Bounds, EventKind, FileTally, Outcome, Spawn, Status, StopCause};
 pub use inbox::Inbox;
 pub use run::run;
 pub use sink::Sink;
@@ -88,6 +88,20 @@ pub struct Limits {
     pub wall_timeout: Option<Duration>,
     /// Characters of one tool result that reach the model.
     pub result_chars: usize,
+}
+
+impl Agent {
+    /// Returns how far the agent may go.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            max_turns: self.limits.max_turns,
+            max_tool_calls: self.limits.max_tool_calls,
+            context_window: self.model.context_window,
+            mode: Some(self.permissions.ceiling()),
+            scopes: self.permissions.rules().scopes(),
+        }
+    }
 }
 
 /// A cancel token that remembers why. The first cause wins.

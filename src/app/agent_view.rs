@@ -6,15 +6,17 @@
 
 use std::time::{Duration, Instant};
 
-use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
+use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
 use super::phase::Phase;
-use super::report::{TagReader, report_markdown};
-use crate::agent::{EventKind, Outcome, Spawn, Status};
+use super::report::{TagReader, ending_note, report_markdown};
+use crate::agent::{Bounds, EventKind, Outcome, Spawn};
 use crate::message::{AgentId, AssistantMessage, Block, ToolResult, Usage, plain, plain_line};
-use crate::tool::ToolView;
+use crate::tool::{Todo, ToolView};
 
 /// Bytes of text kept of one subagent; the rest is in the session log.
 const CHILD_CAP: usize = 256 * 1024;
+/// Bytes of text kept of a subagent while all of it is looked at.
+const OPEN_CAP: usize = 8 * 1024 * 1024;
 /// Bytes of text kept of the main conversation.
 const MAIN_CAP: usize = 8 * 1024 * 1024;
 /// Bytes kept of a running tool's output.
@@ -41,6 +43,10 @@ pub struct AgentView {
     pub prompt: String,
     /// Its model.
     pub model: String,
+    /// Names of its tools.
+    pub tool_names: Vec<String>,
+    /// How far it may go.
+    pub bounds: Bounds,
     /// What it is doing.
     pub phase: Phase,
     /// Since when the phase lasts.
@@ -49,6 +55,8 @@ pub struct AgentView {
     pub heard: Instant,
     /// When it began to work.
     pub started: Option<Instant>,
+    /// Model calls begun.
+    pub turns: u32,
     /// Tool calls begun.
     pub tools: u32,
     /// Tokens so far.
@@ -59,6 +67,8 @@ pub struct AgentView {
     pub context: u64,
     /// Its transcript.
     pub cells: Cells,
+    /// What it said last that there is to do.
+    todos: Vec<Todo>,
     /// What came of it.
     pub outcome: Option<Outcome>,
     /// Calls in flight with their cells, oldest first.
@@ -83,15 +93,19 @@ impl AgentView {
             description: String::new(),
             prompt: String::new(),
             model: String::new(),
+            tool_names: Vec::new(),
+            bounds: Bounds::default(),
             phase: if id.is_main() { Phase::Idle } else { Phase::Unknown },
             since: now,
             heard: now,
             started: None,
+            turns: 0,
             tools: 0,
             usage: Usage::default(),
             cost_usd: None,
             context: 0,
             cells: Cells::with_cap(if id.is_main() { MAIN_CAP } else { CHILD_CAP }),
+            todos: Vec::new(),
             outcome: None,
             running: Vec::new(),
             turn: Vec::new(),
@@ -128,6 +142,12 @@ impl AgentView {
         if outcome.text.trim().is_empty() { outcome.reason.as_deref() } else { Some(&outcome.text) }
     }
 
+    /// Returns what it said last that there is to do.
+    #[must_use]
+    pub fn todos(&self) -> &[Todo] {
+        &self.todos
+    }
+
     /// Returns the name of the oldest tool in flight, and since when it runs.
     #[must_use]
     pub fn tool_in_flight(&self) -> Option<(&str, Instant)> {
@@ -145,6 +165,24 @@ impl AgentView {
         self.running.iter().filter_map(|(_, cell)| Some((*cell, &self.cells.get(*cell)?.kind)))
     }
 
+    /// Returns the oldest tool call that is kept, with its cell.
+    pub(super) fn first_call(&self) -> Option<(CellId, String)> {
+        self.cells.iter().find_map(|(id, cell)| match &cell.kind {
+            CellKind::Tool(tool) => Some((id, tool.call_id.clone())),
+            _ => None,
+        })
+    }
+
+    /// Keeps more from now on: all of it is looked at.
+    pub(super) fn hold_more(&mut self) {
+        self.cells.set_cap(OPEN_CAP);
+    }
+
+    /// Keeps as much as ever.
+    pub(super) fn hold_less(&mut self) {
+        self.cells.set_cap(CHILD_CAP);
+    }
+
     /// Takes in what it was created with.
     pub(super) fn spawned(&mut self, spawn: &Spawn, now: Instant) {
         self.parent = Some(spawn.parent);
@@ -154,6 +192,8 @@ impl AgentView {
         self.description = plain_line(&spawn.description).into_owned();
         self.prompt = plain(&spawn.prompt).into_owned();
         self.model = plain_line(&spawn.model).into_owned();
+        self.tool_names.clone_from(&spawn.tools);
+        self.bounds.clone_from(&spawn.bounds);
         if self.phase == Phase::Unknown {
             self.enter(Phase::Queued, now);
         }
@@ -172,7 +212,8 @@ impl AgentView {
                 self.enter(Phase::Starting, now);
             }
             EventKind::UserMessage { text } => self.user_message(text),
-            EventKind::TurnStarted { .. } => {
+            EventKind::TurnStarted { turn } => {
+                self.turns = *turn;
                 self.turn.clear();
                 self.tags = TagReader::default();
                 self.enter(Phase::Thinking, now);
@@ -286,8 +327,8 @@ impl AgentView {
 
     /// Compares what arrived in pieces with the whole reply, and puts the whole in place where they differ.
     fn turn_ended(&mut self, message: &AssistantMessage) {
-        let said: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(text_of).collect();
-        let thought: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(thought_of).collect();
+        let said: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(Cell::said).collect();
+        let thought: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(Cell::thought).collect();
         let mut whole = (String::new(), String::new());
         for block in &message.content {
             match block {
@@ -351,6 +392,10 @@ impl AgentView {
     }
 
     fn tool_ended(&mut self, result: &ToolResult, summary: &str, view: Option<&ToolView>, now: Instant) {
+        let view = view.cloned().map(clean_view);
+        if let Some(ToolView::Todos { items }) = &view {
+            self.todos.clone_from(items);
+        }
         self.change_tool(&result.call_id, |tool| {
             tool.state = match tool.state {
                 _ if result.is_error => ToolState::Failed,
@@ -359,7 +404,7 @@ impl AgentView {
             };
             tool.summary = plain_line(summary).into_owned();
             tool.tail = String::new();
-            tool.view = view.cloned().map(clean_view);
+            tool.view = view;
         });
         self.running.retain(|(id, _)| *id != result.call_id);
         if self.running.is_empty() {
@@ -433,61 +478,10 @@ impl AgentView {
             self.usage = outcome.usage;
             self.cost_usd = outcome.cost_usd.or(self.cost_usd);
             self.tools = self.tools.max(outcome.tool_calls);
+            self.turns = self.turns.max(outcome.turns);
             self.report_cell(&outcome);
         }
         self.enter(Phase::Ended(outcome.status), now);
         self.outcome = Some(outcome);
-    }
-}
-
-/// Returns the text of a cell of text.
-fn text_of(cell: &Cell) -> Option<&str> {
-    match &cell.kind {
-        CellKind::Text { text } => Some(text.trim()),
-        _ => None,
-    }
-}
-
-/// Returns the text of a cell of thought.
-fn thought_of(cell: &Cell) -> Option<&str> {
-    match &cell.kind {
-        CellKind::Thinking { text } => Some(text.trim()),
-        _ => None,
-    }
-}
-
-/// Returns the line that says how the main agent's run ended, unless it simply ended.
-fn ending_note(outcome: &Outcome) -> Option<CellKind> {
-    let reason = |otherwise: &str| outcome.reason.clone().unwrap_or_else(|| otherwise.to_owned());
-    match outcome.status {
-        Status::Completed => None,
-        Status::Cancelled => Some(CellKind::Notice { text: reason("Interrupted. Say what to do instead.") }),
-        Status::Empty => Some(CellKind::Notice { text: reason("The model ended without a word. Ask again.") }),
-        Status::Failed => Some(CellKind::Fault { text: reason("The run failed. Ask again.") }),
-        Status::TurnLimit => Some(CellKind::Notice { text: reason("Cut off at the limit of turns. Say “go on”.") }),
-        Status::ToolLimit => {
-            Some(CellKind::Notice { text: reason("Cut off at the limit of tool calls. Say “go on”.") })
-        }
-        Status::TimedOut => Some(CellKind::Fault { text: reason("Nothing arrived for too long. Ask again.") }),
-        Status::Budget => Some(CellKind::Fault { text: reason("The budget is used up.") }),
-    }
-}
-
-fn clean_view(view: ToolView) -> ToolView {
-    match view {
-        ToolView::Output { text } => ToolView::Output { text: plain(&text).into_owned() },
-        ToolView::Diff(mut diff) => {
-            for line in diff.hunks.iter_mut().flat_map(|hunk| &mut hunk.lines) {
-                line.text = plain_line(&line.text).into_owned();
-            }
-            ToolView::Diff(diff)
-        }
-        ToolView::Todos { mut items } => {
-            for item in &mut items {
-                item.content = plain_line(&item.content).into_owned();
-                item.active_form = plain_line(&item.active_form).into_owned();
-            }
-            ToolView::Todos { items }
-        }
     }
 }

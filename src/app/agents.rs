@@ -93,6 +93,11 @@ impl Agents {
         if id.is_main() { Some(&self.main) } else { self.children.get(&id) }
     }
 
+    /// Returns a subagent, to change how much of it is kept.
+    pub(super) fn get_mut(&mut self, id: AgentId) -> Option<&mut AgentView> {
+        self.children.get_mut(&id)
+    }
+
     /// Returns the subagents in the order of spawning.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = &AgentView> + Clone {
         self.children.values()

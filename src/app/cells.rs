@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::message::AgentId;
+use crate::message::{AgentId, plain, plain_line};
 use crate::tool::ToolView;
 
 /// Number of a cell within its transcript, from 0.
@@ -21,6 +21,24 @@ pub struct Cell {
     pub epoch: u32,
     /// What it shows.
     pub kind: CellKind,
+}
+
+impl Cell {
+    /// Returns what the model says, if it does.
+    pub(super) fn said(&self) -> Option<&str> {
+        match &self.kind {
+            CellKind::Text { text } => Some(text.trim()),
+            _ => None,
+        }
+    }
+
+    /// Returns what the model thinks, if it does.
+    pub(super) fn thought(&self) -> Option<&str> {
+        match &self.kind {
+            CellKind::Thinking { text } => Some(text.trim()),
+            _ => None,
+        }
+    }
 }
 
 /// What a cell shows.
@@ -253,6 +271,12 @@ impl Cells {
         }
     }
 
+    /// Holds another number of bytes from now on.
+    pub fn set_cap(&mut self, cap: usize) {
+        self.cap = cap;
+        self.shrink();
+    }
+
     /// Lets go of everything that was said, as at the start of a new conversation. Numbers go on.
     pub fn clear(&mut self) {
         self.first = self.end();
@@ -285,6 +309,26 @@ impl Cells {
             text.drain(..from);
             cell.epoch += 1;
             self.bytes -= from;
+        }
+    }
+}
+
+/// Makes what a tool shows fit for a screen.
+pub(super) fn clean_view(view: ToolView) -> ToolView {
+    match view {
+        ToolView::Output { text } => ToolView::Output { text: plain(&text).into_owned() },
+        ToolView::Diff(mut diff) => {
+            for line in diff.hunks.iter_mut().flat_map(|hunk| &mut hunk.lines) {
+                line.text = plain_line(&line.text).into_owned();
+            }
+            ToolView::Diff(diff)
+        }
+        ToolView::Todos { mut items } => {
+            for item in &mut items {
+                item.content = plain_line(&item.content).into_owned();
+                item.active_form = plain_line(&item.active_form).into_owned();
+            }
+            ToolView::Todos { items }
         }
     }
 }

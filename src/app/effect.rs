@@ -2,6 +2,7 @@
 
 use super::agent_files::FileRequest;
 use super::choices::Choice;
+use super::past::LogRequest;
 use crate::subagent::Command;
 
 /// One thing to be done outside of the app.
@@ -11,6 +12,8 @@ pub enum Effect {
     Engine(Command),
     /// Read or change agent files; what comes of it arrives as `Event::AgentFiles`.
     AgentFiles(FileRequest),
+    /// Read a part of an agent's log; it comes back as `Event::LogRead`.
+    ReadLog(LogRequest),
     /// Put a text on the clipboard.
     Copy(String),
     /// Open the draft in `$EDITOR`; it comes back as `Event::Edited`.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::agent_files::FileNews;
 use super::composer::History;
 use super::key::Input;
+use super::past::LogNews;
 use super::scroll::Drawn;
 use crate::agent::AgentEvent;
 
@@ -25,6 +26,8 @@ pub enum Event {
     HistoryLoaded(History),
     /// The repository's branch is known; `None` outside of a repository.
     BranchKnown(Option<String>),
+    /// A part of an agent's log was read back.
+    LogRead(LogNews),
     /// Something was read from, or came of a change to, the agent files.
     AgentFiles(FileNews),
     /// The editor was closed; `None` if it failed.

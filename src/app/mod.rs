@@ -27,6 +27,7 @@ mod line_edit;
 mod mouse;
 mod pane_state;
 pub mod panes;
+mod past;
 mod phase;
 mod popup;
 mod report;
@@ -54,6 +55,7 @@ pub use event::Event;
 pub use line_edit::LineEdit;
 pub use mouse::STOP_FROM;
 pub use pane_state::{Detail, PaneState};
+pub use past::{Before, Found, LogNews, LogPage, LogRequest, LogSpan, Story, begins_turn, fold_log};
 pub use phase::{AgentState, Mood, Phase};
 pub use popup::{PaletteEntry, Popup, palette};
 pub use report::{report_markdown, summary_of};
@@ -167,6 +169,8 @@ pub struct App {
     /// Share of the agents in per cent, where the border was dragged.
     split: Option<u16>,
     panes: BTreeMap<AgentId, PaneState>,
+    /// What was read back of the agent that has the whole screen.
+    past: Option<Box<past::Past>>,
     timeline: Timeline,
     popup: Option<Popup>,
     popup_end: usize,
@@ -221,6 +225,7 @@ impl App {
             layout_mode: setup.arrangement.mode,
             split: setup.arrangement.split,
             panes: BTreeMap::new(),
+            past: None,
             timeline: Timeline::default(),
             popup: None,
             popup_end: 0,
@@ -282,6 +287,7 @@ impl App {
                 self.edited(&mut effects);
             }
             Event::HistoryLoaded(history) => self.composer.set_history(history),
+            Event::LogRead(news) => self.on_log_read(news),
             Event::AgentFiles(news) => self.on_agent_files(news, &mut effects),
             Event::BranchKnown(branch) => self.status.branch = branch,
             Event::Edited(Some(text)) => {
@@ -411,6 +417,12 @@ impl App {
     #[must_use]
     pub fn state_of(&self, agent: &AgentView) -> AgentState {
         AgentState::of(agent, self.approvals.of(agent.id), self.now)
+    }
+
+    /// Returns the permission mode in force for an agent.
+    #[must_use]
+    pub fn mode_of(&self, agent: &AgentView) -> PermissionMode {
+        agent.bounds.mode.map_or(self.status.mode, |ceiling| ceiling.stricter(self.status.mode))
     }
 
     /// Returns every agent that files define, in force or not.

@@ -60,6 +60,9 @@ impl App {
 
     /// Takes in what a frame showed.
     pub(super) fn on_drawn(&mut self, drawn: Drawn, effects: &mut Vec<Effect>) {
+        let full = self.full.and_then(|id| self.panes.get(&id));
+        let wished = full.and_then(|state| state.scroll.motion);
+        self.follow_past(&drawn.places, wished, effects);
         for place in drawn.places {
             let state = self.pane_mut(place.agent);
             if let (Some(selection), Some((from, to))) = (&mut state.selection, place.selected) {

@@ -1,7 +1,10 @@
-//! Reports of subagents as people read them.
+//! Reports of subagents, and the ends of runs, as people read them.
 //!
-//! Owns the reading of the tags a report is written with. Leaves what the parent's model gets to `subagent`.
+//! Owns the reading of the tags a report is written with, and the words for an end. Leaves what the parent's model gets to `subagent`.
 //! Invariant: a report without tags, or with broken ones, is shown whole.
+
+use super::cells::CellKind;
+use crate::agent::{Outcome, Status};
 
 /// Returns the summary of a report: what stands in `<summary>`, else all of it.
 #[must_use]
@@ -128,4 +131,21 @@ fn tagged<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let start = text.find(&open)? + open.len();
     let rest = &text[start..];
     Some(rest.split(&format!("</{tag}>")).next().unwrap_or(rest).trim())
+}
+
+/// Returns the line that says how the main agent's run ended, unless it simply ended.
+pub(super) fn ending_note(outcome: &Outcome) -> Option<CellKind> {
+    let reason = |otherwise: &str| outcome.reason.clone().unwrap_or_else(|| otherwise.to_owned());
+    match outcome.status {
+        Status::Completed => None,
+        Status::Cancelled => Some(CellKind::Notice { text: reason("Interrupted. Say what to do instead.") }),
+        Status::Empty => Some(CellKind::Notice { text: reason("The model ended without a word. Ask again.") }),
+        Status::Failed => Some(CellKind::Fault { text: reason("The run failed. Ask again.") }),
+        Status::TurnLimit => Some(CellKind::Notice { text: reason("Cut off at the limit of turns. Say “go on”.") }),
+        Status::ToolLimit => {
+            Some(CellKind::Notice { text: reason("Cut off at the limit of tool calls. Say “go on”.") })
+        }
+        Status::TimedOut => Some(CellKind::Fault { text: reason("Nothing arrived for too long. Ask again.") }),
+        Status::Budget => Some(CellKind::Fault { text: reason("The budget is used up.") }),
+    }
 }

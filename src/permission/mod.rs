@@ -75,7 +75,7 @@ impl Permissions {
     /// Returns the permissions of an agent that works in `mode` where the session's gives it more leeway.
     #[must_use]
     pub fn at_most(mut self, mode: PermissionMode) -> Self {
-        self.ceiling = stricter(self.ceiling, mode);
+        self.ceiling = self.ceiling.stricter(mode);
         self
     }
 
@@ -99,10 +99,16 @@ impl Permissions {
         &self.rules
     }
 
+    /// Returns the mode of this agent where the session's gives it more leeway.
+    #[must_use]
+    pub fn ceiling(&self) -> PermissionMode {
+        self.ceiling
+    }
+
     /// Returns the mode in force.
     #[must_use]
     pub fn mode(&self) -> PermissionMode {
-        stricter(self.ceiling, self.state.read().unwrap_or_else(PoisonError::into_inner).mode)
+        self.ceiling.stricter(self.state.read().unwrap_or_else(PoisonError::into_inner).mode)
     }
 
     /// Puts a mode in force for every decision from now on.
@@ -142,10 +148,6 @@ impl Permissions {
     pub fn offer(&self, access: &Access) -> Option<Grant> {
         Grant::for_access(access, &self.project)
     }
-}
-
-fn stricter(one: PermissionMode, other: PermissionMode) -> PermissionMode {
-    std::cmp::min_by_key(one, other, |mode| mode.leeway())
 }
 
 /// Decides on one access: reading inside the project is free, all else asks, unless the mode or a grant says otherwise.

@@ -35,6 +35,12 @@ impl PermissionMode {
         }
     }
 
+    /// Returns the mode of both that gives less leeway.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        std::cmp::min_by_key(self, other, |mode| mode.leeway())
+    }
+
     /// Returns the name used in flags and files.
     #[must_use]
     pub fn name(self) -> &'static str {

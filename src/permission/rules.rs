@@ -33,6 +33,19 @@ impl Rules {
         self
     }
 
+    /// Returns the entries that let through, or forbid, some uses of a tool only: `Bash(git diff:*)`, `not Bash(rm:*)`.
+    #[must_use]
+    pub fn scopes(&self) -> Vec<String> {
+        let scopes = |lists: &[Arc<[Rule]>], sign: &str| -> Vec<String> {
+            let scoped = lists.iter().flat_map(|list| list.iter()).filter(|rule| !rule.is_whole());
+            scoped.map(|rule| format!("{sign}{}", rule.text())).collect()
+        };
+        let mut all = scopes(&self.allowed, "");
+        all.extend(scopes(&self.forbidden, "not "));
+        all.dedup();
+        all
+    }
+
     /// Says why a use is not allowed, in words for the model.
     pub(super) fn refusal(&self, access: &Access) -> Option<String> {
         let outside = self.allowed.iter().find(|list| !list.iter().any(|rule| rule.covers(access)));

@@ -104,6 +104,8 @@ pub struct Settled {
     pub agent: Option<Arc<AgentDefinition>>,
     /// What the environment says about subagents.
     pub subagents: Subagents,
+    /// Where the session is kept, if there is such a place. Nothing lies there yet.
+    pub store: Option<Store>,
 }
 
 /// What the environment says about subagents.
@@ -164,7 +166,10 @@ pub fn settle(wanted: Wanted) -> anyhow::Result<Settled> {
         user_dirs: user_dirs(&environment),
     };
     let (config, diagnostics) = (loaded.config, loaded.diagnostics);
-    Ok(Settled { wanted, config, diagnostics, paths, place, library, agent, subagents })
+    let secrets = Secrets::new(ProviderEnv::from_env().secrets());
+    let new_store = |paths: &Paths| Store::new(&paths.state_dir, &place.project, Timestamp::now(), secrets);
+    let store = paths.as_ref().map(new_store);
+    Ok(Settled { wanted, config, diagnostics, paths, place, library, agent, subagents, store })
 }
 
 /// Finds the definition that the main agent shall work as, before anything is on the screen.
@@ -230,10 +235,10 @@ struct Meta {
 
 /// Starts a session. `listener` hears of everything that happens in it.
 pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) -> Started {
-    let Settled { wanted, config, diagnostics, paths, place, library, agent, subagents } = settled;
+    let Settled { wanted, config, diagnostics, paths, place, library, agent, subagents, store } = settled;
     let environment = ProviderEnv::from_env();
     let secrets = Secrets::new(environment.secrets());
-    let (store, mut kept, listeners) = keep(paths.as_ref(), &place, &secrets, listener);
+    let (mut kept, listeners) = keep(paths.as_ref().zip(store.as_ref()), &place, &secrets, listener);
     let sink = Sink::new(listeners);
     for text in notices(&diagnostics) {
         sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
@@ -322,20 +327,18 @@ fn notices(faults: &[Diagnostic]) -> impl Iterator<Item = String> {
 
 /// Opens the session's log and returns it with everyone who listens, the log first.
 fn keep(
-    paths: Option<&Paths>,
+    kept: Option<(&Paths, &Store)>,
     place: &Place,
     secrets: &Secrets,
     listener: mpsc::Sender<Arc<AgentEvent>>,
-) -> (Option<Store>, Kept, Vec<mpsc::Sender<Arc<AgentEvent>>>) {
-    let Some(paths) = paths else { return (None, Kept::default(), vec![listener]) };
+) -> (Kept, Vec<mpsc::Sender<Arc<AgentEvent>>>) {
+    let Some((paths, store)) = kept else { return (Kept::default(), vec![listener]) };
     let directives = std::env::var(log::VARIABLE).ok();
     let log = log::start(&paths.state_dir, directives.as_deref(), secrets.clone());
-    let started = Timestamp::now();
-    let store = Store::new(&paths.state_dir, &place.project, started, secrets.clone());
     let meta = Meta {
         v: 1,
         version: env!("CARGO_PKG_VERSION"),
-        started,
+        started: Timestamp::now(),
         cwd: place.cwd.as_ref().clone(),
         project: place.project.as_ref().clone(),
     };
@@ -346,7 +349,7 @@ fn keep(
         let _ = front.blocking_send(Arc::new(AgentEvent { agent: AgentId::MAIN, at: Timestamp::now(), kind }));
     };
     let (sender, writer) = Writer::spawn(store.clone(), meta, router(), on_fault);
-    (Some(store), Kept { writer: Some(writer), log, agents: None }, vec![sender, listener])
+    (Kept { writer: Some(writer), log, agents: None }, vec![sender, listener])
 }
 
 /// Returns what finds the file of an event: that of its agent, by the agent's name. Deltas are left out: the message

@@ -5,12 +5,14 @@
 //! secret that was named reaches a file; what is written is for the user alone (files 0600, folders 0700).
 
 pub mod log;
+mod part;
 mod reader;
 mod record;
 mod secrets;
 mod store;
 mod writer;
 
+pub use part::{Part, PartLine, Stretch, read_part};
 pub use reader::{Records, read};
 pub use record::{Record, VERSION};
 pub use secrets::Secrets;

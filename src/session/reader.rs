@@ -43,22 +43,27 @@ impl<T: DeserializeOwned> Records<T> {
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<Record<T>, Diagnostic> {
-        let version: Result<Version, _> = serde_json::from_slice(bytes);
-        if let Ok(Version { v }) = version
-            && v > VERSION
-        {
-            return Err(self.fault(format!(
-                "a newer program wrote this record (version {v}, this one knows {VERSION}). It is left out."
-            )));
-        }
-        serde_json::from_slice(bytes).map_err(|fault| {
-            self.fault(if bytes.ends_with(b"\n") {
-                format!("not a record of a session ({fault}). It is left out.")
-            } else {
-                "the last record is torn: the program ended while it was written. It is left out.".to_owned()
-            })
-        })
+        decode(bytes).map_err(|fault| self.fault(fault))
     }
+}
+
+/// Reads one record, or says in a sentence why it cannot be understood.
+pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<Record<T>, String> {
+    let version: Result<Version, _> = serde_json::from_slice(bytes);
+    if let Ok(Version { v }) = version
+        && v > VERSION
+    {
+        return Err(format!(
+            "a newer program wrote this record (version {v}, this one knows {VERSION}). It is left out."
+        ));
+    }
+    serde_json::from_slice(bytes).map_err(|fault| {
+        if bytes.ends_with(b"\n") {
+            format!("not a record of a session ({fault}). It is left out.")
+        } else {
+            "the last record is torn: the program ended while it was written. It is left out.".to_owned()
+        }
+    })
 }
 
 impl<T: DeserializeOwned> Iterator for Records<T> {

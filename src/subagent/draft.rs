@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::conversation::Connecting;
 use super::life::Life;
 use super::tree::{Errand, Parent, Tree};
-use crate::agent::{Cancel, EventKind, Inbox, Outcome, Spawn, Status};
+use crate::agent::{Bounds, Cancel, EventKind, Inbox, Outcome, Spawn, Status};
 use crate::definition::{AgentDefinition, Source, Tier, parse};
 use crate::message::AgentId;
 
@@ -73,6 +73,7 @@ impl Tree {
             prompt: errand.task,
             model: "none".to_owned(),
             tools: Vec::new(),
+            bounds: Bounds::default(),
         };
         self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
         life.end(&Outcome::unstarted(Status::Failed, reason)).await;

@@ -290,6 +290,7 @@ impl Tree {
             prompt: task.clone(),
             model: agent.model.display.clone(),
             tools: agent.tools.names().map(str::to_owned).collect(),
+            bounds: agent.bounds(),
         };
         self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
         if let Some(text) = note {

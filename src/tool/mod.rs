@@ -192,6 +192,26 @@ pub struct Todo {
     pub active_form: String,
 }
 
+impl Todo {
+    /// Tells whether it is done.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.status == TodoStatus::Completed
+    }
+
+    /// Tells whether it is being done.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.status == TodoStatus::InProgress
+    }
+
+    /// Returns what to show of it now.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        if self.is_active() && !self.active_form.is_empty() { &self.active_form } else { &self.content }
+    }
+}
+
 /// How far an entry of a to-do list is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -6,6 +6,7 @@ pub mod files;
 pub mod input;
 mod outside;
 mod perform;
+mod read_log;
 pub mod remembered;
 mod run;
 mod setup;
@@ -14,5 +15,6 @@ pub mod terminal;
 pub mod view;
 
 pub use outside::edit;
+pub use read_log::read_log;
 pub use run::{Farewell, ScreenSetup, run};
 pub use setup::{screen_setup, settled_theme};

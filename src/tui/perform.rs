@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
+use super::read_log::read_log;
 use super::remembered::{Keeper, Memory};
 use super::terminal::{MouseOwner, Terminal};
 use super::{files, outside::Program};
@@ -16,6 +17,7 @@ use crate::app::agent_files::{AgentPlaces, FileNews, FileRequest};
 use crate::app::{Effect, Event, MouseCapture};
 use crate::config::Environment;
 use crate::definition::{Library, duplicate};
+use crate::session::Store;
 use crate::subagent::Command;
 
 /// Carries out effects.
@@ -25,9 +27,20 @@ pub(super) struct Performer {
     /// Requests to the engine, on their way to its bounded channel.
     commands: mpsc::UnboundedSender<Command>,
     history: Option<Arc<PathBuf>>,
+    store: Option<Arc<Store>>,
     keeper: Option<Keeper>,
     cwd: Arc<PathBuf>,
     library: Arc<Library>,
+}
+
+/// Where things are kept; `None` keeps none.
+pub(super) struct Kept {
+    /// The file of former messages.
+    pub history: Option<PathBuf>,
+    /// Choices of the user.
+    pub memory: Option<Memory>,
+    /// The session.
+    pub store: Option<Store>,
 }
 
 /// What is left for the loop to do.
@@ -48,8 +61,7 @@ impl Performer {
     pub(super) fn new(
         back: mpsc::UnboundedSender<Event>,
         engine: mpsc::Sender<Command>,
-        history: Option<PathBuf>,
-        memory: Option<Memory>,
+        kept: Kept,
         cwd: PathBuf,
         library: Arc<Library>,
     ) -> Self {
@@ -61,8 +73,17 @@ impl Performer {
                 }
             }
         });
+        let Kept { history, memory, store } = kept;
         let keeper = memory.map(|memory| keeper(Arc::new(memory), back.clone()));
-        Self { back, commands, keeper, history: history.map(Arc::new), cwd: Arc::new(cwd), library }
+        Self {
+            back,
+            commands,
+            keeper,
+            history: history.map(Arc::new),
+            store: store.map(Arc::new),
+            cwd: Arc::new(cwd),
+            library,
+        }
     }
 
     /// Waits, within bounds, for what must not be lost.
@@ -102,6 +123,10 @@ impl Performer {
                 }
             },
             Effect::AgentFiles(request) => self.agent_files(request),
+            Effect::ReadLog(request) => {
+                let store = self.store.clone();
+                self.in_background(move || Ok(Some(Event::LogRead(read_log(store.as_deref(), &request)))));
+            }
             Effect::Copy(text) => terminal.copy(&text)?,
             Effect::EditText(text) => return Ok(Next::Outside(Program::editor(text))),
             Effect::Page(text) => return Ok(Next::Outside(Program::pager(text))),

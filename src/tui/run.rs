@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use super::input::InputStream;
 use super::outside::Program;
-use super::perform::{Next, Performer};
+use super::perform::{Kept, Next, Performer};
 use super::remembered::Memory;
 use super::signals::{Signals, Told};
 use super::terminal::{MouseOwner, Terminal};
@@ -29,6 +29,7 @@ use crate::app::keymap::Keymap;
 use crate::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup, Spent};
 use crate::definition::Library;
 use crate::permission::PermissionMode;
+use crate::session::Store;
 use crate::subagent::Command;
 
 /// Shortest time between two frames that no key asked for.
@@ -60,6 +61,8 @@ pub struct ScreenSetup {
     pub memory: Option<Memory>,
     /// The kinds of agents there are.
     pub library: Arc<Library>,
+    /// Where the session is kept; `None` keeps none.
+    pub store: Option<Store>,
     /// The file of former messages; `None` keeps none.
     pub history: Option<PathBuf>,
     /// What went wrong before, one line each.
@@ -120,7 +123,8 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         owed: Vec::new(),
     };
     stage.draw()?;
-    let performer = Performer::new(back, setup.commands, setup.history, setup.memory, setup.cwd, setup.library);
+    let kept = Kept { history: setup.history, memory: setup.memory, store: setup.store };
+    let performer = Performer::new(back, setup.commands, kept, setup.cwd, setup.library);
     performer.look_around();
     let mut sources = Sources {
         events: setup.events,

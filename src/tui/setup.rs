@@ -54,6 +54,7 @@ pub fn screen_setup(
         themes,
         memory,
         library: Arc::clone(&settled.library),
+        store: settled.store.clone(),
         history: settled.history_file(),
         notices,
         mouse: if ui.mouse { MouseCapture::On } else { MouseCapture::Off },

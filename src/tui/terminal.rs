@@ -16,7 +16,7 @@ mod backend;
 mod canvas;
 
 pub use backend::FrameBackend;
-pub use canvas::{Canvas, Marks, Scrolled};
+pub use canvas::{Canvas, Link, Linking, Marks, Scrolled};
 
 /// Whether this process has changed the terminal's modes.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -42,7 +42,8 @@ impl Terminal {
     /// # Errors
     /// Standard output is no terminal, or cannot be written.
     pub fn enter(mouse: MouseOwner) -> io::Result<Self> {
-        let canvas = Canvas::new(FrameBackend::new(io::stdout()));
+        let canvas =
+            Canvas::new(FrameBackend::new(io::stdout())).with_links(linking(std::env::var("TERM").ok().as_deref()));
         canvas.size()?;
         take(mouse).inspect_err(|_| restore())?;
         Ok(Self { canvas, mouse })
@@ -153,6 +154,15 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         restore();
+    }
+}
+
+/// Tells whether a terminal of this type passes over the sequences of links, if it does not know them.
+#[must_use]
+pub fn linking(term: Option<&str>) -> Linking {
+    match term {
+        None | Some("" | "dumb" | "linux") => Linking::Off,
+        Some(_) => Linking::On,
     }
 }
 

@@ -4,11 +4,13 @@
 //! of every cell that moved. Leaves bytes to `backend`. Invariant: what is drawn is right whatever scrolling was
 //! hinted at; a wrong hint only costs bytes.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write};
+use std::num::NonZeroU16;
 use std::ops::Range;
 
 use ratatui::backend::Backend as _;
-use ratatui::buffer::{Buffer, Cell};
+use ratatui::buffer::{Buffer, Cell, CellDiffOption};
 use ratatui::layout::{Position, Rect, Size};
 
 use super::FrameBackend;
@@ -22,6 +24,25 @@ pub struct Scrolled {
     pub lines: u16,
 }
 
+/// Cells of one row that lead to a web address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The cells.
+    pub area: Rect,
+    /// The address.
+    pub url: String,
+}
+
+/// Whether the terminal is told of links.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Linking {
+    /// It is.
+    #[default]
+    On,
+    /// It would show the address itself.
+    Off,
+}
+
 /// What a drawing says besides its cells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marks {
@@ -29,6 +50,8 @@ pub struct Marks {
     pub cursor: Option<Position>,
     /// What moved.
     pub scrolled: Option<Scrolled>,
+    /// What can be opened.
+    pub links: Vec<Link>,
 }
 
 /// What is drawn on.
@@ -36,12 +59,19 @@ pub struct Canvas<W: Write> {
     backend: FrameBackend<W>,
     shown: Buffer,
     next: Buffer,
+    linking: Linking,
 }
 
 impl<W: Write> Canvas<W> {
     /// Returns a canvas over an empty terminal.
     pub fn new(backend: FrameBackend<W>) -> Self {
-        Self { backend, shown: Buffer::empty(Rect::ZERO), next: Buffer::empty(Rect::ZERO) }
+        Self { backend, shown: Buffer::empty(Rect::ZERO), next: Buffer::empty(Rect::ZERO), linking: Linking::On }
+    }
+
+    /// Returns the same canvas that tells the terminal of links, or does not.
+    #[must_use]
+    pub fn with_links(self, linking: Linking) -> Self {
+        Self { linking, ..self }
     }
 
     /// Draws a frame: the cells that changed, in one write.
@@ -57,6 +87,9 @@ impl<W: Write> Canvas<W> {
         }
         self.next.reset();
         let marks = render(&mut self.next);
+        if self.linking == Linking::On {
+            marks.links.iter().for_each(|link| lay(link, &mut self.next));
+        }
         if let Some(scrolled) = marks.scrolled {
             self.scroll(&scrolled);
         }
@@ -98,4 +131,26 @@ impl<W: Write> Canvas<W> {
         let kept = cells.len() - gone;
         cells[kept..].fill(Cell::EMPTY);
     }
+}
+
+/// Makes each cell of a link open and close it (OSC 8), because cells are written one by one and in any order; the id
+/// says that they belong together. A link that changed makes the cell differ.
+fn lay(link: &Link, buf: &mut Buffer) {
+    // What could end the sequence, or its field, cannot stand in an address as it is.
+    let safe = |c: char| if c.is_ascii_graphic() && c != ';' { c.to_string() } else { escaped(c) };
+    let url: String = link.url.chars().map(safe).collect();
+    let mut hasher = DefaultHasher::new();
+    url.hash(&mut hasher);
+    let id = hasher.finish() & 0xffff_ffff;
+    for at in link.area.intersection(buf.area).positions() {
+        let cell = &mut buf[at];
+        let symbol = format!("\x1b]8;id={id:x};{url}\x1b\\{}\x1b]8;;\x1b\\", cell.symbol());
+        cell.set_symbol(&symbol).set_diff_option(CellDiffOption::ForcedWidth(NonZeroU16::MIN));
+    }
+}
+
+/// Returns a sign as an address spells it.
+fn escaped(c: char) -> String {
+    let mut bytes = [0; 4];
+    c.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

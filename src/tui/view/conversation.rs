@@ -11,7 +11,7 @@ use super::transcript::{Follow, Shown, Transcript};
 use super::wrap::{width, wrap_line};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
-use crate::app::{CellKind, PaneState};
+use crate::app::{CellKind, PaneState, Story};
 use crate::message::AgentId;
 
 /// Columns left free at both sides of a text that has the whole width.
@@ -32,13 +32,13 @@ pub(super) fn draw(transcript: &mut Transcript, look: &Look<'_>, area: Rect, buf
     }
     let inner = inner(area);
     let state = look.app.pane(AgentId::MAIN);
-    let shown = transcript.draw(&main.cells, &state, Follow::Tail, look, inner, buf);
+    let shown = transcript.draw(Story::kept(&main.cells), &state, Follow::Tail, look, inner, buf);
     chip(&state, &shown, main.cells.arrived(), look, area, buf);
     Some(shown)
 }
 
 /// Returns the area of the text.
-fn inner(area: Rect) -> Rect {
+pub(super) fn inner(area: Rect) -> Rect {
     let margin = if area.width > 40 { MARGIN } else { 0 };
     Rect { x: area.x + margin, width: (area.width - 2 * margin).min(MEASURE), ..area }
 }

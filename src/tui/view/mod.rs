@@ -9,7 +9,9 @@ mod cell;
 pub mod composer;
 mod conversation;
 pub mod diff;
+mod full_head;
 pub mod highlight;
+mod links;
 mod look;
 pub mod markdown;
 mod pane;
@@ -27,7 +29,7 @@ pub mod wrap;
 use std::collections::HashMap;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
 
 use self::highlight::Highlighter;
 use self::look::Look;
@@ -35,7 +37,7 @@ use self::markdown::MarkdownDoc;
 use self::theme::{Glyphs, Theme, Themes};
 use self::transcript::Transcript;
 use super::terminal::{Marks, Scrolled};
-use crate::app::layout::{Form, Regions};
+use crate::app::layout::{Form, PaneRect, Regions};
 use crate::app::{App, CellKind, Drawn, Focus, Place};
 use crate::message::{AgentId, Diagnostic};
 
@@ -89,7 +91,8 @@ impl Screen {
         for at in seen.positions() {
             buf[at] = whole[at].clone();
         }
-        painted.marks = Marks { cursor: painted.marks.cursor.filter(|at| seen.contains(*at)), scrolled: None };
+        painted.marks =
+            Marks { cursor: painted.marks.cursor.filter(|at| seen.contains(*at)), scrolled: None, links: Vec::new() };
         painted
     }
 
@@ -131,6 +134,14 @@ impl Screen {
         }
         if app.popup().is_some() {
             painted.marks.cursor = popup::draw(&look, screen, buf, &mut painted.drawn);
+        }
+        if files.is_none() && app.popup().is_none() {
+            let inner =
+                |pane: &PaneRect| Rect { x: pane.area.x + 2, width: pane.area.width.saturating_sub(3), ..pane.area };
+            let panes = regions.panes.iter().map(inner);
+            for area in panes.chain([conversation::inner(regions.conversation)]) {
+                links::find(area, buf, &mut painted.marks.links);
+            }
         }
         if theme.glyphs == Glyphs::ASCII {
             keep_to_ascii(buf);

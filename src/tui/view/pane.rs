@@ -8,13 +8,14 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::conversation::chip;
+use super::full_head;
 use super::look::{Look, clock, counted, elapsed, tokens};
 use super::transcript::{Follow, Shown, Transcript};
-use super::wrap::{pad, pad_left, width};
+use super::wrap::{fit, pad, pad_left, width};
 use super::{queued, sparkline};
 use crate::app::layout::PaneRect;
 use crate::app::panes::PaneSize;
-use crate::app::{AgentState, AgentView, CellKind, STOP_FROM};
+use crate::app::{AgentState, AgentView, Before, CellKind, STOP_FROM, Story};
 
 /// Columns that all titles of a strip share, so that they stand in line.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +38,11 @@ pub(super) fn draw(
     if pane.size == PaneSize::Row || body.height == 0 {
         return None;
     }
+    body = match pane.size {
+        PaneSize::Full => full_head::draw(agent, look, body, buf),
+        PaneSize::Pane => full_head::brief(agent, look, body, buf),
+        _ => body,
+    };
     let color = if agent.has_ended() { look.theme.faint } else { look.agent(agent) };
     if body.width > 8 {
         for y in body.y..body.bottom() {
@@ -52,19 +58,31 @@ pub(super) fn draw(
         buf.set_stringn(body.x, body.y, text, usize::from(body.width), look.theme.faint);
         return None;
     }
-    if agent.cells.is_cut() && pane.size == PaneSize::Full {
-        let text = "earlier steps are in the session log";
-        buf.set_stringn(body.x, body.y, text, usize::from(body.width), look.theme.faint);
+    let state = look.app.pane(agent.id);
+    let story = if pane.size == PaneSize::Full { look.app.story(agent) } else { Story::kept(&agent.cells) };
+    if let Some(text) = words_before(pane, agent, look) {
+        let text = fit(&text, usize::from(body.width));
+        buf.set_string(body.x, body.y, text, look.theme.faint);
         body.y += 1;
         body.height -= 1;
     }
-    let state = look.app.pane(agent.id);
     // Only who has ended has a report, and it is the last cell: the transcript is not searched.
     let last = agent.cells.iter().next_back().filter(|(_, cell)| matches!(cell.kind, CellKind::Report { .. }));
     let follow = last.map_or(Follow::Tail, |(cell, _)| Follow::From(cell));
-    let shown = transcript.draw(&agent.cells, &state, follow, look, body, buf);
+    let shown = transcript.draw(story, &state, follow, look, body, buf);
     chip(&state, &shown, agent.cells.arrived(), look, body, buf);
     Some(shown)
+}
+
+/// Says why nothing stands before the first step, if that is not how it began.
+fn words_before(pane: &PaneRect, agent: &AgentView, look: &Look<'_>) -> Option<String> {
+    match look.app.before(agent) {
+        _ if pane.size != PaneSize::Full => None,
+        // What is being read will be there before it is looked at.
+        Before::Nothing | Before::Coming => None,
+        Before::Unkept => Some("earlier steps are in the session log".to_owned()),
+        Before::Broken(reason) => Some(format!("earlier steps cannot be read back: {reason}")),
+    }
 }
 
 fn waiting_words(agent: &AgentView, look: &Look<'_>) -> String {

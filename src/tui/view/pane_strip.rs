@@ -35,7 +35,8 @@ pub(super) fn draw(
         drawn.places.push(Place { agent: agent.id, at: shown.at, found: shown.found, selected: shown.selected });
         drawn.not_found |= shown.missed;
         drawn.copied = drawn.copied.take().or(shown.copied);
-        let reported = agent.cells.get(shown.cells.1).is_some_and(|cell| matches!(cell.kind, CellKind::Report { .. }));
+        let reported =
+            look.app.story(agent).get(shown.cells.1).is_some_and(|cell| matches!(cell.kind, CellKind::Report { .. }));
         if reported {
             drawn.reports.push(agent.id);
         }

@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use super::full_head;
 use super::look::{Look, clock, counted, tokens};
 use super::pane_strip::rule;
 use super::wrap::{fit, width};
@@ -107,6 +108,11 @@ pub(super) fn above_composer(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
             words.push(Span::styled(format!("{} {}", look.glyph(&state), state.word()), look.mood(&state)));
         }
         words.push(Span::styled(format!("  {}", clock(main.elapsed(look.app.now()))), theme.muted));
+        let used: usize = words.iter().map(|span| width(&span.content)).sum();
+        let room = usize::from(area.width).saturating_sub(used + 24).min(48);
+        if let Some(todo) = full_head::todo_line(main, room, look).filter(|_| room >= 16) {
+            words.push(Span::styled(format!("  {todo}"), theme.text));
+        }
         let hint = "  esc interrupts";
         let used: usize = words.iter().map(|span| width(&span.content)).sum();
         // While a subagent is written to, `esc` leads back from it.

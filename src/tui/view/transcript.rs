@@ -15,7 +15,7 @@ use super::look::Look;
 use super::markdown::MarkdownDoc;
 use super::select::{self, Clip};
 use crate::app::{
-    Anchor, Cell, CellId, CellKind, Cells, Detail, End, Motion, PaneState, Point, Selection, SelectionStage,
+    Anchor, Cell, CellId, CellKind, Detail, End, Motion, PaneState, Point, Selection, SelectionStage, Story,
 };
 
 /// Frames after which a cell out of sight is forgotten.
@@ -80,7 +80,7 @@ impl Transcript {
     /// Draws a transcript and says what was visible.
     pub(super) fn draw(
         &mut self,
-        cells: &Cells,
+        cells: Story<'_>,
         state: &PaneState,
         follow: Follow,
         look: &Look<'_>,
@@ -95,6 +95,10 @@ impl Transcript {
         let (mut at, found, missed) = walk.moved(state, tail, end, height);
         if at.is_some_and(|at| at >= end) && end <= tail {
             at = None;
+        }
+        if cells.breaks_off() && state.scroll.at.is_some() {
+            // The end of what is held is not the end.
+            at = at.or(Some(end));
         }
         let from = at.unwrap_or(tail);
         let moved = walk.moved_up(from, area);
@@ -126,7 +130,7 @@ impl Transcript {
 /// One frame's way through a transcript.
 struct Walk<'a> {
     transcript: &'a mut Transcript,
-    cells: &'a Cells,
+    cells: Story<'a>,
     look: &'a Look<'a>,
 }
 
@@ -136,7 +140,7 @@ impl Walk<'_> {
         let Some(cell) = self.cells.get(id) else { return (0, &[]) };
         let transcript = &mut *self.transcript;
         let (width, detail, look) = (transcript.width, transcript.detail, self.look);
-        let gap = cell::gap(previous(self.cells, id), &cell.kind);
+        let gap = cell::gap(previous(&self.cells, id), &cell.kind);
         let laid = transcript.cells.entry(id).or_insert_with(|| Laid {
             epoch: cell.epoch.wrapping_sub(1),
             length: 0,
@@ -424,7 +428,7 @@ impl Laid {
 }
 
 /// Returns the visible cell before another.
-fn previous(cells: &Cells, id: CellId) -> Option<&CellKind> {
+fn previous<'a>(cells: &Story<'a>, id: CellId) -> Option<&'a CellKind> {
     let mut at = id;
     while at > cells.first() {
         at -= 1;

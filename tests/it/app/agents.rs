@@ -1,6 +1,6 @@
 //! Agents as folds over events, in whatever order these come.
 
-use belvedere::agent::{EventKind, FileTally, Outcome, Spawn, Status, StopCause};
+use belvedere::agent::{Bounds, EventKind, FileTally, Outcome, Spawn, Status, StopCause};
 use belvedere::app::{AgentState, CellKind, Phase};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
 use belvedere::permission::{Answer, ApprovalId};
@@ -34,6 +34,7 @@ pub(super) fn spawn(parent: u32, call: &str) -> EventKind {
         prompt: "Find it".to_owned(),
         model: "m".to_owned(),
         tools: Vec::new(),
+        bounds: Bounds::default(),
     })
 }
 

@@ -9,6 +9,7 @@ mod keys;
 mod layout;
 mod mentions;
 mod mouse;
+mod past;
 mod scrolling;
 mod steering;
 mod timeline;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use belvedere::agent::{EventKind, Spawn, Status};
+use belvedere::agent::{Bounds, EventKind, Spawn, Status};
 use belvedere::app::agent_files::{FileNews, FileRequest};
 use belvedere::app::key::Input;
 use belvedere::app::wizard::{COLORS, Step, TOOL_GROUPS};
@@ -76,6 +76,7 @@ fn draft_begins(stage: &mut Stage, agent: u32) {
             prompt: "Draft.".to_owned(),
             model: "sonnet".to_owned(),
             tools: vec!["Read".to_owned()],
+            bounds: Bounds::default(),
         }),
     );
     stage.starts(agent);

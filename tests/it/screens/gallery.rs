@@ -59,7 +59,7 @@ impl Player {
         let (commands, orders) = mpsc::channel(64);
         player.events = events;
         player.commands = commands;
-        let Started { conversation, .. } = services::start(settled(play), listener).await;
+        let Started { conversation, .. } = Box::pin(services::start(settled(play), listener)).await;
         tokio::spawn(conversation.drive(orders));
         player
     }
@@ -187,5 +187,6 @@ fn settled(play: Play) -> Settled {
         library: Arc::new(Library::new(AgentDirs::default(), Vec::new(), tool_names())),
         agent: None,
         subagents: Subagents::default(),
+        store: None,
     }
 }

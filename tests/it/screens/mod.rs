@@ -2,6 +2,7 @@
 
 pub(crate) mod agent_files;
 mod contrast;
+mod full_head;
 mod gallery;
 mod pictures;
 pub(crate) mod scenes;

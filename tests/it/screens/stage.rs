@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::agent::{AgentEvent, EventKind, FileTally, Outcome, Spawn, Status};
+use belvedere::agent::{AgentEvent, Bounds, EventKind, FileTally, Outcome, Spawn, Status};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
@@ -19,7 +19,7 @@ use ratatui::layout::Rect;
 
 /// An app with its views and a clock of its own.
 pub(crate) struct Stage {
-    pub app: App,
+    pub app: Box<App>,
     screen: Screen,
     now: Instant,
     pub effects: Vec<Effect>,
@@ -48,7 +48,7 @@ impl Stage {
             theme: "dark".to_owned(),
         };
         change(&mut setup);
-        let app = App::new(setup);
+        let app = Box::new(App::new(setup));
         let theme = Theme::load("dark", ColorDepth::TrueColor).unwrap();
         let screen = Screen::new(theme, Highlighter::off());
         let mut stage = Self { app, screen, now, effects: Vec::new() };
@@ -174,6 +174,7 @@ impl Stage {
                 prompt: format!("{description}.\n\nWHAT: look closely.\nRETURN: a short report."),
                 model: "sonnet".to_owned(),
                 tools: vec!["Read".to_owned(), "Grep".to_owned()],
+                bounds: Bounds::default(),
             }),
         );
     }

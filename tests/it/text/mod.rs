@@ -3,6 +3,7 @@
 mod composer;
 mod drawing;
 mod keys;
+mod links;
 mod markdown;
 mod plain;
 mod terminal;

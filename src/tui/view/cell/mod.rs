@@ -6,6 +6,8 @@
 mod subagent;
 mod tool;
 
+pub(super) use tool::todo;
+
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 

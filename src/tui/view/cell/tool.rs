@@ -91,15 +91,14 @@ fn tail(text: &str, columns: u16, most: usize, look: &Look<'_>, lines: &mut Vec<
     }
 }
 
-fn todo(item: &Todo, columns: u16, look: &Look<'_>) -> Line<'static> {
+pub(in crate::tui::view) fn todo(item: &Todo, columns: u16, look: &Look<'_>) -> Line<'static> {
     let theme = look.theme;
-    let active = item.status == TodoStatus::InProgress && !item.active_form.is_empty();
-    let (sign, style, text) = match item.status {
-        TodoStatus::Completed => (look.glyphs.done_box, theme.muted.add_modifier(Modifier::CROSSED_OUT), &item.content),
-        TodoStatus::InProgress if active => (look.glyphs.open_box, theme.accent, &item.active_form),
-        TodoStatus::InProgress => (look.glyphs.open_box, theme.accent, &item.content),
-        TodoStatus::Pending => (look.glyphs.open_box, theme.text, &item.content),
+    let (sign, style) = match item.status {
+        TodoStatus::Completed => (look.glyphs.done_box, theme.muted.add_modifier(Modifier::CROSSED_OUT)),
+        TodoStatus::InProgress => (look.glyphs.open_box, theme.accent),
+        TodoStatus::Pending => (look.glyphs.open_box, theme.text),
     };
+    let text = item.words();
     let room = usize::from(columns).saturating_sub(width(sign) + 1);
     Line::from(vec![Span::styled(format!("  {sign} "), theme.muted), Span::styled(fit(text, room), style)])
 }

@@ -1,0 +1,113 @@
+//! Reading a stretch of a session file, from its end or from any record on.
+//!
+//! Owns offsets: where records begin and end. Leaves what a record means to those who wrote it. Invariants: a stretch
+//! begins and ends at the border of a record; what is read does not grow with the file, except for a record that is
+//! itself larger than asked for.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+
+use super::reader::decode;
+use super::{Record, SessionError};
+
+/// The largest record that is read; of a larger one, the pieces are no records.
+const MAX_RECORD: u64 = 32 << 20;
+
+/// Which stretch of a file is meant, by offsets in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stretch {
+    /// What ends here, or at the end of the file if that comes before.
+    Before(u64),
+    /// What begins here.
+    After(u64),
+}
+
+/// A stretch of a file: whole records, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Where it begins.
+    pub from: u64,
+    /// Where it ends.
+    pub to: u64,
+    /// How long the file is.
+    pub length: u64,
+    /// The records, unread.
+    pub lines: Vec<PartLine>,
+}
+
+/// One record, unread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartLine {
+    /// Where it begins.
+    pub at: u64,
+    /// Its bytes, line end included.
+    pub bytes: Vec<u8>,
+}
+
+impl PartLine {
+    /// Reads the record.
+    ///
+    /// # Errors
+    /// Says in a sentence why it cannot be understood.
+    pub fn record<T: DeserializeOwned>(&self) -> Result<Record<T>, String> {
+        decode(&self.bytes)
+    }
+}
+
+/// Reads about so many bytes of a session file, one record at least if there is one. Blocks.
+///
+/// # Errors
+/// Returns an error if there is no such file or it may not be read.
+pub fn read_part(path: &Path, stretch: Stretch, bytes: u64) -> Result<Part, SessionError> {
+    let fault = |fault| SessionError::new(path, "read", fault);
+    let mut file = File::open(path).map_err(fault)?;
+    let length = file.metadata().map_err(fault)?.len();
+    let mut size = bytes.max(1);
+    loop {
+        let (from, to) = match stretch {
+            Stretch::Before(end) => (end.min(length).saturating_sub(size), end.min(length)),
+            Stretch::After(start) => (start.min(length), start.saturating_add(size).min(length)),
+        };
+        let mut held = Vec::new();
+        file.seek(SeekFrom::Start(from)).map_err(fault)?;
+        (&mut file).take(to - from).read_to_end(&mut held).map_err(fault)?;
+        let whole = (from == 0, from + held.len() as u64 >= length);
+        if let Some(part) = cut(&held, from, stretch, whole, size >= MAX_RECORD) {
+            return Ok(Part { length, ..part });
+        }
+        size = size.saturating_mul(4).min(MAX_RECORD);
+    }
+}
+
+/// Cuts bytes at the borders of records; `None` if they hold no border and more may be read.
+fn cut(held: &[u8], from: u64, stretch: Stretch, (first, last): (bool, bool), most: bool) -> Option<Part> {
+    let (start, end) = match stretch {
+        Stretch::Before(_) if first => (0, held.len()),
+        // The line that the stretch begins in belongs to the one before, unless nothing else is left of it.
+        Stretch::Before(_) => match memchr::memchr(b'\n', held).filter(|at| at + 1 < held.len()) {
+            Some(at) => (at + 1, held.len()),
+            None if most => (0, held.len()),
+            None => return None,
+        },
+        Stretch::After(_) if last => (0, held.len()),
+        Stretch::After(_) => match memchr::memrchr(b'\n', held) {
+            Some(at) => (0, at + 1),
+            None if most => (0, held.len()),
+            None => return None,
+        },
+    };
+    let mut at = start;
+    let mut lines = Vec::new();
+    while at < end {
+        let next = memchr::memchr(b'\n', &held[at..end]).map_or(end, |length| at + length + 1);
+        // A line end of its own stands where writing went on after a torn line.
+        if !held[at..next].iter().all(u8::is_ascii_whitespace) {
+            lines.push(PartLine { at: from + at as u64, bytes: held[at..next].to_vec() });
+        }
+        at = next;
+    }
+    Some(Part { from: from + start as u64, to: from + end as u64, length: 0, lines })
+}

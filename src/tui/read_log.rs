@@ -1,0 +1,118 @@
+//! Parts of an agent's log, read back for its full view.
+//!
+//! Owns the cut at turns: what a part begins with can be understood without what comes before. Leaves bytes to
+//! `session` and the steps to `app`. Invariant: what is read does not grow with the log, only with its largest turn;
+//! finding a call looks at every record behind it, but keeps none.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+
+use crate::agent::{AgentEvent, EventKind};
+use crate::app::{Found, LogNews, LogPage, LogRequest, LogSpan, begins_turn, fold_log};
+use crate::session::{Part, PartLine, Store, Stretch, read_part};
+
+/// Bytes of a part, if turns are not larger.
+const PAGE_BYTES: u64 = 256 << 10;
+/// A turn larger than this is cut.
+const MAX_TURN: u64 = 16 << 20;
+/// Bytes looked through at once for a call.
+const SEEK_BYTES: u64 = 1 << 20;
+
+/// Reads what was asked for. Blocks.
+#[must_use]
+pub fn read_log(store: Option<&Store>, request: &LogRequest) -> LogNews {
+    let found = match store {
+        None => Found::Unkept,
+        Some(store) => match read(&store.path_of(&request.name), request) {
+            Ok(page) => Found::Page(page),
+            Err(fault) => Found::Failed(fault.to_string()),
+        },
+    };
+    LogNews { agent: request.agent, span: request.span.clone(), found }
+}
+
+fn read(path: &Path, request: &LogRequest) -> Result<LogPage> {
+    let part = match &request.span {
+        LogSpan::Before(end) => whole_turns_before(path, *end)?,
+        LogSpan::After(start) => whole_turns_after(path, *start)?,
+        LogSpan::BeforeCall(call_id) => {
+            let call = find_call(path, call_id)?.context("the session log does not hold the steps before")?;
+            let turn = whole_turns_after(path, call)?;
+            let before = whole_turns_before(path, call)?;
+            // The rest of the turn is read with it: calls that ran beside this one end after it.
+            let lines = before.lines.into_iter().chain(turn.lines).collect();
+            Part { from: before.from, to: turn.to, length: turn.length, lines }
+        }
+    };
+    let records = part.lines.iter().map(|line| line.record::<AgentEvent>().map(|record| record.body));
+    let cells = fold_log(request.agent, part.from, records, Instant::now());
+    Ok(LogPage { from: part.from, to: part.to, cells })
+}
+
+/// Tells whether a turn begins with a record.
+fn turns(line: &PartLine) -> bool {
+    // Most records are no such thing, and large: they are not read for this.
+    memchr::memmem::find(&line.bytes, b"turn_started").is_some()
+        && line.record::<AgentEvent>().is_ok_and(|record| begins_turn(&record.body))
+}
+
+fn whole_turns_before(path: &Path, end: u64) -> Result<Part> {
+    let mut size = PAGE_BYTES;
+    loop {
+        let mut part = read_part(path, Stretch::Before(end), size)?;
+        if part.from == 0 {
+            return Ok(part);
+        }
+        if let Some(first) = part.lines.iter().position(turns) {
+            part.lines.drain(..first);
+            part.from = part.lines.first().map_or(part.to, |line| line.at);
+            return Ok(part);
+        }
+        if size >= MAX_TURN {
+            return Ok(part);
+        }
+        size *= 4;
+    }
+}
+
+fn whole_turns_after(path: &Path, start: u64) -> Result<Part> {
+    let mut size = PAGE_BYTES;
+    loop {
+        let mut part = read_part(path, Stretch::After(start), size)?;
+        if part.to >= part.length {
+            return Ok(part);
+        }
+        if let Some(last) = part.lines.iter().skip(1).rposition(turns) {
+            part.to = part.lines[last + 1].at;
+            part.lines.truncate(last + 1);
+            return Ok(part);
+        }
+        if size >= MAX_TURN {
+            return Ok(part);
+        }
+        size *= 4;
+    }
+}
+
+/// Returns where the record stands with which a call begins.
+fn find_call(path: &Path, call_id: &str) -> Result<Option<u64>> {
+    let quoted = serde_json::to_string(call_id)?;
+    let seeker = memchr::memmem::Finder::new(quoted.as_bytes());
+    let begins = |line: &PartLine| {
+        seeker.find(&line.bytes).is_some()
+            && line.record::<AgentEvent>().is_ok_and(
+                |record| matches!(record.body.kind, EventKind::ToolStarted { call, .. } if call.id == call_id),
+            )
+    };
+    let mut end = u64::MAX;
+    while end > 0 {
+        let part = read_part(path, Stretch::Before(end), SEEK_BYTES)?;
+        if let Some(line) = part.lines.iter().rev().find(|line| begins(line)) {
+            return Ok(Some(line.at));
+        }
+        end = part.from;
+    }
+    Ok(None)
+}

@@ -1,0 +1,131 @@
+//! What stands between the title and the transcript: the facts of an agent that has the whole screen, and its to-dos.
+//!
+//! Owns their rows. Leaves the state, which the title says, to `pane`. Invariant: at most a third of the room is
+//! taken, so that the transcript is never squeezed out.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::cell;
+use super::look::{Look, tokens};
+use super::wrap::{fit, width};
+use crate::app::AgentView;
+use crate::message::plain_line;
+use crate::permission::PermissionMode;
+
+/// Most rows of facts.
+const FACT_ROWS: u16 = 3;
+/// Most entries of a list of things to do.
+const TODO_ROWS: u16 = 8;
+/// Fewest rows of a pane in which a line is left for what is to be done.
+const TODO_FROM: u16 = 6;
+
+/// Draws facts and to-dos of an agent that has the whole screen and returns the room that is left.
+pub(super) fn draw(agent: &AgentView, look: &Look<'_>, area: Rect, buf: &mut Buffer) -> Rect {
+    let most = (area.height / 6).min(FACT_ROWS);
+    let columns = usize::from(area.width.saturating_sub(2));
+    let rows = laid(facts(agent, look), usize::from(most), columns, look);
+    let area = put(&rows, area, buf);
+    let most = usize::from((area.height / 5).min(TODO_ROWS));
+    let todos = agent.todos();
+    // What is done stands first and matters least.
+    let from = todos.len().saturating_sub(most).min(todos.iter().take_while(|todo| todo.is_done()).count());
+    let columns = area.width.saturating_sub(2);
+    let rows: Vec<Line<'_>> = todos[from..].iter().take(most).map(|item| cell::todo(item, columns, look)).collect();
+    put(&rows, area, buf)
+}
+
+/// Draws one line on what is to be done, where there is room for it, and returns the room that is left.
+pub(super) fn brief(agent: &AgentView, look: &Look<'_>, area: Rect, buf: &mut Buffer) -> Rect {
+    if area.height < TODO_FROM || agent.has_ended() {
+        return area;
+    }
+    match todo_line(agent, usize::from(area.width.saturating_sub(2)), look) {
+        Some(text) => put(&[Line::styled(format!("  {text}"), look.theme.muted)], area, buf),
+        None => area,
+    }
+}
+
+/// Returns how far an agent is in its list of things to do, and what it does, such as `3/7 ▸ Reading the tests`.
+#[must_use]
+pub(super) fn todo_line(agent: &AgentView, columns: usize, look: &Look<'_>) -> Option<String> {
+    let todos = agent.todos();
+    let done = todos.iter().filter(|todo| todo.is_done()).count();
+    let doing = todos.iter().find(|todo| todo.is_active()).map_or("", |todo| todo.words());
+    let sign = if doing.is_empty() { "done" } else { look.glyphs.folded };
+    (!todos.is_empty()).then(|| fit(format!("{done}/{} {sign} {doing}", todos.len()).trim_end(), columns))
+}
+
+fn put(rows: &[Line<'_>], area: Rect, buf: &mut Buffer) -> Rect {
+    let count = u16::try_from(rows.len()).unwrap_or(0).min(area.height);
+    for (row, y) in rows.iter().zip(area.y..area.y + count) {
+        buf.set_line(area.x, y, row, area.width);
+    }
+    Rect { y: area.y + count, height: area.height - count, ..area }
+}
+
+/// Returns what an agent may use and has used, what matters most first.
+fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
+    let theme = look.theme;
+    let mut facts = Vec::new();
+    let limited = |used: u64, most: Option<u64>| match most {
+        Some(most) if used.saturating_mul(5) >= most.saturating_mul(4) => theme.warning,
+        _ => theme.muted,
+    };
+    let of = |what: &str, used: u32, most: Option<u32>| {
+        let limit = most.map_or_else(String::new, |most| format!("/{most}"));
+        (format!("{what} {used}{limit}"), limited(used.into(), most.map(u64::from)))
+    };
+    if !agent.model.is_empty() {
+        facts.push((agent.model.clone(), theme.text));
+    }
+    facts.push(of("turns", agent.turns, agent.bounds.max_turns));
+    facts.push(of("tool calls", agent.tools, agent.bounds.max_tool_calls));
+    if let Some(window) = agent.bounds.context_window.filter(|_| agent.context > 0) {
+        let percent = agent.context.saturating_mul(100) / window.max(1);
+        facts.push((format!("context {percent}%"), limited(agent.context, Some(window))));
+    }
+    if agent.usage.total() > 0 {
+        facts.push((format!("{} tokens", tokens(agent.usage.total())), theme.muted));
+    }
+    if let Some(cost) = agent.cost_usd {
+        facts.push((format!("${cost:.2}"), theme.muted));
+    }
+    let mode = look.app.mode_of(agent);
+    let word = if mode == PermissionMode::Plan { "reads only" } else { mode.word() };
+    facts.push((format!("permissions: {word}"), theme.text));
+    facts.extend(agent.bounds.scopes.iter().map(|scope| (plain_line(scope).into_owned(), theme.muted)));
+    if !agent.tool_names.is_empty() {
+        facts.push((format!("tools: {}", plain_line(&agent.tool_names.join(", "))), theme.muted));
+    }
+    facts
+}
+
+/// Lays facts out in so many rows; what does not fit is cut at the end.
+fn laid(facts: Vec<(String, Style)>, most: usize, columns: usize, look: &Look<'_>) -> Vec<Line<'static>> {
+    let mut rows: Vec<Line<'static>> = Vec::new();
+    let mut left = 0;
+    for (text, style) in facts {
+        let gap = format!(" {} ", look.glyphs.neutral);
+        let fits = left >= width(&gap) + width(&text);
+        if !fits && rows.len() >= most {
+            if let Some(row) = rows.last_mut().filter(|_| left > width(&gap) + 1) {
+                row.push_span(Span::styled(gap.clone(), look.theme.faint));
+                row.push_span(Span::styled(fit(&text, left - width(&gap)), style));
+            }
+            break;
+        }
+        if fits && let Some(row) = rows.last_mut() {
+            left -= width(&gap) + width(&text);
+            row.push_span(Span::styled(gap, look.theme.faint));
+            row.push_span(Span::styled(text, style));
+        } else {
+            let text = fit(&text, columns);
+            left = columns.saturating_sub(width(&text));
+            rows.push(Line::from(vec![Span::raw("  "), Span::styled(text, style)]));
+        }
+    }
+    rows
+}
