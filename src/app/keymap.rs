@@ -252,7 +252,8 @@ impl Keymap {
             ],
             Context::Approvals => &[
                 (Action::ApproveOnce, "once"),
-                (Action::ApproveAlways, "always"),
+                (Action::ApproveAlways, "session"),
+                (Action::ApproveProject, "project"),
                 (Action::Deny, "no"),
                 (Action::DenyWithComment, "no, because"),
                 (Action::ShowAll, "show all"),

@@ -70,7 +70,7 @@ use self::panes::{Live, PaneSize, PaneWish};
 use self::timeline::Timeline;
 use crate::definition::Listing;
 use crate::message::AgentId;
-use crate::permission::PermissionMode;
+use crate::permission::{Given, PermissionMode};
 
 /// What the screen starts with.
 #[derive(Debug, Clone)]
@@ -152,6 +152,8 @@ pub struct App {
     size: Rect,
     agents: Agents,
     approvals: Approvals,
+    /// What is allowed in advance, by origin.
+    grants: Vec<Given>,
     composer: Composer,
     keymap: Keymap,
     /// Keys that begin a longer chord, and when they were pressed.
@@ -193,6 +195,8 @@ pub struct App {
     /// How the agents were placed when that was last handed on.
     arranged: Arrangement,
     dragging: mouse::Dragging,
+    /// What the last frame showed that can be clicked on.
+    pointed: mouse::Pointed,
     title: String,
     dirty: bool,
     quitting: bool,
@@ -209,6 +213,7 @@ impl App {
             size: Rect::new(0, 0, setup.size.0, setup.size.1),
             agents: Agents::new(now),
             approvals: Approvals::new(now),
+            grants: Vec::new(),
             composer: Composer::new(History::default()),
             keymap: setup.keymap,
             chord: Vec::new(),
@@ -239,6 +244,7 @@ impl App {
             theming: choices::Theming::new(setup.themes, setup.theme),
             arranged: setup.arrangement,
             dragging: mouse::Dragging::Nothing,
+            pointed: mouse::Pointed::default(),
             title: String::new(),
             dirty: true,
             quitting: false,
@@ -338,6 +344,12 @@ impl App {
     #[must_use]
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// Returns what is allowed in advance, by origin.
+    #[must_use]
+    pub fn grants(&self) -> &[Given] {
+        &self.grants
     }
 
     /// Returns the text being written.

@@ -31,9 +31,21 @@ pub(super) enum Dragging {
     Text(AgentId),
 }
 
+/// What a frame showed that can be clicked on.
+#[derive(Debug, Default)]
+pub(super) struct Pointed {
+    /// The answers to the open question.
+    pub(super) answers: Vec<(Rect, Action)>,
+    /// The rows of the list in front, and which entry the first row shows.
+    pub(super) list: Option<(Rect, usize)>,
+}
+
 impl App {
     /// Takes an act of the mouse.
     pub(super) fn on_mouse(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
+        if mouse.kind == MouseKind::Press && self.press_in_list(Position { x: mouse.column, y: mouse.row }, effects) {
+            return;
+        }
         if self.agent_files.is_some() {
             if self.popup.is_none() {
                 self.mouse_in_agent_files(mouse);
@@ -96,7 +108,7 @@ impl App {
         } else if regions.composer.contains(at) {
             self.focus = Focus::Composer;
         } else if regions.approvals.contains(at) {
-            self.focus = Focus::Approvals;
+            self.press_in_approvals(at, effects);
         } else if regions.conversation.contains(at) {
             self.focus = Focus::Conversation;
             self.dragging = Dragging::Text(AgentId::MAIN);
@@ -122,6 +134,41 @@ impl App {
                 self.pane_mut(pane.agent).chosen = Some(size);
             } else if on_title && was_focused {
                 self.full = if self.full.is_some() { None } else { Some(pane.agent) };
+            }
+        }
+    }
+
+    /// Takes the entry of the list in front that was clicked on. Where choosing shows something already, the second
+    /// click takes it.
+    fn press_in_list(&mut self, at: Position, effects: &mut Vec<Effect>) -> bool {
+        let Some((area, from)) = self.pointed.list.filter(|(area, _)| area.contains(at)) else { return false };
+        let entry = from + usize::from(at.y - area.y);
+        let shows = matches!(self.popup, Some(super::Popup::Themes { .. } | super::Popup::Permissions { .. }));
+        match self.popup.as_mut().map(super::Popup::chosen) {
+            Some(Some(chosen)) => {
+                let known = std::mem::replace(chosen, entry) == entry;
+                if known || !shows {
+                    let _ = self.act(Action::Accept, effects);
+                }
+                true
+            }
+            Some(None) => false,
+            None if self.composer.completion().is_some() => {
+                self.composer.take_completion(entry);
+                self.edited(effects);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Answers the question, or gives it the keys.
+    fn press_in_approvals(&mut self, at: Position, effects: &mut Vec<Effect>) {
+        let hit = self.pointed.answers.iter().find(|(place, _)| place.contains(at)).map(|(_, action)| *action);
+        match hit {
+            Some(Action::FocusNext) | None => self.focus = Focus::Approvals,
+            Some(action) => {
+                let _ = self.act(action, effects);
             }
         }
     }

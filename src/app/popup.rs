@@ -37,6 +37,11 @@ pub enum Popup {
         /// Place in the list.
         chosen: usize,
     },
+    /// What is allowed in advance, to look at and to take back.
+    Permissions {
+        /// Place in the list.
+        chosen: usize,
+    },
     /// The wizard that makes a new agent; the app keeps its state also while it is closed.
     Wizard,
     /// The task an agent was given.
@@ -106,6 +111,18 @@ impl Popup {
         }
     }
 
+    /// Returns the place in the list, where there is one.
+    pub fn chosen(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::Palette { chosen, .. }
+            | Self::Agents { chosen }
+            | Self::Themes { chosen }
+            | Self::Permissions { chosen }
+            | Self::DuplicateAgent { chosen, .. } => Some(chosen),
+            _ => None,
+        }
+    }
+
     /// Returns what taking the chosen entry, or what was typed, means here; `None` where there is nothing to take.
     #[must_use]
     pub fn accept_word(&self) -> Option<&'static str> {
@@ -118,6 +135,7 @@ impl Popup {
             Self::DuplicateAgent { .. } => Some("copy"),
             Self::Wizard
             | Self::Help { .. }
+            | Self::Permissions { .. }
             | Self::Prompt { .. }
             | Self::Text { .. }
             | Self::Interrupt { .. }
