@@ -6,7 +6,7 @@
 use super::action::Action;
 use super::agent_files::FileRequest;
 use super::keys::Taken;
-use super::{App, Effect, Expanded, Focus, Motion, Popup};
+use super::{App, Effect, Expanded, Focus, Motion, PaletteAct, Popup};
 use crate::permission::{Answer, ApprovalRequest, GrantOrigin, Preview};
 use crate::subagent::Command;
 
@@ -109,10 +109,14 @@ impl App {
             Some(Popup::Palette { query, chosen }) => {
                 let context = self.context_behind_popup();
                 let entries = super::palette(&self.keymap, context, query.text());
-                if let Some(entry) = entries.get(chosen)
-                    && self.act(entry.action, effects) == Taken::No
-                {
-                    self.inform("not now");
+                match entries.get(chosen).map(|entry| entry.act) {
+                    Some(PaletteAct::Command(name, _)) => {
+                        let _ = self.run_slash(name.trim_start_matches('/'), effects);
+                    }
+                    Some(PaletteAct::Action(action)) if self.act(action, effects) == Taken::No => {
+                        self.inform("not now");
+                    }
+                    Some(PaletteAct::Action(_)) | None => {}
                 }
             }
             Some(Popup::Agents { chosen }) => {

@@ -91,7 +91,8 @@ impl App {
         true
     }
 
-    fn run_slash(&mut self, command: &str, effects: &mut Vec<Effect>) -> bool {
+    /// Carries out a command, written without its slash. Tells whether there is such a one.
+    pub(super) fn run_slash(&mut self, command: &str, effects: &mut Vec<Effect>) -> bool {
         let (name, argument) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         let argument = argument.trim();
         match name {

@@ -54,10 +54,10 @@ pub use line_edit::LineEdit;
 pub use mouse::STOP_FROM;
 pub use pane_state::{Detail, PaneState};
 pub use phase::{AgentState, Mood, Phase};
-pub use popup::{PaletteEntry, Popup, palette};
+pub use popup::{PaletteAct, PaletteEntry, Popup, palette};
 pub use report::{report_markdown, summary_of};
 pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
-pub use selection::{End, Point, Selection, SelectionStage};
+pub use selection::{End, Point, Selection, SelectionStage, Unit};
 pub use status::{Armed, Flash, ModelFact, Status, Tone};
 
 use self::agent_files::{AgentFilesView, AgentPlaces};
@@ -197,6 +197,8 @@ pub struct App {
     dragging: mouse::Dragging,
     /// What the last frame showed that can be clicked on.
     pointed: mouse::Pointed,
+    /// Clicks at one place.
+    clicks: mouse::Clicks,
     title: String,
     dirty: bool,
     quitting: bool,
@@ -245,6 +247,7 @@ impl App {
             arranged: setup.arrangement,
             dragging: mouse::Dragging::Nothing,
             pointed: mouse::Pointed::default(),
+            clicks: mouse::Clicks::none(now),
             title: String::new(),
             dirty: true,
             quitting: false,

@@ -3,13 +3,15 @@
 //! Owns hit tests against the regions. Leaves what is selected to `selection`. Invariant: a click that
 //! hits nothing changes nothing.
 
+use std::time::{Duration, Instant};
+
 use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
 use super::key::{Mouse, MouseKind};
 use super::layout::{Form, Regions};
 use super::panes::PaneSize;
-use super::{App, Effect, Focus, Motion};
+use super::{App, Effect, Focus, Motion, Unit};
 use crate::message::AgentId;
 use crate::subagent::Command;
 
@@ -29,6 +31,35 @@ pub(super) enum Dragging {
     Border,
     /// The end of a selection in this agent's transcript.
     Text(AgentId),
+}
+
+/// How soon clicks at one place count together.
+const TOGETHER: Duration = Duration::from_millis(400);
+
+/// Clicks at one place, one soon after the other.
+#[derive(Debug)]
+pub(super) struct Clicks {
+    at: Position,
+    last: Instant,
+    count: usize,
+}
+
+impl Clicks {
+    pub(super) fn none(now: Instant) -> Self {
+        Self { at: Position::default(), last: now, count: 0 }
+    }
+
+    /// Counts a click and returns what it selects; after three it begins anew.
+    fn count(&mut self, at: Position, now: Instant) -> Unit {
+        let goes_on = self.at == at && now.saturating_duration_since(self.last) < TOGETHER;
+        let count = if goes_on { self.count % 3 + 1 } else { 1 };
+        *self = Self { at, last: now, count };
+        match count {
+            1 => Unit::Character,
+            2 => Unit::Word,
+            _ => Unit::Line,
+        }
+    }
 }
 
 /// What a frame showed that can be clicked on.
@@ -98,6 +129,7 @@ impl App {
     fn press(&mut self, regions: &Regions, at: Position, effects: &mut Vec<Effect>) {
         self.popup = None;
         self.clear_selection();
+        let unit = self.clicks.count(at, self.now);
         let border = match regions.form {
             Form::Side => regions.divider,
             Form::Below => regions.agents_head,
@@ -112,7 +144,7 @@ impl App {
         } else if regions.conversation.contains(at) {
             self.focus = Focus::Conversation;
             self.dragging = Dragging::Text(AgentId::MAIN);
-            self.begin_selection(AgentId::MAIN, at);
+            self.begin_selection(AgentId::MAIN, at, unit);
         } else if regions.timeline.contains(at) {
             self.point_in_timeline(at.x, at.y);
         } else if let Some(pane) = regions.panes.iter().find(|pane| pane.area.contains(at)) {
@@ -122,7 +154,7 @@ impl App {
             let on_title = at.y == pane.area.y;
             if !on_title {
                 self.dragging = Dragging::Text(pane.agent);
-                self.begin_selection(pane.agent, at);
+                self.begin_selection(pane.agent, at, unit);
             }
             let running = self.agents.get(pane.agent).is_some_and(|agent| !agent.has_ended());
             let on_sign = pane.area.width >= STOP_FROM && at.x + STOP_COLUMNS >= pane.area.right();

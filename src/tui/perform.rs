@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
+use super::notifier::Notifier;
 use super::remembered::{Keeper, Memory};
 use super::terminal::{MouseOwner, Terminal};
 use super::{files, outside::Program};
@@ -28,6 +29,7 @@ pub(super) struct Performer {
     keeper: Option<Keeper>,
     cwd: Arc<PathBuf>,
     library: Arc<Library>,
+    notifier: Notifier,
 }
 
 /// What is left for the loop to do.
@@ -52,6 +54,7 @@ impl Performer {
         memory: Option<Memory>,
         cwd: PathBuf,
         library: Arc<Library>,
+        notifier: Notifier,
     ) -> Self {
         let (commands, mut waiting) = mpsc::unbounded_channel();
         tokio::spawn(async move {
@@ -62,7 +65,7 @@ impl Performer {
             }
         });
         let keeper = memory.map(|memory| keeper(Arc::new(memory), back.clone()));
-        Self { back, commands, keeper, history: history.map(Arc::new), cwd: Arc::new(cwd), library }
+        Self { back, commands, keeper, history: history.map(Arc::new), cwd: Arc::new(cwd), library, notifier }
     }
 
     /// Waits, within bounds, for what must not be lost.
@@ -116,7 +119,7 @@ impl Performer {
                 self.in_background(move || Ok(Some(Event::FilesListed(files::list_files(&cwd)))));
             }
             Effect::SetTitle(title) => terminal.set_title(&title)?,
-            Effect::Notify(text) => terminal.notify(&text)?,
+            Effect::Notify(text) => terminal.notify(&self.notifier.bytes(&text))?,
             Effect::CaptureMouse(capture) => terminal.set_mouse(match capture {
                 MouseCapture::On => MouseOwner::Program,
                 MouseCapture::Off => MouseOwner::Terminal,

@@ -14,6 +14,7 @@ use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
 use super::input::InputStream;
+use super::notifier::Notifier;
 use super::outside::Program;
 use super::perform::{Next, Performer};
 use super::remembered::Memory;
@@ -72,6 +73,8 @@ pub struct ScreenSetup {
     pub editing: Editing,
     /// Whether signs may move.
     pub motion: Movement,
+    /// How someone who looks elsewhere is told.
+    pub notifier: Notifier,
 }
 
 /// What is left to say when the screen has closed.
@@ -120,7 +123,8 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         owed: Vec::new(),
     };
     stage.draw()?;
-    let performer = Performer::new(back, setup.commands, setup.history, setup.memory, setup.cwd, setup.library);
+    let ScreenSetup { commands, history, memory, cwd, library, notifier, .. } = setup;
+    let performer = Performer::new(back, commands, history, memory, cwd, library, notifier);
     performer.look_around();
     let mut sources = Sources {
         events: setup.events,

@@ -185,6 +185,9 @@ impl Story {
             }
             None => {}
         }
+        if !request.reason.is_empty() {
+            lines.push(format!("asked because of {}", plain_line(&request.reason)));
+        }
         lines.extend(self.question());
         lines
     }

@@ -105,7 +105,7 @@ fn details(request: &ApprovalRequest, columns: u16, look: &Look<'_>) -> Vec<Line
     lines
 }
 
-/// Returns why it is asked, and what the wider answers would allow.
+/// Returns what the wider answers would allow, and why it is asked.
 fn terms(request: &ApprovalRequest, look: &Look<'_>) -> String {
     let context = if look.app.focus() == Focus::Approvals { Context::Approvals } else { Context::Global };
     let chords: Vec<String> = [Action::ApproveAlways, Action::ApproveProject]
@@ -116,7 +116,8 @@ fn terms(request: &ApprovalRequest, look: &Look<'_>) -> String {
         None => "can only be allowed once".to_owned(),
         Some(grant) => format!("{}: {}", chords.join(", "), covered(grant)),
     };
-    if request.reason.is_empty() { allows } else { format!("{} · {allows}", request.reason) }
+    // What a yes would allow comes first: it is not cut where there is little room.
+    if request.reason.is_empty() { allows } else { format!("{allows} · {}", request.reason) }
 }
 
 /// Says what a grant covers.

@@ -43,7 +43,7 @@ fn action(entry: &PaletteEntry, columns: usize, look: &Look<'_>) -> Line<'static
     let chord = entry.chord.as_deref().map(|chord| look.chord(chord)).unwrap_or_default();
     let room = columns.saturating_sub(width(&chord) + 1);
     let mut spans = Vec::new();
-    for (at, c) in entry.action.description().chars().enumerate() {
+    for (at, c) in entry.act.words().chars().enumerate() {
         let matched = u32::try_from(at).is_ok_and(|at| entry.matched.binary_search(&at).is_ok());
         spans.push(Span::styled(c.to_string(), if matched { theme.accent } else { theme.text }));
     }
