@@ -184,13 +184,12 @@ impl App {
                 }
                 true
             }
-            Some(None) => false,
             None if self.composer.completion().is_some() => {
                 self.composer.take_completion(entry);
                 self.edited(effects);
                 true
             }
-            None => false,
+            Some(None) | None => false,
         }
     }
 

@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The screen of a program that plays.
 pub(crate) struct Player {
-    app: App,
+    app: Box<App>,
     screen: Screen,
     begun: Instant,
     events: mpsc::Receiver<Arc<AgentEvent>>,
@@ -65,7 +65,7 @@ impl Player {
 
     fn new(width: u16, height: u16) -> Self {
         let begun = Instant::now();
-        let mut app = App::new(Setup {
+        let mut app = Box::new(App::new(Setup {
             now: begun.into_std(),
             size: (width, height),
             folder: "~/src/shop".to_owned(),
@@ -78,7 +78,7 @@ impl Player {
             motion: Movement::Full,
             themes: Themes::default().names(),
             theme: "dark".to_owned(),
-        });
+        }));
         app.update(begun.into_std(), Event::BranchKnown(Some("main".to_owned())));
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());
         let (commands, _) = mpsc::channel(1);
