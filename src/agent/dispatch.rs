@@ -174,17 +174,21 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, activity: 
         title: question.title,
         preview: question.preview,
         grant: grant.clone(),
+        reason: agent.permissions.reason(&access),
     };
     let ask = agent.approver.ask(request.clone());
     activity.tell(agent, EventKind::ApprovalRequested { request }).await;
     let answer = activity.excused(answer(agent, ask, &access, changes)).await;
     let resolved = EventKind::ApprovalResolved { id, answer: answer.answer() };
-    if let (Waited::Answered(Answer::Always), Some(grant)) = (&answer, grant) {
-        agent.permissions.grant(grant);
+    match (&answer, grant) {
+        (Waited::Answered(Answer::Always), Some(grant)) => agent.permissions.grant(grant),
+        (Waited::Answered(Answer::Project), Some(grant)) => agent.permissions.grant_for_project(grant),
+        _ => {}
     }
     activity.tell(agent, resolved).await;
     match answer {
-        Waited::Answered(Answer::Once | Answer::Always) | Waited::Settled(Decision::Allow | Decision::Ask) => Ok(()),
+        Waited::Answered(Answer::Once | Answer::Always | Answer::Project)
+        | Waited::Settled(Decision::Allow | Decision::Ask) => Ok(()),
         Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref()))),
         Waited::Settled(Decision::Deny(reason)) => Err(ToolOutput::error(reason)),
         Waited::Stopped => Err(ToolOutput::error(INTERRUPTED)),

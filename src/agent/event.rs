@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::definition::Changes;
 use crate::message::{AgentId, AssistantMessage, ToolCall, ToolResult, Usage};
-use crate::permission::{Answer, ApprovalId, ApprovalRequest, PermissionMode};
+use crate::permission::{Answer, ApprovalId, ApprovalRequest, Given, PermissionMode};
 use crate::provider::StopReason;
 use crate::tool::{ChangeKind, FileChange, ToolView};
 
@@ -128,6 +128,11 @@ pub enum EventKind {
     Ended {
         /// What came of it.
         outcome: Outcome,
+    },
+    /// What is allowed in advance has changed; this is all of it.
+    GrantsChanged {
+        /// Every grant in force.
+        grants: Vec<Given>,
     },
     /// It is settled who answers the main agent.
     ModelChosen {

@@ -57,9 +57,13 @@ impl App {
             Action::Leave => self.leave(),
             Action::Stop => self.stop(effects),
             Action::StopAll => self.stop_all(effects),
-            Action::ApproveOnce | Action::ApproveAlways | Action::Deny | Action::DenyWithComment | Action::ShowAll => {
-                self.answer(action, effects);
-            }
+            Action::ApproveOnce
+            | Action::ApproveAlways
+            | Action::ApproveProject
+            | Action::Deny
+            | Action::DenyWithComment => self.answer(action, effects),
+            Action::ShowAll | Action::NextQuestion | Action::PreviousQuestion => self.look_at_question(action),
+            Action::Remove => return self.remove(effects),
             Action::ShowPrompt | Action::CopyReport | Action::OpenPager | Action::FoldTools | Action::Search => {
                 self.look_at(action, effects);
             }
@@ -177,22 +181,11 @@ impl App {
 
     fn move_in_popup(&mut self, step: isize) {
         let count = self.popup_entries();
-        match &mut self.popup {
-            Some(
-                Popup::Palette { chosen, .. }
-                | Popup::Agents { chosen }
-                | Popup::Themes { chosen }
-                | Popup::DuplicateAgent { chosen, .. },
-            ) => {
-                *chosen = chosen.saturating_add_signed(step).min(count.saturating_sub(1));
-            }
-            Some(popup) => {
-                let end = self.popup_end;
-                if let Some(scroll) = popup.scroll() {
-                    *scroll = scroll.saturating_add_signed(step).min(end);
-                }
-            }
-            None => {}
+        let Some(popup) = &mut self.popup else { return };
+        if let Some(chosen) = popup.chosen() {
+            *chosen = chosen.saturating_add_signed(step).min(count.saturating_sub(1));
+        } else if let Some(scroll) = popup.scroll() {
+            *scroll = scroll.saturating_add_signed(step).min(self.popup_end);
         }
     }
 

@@ -37,9 +37,13 @@ actions! {
     StopAll, "stop-all", "stop every agent";
     ApproveOnce, "approve-once", "allow this once";
     ApproveAlways, "approve-always", "allow this for the session";
+    ApproveProject, "approve-project", "allow this in this project, also in later sessions";
     Deny, "deny", "do not allow this";
     DenyWithComment, "deny-with-comment", "do not allow this, and tell the model why";
     ShowAll, "show-all", "show the whole of what is asked";
+    NextQuestion, "next-question", "look at the next question without answering";
+    PreviousQuestion, "previous-question", "look at the question before without answering";
+    Remove, "remove", "take back what an answer allowed";
     ShowPrompt, "show-prompt", "show the task the agent was given";
     CopyReport, "copy-report", "copy the agent's report";
     OpenPager, "open-pager", "open the transcript in $PAGER";

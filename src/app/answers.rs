@@ -6,44 +6,56 @@
 use super::action::Action;
 use super::agent_files::FileRequest;
 use super::keys::Taken;
-use super::{App, Effect, Expanded, Focus, Motion, Popup};
-use crate::permission::{Answer, ApprovalRequest, Preview};
+use super::{App, Effect, Expanded, Focus, Motion, PaletteAct, Popup};
+use crate::permission::{Answer, ApprovalRequest, GrantOrigin, Preview};
 use crate::subagent::Command;
 
 /// Most rows of a question's details that are shown unasked; no more than a fifth of the screen.
 const BRIEF_ROWS: usize = 8;
 
 impl App {
-    /// Answers the open question, or shows more of it.
-    pub(super) fn answer(&mut self, action: Action, effects: &mut Vec<Effect>) {
-        let answer = match action {
-            Action::ApproveOnce => Answer::Once,
-            Action::ApproveAlways => match self.approvals.top() {
-                Some(request) if request.grant.is_none() => {
-                    self.warn("this can only be allowed once");
-                    return;
-                }
-                _ => Answer::Always,
-            },
-            Action::Deny => Answer::No { comment: None },
-            Action::DenyWithComment => {
-                let Some(request) = self.approvals.top() else { return };
-                self.popup = Some(Popup::Comment { id: request.id.clone(), text: super::LineEdit::default() });
-                return;
-            }
+    /// Looks at the open questions without answering.
+    pub(super) fn look_at_question(&mut self, action: Action) {
+        match action {
+            Action::NextQuestion => self.approvals.turn(1, self.now),
+            Action::PreviousQuestion => self.approvals.turn(-1, self.now),
             _ => {
                 self.approvals.expanded = match self.approvals.expanded {
                     Expanded::No => Expanded::Yes,
                     Expanded::Yes => Expanded::No,
                 };
-                return;
             }
-        };
-        if self.approvals.is_empty() {
+        }
+    }
+
+    /// Answers the question that is shown.
+    pub(super) fn answer(&mut self, action: Action, effects: &mut Vec<Effect>) {
+        let Some(request) = self.approvals.shown().cloned() else {
             self.inform("no question is open");
             return;
+        };
+        if self.popup.is_some() {
+            self.inform("close this first, to see what is asked");
+            return;
         }
-        if let Some(request) = self.approvals.take_top(self.now) {
+        if !self.approvals.is_ripe(self.now) || self.regions().approvals.is_empty() {
+            return;
+        }
+        let answer = match action {
+            Action::ApproveOnce => Answer::Once,
+            Action::ApproveAlways | Action::ApproveProject if request.grant.is_none() => {
+                self.warn("this can only be allowed once");
+                return;
+            }
+            Action::ApproveAlways => Answer::Always,
+            Action::ApproveProject => Answer::Project,
+            Action::DenyWithComment => {
+                self.popup = Some(Popup::Comment { id: request.id.clone(), text: super::LineEdit::default() });
+                return;
+            }
+            _ => Answer::No { comment: None },
+        };
+        if let Some(request) = self.approvals.take_shown(self.now) {
             effects.push(Effect::Engine(Command::Answer { id: request.id, answer }));
         }
         if self.focus == Focus::Approvals && self.approvals.is_empty() {
@@ -51,15 +63,15 @@ impl App {
         }
     }
 
-    /// Returns how many rows the open question would like: its heading, its details and its keys.
+    /// Returns how many rows the open question would like: its heading, its details, why and its keys.
     pub(super) fn approval_rows(&self) -> u16 {
-        let Some(request) = self.approvals.top() else { return 0 };
+        let Some(request) = self.approvals.shown() else { return 0 };
         let details = detail_rows(request, usize::from(self.size.width.saturating_sub(4).max(1)));
         let shown = match self.approvals.expanded {
             Expanded::No => details.min(BRIEF_ROWS.min(usize::from(self.size.height / 8)).max(1)),
             Expanded::Yes => details,
         };
-        u16::try_from(shown + 2).unwrap_or(u16::MAX)
+        u16::try_from(shown + 3).unwrap_or(u16::MAX)
     }
 
     /// Returns how many entries the open popup offers.
@@ -70,9 +82,25 @@ impl App {
             }
             Some(Popup::Agents { .. }) => self.agents.len(),
             Some(Popup::Themes { .. }) => self.themes().len(),
+            Some(Popup::Permissions { .. }) => self.grants.len(),
             Some(Popup::DuplicateAgent { .. }) => self.agent_places.homes().len(),
             _ => 0,
         }
+    }
+
+    /// Takes back the chosen grant, if an answer gave it.
+    pub(super) fn remove(&mut self, effects: &mut Vec<Effect>) -> Taken {
+        let Some(Popup::Permissions { chosen }) = self.popup else { return Taken::No };
+        let Some(given) = self.grants.get(chosen).cloned() else { return Taken::Yes };
+        if given.origin.is_answer() {
+            effects.push(Effect::Engine(Command::Forget(given.grant)));
+        } else {
+            self.inform(match given.origin {
+                GrantOrigin::Config => "this comes from your config.toml; change it there",
+                _ => "this comes from the command line; start without it",
+            });
+        }
+        Taken::Yes
     }
 
     /// Takes the chosen entry of the popup, or what was typed into it.
@@ -81,10 +109,14 @@ impl App {
             Some(Popup::Palette { query, chosen }) => {
                 let context = self.context_behind_popup();
                 let entries = super::palette(&self.keymap, context, query.text());
-                if let Some(entry) = entries.get(chosen)
-                    && self.act(entry.action, effects) == Taken::No
-                {
-                    self.inform("not now");
+                match entries.get(chosen).map(|entry| entry.act) {
+                    Some(PaletteAct::Command(name, _)) => {
+                        let _ = self.run_slash(name.trim_start_matches('/'), effects);
+                    }
+                    Some(PaletteAct::Action(action)) if self.act(action, effects) == Taken::No => {
+                        self.inform("not now");
+                    }
+                    Some(PaletteAct::Action(_)) | None => {}
                 }
             }
             Some(Popup::Agents { chosen }) => {
@@ -105,6 +137,10 @@ impl App {
                 }
             }
             Some(Popup::Comment { id, text }) => {
+                if !self.approvals.is_open(&id) {
+                    self.inform("the question is no longer open");
+                    return;
+                }
                 let comment = Some(text.text().trim().to_owned()).filter(|text| !text.is_empty());
                 self.approvals.settle(&id, self.now);
                 effects.push(Effect::Engine(Command::Answer { id, answer: Answer::No { comment } }));
@@ -126,6 +162,7 @@ impl App {
                 | Popup::DeleteAgent { .. }
                 | Popup::Help { .. }
                 | Popup::Prompt { .. }
+                | Popup::Permissions { .. }
                 | Popup::Text { .. },
             )
             | None => {}

@@ -19,6 +19,7 @@ pub const SLASH_COMMANDS: &[(&str, &str)] = &[
     ("/tasks", "choose from the agents of this session"),
     ("/model", "show which model answers, and how to connect one"),
     ("/mode", "show or set the permission mode"),
+    ("/permissions", "show what is allowed in advance, and take it back"),
     ("/clear", "start a new conversation"),
     ("/layout", "place the agents: auto, side, below, rail, hidden"),
     ("/theme", "choose the colours"),
@@ -100,7 +101,8 @@ impl App {
         true
     }
 
-    fn run_slash(&mut self, command: &str, effects: &mut Vec<Effect>) -> bool {
+    /// Carries out a command, written without its slash. Tells whether there is such a one.
+    pub(super) fn run_slash(&mut self, command: &str, effects: &mut Vec<Effect>) -> bool {
         let (name, argument) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         let argument = argument.trim();
         match name {
@@ -111,6 +113,7 @@ impl App {
             "tasks" => self.popup = Some(Popup::Agents { chosen: 0 }),
             "model" => self.show_model(),
             "mode" => self.slash_mode(argument, effects),
+            "permissions" => self.popup = Some(Popup::Permissions { chosen: 0 }),
             "clear" => self.clear(effects),
             "layout" => self.slash_layout(argument),
             "theme" => self.slash_theme(argument, effects),

@@ -7,9 +7,10 @@ use super::agents::Folded;
 use super::cells::CellKind;
 use super::panes::PaneSize;
 use super::status::{Flash, ModelFact};
-use super::{App, Attention, Effect, Event, Focus, Phase};
+use super::{App, Attention, Effect, Event, Focus, Phase, Popup};
 use crate::agent::{AgentEvent, EventKind};
 use crate::message::{AgentId, plain_line};
+use crate::permission::Given;
 
 /// Tells whether an event only adds to what streams.
 fn is_stream(kind: &EventKind) -> bool {
@@ -48,6 +49,10 @@ impl App {
             }
             EventKind::ApprovalResolved { id, .. } => {
                 self.approvals.settle(id, now);
+                if matches!(&self.popup, Some(Popup::Comment { id: asked, .. }) if asked == id) {
+                    self.popup = None;
+                    self.inform("the question is no longer open");
+                }
                 self.leave_empty_approvals();
             }
             EventKind::ModelChosen { provider, display, context_window, note } => {
@@ -63,6 +68,7 @@ impl App {
                 }
                 self.status.model = Some(model);
             }
+            EventKind::GrantsChanged { grants } => self.grants_changed(grants),
             EventKind::AgentsChanged { changes } => self.agents_changed(changes, effects),
             _ => {}
         }
@@ -104,6 +110,14 @@ impl App {
             None => self.queued.retain(|queued| !text.contains(queued.as_str())),
         }
         self.pane_mut(AgentId::MAIN).scroll.follow();
+    }
+
+    fn grants_changed(&mut self, grants: &[Given]) {
+        self.grants = grants.to_vec();
+        self.grants.sort_by_key(|given| given.origin);
+        if let Some(Popup::Permissions { chosen }) = &mut self.popup {
+            *chosen = (*chosen).min(self.grants.len().saturating_sub(1));
+        }
     }
 
     fn leave_empty_approvals(&mut self) {

@@ -147,7 +147,31 @@ impl Keymap {
             }
         }
         problems.extend(self.drop_conflicts());
+        problems.extend(self.hidden());
         Ok(problems)
+    }
+
+    /// Tells which chords that work anywhere are cut off by a shorter or longer one of a context. The same chord with a
+    /// meaning of its own is no fault: it is what contexts are for.
+    fn hidden(&self) -> Vec<String> {
+        let own = self.rows.iter().filter(|row| row.context != Context::Global);
+        let global = |row: &Binding| {
+            self.rows.iter().find(|other| {
+                other.context == Context::Global && other.chord != row.chord && overlap(&other.chord, &row.chord)
+            })
+        };
+        own.filter_map(|row| {
+            let other = global(row)?;
+            Some(format!(
+                "keymap: [{}] {} means {}, so that {} ({}) does not work there",
+                row.context.name(),
+                spell(&row.chord),
+                row.action.name(),
+                spell(&other.chord),
+                other.action.name()
+            ))
+        })
+        .collect()
     }
 
     /// Replaces the chords of one action in one context.
@@ -160,7 +184,17 @@ impl Keymap {
             }
             _ => anyhow::bail!("write the keys as a list of texts"),
         };
-        let chords: Vec<Vec<Key>> = texts.into_iter().map(Key::parse_chords).collect::<Result<_>>()?;
+        let mut chords: Vec<Vec<Key>> = Vec::new();
+        for chord in texts.into_iter().map(Key::parse_chords) {
+            let chord = chord?;
+            let types = matches!(context, Context::Global | Context::Composer);
+            if let Some(letter) = chord.first().and_then(Key::typed).filter(|_| types) {
+                anyhow::bail!("{letter:?} is a letter of messages; write it with ctrl+ or alt+");
+            }
+            if !chords.contains(&chord) {
+                chords.push(chord);
+            }
+        }
         self.rows.retain(|row| (row.context, row.action) != (context, action));
         self.rows.extend(chords.into_iter().map(|chord| Binding { context, chord, action }));
         Ok(())
@@ -168,7 +202,7 @@ impl Keymap {
 
     /// Removes rows that a later row of the same context makes unreachable, or that would make it so.
     fn drop_conflicts(&mut self) -> Vec<String> {
-        let mut problems = Vec::new();
+        let mut lost: Vec<(Binding, Action)> = Vec::new();
         let mut kept: Vec<Binding> = Vec::new();
         for row in self.rows.drain(..).rev() {
             let rival = kept
@@ -176,18 +210,25 @@ impl Keymap {
                 .find(|other| other.context == row.context && overlap(&other.chord, &row.chord))
                 .map(|other| other.action);
             match rival {
-                Some(rival) => problems.push(format!(
-                    "keymap: [{}] {} means both {} and {}; it now means {}",
-                    row.context.name(),
-                    spell(&row.chord),
-                    row.action.name(),
-                    rival.name(),
-                    rival.name()
-                )),
+                Some(rival) => lost.push((row, rival)),
                 None => kept.push(row),
             }
         }
         kept.reverse();
+        let problems = lost
+            .iter()
+            .rev()
+            .map(|(row, rival)| {
+                let place = row.context;
+                let other = kept.iter().any(|known| known.context == place && known.action == row.action);
+                let left = if other { String::new() } else { format!(", and {} has no key there", row.action.name()) };
+                let (chord, action, rival) = (spell(&row.chord), row.action.name(), rival.name());
+                format!(
+                    "keymap: [{}] {chord} means both {action} and {rival}; it now means {rival}{left}",
+                    place.name()
+                )
+            })
+            .collect();
         // TOML sections have no order of their own: the help follows the list of actions.
         kept.sort_by_key(|row| {
             let place = Context::ALL.iter().position(|context| *context == row.context);
@@ -257,7 +298,8 @@ impl Keymap {
             ],
             Context::Approvals => &[
                 (Action::ApproveOnce, "once"),
-                (Action::ApproveAlways, "always"),
+                (Action::ApproveAlways, "session"),
+                (Action::ApproveProject, "project"),
                 (Action::Deny, "no"),
                 (Action::DenyWithComment, "no, because"),
                 (Action::ShowAll, "show all"),

@@ -57,10 +57,10 @@ pub use mouse::STOP_FROM;
 pub use pane_state::{Detail, PaneState};
 pub use past::{Before, Found, LogNews, LogPage, LogRequest, LogSpan, Story, begins_turn, fold_log};
 pub use phase::{AgentState, Mood, Phase};
-pub use popup::{PaletteEntry, Popup, palette};
+pub use popup::{PaletteAct, PaletteEntry, Popup, palette};
 pub use report::{report_markdown, summary_of};
 pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
-pub use selection::{End, Point, Selection, SelectionStage};
+pub use selection::{End, Point, Selection, SelectionStage, Unit};
 pub use status::{Armed, Flash, ModelFact, Status, Tone};
 
 use self::agent_files::{AgentFilesView, AgentPlaces};
@@ -73,7 +73,7 @@ use self::panes::{Live, PaneSize, PaneWish};
 use self::timeline::Timeline;
 use crate::definition::Listing;
 use crate::message::AgentId;
-use crate::permission::PermissionMode;
+use crate::permission::{Given, PermissionMode};
 
 /// What the screen starts with.
 #[derive(Debug, Clone)]
@@ -155,6 +155,8 @@ pub struct App {
     size: Rect,
     agents: Agents,
     approvals: Approvals,
+    /// What is allowed in advance, by origin.
+    grants: Vec<Given>,
     composer: Composer,
     keymap: Keymap,
     /// Keys that begin a longer chord, and when they were pressed.
@@ -199,6 +201,10 @@ pub struct App {
     /// How the agents were placed when that was last handed on.
     arranged: Arrangement,
     dragging: mouse::Dragging,
+    /// What the last frame showed that can be clicked on.
+    pointed: mouse::Pointed,
+    /// Clicks at one place.
+    clicks: mouse::Clicks,
     title: String,
     dirty: bool,
     quitting: bool,
@@ -215,6 +221,7 @@ impl App {
             size: Rect::new(0, 0, setup.size.0, setup.size.1),
             agents: Agents::new(now),
             approvals: Approvals::new(now),
+            grants: Vec::new(),
             composer: Composer::new(History::default()),
             keymap: setup.keymap,
             chord: Vec::new(),
@@ -247,6 +254,8 @@ impl App {
             theming: choices::Theming::new(setup.themes, setup.theme),
             arranged: setup.arrangement,
             dragging: mouse::Dragging::Nothing,
+            pointed: mouse::Pointed::default(),
+            clicks: mouse::Clicks::none(now),
             title: String::new(),
             dirty: true,
             quitting: false,
@@ -347,6 +356,12 @@ impl App {
     #[must_use]
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// Returns what is allowed in advance, by origin.
+    #[must_use]
+    pub fn grants(&self) -> &[Given] {
+        &self.grants
     }
 
     /// Returns the text being written.

@@ -3,13 +3,15 @@
 //! Owns hit tests against the regions. Leaves what is selected to `selection`. Invariant: a click that
 //! hits nothing changes nothing.
 
+use std::time::{Duration, Instant};
+
 use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
 use super::key::{Mouse, MouseKind};
 use super::layout::{Form, Regions};
 use super::panes::PaneSize;
-use super::{App, Effect, Focus, Motion};
+use super::{App, Effect, Focus, Motion, Unit};
 use crate::message::AgentId;
 use crate::subagent::Command;
 
@@ -31,9 +33,50 @@ pub(super) enum Dragging {
     Text(AgentId),
 }
 
+/// How soon clicks at one place count together.
+const TOGETHER: Duration = Duration::from_millis(400);
+
+/// Clicks at one place, one soon after the other.
+#[derive(Debug)]
+pub(super) struct Clicks {
+    at: Position,
+    last: Instant,
+    count: usize,
+}
+
+impl Clicks {
+    pub(super) fn none(now: Instant) -> Self {
+        Self { at: Position::default(), last: now, count: 0 }
+    }
+
+    /// Counts a click and returns what it selects; after three it begins anew.
+    fn count(&mut self, at: Position, now: Instant) -> Unit {
+        let goes_on = self.at == at && now.saturating_duration_since(self.last) < TOGETHER;
+        let count = if goes_on { self.count % 3 + 1 } else { 1 };
+        *self = Self { at, last: now, count };
+        match count {
+            1 => Unit::Character,
+            2 => Unit::Word,
+            _ => Unit::Line,
+        }
+    }
+}
+
+/// What a frame showed that can be clicked on.
+#[derive(Debug, Default)]
+pub(super) struct Pointed {
+    /// The answers to the open question.
+    pub(super) answers: Vec<(Rect, Action)>,
+    /// The rows of the list in front, and which entry the first row shows.
+    pub(super) list: Option<(Rect, usize)>,
+}
+
 impl App {
     /// Takes an act of the mouse.
     pub(super) fn on_mouse(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
+        if mouse.kind == MouseKind::Press && self.press_in_list(Position { x: mouse.column, y: mouse.row }, effects) {
+            return;
+        }
         if self.agent_files.is_some() {
             if self.popup.is_none() {
                 self.mouse_in_agent_files(mouse);
@@ -86,6 +129,7 @@ impl App {
     fn press(&mut self, regions: &Regions, at: Position, effects: &mut Vec<Effect>) {
         self.popup = None;
         self.clear_selection();
+        let unit = self.clicks.count(at, self.now);
         let border = match regions.form {
             Form::Side => regions.divider,
             Form::Below => regions.agents_head,
@@ -96,11 +140,11 @@ impl App {
         } else if regions.composer.contains(at) {
             self.focus = Focus::Composer;
         } else if regions.approvals.contains(at) {
-            self.focus = Focus::Approvals;
+            self.press_in_approvals(at, effects);
         } else if regions.conversation.contains(at) {
             self.focus = Focus::Conversation;
             self.dragging = Dragging::Text(AgentId::MAIN);
-            self.begin_selection(AgentId::MAIN, at);
+            self.begin_selection(AgentId::MAIN, at, unit);
         } else if regions.timeline.contains(at) {
             self.point_in_timeline(at.x, at.y);
         } else if let Some(pane) = regions.panes.iter().find(|pane| pane.area.contains(at)) {
@@ -110,7 +154,7 @@ impl App {
             let on_title = at.y == pane.area.y;
             if !on_title {
                 self.dragging = Dragging::Text(pane.agent);
-                self.begin_selection(pane.agent, at);
+                self.begin_selection(pane.agent, at, unit);
             }
             let running = self.agents.get(pane.agent).is_some_and(|agent| !agent.has_ended());
             let on_sign = pane.area.width >= STOP_FROM && at.x + STOP_COLUMNS >= pane.area.right();
@@ -122,6 +166,40 @@ impl App {
                 self.pane_mut(pane.agent).chosen = Some(size);
             } else if on_title && was_focused {
                 self.full = if self.full.is_some() { None } else { Some(pane.agent) };
+            }
+        }
+    }
+
+    /// Takes the entry of the list in front that was clicked on. Where choosing shows something already, the second
+    /// click takes it.
+    fn press_in_list(&mut self, at: Position, effects: &mut Vec<Effect>) -> bool {
+        let Some((area, from)) = self.pointed.list.filter(|(area, _)| area.contains(at)) else { return false };
+        let entry = from + usize::from(at.y - area.y);
+        let shows = matches!(self.popup, Some(super::Popup::Themes { .. } | super::Popup::Permissions { .. }));
+        match self.popup.as_mut().map(super::Popup::chosen) {
+            Some(Some(chosen)) => {
+                let known = std::mem::replace(chosen, entry) == entry;
+                if known || !shows {
+                    let _ = self.act(Action::Accept, effects);
+                }
+                true
+            }
+            None if self.composer.completion().is_some() => {
+                self.composer.take_completion(entry);
+                self.edited(effects);
+                true
+            }
+            Some(None) | None => false,
+        }
+    }
+
+    /// Answers the question, or gives it the keys.
+    fn press_in_approvals(&mut self, at: Position, effects: &mut Vec<Effect>) {
+        let hit = self.pointed.answers.iter().find(|(place, _)| place.contains(at)).map(|(_, action)| *action);
+        match hit {
+            Some(Action::FocusNext) | None => self.focus = Focus::Approvals,
+            Some(action) => {
+                let _ = self.act(action, effects);
             }
         }
     }

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::mouse::Pointed;
 use super::panes::PaneSize;
 use super::scroll::{Drawn, Scroll};
 use super::selection::{End, Selection};
@@ -84,6 +85,7 @@ impl App {
             self.copy_selection(text, effects);
         }
         self.popup_end = drawn.popup_end;
+        self.pointed = Pointed { answers: drawn.answers, list: drawn.list };
         self.visible = drawn.panes;
         if drawn.not_found {
             self.warn("No match");

@@ -3,6 +3,7 @@
 //! Owns which popup is open and where it stands. Leaves its contents to the views, which take them from the keymap,
 //! the agents and so on. Invariant: at most one popup is open, and `esc` closes it.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use super::action::Action;
@@ -34,6 +35,11 @@ pub enum Popup {
     },
     /// All themes, to choose from.
     Themes {
+        /// Place in the list.
+        chosen: usize,
+    },
+    /// What is allowed in advance, to look at and to take back.
+    Permissions {
         /// Place in the list.
         chosen: usize,
     },
@@ -106,6 +112,18 @@ impl Popup {
         }
     }
 
+    /// Returns the place in the list, where there is one.
+    pub fn chosen(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::Palette { chosen, .. }
+            | Self::Agents { chosen }
+            | Self::Themes { chosen }
+            | Self::Permissions { chosen }
+            | Self::DuplicateAgent { chosen, .. } => Some(chosen),
+            _ => None,
+        }
+    }
+
     /// Returns what taking the chosen entry, or what was typed, means here; `None` where there is nothing to take.
     #[must_use]
     pub fn accept_word(&self) -> Option<&'static str> {
@@ -118,6 +136,7 @@ impl Popup {
             Self::DuplicateAgent { .. } => Some("copy"),
             Self::Wizard
             | Self::Help { .. }
+            | Self::Permissions { .. }
             | Self::Prompt { .. }
             | Self::Text { .. }
             | Self::Interrupt { .. }
@@ -134,18 +153,38 @@ impl Popup {
     }
 }
 
+/// What an entry of the palette does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaletteAct {
+    /// What a key may do.
+    Action(Action),
+    /// A slash command: its name with the slash, and what it does.
+    Command(&'static str, &'static str),
+}
+
+impl PaletteAct {
+    /// Returns the words that are sought in.
+    #[must_use]
+    pub fn words(self) -> Cow<'static, str> {
+        match self {
+            Self::Action(action) => Cow::Borrowed(action.description()),
+            Self::Command(name, what) => Cow::Owned(format!("{name} · {what}")),
+        }
+    }
+}
+
 /// An entry of the palette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaletteEntry {
     /// What it does.
-    pub action: Action,
+    pub act: PaletteAct,
     /// Its chord, where it has one.
     pub chord: Option<String>,
-    /// Places of the sought characters in the description, counted in characters.
+    /// Places of the sought characters in the words, counted in characters.
     pub matched: Vec<u32>,
 }
 
-/// Returns the actions that match the query, best first; all of them for an empty query.
+/// Returns the actions and commands that match the query, best first; all of them for an empty query.
 #[must_use]
 pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEntry> {
     use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
@@ -153,31 +192,29 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
 
     let pattern = Pattern::parse(query, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
-    let mut found: Vec<(u32, PaletteEntry)> = Action::all()
-        .filter(|action| !matches!(action, Action::FocusAgent(number) if *number > 1))
-        .filter_map(|action| {
+    let actions = Action::all().filter(|action| !matches!(action, Action::FocusAgent(number) if *number > 1));
+    let commands = super::SLASH_COMMANDS.iter().map(|(name, what)| PaletteAct::Command(name, what));
+    let mut found: Vec<(u32, PaletteEntry)> = actions
+        .map(PaletteAct::Action)
+        .chain(commands)
+        .filter_map(|act| {
             let mut buffer = Vec::new();
             let mut matched = Vec::new();
-            let text = Utf32Str::new(action.description(), &mut buffer);
-            let score = pattern.indices(text, &mut matcher, &mut matched)?;
+            let words = act.words();
+            let score = pattern.indices(Utf32Str::new(&words, &mut buffer), &mut matcher, &mut matched)?;
             matched.sort_unstable();
-            let chord = [
-                context,
-                Context::Agents,
-                Context::AgentFull,
-                Context::Composer,
-                Context::Approvals,
-                Context::AgentFiles,
-                Context::Timeline,
-            ]
-            .into_iter()
-            .find_map(|context| keymap.chord_of(context, action));
-            Some((score, PaletteEntry { action, chord, matched }))
+            let chord = match act {
+                PaletteAct::Action(action) => {
+                    std::iter::once(context).chain(Context::ALL).find_map(|place| keymap.chord_of(place, action))
+                }
+                PaletteAct::Command(..) => None,
+            };
+            Some((score, PaletteEntry { act, chord, matched }))
         })
         .collect();
     // Of equal matches the shorter one is closer to what was typed; without a query the order is that of the list.
     found.sort_by_key(|(score, entry)| {
-        (std::cmp::Reverse(*score), if query.is_empty() { 0 } else { entry.action.description().len() })
+        (std::cmp::Reverse(*score), if query.is_empty() { 0 } else { entry.act.words().len() })
     });
     found.into_iter().map(|(_, entry)| entry).collect()
 }

@@ -4,6 +4,9 @@
 //! the views: they carry out the wish and answer with [`Drawn`]. Invariant: a view follows the tail until it is
 //! moved, and stays put from then on, whatever arrives.
 
+use ratatui::layout::Rect;
+
+use super::action::Action;
 use super::cells::CellId;
 use super::panes::PaneSize;
 use super::selection::Point;
@@ -103,6 +106,10 @@ pub struct Drawn {
     pub copied: Option<String>,
     /// Whether a search found nothing.
     pub not_found: bool,
+    /// Where the answers to the open question stand.
+    pub answers: Vec<(Rect, Action)>,
+    /// Where the rows of the list in front stand, and which entry the first row shows.
+    pub list: Option<(Rect, usize)>,
     /// Last line a popup or the open question can scroll to.
     pub popup_end: usize,
 }

@@ -28,6 +28,17 @@ pub enum End {
     Text(Point),
 }
 
+/// What a selection is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Characters: a drag.
+    Character,
+    /// Words: a double click.
+    Word,
+    /// Lines, as their author ended them: a triple click.
+    Line,
+}
+
 /// Chosen text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Selection {
@@ -35,6 +46,8 @@ pub struct Selection {
     pub from: End,
     /// Where the pointer was last.
     pub to: End,
+    /// What it is made of.
+    pub unit: Unit,
     /// What becomes of it.
     pub stage: SelectionStage,
 }
@@ -51,11 +64,13 @@ pub enum SelectionStage {
 }
 
 impl Selection {
-    /// Returns both ends in the order of the text, once they are known. A click selects nothing.
+    /// Returns both ends in the order of the text, once they are known. A single click selects nothing.
     #[must_use]
     pub fn range(&self) -> Option<(Point, Point)> {
         match (self.from, self.to) {
-            (End::Text(from), End::Text(to)) if from != to => Some((from.min(to), from.max(to))),
+            (End::Text(from), End::Text(to)) if from != to || self.unit != Unit::Character => {
+                Some((from.min(to), from.max(to)))
+            }
             _ => None,
         }
     }
@@ -63,10 +78,10 @@ impl Selection {
 
 impl App {
     /// Begins a selection in a transcript, in the place of any other.
-    pub(super) fn begin_selection(&mut self, agent: AgentId, at: Position) {
+    pub(super) fn begin_selection(&mut self, agent: AgentId, at: Position, unit: Unit) {
         self.clear_selection();
         let end = End::Screen(at);
-        self.pane_mut(agent).selection = Some(Selection { from: end, to: end, stage: SelectionStage::Growing });
+        self.pane_mut(agent).selection = Some(Selection { from: end, to: end, unit, stage: SelectionStage::Growing });
     }
 
     /// Moves the end of the selection; past an edge of the view the text moves too.
@@ -85,7 +100,7 @@ impl App {
     /// Ends the selection: it is copied, or, after a mere click, forgotten.
     pub(super) fn end_selection(&mut self, agent: AgentId) {
         let state = self.pane_mut(agent);
-        state.selection.take_if(|selection| selection.from == selection.to);
+        state.selection.take_if(|selection| selection.from == selection.to && selection.unit == Unit::Character);
         if let Some(selection) = &mut state.selection {
             selection.stage = SelectionStage::Wanted;
         }

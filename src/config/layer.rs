@@ -69,6 +69,7 @@ enum ProjectRule {
 }
 
 const EDITINGS: [&str; 2] = ["emacs", "vi"];
+const NOTIFIERS: [&str; 5] = ["auto", "bell", "osc9", "osc777", "off"];
 const LAYOUTS: [&str; 5] = ["auto", "side", "below", "rail", "hidden"];
 
 /// All settings but the key bindings, which have no fixed names.
@@ -168,6 +169,17 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         }),
         project: ProjectRule::Never("these are your keys"),
+    },
+    Row {
+        name: "ui.notify",
+        set: Setter::Text(|config, name| {
+            if !NOTIFIERS.contains(&name.as_str()) {
+                return Err(format!("unknown way to notify `{name}`; one of {}", NOTIFIERS.join(", ")));
+            }
+            config.ui.notify = name;
+            Ok(())
+        }),
+        project: ProjectRule::Free,
     },
     switch("ui.mouse", |config, on| config.ui.mouse = on),
     switch("ui.ascii", |config, on| config.ui.ascii = on),

@@ -93,6 +93,8 @@ pub struct Ui {
     pub layout: String,
     /// Whose keys edit the message: `emacs` or `vi`.
     pub editing: String,
+    /// How the user is told, while looking elsewhere, that something needs a look: `auto`, `bell`, `osc9`, `osc777`, `off`.
+    pub notify: String,
     /// Whether the mouse is used.
     pub mouse: bool,
     /// Whether only ASCII is drawn.
@@ -107,6 +109,7 @@ impl Default for Ui {
             theme: "auto".into(),
             layout: "auto".into(),
             editing: "emacs".into(),
+            notify: "auto".into(),
             mouse: true,
             ascii: false,
             reduced_motion: false,

@@ -18,7 +18,7 @@ pub use diff::{DiffLine, FileDiff, Hunk, LineKind};
 pub use effort::Effort;
 pub use id::AgentId;
 pub use path::{serialize_path, serialize_paths};
-pub use plain::{plain, plain_line};
+pub use plain::{bare, bare_line, plain, plain_line};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
 pub use transcript::{INTERRUPTED, Transcript};
 pub use usage::Usage;

@@ -44,6 +44,32 @@ pub fn plain_line(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns the text with a sign in the place of every character that would not be seen, for what the user has to judge:
+/// here nothing is taken out, because a shell or an interpreter reads all of it. `\n` and `\t` stay.
+#[must_use]
+pub fn bare(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_suspicious) {
+        return Cow::Borrowed(text);
+    }
+    let sign = |c: char| match c {
+        '\n' | '\t' => c,
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(BIDI),
+        '\u{7f}' => '␡',
+        c if is_suspicious(c) => BIDI,
+        c => c,
+    };
+    Cow::Owned(text.chars().map(sign).collect())
+}
+
+/// Returns the text laid bare as [`bare`] does, on one line: line ends become `⏎`, tabs become spaces.
+#[must_use]
+pub fn bare_line(text: &str) -> Cow<'_, str> {
+    match bare(text) {
+        Cow::Borrowed(clean) if !clean.contains(['\n', '\t']) => Cow::Borrowed(clean),
+        clean => Cow::Owned(clean.replace('\n', " ⏎ ").replace('\t', " ")),
+    }
+}
+
 /// Tells whether a character needs a closer look; all others are copied.
 fn is_suspicious(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || is_bidi(c) || is_invisible(c)

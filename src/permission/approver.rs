@@ -1,10 +1,12 @@
 //! The question put to the user, and who puts it.
 
+use std::borrow::Cow;
+
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Grant};
-use crate::message::{AgentId, FileDiff};
+use super::{Access, AccessKind, Grant};
+use crate::message::{AgentId, FileDiff, bare};
 
 /// Identity of a question: one tool call asks at most once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -26,8 +28,22 @@ pub struct ApprovalRequest {
     pub title: String,
     /// More to look at before answering.
     pub preview: Option<Preview>,
-    /// What "always (this session)" would allow.
+    /// What an answer for the session or the project would allow.
     pub grant: Option<Grant>,
+    /// Why it is asked, for people: the mode in force and what it lets pass only with a yes.
+    #[serde(default)]
+    pub reason: String,
+}
+
+impl ApprovalRequest {
+    /// Returns what would be done, with nothing left out and nothing hidden: the whole command, or else the title.
+    #[must_use]
+    pub fn act(&self) -> Cow<'_, str> {
+        match &self.access.kind {
+            AccessKind::Execute { command } => bare(command),
+            _ => bare(&self.title),
+        }
+    }
 }
 
 /// What an act would do, in detail.
@@ -51,6 +67,8 @@ pub enum Answer {
     Once,
     /// Yes, and everything the offered grant covers until the session ends.
     Always,
+    /// Yes, and everything the offered grant covers in this project, also in later sessions.
+    Project,
     /// No.
     No {
         /// Words for the model.

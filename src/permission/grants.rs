@@ -1,4 +1,7 @@
-//! What was allowed in advance: by `--allowedTools`, or by "always (this session)".
+//! What was allowed in advance: by `--allowedTools`, the configuration, or an answer to a question.
+//!
+//! Owns what a grant covers, how it is written and where each came from. Leaves keeping them to `session`. Invariant: a
+//! grant that is offered reads back, from its text, as the same grant.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -141,29 +144,103 @@ impl From<Grant> for String {
     }
 }
 
+/// Where a grant comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantOrigin {
+    /// The program itself, which lets agents read the reports of others.
+    Program,
+    /// The command line.
+    Flag,
+    /// The user's configuration.
+    Config,
+    /// An answer that holds in this project.
+    Project,
+    /// An answer that holds until the session ends.
+    Session,
+}
+
+impl GrantOrigin {
+    /// Returns the word for people.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Flag => "--allowedTools",
+            Self::Config => "config",
+            Self::Project => "project",
+            Self::Session => "session",
+        }
+    }
+
+    /// Tells whether it can be taken back while the program runs: it was an answer.
+    #[must_use]
+    pub fn is_answer(self) -> bool {
+        matches!(self, Self::Project | Self::Session)
+    }
+}
+
+/// A grant and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    /// What is allowed.
+    pub grant: Grant,
+    /// By whom.
+    pub origin: GrantOrigin,
+}
+
 /// All grants of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Grants(Vec<Grant>);
+pub struct Grants(Vec<Given>);
 
 impl Grants {
-    /// Adds a grant.
-    pub fn add(&mut self, grant: Grant) {
-        if !self.0.contains(&grant) {
-            self.0.push(grant);
+    /// Adds a grant. One that was there already keeps its place, unless an answer now holds for longer.
+    pub fn add(&mut self, grant: Grant, origin: GrantOrigin) {
+        match self.0.iter_mut().find(|given| given.grant == grant) {
+            Some(given) if given.origin == GrantOrigin::Session => given.origin = origin,
+            Some(_) => {}
+            None => self.0.push(Given { grant, origin }),
         }
+    }
+
+    /// Adds all of one origin.
+    #[must_use]
+    pub fn with(mut self, origin: GrantOrigin, grants: impl IntoIterator<Item = Grant>) -> Self {
+        grants.into_iter().for_each(|grant| self.add(grant, origin));
+        self
+    }
+
+    /// Takes back a grant that was an answer, and tells where it came from.
+    pub(super) fn forget(&mut self, grant: &Grant) -> Option<GrantOrigin> {
+        let at = self.0.iter().position(|given| given.grant == *grant && given.origin.is_answer())?;
+        Some(self.0.remove(at).origin)
     }
 
     /// Tells whether any grant covers the access.
     #[must_use]
     pub fn cover(&self, access: &Access, project: &Path) -> bool {
-        self.0.iter().any(|grant| grant.covers(access, project))
+        self.0.iter().any(|given| given.grant.covers(access, project))
+    }
+
+    /// Tells whether a line of commands holds, between what chains them, one that is allowed by itself.
+    pub(super) fn name_part_of(&self, line: &str) -> bool {
+        let parts = || line.split([';', '&', '|', '\n']).map(trimmed);
+        self.0.iter().any(|given| match &given.grant {
+            Grant::Prefix(prefix) => parts().any(|part| starts_with_words(part, prefix)),
+            Grant::Command(granted) => parts().any(|part| part == granted),
+            _ => false,
+        })
+    }
+
+    /// Returns all grants with their origins, in the order they were given.
+    #[must_use]
+    pub fn all(&self) -> &[Given] {
+        &self.0
     }
 }
 
 impl FromIterator<Grant> for Grants {
     fn from_iter<T: IntoIterator<Item = Grant>>(grants: T) -> Self {
-        let mut all = Self::default();
-        grants.into_iter().for_each(|grant| all.add(grant));
-        all
+        Self::default().with(GrantOrigin::Session, grants)
     }
 }

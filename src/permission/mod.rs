@@ -14,7 +14,7 @@ mod shell;
 
 pub use access::{Access, AccessKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
-pub use grants::{Grant, GrantError, Grants};
+pub use grants::{Given, Grant, GrantError, GrantOrigin, Grants};
 pub use mode::PermissionMode;
 pub use rule::{Places, Rule};
 pub use rules::Rules;
@@ -23,7 +23,7 @@ pub use shell::is_read_only;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 /// What the engine says about an access.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,15 @@ pub enum Decision {
     Ask,
 }
 
+/// A change of what the project's own answers allow, for whoever keeps them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GrantChange {
+    /// This holds from now on.
+    Keep(Grant),
+    /// This no longer does.
+    Forget(Grant),
+}
+
 /// The permissions of one agent. The mode and the grants are the session's, shared by every agent of its tree; the rules
 /// and the strictest mode are its own.
 ///
@@ -45,6 +54,8 @@ pub struct Permissions {
     project: Arc<PathBuf>,
     state: Arc<RwLock<State>>,
     changed: watch::Sender<()>,
+    /// Where answers that hold in the project go.
+    keeper: Option<mpsc::UnboundedSender<GrantChange>>,
     /// No mode of the session gives this agent more leeway than this one.
     ceiling: PermissionMode,
     rules: Rules,
@@ -66,10 +77,18 @@ impl Permissions {
             project: Arc::new(project),
             state,
             changed: watch::Sender::new(()),
+            keeper: None,
             ceiling: PermissionMode::BypassPermissions,
             rules: Rules::default(),
             own_grants: Grants::default(),
         }
+    }
+
+    /// Returns the same permissions, with answers that hold in the project going to `keeper`.
+    #[must_use]
+    pub fn kept_by(mut self, keeper: mpsc::UnboundedSender<GrantChange>) -> Self {
+        self.keeper = Some(keeper);
+        self
     }
 
     /// Returns the permissions of an agent that works in `mode` where the session's gives it more leeway.
@@ -119,8 +138,37 @@ impl Permissions {
 
     /// Allows what `grant` covers until the session ends.
     pub fn grant(&self, grant: Grant) {
-        self.state.write().unwrap_or_else(PoisonError::into_inner).grants.add(grant);
+        self.state.write().unwrap_or_else(PoisonError::into_inner).grants.add(grant, GrantOrigin::Session);
         self.changed.send_replace(());
+    }
+
+    /// Allows what `grant` covers in this project, and has it kept.
+    pub fn grant_for_project(&self, grant: Grant) {
+        self.state.write().unwrap_or_else(PoisonError::into_inner).grants.add(grant.clone(), GrantOrigin::Project);
+        self.keep(GrantChange::Keep(grant));
+        self.changed.send_replace(());
+    }
+
+    /// Takes back what an answer allowed. Grants of the command line and the configuration stay.
+    pub fn forget(&self, grant: &Grant) {
+        let origin = self.state.write().unwrap_or_else(PoisonError::into_inner).grants.forget(grant);
+        if origin == Some(GrantOrigin::Project) {
+            self.keep(GrantChange::Forget(grant.clone()));
+        }
+        self.changed.send_replace(());
+    }
+
+    fn keep(&self, change: GrantChange) {
+        if let Some(keeper) = &self.keeper {
+            // Nobody keeps anything any more once the program ends.
+            let _ = keeper.send(change);
+        }
+    }
+
+    /// Returns the session's grants with their origins.
+    #[must_use]
+    pub fn grants(&self) -> Vec<Given> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).grants.all().to_vec()
     }
 
     /// Returns a receiver that wakes at each change of mode or grants, so that a waiting question can be decided anew.
@@ -143,7 +191,29 @@ impl Permissions {
         }
     }
 
-    /// Returns the grant that "always (this session)" would add for `access`.
+    /// Says why an access is asked about, for people.
+    #[must_use]
+    pub fn reason(&self, access: &Access) -> String {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let mode = self.ceiling.stricter(state.mode);
+        let whose = if mode == state.mode { "" } else { " (this agent's own)" };
+        let why = match &access.kind {
+            AccessKind::Read { .. } => "outside the project",
+            AccessKind::Write { path } if !path.starts_with(self.project.as_path()) => "outside the project",
+            AccessKind::Write { path } if !access::is_plain_project_file(path, &self.project) => {
+                "settings of tools, which can run code later"
+            }
+            AccessKind::Write { .. } => "edits ask",
+            AccessKind::Execute { command } if !grants::is_simple(command) && state.grants.name_part_of(command) => {
+                "what is allowed covers single plain commands only"
+            }
+            AccessKind::Execute { .. } => "it may do more than read",
+            AccessKind::Nothing => "this tool asks",
+        };
+        format!("mode {}{whose}: {why}", mode.word())
+    }
+
+    /// Returns the grant that an answer for the session or the project would add for `access`.
     #[must_use]
     pub fn offer(&self, access: &Access) -> Option<Grant> {
         Grant::for_access(access, &self.project)

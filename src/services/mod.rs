@@ -4,6 +4,7 @@
 //! [`settle`] reads small files only, so that the first frame need not wait; all else happens in [`start`].
 
 mod agents;
+mod allowed;
 mod connection;
 mod demo;
 
@@ -20,16 +21,17 @@ use anyhow::Context as _;
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::agent::{AgentEvent, EventKind, Limits, Place, Sink};
 use crate::config::{self, Config, Overrides, Paths};
 use crate::definition::{AgentDefinition, AgentDirs, Library, Parsed, Roots};
 use crate::message::{AgentId, Diagnostic, plain_line, serialize_path};
-use crate::permission::{Approver, Grant, PermissionMode, Permissions};
+use crate::permission::{Approver, Grant, GrantOrigin, Grants, PermissionMode, Permissions};
 use crate::provider::choice::{ProviderEnv, Wishes};
 use crate::provider::offline::Pace;
-use crate::session::{Secrets, Store, Writer, log};
+use crate::session::{Allowed, Secrets, Store, Writer, log};
 use crate::subagent::{
     AGENT_TOOL, AgentInput, ApprovalQueue, Conversation, KeepReport, Surroundings, Tree, TreeLimits, TreeSetup,
     Unattended, UserDirs,
@@ -205,19 +207,50 @@ pub struct Kept {
     log: Option<log::Guard>,
     /// Puts changed agent files in force and tells of them.
     agents: Option<AgentFiles>,
+    /// Tells of changed grants.
+    announcer: Option<AbortOnDrop>,
+    /// Writes what was allowed for the project.
+    allowing: Option<JoinHandle<()>>,
 }
 
 impl Kept {
     /// Waits, within bounds, until everything is on the disk. The conversation must be gone by then.
     pub async fn finish(self) {
-        // It holds an end of the log's channel.
+        // They hold ends of the channels whose end is waited for.
         drop(self.agents);
+        if let Some(announcer) = self.announcer {
+            announcer.end().await;
+        }
+        if let Some(mut allowing) = self.allowing
+            && timeout(DISK_GRACE, &mut allowing).await.is_err()
+        {
+            allowing.abort();
+            tracing::warn!("the disk is too slow; what was allowed last is not kept");
+        }
         if let Some(writer) = self.writer
             && timeout(DISK_GRACE, writer.finish()).await.is_err()
         {
             tracing::warn!("the disk is too slow; the end of the session is not kept");
         }
         drop(self.log);
+    }
+}
+
+/// A task that ends with its owner.
+#[derive(Debug)]
+struct AbortOnDrop(JoinHandle<()>);
+
+impl AbortOnDrop {
+    /// Ends the task; what it held is gone then.
+    async fn end(mut self) {
+        self.0.abort();
+        let _ = (&mut self.0).await;
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -251,8 +284,15 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
     if wanted.play == Play::Work {
         kept.agents = Some(AgentFiles::read(&library, &sink).await);
     }
-    let grants = config.allowed_tools.iter().cloned().chain(reports_grant(store.as_ref())).collect();
-    let permissions = Permissions::new(place.project.as_ref().clone(), config.permission_mode, grants);
+    let allowed = paths.as_ref().filter(|_| wanted.play == Play::Work);
+    let allowed = allowed.map(|paths| Allowed::new(&paths.state_dir, &place.project));
+    let grants = grants(&wanted, &config, allowed.as_ref(), store.as_ref(), &sink).await;
+    let mut permissions = Permissions::new(place.project.as_ref().clone(), config.permission_mode, grants);
+    if let Some(allowed) = allowed {
+        let (keeper, task) = allowed::keeper(allowed, secrets.clone(), sink.clone());
+        (permissions, kept.allowing) = (permissions.kept_by(keeper), Some(task));
+    }
+    kept.announcer = Some(AbortOnDrop(allowed::announcer(&permissions, sink.clone())));
     let play = demo::Parts::of(wanted.play);
     let tree = Tree::new(TreeSetup {
         catalog: Arc::new(library.catalog().clone()),
@@ -349,7 +389,7 @@ fn keep(
         let _ = front.blocking_send(Arc::new(AgentEvent { agent: AgentId::MAIN, at: Timestamp::now(), kind }));
     };
     let (sender, writer) = Writer::spawn(store.clone(), meta, router(), on_fault);
-    (Kept { writer: Some(writer), log, agents: None }, vec![sender, listener])
+    (Kept { writer: Some(writer), log, ..Kept::default() }, vec![sender, listener])
 }
 
 /// Returns what finds the file of an event: that of its agent, by the agent's name. Deltas are left out: the message
@@ -365,6 +405,25 @@ fn router() -> impl FnMut(&Arc<AgentEvent>) -> Option<Arc<str>> + Send + 'static
             matches!(event.kind, EventKind::Text { .. } | EventKind::Thinking { .. } | EventKind::ToolProgress { .. });
         names.get(&event.agent).filter(|_| !is_delta).cloned()
     }
+}
+
+/// Gathers what is allowed in advance. The configuration holds what the command line adds to it.
+async fn grants(
+    wanted: &Wanted,
+    config: &Config,
+    allowed: Option<&Allowed>,
+    store: Option<&Store>,
+    sink: &Sink,
+) -> Grants {
+    let (answers, faults) = allowed.map(Allowed::read).unwrap_or_default();
+    for text in notices(&faults) {
+        sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
+    }
+    Grants::default()
+        .with(GrantOrigin::Program, reports_grant(store))
+        .with(GrantOrigin::Flag, wanted.grants.iter().cloned())
+        .with(GrantOrigin::Config, config.allowed_tools.iter().cloned())
+        .with(GrantOrigin::Project, answers)
 }
 
 /// Whole reports lie outside the project; the agents may read them all the same.

@@ -4,6 +4,7 @@
 //! so it does not know what an agent event is. Invariants: keeping never stops the work, whatever the disk does; no
 //! secret that was named reaches a file; what is written is for the user alone (files 0600, folders 0700).
 
+mod allowed;
 pub mod log;
 mod part;
 mod reader;
@@ -12,6 +13,7 @@ mod secrets;
 mod store;
 mod writer;
 
+pub use allowed::Allowed;
 pub use part::{Part, PartLine, Stretch, read_part};
 pub use reader::{Records, read};
 pub use record::{Record, VERSION};

@@ -1,7 +1,7 @@
 //! What a front end asks of the tree of agents.
 
 use crate::message::AgentId;
-use crate::permission::{Answer, ApprovalId, PermissionMode};
+use crate::permission::{Answer, ApprovalId, Grant, PermissionMode};
 
 /// One request to the tree. Plain data: it is sent, and what comes of it arrives as events.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub enum Command {
     },
     /// Changes the permission mode of the whole tree.
     SetMode(PermissionMode),
+    /// Takes back what an answer allowed, in the project and in the session.
+    Forget(Grant),
     /// Has a subagent draft a new agent file. Its events tell what comes of it, and no conversation does.
     Draft {
         /// What the agent should do, in the user's words.

@@ -134,6 +134,7 @@ impl Conversation {
             Command::Interrupt => self.interrupt(StopCause::User),
             Command::Answer { id, answer } => self.approvals.answer(&id, answer),
             Command::SetMode(mode) => self.tree.setup().permissions.set_mode(mode),
+            Command::Forget(grant) => self.tree.setup().permissions.forget(&grant),
             Command::Draft { wish } => {
                 while self.drafts.try_join_next().is_some() {}
                 self.drafts.spawn(self.tree.clone().draft(self.connecting.clone(), wish));

@@ -4,6 +4,7 @@
 
 pub mod files;
 pub mod input;
+pub mod notifier;
 mod outside;
 mod perform;
 mod read_log;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
+use super::notifier::Notifier;
 use super::read_log::read_log;
 use super::remembered::{Keeper, Memory};
 use super::terminal::{MouseOwner, Terminal};
@@ -31,6 +32,7 @@ pub(super) struct Performer {
     keeper: Option<Keeper>,
     cwd: Arc<PathBuf>,
     library: Arc<Library>,
+    notifier: Notifier,
 }
 
 /// Where things are kept; `None` keeps none.
@@ -64,6 +66,7 @@ impl Performer {
         kept: Kept,
         cwd: PathBuf,
         library: Arc<Library>,
+        notifier: Notifier,
     ) -> Self {
         let (commands, mut waiting) = mpsc::unbounded_channel();
         tokio::spawn(async move {
@@ -83,6 +86,7 @@ impl Performer {
             store: store.map(Arc::new),
             cwd: Arc::new(cwd),
             library,
+            notifier,
         }
     }
 
@@ -141,7 +145,7 @@ impl Performer {
                 self.in_background(move || Ok(Some(Event::FilesListed(files::list_files(&cwd)))));
             }
             Effect::SetTitle(title) => terminal.set_title(&title)?,
-            Effect::Notify(text) => terminal.notify(&text)?,
+            Effect::Notify(text) => terminal.notify(&self.notifier.bytes(&text))?,
             Effect::CaptureMouse(capture) => terminal.set_mouse(match capture {
                 MouseCapture::On => MouseOwner::Program,
                 MouseCapture::Off => MouseOwner::Terminal,

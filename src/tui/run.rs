@@ -14,6 +14,7 @@ use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
 use super::input::InputStream;
+use super::notifier::Notifier;
 use super::outside::Program;
 use super::perform::{Kept, Next, Performer};
 use super::remembered::Memory;
@@ -75,6 +76,8 @@ pub struct ScreenSetup {
     pub editing: Editing,
     /// Whether signs may move.
     pub motion: Movement,
+    /// How someone who looks elsewhere is told.
+    pub notifier: Notifier,
 }
 
 /// What is left to say when the screen has closed.
@@ -123,8 +126,8 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         owed: Vec::new(),
     };
     stage.draw()?;
-    let kept = Kept { history: setup.history, memory: setup.memory, store: setup.store };
-    let performer = Performer::new(back, setup.commands, kept, setup.cwd, setup.library);
+    let ScreenSetup { commands, history, memory, store, cwd, library, notifier, .. } = setup;
+    let performer = Performer::new(back, commands, Kept { history, memory, store }, cwd, library, notifier);
     performer.look_around();
     let mut sources = Sources {
         events: setup.events,

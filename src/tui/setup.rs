@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
+use super::notifier::Notifier;
 use super::remembered::Memory;
 use super::view::theme::{AUTO, ColorDepth, Glyphs, Theme, Themes};
 use super::{ScreenSetup, files};
@@ -61,6 +62,7 @@ pub fn screen_setup(
         arrangement: recalled.arrangement.unwrap_or(configured),
         editing: if ui.editing == "vi" { Editing::Vi } else { Editing::Emacs },
         motion: if ui.reduced_motion { Movement::Reduced } else { Movement::Full },
+        notifier: Notifier::choose(&ui.notify, |name| environment.get(name).map(str::to_owned)),
     })
 }
 

@@ -101,23 +101,12 @@ impl Terminal {
         execute!(io::stdout(), crossterm::clipboard::CopyToClipboard::to_clipboard_from(text))
     }
 
-    /// Rings the bell.
+    /// Writes what tells someone who looks elsewhere.
     ///
     /// # Errors
     /// The terminal is gone.
-    pub fn bell(&mut self) -> io::Result<()> {
-        write(b"\x07")
-    }
-
-    /// Tells the user through the terminal's own notification (OSC 9), and rings the bell for terminals without one.
-    ///
-    /// # Errors
-    /// The terminal is gone.
-    pub fn notify(&mut self, text: &str) -> io::Result<()> {
-        let text = crate::message::plain_line(text);
-        let mut out = io::stdout().lock();
-        write!(out, "\x1b]9;{text}\x07\x07")?;
-        out.flush()
+    pub fn notify(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() { Ok(()) } else { write(bytes) }
     }
 
     /// Gives the terminal back for a while: to an editor, a pager, or the shell. The input stream must be dropped

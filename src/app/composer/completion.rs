@@ -86,6 +86,10 @@ impl Completion {
         self.selected = (self.selected + self.items.len() - 1) % self.items.len();
     }
 
+    pub(super) fn choose(&mut self, at: usize) {
+        self.selected = at.min(self.items.len() - 1);
+    }
+
     /// Returns what the word becomes: a folder is left open for more, anything else ends with a space.
     pub(super) fn accepted(&self) -> String {
         let label = self.items.get(self.selected).map_or("", |item| item.label.as_str());

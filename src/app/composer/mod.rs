@@ -424,6 +424,14 @@ impl Composer {
         self.completion.as_ref()
     }
 
+    /// Takes an entry of the open list of completions.
+    pub fn take_completion(&mut self, at: usize) {
+        if let Some(completion) = &mut self.completion {
+            completion.choose(at);
+            self.handle_key(&Key { code: KeyCode::Tab, mods: Mods::NONE });
+        }
+    }
+
     /// Brings the list of completions up to date; called after each edit. `commands` are offered for a `/` at the
     /// start, the files of the index and the agents for an `@`.
     pub fn refresh_completion(&mut self, files: &mut FileIndex, commands: &[Candidate]) {

@@ -33,7 +33,7 @@ pub(super) enum Wish {
 /// What can be typed, one line each.
 pub(super) const HELP: [&str; 7] = [
     "A line is sent to the main agent; one that ends in \\ goes on in the next.",
-    "y, a, n or n with a reason answer a question: once, always in this session, no. s shows all of what is asked.",
+    "y, a, p, n or n with a reason answer a question: once, in this session, in this project, no. s shows all of what is asked.",
     "/tasks lists the agents.",
     "/stop N stops one agent, by number or name; /cancel N is the same.",
     "/cancel all stops every agent, the main one too.",
@@ -61,12 +61,15 @@ pub(super) fn read(line: &str, question: Question) -> Wish {
         ("", _) => return Wish::Nothing,
         ("y" | "Y" | "yes", "") => Wish::Answer(Answer::Once),
         ("a" | "A" | "always", "") => Wish::Answer(Answer::Always),
+        ("p" | "P" | "project", "") => Wish::Answer(Answer::Project),
         ("n" | "N" | "no", "") => Wish::Answer(Answer::No { comment: None }),
         ("n" | "N" | "no", reason) if question == Question::Open => {
             Wish::Answer(Answer::No { comment: Some(reason.to_owned()) })
         }
         ("s" | "S" | "show", "") => Wish::Show,
-        _ if question == Question::Open => return Wish::Unclear("answer the question first: y, a, n or s".to_owned()),
+        _ if question == Question::Open => {
+            return Wish::Unclear("answer the question first: y, a, p, n or s".to_owned());
+        }
         _ => return Wish::Say(line.to_owned()),
     };
     match question {

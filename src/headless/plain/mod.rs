@@ -337,7 +337,7 @@ impl Desk {
 
     async fn answer(&mut self, answer: Answer) {
         let Some(request) = self.story.open() else { return };
-        if answer == Answer::Always && request.grant.is_none() {
+        if matches!(answer, Answer::Always | Answer::Project) && request.grant.is_none() {
             self.notice("this can only be allowed once");
             return;
         }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::super::text::{ended, tools};
 use crate::agent::{AgentEvent, EventKind, Outcome, Spawn, Status};
 use crate::app::summary_of;
-use crate::message::{AgentId, LineKind, plain, plain_line};
+use crate::message::{AgentId, LineKind, bare_line, plain, plain_line};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
 use crate::subagent::report::seconds;
 
@@ -153,12 +153,13 @@ impl Story {
         let always = request
             .grant
             .as_ref()
-            .map_or_else(String::new, |grant| format!("a always {}, ", plain_line(&grant.to_string())));
+            .map_or_else(String::new, |grant| format!("a session or p project {}, ", plain_line(&grant.to_string())));
         let place = match self.questions.len() {
             1 => String::new(),
             count => format!(" (1 of {count} questions)"),
         };
-        let (tool, title) = (plain_line(&request.access.tool), plain_line(&request.title));
+        let (tool, act) = (plain_line(&request.access.tool), request.act());
+        let title = bare_line(&act);
         let text = format!("{who} asks: {tool} {title}{change}? y once, {always}n no, s show{place}");
         self.notice(&text)
     }
@@ -166,7 +167,7 @@ impl Story {
     /// Returns all of what the open question is about.
     pub(super) fn details(&mut self) -> Vec<String> {
         let Some(request) = self.questions.front() else { return Vec::new() };
-        let mut lines: Vec<String> = plain(&request.title).lines().map(str::to_owned).collect();
+        let mut lines: Vec<String> = request.act().lines().map(str::to_owned).collect();
         match &request.preview {
             Some(Preview::Note { text }) => lines.push(plain_line(text).into_owned()),
             Some(Preview::Diff(diff)) => {
@@ -176,13 +177,16 @@ impl Story {
                         LineKind::Added => '+',
                         LineKind::Removed => '-',
                     };
-                    lines.push(format!("{sign} {}", plain_line(&line.text)));
+                    lines.push(format!("{sign} {}", bare_line(line.text.trim_end_matches(['\n', '\r']))));
                 }
                 if diff.omitted > 0 {
                     lines.push(format!("and {} more changed lines", diff.omitted));
                 }
             }
             None => {}
+        }
+        if !request.reason.is_empty() {
+            lines.push(format!("asked because of {}", plain_line(&request.reason)));
         }
         lines.extend(self.question());
         lines

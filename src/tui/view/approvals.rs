@@ -1,7 +1,7 @@
-//! The open question: who asks, what would happen, and the keys that answer.
+//! The open question: who asks, what would happen, why it is asked, and the keys that answer.
 //!
 //! Owns the drawing of one question. Leaves the queue to `app`. Invariant: the keys are visible whatever the length
-//! of the details.
+//! of the details, and what an answer would allow stands before them.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,31 +10,36 @@ use ratatui::text::{Line, Span};
 use super::diff::diff_lines;
 use super::look::Look;
 use super::pane_strip::rule;
-use super::wrap::{fit_line, wrap_indented};
+use super::wrap::{fit_line, width, wrap_indented};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::{Drawn, Focus};
-use crate::permission::{AccessKind, ApprovalRequest, Preview};
+use crate::message::plain_line;
+use crate::permission::{AccessKind, ApprovalRequest, Grant, Preview};
 
 /// Lines of a diff that can be scrolled through.
 const DIFF_LINES: usize = 400;
 
-/// Draws the first question.
+/// Draws the question that is shown.
 pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
-    let Some(request) = look.app.approvals().top().filter(|_| !area.is_empty()) else { return };
+    let Some(request) = look.app.approvals().shown().filter(|_| !area.is_empty()) else { return };
     if area.height == 1 {
         let mut spans = heading(request, look);
         spans.push(Span::styled(format!("  {}", request.title.lines().next().unwrap_or_default()), look.theme.text));
         buf.set_line(area.x, area.y, &fit_line(&Line::from(spans), usize::from(area.width)), area.width);
         return;
     }
-    let count = look.app.approvals().len();
+    let (place, count) = (look.app.approvals().place() + 1, look.app.approvals().len());
     let mut words = heading(request, look);
     if count > 1 {
-        words.push(Span::styled(format!("  1 of {count}"), look.theme.muted));
+        words.push(Span::styled(format!("  {place} of {count}"), look.theme.muted));
     }
     rule(Rect { height: 1, ..area }, words, Focus::Approvals, look, buf);
-    let body = Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(1), height: area.height - 2 };
+    let inside = usize::from(area.width.saturating_sub(2));
+    // Where there is one row for it, what is asked comes before why.
+    let reasons = u16::from(area.height > 3);
+    let height = area.height - 2 - reasons;
+    let body = Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(1), height };
     let details = details(request, body.width.saturating_sub(1), look);
     let end = details.len().saturating_sub(usize::from(body.height));
     let from = look.app.approvals().scroll.min(end);
@@ -45,13 +50,12 @@ pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Dr
     if look.app.popup().is_none() {
         drawn.popup_end = end;
     }
-    let keys = keys(request, unseen, look);
-    buf.set_line(
-        area.x + 1,
-        area.bottom() - 1,
-        &fit_line(&keys, usize::from(area.width.saturating_sub(2))),
-        area.width,
-    );
+    let why = Line::styled(format!("  {}", terms(request, look)), look.theme.muted);
+    if reasons > 0 {
+        buf.set_line(area.x + 1, body.bottom(), &fit_line(&why, inside), area.width);
+    }
+    let row = Rect { x: area.x + 1, y: area.bottom() - 1, width: area.width.saturating_sub(2), height: 1 };
+    draw_keys(request, unseen, row, look, buf, drawn);
 }
 
 /// Returns who asks for what.
@@ -101,37 +105,78 @@ fn details(request: &ApprovalRequest, columns: u16, look: &Look<'_>) -> Vec<Line
     lines
 }
 
-/// Returns the line of keys, and what "always" would allow.
-fn keys(request: &ApprovalRequest, unseen: usize, look: &Look<'_>) -> Line<'static> {
+/// Returns what the wider answers would allow, and why it is asked.
+fn terms(request: &ApprovalRequest, look: &Look<'_>) -> String {
+    let context = if look.app.focus() == Focus::Approvals { Context::Approvals } else { Context::Global };
+    let chords: Vec<String> = [Action::ApproveAlways, Action::ApproveProject]
+        .into_iter()
+        .filter_map(|action| look.app.keymap().chord_of(context, action))
+        .collect();
+    let allows = match &request.grant {
+        None => "can only be allowed once".to_owned(),
+        Some(grant) => format!("{}: {}", chords.join(", "), covered(grant)),
+    };
+    // What a yes would allow comes first: it is not cut where there is little room.
+    if request.reason.is_empty() { allows } else { format!("{allows} · {}", request.reason) }
+}
+
+/// Says what a grant covers.
+fn covered(grant: &Grant) -> String {
+    match grant {
+        Grant::Tool(name) => format!("every use of {}", plain_line(name)),
+        Grant::Command(_) => "exactly this command".to_owned(),
+        Grant::Prefix(prefix) => format!("commands that begin with {}", plain_line(prefix)),
+        Grant::Edits => "every edit of the project's files".to_owned(),
+        Grant::Below(top) => format!("reading {} and what is below", plain_line(&top.to_string_lossy())),
+    }
+}
+
+/// Draws the line of keys, and notes where each answer stands, for the mouse.
+fn draw_keys(
+    request: &ApprovalRequest,
+    unseen: usize,
+    row: Rect,
+    look: &Look<'_>,
+    buf: &mut Buffer,
+    drawn: &mut Drawn,
+) {
     let theme = look.theme;
     let focused = look.app.focus() == Focus::Approvals;
     let context = if focused { Context::Approvals } else { Context::Global };
-    let chord = |action| look.app.keymap().chord_of(context, action);
+    let more = format!("{unseen} more {}", if unseen == 1 { "line" } else { "lines" });
+    let wanted: &[(Action, &str)] = &[
+        (Action::ApproveOnce, "once"),
+        (Action::ApproveAlways, "session"),
+        (Action::ApproveProject, "project"),
+        (Action::Deny, "no"),
+        (Action::DenyWithComment, "no, because"),
+        (Action::FocusNext, "more"),
+        (Action::ShowAll, &more),
+        (Action::NextQuestion, "next"),
+    ];
     let mut spans = Vec::new();
-    let mut add = |chord: Option<String>, word: String| {
-        if let Some(chord) = chord {
-            spans.push(Span::styled(chord, theme.accent));
-            spans.push(Span::styled(format!(" {word}   "), theme.text));
+    let mut column = 0;
+    for (action, word) in wanted {
+        let fits = match action {
+            Action::ApproveAlways | Action::ApproveProject => request.grant.is_some(),
+            Action::FocusNext => !focused,
+            Action::ShowAll => unseen > 0,
+            Action::NextQuestion => look.app.approvals().len() > 1,
+            _ => true,
+        };
+        let chord = look.app.keymap().chord_of(context, *action);
+        let Some(chord) = chord.or_else(|| (*action == Action::ShowAll).then(String::new)).filter(|_| fits) else {
+            continue;
+        };
+        let style = if *action == Action::ShowAll { theme.warning } else { theme.text };
+        let text = if chord.is_empty() { (*word).to_owned() } else { format!(" {word}") };
+        let columns = u16::try_from(width(&chord) + width(&text)).unwrap_or(u16::MAX);
+        let place = Rect { x: row.x.saturating_add(column), y: row.y, width: columns, height: 1 };
+        if place.right() <= row.right() {
+            drawn.answers.push((place, *action));
         }
-    };
-    add(chord(Action::ApproveOnce), "once".to_owned());
-    if request.grant.is_some() {
-        add(chord(Action::ApproveAlways), "always".to_owned());
+        column = column.saturating_add(columns + 2);
+        spans.extend([Span::styled(chord, theme.accent), Span::styled(text, style), Span::raw("  ")]);
     }
-    add(chord(Action::Deny), "no".to_owned());
-    if focused {
-        add(chord(Action::DenyWithComment), "no, because …".to_owned());
-    } else {
-        add(look.app.keymap().chord_of(Context::Global, Action::FocusNext), "more".to_owned());
-    }
-    if unseen > 0 {
-        let chord = look.app.keymap().chord_of(Context::Approvals, Action::ShowAll).filter(|_| focused);
-        let text = format!("{}{unseen} more lines   ", chord.map(|chord| format!("{chord} ")).unwrap_or_default());
-        spans.push(Span::styled(text, theme.warning));
-    }
-    if let Some(grant) = &request.grant {
-        let grant = crate::message::plain_line(&grant.to_string()).into_owned();
-        spans.push(Span::styled(format!("always: {}", super::wrap::fit(&grant, 60)), theme.muted));
-    }
-    Line::from(spans)
+    buf.set_line(row.x, row.y, &fit_line(&Line::from(spans), usize::from(row.width)), row.width);
 }

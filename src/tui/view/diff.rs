@@ -8,8 +8,8 @@ use ratatui::text::{Line, Span};
 use similar::{ChangeTag, TextDiff};
 
 use super::theme::Theme;
-use super::wrap::{expand_tabs, fit_line, width};
-use crate::message::{DiffLine, FileDiff, LineKind, plain_line};
+use super::wrap::{fit_line, width};
+use crate::message::{DiffLine, FileDiff, LineKind, bare_line};
 
 /// Lines longer than this are compared as a whole: comparing word by word is quadratic.
 const MAX_INLINE: usize = 2_000;
@@ -76,6 +76,11 @@ fn pair_up(lines: &[DiffLine]) -> Vec<Option<&str>> {
     partners
 }
 
+/// Returns a line of a file with a sign for all that would not be seen: the file gets all of it.
+fn laid_bare(line: &str) -> String {
+    bare_line(&line.trim_end_matches(['\n', '\r']).replace('\t', "    ")).into_owned()
+}
+
 /// Returns one line of a hunk, filled up so that its ground reaches the edge.
 fn diff_line(line: &DiffLine, partner: Option<&str>, digits: usize, columns: usize, theme: &Theme) -> Line<'static> {
     let (sign, style, emphasis) = match line.kind {
@@ -85,12 +90,10 @@ fn diff_line(line: &DiffLine, partner: Option<&str>, digits: usize, columns: usi
     };
     let mut spans =
         vec![Span::styled(format!("{:>digits$} ", line.number), theme.faint), Span::styled(format!("{sign} "), style)];
-    let text = expand_tabs(&line.text.replace('\t', "    "), 0);
-    let text = plain_line(&text).into_owned();
+    let text = laid_bare(&line.text);
     match partner {
         Some(partner) => {
-            let partner = plain_line(&partner.replace('\t', "    ")).into_owned();
-            spans.extend(emphasised(&text, &partner, style, emphasis));
+            spans.extend(emphasised(&text, &laid_bare(partner), style, emphasis));
         }
         None => spans.push(Span::styled(text, style)),
     }

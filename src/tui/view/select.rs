@@ -10,6 +10,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::theme::Theme;
 use super::wrap::{End, end_of, grapheme_width};
+use crate::app::Unit;
 
 /// Most bytes that are copied at once: terminals give up on more.
 const MOST: usize = 1 << 20;
@@ -67,6 +68,53 @@ fn between(line: &Line<'_>, from: usize, to: usize) -> String {
         column = next;
     }
     out
+}
+
+/// Returns the first and the last column of the word at a column; of the sign or the blank, if it is none.
+fn word_at(line: &Line<'_>, column: u16) -> (u16, u16) {
+    let kind = |grapheme: &str| match grapheme.chars().next() {
+        // What names of files, functions and places are made of.
+        Some(c) if c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/') => 0,
+        Some(c) if c.is_whitespace() => 1,
+        _ => 2,
+    };
+    let mut runs: Vec<(i32, usize, usize)> = Vec::new();
+    let mut at = 0;
+    for grapheme in line.spans.iter().flat_map(|span| span.content.graphemes(true)) {
+        let (kind, next) = (kind(grapheme), at + grapheme_width(grapheme));
+        match runs.last_mut().filter(|run| run.0 == kind && kind != 2) {
+            Some(run) => run.2 = next,
+            None => runs.push((kind, at, next)),
+        }
+        at = next;
+    }
+    let narrow = |column: usize| u16::try_from(column).unwrap_or(u16::MAX);
+    let run = runs.iter().find(|(_, from, to)| (*from..*to).contains(&usize::from(column)));
+    run.map_or((column, column), |(_, from, to)| (narrow(*from), narrow(to.saturating_sub(1))))
+}
+
+/// Returns the row and the column where the unit begins that is at a place.
+pub(super) fn beginning(unit: Unit, rows: &[Line<'_>], row: usize, column: u16) -> (usize, u16) {
+    match unit {
+        Unit::Character => (row, column),
+        Unit::Word => (row, word_at(&rows[row], column).0),
+        Unit::Line => {
+            let before = (0..row).rev().find(|before| end_of(&rows[*before]) == End::Hard);
+            (before.map_or(0, |before| before + 1), 0)
+        }
+    }
+}
+
+/// Returns the row and the column where the unit ends that is at a place.
+pub(super) fn end(unit: Unit, rows: &[Line<'_>], row: usize, column: u16) -> (usize, u16) {
+    match unit {
+        Unit::Character => (row, column),
+        Unit::Word => (row, word_at(&rows[row], column).1),
+        Unit::Line => {
+            let last = (row..rows.len()).find(|row| end_of(&rows[*row]) == End::Hard);
+            (last.unwrap_or(rows.len().saturating_sub(1)), u16::MAX)
+        }
+    }
 }
 
 /// Shows columns of a drawn row as selected.

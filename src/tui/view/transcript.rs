@@ -329,6 +329,8 @@ impl Walk<'_> {
         [selection.from, selection.to] = ends;
         let (End::Text(from), End::Text(to)) = (ends[0], ends[1]) else { return (None, None) };
         let Some((start, end)) = selection.range() else { return (Some((from, to)), None) };
+        let start = self.edge(start, |rows, row, column| select::beginning(selection.unit, rows, row, column));
+        let end = self.edge(end, |rows, row, column| select::end(selection.unit, rows, row, column));
         self.show_selected(start, end, first, area, buf);
         let copied = (selection.stage == SelectionStage::Wanted).then(|| self.text_between(start, end));
         (Some((from, to)), copied)
@@ -350,6 +352,14 @@ impl Walk<'_> {
         }
         // Below the last line.
         Point { at: anchor, column: u16::MAX }
+    }
+
+    /// Moves a point to an edge of the word or the line that it is in.
+    fn edge(&mut self, point: Point, find: impl Fn(&[Line<'_>], usize, u16) -> (usize, u16)) -> Point {
+        let (gap, lines) = self.laid(point.at.cell);
+        let Some(row) = point.at.line.checked_sub(gap).filter(|row| *row < lines.len()) else { return point };
+        let (row, column) = find(lines, row, point.column);
+        Point { at: Anchor { line: gap + row, ..point.at }, column }
     }
 
     fn show_selected(&mut self, start: Point, end: Point, first: Anchor, area: Rect, buf: &mut Buffer) {

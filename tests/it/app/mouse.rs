@@ -110,3 +110,61 @@ fn a_selection_stays_at_its_text_while_the_agent_goes_on() {
     let copied = copied.expect("nothing was copied");
     assert!(copied.starts_with("alpha beta gamma\n\n") && copied.contains("line 100"), "{copied}");
 }
+
+/// Clicks so many times at one place and returns what is copied.
+fn clicks(stage: &mut Stage, count: usize, at: (u16, u16)) -> Option<String> {
+    stage.wait(1_000);
+    stage.effects.clear();
+    for _ in 0..count {
+        mouse(stage, MouseKind::Press, at.0, at.1);
+        stage.draw();
+        mouse(stage, MouseKind::Release, at.0, at.1);
+        stage.draw();
+    }
+    stage.effects.iter().rev().find_map(|effect| match effect {
+        Effect::Copy(text) => Some(text.clone()),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_double_click_copies_a_word_and_a_third_the_line() {
+    let line =
+        "The guard in src/auth/guard.rs checks 漢字 first, and every page that needs an account reads it from there";
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.main(belvedere::agent::EventKind::TurnStarted { turn: 2 });
+    stage.says(0, &format!("{line}.\n\nAnother one.\n"));
+    let at = find(&mut stage, "auth/guard");
+    assert_eq!(clicks(&mut stage, 1, at), None);
+    assert_eq!(clicks(&mut stage, 2, at).as_deref(), Some("src/auth/guard.rs"));
+    assert_eq!(clicks(&mut stage, 3, at), Some(format!("{line}.")), "also where it is wrapped");
+    let wide = find(&mut stage, "漢字");
+    assert_eq!(clicks(&mut stage, 2, (wide.0 + 1, wide.1)).as_deref(), Some("漢字"));
+}
+
+#[test]
+fn a_click_in_a_list_takes_what_is_under_it() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.keys("/tasks<enter>");
+    let at = find(&mut stage, "plan-2");
+    mouse(&mut stage, MouseKind::Press, at.0, at.1);
+    assert_eq!(stage.app.focused_agent(), Some(AgentId(2)));
+    stage.keys("<esc><ctrl+p>layout");
+    let at = find(&mut stage, "go to the next layout");
+    mouse(&mut stage, MouseKind::Press, at.0, at.1);
+    assert!(stage.app.popup().is_none() && stage.text().contains("layout: side"), "{}", stage.text());
+
+    let mut stage = scenes::ended(120, 40);
+    stage.keys("/theme<enter>");
+    let at = find(&mut stage, "high-contrast");
+    mouse(&mut stage, MouseKind::Press, at.0, at.1);
+    assert_eq!(stage.app.theme(), "dark", "the first click shows it");
+    stage.draw();
+    mouse(&mut stage, MouseKind::Press, at.0, at.1);
+    assert_eq!((stage.app.theme(), stage.app.popup()), ("high-contrast", None));
+
+    stage.keys("/mo");
+    let at = find(&mut stage, "/mode ");
+    mouse(&mut stage, MouseKind::Press, at.0, at.1);
+    assert_eq!(stage.app.composer().text(), "/mode ");
+}

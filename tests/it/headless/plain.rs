@@ -84,7 +84,10 @@ fn an_approval_is_one_line_and_its_answer_is_a_letter() {
     let mut session = Session::offline(&bench);
     session.line("run `touch made.txt`");
     let question = session.until(" asks: ");
-    assert_eq!(question, "main asks: Bash touch made.txt? y once, a always Bash(touch made.txt), n no, s show\n");
+    assert_eq!(
+        question,
+        "main asks: Bash touch made.txt? y once, a session or p project Bash(touch made.txt), n no, s show\n"
+    );
     session.line("perhaps");
     session.until("answer the question first");
     session.line("n not today");
@@ -197,4 +200,43 @@ fn on_a_terminal_nothing_but_text_is_written() {
     terminal.shows("ctrl-c again leaves");
     terminal.send("\x03");
     assert_eq!(terminal.ended().exit_code(), 130);
+}
+
+#[test]
+fn what_is_allowed_for_the_project_is_allowed_at_the_next_start() {
+    let bench = Bench::new();
+    let mut session = Session::offline(&bench);
+    session.line("run `touch made.txt`");
+    session.until(" asks: ");
+    session.line("p");
+    session.until("main: Bash touch made.txt - ");
+    assert_eq!(session.end().0, 0);
+    std::fs::remove_file(bench.project.path().join("made.txt")).unwrap();
+
+    let mut session = Session::offline(&bench);
+    session.line("run `touch made.txt`");
+    session.until("main: Bash touch made.txt - ");
+    assert!(!session.seen.contains(" asks: "), "{}", session.seen);
+    session.line("run `touch other.txt`");
+    session.until(" asks: ");
+    session.line("n");
+    assert_eq!(session.end().0, 0);
+    assert!(!bench.project.path().join("other.txt").exists());
+
+    let out = bench.ask("run `touch made.txt`", &[]);
+    assert!(out.status.success() && bench.project.path().join("made.txt").exists(), "also without anyone to ask");
+    let inside: Vec<_> = names_below(bench.project.path());
+    assert!(!inside.iter().any(|name| name.contains("permissions")), "nothing of it lies in the project: {inside:?}");
+}
+
+fn names_below(top: &std::path::Path) -> Vec<String> {
+    std::fs::read_dir(top)
+        .unwrap()
+        .map(Result::unwrap)
+        .flat_map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let below = if entry.path().is_dir() { names_below(&entry.path()) } else { Vec::new() };
+            std::iter::once(name).chain(below)
+        })
+        .collect()
 }

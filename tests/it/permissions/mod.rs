@@ -7,6 +7,7 @@ use belvedere::permission::{
 };
 use proptest::prelude::*;
 
+mod allowed;
 mod rules;
 
 const PROJECT: &str = "/work/shop";

@@ -50,3 +50,31 @@ fn a_burst_larger_than_one_read_is_taken_whole() {
     terminal.send("end");
     terminal.shows("399 end");
 }
+
+#[test]
+fn an_answer_for_the_project_holds_after_a_new_start() {
+    let home = Home::new();
+    let project = tempfile::tempdir().unwrap();
+    let made = project.path().join("made.txt");
+    let terminal = home.start_in(project.path(), (80, 24), &["--model", "offline"]);
+    terminal.shows("offline");
+    terminal.send("run `touch made.txt`\r");
+    terminal.shows("exactly this command");
+    terminal.send("\x1b[17~");
+    terminal.shows("p project");
+    // A key within a moment of the question would answer nothing.
+    terminal.wait("a second has passed", |screen| screen.contains("needs you  ") && !screen.contains("needs you  0s"));
+    terminal.send("p");
+    terminal.wait("the file", |_| made.exists());
+    terminal.send("\x03\x03");
+    terminal.ended();
+    std::fs::remove_file(&made).unwrap();
+
+    let terminal = home.start_in(project.path(), (80, 24), &["--model", "offline"]);
+    terminal.shows("offline");
+    terminal.send("run `touch made.txt`\r");
+    let screen = terminal.wait("the file", |_| made.exists());
+    assert!(!screen.contains("exactly this command"), "{screen}");
+    terminal.send("/permissions\r");
+    terminal.shows("Bash(touch made.txt)");
+}

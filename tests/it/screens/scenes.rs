@@ -133,6 +133,7 @@ pub(crate) fn approval(width: u16, height: u16) -> Stage {
                 title: "src/auth/claims.rs".to_owned(),
                 preview: Some(Preview::Diff(diff())),
                 grant: Some(Grant::Edits),
+                reason: "mode ask: edits ask".to_owned(),
             },
         },
     );

@@ -141,7 +141,7 @@ fn a_change_shows_numbers_signs_and_words() {
             "  9   fn login() {",
             " 10 -     let token = session(user);",
             " 10 +     let token = jwt(user);",
-            " 11 +     log(token);",
+            " 11 +     log(␛[31mtoken);",
             " 12   }",
             "    …",
             "120 - gone",

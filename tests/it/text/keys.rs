@@ -85,7 +85,7 @@ fn a_users_file_rebinds_and_is_told_what_is_wrong() {
     assert_eq!(keymap.lookup(Context::Composer, &keys("<f1>")), Lookup::None);
     assert_eq!(problems.len(), 3, "{problems:?}");
     let clash = keymap.apply("[agents]\ngrow = [\"d\"]\n").unwrap();
-    assert_eq!(clash, ["keymap: [agents] d means both stop and grow; it now means grow"]);
+    assert_eq!(clash, ["keymap: [agents] d means both stop and grow; it now means grow, and stop has no key there"]);
     assert!(Keymap::builtin().apply("[agents").is_err());
 }
 
@@ -96,4 +96,16 @@ fn help_and_hints_come_from_the_table() {
     assert!(keymap.markdown_table().contains("| composer | `shift+enter` `alt+enter` `ctrl+j` | start a new line |"));
     assert_eq!(keymap.chord_of(Context::Composer, Action::StopAll).as_deref(), Some("ctrl+x ctrl+x"));
     assert_eq!(spell(&Key::parse_chords("ctrl+x ctrl+x").unwrap()), "ctrl+x ctrl+x");
+}
+
+#[test]
+fn a_key_that_would_hide_another_or_a_letter_is_told() {
+    let faults = |text: &str| Keymap::builtin().apply(text).unwrap();
+    let hidden = faults("[agents]\ngrow = [\"ctrl+x\"]");
+    let words = "keymap: [agents] ctrl+x means grow, so that ctrl+x ctrl+x (stop-all) does not work there";
+    assert_eq!(hidden, [words]);
+    let letter = faults("[global]\nhelp = [\"h\"]");
+    assert!(letter.len() == 1 && letter[0].contains("'h' is a letter of messages"), "{letter:?}");
+    assert_eq!(faults("[agents]\nstop = [\"X\", \"X\"]"), Vec::<String>::new());
+    assert_eq!(faults("[agents]\nhelp = [\"f1\"]"), Vec::<String>::new(), "contexts may have meanings of their own");
 }

@@ -110,3 +110,22 @@ fn a_frame_after_a_suspend_is_complete() {
     let written = run("suspend");
     assert_eq!(written.matches("first-frame").count(), 2, "{written:?}");
 }
+
+#[test]
+fn a_notification_is_one_sequence_of_the_terminal() {
+    use belvedere::tui::notifier::Notifier;
+    let in_terminal = |term: &'static str| move |name: &str| (name == "TERM").then(|| term.to_owned());
+    for (setting, term, bytes) in [
+        ("bell", "xterm-256color", "\x07"),
+        ("osc9", "xterm-256color", "\x1b]9;a ␛ b; c\x07\x07"),
+        ("osc777", "xterm-256color", "\x1b]777;notify;Belvedere;a ␛ b, c\x07\x07"),
+        ("off", "xterm-256color", ""),
+        ("auto", "xterm-256color", "\x1b]9;a ␛ b; c\x07\x07"),
+        ("auto", "foot", "\x1b]777;notify;Belvedere;a ␛ b, c\x07\x07"),
+        ("auto", "tmux-256color", "\x07"),
+        ("auto", "linux", "\x07"),
+    ] {
+        let told = Notifier::choose(setting, in_terminal(term)).bytes("a \x1b\x07 b; c");
+        assert_eq!(String::from_utf8(told).unwrap(), bytes, "{setting} {term}");
+    }
+}

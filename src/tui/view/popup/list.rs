@@ -9,12 +9,21 @@ use ratatui::text::{Line, Span};
 use super::super::look::{Look, clock};
 use super::super::wrap::{fit, fit_line, pad, width};
 use super::{centred, frame, type_line};
-use crate::app::{LineEdit, PaletteEntry};
+use crate::app::action::Action;
+use crate::app::keymap::Context;
+use crate::app::{Drawn, LineEdit, PaletteEntry};
 use crate::definition::Source;
-use crate::message::plain_line;
+use crate::message::{bare_line, plain_line};
 
 /// Draws all actions that match, and returns the cursor.
-pub(super) fn palette(query: &LineEdit, chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer) -> Position {
+pub(super) fn palette(
+    query: &LineEdit,
+    chosen: usize,
+    look: &Look<'_>,
+    screen: Rect,
+    buf: &mut Buffer,
+    drawn: &mut Drawn,
+) -> Position {
     let entries = crate::app::palette(look.app.keymap(), look.app.context_behind_popup(), query.text());
     let rows = u16::try_from(entries.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(6, 20);
     let area = centred(screen, 76, rows.min(screen.height.saturating_sub(2).max(4)));
@@ -22,7 +31,7 @@ pub(super) fn palette(query: &LineEdit, chosen: usize, look: &Look<'_>, screen: 
     let cursor = type_line(query, inner, look, buf);
     let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     let lines: Vec<Line<'static>> = entries.iter().map(|entry| action(entry, usize::from(list.width), look)).collect();
-    draw_list(&lines, chosen, list, look, buf);
+    drawn.list = Some(draw_list(&lines, chosen, list, look, buf));
     if entries.is_empty() && !list.is_empty() {
         buf.set_stringn(list.x, list.y, "no action matches", usize::from(list.width), look.theme.faint);
     }
@@ -34,7 +43,7 @@ fn action(entry: &PaletteEntry, columns: usize, look: &Look<'_>) -> Line<'static
     let chord = entry.chord.as_deref().map(|chord| look.chord(chord)).unwrap_or_default();
     let room = columns.saturating_sub(width(&chord) + 1);
     let mut spans = Vec::new();
-    for (at, c) in entry.action.description().chars().enumerate() {
+    for (at, c) in entry.act.words().chars().enumerate() {
         let matched = u32::try_from(at).is_ok_and(|at| entry.matched.binary_search(&at).is_ok());
         spans.push(Span::styled(c.to_string(), if matched { theme.accent } else { theme.text }));
     }
@@ -46,7 +55,7 @@ fn action(entry: &PaletteEntry, columns: usize, look: &Look<'_>) -> Line<'static
 }
 
 /// Draws the agents of the session.
-pub(super) fn agents(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer) {
+pub(super) fn agents(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
     let rows = u16::try_from(look.app.agents().len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
     let area = centred(screen, 90, rows.min(screen.height.saturating_sub(2).max(3)));
     let inner = frame("agents of this session", area, look, buf);
@@ -67,11 +76,19 @@ pub(super) fn agents(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
             fit_line(&line, columns)
         })
         .collect();
-    draw_list(&lines, chosen, inner, look, buf);
+    drawn.list = Some(draw_list(&lines, chosen, inner, look, buf));
 }
 
 /// Draws the folders that a copy of an agent may go to.
-pub(super) fn folders(source: &Source, name: &str, chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer) {
+pub(super) fn folders(
+    source: &Source,
+    name: &str,
+    chosen: usize,
+    look: &Look<'_>,
+    screen: Rect,
+    buf: &mut Buffer,
+    drawn: &mut Drawn,
+) {
     let places = look.app.agent_places();
     let homes = places.homes();
     let rows = u16::try_from(homes.len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
@@ -89,14 +106,14 @@ pub(super) fn folders(source: &Source, name: &str, chosen: usize, look: &Look<'_
             fit_line(&line, usize::from(inner.width))
         })
         .collect();
-    draw_list(&lines, chosen, inner, look, buf);
+    drawn.list = Some(draw_list(&lines, chosen, inner, look, buf));
     if homes.is_empty() {
         buf.set_stringn(inner.x, inner.y, "there is no folder for agents", usize::from(inner.width), look.theme.faint);
     }
 }
 
 /// Draws the names of all themes.
-pub(super) fn themes(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer) {
+pub(super) fn themes(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
     let names = look.app.themes();
     let rows = u16::try_from(names.len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
     let area = centred(screen, 40, rows.min(screen.height.saturating_sub(2).max(3)));
@@ -105,18 +122,49 @@ pub(super) fn themes(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
         .iter()
         .map(|name| fit_line(&Line::styled(plain_line(name), look.theme.text), usize::from(inner.width)))
         .collect();
-    draw_list(&lines, chosen, inner, look, buf);
+    drawn.list = Some(draw_list(&lines, chosen, inner, look, buf));
+}
+
+/// Draws what is allowed in advance, by origin.
+pub(super) fn grants(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
+    let grants = look.app.grants();
+    let rows = u16::try_from(grants.len()).unwrap_or(u16::MAX).max(1).saturating_add(3).clamp(4, 20);
+    let area = centred(screen, 90, rows.min(screen.height.saturating_sub(2).max(3)));
+    let inner = frame("allowed in advance", area, look, buf);
+    let columns = usize::from(inner.width);
+    let mode = Line::styled(format!("permission mode: {}", look.app.status().mode.word()), look.theme.muted);
+    buf.set_line(inner.x, inner.y, &fit_line(&mode, columns), inner.width);
+    let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+    let remove = look.app.keymap().chord_of(Context::Popup, Action::Remove);
+    let lines: Vec<Line<'static>> = grants
+        .iter()
+        .map(|given| {
+            let key = remove.as_deref().filter(|_| given.origin.is_answer());
+            let key = key.map(|chord| format!("  {chord} takes it back")).unwrap_or_default();
+            let grant = fit(&bare_line(&given.grant.to_string()), columns.saturating_sub(16 + width(&key)));
+            let line = Line::from(vec![
+                Span::styled(pad(given.origin.word(), 16), look.theme.muted),
+                Span::styled(grant, look.theme.text),
+                Span::styled(key, look.theme.faint),
+            ]);
+            fit_line(&line, columns)
+        })
+        .collect();
+    drawn.list = Some(draw_list(&lines, chosen, list, look, buf));
+    if grants.is_empty() && !list.is_empty() {
+        buf.set_stringn(list.x, list.y, "nothing yet", columns, look.theme.faint);
+    }
 }
 
 /// Draws what the composer completes, or the message its search has found, right above it.
-pub(crate) fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mut Buffer) {
+pub(crate) fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
     let list = look.app.composer();
     if let Some(search) = list.search() {
         let found = search.found(list.history()).unwrap_or("no message holds this");
         let lines = [Line::styled(fit(found.lines().next().unwrap_or_default(), 200), look.theme.text)];
         let area = above(screen, composer, 3, screen.width.min(100));
         let inner = frame(&format!("history: {}", search.query()), area, look, buf);
-        draw_list(&lines, 0, inner, look, buf);
+        drawn.list = Some(draw_list(&lines, 0, inner, look, buf));
         return;
     }
     let Some(completion) = list.completion() else { return };
@@ -139,7 +187,7 @@ pub(crate) fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mu
             fit_line(&line, usize::from(inner.width))
         })
         .collect();
-    draw_list(&lines, completion.selected, inner, look, buf);
+    drawn.list = Some(draw_list(&lines, completion.selected, inner, look, buf));
 }
 
 /// Returns a box right above the composer.
@@ -148,14 +196,22 @@ fn above(screen: Rect, composer: Rect, rows: u16, columns: u16) -> Rect {
     Rect { x: screen.x, y: composer.y - height, width: columns.min(screen.width), height }
 }
 
-/// Draws the part of a list around the chosen row.
-pub(super) fn draw_list(lines: &[Line<'static>], chosen: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
+/// Draws the part of a list around the chosen row, and returns its rows and which entry the first shows.
+pub(super) fn draw_list(
+    lines: &[Line<'static>],
+    chosen: usize,
+    area: Rect,
+    look: &Look<'_>,
+    buf: &mut Buffer,
+) -> (Rect, usize) {
     let height = usize::from(area.height);
     let from = (chosen + 1).saturating_sub(height).min(lines.len().saturating_sub(height));
+    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height);
     for ((at, line), y) in lines.iter().enumerate().skip(from).zip(area.y..area.bottom()) {
         buf.set_line(area.x, y, line, area.width);
         if at == chosen {
             buf.set_style(Rect { y, height: 1, ..area }, look.theme.selected_row);
         }
     }
+    (Rect { height: rows, ..area }, from)
 }

@@ -49,16 +49,20 @@ pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut 
             None
         }
         Popup::DuplicateAgent { source, name, chosen } => {
-            list::folders(source, name, *chosen, look, screen, buf);
+            list::folders(source, name, *chosen, look, screen, buf, drawn);
             None
         }
-        Popup::Palette { query, chosen } => Some(list::palette(query, *chosen, look, screen, buf)),
+        Popup::Palette { query, chosen } => Some(list::palette(query, *chosen, look, screen, buf, drawn)),
         Popup::Agents { chosen } => {
-            list::agents(*chosen, look, screen, buf);
+            list::agents(*chosen, look, screen, buf, drawn);
             None
         }
         Popup::Themes { chosen } => {
-            list::themes(*chosen, look, screen, buf);
+            list::themes(*chosen, look, screen, buf, drawn);
+            None
+        }
+        Popup::Permissions { chosen } => {
+            list::grants(*chosen, look, screen, buf, drawn);
             None
         }
         Popup::Comment { text, .. } => Some(ask("no, because", text, look, screen, buf)),

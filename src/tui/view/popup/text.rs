@@ -10,12 +10,15 @@ use super::super::wrap::{fit_line, pad, width, wrap_line};
 use crate::app::keymap::Context;
 use crate::message::plain_line;
 
-/// Returns every key and what it does, by place.
+/// Returns every key and what it does, by place: first where the user is, then what works anywhere, then the rest.
 pub(super) fn help(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
     let theme = look.theme;
     let keymap = look.app.keymap();
     let mut lines = Vec::new();
-    for context in Context::ALL {
+    let here = look.app.context_behind_popup();
+    let first = if here == Context::Global { vec![here] } else { vec![here, Context::Global] };
+    let rest = Context::ALL.into_iter().filter(|context| !first.contains(context));
+    for context in first.iter().copied().chain(rest) {
         let rows = keymap.help(context);
         if rows.is_empty() {
             continue;
@@ -23,7 +26,10 @@ pub(super) fn help(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
         if !lines.is_empty() {
             lines.push(Line::default());
         }
-        lines.push(Line::styled(context.title().to_owned(), theme.heading));
+        lines.push(Line::styled(
+            if context == here { format!("here: {}", context.title()) } else { context.title().to_owned() },
+            theme.heading,
+        ));
         // The nine keys that focus an agent by its number are one line.
         let numbered = rows.iter().filter(|(_, action)| matches!(action, crate::app::action::Action::FocusAgent(_)));
         let numbers: Vec<&String> = numbered.filter_map(|(chords, _)| chords.first()).collect();

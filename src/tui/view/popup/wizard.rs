@@ -104,7 +104,7 @@ fn answer(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn:
 
 fn list(lines: &[Line<'static>], chosen: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
     let lines: Vec<Line<'static>> = lines.iter().map(|line| fit_line(line, usize::from(area.width))).collect();
-    draw_list(&lines, chosen, area, look, buf);
+    let _ = draw_list(&lines, chosen, area, look, buf);
 }
 
 fn how(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {

@@ -1,0 +1,64 @@
+//! What was allowed for the project: found at the start, and kept when an answer says so.
+//!
+//! Owns the task that writes, and the one that tells what is in force. Leaves the file to `session`. Invariant: no
+//! answer waits for the disk, and a grant that holds a secret is in force but never written.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::agent::{EventKind, Sink};
+use crate::message::AgentId;
+use crate::permission::{GrantChange, GrantOrigin, Permissions};
+use crate::session::{Allowed, Secrets};
+
+/// Starts to write what comes, and returns where it goes. The task ends once every sender is gone.
+pub(super) fn keeper(
+    allowed: Allowed,
+    secrets: Secrets,
+    sink: Sink,
+) -> (mpsc::UnboundedSender<GrantChange>, JoinHandle<()>) {
+    let (changes, mut waiting) = mpsc::unbounded_channel();
+    let allowed = Arc::new(allowed);
+    let task = tokio::spawn(async move {
+        while let Some(change) = waiting.recv().await {
+            let fault = match &change {
+                GrantChange::Keep(grant) if secrets.redact(&grant.to_string()) != grant.to_string() => {
+                    Some("This is allowed until the session ends only: it holds a secret.".to_owned())
+                }
+                _ => write(allowed.clone(), change).await,
+            };
+            if let Some(text) = fault {
+                sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
+            }
+        }
+    });
+    (changes, task)
+}
+
+async fn write(allowed: Arc<Allowed>, change: GrantChange) -> Option<String> {
+    let written = spawn_blocking(move || allowed.change(&change)).await.ok()?;
+    written.err().map(|fault| format!("What is allowed for the project was not kept: {fault}."))
+}
+
+/// Tells what is allowed in advance, now and at each change, until it is stopped.
+pub(super) fn announcer(permissions: &Permissions, sink: Sink) -> JoinHandle<()> {
+    let (permissions, mut changes) = (permissions.clone(), permissions.changes());
+    tokio::spawn(async move {
+        let mut told = Vec::new();
+        loop {
+            changes.mark_unchanged();
+            // What the program allows itself is nobody's choice.
+            let mut grants = permissions.grants();
+            grants.retain(|given| given.origin != GrantOrigin::Program);
+            if grants != told {
+                told.clone_from(&grants);
+                sink.send(AgentId::MAIN, EventKind::GrantsChanged { grants }).await;
+            }
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    })
+}

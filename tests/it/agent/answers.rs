@@ -1,0 +1,58 @@
+//! How far an answer reaches, in the real loop.
+
+use belvedere::agent::EventKind;
+use belvedere::message::AgentId;
+use belvedere::permission::{Answer, ApprovalRequest};
+use belvedere::subagent::Command;
+use serde_json::json;
+
+use super::{reply, script};
+use crate::support::{Parts, Session};
+
+fn question(event: &belvedere::agent::AgentEvent) -> Option<ApprovalRequest> {
+    match &event.kind {
+        EventKind::ApprovalRequested { request } => Some(request.clone()),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn an_answer_for_the_project_allows_what_was_shown_and_no_more() {
+    let bash = |command: &str| vec![json!({"call": "Bash", "input": {"command": command}})];
+    let provider = script(&[
+        reply(json!({"turn": 0}), bash("touch made.txt")),
+        reply(json!({"turn": 1}), bash("touch made.txt")),
+        reply(json!({"turn": 2}), bash("touch made.txt; touch more.txt")),
+        reply(json!({"turn": 3}), vec![json!({"say": "done"})]),
+    ]);
+    let mut session = Session::start(Parts::new(provider));
+    session.say("go").await;
+    let first = session.wait(question).await;
+    assert_eq!(first.grant.as_ref().map(ToString::to_string).as_deref(), Some("Bash(touch made.txt)"));
+    assert_eq!(first.reason, "mode ask: it may do more than read");
+    session.send(Command::Answer { id: first.id.clone(), answer: Answer::Project }).await;
+    let second = session.wait(question).await;
+    assert_eq!(second.act(), "touch made.txt; touch more.txt", "the same command was not asked about again");
+    assert!(session.root().join("made.txt").exists() && !session.root().join("more.txt").exists());
+    session.send(Command::Forget(first.grant.unwrap())).await;
+    session.send(Command::Answer { id: second.id, answer: Answer::No { comment: None } }).await;
+    session.ended(AgentId::MAIN).await;
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn the_whole_of_a_command_is_shown_with_nothing_hidden() {
+    let hostile = format!("ls {}\x1b]0;; rm -rf ~\x07 \rls\u{202e}", "a".repeat(400));
+    let provider = script(&[
+        reply(json!({"turn": 0}), vec![json!({"call": "Bash", "input": {"command": hostile}})]),
+        reply(json!({"turn": 1}), vec![json!({"say": "done"})]),
+    ]);
+    let mut session = Session::start(Parts::new(provider));
+    session.say("go").await;
+    let asked = session.wait(question).await;
+    let act = asked.act().into_owned();
+    assert!(act.ends_with("␛]0;; rm -rf ~␇ ␍ls⍰") && act.chars().count() == hostile.chars().count(), "{act}");
+    session.send(Command::Answer { id: asked.id.clone(), answer: Answer::No { comment: None } }).await;
+    session.ended(AgentId::MAIN).await;
+    session.quit().await;
+}
