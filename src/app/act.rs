@@ -70,19 +70,13 @@ impl App {
             Action::Help => self.popup = Some(Popup::Help { scroll: 0 }),
             Action::Palette => self.popup = Some(Popup::Palette { query: super::LineEdit::default(), chosen: 0 }),
             Action::Submit => self.submit(effects),
-            Action::Newline => {
-                self.composer.newline();
-                self.edited(effects);
-            }
+            Action::Newline => self.start_line(effects),
             Action::HistorySearch => self.composer.start_search(),
             Action::Editor => self.open_editor(effects),
             Action::CycleMode => self.cycle_mode(effects),
             Action::Interrupt => self.interrupt(effects),
             Action::ClearOrQuit => self.clear_or_quit(effects),
-            Action::Layout => {
-                self.layout_mode = self.layout_mode.next();
-                self.inform(format!("layout: {}", self.layout_mode.name()));
-            }
+            Action::Layout => self.next_layout(),
             Action::MouseToggle => self.toggle_mouse(effects),
             Action::Suspend => effects.push(Effect::Suspend),
             Action::Accept => self.accept(effects),
@@ -96,6 +90,16 @@ impl App {
             Action::Back => return Taken::No,
         }
         Taken::Yes
+    }
+
+    fn start_line(&mut self, effects: &mut Vec<Effect>) {
+        self.composer.newline();
+        self.edited(effects);
+    }
+
+    fn next_layout(&mut self) {
+        self.layout_mode = self.layout_mode.next();
+        self.inform(format!("layout: {}", self.layout_mode.name()));
     }
 
     fn focus_number(&mut self, number: u8) {

@@ -84,8 +84,8 @@ pub fn fold_log(
     let mut view = AgentView::new(agent, now);
     view.cells = Cells::with_cap(usize::MAX);
     if from > 0 {
-        // Only the first message of all is the task.
-        view.cells.push(CellKind::Void);
+        // Only what is said before the start is the task.
+        view.started = Some(now);
     }
     let mut first = None;
     for record in records {
@@ -102,7 +102,7 @@ pub fn fold_log(
             }
         }
     }
-    view.cells.iter().skip(usize::from(from > 0)).map(|(_, cell)| cell.kind.clone()).collect()
+    view.cells.iter().map(|(_, cell)| cell.kind.clone()).collect()
 }
 
 /// Tells whether a turn begins with an event, so that what comes before can be understood by itself.

@@ -11,6 +11,7 @@ mod editor;
 mod history;
 mod layout;
 mod mentions;
+mod modal;
 mod search;
 mod vi;
 
@@ -27,8 +28,8 @@ pub use history::History;
 pub use layout::{PieceKind, View};
 pub use mentions::{Addressee, Mark, Mentions};
 pub use search::HistorySearch;
+use vi::Vi;
 pub use vi::ViMode;
-use vi::{Deed, Vi};
 
 /// Columns before the text, for the prompt that stands there unless [`Composer::set_sign`] names another.
 pub const PROMPT_WIDTH: u16 = 2;
@@ -58,17 +59,6 @@ impl Composer {
     #[must_use]
     pub fn new(history: History) -> Self {
         Self { history, ..Self::default() }
-    }
-
-    /// Takes the keys of vi from now on.
-    pub fn use_vi(&mut self) {
-        self.vi = Some(Vi::default());
-    }
-
-    /// Returns the mode of vi; `None` where its keys are not chosen.
-    #[must_use]
-    pub fn vi_mode(&self) -> Option<ViMode> {
-        self.vi.as_ref().map(|vi| vi.mode)
     }
 
     /// Returns the text as shown, with chips for large pastes.
@@ -177,23 +167,6 @@ impl Composer {
         self.edit_key(key)
     }
 
-    /// Tells whether vi takes a key before the keymap is asked.
-    #[must_use]
-    pub fn takes_first(&self, key: &Key) -> bool {
-        let Some(vi) = &self.vi else { return false };
-        let redo = (key.mods, key.code) == (Mods::CTRL, KeyCode::Char('r'));
-        match (vi.mode, key.code) {
-            (ViMode::Insert, KeyCode::Esc) => true,
-            (ViMode::Normal, KeyCode::Esc) => vi.is_pending(),
-            (ViMode::Normal, _) => redo || (key.typed().is_some() && !(self.is_empty() && key.typed() == Some('?'))),
-            (ViMode::Insert, _) => false,
-        }
-    }
-
-    fn in_normal_mode(&self) -> bool {
-        self.vi_mode() == Some(ViMode::Normal)
-    }
-
     /// Tells whether a list of completions or a search of the history is open, which takes `enter`, `tab`, `esc` and
     /// the arrows.
     #[must_use]
@@ -201,55 +174,8 @@ impl Composer {
         self.search.is_some() || self.completion.is_some()
     }
 
-    /// Takes a key of vi; returns `false` if it is none.
-    fn vi_key(&mut self, key: &Key) -> bool {
-        let Some(vi) = &mut self.vi else { return false };
-        let text: Vec<char> = self.draft.editor.text().chars().collect();
-        let at = self.draft.editor.offset();
-        let deed = match (key.mods, key.code, key.typed()) {
-            (_, KeyCode::Esc, _) => {
-                vi.cancel();
-                Deed::Nothing
-            }
-            (Mods::CTRL, KeyCode::Char('r'), _) => Deed::Redo,
-            (_, _, Some(c)) => vi.key(c, &text, at),
-            _ => return false,
-        };
-        self.carry_out(deed, &text);
-        true
-    }
-
-    fn carry_out(&mut self, deed: Deed, text: &[char]) {
-        match deed {
-            Deed::Nothing | Deed::Pass => {}
-            Deed::Go(to) => self.draft.editor.go(to),
-            Deed::Rows(rows) => {
-                for _ in 0..rows.unsigned_abs() {
-                    let _ = if rows < 0 { self.up() } else { self.down() };
-                }
-            }
-            Deed::Replace(range, with, at) => {
-                let removed: String = text.get(range.clone()).unwrap_or_default().iter().collect();
-                self.draft.editor.replace(range, &with);
-                self.draft.editor.go(at);
-                if let Some(vi) = &mut self.vi {
-                    vi.remember(removed);
-                    if vi.mode == ViMode::Normal && self.draft.editor.is_past_line() {
-                        self.draft.editor.left();
-                    }
-                }
-            }
-            Deed::Undo => self.draft.editor.undo(),
-            Deed::Redo => self.draft.editor.redo(),
-        }
-        self.draft.editor.leave_chip(&self.draft.chips);
-    }
-
     fn edit_key(&mut self, key: &Key) -> bool {
-        if let (Some(vi), KeyCode::Esc) = (&mut self.vi, key.code) {
-            let text: Vec<char> = self.draft.editor.text().chars().collect();
-            let deed = vi.leave_insert(&text, self.draft.editor.offset());
-            self.carry_out(deed, &text);
+        if key.code == KeyCode::Esc && self.leave_insert() {
             return true;
         }
         let editor = &mut self.draft.editor;

@@ -34,8 +34,8 @@ impl Long {
         let mut stage = Stage::new(100, 30).with_model();
         stage.spawns(CHILD, "explore", "look closely");
         let mut log = Log::default();
-        log.take(&mut stage, EventKind::Started);
         log.take(&mut stage, EventKind::UserMessage { text: "The task itself.".to_owned() });
+        log.take(&mut stage, EventKind::Started);
         for step in 0..steps {
             log.take(&mut stage, EventKind::TurnStarted { turn: step + 1 });
             stage.says(CHILD, &format!("Step {step} begins."));

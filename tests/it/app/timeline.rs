@@ -164,7 +164,8 @@ fn enter_scrolls_to_the_cell_of_the_moment() {
     let file = said.split_whitespace().find(|word| word.starts_with("file-")).expect("a file is read").to_owned();
     stage.keys("<enter>");
     let text = stage.text();
-    assert!(text.lines().nth(1).unwrap().contains(&file), "{said}\n{text}");
+    // Behind the title and the head.
+    assert!(text.lines().nth(2).unwrap().contains(&file), "{said}\n{text}");
     assert!(stage.app.pane(AgentId(1)).scroll.at.is_some());
 }
 
