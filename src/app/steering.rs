@@ -55,8 +55,11 @@ impl App {
         let Some(agent) = self.focused_agent().and_then(|id| self.agents.get(id)) else { return };
         let id = agent.id;
         if agent.has_ended() && !self.steering.drafts.contains_key(&id) && self.steering.target != Some(id) {
-            let text = format!("{} has ended; it reads nothing more", agent.name);
+            let text = format!("{} has ended and reads nothing more; this goes to the main agent", agent.name);
             self.warn(text);
+            // Whoever pressed the key goes on typing, and letters must not be taken for commands to agents.
+            self.aim(None);
+            self.focus = Focus::Composer;
             return;
         }
         self.chosen = Some(id);

@@ -150,11 +150,14 @@ fn an_address_alone_chooses_whom_to_write_to() {
 }
 
 #[test]
-fn an_ended_agent_cannot_be_written_to() {
+fn an_ended_agent_cannot_be_written_to_and_letters_stay_text() {
     let mut stage = at_work();
     stage.keys("<alt+3>m");
-    assert_eq!(target(&stage), None);
     assert!(stage.app.flash().unwrap().text.starts_with("explore-3 has ended"));
+    let effects = stage.keys("look at expiry");
+    assert_eq!((target(&stage), stage.app.focus()), (None, Focus::Composer));
+    assert_eq!(stage.app.composer().text(), "look at expiry");
+    assert!(effects.iter().all(|effect| !matches!(effect, Effect::Engine(_) | Effect::Page(_))), "{effects:?}");
 }
 
 #[test]
