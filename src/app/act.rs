@@ -246,6 +246,7 @@ impl App {
             Action::SearchPrevious => Motion::FindUp,
             _ => {
                 let id = self.scrolled();
+                self.drop_seek();
                 self.pane_mut(id).scroll.follow();
                 return;
             }
@@ -254,13 +255,15 @@ impl App {
     }
 
     pub(super) fn request_scroll(&mut self, id: AgentId, motion: Motion) {
+        // Whoever moves the view no longer waits for a search.
+        self.drop_seek();
         let arrived = self.agents.get(id).map_or(0, |agent| agent.cells.arrived());
         self.pane_mut(id).scroll.request(motion, arrived);
     }
 
     /// Leaves the innermost view.
     fn leave(&mut self) {
-        if self.popup.take().is_some() {
+        if self.popup.take().is_some() || self.end_seek() {
             return;
         }
         if self.full.take().is_some() {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::mouse::Pointed;
 use super::panes::PaneSize;
+use super::past::Missed;
 use super::scroll::{Drawn, Scroll};
 use super::selection::{End, Selection};
 use super::{App, Effect, Phase};
@@ -87,8 +88,6 @@ impl App {
         self.popup_end = drawn.popup_end;
         self.pointed = Pointed { answers: drawn.answers, list: drawn.list };
         self.visible = drawn.panes;
-        if drawn.not_found {
-            self.warn("No match");
-        }
+        self.on_searched(wished, if drawn.not_found { Missed::Yes } else { Missed::No }, effects);
     }
 }

@@ -4,9 +4,13 @@
 //! folding to `agent_view`. Invariants: what is held is one stretch without a hole, around the place that is looked
 //! at, and it goes with the view; a step keeps its number, so the view stays put when steps before it arrive.
 
+mod seek;
+
 use std::collections::VecDeque;
 use std::time::Instant;
 
+pub(super) use self::seek::Missed;
+use self::seek::Seek;
 use super::agent_view::AgentView;
 use super::cells::{Cell, CellId, CellKind, Cells};
 use super::scroll::{Anchor, Motion, Place, Scroll};
@@ -125,7 +129,7 @@ pub enum Before {
 }
 
 /// A stretch of an agent's log.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Page {
     from: u64,
     to: u64,
@@ -149,6 +153,8 @@ pub(super) struct Past {
     /// What is being read.
     reading: Option<LogSpan>,
     fault: Option<Before>,
+    /// A search that goes on in the log.
+    seek: Option<Seek>,
     /// Differs from the epochs of cells that had the same numbers.
     epoch: u32,
 }
@@ -199,7 +205,7 @@ impl<'a> Story<'a> {
 
 impl Past {
     fn new(agent: AgentId, join: (CellId, String)) -> Self {
-        Self { agent, join, pages: VecDeque::new(), reading: None, fault: None, epoch: 1 << 16 }
+        Self { agent, join, pages: VecDeque::new(), reading: None, fault: None, seek: None, epoch: 1 << 16 }
     }
 
     fn first(&self) -> CellId {
@@ -235,6 +241,18 @@ impl Past {
         } else {
             None
         }
+    }
+
+    /// Reads what a view that stands here needs next.
+    fn read_on(&mut self, at: Option<CellId>, name: String, effects: &mut Vec<Effect>) {
+        if let Some(span) = self.wants(at) {
+            self.read(span, name, effects);
+        }
+    }
+
+    fn read(&mut self, span: LogSpan, name: String, effects: &mut Vec<Effect>) {
+        self.reading = Some(span.clone());
+        effects.push(Effect::ReadLog(LogRequest { agent: self.agent, name, span }));
     }
 
     /// Tells whether the place lies in what is held, or after it where nothing is missing in between.
@@ -349,13 +367,10 @@ impl App {
             past.pages.clear();
         }
         let begun = past.pages.front().is_none_or(|page| page.from == 0);
-        let span = match wished {
-            Some(Motion::Top) if !begun && past.fault.is_none() => Some(LogSpan::After(0)),
-            _ => past.wants(at.map(|at| at.cell)),
-        };
-        if let Some(span) = span {
-            past.reading = Some(span.clone());
-            effects.push(Effect::ReadLog(LogRequest { agent: id, name, span }));
+        if wished == Some(Motion::Top) && !begun && past.fault.is_none() {
+            past.read(LogSpan::After(0), name, effects);
+        } else {
+            past.read_on(at.map(|at| at.cell), name, effects);
         }
     }
 
@@ -375,6 +390,11 @@ impl App {
             return;
         }
         past.reading = None;
+        let scroll: &mut Scroll = &mut self.panes.entry(news.agent).or_default().scroll;
+        if let Some(seek) = &past.seek {
+            // Also if nothing was read: the frame says that the search is over.
+            scroll.motion = Some(seek.motion);
+        }
         let page = match news.found {
             Found::Page(page) if page.from < page.to => page,
             Found::Page(_) => {
@@ -390,16 +410,16 @@ impl App {
                 return;
             }
         };
-        let scroll: &mut Scroll = &mut self.panes.entry(news.agent).or_default().scroll;
         let at = scroll.at.map_or(past.join.0, |at| at.cell);
         let top = news.span == LogSpan::After(0);
         let grown = past.take(&news.span, page, if top { 0 } else { at });
         if top {
             scroll.at = Some(Anchor { cell: past.first(), line: 0 });
-        } else if let Some(at) = &mut scroll.at
-            && at.cell < past.join.0
-        {
-            at.cell = at.cell.saturating_add_signed(grown);
+        } else {
+            scroll.shift(grown, past.join.0);
+        }
+        if let Some(seek) = &mut past.seek {
+            seek.shift(grown, past.join.0);
         }
     }
 }

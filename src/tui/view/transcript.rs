@@ -106,7 +106,9 @@ impl Transcript {
         let (selected, copied) = walk.select(state.selection, from, area, buf);
         self.last = Some((area, from));
         let frame = self.frame;
-        self.cells.retain(|_, laid| laid.used + FORGET_AFTER > frame);
+        // A search passes over many cells that are not held any more soon after.
+        let held = cells.first()..cells.end();
+        self.cells.retain(|id, laid| held.contains(id) && laid.used + FORGET_AFTER > frame);
         Shown { at, found, missed, cells: (from.cell, last), moved, selected, copied }
     }
 

@@ -76,6 +76,7 @@ impl Long {
                 }
                 self.stage.event(Event::LogRead(news));
             }
+            assert!(self.held() < 25_000, "{} steps are held on the way", self.held());
         }
     }
 
@@ -217,4 +218,68 @@ fn a_session_that_is_not_kept_says_so() {
     assert!(matches!(news, LogNews { found: Found::Unkept, .. }));
     long.stage.event(Event::LogRead(news));
     assert!(long.stage.text().contains("earlier steps are in the session log"));
+}
+
+#[test]
+fn a_search_goes_on_in_the_log() {
+    let mut long = Long::new(2_000);
+    let text = long.keys("<alt+1><alt+1>/step 10 <enter>");
+    assert!(text.contains("Step 10 begins"), "{text}");
+    assert!(!text.contains("searching") && !text.contains("No match"), "{text}");
+    // And down again, over what the search let go of.
+    let text = long.keys("/step 1998 <enter>");
+    assert!(text.contains("No match") && text.contains("Step 10 begins"), "{text}");
+    let text = long.keys("n");
+    assert!(text.contains("Step 1998 begins"), "{text}");
+    assert!(long.keys("G").contains("Step 1999 begins"));
+}
+
+#[test]
+fn a_search_through_a_long_log_holds_little_of_it() {
+    let mut long = Long::new(25_000);
+    let text = long.keys("<alt+1><alt+1>/step 10 <enter>");
+    assert!(text.contains("Step 10 begins"), "{text}");
+    assert!(long.held() < 20_000, "{}", long.held());
+    assert!(long.stage.laid_out() < 20_000, "{}", long.stage.laid_out());
+    long.keys("/step 24000 <enter>");
+    let text = long.keys("n");
+    assert!(text.contains("Step 24000 begins"), "{text}");
+    assert!(long.held() < 20_000, "{}", long.held());
+}
+
+#[test]
+fn a_search_that_finds_nothing_leaves_the_view_where_it_was() {
+    let mut long = Long::new(2_000);
+    let tail = steps(&long.keys("<alt+1><alt+1>"));
+    let text = long.keys("/nowhere<enter>");
+    assert!(text.contains("No match"), "{text}");
+    assert_eq!(steps(&text), tail);
+    let above = steps(&long.keys("<pageup><pageup><pageup>"));
+    let text = long.keys("N");
+    assert!(text.contains("No match"), "{text}");
+    assert_eq!(steps(&text), above);
+    let further = steps(&long.keys("<pageup>"));
+    assert!(further[0] < above[0] && *further.last().unwrap() + 1 >= above[0], "{further:?} before {above:?}");
+}
+
+#[test]
+fn escape_ends_a_search_in_the_log() {
+    let mut long = Long::new(2_000);
+    let tail = steps(&long.keys("<alt+1><alt+1>"));
+    // Nothing is read yet of what the search asks for.
+    long.stage.keys("/step 10 <enter>");
+    let text = long.stage.text();
+    assert!(text.contains("searching earlier steps…"), "{text}");
+    let text = long.keys("<esc>");
+    assert!(!text.contains("searching"), "{text}");
+    assert_eq!(steps(&text), tail, "the full view is still there");
+}
+
+#[test]
+fn a_search_ends_where_the_log_cannot_be_read() {
+    let mut long = Long::new(2_000);
+    fs::remove_file(long.log()).unwrap();
+    let text = long.keys("<alt+1><alt+1>/step 10 <enter>");
+    assert!(text.contains("No match"), "{text}");
+    assert!(text.contains("Step 1999 begins"), "{text}");
 }
