@@ -3,6 +3,7 @@
 mod agent_files;
 mod agents;
 mod approvals;
+mod calm;
 mod choices;
 mod fuzz;
 mod keys;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use belvedere::app::key::{Input, Mouse, MouseKind};
+use belvedere::app::{Effect, Event};
 use belvedere::message::AgentId;
 
 use crate::screens::stage::Stage;
@@ -92,4 +94,44 @@ fn what_a_child_keeps_is_bounded() {
     let cells = &stage.app.agents().get(AgentId(1)).unwrap().cells;
     assert!(cells.bytes() <= 256 * 1024);
     assert!(cells.is_cut());
+}
+
+#[test]
+fn ten_thousand_lines_move_neither_view_nor_selection_and_are_counted() {
+    for agent in [0, 1] {
+        let mut stage = Stage::new(160, 40).with_model();
+        stage.asks("count");
+        stage.spawns(1, "explore", "Read");
+        stage.starts(1);
+        let before: String = (0..100).map(|number| format!("old {number} alpha\n\n")).collect();
+        stage.says(agent, &before);
+        stage.draw();
+        let keys = if agent == 0 { "<pageup><pageup>" } else { "<alt+1><pageup><pageup>" };
+        stage.keys(keys);
+        let frame = stage.text();
+        let (row, line) = (0..).zip(frame.lines()).find(|(_, line)| line.contains("alpha")).unwrap();
+        let column = u16::try_from(line[..line.find("alpha").unwrap()].chars().count()).unwrap();
+        let mouse = |stage: &mut Stage, kind, column| {
+            stage.event(Event::Input(Input::Mouse(Mouse { kind, column, row })));
+            stage.draw();
+        };
+        mouse(&mut stage, MouseKind::Press, column);
+        mouse(&mut stage, MouseKind::Drag, column + 4);
+        let shown = |stage: &mut Stage| {
+            let frame = stage.text();
+            frame.lines().filter(|line| line.contains("alpha")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let old = shown(&mut stage);
+        for number in 1..=10_000 {
+            stage.says(agent, &format!("line {number}\n\n"));
+            if number % 500 == 0 {
+                assert_eq!(shown(&mut stage)[0], old[0], "agent {agent} moved at line {number}");
+                let chip = format!(" {} new ↓", 2 * number);
+                assert!(stage.text().contains(&chip), "agent {agent}, {chip}: {}", stage.text());
+            }
+        }
+        stage.effects.clear();
+        mouse(&mut stage, MouseKind::Release, column + 4);
+        assert!(stage.effects.contains(&Effect::Copy("alpha".to_owned())), "{:?}", stage.effects);
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::scenes;
 use super::stage::Stage;
+use super::views::{VIEWS, open};
 
 const SIZES: [(u16, u16); 4] = [(200, 50), (120, 40), (80, 24), (60, 15)];
 
@@ -53,4 +54,17 @@ fn help() {
 #[test]
 fn timeline() {
     check("timeline", scenes::timeline);
+}
+
+#[test]
+fn every_other_view() {
+    // They stand above, or differ from another in nothing that a frame shows.
+    let known = ["keys", "question", "focus-2", "focus-3", "full-1", "full-found", "quit"];
+    for view in VIEWS.iter().filter(|view| !view.0.starts_with("files-") && !known.contains(&view.0)) {
+        let frames: Vec<String> = SIZES
+            .iter()
+            .map(|(width, height)| format!("{width}x{height}\n{}", open(*view, *width, *height, "it").text()))
+            .collect();
+        insta::assert_snapshot!(format!("view-{}", view.0), frames.join("\n"));
+    }
 }

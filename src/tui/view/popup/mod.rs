@@ -80,6 +80,12 @@ pub(super) fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) 
     let theme = look.theme;
     let [top_left, top_right, bottom_left, bottom_right, horizontal, vertical] = look.glyphs.frame;
     for y in area.y..area.bottom() {
+        // A wide character that the border would cut in half moves the border.
+        if let Some(cell) = area.x.checked_sub(1).and_then(|x| buf.cell_mut((x, y)))
+            && width(cell.symbol()) > 1
+        {
+            cell.set_symbol(" ");
+        }
         for x in area.x..area.right() {
             let (left, right) = (x == area.x, x + 1 == area.right());
             let (top, bottom) = (y == area.y, y + 1 == area.bottom());

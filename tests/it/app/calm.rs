@@ -1,0 +1,58 @@
+//! In no view does `esc` stop anyone, nor a click that is not on the sign for it.
+
+use belvedere::app::key::{Input, Mouse, MouseKind};
+use belvedere::app::{Effect, Event};
+use belvedere::subagent::Command;
+
+use crate::screens::stage::as_text;
+use crate::screens::views::{VIEWS, open};
+
+/// The columns at the end of a pane's title that stop its agent.
+const SIGN: u16 = 2;
+
+fn stops(effect: &Effect) -> bool {
+    matches!(effect, Effect::Engine(Command::Stop { .. } | Command::StopAll | Command::Interrupt | Command::Clear))
+        || *effect == Effect::Quit
+}
+
+#[test]
+fn esc_stops_nothing_in_any_view() {
+    for view in VIEWS {
+        let mut stage = open(view, 120, 40, "plain");
+        stage.effects.clear();
+        for press in 0..20 {
+            if press % 4 == 0 {
+                stage.draw();
+            }
+            // Half of them in quick succession, as one key that is held down.
+            let effects = if press % 2 == 0 { stage.keys("<esc><esc>") } else { stage.keys("<esc>") };
+            assert!(!effects.iter().any(stops), "press {press} in {}: {effects:?}", view.0);
+        }
+        assert!(stage.app.agents().children().filter(|agent| !agent.has_ended()).count() >= 7);
+    }
+}
+
+#[test]
+fn a_click_stops_an_agent_only_at_its_sign() {
+    for view in VIEWS {
+        for row in 0..15 {
+            let mut stage = open(view, 60, 15, "plain");
+            let (buffer, _) = stage.draw();
+            let line = as_text(&buffer).lines().nth(usize::from(row)).unwrap_or_default().to_owned();
+            let shown = line.contains('✗');
+            for column in 0..60 {
+                let mut effects = Vec::new();
+                for kind in [MouseKind::Press, MouseKind::Release] {
+                    effects.extend(stage.event(Event::Input(Input::Mouse(Mouse { kind, column, row }))));
+                }
+                if effects.iter().any(stops) {
+                    let on_sign = stage.app.regions().panes.iter().any(|pane| {
+                        let area = pane.area;
+                        row == area.y && (area.right().saturating_sub(SIGN)..area.right()).contains(&column)
+                    });
+                    assert!(on_sign && shown, "{} at {column},{row}: {effects:?}\n{line}", view.0);
+                }
+            }
+        }
+    }
+}
