@@ -127,7 +127,10 @@ impl App {
     }
 
     fn press(&mut self, regions: &Regions, at: Position, effects: &mut Vec<Effect>) {
-        self.popup = None;
+        if self.popup.take().is_some() {
+            // What lies behind was covered, and is not what was meant.
+            return;
+        }
         self.clear_selection();
         let unit = self.clicks.count(at, self.now);
         let border = match regions.form {

@@ -168,3 +168,14 @@ fn a_click_in_a_list_takes_what_is_under_it() {
     mouse(&mut stage, MouseKind::Press, at.0, at.1);
     assert_eq!(stage.app.composer().text(), "/mode ");
 }
+
+#[test]
+fn a_click_beside_a_popup_only_closes_it() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.draw();
+    let title = stage.app.regions().pane(AgentId(2)).unwrap().area;
+    stage.keys("<ctrl+p>");
+    let effects = mouse(&mut stage, MouseKind::Press, title.right() - 1, title.y);
+    assert!(effects.is_empty(), "{effects:?}");
+    assert_eq!((stage.app.popup(), stage.app.focus()), (None, Focus::Composer));
+}
