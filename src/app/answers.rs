@@ -5,6 +5,7 @@
 
 use super::action::Action;
 use super::agent_files::FileRequest;
+use super::diff_rows::count_rows;
 use super::keys::Taken;
 use super::{App, Effect, Expanded, Focus, Motion, PaletteAct, Popup};
 use crate::permission::{Answer, ApprovalRequest, GrantOrigin, Preview};
@@ -66,11 +67,11 @@ impl App {
     /// Returns how many rows the open question would like: its heading, its details, why and its keys.
     pub(super) fn approval_rows(&self) -> u16 {
         let Some(request) = self.approvals.shown() else { return 0 };
-        let details = detail_rows(request, usize::from(self.size.width.saturating_sub(4).max(1)));
-        let shown = match self.approvals.expanded {
-            Expanded::No => details.min(BRIEF_ROWS.min(usize::from(self.size.height / 8)).max(1)),
-            Expanded::Yes => details,
+        let most = match self.approvals.expanded {
+            Expanded::No => BRIEF_ROWS.min(usize::from(self.size.height / 8)).max(1),
+            Expanded::Yes => usize::from(self.size.height),
         };
+        let shown = detail_rows(request, usize::from(self.size.width.saturating_sub(4).max(1)), most);
         u16::try_from(shown + 3).unwrap_or(u16::MAX)
     }
 
@@ -170,18 +171,16 @@ impl App {
     }
 }
 
-/// Counts the rows of a question's details at a width.
-fn detail_rows(request: &ApprovalRequest, columns: usize) -> usize {
+/// Counts the rows of a question's details at a width, no further than `most`.
+fn detail_rows(request: &ApprovalRequest, columns: usize, most: usize) -> usize {
     let wrapped = |text: &str| -> usize {
         text.lines().map(|line| unicode_width::UnicodeWidthStr::width(line).div_ceil(columns).max(1)).sum()
     };
+    let title = wrapped(&request.title).max(1);
     let preview = match &request.preview {
-        Some(Preview::Diff(diff)) => {
-            let lines: usize = diff.hunks.iter().map(|hunk| hunk.lines.len()).sum();
-            lines + diff.hunks.len().saturating_sub(1) + usize::from(diff.omitted > 0)
-        }
+        Some(Preview::Diff(diff)) => count_rows(diff, columns, most.saturating_sub(title)),
         Some(Preview::Note { text }) => wrapped(text),
         None => 0,
     };
-    wrapped(&request.title).max(1) + preview
+    (title + preview).min(most)
 }

@@ -15,6 +15,7 @@ mod cells;
 mod choices;
 mod command;
 pub mod composer;
+pub mod diff_rows;
 mod effect;
 mod event;
 pub mod files;

