@@ -67,8 +67,8 @@ impl Clicks {
 pub(super) struct Pointed {
     /// The answers to the open question.
     pub(super) answers: Vec<(Rect, Action)>,
-    /// The rows of the list in front, and which entry the first row shows.
-    pub(super) list: Option<(Rect, usize)>,
+    /// The entries of the list in front.
+    pub(super) list: Vec<(Rect, usize)>,
 }
 
 impl App {
@@ -103,6 +103,10 @@ impl App {
     }
 
     fn wheel(&mut self, regions: &Regions, at: Position, lines: i32) {
+        if self.popup == Some(super::Popup::Wizard) {
+            self.wheel_in_wizard(lines);
+            return;
+        }
         if self.popup.is_some() {
             let end = self.popup_end;
             if let Some(scroll) = self.popup.as_mut().and_then(super::Popup::scroll) {
@@ -176,8 +180,15 @@ impl App {
     /// Takes the entry of the list in front that was clicked on. Where choosing shows something already, the second
     /// click takes it.
     fn press_in_list(&mut self, at: Position, effects: &mut Vec<Effect>) -> bool {
-        let Some((area, from)) = self.pointed.list.filter(|(area, _)| area.contains(at)) else { return false };
-        let entry = from + usize::from(at.y - area.y);
+        let hit = self.pointed.list.iter().find(|(place, _)| place.contains(at)).map(|(_, entry)| *entry);
+        if self.popup == Some(super::Popup::Wizard) {
+            // What is filled in is not left for a click beside it.
+            if let Some(entry) = hit {
+                self.click_in_wizard(entry, effects);
+            }
+            return true;
+        }
+        let Some(entry) = hit else { return false };
         let shows = matches!(self.popup, Some(super::Popup::Themes { .. } | super::Popup::Permissions { .. }));
         match self.popup.as_mut().map(super::Popup::chosen) {
             Some(Some(chosen)) => {

@@ -108,8 +108,8 @@ pub struct Drawn {
     pub not_found: bool,
     /// Where the answers to the open question stand.
     pub answers: Vec<(Rect, Action)>,
-    /// Where the rows of the list in front stand, and which entry the first row shows.
-    pub list: Option<(Rect, usize)>,
+    /// Where the entries of the list in front stand, and which they are.
+    pub list: Vec<(Rect, usize)>,
     /// Last line a popup or the open question can scroll to.
     pub popup_end: usize,
 }

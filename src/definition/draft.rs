@@ -72,6 +72,22 @@ impl AgentDraft {
         Ok(())
     }
 
+    /// Checks a colour for a new file: the name of one, or `#rrggbb`. Which names have a colour is known to the themes; any
+    /// word will do here.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the colour.
+    pub fn check_color(color: &str) -> Result<(), &'static str> {
+        let fits = match color.strip_prefix('#') {
+            Some(digits) => matches!(digits.len(), 3 | 6) && digits.bytes().all(|c| c.is_ascii_hexdigit()),
+            None => {
+                color.starts_with(|c: char| c.is_ascii_alphabetic())
+                    && color.chars().all(|c| c.is_ascii_alphanumeric() || "-_ ".contains(c))
+            }
+        };
+        if fits { Ok(()) } else { Err("Write a name such as blue, or six digits such as #ff8800.") }
+    }
+
     /// Returns a name that fits and is close to a text; empty if nothing of the text can stand in a name.
     #[must_use]
     pub fn name_like(text: &str) -> String {

@@ -122,6 +122,31 @@ impl App {
         wizard.chosen = wizard.chosen.saturating_add_signed(by).min(wizard.rows().saturating_sub(1));
     }
 
+    /// Moves what is chosen, or the summary, as the wheel turns; a list row by row, so that none is passed over.
+    pub(in crate::app) fn wheel_in_wizard(&mut self, lines: i32) {
+        let lines = isize::try_from(lines).unwrap_or(0);
+        match self.wizard.step() {
+            Step::Summary => self.move_in_wizard(lines),
+            step if step.is_text() => {}
+            _ => self.move_in_wizard(lines.signum()),
+        }
+    }
+
+    /// Takes the entry that was clicked on: a tool is ticked, a name of one's own waits to be typed, all else answers.
+    pub(in crate::app) fn click_in_wizard(&mut self, entry: usize, effects: &mut Vec<Effect>) {
+        let wizard = &mut self.wizard;
+        // The frame may be older than the list.
+        if entry >= wizard.rows() {
+            return;
+        }
+        wizard.chosen = entry;
+        match wizard.step() {
+            Step::Tools if matches!(wizard.tool_rows().get(entry), Some(ToolRow::Tool(..))) => self.tick_chosen(),
+            Step::Model if model_rows().get(entry) == Some(&ModelRow::Typed) => {}
+            _ => self.accept_step(effects),
+        }
+    }
+
     /// Takes the answer to the step, and goes on.
     fn accept_step(&mut self, effects: &mut Vec<Effect>) {
         let wizard = &mut self.wizard;

@@ -155,6 +155,10 @@ fn draft(args: NewArgs) -> anyhow::Result<AgentDraft> {
         Some(names) => ToolsField::List(entries(names).map(str::to_owned).collect()),
     };
     let model = model.filter(|model| !model.is_empty() && model != "inherit");
+    let color = color.map(|color| color.trim().to_owned()).filter(|color| !color.is_empty());
+    if let Some(color) = &color {
+        AgentDraft::check_color(color).map_err(|fault| anyhow!("`{}` is no colour. {fault}", plain_line(color)))?;
+    }
     Ok(AgentDraft { name, description, tools, model, color, prompt: String::new() })
 }
 

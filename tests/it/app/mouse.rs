@@ -1,7 +1,8 @@
 //! What the mouse does.
 
 use belvedere::app::key::{Input, Mouse, MouseKind};
-use belvedere::app::{Effect, Event, Focus};
+use belvedere::app::wizard::Step;
+use belvedere::app::{Effect, Event, Focus, Popup};
 use belvedere::message::AgentId;
 use belvedere::subagent::Command;
 
@@ -66,7 +67,8 @@ fn drag(stage: &mut Stage, from: (u16, u16), to: (u16, u16)) -> Option<String> {
 /// Returns where a text stands on the screen.
 fn find(stage: &mut Stage, text: &str) -> (u16, u16) {
     let frame = stage.text();
-    let (row, line) = frame.lines().enumerate().find(|(_, line)| line.contains(text)).expect("it is not on the screen");
+    let found = frame.lines().enumerate().find(|(_, line)| line.contains(text));
+    let (row, line) = found.unwrap_or_else(|| panic!("{text} is not on the screen:\n{frame}"));
     let column = line[..line.find(text).unwrap()].chars().count();
     (u16::try_from(column).unwrap(), u16::try_from(row).unwrap())
 }
@@ -178,4 +180,59 @@ fn a_click_beside_a_popup_only_closes_it() {
     let effects = mouse(&mut stage, MouseKind::Press, title.right() - 1, title.y);
     assert!(effects.is_empty(), "{effects:?}");
     assert_eq!((stage.app.popup(), stage.app.focus()), (None, Focus::Composer));
+}
+
+/// Clicks on a text of the screen.
+fn click(stage: &mut Stage, text: &str) {
+    let at = find(stage, text);
+    mouse(stage, MouseKind::Press, at.0, at.1);
+    stage.draw();
+}
+
+/// Turns the wheel to one end.
+fn turn(stage: &mut Stage, kind: MouseKind) {
+    for _ in 0..30 {
+        mouse(stage, kind, 10, 10);
+    }
+}
+
+#[test]
+fn a_new_agent_takes_clicks() {
+    for (width, height) in [(80, 24), (60, 15)] {
+        let mut stage = super::wizard::open(width, height);
+        let step = |stage: &Stage| stage.app.wizard().step();
+        click(&mut stage, "write it yourself");
+        assert_eq!(step(&stage), Step::Where);
+        mouse(&mut stage, MouseKind::Press, 0, 0);
+        assert_eq!(step(&stage), Step::Where, "a click beside it changes nothing");
+        assert_eq!(stage.app.popup(), Some(&Popup::Wizard));
+        stage.keys("<down>");
+        click(&mut stage, "/home/ada/.claude/agents");
+        stage.keys("tester<enter>Tests.<enter>");
+        assert_eq!(step(&stage), Step::Tools);
+        click(&mut stage, "custom");
+        click(&mut stage, "☑ Read");
+        assert!(!stage.app.wizard().has_tool("Read") && stage.app.wizard().has_tool("LS"), "{}", stage.text());
+        turn(&mut stage, MouseKind::WheelDown);
+        click(&mut stage, "☑ Agent");
+        assert!(!stage.app.wizard().has_tool("Agent"), "the wheel shows the last one");
+        stage.keys("<enter>");
+        turn(&mut stage, MouseKind::WheelDown);
+        click(&mut stage, "another:");
+        assert_eq!(step(&stage), Step::Model, "its name is typed");
+        turn(&mut stage, MouseKind::WheelUp);
+        click(&mut stage, "inherit");
+        assert_eq!(step(&stage), Step::Color);
+        click(&mut stage, "orange");
+        stage.keys("You test.<enter>");
+        assert_eq!(step(&stage), Step::Summary);
+        let draft = stage.app.wizard().draft();
+        assert_eq!((draft.color.as_deref(), draft.model), (Some("orange"), None));
+        let path = stage.app.wizard().path().unwrap();
+        assert_eq!(
+            path,
+            std::path::Path::new("/home/ada/.claude/agents/tester.md"),
+            "both rows of a folder are its own"
+        );
+    }
 }

@@ -40,7 +40,7 @@ fn stage(width: u16, height: u16) -> Stage {
     stage
 }
 
-fn open(width: u16, height: u16) -> Stage {
+pub(super) fn open(width: u16, height: u16) -> Stage {
     let mut stage = stage(width, height);
     stage.keys("/agents new<enter>");
     assert_eq!(stage.app.popup(), Some(&Popup::Wizard));

@@ -77,13 +77,16 @@ fn an_existing_file_stays_as_it_is() {
 #[test]
 fn what_is_missing_or_wrong_is_said_and_nothing_is_written() {
     let bench = Bench::new();
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 9] = [
         (&[], "new NAME --description TEXT"),
         (&["tester"], "new NAME --description TEXT"),
         (&["Tester!", "--description", "x", "--prompt", "y"], "lower case"),
         (&["tester", "--description", " ", "--prompt", "y"], "say when to use"),
         (&["tester", "--description", "x"], "--prompt TEXT"),
         (&["tester", "--description", "x", "--prompt", "y", "--in", "moon"], "project-kode"),
+        (&["tester", "--description", "x", "--prompt", "y", "--color", "#12"], "`#12` is no colour"),
+        (&["tester", "--description", "x", "--prompt", "y", "--color", "#zzzzzz"], "six digits such as #ff8800"),
+        (&["tester", "--description", "x", "--prompt", "y", "--color", "12 34"], "a name such as blue"),
     ];
     for (args, words) in cases {
         let ran = bench.run("shop", &[&["agents", "new"], args].concat());

@@ -31,7 +31,7 @@ pub(super) fn palette(
     let cursor = type_line(query, inner, look, buf);
     let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
     let lines: Vec<Line<'static>> = entries.iter().map(|entry| action(entry, usize::from(list.width), look)).collect();
-    drawn.list = Some(draw_list(&lines, chosen, list, look, buf));
+    drawn.list = draw_list(&lines, chosen, list, look, buf);
     if entries.is_empty() && !list.is_empty() {
         buf.set_stringn(list.x, list.y, "no action matches", usize::from(list.width), look.theme.faint);
     }
@@ -76,7 +76,7 @@ pub(super) fn agents(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
             fit_line(&line, columns)
         })
         .collect();
-    drawn.list = Some(draw_list(&lines, chosen, inner, look, buf));
+    drawn.list = draw_list(&lines, chosen, inner, look, buf);
 }
 
 /// Draws the folders that a copy of an agent may go to.
@@ -106,7 +106,7 @@ pub(super) fn folders(
             fit_line(&line, usize::from(inner.width))
         })
         .collect();
-    drawn.list = Some(draw_list(&lines, chosen, inner, look, buf));
+    drawn.list = draw_list(&lines, chosen, inner, look, buf);
     if homes.is_empty() {
         buf.set_stringn(inner.x, inner.y, "there is no folder for agents", usize::from(inner.width), look.theme.faint);
     }
@@ -122,7 +122,7 @@ pub(super) fn themes(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
         .iter()
         .map(|name| fit_line(&Line::styled(plain_line(name), look.theme.text), usize::from(inner.width)))
         .collect();
-    drawn.list = Some(draw_list(&lines, chosen, inner, look, buf));
+    drawn.list = draw_list(&lines, chosen, inner, look, buf);
 }
 
 /// Draws what is allowed in advance, by origin.
@@ -150,7 +150,7 @@ pub(super) fn grants(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
             fit_line(&line, columns)
         })
         .collect();
-    drawn.list = Some(draw_list(&lines, chosen, list, look, buf));
+    drawn.list = draw_list(&lines, chosen, list, look, buf);
     if grants.is_empty() && !list.is_empty() {
         buf.set_stringn(list.x, list.y, "nothing yet", columns, look.theme.faint);
     }
@@ -164,7 +164,7 @@ pub(crate) fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mu
         let lines = [Line::styled(fit(found.lines().next().unwrap_or_default(), 200), look.theme.text)];
         let area = above(screen, composer, 3, screen.width.min(100));
         let inner = frame(&format!("history: {}", search.query()), area, look, buf);
-        drawn.list = Some(draw_list(&lines, 0, inner, look, buf));
+        drawn.list = draw_list(&lines, 0, inner, look, buf);
         return;
     }
     let Some(completion) = list.completion() else { return };
@@ -187,7 +187,7 @@ pub(crate) fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mu
             fit_line(&line, usize::from(inner.width))
         })
         .collect();
-    drawn.list = Some(draw_list(&lines, completion.selected, inner, look, buf));
+    drawn.list = draw_list(&lines, completion.selected, inner, look, buf);
 }
 
 /// Returns a box right above the composer.
@@ -196,22 +196,24 @@ fn above(screen: Rect, composer: Rect, rows: u16, columns: u16) -> Rect {
     Rect { x: screen.x, y: composer.y - height, width: columns.min(screen.width), height }
 }
 
-/// Draws the part of a list around the chosen row, and returns its rows and which entry the first shows.
+/// Draws the part of a list around the chosen row, and returns where its entries stand.
 pub(super) fn draw_list(
     lines: &[Line<'static>],
     chosen: usize,
     area: Rect,
     look: &Look<'_>,
     buf: &mut Buffer,
-) -> (Rect, usize) {
+) -> Vec<(Rect, usize)> {
     let height = usize::from(area.height);
     let from = (chosen + 1).saturating_sub(height).min(lines.len().saturating_sub(height));
-    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height);
+    let mut entries = Vec::with_capacity(height);
     for ((at, line), y) in lines.iter().enumerate().skip(from).zip(area.y..area.bottom()) {
+        let row = Rect { y, height: 1, ..area };
         buf.set_line(area.x, y, line, area.width);
         if at == chosen {
-            buf.set_style(Rect { y, height: 1, ..area }, look.theme.selected_row);
+            buf.set_style(row, look.theme.selected_row);
         }
+        entries.push((row, at));
     }
-    (Rect { height: rows, ..area }, from)
+    entries
 }

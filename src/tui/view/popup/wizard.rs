@@ -24,6 +24,8 @@ const WAITING_ROWS: u16 = 8;
 /// Draws the wizard and returns its cursor, where something is typed.
 pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
     let wizard = look.app.wizard();
+    // What stands behind is not clicked on.
+    drawn.list.clear();
     let rows = if wizard.step() == Step::Drafting { WAITING_ROWS } else { ROWS };
     let area = centred(screen, WIZARD_COLUMNS, rows.min(screen.height.saturating_sub(1).max(3)));
     let inner = frame("new agent", area, look, buf);
@@ -89,12 +91,12 @@ fn answer(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn:
         return Some(super::super::composer::render_with(text, "", area, buf, look.theme));
     }
     match wizard.step() {
-        Step::How => list(&how(wizard, look), wizard.chosen(), area, look, buf),
-        Step::Where => folders(wizard, area, look, buf),
+        Step::How => list(&how(wizard, look), wizard.chosen(), area, look, buf, drawn),
+        Step::Where => folders(wizard, area, look, buf, drawn),
         Step::Name => return Some(name(wizard, area, look, buf)),
-        Step::Tools => list(&tools(wizard, look), wizard.chosen(), area, look, buf),
-        Step::Model => return models(wizard, area, look, buf),
-        Step::Color => list(&colors(wizard, look), wizard.chosen(), area, look, buf),
+        Step::Tools => list(&tools(wizard, look), wizard.chosen(), area, look, buf, drawn),
+        Step::Model => return models(wizard, area, look, buf, drawn),
+        Step::Color => list(&colors(wizard, look), wizard.chosen(), area, look, buf, drawn),
         Step::Drafting => drafting(wizard, area, look, buf),
         Step::Summary => summary(wizard, area, look, buf, drawn),
         Step::Wish | Step::Description | Step::Prompt => {}
@@ -102,9 +104,9 @@ fn answer(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn:
     None
 }
 
-fn list(lines: &[Line<'static>], chosen: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
+fn list(lines: &[Line<'static>], chosen: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
     let lines: Vec<Line<'static>> = lines.iter().map(|line| fit_line(line, usize::from(area.width))).collect();
-    let _ = draw_list(&lines, chosen, area, look, buf);
+    drawn.list = draw_list(&lines, chosen, area, look, buf);
 }
 
 fn how(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
@@ -116,7 +118,7 @@ fn how(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
 }
 
 /// Draws the folders, each with its path below; where there is no room for that, the path of the chosen one alone.
-fn folders(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
+fn folders(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
     let homes = wizard.homes();
     if homes.is_empty() {
         buf.set_stringn(area.x, area.y, "looking for the folders", usize::from(area.width), look.theme.muted);
@@ -155,9 +157,11 @@ fn folders(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
             };
             buf.set_stringn(area.x + 2, y + 1, shown, room, look.theme.muted);
         }
+        let place = Rect { y, height: rows, ..area };
         if at == wizard.chosen() {
-            buf.set_style(Rect { y, height: rows, ..area }, look.theme.selected_row);
+            buf.set_style(place, look.theme.selected_row);
         }
+        drawn.list.push((place, at));
         y += rows;
     }
 }
@@ -202,7 +206,7 @@ fn tools(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
     wizard.tool_rows().into_iter().map(row).collect()
 }
 
-fn models(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Option<Position> {
+fn models(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
     let rows = model_rows();
     let typing = rows.get(wizard.chosen()) == Some(&ModelRow::Typed);
     let lines: Vec<Line<'static>> = rows
@@ -221,7 +225,7 @@ fn models(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Opt
         .collect();
     let place = Rect { height: area.height.saturating_sub(1), ..area };
     let area = if typing { place } else { area };
-    list(&lines, wizard.chosen(), area, look, buf);
+    list(&lines, wizard.chosen(), area, look, buf, drawn);
     typing.then(|| type_line(wizard.typed_model(), Rect { y: area.bottom(), height: 1, ..area }, look, buf))
 }
 
