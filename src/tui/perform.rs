@@ -16,8 +16,9 @@ use super::terminal::{MouseOwner, Terminal};
 use super::{files, outside::Program};
 use crate::app::agent_files::{AgentPlaces, FileNews, FileRequest};
 use crate::app::{Effect, Event, MouseCapture};
-use crate::config::Environment;
+use crate::config::{Environment, git_branch, project_root};
 use crate::definition::{Library, duplicate};
+use crate::message::plain_line;
 use crate::session::Store;
 use crate::subagent::Command;
 
@@ -100,7 +101,10 @@ impl Performer {
     /// Reads what the screen shows but does not wait for: the branch and the history.
     pub(super) fn look_around(&self) {
         let cwd = Arc::clone(&self.cwd);
-        self.in_background(move || Ok(Some(Event::BranchKnown(branch(&cwd)))));
+        self.in_background(move || {
+            let branch = git_branch(&project_root(&cwd));
+            Ok(Some(Event::BranchKnown(branch.map(|name| plain_line(&name).into_owned()))))
+        });
         let places = AgentPlaces {
             home: Environment::of_process().home(),
             dirs: self.library.dirs().clone(),
@@ -240,23 +244,4 @@ fn export(folder: &Path, text: &str) -> Result<String> {
     let name = format!("conversation-{stamp}.md");
     std::fs::write(folder.join(&name), text).with_context(|| format!("cannot write {name}"))?;
     Ok(name)
-}
-
-/// Returns the branch of the repository around a folder, or the start of the commit where none is checked out.
-fn branch(folder: &Path) -> Option<String> {
-    let dot_git = folder.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
-    let repository = if dot_git.is_dir() {
-        dot_git
-    } else {
-        // A worktree or a submodule: the file names the folder.
-        let text = std::fs::read_to_string(&dot_git).ok()?;
-        let path = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
-        dot_git.parent()?.join(path)
-    };
-    let head = std::fs::read_to_string(repository.join("HEAD")).ok()?;
-    let head = head.trim();
-    match head.strip_prefix("ref: refs/heads/") {
-        Some(branch) => Some(crate::message::plain_line(branch).into_owned()),
-        None => head.get(..8).map(str::to_owned),
-    }
 }
