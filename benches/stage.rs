@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::agent::{AgentEvent, Bounds, EventKind, Spawn};
+use belvedere::agent::{AgentEvent, Author, Bounds, EventKind, Ground, Spawn};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::{App, Arrangement, Event, MouseCapture, Movement, Setup};
@@ -72,7 +72,7 @@ impl Stage {
     pub(crate) fn with_children(count: u32) -> Self {
         let mut stage = Self::new();
         stage.main(EventKind::Started);
-        stage.main(EventKind::UserMessage { text: "Look at everything at once.".to_owned() });
+        stage.main(EventKind::UserMessage { text: "Look at everything at once.".to_owned(), by: Author::User });
         for child in 1..=count {
             let call_id = format!("call-{child}");
             stage.main(tool_started(&call_id, "Agent"));
@@ -163,5 +163,6 @@ fn spawn(child: u32, call_id: String) -> Spawn {
         model: "sonnet".to_owned(),
         tools: Vec::new(),
         bounds: Bounds::default(),
+        ground: Ground::Foreground,
     }
 }

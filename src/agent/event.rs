@@ -35,10 +35,39 @@ pub enum EventKind {
     Spawned(Spawn),
     /// It begins to work.
     Started,
-    /// A user message joined its transcript: the user's, or its task.
+    /// A user message joined its transcript: the user's, its task, or what others had to say.
     UserMessage {
-        /// The text.
+        /// The text, as it was written.
         text: String,
+        /// Who wrote it.
+        #[serde(default, skip_serializing_if = "Author::is_user")]
+        by: Author,
+    },
+    /// A subagent that had ended goes on with its transcript. What follows is another run, up to another `Ended`.
+    Resumed {
+        /// Number of the run, from 2.
+        run: u32,
+        /// Whether its parent waits for it.
+        ground: Ground,
+    },
+    /// Whether its parent waits for it has changed.
+    Moved {
+        /// What holds from now on.
+        ground: Ground,
+    },
+    /// One turn is left, without tools, to report in.
+    LastTurn {
+        /// The status that the run will end with.
+        why: Status,
+    },
+    /// The next request waits before it is sent, for the sake of all agents.
+    Held {
+        /// What for.
+        why: Hold,
+        /// Milliseconds until it may be sent, where that is known.
+        wait_ms: Option<u64>,
+        /// How many requests are to be sent before it.
+        ahead: u32,
     },
     /// A request goes to the model.
     TurnStarted {
@@ -124,7 +153,7 @@ pub enum EventKind {
         /// What is new.
         changes: Changes,
     },
-    /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it.
+    /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it but `Resumed`.
     Ended {
         /// What came of it.
         outcome: Outcome,
@@ -178,6 +207,51 @@ pub struct Spawn {
     /// How far it may go.
     #[serde(default)]
     pub bounds: Bounds,
+    /// Whether its parent waits for it.
+    #[serde(default)]
+    pub ground: Ground,
+}
+
+/// Who wrote a message that joined a transcript.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Author {
+    /// The user; of a subagent's first message, whoever sent it out.
+    #[default]
+    User,
+    /// The agent above.
+    Parent,
+    /// This program, such as at a limit.
+    Program,
+    /// The subagents whose reports these are.
+    Subagents(Vec<AgentId>),
+}
+
+impl Author {
+    fn is_user(&self) -> bool {
+        *self == Self::User
+    }
+}
+
+/// Whether an agent's parent waits for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ground {
+    /// Its parent waits, and gets its report as the result of the call.
+    #[default]
+    Foreground,
+    /// Its parent goes on, and gets its report as a message.
+    Background,
+}
+
+/// What a request waits for that could be sent otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hold {
+    /// The service limits the rate, and another agent has heard of it.
+    RateLimit,
+    /// What requests under way may use up leaves too little of the budget until they are done.
+    Budget,
 }
 
 /// How far a subagent may go. `None` means no limit, or none that is known.
@@ -218,6 +292,9 @@ pub struct Outcome {
     pub status: Status,
     /// The agent's last words: its whole final reply, or the last text before a cut.
     pub text: String,
+    /// Which of the two that is.
+    #[serde(default)]
+    pub words: LastWords,
     /// What went wrong, or what cut it short, in one sentence for people.
     pub reason: Option<String>,
     /// Model calls made.
@@ -240,6 +317,23 @@ impl Outcome {
     pub fn elapsed(&self) -> Duration {
         Duration::from_millis(self.elapsed_ms)
     }
+
+    /// Tells whether the agent was stopped from outside or broke, so that its last words are not a report.
+    #[must_use]
+    pub fn is_broken_off(&self) -> bool {
+        self.words == LastWords::Partial
+    }
+}
+
+/// What an agent's last words are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LastWords {
+    /// It knew that they were.
+    #[default]
+    Report,
+    /// It was cut off.
+    Partial,
 }
 
 /// How a run ended. The names are those of reports and of the log.
@@ -256,6 +350,8 @@ pub enum Status {
     TimedOut,
     /// The tree's budget was used up.
     Budget,
+    /// It was asked to report before it was done.
+    WrappedUp,
     /// Someone stopped it.
     Cancelled,
     /// It could not go on.
@@ -274,6 +370,7 @@ impl Status {
             Self::ToolLimit => "tool_limit",
             Self::TimedOut => "timed_out",
             Self::Budget => "budget",
+            Self::WrappedUp => "wrapped_up",
             Self::Cancelled => "cancelled",
             Self::Failed => "failed",
             Self::Empty => "empty",
@@ -284,12 +381,6 @@ impl Status {
     #[must_use]
     pub fn is_complete(self) -> bool {
         self == Self::Completed
-    }
-
-    /// Tells whether the agent was stopped from outside or broke, so that its last words are not a report.
-    #[must_use]
-    pub fn is_broken_off(self) -> bool {
-        matches!(self, Self::TimedOut | Self::Budget | Self::Cancelled | Self::Failed)
     }
 }
 

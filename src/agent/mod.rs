@@ -24,7 +24,9 @@ mod sink;
 mod stream;
 pub mod turn;
 
-pub use event::{AgentEvent, Bounds, EventKind, FileTally, Outcome, Spawn, Status, StopCause};
+pub use event::{
+    AgentEvent, Author, Bounds, EventKind, FileTally, Ground, Hold, LastWords, Outcome, Spawn, Status, StopCause,
+};
 pub use inbox::Inbox;
 pub use run::run;
 pub use sink::Sink;

@@ -13,7 +13,7 @@ use super::dispatch::dispatch;
 use super::inbox::Rest;
 use super::stream::{Reply, reply};
 use super::turn::{Step, Turn, next_step};
-use super::{Agent, EventKind, FileTally, Outcome, Status, StopCause};
+use super::{Agent, Author, EventKind, FileTally, LastWords, Outcome, Status, StopCause};
 use crate::message::{Message, ToolCall, Transcript, Usage};
 use crate::provider::Request;
 use crate::tool::ToolSet;
@@ -154,7 +154,7 @@ impl<'a> Run<'a> {
     async fn read_inbox(&mut self) {
         for text in self.agent.inbox.take() {
             self.transcript.push_user(format!("{text}\n\n<system-reminder>\n{STEERED}\n</system-reminder>"));
-            self.activity.tell(self.agent, EventKind::UserMessage { text }).await;
+            self.activity.tell(self.agent, EventKind::UserMessage { text, by: Author::User }).await;
         }
     }
 
@@ -252,9 +252,14 @@ impl<'a> Run<'a> {
             End::Failed(reason) => (Status::Failed, Some(reason)),
         };
         let text = if answer.is_empty() { self.last_text } else { answer };
+        let words = match status {
+            Status::TimedOut | Status::Budget | Status::Cancelled | Status::Failed => LastWords::Partial,
+            _ => LastWords::Report,
+        };
         let outcome = Outcome {
             status,
             text,
+            words,
             reason,
             turns: self.turns,
             tool_calls: self.tool_calls,

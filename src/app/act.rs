@@ -9,7 +9,7 @@ use super::panes::PaneSize;
 use super::status::{Armed, CONFIRM, Flash};
 use super::{App, Detail, Effect, Focus, Motion, MouseCapture, Phase, Popup};
 use crate::message::AgentId;
-use crate::subagent::Command;
+use crate::subagent::{Children, Command};
 
 impl App {
     /// Carries out an action and tells whether it had anything to do.
@@ -371,7 +371,7 @@ impl App {
             return;
         }
         if self.take_armed(Armed::Interrupt) {
-            effects.push(Effect::Engine(Command::Interrupt));
+            effects.push(Effect::Engine(Command::Interrupt { children: Children::Keep }));
             self.inform("interrupting");
         } else {
             self.arm(Armed::Interrupt, "esc again interrupts the main agent");

@@ -211,7 +211,7 @@ impl AgentView {
                 self.outcome = None;
                 self.enter(Phase::Starting, now);
             }
-            EventKind::UserMessage { text } => self.user_message(text),
+            EventKind::UserMessage { text, .. } => self.user_message(text),
             EventKind::TurnStarted { turn } => {
                 self.turns = *turn;
                 self.turn.clear();
@@ -259,6 +259,10 @@ impl AgentView {
             EventKind::Spawned(_)
             | EventKind::ModelChosen { .. }
             | EventKind::AgentsChanged { .. }
+            | EventKind::Resumed { .. }
+            | EventKind::Moved { .. }
+            | EventKind::LastTurn { .. }
+            | EventKind::Held { .. }
             | EventKind::GrantsChanged { .. }
             | EventKind::Cleared => {}
         }

@@ -38,8 +38,8 @@ impl App {
         }
         self.dirty |= self.shows(event) || phase != self.agents.get(event.agent).map(|agent| agent.phase);
         match &event.kind {
-            EventKind::UserMessage { text } if event.agent.is_main() => self.delivered(text),
-            EventKind::UserMessage { text } => self.has_read(event.agent, text),
+            EventKind::UserMessage { text, .. } if event.agent.is_main() => self.delivered(text),
+            EventKind::UserMessage { text, .. } => self.has_read(event.agent, text),
             EventKind::ApprovalRequested { request } => {
                 let alive = self.agents.get(request.id.agent).is_some_and(|agent| !agent.has_ended());
                 if alive && self.approvals.ask(request, now) {

@@ -129,7 +129,9 @@ impl App {
         match key.code {
             KeyCode::Char('s' | 'y') => {
                 self.popup = None;
-                effects.push(Effect::Engine(crate::subagent::Command::Interrupt));
+                effects.push(Effect::Engine(crate::subagent::Command::Interrupt {
+                    children: crate::subagent::Children::Stop,
+                }));
             }
             KeyCode::Char('k' | 'n' | 'q') => self.popup = None,
             _ => {}

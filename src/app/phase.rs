@@ -148,6 +148,7 @@ impl AgentState {
                 Status::ToolLimit => "tool limit",
                 Status::TimedOut => "timed out",
                 Status::Budget => "budget out",
+                Status::WrappedUp => "wrapped up",
                 Status::Cancelled => "cancelled",
                 Status::Failed => "failed",
                 Status::Empty => "no report",
@@ -170,6 +171,7 @@ impl AgentState {
             Self::Stalled { .. } => "stalled".to_owned(),
             Self::Ended(Status::TurnLimit | Status::ToolLimit) => "cut off".to_owned(),
             Self::Ended(Status::Budget) => "no budget".to_owned(),
+            Self::Ended(Status::WrappedUp) => "early".to_owned(),
             _ => word,
         }
     }
@@ -187,7 +189,7 @@ impl AgentState {
                 Status::Completed => Mood::Good,
                 Status::Failed | Status::TimedOut => Mood::Bad,
                 Status::Cancelled | Status::Empty => Mood::Neutral,
-                Status::TurnLimit | Status::ToolLimit | Status::Budget => Mood::Attention,
+                Status::TurnLimit | Status::ToolLimit | Status::Budget | Status::WrappedUp => Mood::Attention,
             },
         }
     }

@@ -147,5 +147,6 @@ pub(super) fn ending_note(outcome: &Outcome) -> Option<CellKind> {
         }
         Status::TimedOut => Some(CellKind::Fault { text: reason("Nothing arrived for too long. Ask again.") }),
         Status::Budget => Some(CellKind::Fault { text: reason("The budget is used up.") }),
+        Status::WrappedUp => Some(CellKind::Notice { text: reason("Asked to report early. Say “go on”.") }),
     }
 }

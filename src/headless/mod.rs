@@ -166,7 +166,9 @@ impl Signals {
 fn status(outcome: &Outcome) -> u8 {
     match outcome.status {
         Status::Completed => exit::OK,
-        Status::TurnLimit | Status::ToolLimit | Status::TimedOut | Status::Budget => exit::CUT_SHORT,
+        Status::TurnLimit | Status::ToolLimit | Status::TimedOut | Status::Budget | Status::WrappedUp => {
+            exit::CUT_SHORT
+        }
         Status::Cancelled | Status::Failed | Status::Empty => exit::FAILED,
     }
 }

@@ -1,5 +1,6 @@
 //! What a front end asks of the tree of agents.
 
+use crate::agent::Ground;
 use crate::message::AgentId;
 use crate::permission::{Answer, ApprovalId, Grant, PermissionMode};
 
@@ -32,8 +33,30 @@ pub enum Command {
     },
     /// Stops every agent, the main one too.
     StopAll,
-    /// Stops the main agent's present answer. Its running subagents are stopped with it.
-    Interrupt,
+    /// Asks one subagent to call no further tools and to report in one last turn.
+    WrapUp {
+        /// Which one.
+        agent: AgentId,
+    },
+    /// Has a subagent that has ended go on with its transcript, in the background.
+    Resume {
+        /// Which one.
+        agent: AgentId,
+        /// The next message; `None` asks it to go on where it stopped.
+        text: Option<String>,
+    },
+    /// Moves one subagent to the background or back.
+    Move {
+        /// Which one.
+        agent: AgentId,
+        /// Where to.
+        ground: Ground,
+    },
+    /// Stops the main agent's present answer.
+    Interrupt {
+        /// What becomes of the subagents that it waits for.
+        children: Children,
+    },
     /// Answers a question.
     Answer {
         /// Which question.
@@ -52,4 +75,13 @@ pub enum Command {
     },
     /// Starts a new conversation with the main agent.
     Clear,
+}
+
+/// What becomes of the subagents that an interrupted agent waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Children {
+    /// They go on in the background, and report later.
+    Keep,
+    /// They are stopped with it.
+    Stop,
 }

@@ -18,7 +18,7 @@ use super::lead::{Lead, LeadDefinition};
 use super::loadout::Delegation;
 use super::mention;
 use super::tree::Tree;
-use crate::agent::{Cancel, EventKind, Limits, Outcome, Status, StopCause, run};
+use crate::agent::{Author, Cancel, EventKind, Limits, Outcome, Status, StopCause, run};
 use crate::definition::AgentDefinition;
 use crate::message::{AgentId, Transcript};
 use crate::tool::Freshness;
@@ -131,7 +131,8 @@ impl Conversation {
                 self.tree.stop_all(StopCause::User);
                 self.interrupt(StopCause::User);
             }
-            Command::Interrupt => self.interrupt(StopCause::User),
+            Command::WrapUp { .. } | Command::Resume { .. } | Command::Move { .. } => {}
+            Command::Interrupt { .. } => self.interrupt(StopCause::User),
             Command::Answer { id, answer } => self.approvals.answer(&id, answer),
             Command::SetMode(mode) => self.tree.setup().permissions.set_mode(mode),
             Command::Forget(grant) => self.tree.setup().permissions.forget(&grant),
@@ -270,7 +271,7 @@ struct Answering {
 
 impl Answering {
     async fn run(self, connecting: Connecting, text: String, transcript: Transcript) -> (Outcome, Transcript) {
-        self.tell(EventKind::UserMessage { text }).await;
+        self.tell(EventKind::UserMessage { text, by: Author::User }).await;
         let before = transcript.clone();
         if let Ok(answered) = AssertUnwindSafe(self.answer(connecting, transcript)).catch_unwind().await {
             return answered;

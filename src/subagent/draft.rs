@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::conversation::Connecting;
 use super::life::Life;
 use super::tree::{Errand, Parent, Tree};
-use crate::agent::{Bounds, Cancel, EventKind, Inbox, Outcome, Spawn, Status};
+use crate::agent::{Bounds, Cancel, EventKind, Ground, Inbox, Outcome, Spawn, Status};
 use crate::definition::{AgentDefinition, Source, Tier, parse};
 use crate::message::AgentId;
 
@@ -74,6 +74,7 @@ impl Tree {
             model: "none".to_owned(),
             tools: Vec::new(),
             bounds: Bounds::default(),
+            ground: Ground::Foreground,
         };
         self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
         life.end(&Outcome::unstarted(Status::Failed, reason)).await;

@@ -21,7 +21,7 @@ mod task;
 mod tree;
 
 pub use approvals::{ApprovalQueue, Unattended};
-pub use command::Command;
+pub use command::{Children, Command};
 pub use connection::{Connection, ModelWish, Reach, ResolveModel, lead_connection};
 pub use conversation::{Connecting, Conversation, connected};
 pub use draft::{DRAFT_CALL, drafting_agent};

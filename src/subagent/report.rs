@@ -70,10 +70,7 @@ pub fn report(source: &ReportSource<'_>) -> String {
     let outcome = source.outcome;
     let mut text = head(source);
     let parts = Parts::parse(&outcome.text);
-    let summary = match outcome.status {
-        status if status.is_broken_off() => partial_summary(source, &parts),
-        _ => parts.summary,
-    };
+    let summary = if outcome.is_broken_off() { partial_summary(source, &parts) } else { parts.summary };
     let summary = if summary.is_empty() { "(no summary)".to_owned() } else { summary };
     for (tag, body) in [("summary", Some(summary)), ("findings", parts.findings), ("answer", parts.answer)] {
         if let Some(body) = body {

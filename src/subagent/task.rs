@@ -101,7 +101,7 @@ impl Tool for AgentTool {
             };
             match self.tree.delegate(&self.parent, &input, &context.call_id).await {
                 Ok(delivered) => ToolOutput {
-                    is_error: delivered.outcome.status.is_broken_off(),
+                    is_error: delivered.outcome.is_broken_off(),
                     ..ToolOutput::text(delivered.report, delivered.outcome.status.name())
                 },
                 Err(refusal) => ToolOutput::error(refusal.to_string()),

@@ -22,7 +22,9 @@ use super::memory::UserDirs;
 use super::prompt::{self, Surroundings};
 use super::report::{ReportSource, cut, report};
 use super::task::{AgentInput, AgentTool};
-use crate::agent::{Agent, Cancel, EventKind, Inbox, Outcome, Place, Sink, Spawn, Status, StopCause, run};
+use crate::agent::{
+    Agent, Author, Cancel, EventKind, Ground, Inbox, LastWords, Outcome, Place, Sink, Spawn, Status, StopCause, run,
+};
 use crate::definition::Catalog;
 use crate::message::{AgentId, Transcript, Usage};
 use crate::permission::{Approver, Permissions};
@@ -291,6 +293,7 @@ impl Tree {
             model: agent.model.display.clone(),
             tools: agent.tools.names().map(str::to_owned).collect(),
             bounds: agent.bounds(),
+            ground: Ground::Foreground,
         };
         self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
         if let Some(text) = note {
@@ -323,7 +326,10 @@ impl Tree {
         let _stop = StopOnDrop(agent.cancel.clone());
         let running = tokio::spawn(async move {
             let _place = place;
-            agent.sink.send_until(agent.id, EventKind::UserMessage { text: task }, &agent.cancel).await;
+            agent
+                .sink
+                .send_until(agent.id, EventKind::UserMessage { text: task, by: Author::User }, &agent.cancel)
+                .await;
             if let Ok(result) = AssertUnwindSafe(run(&agent, transcript.clone())).catch_unwind().await {
                 life.has_ended();
                 return result;
@@ -367,6 +373,7 @@ impl Outcome {
         Self {
             status,
             text: String::new(),
+            words: LastWords::Partial,
             reason: Some(reason.to_owned()),
             turns: 0,
             tool_calls: 0,

@@ -314,7 +314,7 @@ impl App {
         self.dirty = true;
         let waited = wizard.step() == Step::Drafting;
         let arrived = match AgentDraft::from_answer(&outcome.text) {
-            _ if outcome.status.is_broken_off() || outcome.text.trim().is_empty() => {
+            _ if outcome.is_broken_off() || outcome.text.trim().is_empty() => {
                 let reason = outcome.reason.as_deref().unwrap_or("It ended without a word.");
                 let note = format!("There is no draft: {} Go on by hand.", crate::message::plain_line(reason));
                 if waited {

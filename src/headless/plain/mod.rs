@@ -23,7 +23,7 @@ use super::output::Output;
 use super::{Cut, LAST_WORDS, Signals, exit, input};
 use crate::agent::{AgentEvent, EventKind};
 use crate::permission::{Answer, ApprovalId};
-use crate::subagent::{Command, Conversation};
+use crate::subagent::{Children, Command, Conversation};
 
 /// How long a second act counts as the confirmation of the first.
 const CONFIRM: Duration = Duration::from_secs(2);
@@ -237,7 +237,7 @@ impl Desk {
     }
 
     fn tell(&mut self, event: &AgentEvent) {
-        if let (EventKind::UserMessage { text }, true) = (&event.kind, event.agent.is_main())
+        if let (EventKind::UserMessage { text, .. }, true) = (&event.kind, event.agent.is_main())
             && self.echoed.take_if(|echoed| echoed == text).is_some()
         {
             return;
@@ -330,7 +330,7 @@ impl Desk {
             self.notice("ctrl-c again leaves");
         } else {
             self.notice("interrupting the main agent; ctrl-c again leaves");
-            self.order(Command::Interrupt).await;
+            self.order(Command::Interrupt { children: Children::Stop }).await;
         }
         Next::GoOn
     }

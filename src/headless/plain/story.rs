@@ -82,7 +82,7 @@ impl Story {
         match &event.kind {
             EventKind::Spawned(spawn) => self.spawned(id, spawn, event.at),
             EventKind::Started => self.started(id, event.at),
-            EventKind::UserMessage { text } if id.is_main() => self.say("you", text),
+            EventKind::UserMessage { text, .. } if id.is_main() => self.say("you", text),
             EventKind::TurnStarted { .. } if id.is_main() => {
                 self.turn = Turn::Silent;
                 Vec::new()
@@ -359,7 +359,7 @@ impl Story {
         self.calls.retain(|(agent, _), _| *agent != id);
         let summary = plain(summary_of(&outcome.text)).split_whitespace().collect::<Vec<_>>().join(" ");
         let mut text = ended(outcome);
-        if !summary.is_empty() && !outcome.status.is_broken_off() {
+        if !summary.is_empty() && !outcome.is_broken_off() {
             let cut = summary.char_indices().nth(MAX_SUMMARY).map_or(summary.len(), |(at, _)| at);
             let more = if cut < summary.len() { " …" } else { "" };
             text = format!("{text}: {}{more}", &summary[..cut]);

@@ -58,7 +58,9 @@ impl Look<'_> {
             AgentState::Ended(status) => match status {
                 Status::Completed => glyphs.done,
                 Status::Failed | Status::TimedOut => glyphs.failed,
-                Status::Cancelled | Status::TurnLimit | Status::ToolLimit | Status::Budget => glyphs.stopped,
+                Status::Cancelled | Status::TurnLimit | Status::ToolLimit | Status::Budget | Status::WrappedUp => {
+                    glyphs.stopped
+                }
                 Status::Empty => glyphs.neutral,
             },
         }

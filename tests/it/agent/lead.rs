@@ -108,7 +108,7 @@ async fn its_first_words_come_before_the_first_message() {
     let shown: Vec<String> = session
         .of(AgentId::MAIN)
         .filter_map(|kind| match kind {
-            EventKind::UserMessage { text } => Some(text.clone()),
+            EventKind::UserMessage { text, .. } => Some(text.clone()),
             _ => None,
         })
         .collect();

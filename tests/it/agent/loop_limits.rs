@@ -7,7 +7,7 @@ use belvedere::agent::{EventKind, Outcome, Status};
 use belvedere::message::AgentId;
 use belvedere::provider::Provider;
 use belvedere::provider::scripted::Scripted;
-use belvedere::subagent::Command;
+use belvedere::subagent::{Children, Command};
 use belvedere::tool::{ScriptedTool, ToolSet};
 use serde_json::{Value, json};
 
@@ -156,7 +156,7 @@ async fn messages_said_meanwhile_wait_and_can_be_taken_back() {
     let said: Vec<&str> = session
         .of(AgentId::MAIN)
         .filter_map(|kind| match kind {
-            EventKind::UserMessage { text } => Some(text.as_str()),
+            EventKind::UserMessage { text, .. } => Some(text.as_str()),
             _ => None,
         })
         .collect();
@@ -179,7 +179,7 @@ async fn an_interrupted_answer_leaves_a_transcript_that_can_go_on() {
     let mut session = Session::start(parts);
     session.say("go").await;
     session.wait(|event| matches!(event.kind, EventKind::ToolStarted { .. }).then_some(())).await;
-    session.send(Command::Interrupt).await;
+    session.send(Command::Interrupt { children: Children::Stop }).await;
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     let outcome = session.ask("go on").await;
     assert_eq!(outcome.text, "on we go");

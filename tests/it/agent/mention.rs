@@ -53,7 +53,7 @@ async fn the_model_reads_it_and_the_user_does_not() {
     let reminder = "The user asks you to delegate this to the agent `explore` with the Agent tool.";
     assert_eq!(read, Message::user(format!("{said}\n\n<system-reminder>\n{reminder}\n</system-reminder>")));
     let shown = session.of(AgentId::MAIN).find_map(|kind| match kind {
-        EventKind::UserMessage { text } => Some(text.clone()),
+        EventKind::UserMessage { text, .. } => Some(text.clone()),
         _ => None,
     });
     assert_eq!(shown.as_deref(), Some(said));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use belvedere::agent::{FileTally, Outcome, Status};
+use belvedere::agent::{FileTally, LastWords, Outcome, Status};
 use belvedere::message::{Transcript, Usage};
 use belvedere::subagent::report::{Parts, ReportSource, cut, grouped, report, seconds};
 
@@ -10,6 +10,7 @@ fn outcome(status: Status, text: &str) -> Outcome {
     Outcome {
         status,
         text: text.to_owned(),
+        words: words(status),
         reason: None,
         turns: 3,
         tool_calls: 8,
@@ -130,4 +131,12 @@ fn a_long_report_is_cut_at_a_line_end_and_says_where_the_rest_is() {
 fn numbers_read_well() {
     assert_eq!([seconds(5_149), seconds(59_999), seconds(64_000)], ["5.1s", "59.9s", "1m04s"]);
     assert_eq!([grouped(7), grouped(1_234), grouped(20_914_000)], ["7", "1,234", "20,914,000"]);
+}
+
+/// Which words an agent has left behind that ended so.
+fn words(status: Status) -> LastWords {
+    match status {
+        Status::TimedOut | Status::Budget | Status::Cancelled | Status::Failed => LastWords::Partial,
+        _ => LastWords::Report,
+    }
 }

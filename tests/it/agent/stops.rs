@@ -10,7 +10,7 @@ use belvedere::message::{AgentId, Message, ToolSpec, Transcript};
 use belvedere::permission::{AccessKind, Answer, ApprovalRequest, Approver, Grants, PermissionMode, Permissions};
 use belvedere::provider::scripted::Scripted;
 use belvedere::session::Secrets;
-use belvedere::subagent::{Command, TreeLimits};
+use belvedere::subagent::{Children, Command, TreeLimits};
 use belvedere::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, standard_tools};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -113,7 +113,7 @@ async fn a_call_that_had_not_begun_when_the_agent_was_stopped_never_does() {
     let mut session = Session::start(parts);
     session.say("go").await;
     session.wait(|event| matches!(event.kind, EventKind::ToolStarted { .. }).then_some(())).await;
-    session.send(Command::Interrupt).await;
+    session.send(Command::Interrupt { children: Children::Stop }).await;
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     assert_eq!(RUNS.load(Ordering::SeqCst), 0, "the user had said stop");
     session.ask("again").await;
@@ -136,7 +136,7 @@ async fn a_stop_is_told_at_once_and_a_child_ends_before_its_parent() {
     session
         .wait(|event| (!event.agent.is_main() && matches!(event.kind, EventKind::ToolStarted { .. })).then_some(()))
         .await;
-    session.send(Command::Interrupt).await;
+    session.send(Command::Interrupt { children: Children::Stop }).await;
     session.ended(AgentId::MAIN).await;
     let at = |pick: &dyn Fn(&AgentEvent) -> bool| session.seen.iter().position(|event| pick(event));
     let stopping =
@@ -206,7 +206,7 @@ async fn an_interrupt_while_the_model_is_looked_for_is_no_failure() {
     let mut session = Session::start(parts);
     session.say("go").await;
     session.wait(|event| matches!(event.kind, EventKind::UserMessage { .. }).then_some(())).await;
-    session.send(Command::Interrupt).await;
+    session.send(Command::Interrupt { children: Children::Stop }).await;
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     session.quit().await;
 }
@@ -227,7 +227,7 @@ async fn clearing_while_it_works_ends_the_old_conversation_before_the_new_one_be
     let order: Vec<&str> = session
         .of(AgentId::MAIN)
         .filter_map(|kind| match kind {
-            EventKind::UserMessage { text } => Some(text.as_str()),
+            EventKind::UserMessage { text, .. } => Some(text.as_str()),
             EventKind::Ended { .. } => Some("ended"),
             EventKind::Cleared => Some("cleared"),
             _ => None,

@@ -1,6 +1,6 @@
 //! Agents as folds over events, in whatever order these come.
 
-use belvedere::agent::{Bounds, EventKind, FileTally, Outcome, Spawn, Status, StopCause};
+use belvedere::agent::{Author, Bounds, EventKind, FileTally, Ground, LastWords, Outcome, Spawn, Status, StopCause};
 use belvedere::app::{AgentState, CellKind, Phase};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
 use belvedere::permission::{Answer, ApprovalId};
@@ -13,6 +13,7 @@ fn outcome(status: Status) -> Outcome {
     Outcome {
         status,
         text: "<summary>done</summary>".to_owned(),
+        words: words(status),
         reason: None,
         turns: 1,
         tool_calls: 1,
@@ -35,6 +36,7 @@ pub(super) fn spawn(parent: u32, call: &str) -> EventKind {
         model: "m".to_owned(),
         tools: Vec::new(),
         bounds: Bounds::default(),
+        ground: Ground::Foreground,
     })
 }
 
@@ -43,7 +45,7 @@ pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
     prop_oneof![
         (0_u32..5, call.clone()).prop_map(|(parent, call)| spawn(parent, call)),
         Just(EventKind::Started),
-        Just(EventKind::UserMessage { text: "go\u{1b}[31m on".to_owned() }),
+        Just(EventKind::UserMessage { text: "go\u{1b}[31m on".to_owned(), by: Author::User }),
         (0_u32..3).prop_map(|turn| EventKind::TurnStarted { turn }),
         ".{0,12}".prop_map(|text| EventKind::Text { text }),
         ".{0,12}".prop_map(|text| EventKind::Thinking { text }),
@@ -260,4 +262,12 @@ fn a_long_silence_is_told_in_few_letters() {
     stage.wait(125_000);
     let state = stage.app.state_of(stage.app.agents().get(AgentId(1)).unwrap());
     assert_eq!((state.word().as_str(), state.word_within(9).as_str()), ("stalled 2m", "stalled"));
+}
+
+/// Which words an agent has left behind that ended so.
+fn words(status: Status) -> LastWords {
+    match status {
+        Status::TimedOut | Status::Budget | Status::Cancelled | Status::Failed => LastWords::Partial,
+        _ => LastWords::Report,
+    }
 }

@@ -11,8 +11,10 @@ use crate::screens::views::{VIEWS, open};
 const SIGN: u16 = 2;
 
 fn stops(effect: &Effect) -> bool {
-    matches!(effect, Effect::Engine(Command::Stop { .. } | Command::StopAll | Command::Interrupt | Command::Clear))
-        || *effect == Effect::Quit
+    matches!(
+        effect,
+        Effect::Engine(Command::Stop { .. } | Command::StopAll | Command::Interrupt { .. } | Command::Clear)
+    ) || *effect == Effect::Quit
 }
 
 #[test]

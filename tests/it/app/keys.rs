@@ -1,11 +1,11 @@
 //! What keys do.
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{Author, EventKind, Status};
 use belvedere::app::layout::{Form, LayoutMode};
 use belvedere::app::{Effect, Event, Focus, Movement, Popup};
 use belvedere::message::AgentId;
 use belvedere::permission::PermissionMode;
-use belvedere::subagent::Command;
+use belvedere::subagent::{Children, Command};
 
 use crate::screens::scenes;
 use crate::screens::stage::Stage;
@@ -49,7 +49,7 @@ fn queued_messages_are_shown_and_taken_back() {
     assert_eq!(commands(&effects), [Command::Unsend]);
     assert_eq!(stage.app.composer().text(), "second\n\nthird");
     stage.keys("<ctrl+c>fourth<enter>");
-    stage.main(EventKind::UserMessage { text: "fourth".to_owned() });
+    stage.main(EventKind::UserMessage { text: "fourth".to_owned(), by: Author::User });
     assert!(stage.app.queued().is_empty());
 }
 
@@ -98,7 +98,7 @@ fn esc_twice_interrupts_the_main_agent_only_when_it_is_alone() {
     stage.asks("a long task");
     assert_eq!(commands(&stage.keys("<esc>")), []);
     assert!(stage.text().contains("esc again interrupts"));
-    assert_eq!(commands(&stage.keys("<esc>")), [Command::Interrupt]);
+    assert_eq!(commands(&stage.keys("<esc>")), [Command::Interrupt { children: Children::Keep }]);
 
     stage.asks("another");
     stage.keys("<esc>");
@@ -108,7 +108,7 @@ fn esc_twice_interrupts_the_main_agent_only_when_it_is_alone() {
     stage.spawns(1, "explore", "Find things");
     assert_eq!(commands(&stage.keys("<esc>")), []);
     assert_eq!(stage.app.popup(), Some(&Popup::Interrupt { running: 1 }));
-    assert_eq!(commands(&stage.keys("s")), [Command::Interrupt]);
+    assert_eq!(commands(&stage.keys("s")), [Command::Interrupt { children: Children::Stop }]);
 }
 
 #[test]

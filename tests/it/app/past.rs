@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use belvedere::agent::{AgentEvent, EventKind};
+use belvedere::agent::{AgentEvent, Author, EventKind};
 use belvedere::app::{Effect, Event, Found, LogNews};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
 use belvedere::session::{Record, Secrets, Store};
@@ -34,7 +34,7 @@ impl Long {
         let mut stage = Stage::new(100, 30).with_model();
         stage.spawns(CHILD, "explore", "look closely");
         let mut log = Log::default();
-        log.take(&mut stage, EventKind::UserMessage { text: "The task itself.".to_owned() });
+        log.take(&mut stage, EventKind::UserMessage { text: "The task itself.".to_owned(), by: Author::User });
         log.take(&mut stage, EventKind::Started);
         for step in 0..steps {
             log.take(&mut stage, EventKind::TurnStarted { turn: step + 1 });

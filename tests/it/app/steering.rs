@@ -1,6 +1,6 @@
 //! Messages to one subagent, by key and by event.
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{Author, EventKind, Status};
 use belvedere::app::{Effect, Event, Focus};
 use belvedere::message::AgentId;
 use belvedere::subagent::Command;
@@ -39,7 +39,7 @@ fn sent(effects: &[Effect]) -> Vec<&str> {
 }
 
 fn reads(stage: &mut Stage, agent: u32, text: &str) {
-    stage.agent(agent, EventKind::UserMessage { text: text.to_owned() });
+    stage.agent(agent, EventKind::UserMessage { text: text.to_owned(), by: Author::User });
 }
 
 fn target(stage: &Stage) -> Option<u32> {

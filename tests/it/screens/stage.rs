@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::agent::{AgentEvent, Bounds, EventKind, FileTally, Outcome, Spawn, Status};
+use belvedere::agent::{AgentEvent, Author, Bounds, EventKind, FileTally, Ground, LastWords, Outcome, Spawn, Status};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
@@ -144,7 +144,7 @@ impl Stage {
 
     pub(crate) fn asks(&mut self, text: &str) {
         self.main(EventKind::Started);
-        self.main(EventKind::UserMessage { text: text.to_owned() });
+        self.main(EventKind::UserMessage { text: text.to_owned(), by: Author::User });
         self.main(EventKind::TurnStarted { turn: 1 });
     }
 
@@ -175,6 +175,7 @@ impl Stage {
                 model: "sonnet".to_owned(),
                 tools: vec!["Read".to_owned(), "Grep".to_owned()],
                 bounds: Bounds::default(),
+                ground: Ground::Foreground,
             }),
         );
     }
@@ -209,6 +210,7 @@ impl Stage {
                 outcome: Outcome {
                     status,
                     text: text.to_owned(),
+                    words: words(status),
                     reason: reason.map(str::to_owned),
                     turns: 3,
                     tool_calls: 8,
@@ -262,4 +264,12 @@ pub(crate) fn as_text(buffer: &Buffer) -> String {
         out.push('\n');
     }
     out
+}
+
+/// Which words an agent has left behind that ended so.
+fn words(status: Status) -> LastWords {
+    match status {
+        Status::TimedOut | Status::Budget | Status::Cancelled | Status::Failed => LastWords::Partial,
+        _ => LastWords::Report,
+    }
 }
