@@ -4,9 +4,9 @@ use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
-use super::{Agent, Cancel, EventKind, Limits, StopCause};
+use super::{Agent, EventKind, StopCause};
 
 /// The time of the last sign of life of a model or tool.
 #[derive(Debug)]
@@ -68,23 +68,36 @@ impl Drop for Hold<'_> {
 /// How often an excused silence is looked at again.
 const EXCUSED_POLL: Duration = Duration::from_secs(1);
 
-/// Stops the agent once a limit on time is passed. Never returns; it is raced against the run.
-pub(super) async fn watch(activity: &Activity, started: Instant, limits: &Limits, cancel: &Cancel) {
+/// How long an agent that has passed a limit on time may take for its report.
+const REPORT_GRACE: Duration = Duration::from_secs(60);
+
+/// Stops the agent's work once a limit on time is passed, and the agent if it then does not report. Never returns; it is
+/// raced against the run.
+pub(super) async fn watch(activity: &Activity, started: Instant, agent: &Agent) {
+    if let Some(cause) = overtime(activity, started, agent).await {
+        agent.work.stop(cause);
+        activity.excused(sleep(REPORT_GRACE)).await;
+        agent.cancel.stop(cause);
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Waits until a limit on time is passed, and returns which; `None` if there is no such limit.
+async fn overtime(activity: &Activity, started: Instant, agent: &Agent) -> Option<StopCause> {
+    let limits = &agent.limits;
     let wall = limits.wall_timeout.map(|limit| started + limit);
     while limits.idle_timeout.is_some() || wall.is_some() {
         let idle = limits.idle_timeout.map(|patience| activity.deadline(patience));
         let now = Instant::now();
         if wall.is_some_and(|at| now >= at) {
-            cancel.stop(StopCause::Wall);
-            break;
+            return Some(StopCause::Wall);
         }
         if idle.flatten().is_some_and(|at| now >= at) {
-            cancel.stop(StopCause::Idle);
-            break;
+            return Some(StopCause::Idle);
         }
         let next_idle = idle.map(|deadline| deadline.unwrap_or(now + EXCUSED_POLL));
         let Some(next) = [next_idle, wall].into_iter().flatten().min() else { break };
         sleep_until(next).await;
     }
-    std::future::pending::<()>().await;
+    None
 }

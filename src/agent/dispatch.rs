@@ -28,25 +28,49 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 pub(super) struct Dispatched {
     pub(super) results: Vec<ToolResult>,
     pub(super) changes: Vec<FileChange>,
+    /// How many of the calls were not passed over.
+    pub(super) begun: u32,
 }
 
-/// Runs the calls of one message. Calls past `allowance` are answered but not run.
+/// Runs the calls of one message. Calls past `allowance` are answered but not run, and so are those that are still to
+/// come when the agent is told something, or asked to report.
 pub(super) async fn dispatch(agent: &Agent, calls: &[ToolCall], allowance: usize, activity: &Activity) -> Dispatched {
     let mut all = Dispatched::default();
     let (granted, refused) = calls.split_at(allowance.min(calls.len()));
     for group in groups(agent, granted) {
+        if let Some(why) = passed_over(agent, all.begun) {
+            pass_over(agent, group, why, &mut all, activity).await;
+            continue;
+        }
+        all.begun += u32::try_from(group.len()).unwrap_or(u32::MAX);
         let outputs = join_all(group.iter().map(|call| one(agent, call, activity))).await;
         for (result, changes) in outputs {
             all.results.push(result);
             all.changes.extend(changes);
         }
     }
-    for call in refused {
-        let output = ToolOutput::error("Not run: the limit on tool calls is reached.");
-        start(agent, call, String::new(), activity).await;
-        all.results.push(end(agent, call, output, activity).await.0);
-    }
+    pass_over(agent, refused, "Not run: the limit on tool calls is reached.", &mut all, activity).await;
     all
+}
+
+/// Says why the next calls are not run, if so. One that is told something before any call has begun still does what it
+/// was about to do.
+fn passed_over(agent: &Agent, begun: u32) -> Option<&'static str> {
+    if agent.cancel.cause().is_none() && agent.work.cause().is_some() {
+        Some("Not run: you are to report now.")
+    } else if begun > 0 && agent.inbox.is_urgent() {
+        Some("Not run: a message has reached you meanwhile. Read it, then decide anew.")
+    } else {
+        None
+    }
+}
+
+/// Answers calls without running them.
+async fn pass_over(agent: &Agent, calls: &[ToolCall], why: &str, all: &mut Dispatched, activity: &Activity) {
+    for call in calls {
+        start(agent, call, String::new(), activity).await;
+        all.results.push(end(agent, call, ToolOutput::error(why), activity).await.0);
+    }
 }
 
 /// Cuts the calls into runs that may overlap and single calls that may not.
@@ -75,7 +99,7 @@ async fn one(agent: &Agent, call: &ToolCall, activity: &Activity) -> (ToolResult
         call_id: call.id.clone(),
         cwd: agent.place.cwd.clone(),
         project: agent.place.project.clone(),
-        cancel: agent.cancel.token(),
+        cancel: agent.work.token(),
         progress,
         freshness: agent.freshness.clone(),
         planned: Planned::default(),
@@ -109,7 +133,7 @@ fn resolve<'a>(agent: &'a Agent, call: &'a ToolCall) -> Result<(&'a dyn Tool, &'
     }
 }
 
-/// Plans, asks, runs. A call that has not begun when the agent is stopped never does.
+/// Plans, asks, runs. A call that has not begun when the agent's work is stopped never does.
 async fn permitted(
     agent: &Agent,
     tool: &dyn Tool,
@@ -120,7 +144,7 @@ async fn permitted(
 ) -> ToolOutput {
     let plan = tokio::select! {
         biased;
-        () = agent.cancel.cancelled() => return ToolOutput::error(INTERRUPTED),
+        () = agent.work.cancelled() => return ToolOutput::error(INTERRUPTED),
         plan = tool.plan(args, context) => plan,
     };
     let plan = match plan {
@@ -132,7 +156,7 @@ async fn permitted(
     if let Err(output) = permission(agent, request, &context.call_id, activity).await {
         return output;
     }
-    if agent.cancel.cause().is_some() {
+    if agent.work.cause().is_some() {
         return ToolOutput::error(INTERRUPTED);
     }
     activity.touch();
@@ -144,7 +168,7 @@ async fn permitted(
     tokio::pin!(work);
     tokio::select! {
         output = &mut work => output,
-        () = agent.cancel.cancelled() => {
+        () = agent.work.cancelled() => {
             timeout(STOP_GRACE, work).await.unwrap_or_else(|_| ToolOutput::error(INTERRUPTED))
         }
     }
@@ -220,7 +244,7 @@ async fn answer(
     loop {
         tokio::select! {
             biased;
-            () = agent.cancel.cancelled() => return Waited::Stopped,
+            () = agent.work.cancelled() => return Waited::Stopped,
             answer = &mut ask => return Waited::Answered(answer),
             Ok(()) = changes.changed() => match agent.permissions.decide(access) {
                 Decision::Ask => {}

@@ -1,71 +1,291 @@
-//! Messages of the user that wait for an agent's next request.
+//! What an agent is told while it works: messages, and reports of subagents that nobody waited for.
 //!
-//! Owns their order and the moment after which none can be left. Leaves adding them to a transcript to `run`.
-//! Invariant: a message is handed out once: to the agent, to the user who takes it back, or to nobody once it is closed.
+//! Owns their order, how urgent they are, and the moment after which none can be left. Leaves adding them to a
+//! transcript to `run`. Invariants: a letter is handed out once: to the agent, to the user who takes it back, or to
+//! nobody once the inbox is closed; a report that is owed keeps an agent that waits for reports from ending.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
+
+use super::Author;
+use crate::message::AgentId;
+
+/// One message for an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Letter {
+    /// The text.
+    pub text: String,
+    /// Who wrote it.
+    pub by: Author,
+    /// When it is read.
+    pub urgency: Urgency,
+}
+
+/// When a letter is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// With whatever comes next; it wakes nobody.
+    Later,
+    /// Before the next request; it wakes an agent that rests.
+    NextStep,
+    /// Before the next tool call.
+    Now,
+}
+
+impl Letter {
+    /// Returns what the user says to an agent at work.
+    #[must_use]
+    pub fn of_user(text: String) -> Self {
+        Self { text, by: Author::User, urgency: Urgency::Now }
+    }
+
+    /// Returns what the agent above says.
+    #[must_use]
+    pub fn of_parent(text: String) -> Self {
+        Self { text, by: Author::Parent, urgency: Urgency::Now }
+    }
+
+    /// Returns what this program says.
+    pub(super) fn of_program(text: &str) -> Self {
+        Self { text: text.to_owned(), by: Author::Program, urgency: Urgency::Now }
+    }
+
+    /// Returns the report of a subagent.
+    #[must_use]
+    pub fn report(agent: AgentId, text: String, urgency: Urgency) -> Self {
+        Self { text, by: Author::Subagents(vec![agent]), urgency }
+    }
+
+    /// Returns what the model reads.
+    pub(super) fn told(&self) -> String {
+        let note = |words: &str| format!("<system-reminder>\n{words}\n</system-reminder>");
+        match self.by {
+            Author::Program => self.text.clone(),
+            Author::User => format!("{}\n\n{}", self.text, note(STEERED)),
+            Author::Parent => format!("{}\n\n{}", self.text, note(DIRECTED)),
+            Author::Subagents(_) => format!("{}\n\n{}", note(REPORTED), self.text),
+        }
+    }
+}
+
+/// Words behind a message that reaches an agent at work. Who waits for it gets its last reply and nothing before it.
+const STEERED: &str = "The user sent you this while you work. Heed it from here on. Whoever waits for you gets \
+                       your last reply alone: repeat in it what still holds of what you said before.";
+
+/// Words behind a message of the agent above.
+const DIRECTED: &str = "The agent that sent you out tells you this while you work. Heed it from here on. It gets your \
+                        last reply alone: repeat in it what still holds of what you said before.";
+
+/// Words before reports that arrive as a message.
+const REPORTED: &str = "Subagents that worked in the background have reported. The user does not see these reports. Go \
+                        on with them in mind, and tell the user what matters.";
+
+/// A report that is still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Debt {
+    /// The agent goes on meanwhile.
+    Expected,
+    /// The agent asks its model nothing before it has come.
+    Awaited,
+}
+
 /// What waits for one agent; clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Inbox(Arc<Mutex<State>>);
+pub struct Inbox(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Notify,
+}
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<String>,
+    waiting: VecDeque<Letter>,
+    expected: usize,
+    awaited: usize,
     door: Door,
 }
 
-/// Whether a message can still be left.
+/// Whether a letter can still be left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Door {
     #[default]
     Open,
+    /// It stays open from run to run.
+    Lasting,
     Closed,
 }
 
 /// What a look at the end of a run found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
-    /// Nothing, and nothing can come.
+    /// Nothing, and nothing can come that the agent would wait for.
     Nothing,
     /// Something waits to be read.
     More,
+    /// A report is still to come.
+    Owed,
+}
+
+/// What an agent does that has answered while subagents still work for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtEnd {
+    /// It waits for their reports.
+    WaitForReports,
+    /// It ends; the reports wake it.
+    Leave,
 }
 
 impl Inbox {
-    /// Leaves a message. One left after the last request of the run is never read.
-    pub fn put(&self, text: String) {
-        let mut state = self.state();
-        if state.door == Door::Open {
-            state.waiting.push_back(text);
-        }
-    }
-
-    /// Takes what waits, oldest first.
+    /// Returns an inbox that outlives the runs of its agent.
     #[must_use]
-    pub fn take(&self) -> Vec<String> {
-        self.state().waiting.drain(..).collect()
+    pub fn lasting() -> Self {
+        let inbox = Self::default();
+        inbox.state().door = Door::Lasting;
+        inbox
     }
 
-    /// Closes it if nothing waits, in one step: no message slips in between the look and the end of the run.
-    pub(super) fn close_if_empty(&self) -> Rest {
+    /// Leaves a letter. One left after the last request of a run is never read, and comes back.
+    ///
+    /// # Errors
+    /// Returns the letter if the inbox is closed.
+    pub fn put(&self, letter: Letter) -> Result<(), Letter> {
+        let mut state = self.state();
+        if state.door == Door::Closed {
+            return Err(letter);
+        }
+        state.waiting.push_back(letter);
+        drop(state);
+        self.0.changed.notify_waiters();
+        Ok(())
+    }
+
+    /// Takes back what the user said and nobody has read.
+    pub fn take_back(&self) {
+        self.state().waiting.retain(|letter| letter.by != Author::User);
+    }
+
+    /// Takes out the report of one agent, which was handed over another way.
+    pub fn take_report(&self, agent: AgentId) {
+        self.state().waiting.retain(|letter| letter.by != Author::Subagents(vec![agent]));
+    }
+
+    /// Notes that a report is to come.
+    pub fn owe(&self, debt: Debt) {
+        *self.state().count(debt) += 1;
+    }
+
+    /// Notes that a report has come, or will not.
+    pub fn settle(&self, debt: Debt) {
+        let mut state = self.state();
+        let count = state.count(debt);
+        *count = count.saturating_sub(1);
+        drop(state);
+        self.0.changed.notify_waiters();
+    }
+
+    /// Forgets everything that waits or is owed.
+    pub fn clear(&self) {
+        let mut state = self.state();
+        *state = State { door: state.door, ..State::default() };
+        drop(state);
+        self.0.changed.notify_waiters();
+    }
+
+    /// Lets nothing that waits now wake its agent.
+    pub fn hush(&self) {
+        self.state().waiting.iter_mut().for_each(|letter| letter.urgency = Urgency::Later);
+    }
+
+    /// Waits until something waits that an agent at rest is woken for.
+    pub async fn woken(&self) {
+        self.until(|state| state.waiting.iter().any(|letter| letter.urgency > Urgency::Later)).await;
+    }
+
+    /// Waits until no awaited report is owed.
+    pub(super) async fn ready(&self) {
+        self.until(|state| state.awaited == 0).await;
+    }
+
+    /// Waits until something can be read, or nothing more is owed.
+    pub(super) async fn arrival(&self) {
+        self.until(|state| !state.waiting.is_empty() || state.owed() == 0).await;
+    }
+
+    /// Tells whether something is to be read before the next tool call.
+    pub(super) fn is_urgent(&self) -> bool {
+        self.state().waiting.iter().any(|letter| letter.urgency == Urgency::Now)
+    }
+
+    /// Takes what waits, oldest first. Reports that stand together come as one letter.
+    pub(super) fn take(&self) -> Vec<Letter> {
+        let mut letters: Vec<Letter> = Vec::new();
+        for letter in self.state().waiting.drain(..) {
+            match (letters.last_mut(), &letter.by) {
+                (Some(Letter { text, by: Author::Subagents(all), .. }), Author::Subagents(more)) => {
+                    text.push_str("\n\n");
+                    text.push_str(&letter.text);
+                    all.extend(more);
+                }
+                _ => letters.push(letter),
+            }
+        }
+        letters
+    }
+
+    /// Closes it if nothing waits or is owed, in one step: no letter slips in between the look and the end of the run.
+    pub(super) fn close_if_idle(&self, at_end: AtEnd) -> Rest {
         let mut state = self.state();
         if !state.waiting.is_empty() {
             return Rest::More;
         }
-        state.door = Door::Closed;
+        if at_end == AtEnd::WaitForReports && state.owed() > 0 {
+            return Rest::Owed;
+        }
+        state.close();
         Rest::Nothing
     }
 
     /// Closes it, whatever waits.
     pub(super) fn close(&self) {
-        let mut state = self.state();
-        state.waiting.clear();
-        state.door = Door::Closed;
+        self.state().close();
+    }
+
+    async fn until(&self, mut done: impl FnMut(&State) -> bool) {
+        loop {
+            let mut changed = std::pin::pin!(self.0.changed.notified());
+            // From before the look, so that no change after it is missed.
+            changed.as_mut().enable();
+            if done(&self.state()) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn count(&mut self, debt: Debt) -> &mut usize {
+        match debt {
+            Debt::Expected => &mut self.expected,
+            Debt::Awaited => &mut self.awaited,
+        }
+    }
+
+    fn owed(&self) -> usize {
+        self.expected + self.awaited
+    }
+
+    fn close(&mut self) {
+        if self.door == Door::Open {
+            *self = Self { door: Door::Closed, ..Self::default() };
+        }
     }
 }

@@ -27,7 +27,7 @@ pub mod turn;
 pub use event::{
     AgentEvent, Author, Bounds, EventKind, FileTally, Ground, Hold, LastWords, Outcome, Spawn, Status, StopCause,
 };
-pub use inbox::Inbox;
+pub use inbox::{AtEnd, Debt, Inbox, Letter, Urgency};
 pub use run::run;
 pub use sink::Sink;
 
@@ -62,10 +62,14 @@ pub struct Agent {
     pub sink: Sink,
     /// What of a tool's output neither its model nor anyone else gets to see.
     pub secrets: Secrets,
-    /// What the user tells it while it works.
+    /// What it is told while it works.
     pub inbox: Inbox,
+    /// What it does when it has answered while subagents still work for it.
+    pub at_end: AtEnd,
     /// Stops it, for a stated cause.
     pub cancel: Cancel,
+    /// Below `cancel`: stops its work, but leaves it one turn without tools to report in.
+    pub work: Cancel,
 }
 
 /// Where an agent works.

@@ -5,15 +5,15 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
-use futures::future::{FusedFuture as _, join};
+use futures::future::{FusedFuture as _, join3};
 use tokio::time::Instant;
 
 use super::activity::{self, Activity};
 use super::dispatch::dispatch;
-use super::inbox::Rest;
+use super::inbox::{Letter, Rest};
 use super::stream::{Reply, reply};
 use super::turn::{Step, Turn, next_step};
-use super::{Agent, Author, EventKind, FileTally, LastWords, Outcome, Status, StopCause};
+use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause};
 use crate::message::{Message, ToolCall, Transcript, Usage};
 use crate::provider::Request;
 use crate::tool::ToolSet;
@@ -42,20 +42,38 @@ async fn tell_stop(agent: &Agent, activity: &Activity) {
     }
 }
 
+/// Tells that one turn is left when the work is stopped: carrying it out may take a tool a while.
+async fn tell_last_turn(agent: &Agent, activity: &Activity) {
+    agent.work.cancelled().await;
+    if agent.cancel.cause().is_none()
+        && let Some(why) = agent.work.cause().map(early_status)
+    {
+        activity.tell(agent, EventKind::LastTurn { why }).await;
+    }
+}
+
+/// Returns how a run ends whose work was stopped for this cause.
+fn early_status(cause: StopCause) -> Status {
+    match cause {
+        StopCause::Idle | StopCause::Wall => Status::TimedOut,
+        StopCause::User | StopCause::Parent | StopCause::Quit => Status::WrappedUp,
+    }
+}
+
 /// Words for the last turn of an agent that reached a limit.
 const REPORT_NOW: &str = "You have reached the limit of this run. No more tools are available. Report now what you \
                           have found and done, and say what is missing.";
 
-/// Words behind a message that reaches an agent at work. Who waits for it gets its last reply and nothing before it.
-const STEERED: &str = "The user sent you this while you work. Heed it from here on. Whoever waits for you gets \
-                       your last reply alone: repeat in it what still holds of what you said before.";
+/// Words for the last turn of an agent that was asked to report early.
+const WRAP_UP: &str = "Stop here and report now: no more tools are available. Say what you have found and done, and \
+                       what is missing.";
 
 /// How the work ended.
 enum End {
     /// The model had nothing more to ask for.
     Answered,
-    /// The model wrote its last words after a limit.
-    Limited(Status),
+    /// The model wrote its last words early, or could not.
+    Limited(Status, LastWords),
     Stopped,
     Failed(String),
 }
@@ -102,7 +120,8 @@ impl<'a> Run<'a> {
         let (agent, activity) = (self.agent, self.activity);
         let mut stopping = pin!(tell_stop(agent, activity).fuse());
         let end = {
-            let aside = join(activity::watch(activity, started, &agent.limits, &agent.cancel), stopping.as_mut());
+            let watchdog = activity::watch(activity, started, agent);
+            let aside = join3(watchdog, tell_last_turn(agent, activity), stopping.as_mut());
             tokio::select! {
                 biased;
                 _ = aside => End::Stopped,
@@ -118,44 +137,81 @@ impl<'a> Run<'a> {
     async fn drive(&mut self) -> End {
         loop {
             self.read_inbox().await;
+            if self.agent.cancel.cause().is_some() {
+                return End::Stopped;
+            }
             if let Some(limit) = self.limit_reached() {
                 return self.last_turn(limit).await;
             }
-            let turn = match self.turn(&self.agent.tools).await {
+            let turn = match self.turn(&self.agent.tools, &self.agent.work).await {
                 Ok(turn) => turn,
+                // Its work was stopped, and a report is still wanted.
+                Err(End::Stopped) if self.agent.cancel.cause().is_none() => continue,
                 Err(end) => return end,
             };
             match next_step(&turn, self.continuations) {
-                Step::Tools(calls) => {
-                    self.answer.clear();
-                    let allowance = self.allowance();
-                    self.tool_calls += u32::try_from(calls.len().min(allowance)).unwrap_or(u32::MAX);
-                    let done = dispatch(self.agent, &calls, allowance, self.activity).await;
-                    done.changes.iter().for_each(|change| self.files.add(change));
-                    self.transcript.push_results(done.results);
-                    if self.agent.cancel.cause().is_some() {
-                        return End::Stopped;
-                    }
-                }
+                Step::Tools(calls) => self.run_tools(&calls).await,
                 Step::Continue(words) => {
                     self.continuations += 1;
                     if let Some(words) = words {
-                        self.transcript.push_user(words);
+                        self.hear(Letter::of_program(words)).await;
                     }
                 }
-                Step::Finish if self.agent.inbox.close_if_empty() == Rest::More => self.answer.clear(),
-                Step::Finish => return End::Answered,
+                Step::Finish => match self.rest().await {
+                    Some(end) => return end,
+                    None => self.answer.clear(),
+                },
                 Step::Fail(reason) => return End::Failed(reason),
             }
         }
     }
 
-    /// Adds what the user has said meanwhile to the transcript, and tells of it.
+    async fn run_tools(&mut self, calls: &[ToolCall]) {
+        self.answer.clear();
+        let done = dispatch(self.agent, calls, self.allowance(), self.activity).await;
+        self.tool_calls = self.tool_calls.saturating_add(done.begun);
+        done.changes.iter().for_each(|change| self.files.add(change));
+        self.transcript.push_results(done.results);
+    }
+
+    /// Adds what the agent was told meanwhile to the transcript, after the reports that it has to wait for.
     async fn read_inbox(&mut self) {
-        for text in self.agent.inbox.take() {
-            self.transcript.push_user(format!("{text}\n\n<system-reminder>\n{STEERED}\n</system-reminder>"));
-            self.activity.tell(self.agent, EventKind::UserMessage { text, by: Author::User }).await;
+        let ready = self.activity.excused(self.agent.inbox.ready());
+        tokio::select! {
+            biased;
+            () = self.agent.work.cancelled() => {}
+            () = ready => {}
         }
+        for letter in self.agent.inbox.take() {
+            self.hear(letter).await;
+        }
+    }
+
+    /// Adds a message to the transcript, and tells of it.
+    async fn hear(&mut self, letter: Letter) {
+        self.transcript.push_user(letter.told());
+        self.activity.tell(self.agent, EventKind::UserMessage { text: letter.text, by: letter.by }).await;
+    }
+
+    /// Decides what follows when the model has nothing more to ask for: the end, or more to read.
+    async fn rest(&mut self) -> Option<End> {
+        let agent = self.agent;
+        match agent.inbox.close_if_idle(agent.at_end) {
+            Rest::Nothing => return Some(End::Answered),
+            Rest::More => {}
+            Rest::Owed => {
+                let arrival = self.activity.excused(agent.inbox.arrival());
+                tokio::select! {
+                    biased;
+                    () = agent.work.cancelled() => {}
+                    () = arrival => {}
+                }
+                if agent.work.cause().is_none() && agent.inbox.close_if_idle(agent.at_end) == Rest::Nothing {
+                    return Some(End::Answered);
+                }
+            }
+        }
+        None
     }
 
     /// Returns how many more tool calls may run.
@@ -165,7 +221,9 @@ impl<'a> Run<'a> {
 
     fn limit_reached(&self) -> Option<Status> {
         let limits = &self.agent.limits;
-        if limits.max_turns.is_some_and(|max| self.turns >= max) {
+        if let Some(cause) = self.agent.work.cause() {
+            Some(early_status(cause))
+        } else if limits.max_turns.is_some_and(|max| self.turns >= max) {
             Some(Status::TurnLimit)
         } else if limits.max_tool_calls.is_some_and(|max| self.tool_calls >= max) {
             Some(Status::ToolLimit)
@@ -174,22 +232,30 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// One turn without tools, so that a run that reached a limit still reports.
+    /// One turn without tools, so that a run that ends early still reports.
     async fn last_turn(&mut self, limit: Status) -> End {
         self.answer.clear();
-        self.transcript.push_user(REPORT_NOW);
-        match self.turn(&ToolSet::default()).await {
+        if self.agent.work.cause().is_none() {
+            self.activity.tell(self.agent, EventKind::LastTurn { why: limit }).await;
+        }
+        let words = if limit == Status::WrappedUp { WRAP_UP } else { REPORT_NOW };
+        self.hear(Letter::of_program(words)).await;
+        match self.turn(&ToolSet::default(), &self.agent.cancel).await {
             Ok(turn) => {
                 // A model may ask for tools all the same; every call that was told of has to be seen to end.
                 let calls: Vec<ToolCall> = turn.message.tool_calls().cloned().collect();
                 self.transcript.push_results(dispatch(self.agent, &calls, 0, self.activity).await.results);
-                End::Limited(limit)
+                End::Limited(limit, LastWords::Report)
+            }
+            Err(End::Failed(reason)) => {
+                tracing::warn!(agent = %self.agent.id, %reason, "no report at a limit");
+                End::Limited(limit, LastWords::Partial)
             }
             Err(end) => end,
         }
     }
 
-    async fn turn(&mut self, tools: &ToolSet) -> Result<Turn, End> {
+    async fn turn(&mut self, tools: &ToolSet, stop: &Cancel) -> Result<Turn, End> {
         self.turns += 1;
         self.activity.tell(self.agent, EventKind::TurnStarted { turn: self.turns }).await;
         let request = Request {
@@ -201,7 +267,7 @@ impl<'a> Run<'a> {
             // One that the model does not know would be refused.
             effort: self.agent.effort.and_then(|wish| Some(wish.min(self.agent.model.max_effort?))),
         };
-        match reply(self.agent, request, &mut self.ids, self.activity).await {
+        match reply(self.agent, request, &mut self.ids, self.activity, stop).await {
             Reply::Whole(turn) => {
                 self.record(&turn).await;
                 Ok(turn)
@@ -242,20 +308,22 @@ impl<'a> Run<'a> {
     fn conclude(mut self, end: End, started: Instant) -> (Outcome, Transcript) {
         self.transcript.interrupt_pending();
         let answer = self.answer.join("");
-        let (status, reason) = match end {
+        let (status, words, reason) = match end {
             End::Answered if answer.trim().is_empty() => {
-                (Status::Empty, Some("The model ended without a word.".to_owned()))
+                (Status::Empty, LastWords::Report, Some("The model ended without a word.".to_owned()))
             }
-            End::Answered => (Status::Completed, None),
-            End::Limited(status) => (status, Some(limit_words(self.agent, status))),
-            End::Stopped => stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User)),
-            End::Failed(reason) => (Status::Failed, Some(reason)),
+            End::Answered => (Status::Completed, LastWords::Report, None),
+            End::Limited(status, _) if answer.trim().is_empty() => {
+                (status, LastWords::Partial, Some(limit_words(self.agent, status)))
+            }
+            End::Limited(status, words) => (status, words, Some(limit_words(self.agent, status))),
+            End::Stopped => {
+                let (status, reason) = stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User));
+                (status, LastWords::Partial, Some(reason.to_owned()))
+            }
+            End::Failed(reason) => (Status::Failed, LastWords::Partial, Some(reason)),
         };
         let text = if answer.is_empty() { self.last_text } else { answer };
-        let words = match status {
-            Status::TimedOut | Status::Budget | Status::Cancelled | Status::Failed => LastWords::Partial,
-            _ => LastWords::Report,
-        };
         let outcome = Outcome {
             status,
             text,
@@ -276,19 +344,20 @@ fn limit_words(agent: &Agent, status: Status) -> String {
     let count = |limit: Option<u32>| limit.map_or_else(String::new, |n| n.to_string());
     match status {
         Status::TurnLimit => format!("Reached the limit of {} turns.", count(agent.limits.max_turns)),
+        Status::WrappedUp => "Asked to report before it was done.".to_owned(),
+        Status::TimedOut => stop_words(agent.work.cause().unwrap_or(StopCause::Idle)).1.to_owned(),
         _ => format!("Reached the limit of {} tool calls.", count(agent.limits.max_tool_calls)),
     }
 }
 
-fn stop_words(cause: StopCause) -> (Status, Option<String>) {
-    let (status, words) = match cause {
+fn stop_words(cause: StopCause) -> (Status, &'static str) {
+    match cause {
         StopCause::User => (Status::Cancelled, "Stopped by the user."),
         StopCause::Parent => (Status::Cancelled, "Stopped with the agent above it."),
         StopCause::Quit => (Status::Cancelled, "Stopped because the program quit."),
         StopCause::Idle => (Status::TimedOut, "Neither the model nor a tool gave a sign of life for too long."),
         StopCause::Wall => (Status::TimedOut, "The run took longer than it may."),
-    };
-    (status, Some(words.to_owned()))
+    }
 }
 
 fn call_ids(transcript: &Transcript) -> HashSet<String> {

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::activity::Activity;
 use super::turn::{Delta, Turn, TurnBuilder};
-use super::{Agent, EventKind};
+use super::{Agent, Cancel, EventKind, StopCause};
 use crate::provider::{ProviderError, Request, StreamEvent, retry};
 
 /// How long deltas are gathered before they are told: half a frame at 30 frames a second.
@@ -28,11 +28,18 @@ pub(super) enum Reply {
     Failed(ProviderError, Turn),
 }
 
-/// Sends a request until it succeeds, fails for good, or the agent is stopped.
-pub(super) async fn reply(agent: &Agent, request: Request, ids: &mut HashSet<String>, activity: &Activity) -> Reply {
+/// Sends a request until it succeeds, fails for good, or `stop` is asked for: the agent's end, or the end of its work.
+/// Where the user asks for the latter, a text that is being said comes to its own end.
+pub(super) async fn reply(
+    agent: &Agent,
+    request: Request,
+    ids: &mut HashSet<String>,
+    activity: &Activity,
+    stop: &Cancel,
+) -> Reply {
     let mut attempt = 1;
     loop {
-        let (error, builder) = match once(agent, request.clone(), activity).await {
+        let (error, builder) = match once(agent, request.clone(), activity, stop).await {
             Ended::Whole(builder) => return Reply::Whole(builder.finish(agent.id, ids)),
             Ended::Cut(builder) => return Reply::Cut(builder.cut()),
             Ended::Failed(error, builder) => (error, builder),
@@ -45,7 +52,7 @@ pub(super) async fn reply(agent: &Agent, request: Request, ids: &mut HashSet<Str
         let pause = activity.excused(sleep(wait));
         tokio::select! {
             biased;
-            () = agent.cancel.cancelled() => return Reply::Cut(TurnBuilder::default().cut()),
+            () = stop.cancelled() => return Reply::Cut(TurnBuilder::default().cut()),
             () = pause => {}
         }
     }
@@ -72,11 +79,11 @@ enum Ended {
     Failed(ProviderError, TurnBuilder),
 }
 
-async fn once(agent: &Agent, request: Request, activity: &Activity) -> Ended {
+async fn once(agent: &Agent, request: Request, activity: &Activity, stop: &Cancel) -> Ended {
     let mut builder = TurnBuilder::default();
     let begun = tokio::select! {
         biased;
-        () = agent.cancel.cancelled() => return Ended::Cut(builder),
+        () = stop.cancelled() => return Ended::Cut(builder),
         begun = agent.provider.stream(request) => begun,
     };
     let mut stream = match begun {
@@ -84,11 +91,18 @@ async fn once(agent: &Agent, request: Request, activity: &Activity) -> Ended {
         Err(error) => return Ended::Failed(error, builder),
     };
     let mut merged = Merged::default();
+    let mut spared = false;
     let ended = loop {
         activity.touch();
+        spared &= builder.is_speaking();
         tokio::select! {
             biased;
             () = agent.cancel.cancelled() => break Ended::Cut(builder),
+            () = stop.cancelled(), if !spared => match stop.cause() {
+                // What the user already reads may be the report that is asked for.
+                Some(StopCause::User) if builder.is_speaking() => spared = true,
+                _ => break Ended::Cut(builder),
+            },
             () = sleep_until(merged.due), if merged.is_waiting() => merged.flush(agent, activity).await,
             event = stream.next() => match event {
                 None => break Ended::Whole(builder),

@@ -72,6 +72,13 @@ impl TurnBuilder {
         None
     }
 
+    /// Tells whether what has come so far is text for the reader and nothing else may follow it but more: no call.
+    #[must_use]
+    pub fn is_speaking(&self) -> bool {
+        let calls = self.parts.iter().any(|part| matches!(part, Part::Call { .. }));
+        !calls && matches!(self.parts.last(), Some(Part::Done(Block::Text { text })) if !text.trim().is_empty())
+    }
+
     fn sign(&mut self, proof: String) {
         match self.parts.last_mut() {
             Some(Part::Done(Block::Thinking { signature: signature @ None, .. })) => *signature = Some(proof),

@@ -7,6 +7,7 @@ mod agents;
 mod allowed;
 mod connection;
 mod demo;
+mod read_back;
 
 use agents::AgentFiles;
 pub use demo::REQUEST as DEMO_REQUEST;
@@ -20,7 +21,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -33,8 +34,8 @@ use crate::provider::choice::{ProviderEnv, Wishes};
 use crate::provider::offline::Pace;
 use crate::session::{Allowed, Secrets, Store, Writer, log};
 use crate::subagent::{
-    AGENT_TOOL, AgentInput, ApprovalQueue, Conversation, KeepReport, Surroundings, Tree, TreeLimits, TreeSetup,
-    Unattended, UserDirs,
+    AGENT_TOOL, AgentInput, ApprovalQueue, Conversation, KeepReport, Surroundings, TASK_TOOLS, Tree, TreeLimits,
+    TreeSetup, Unattended, UserDirs,
 };
 use crate::tool::{schema_of, standard_tools};
 
@@ -214,6 +215,11 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Returns how many events the log has dealt with.
+    fn handled(&self) -> Option<watch::Receiver<u64>> {
+        self.writer.as_ref().map(Writer::handled)
+    }
+
     /// Waits, within bounds, until everything is on the disk. The conversation must be gone by then.
     pub async fn finish(self) {
         // They hold ends of the channels whose end is waited for.
@@ -308,6 +314,7 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
         subagent_model: subagents.model,
         user_dirs: subagents.user_dirs,
         keep_report: report_keeper(store.clone()),
+        read_back: read_back::reader(store.clone(), kept.handled()),
     });
     let tools = tree.setup().tools.clone();
     // The schemas are worked out once; the first request need not wait for that.
@@ -332,6 +339,10 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
         Some(definition) => conversation.working_as(definition),
         None => conversation,
     };
+    let conversation = match wanted.front {
+        Front::Headless => conversation.waiting_for_reports(),
+        Front::Screen | Front::Plain => conversation,
+    };
     Started { conversation, session, kept }
 }
 
@@ -352,7 +363,7 @@ pub fn agent_dirs(environment: &config::Environment, place: &Place) -> AgentDirs
 /// Returns the names that the `tools` of an agent file may hold.
 #[must_use]
 pub fn tool_names() -> Vec<String> {
-    standard_tools().names().chain([AGENT_TOOL]).map(str::to_owned).collect()
+    standard_tools().names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect()
 }
 
 /// Faults of the configuration that are told one by one. A file of a stranger may hold thousands, and nobody may be

@@ -11,7 +11,7 @@ use super::loadout::{Delegation, Lists, Loadout};
 use super::memory::Memory;
 use super::task::AgentInput;
 use super::tree::{Parent, Tree};
-use crate::agent::{Agent, Cancel, Inbox, Limits};
+use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
 use crate::definition::AgentDefinition;
 use crate::message::AgentId;
 use crate::tool::Freshness;
@@ -101,14 +101,14 @@ impl Tree {
         Ok((connection, note))
     }
 
-    /// Makes the agent of an admitted spawn.
+    /// Makes the agent of an admitted spawn, and what it can hand on.
     pub(super) fn child(
         &self,
         parent: &Parent,
         admitted: Admitted,
         memory: Option<&Memory>,
         (id, cancel): (AgentId, Cancel),
-    ) -> Agent {
+    ) -> (Agent, Parent) {
         let setup = self.setup();
         let Admitted { definition, connection, loadout, limits, .. } = admitted;
         let depth = parent.depth + 1;
@@ -116,14 +116,14 @@ impl Tree {
         let memory = memory.map(|memory| memory.section(&loadout.tools));
         let Connection { provider, model } = connection.clone();
         let own = Parent { id, depth, connection, main: parent.main.clone(), loadout, cancel: cancel.clone() };
-        Agent {
+        let agent = Agent {
             id,
             depth,
             system: setup.surroundings.child_prompt(&definition, memory.as_deref(), setup.limits.report_chars),
             provider,
             model,
             effort: definition.effort,
-            tools: self.offered_tools(own),
+            tools: self.offered_tools(own.clone()),
             place: setup.place.clone(),
             permissions,
             approver: setup.approver.clone(),
@@ -132,8 +132,11 @@ impl Tree {
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),
             inbox: Inbox::default(),
+            at_end: AtEnd::WaitForReports,
+            work: cancel.child(),
             cancel,
-        }
+        };
+        (agent, own)
     }
 }
 

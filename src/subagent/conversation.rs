@@ -9,16 +9,16 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use super::Command;
 use super::approvals::ApprovalQueue;
 use super::connection::Connection;
 use super::lead::{Lead, LeadDefinition};
 use super::loadout::Delegation;
 use super::mention;
 use super::tree::Tree;
-use crate::agent::{Author, Cancel, EventKind, Limits, Outcome, Status, StopCause, run};
+use super::{Children, Command};
+use crate::agent::{AtEnd, Author, Cancel, EventKind, Ground, Letter, Limits, Outcome, Status, StopCause, run};
 use crate::definition::AgentDefinition;
 use crate::message::{AgentId, Transcript};
 use crate::tool::Freshness;
@@ -37,6 +37,7 @@ pub struct Conversation {
     limits: Limits,
     definition: LeadDefinition,
     freshness: Arc<Freshness>,
+    at_end: AtEnd,
     transcript: Transcript,
     waiting: VecDeque<String>,
     running: Option<Running>,
@@ -69,6 +70,7 @@ impl Conversation {
             limits,
             definition: None,
             freshness: Arc::default(),
+            at_end: AtEnd::Leave,
             transcript: Transcript::default(),
             waiting: VecDeque::new(),
             running: None,
@@ -85,6 +87,13 @@ impl Conversation {
         self
     }
 
+    /// Returns the same conversation with a main agent that waits for the reports of all its subagents before it ends.
+    #[must_use]
+    pub fn waiting_for_reports(mut self) -> Self {
+        self.at_end = AtEnd::WaitForReports;
+        self
+    }
+
     /// Obeys commands until their senders are gone, then stops what still runs and waits for its end.
     pub async fn drive(mut self, mut commands: mpsc::Receiver<Command>) {
         loop {
@@ -96,6 +105,7 @@ impl Conversation {
                 ended = finished(&mut self.running) => {
                     self.settle(ended).await;
                 }
+                () = reports(&self.tree), if self.running.is_none() => self.answer(None),
             }
         }
         self.quit().await;
@@ -123,7 +133,7 @@ impl Conversation {
             Command::Send { text } if self.running.is_some() => self.waiting.push_back(text),
             Command::Send { text } => self.say(text),
             Command::Unsend => self.waiting.clear(),
-            Command::Tell { agent, text } => self.tree.tell(agent, text),
+            Command::Tell { agent, text } => self.tree.tell(agent, Letter::of_user(text)),
             Command::Untell { agent } => self.tree.untell(agent),
             Command::Stop { agent } => self.tree.stop(agent, StopCause::User),
             Command::StopAll => {
@@ -131,8 +141,15 @@ impl Conversation {
                 self.tree.stop_all(StopCause::User);
                 self.interrupt(StopCause::User);
             }
-            Command::WrapUp { .. } | Command::Resume { .. } | Command::Move { .. } => {}
-            Command::Interrupt { .. } => self.interrupt(StopCause::User),
+            Command::WrapUp { agent } => self.tree.wrap_up(agent),
+            Command::Resume { agent, text } => self.tree.resume(agent, text).await,
+            Command::Move { agent, ground } => self.move_to(agent, ground).await,
+            Command::Interrupt { children } => {
+                if children == Children::Keep {
+                    self.tree.release(AgentId::MAIN).await;
+                }
+                self.interrupt(StopCause::User);
+            }
             Command::Answer { id, answer } => self.approvals.answer(&id, answer),
             Command::SetMode(mode) => self.tree.setup().permissions.set_mode(mode),
             Command::Forget(grant) => self.tree.setup().permissions.forget(&grant),
@@ -141,6 +158,13 @@ impl Conversation {
                 self.drafts.spawn(self.tree.clone().draft(self.connecting.clone(), wish));
             }
             Command::Clear => self.clear().await,
+        }
+    }
+
+    /// Moves a subagent. A main agent at rest waits for nobody: there is no foreground then.
+    async fn move_to(&self, agent: AgentId, ground: Ground) {
+        if ground == Ground::Background || self.running.is_some() {
+            self.tree.move_to(agent, ground).await;
         }
     }
 
@@ -163,6 +187,7 @@ impl Conversation {
 
     /// Begins a new conversation. What was allowed for the session stays allowed.
     async fn forget(&mut self) {
+        self.tree.forget();
         self.transcript = Transcript::default();
         self.freshness = Arc::default();
         // The commands of the user do not wait for a slow listener.
@@ -175,8 +200,15 @@ impl Conversation {
     /// while no listener has room.
     fn say(&mut self, text: String) {
         self.tree.begin_request();
+        self.answer(Some(text));
+    }
+
+    /// Has the main agent answer a message of the user, or what else has reached it.
+    fn answer(&mut self, text: Option<String>) {
         let mut transcript = std::mem::take(&mut self.transcript);
-        transcript.push_user(self.told(text.clone(), &transcript));
+        if let Some(text) = &text {
+            transcript.push_user(self.told(text.clone(), &transcript));
+        }
         let cancel = Cancel::default();
         let answer = Answering {
             tree: self.tree.clone(),
@@ -184,6 +216,7 @@ impl Conversation {
                 definition: self.definition.clone(),
                 limits: self.limits.clone(),
                 freshness: self.freshness.clone(),
+                at_end: self.at_end,
                 cancel: cancel.clone(),
             },
         };
@@ -213,6 +246,10 @@ impl Conversation {
     async fn settle(&mut self, finished: Finished) -> Outcome {
         let Finished { outcome, transcript, then } = finished;
         self.transcript = transcript;
+        if outcome.status != Status::Completed {
+            // What reached it before that is read with whatever comes next.
+            self.tree.inbox().hush();
+        }
         if then == Then::Forget {
             self.forget().await;
         }
@@ -263,6 +300,15 @@ async fn finished(running: &mut Option<Running>) -> Finished {
     Finished { outcome, transcript, then }
 }
 
+/// Within this time reports that arrive together come as one message.
+const TOGETHER: Duration = Duration::from_millis(50);
+
+/// Waits until reports wake the main agent.
+async fn reports(tree: &Tree) {
+    tree.inbox().woken().await;
+    sleep(TOGETHER).await;
+}
+
 /// What it takes to answer one message.
 struct Answering {
     tree: Tree,
@@ -270,8 +316,10 @@ struct Answering {
 }
 
 impl Answering {
-    async fn run(self, connecting: Connecting, text: String, transcript: Transcript) -> (Outcome, Transcript) {
-        self.tell(EventKind::UserMessage { text, by: Author::User }).await;
+    async fn run(self, connecting: Connecting, text: Option<String>, transcript: Transcript) -> (Outcome, Transcript) {
+        if let Some(text) = text {
+            self.tell(EventKind::UserMessage { text, by: Author::User }).await;
+        }
         let before = transcript.clone();
         if let Ok(answered) = AssertUnwindSafe(self.answer(connecting, transcript)).catch_unwind().await {
             return answered;

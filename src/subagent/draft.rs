@@ -6,10 +6,13 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+
 use super::conversation::Connecting;
-use super::life::Life;
-use super::tree::{Errand, Parent, Tree};
-use crate::agent::{Bounds, Cancel, EventKind, Ground, Inbox, Outcome, Spawn, Status};
+use super::errand::Errand;
+use super::roster::Report;
+use super::tree::{Parent, Tree};
+use crate::agent::{Bounds, Cancel, EventKind, Ground, Outcome, Spawn, Status};
 use crate::definition::{AgentDefinition, Source, Tier, parse};
 use crate::message::AgentId;
 
@@ -33,6 +36,8 @@ impl Tree {
         let errand = Errand {
             call_id: DRAFT_CALL,
             description: "Draft a new agent",
+            ground: Ground::Foreground,
+            report: Report::Unwanted,
             task: TASK.trim_end().replace("{{wish}}", wish.trim()),
         };
         let unable = match connecting.await {
@@ -47,7 +52,8 @@ impl Tree {
                 };
                 match self.admit_drafter(&parent, &definition) {
                     Ok(admitted) => {
-                        self.send_out(&parent, admitted, errand).await;
+                        // Its events are all that anyone wants of it.
+                        let _ = self.send_out(&parent, admitted, errand).await.wait(CancellationToken::new()).await;
                         return;
                     }
                     Err(refusal) => refusal.to_string(),
@@ -62,7 +68,6 @@ impl Tree {
     async fn excuse(&self, definition: &AgentDefinition, errand: Errand<'_>, reason: &str) {
         let cancel = Cancel::default();
         let (id, name) = self.next_name(&definition.name);
-        let life = Life::begin(self, id, cancel.clone(), Inbox::default());
         let spawn = Spawn {
             parent: AgentId::MAIN,
             call_id: errand.call_id.to_owned(),
@@ -77,6 +82,7 @@ impl Tree {
             ground: Ground::Foreground,
         };
         self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
-        life.end(&Outcome::unstarted(Status::Failed, reason)).await;
+        let outcome = Outcome::unstarted(Status::Failed, reason);
+        self.sink().send_until(id, EventKind::Ended { outcome }, &cancel).await;
     }
 }

@@ -10,7 +10,7 @@ use super::limits::Refusal;
 use super::loadout::Loadout;
 use super::memory::Memory;
 use super::tree::{Parent, Tree};
-use crate::agent::{Agent, Cancel, Inbox, Limits};
+use crate::agent::{Agent, AtEnd, Cancel, Limits};
 use crate::definition::AgentDefinition;
 use crate::message::AgentId;
 use crate::tool::Freshness;
@@ -23,6 +23,7 @@ pub(super) struct Lead {
     pub(super) definition: LeadDefinition,
     pub(super) limits: Limits,
     pub(super) freshness: Arc<Freshness>,
+    pub(super) at_end: AtEnd,
     pub(super) cancel: Cancel,
 }
 
@@ -60,7 +61,8 @@ impl Tree {
             connection: connection.clone(),
             main: connection.clone(),
             loadout,
-            cancel: lead.cancel.clone(),
+            // Its subagents outlive a run that is interrupted, if the user wants.
+            cancel: Cancel::default(),
         };
         Ok(Agent {
             id: AgentId::MAIN,
@@ -77,8 +79,10 @@ impl Tree {
             limits: lead.limits.clone(),
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),
-            // What is said to the main agent waits in its conversation.
-            inbox: Inbox::default(),
+            // What the user says to the main agent waits in its conversation.
+            inbox: self.inbox().clone(),
+            at_end: lead.at_end,
+            work: lead.cancel.child(),
             cancel: lead.cancel.clone(),
         })
     }

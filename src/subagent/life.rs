@@ -1,17 +1,40 @@
-//! One child between its spawn and its end.
+//! One run of a subagent between its beginning and its end, as a task of its own.
 //!
-//! Owns the promise that every child that was told of is told to have ended, once. Leaves the run itself to `agent`.
+//! Owns the promise that every run that was told of is told to have ended, once, and that its report is handed over.
+//! Leaves the run itself to `agent`, and who gets the report to `roster`.
 
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt as _;
 use tokio::runtime::Handle;
+use tokio::sync::OwnedSemaphorePermit;
 
-use super::tree::{Living, Tree};
-use crate::agent::{Cancel, EventKind, Inbox, Outcome, Status, StopCause};
-use crate::message::AgentId;
+use super::read_back::transcript_of;
+use super::report::{ReportSource, cut, report};
+use super::roster::Delivered;
+use super::tree::Tree;
+use crate::agent::{Agent, Author, Cancel, EventKind, Outcome, Status, StopCause, run};
+use crate::message::{AgentId, Transcript};
 
-/// A child between its spawn and its end. However those who wait for it fare, it is told of one end.
+/// What a run begins with.
+pub(super) enum Opening {
+    /// A task, in a conversation of its own.
+    Task(String),
+    /// The next message in a conversation that had ended.
+    Next {
+        text: String,
+        by: Author,
+        /// How many runs it had before.
+        runs: u32,
+    },
+}
+
+/// A run that was told of. However those who wait for it fare, it is told of one end.
 pub(super) struct Life {
     tree: Tree,
     id: AgentId,
+    name: String,
+    agent_type: String,
     cancel: Cancel,
     state: LifeState,
 }
@@ -19,51 +42,133 @@ pub(super) struct Life {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LifeState {
     Open,
+    /// Its end was told of.
     Ended,
+    /// Its report was handed over.
+    Delivered,
 }
 
 impl Life {
-    pub(super) fn begin(tree: &Tree, id: AgentId, cancel: Cancel, inbox: Inbox) -> Self {
-        tree.enter(id, Living { cancel: cancel.clone(), inbox });
-        Self { tree: tree.clone(), id, cancel, state: LifeState::Open }
+    /// Begins a run of a subagent that the roster holds as living.
+    pub(super) fn begin(tree: &Tree, agent: &Agent, (name, agent_type): (&str, &str)) -> Self {
+        Self {
+            tree: tree.clone(),
+            id: agent.id,
+            name: name.to_owned(),
+            agent_type: agent_type.to_owned(),
+            cancel: agent.cancel.clone(),
+            state: LifeState::Open,
+        }
     }
 
-    /// Notes that its end was told of.
-    pub(super) fn has_ended(mut self) {
+    /// Runs the agent to its end, and hands over what came of it.
+    pub(super) async fn live(mut self, agent: Agent, opening: Opening) {
+        let lived = AssertUnwindSafe(self.run(&agent, opening)).catch_unwind().await;
+        let (outcome, transcript) = if let Ok(lived) = lived {
+            lived
+        } else {
+            tracing::error!(agent = %self.id, "a subagent broke");
+            (Outcome::broken(), Transcript::default())
+        };
+        self.end(&outcome).await;
+        self.deliver(outcome, &transcript).await;
+    }
+
+    /// Tells of an end that nobody told of yet.
+    pub(super) async fn end(&mut self, outcome: &Outcome) {
+        if self.state == LifeState::Open {
+            let ended = EventKind::Ended { outcome: outcome.clone() };
+            self.tree.sink().send_until(self.id, ended, &self.cancel).await;
+            self.state = LifeState::Ended;
+        }
+    }
+
+    async fn run(&mut self, agent: &Agent, opening: Opening) -> (Outcome, Transcript) {
+        let (transcript, text, by) = match opening {
+            Opening::Task(task) => (Transcript::with_task(task.clone()), task, Author::User),
+            Opening::Next { text, by, runs } => match self.read_back(agent, runs).await {
+                Ok(mut transcript) => {
+                    transcript.push_user(text.clone());
+                    (transcript, text, by)
+                }
+                Err(why) => {
+                    let reason = format!("It cannot go on: {why}");
+                    return (Outcome::unstarted(Status::Failed, &reason), Transcript::default());
+                }
+            },
+        };
+        let Some(_place) = self.place(agent).await else {
+            let outcome = match agent.cancel.cause() {
+                Some(StopCause::Parent) => Outcome::unstarted(Status::Cancelled, "Stopped with the agent above it."),
+                Some(_) => Outcome::unstarted(Status::Cancelled, "Stopped before it began."),
+                None => Outcome::unstarted(Status::Cancelled, "Asked to report before it began."),
+            };
+            return (outcome, transcript);
+        };
+        agent.sink.send_until(agent.id, EventKind::UserMessage { text, by }, &agent.cancel).await;
+        let lived = run(agent, transcript).await;
         self.state = LifeState::Ended;
+        lived
     }
 
-    /// Tells of its end.
-    pub(super) async fn end(self, outcome: &Outcome) {
-        let ended = EventKind::Ended { outcome: outcome.clone() };
-        self.tree.sink().send_until(self.id, ended, &self.cancel).await;
-        self.has_ended();
+    async fn read_back(&self, agent: &Agent, runs: u32) -> Result<Transcript, String> {
+        let reading = (self.tree.setup().read_back)(self.name.clone(), runs);
+        tokio::select! {
+            biased;
+            () = agent.cancel.cancelled() => Err("it was stopped before it began.".to_owned()),
+            read = reading => read.map(|events| transcript_of(&events)),
+        }
+    }
+
+    /// Waits for its turn; `None` if it is not to begin any more.
+    async fn place(&self, agent: &Agent) -> Option<OwnedSemaphorePermit> {
+        let pool = self.tree.pool(agent.depth)?;
+        tokio::select! {
+            biased;
+            () = agent.work.cancelled() => None,
+            place = pool.acquire_owned() => place.ok(),
+        }
+    }
+
+    async fn deliver(mut self, outcome: Outcome, transcript: &Transcript) {
+        let setup = self.tree.setup();
+        let whole = report(&ReportSource {
+            name: &self.name,
+            agent_type: &self.agent_type,
+            outcome: &outcome,
+            transcript,
+            project: &setup.place.project,
+        });
+        let limit = setup.limits.report_chars;
+        let report = if whole.chars().nth(limit).is_none() {
+            whole
+        } else {
+            let kept = (setup.keep_report)(self.name.clone(), whole.clone()).await;
+            cut(&whole, limit, kept.as_deref())
+        };
+        self.state = LifeState::Delivered;
+        self.tree.deliver(self.id, Delivered { report, outcome });
     }
 }
 
 impl Drop for Life {
     fn drop(&mut self) {
+        if self.state == LifeState::Delivered {
+            return;
+        }
         self.cancel.stop(StopCause::Parent);
-        let (tree, id) = (self.tree.clone(), self.id);
-        match (self.state, Handle::try_current()) {
+        let (tree, id, state) = (self.tree.clone(), self.id, self.state);
+        let outcome = Outcome::unstarted(Status::Cancelled, "Stopped with the agent above it.");
+        let delivered = Delivered { report: String::new(), outcome: outcome.clone() };
+        match (state, Handle::try_current()) {
             (LifeState::Open, Ok(runtime)) => {
-                let (sink, cancel) = (self.tree.sink().clone(), self.cancel.clone());
+                let cancel = self.cancel.clone();
                 runtime.spawn(async move {
-                    let outcome = Outcome::unstarted(Status::Cancelled, "Stopped with the agent above it.");
-                    sink.send_until(id, EventKind::Ended { outcome }, &cancel).await;
-                    tree.leave(id);
+                    tree.sink().send_until(id, EventKind::Ended { outcome }, &cancel).await;
+                    tree.deliver(id, delivered);
                 });
             }
-            _ => tree.leave(id),
+            _ => tree.deliver(id, delivered),
         }
-    }
-}
-
-/// Stops an agent for which nobody waits any more.
-pub(super) struct StopOnDrop(pub(super) Cancel);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.stop(StopCause::Parent);
     }
 }

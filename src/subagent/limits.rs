@@ -90,6 +90,20 @@ pub enum Refusal {
         /// The limit.
         limit: u32,
     },
+    /// No subagent of this name or number.
+    #[error("You have no subagent `{wanted}`. You have: {known}.")]
+    NoSuchAgent {
+        /// What was asked for.
+        wanted: String,
+        /// All names.
+        known: String,
+    },
+    /// It cannot be resumed, because it has not ended.
+    #[error("{name} still works. SendMessage tells it more, TaskStop stops it.")]
+    StillWorks {
+        /// Its name.
+        name: String,
+    },
     /// The model that was asked for cannot be used; the text says why.
     #[error("{0}")]
     UnknownModel(String),

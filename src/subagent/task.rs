@@ -7,6 +7,7 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::errand::Delivery;
 use super::tree::{Parent, Tree};
 use crate::definition::{Catalog, ToolsField};
 use crate::message::ToolSpec;
@@ -45,6 +46,12 @@ pub struct AgentInput {
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub max_tokens: Option<u32>,
+    /// Return at once; the report arrives later as a message.
+    #[serde(default)]
+    pub run_in_background: bool,
+    /// Name of an agent of yours that has ended: it goes on with its conversation, the prompt being the next message.
+    #[serde(default)]
+    pub resume: Option<String>,
 }
 
 /// The `Agent` tool of one agent.
@@ -99,16 +106,25 @@ impl Tool for AgentTool {
                 Ok(input) => input,
                 Err(output) => return output,
             };
-            match self.tree.delegate(&self.parent, &input, &context.call_id).await {
-                Ok(delivered) => ToolOutput {
+            match self.tree.delegate(&self.parent, &input, &context.call_id, context.cancel.clone()).await {
+                Ok(Delivery::Report(delivered)) => ToolOutput {
                     is_error: delivered.outcome.is_broken_off(),
                     ..ToolOutput::text(delivered.report, delivered.outcome.status.name())
                 },
+                Ok(Delivery::Background { name }) => ToolOutput::text(in_background(&name), "in the background"),
                 Err(refusal) => ToolOutput::error(refusal.to_string()),
             }
         }
         .boxed()
     }
+}
+
+/// Says what becomes of a report that is not waited for.
+fn in_background(name: &str) -> String {
+    format!(
+        "{name} works in the background. Its report will reach you as a message: go on with something else, or end your \
+         turn and wait. TaskOutput tells how far it is, SendMessage tells it more, TaskStop stops it."
+    )
 }
 
 /// Lists every agent that may be used with when to use it and its tools.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use belvedere::agent::{Agent, AgentEvent, Cancel, EventKind, Inbox, Place, Sink, Status, StopCause};
+use belvedere::agent::{Agent, AgentEvent, AtEnd, Cancel, EventKind, Inbox, Place, Sink, Status, StopCause};
 use belvedere::message::{AgentId, Message, ToolSpec, Transcript};
 use belvedere::permission::{AccessKind, Answer, ApprovalRequest, Approver, Grants, PermissionMode, Permissions};
 use belvedere::provider::scripted::Scripted;
@@ -330,6 +330,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
     let folder = tempfile::tempdir().unwrap();
     let root = Arc::new(folder.path().canonicalize().unwrap());
     let permissions = Permissions::new(root.as_ref().clone(), PermissionMode::Default, Grants::default());
+    let cancel = Cancel::default();
     let agent = Agent {
         id: AgentId::MAIN,
         depth: 0,
@@ -346,7 +347,9 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         sink: Sink::new(Vec::new()),
         secrets: Secrets::default(),
         inbox: Inbox::default(),
-        cancel: Cancel::default(),
+        at_end: AtEnd::Leave,
+        work: cancel.child(),
+        cancel,
     };
     let run = belvedere::agent::run(&agent, Transcript::with_task("go"));
     let (outcome, _) = tokio::time::timeout(Duration::from_secs(60), run).await.expect("it waits for ever");

@@ -1,6 +1,7 @@
 //! A whole session in a temporary project: the real loop, tree and tools behind a provider that a test chooses.
 
 mod dice;
+mod memory_log;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -96,6 +97,7 @@ impl Session {
         let (commands, orders) = mpsc::channel(64);
         let approvals = ApprovalQueue::default();
         let kept = reports.path().to_path_buf();
+        let (log, logged) = memory_log::start();
         let tree = Tree::new(TreeSetup {
             catalog: Arc::new(parts.catalog),
             limits: parts.limits,
@@ -103,7 +105,7 @@ impl Session {
             place: Place { cwd: root.clone(), project: root.clone() },
             permissions: Permissions::new(root.as_ref().clone(), parts.mode, Grants::default()),
             approver: Arc::new(approvals.clone()),
-            sink: Sink::new(parts.listeners.into_iter().chain([sender]).collect()),
+            sink: Sink::new([log].into_iter().chain(parts.listeners).chain([sender]).collect()),
             secrets: parts.secrets,
             surroundings: surroundings(&root),
             resolve_model: Arc::new(|wish| match wish.name {
@@ -122,6 +124,7 @@ impl Session {
                 let path = kept.join(format!("{name}.report.md"));
                 Box::pin(async move { tokio::fs::write(&path, report).await.ok().map(|()| path) })
             }),
+            read_back: logged.read_back(),
         });
         let connection = Connection { provider: parts.provider, model: Arc::new(model()) };
         let connecting = parts.connecting.unwrap_or_else(|| connected(connection));

@@ -1,0 +1,38 @@
+//! From the log of a subagent back to its conversation.
+//!
+//! Pure. Owns which events make a transcript. Leaves reading the log to whoever makes the [`ReadBack`]. Invariant: what
+//! comes out is valid, whatever the events are; a call whose result is missing counts as interrupted.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+use crate::agent::EventKind;
+use crate::message::{ToolResult, Transcript};
+
+/// Reads the log of the subagent of this name, which has ended so many times. `Err` says in a sentence why it cannot.
+pub type ReadBack = Arc<dyn Fn(String, u32) -> BoxFuture<'static, Result<Vec<EventKind>, String>> + Send + Sync>;
+
+/// Returns the conversation that an agent's events tell of.
+#[must_use]
+pub fn transcript_of(events: &[EventKind]) -> Transcript {
+    let mut transcript = Transcript::default();
+    let mut results: Vec<ToolResult> = Vec::new();
+    for event in events {
+        match event {
+            EventKind::ToolEnded { result, .. } => results.push(result.clone()),
+            EventKind::UserMessage { text, .. } => {
+                transcript.push_results(std::mem::take(&mut results));
+                transcript.push_user(text.clone());
+            }
+            EventKind::TurnEnded { message, .. } => {
+                transcript.push_results(std::mem::take(&mut results));
+                transcript.push_assistant(message.clone());
+            }
+            _ => {}
+        }
+    }
+    transcript.push_results(results);
+    transcript.interrupt_pending();
+    transcript
+}

@@ -1,0 +1,259 @@
+//! Every subagent of the conversation, living or ended, and where its report goes.
+//!
+//! Owns who waits for whom. Leaves runs to `life` and what is sent out to `errand`. Invariants: a report is handed over
+//! once: to the call that waits for it, or to the inbox of the agent above; a number that was given is never given to
+//! another agent.
+
+use std::collections::BTreeMap;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::tree::{Parent, Tree};
+use crate::agent::{Agent, Cancel, Debt, EventKind, Ground, Inbox, Letter, Outcome, Status, StopCause, Urgency};
+use crate::message::AgentId;
+
+/// All of them, by number.
+pub(super) type Roster = BTreeMap<AgentId, Member>;
+
+/// One subagent.
+pub(super) struct Member {
+    pub(super) name: String,
+    pub(super) agent_type: String,
+    /// The agent above it.
+    pub(super) parent: AgentId,
+    /// Whether that one waits for it.
+    pub(super) ground: Ground,
+    /// Whether any agent wants its report.
+    pub(super) report: Report,
+    /// Takes its report to the call that waits for it.
+    pub(super) waiter: Option<oneshot::Sender<Delivered>>,
+    pub(super) living: Option<Living>,
+    /// How often it was begun.
+    pub(super) runs: u32,
+    /// What it takes to run it once more.
+    pub(super) kit: Kit,
+    /// What came of it last.
+    pub(super) last: Option<Delivered>,
+}
+
+/// Whether any agent wants a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Report {
+    Wanted,
+    Unwanted,
+}
+
+/// How a living subagent is reached.
+#[derive(Clone)]
+pub(super) struct Living {
+    pub(super) cancel: Cancel,
+    pub(super) work: Cancel,
+    pub(super) inbox: Inbox,
+    pub(super) since: Instant,
+}
+
+impl Living {
+    pub(super) fn of(agent: &Agent) -> Self {
+        Self {
+            cancel: agent.cancel.clone(),
+            work: agent.work.clone(),
+            inbox: agent.inbox.clone(),
+            since: Instant::now(),
+        }
+    }
+}
+
+/// What it takes to run a subagent once more.
+pub(super) struct Kit {
+    /// The agent as it was sent out, without its tools.
+    pub(super) agent: Agent,
+    /// What it can hand on.
+    pub(super) own: Parent,
+}
+
+/// What comes back from a delegation.
+#[derive(Debug, Clone)]
+pub(super) struct Delivered {
+    pub(super) report: String,
+    pub(super) outcome: Outcome,
+}
+
+impl Tree {
+    /// Stops one subagent and all below it.
+    pub fn stop(&self, agent: AgentId, cause: StopCause) {
+        if let Some(living) = self.living(agent) {
+            living.cancel.stop(cause);
+        }
+    }
+
+    /// Asks one subagent to report in one last turn without tools.
+    pub fn wrap_up(&self, agent: AgentId) {
+        if let Some(living) = self.living(agent) {
+            living.work.stop(StopCause::User);
+        }
+    }
+
+    /// Stops every subagent.
+    pub fn stop_all(&self, cause: StopCause) {
+        let all: Vec<Living> = self.roster().values().filter_map(|member| member.living.clone()).collect();
+        for living in all {
+            living.cancel.stop(cause);
+        }
+    }
+
+    /// Stops a subagent for which nobody waits any more, if its call did until now.
+    pub(super) fn stop_waited(&self, agent: AgentId) {
+        let waited =
+            self.roster().get(&agent).filter(|member| member.waiter.is_some()).map(|member| member.living.clone());
+        if let Some(living) = waited.flatten() {
+            living.cancel.stop(StopCause::Parent);
+        }
+    }
+
+    /// Leaves a letter for one subagent. One that has ended does not read it; its end, told of before or after, is how
+    /// the sender knows.
+    pub(super) fn tell(&self, agent: AgentId, letter: Letter) {
+        if let Some(living) = self.living(agent) {
+            let _ = living.inbox.put(letter);
+        }
+    }
+
+    /// Takes back what the user said to one subagent and it has not read.
+    pub(super) fn untell(&self, agent: AgentId) {
+        if let Some(living) = self.living(agent) {
+            living.inbox.take_back();
+        }
+    }
+
+    /// Waits until no subagent lives.
+    pub(super) async fn settled(&self) {
+        loop {
+            let mut ended = std::pin::pin!(self.ended().notified());
+            ended.as_mut().enable();
+            if self.roster().values().all(|member| member.living.is_none()) {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    /// Forgets all subagents. Those that still live are on their way to their end, and nobody wants their reports.
+    pub(super) fn forget(&self) {
+        let mut roster = self.roster();
+        roster.retain(|_, member| member.living.is_some());
+        roster.values_mut().for_each(|member| member.report = Report::Unwanted);
+        self.inbox().clear();
+    }
+
+    pub(super) fn living(&self, agent: AgentId) -> Option<Living> {
+        self.roster().get(&agent)?.living.clone()
+    }
+
+    /// Moves one living subagent to the background or back. Whoever waits for it goes on, or waits before it goes on.
+    pub(super) async fn move_to(&self, agent: AgentId, ground: Ground) {
+        if self.place_on(agent, ground) == Moved::Yes {
+            // The commands of the user do not wait for a slow listener.
+            let over = Cancel::default();
+            over.stop(StopCause::User);
+            self.sink().send_until(agent, EventKind::Moved { ground }, &over).await;
+        }
+    }
+
+    /// Moves the subagents that an agent waits for to the background.
+    pub(super) async fn release(&self, parent: AgentId) {
+        let waited: Vec<AgentId> = {
+            let roster = self.roster();
+            let of = roster.iter().filter(|(_, member)| member.parent == parent && member.living.is_some());
+            of.filter(|(_, member)| member.ground == Ground::Foreground).map(|(id, _)| *id).collect()
+        };
+        for agent in waited {
+            self.move_to(agent, Ground::Background).await;
+        }
+    }
+
+    fn place_on(&self, agent: AgentId, ground: Ground) -> Moved {
+        let mut roster = self.roster();
+        let Some(parent) = roster.get(&agent).map(|member| member.parent) else { return Moved::No };
+        let inbox = self.inbox_in(&roster, parent);
+        let Some(member) = roster.get_mut(&agent).filter(|member| member.living.is_some()) else { return Moved::No };
+        let may = member.ground != ground && member.report == Report::Wanted;
+        let Some(inbox) = inbox.filter(|_| may) else { return Moved::No };
+        match (ground, member.waiter.take()) {
+            // Its call returns when nobody can send to it any more.
+            (Ground::Background, Some(_)) => inbox.owe(Debt::Expected),
+            (Ground::Background, None) => {
+                inbox.owe(Debt::Expected);
+                inbox.settle(Debt::Awaited);
+            }
+            (Ground::Foreground, _) => {
+                inbox.owe(Debt::Awaited);
+                inbox.settle(Debt::Expected);
+            }
+        }
+        member.ground = ground;
+        Moved::Yes
+    }
+
+    /// Returns the inbox of a living agent.
+    pub(super) fn inbox_in(&self, roster: &Roster, agent: AgentId) -> Option<Inbox> {
+        if agent.is_main() {
+            return Some(self.inbox().clone());
+        }
+        roster.get(&agent)?.living.as_ref().map(|living| living.inbox.clone())
+    }
+
+    /// Hands over what came of a run, and counts the subagent as living no more.
+    pub(super) fn deliver(&self, agent: AgentId, delivered: Delivered) {
+        let mut roster = self.roster();
+        let Some(member) = roster.get_mut(&agent) else { return };
+        let cause = member.living.take().and_then(|living| living.cancel.cause());
+        member.last = Some(delivered.clone());
+        let (parent, ground) = (member.parent, member.ground);
+        if let Some(waiter) = member.waiter.take() {
+            // Whoever does not wait any more was stopped with all below it.
+            let _ = waiter.send(delivered);
+        } else if member.report == Report::Wanted {
+            let debt = if ground == Ground::Foreground { Debt::Awaited } else { Debt::Expected };
+            self.post(&roster, (agent, parent), (delivered, cause), debt);
+        }
+        drop(roster);
+        self.ended().notify_waiters();
+    }
+
+    /// Leaves a report with the nearest agent above that can still read it.
+    fn post(
+        &self,
+        roster: &Roster,
+        (agent, parent): (AgentId, AgentId),
+        (delivered, cause): (Delivered, Option<StopCause>),
+        debt: Debt,
+    ) {
+        let mut letter = match (delivered.outcome.status, cause) {
+            (Status::Cancelled, Some(StopCause::Parent | StopCause::Quit)) => None,
+            // Whom the user has stopped nobody needs to be woken for.
+            (Status::Cancelled, _) => Some(Letter::report(agent, delivered.report, Urgency::Later)),
+            _ => Some(Letter::report(agent, delivered.report, Urgency::NextStep)),
+        };
+        if let Some(inbox) = self.inbox_in(roster, parent) {
+            letter = letter.and_then(|letter| inbox.put(letter).err());
+            inbox.settle(debt);
+        }
+        let mut above = parent;
+        while let Some(unread) = letter.take()
+            && !above.is_main()
+        {
+            above = roster.get(&above).map_or(AgentId::MAIN, |member| member.parent);
+            letter = match self.inbox_in(roster, above) {
+                Some(inbox) => inbox.put(unread).err(),
+                None => Some(unread),
+            };
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moved {
+    Yes,
+    No,
+}
