@@ -203,7 +203,7 @@ async fn an_agent_lets_only_the_kinds_it_names_work_for_it() {
     assert!(!offer.contains("- writer:") && !offer.contains("- boss:"), "{offer}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_shorter_of_two_times_ends_a_run() {
     let mut slow = defined("name: slow");
     slow.max_time = Some(std::time::Duration::from_millis(20));
