@@ -26,6 +26,8 @@ use crate::tool::Freshness;
 /// The connection of the main agent, which may take a moment to be found. `Err` says what the user can do.
 pub type Connecting = Shared<BoxFuture<'static, Result<Connection, String>>>;
 
+/// By what name the other agents hear of the main agent.
+const MAIN: &str = "main";
 /// How long agents may take to end when the program quits.
 const QUIT_GRACE: Duration = Duration::from_secs(5);
 
@@ -63,12 +65,12 @@ impl Conversation {
     #[must_use]
     pub fn new(tree: Tree, approvals: ApprovalQueue, connecting: Connecting, limits: Limits) -> Self {
         Self {
+            freshness: tree.freshness(MAIN),
             tree,
             approvals,
             connecting,
             limits,
             definition: None,
-            freshness: Arc::default(),
             transcript: Transcript::default(),
             waiting: VecDeque::new(),
             running: None,
@@ -163,7 +165,7 @@ impl Conversation {
     /// Begins a new conversation. What was allowed for the session stays allowed.
     async fn forget(&mut self) {
         self.transcript = Transcript::default();
-        self.freshness = Arc::default();
+        self.freshness = self.tree.freshness(MAIN);
         // The commands of the user do not wait for a slow listener.
         let over = Cancel::default();
         over.stop(StopCause::User);

@@ -27,7 +27,7 @@ use crate::definition::Catalog;
 use crate::message::{AgentId, Transcript, Usage};
 use crate::permission::{Approver, Permissions};
 use crate::session::Secrets;
-use crate::tool::ToolSet;
+use crate::tool::{Freshness, ToolSet, Writers};
 
 /// Keeps a report that was too long for the parent and returns where it lies.
 pub type KeepReport = Arc<dyn Fn(String, String) -> BoxFuture<'static, Option<PathBuf>> + Send + Sync>;
@@ -73,6 +73,8 @@ struct Shared {
     /// One pool for each depth: a parent that waits for its children then never holds what they wait for.
     pools: Vec<Arc<Semaphore>>,
     live: Mutex<HashMap<AgentId, Living>>,
+    /// Who of the agents wrote which file last.
+    writers: Writers,
     /// Told of each end.
     ended: Notify,
 }
@@ -136,6 +138,7 @@ impl Tree {
             next_id: AtomicU32::new(1),
             spawned_for_request: AtomicU32::new(0),
             live: Mutex::default(),
+            writers: Writers::default(),
             ended: Notify::new(),
         }))
     }
@@ -144,6 +147,11 @@ impl Tree {
     #[must_use]
     pub fn setup(&self) -> &TreeSetup {
         &self.0.setup
+    }
+
+    /// Returns the knowledge of files of an agent that has read none. Its siblings hear of what it writes by this name.
+    pub(super) fn freshness(&self, name: &str) -> Arc<Freshness> {
+        Arc::new(Freshness::new(name, &self.0.writers))
     }
 
     /// Returns the agents on offer.
@@ -278,7 +286,7 @@ impl Tree {
         let cancel = parent.cancel.child();
         let memory = self.recall(&definition, &cancel).await;
         let note = admitted.note.clone();
-        let agent = self.child(parent, admitted, memory.as_ref(), (id, cancel.clone()));
+        let agent = self.child(parent, admitted, memory.as_ref(), (id, &name, cancel.clone()));
         let life = Life::begin(self, id, cancel.clone(), agent.inbox.clone());
         let spawn = Spawn {
             parent: parent.id,

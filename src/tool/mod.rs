@@ -41,6 +41,7 @@ mod set;
 mod todo;
 mod walk;
 mod write;
+mod writers;
 
 pub use diff::diff_files;
 pub use freshness::{Freshness, Knowledge, Stamp};
@@ -49,6 +50,7 @@ pub use limit::bound_text;
 pub use path::Planned;
 pub use scripted::{ScriptError, ScriptedResult, ScriptedTool};
 pub use set::{ToolSet, standard_tools};
+pub use writers::{Writers, Written};
 
 /// Characters of a failed call's summary.
 const SUMMARY_CHARS: usize = 300;
@@ -124,7 +126,7 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// What a running tool shows meanwhile: the tail of its output. Only the latest value counts.
     pub progress: watch::Sender<String>,
-    /// What this agent has read, so that it cannot edit what it has not seen.
+    /// What this agent has read, so that it cannot edit what it has not seen, and who has written it since.
     pub freshness: Arc<Freshness>,
     /// Where this call's plan led; empty before it.
     pub planned: Planned,

@@ -26,6 +26,7 @@ mod stops;
 mod transcript;
 mod turn;
 mod wire;
+mod writers;
 
 /// A task long enough to be accepted.
 fn task(name: &str) -> String {
