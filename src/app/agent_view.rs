@@ -259,6 +259,7 @@ impl AgentView {
             EventKind::Spawned(_)
             | EventKind::ModelChosen { .. }
             | EventKind::AgentsChanged { .. }
+            | EventKind::Alive
             | EventKind::GrantsChanged { .. }
             | EventKind::Cleared => {}
         }

@@ -34,6 +34,7 @@ mod nearest;
 mod output;
 mod path;
 mod process;
+mod pulse;
 mod read;
 mod scripted;
 mod search;
@@ -124,7 +125,8 @@ pub struct ToolContext {
     pub project: Arc<PathBuf>,
     /// Cancelled when the agent is stopped. A tool returns soon after, with its processes gone.
     pub cancel: CancellationToken,
-    /// What a running tool shows meanwhile: the tail of its output. Only the latest value counts.
+    /// What a running tool shows meanwhile: the tail of its output. Only the latest value counts; the same once more
+    /// means that the tool is at work.
     pub progress: watch::Sender<String>,
     /// What this agent has read, so that it cannot edit what it has not seen, and who has written it since.
     pub freshness: Arc<Freshness>,

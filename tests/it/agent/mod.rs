@@ -21,6 +21,7 @@ mod reload;
 mod report;
 mod restricted;
 mod scopes;
+mod silence;
 mod steering;
 mod stops;
 mod transcript;
