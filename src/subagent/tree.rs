@@ -8,10 +8,12 @@ use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
 use super::admission::Admitted;
 use super::connection::{Connection, ResolveModel};
@@ -31,6 +33,9 @@ use crate::tool::{Freshness, ToolSet, Writers};
 
 /// Keeps a report that was too long for the parent and returns where it lies.
 pub type KeepReport = Arc<dyn Fn(String, String) -> BoxFuture<'static, Option<PathBuf>> + Send + Sync>;
+
+/// How long the disk may take to keep a report.
+const KEEPING: Duration = Duration::from_secs(10);
 
 /// Everything a tree is made of.
 pub struct TreeSetup {
@@ -275,7 +280,7 @@ impl Tree {
             transcript: &transcript,
             project: &self.0.setup.place.project,
         });
-        Ok(Delivered { report: self.bounded(name, whole).await, outcome })
+        Ok(Delivered { report: self.bounded(name, whole, &parent.cancel).await, outcome })
     }
 
     /// Runs an admitted subagent from its spawn, which is told of, to its end.
@@ -354,12 +359,21 @@ impl Tree {
         }
     }
 
-    async fn bounded(&self, name: String, whole: String) -> String {
+    /// Cuts a report that is too long for the parent, which is told where the whole lies, if that could be kept in time.
+    async fn bounded(&self, name: String, whole: String, cancel: &Cancel) -> String {
         let limit = self.0.setup.limits.report_chars;
         if whole.chars().nth(limit).is_none() {
             return whole;
         }
-        let kept = (self.0.setup.keep_report)(name, whole.clone()).await;
+        let keeping = (self.0.setup.keep_report)(name, whole.clone());
+        let kept = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            kept = timeout(KEEPING, keeping) => kept.unwrap_or_else(|_| {
+                tracing::warn!("a report cannot be kept in time");
+                None
+            }),
+        };
         cut(&whole, limit, kept.as_deref())
     }
 }

@@ -7,11 +7,12 @@ use belvedere::agent::{EventKind, Outcome, Status};
 use belvedere::message::AgentId;
 use belvedere::permission::PermissionMode;
 use belvedere::provider::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
+use belvedere::subagent::Command;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use serde_json::json;
 
-use super::script;
+use super::{agent, reply, script};
 use crate::support::{Parts, Session};
 
 async fn outcome(provider: Arc<dyn Provider>, idle: u64) -> (Outcome, Session) {
@@ -84,5 +85,42 @@ async fn a_model_that_writes_a_long_call_is_alive() {
     let (outcome, session) = outcome(Arc::new(Slow), 60).await;
     assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
     assert!((9..=12).contains(&signs(&session)), "one for each piece: {}", signs(&session));
+    session.quit().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_begins_to_answer_is_silent() {
+    let (outcome, session) = outcome(script(&[json!({"steps": [{"stall": true}]})]), 90).await;
+    assert_eq!((outcome.status, outcome.elapsed_ms / 1000), (Status::TimedOut, 90), "{outcome:?}");
+    session.quit().await;
+}
+
+/// A subagent with a long report, and a disk that does not take it.
+fn reporting_to_a_dead_disk() -> Parts {
+    let long = format!("<summary>{}</summary>", "long ".repeat(4_000));
+    let mut parts = Parts::new(script(&[
+        reply(json!({"task": "called one"}), vec![json!({"say": long})]),
+        reply(json!({"turn": 0}), vec![agent("explore", "one")]),
+        reply(json!({"turn": 1, "last": "status: completed"}), vec![json!({"say": "heard"})]),
+    ]));
+    parts.keep_report = Some(Arc::new(|_, _| std::future::pending().boxed()));
+    parts
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_does_not_take_a_report_holds_nobody_up() {
+    let mut session = Session::start(reporting_to_a_dead_disk());
+    let outcome = session.ask("go").await;
+    assert_eq!((outcome.status, outcome.text.as_str()), (Status::Completed, "heard"));
+    assert_eq!(outcome.elapsed_ms / 1000, 10);
+    session.quit().await;
+
+    let mut session = Session::start(reporting_to_a_dead_disk());
+    session.say("go").await;
+    session.ended(AgentId(1)).await;
+    session.send(Command::Interrupt).await;
+    let outcome = session.ended(AgentId::MAIN).await;
+    assert_eq!(outcome.status, Status::Cancelled);
+    assert!(outcome.elapsed_ms < 1_000, "{}", outcome.elapsed_ms);
     session.quit().await;
 }
