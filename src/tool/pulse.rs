@@ -43,12 +43,11 @@ impl Pulse {
     pub(super) async fn beat(&mut self) {
         let Some(group) = self.group else { return std::future::pending().await };
         loop {
-            let look = match &mut self.look {
-                Some(look) => look,
-                None => {
-                    sleep_until(self.due).await;
-                    self.look.insert(tokio::task::spawn_blocking(move || Signs::of(group)))
-                }
+            let look = if let Some(look) = &mut self.look {
+                look
+            } else {
+                sleep_until(self.due).await;
+                self.look.insert(tokio::task::spawn_blocking(move || Signs::of(group)))
             };
             let signs = look.await;
             self.look = None;
