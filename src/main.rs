@@ -82,6 +82,9 @@ fn run<T>(program: impl Future<Output = T>) -> anyhow::Result<T> {
 /// How long threads may take to end with the program.
 const SHUTDOWN: Duration = Duration::from_millis(500);
 
+/// How long a session may take to end, which has its own limits for agents and disk.
+const ENDING: Duration = Duration::from_secs(20);
+
 async fn print(settled: Settled, prompt: String, format: headless::OutputFormat) -> u8 {
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
     let Started { conversation, session, kept } = services::start(settled, listener).await;
@@ -114,7 +117,10 @@ async fn show(settled: Settled, request: Option<String>) -> anyhow::Result<u8> {
         kept.finish().await;
     });
     let farewell = tui::run(setup).await;
-    session.await.context("the session broke")?;
+    // Whatever it still waits for has limits of its own, unless it never came to begin.
+    if let Ok(ended) = tokio::time::timeout(ENDING, session).await {
+        ended.context("the session broke")?;
+    }
     let farewell = farewell?;
     if !farewell.running.is_empty() {
         let _ = writeln!(io::stderr(), "Stopped with the program: {}.", farewell.running.join(", "));

@@ -8,6 +8,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{Agent, EventKind, StopCause};
 
+/// How long an agent may be at work without a word to those who listen.
+const UNTOLD: Duration = Duration::from_secs(5);
+
 /// The time of the last sign of life of a model or tool.
 #[derive(Debug)]
 pub(super) struct Activity(Mutex<State>);
@@ -15,12 +18,14 @@ pub(super) struct Activity(Mutex<State>);
 #[derive(Debug)]
 struct State {
     last: Instant,
+    /// When anything was last told of the agent.
+    told: Instant,
     holds: usize,
 }
 
 impl Activity {
     pub(super) fn new(now: Instant) -> Self {
-        Self(Mutex::new(State { last: now, holds: 0 }))
+        Self(Mutex::new(State { last: now, told: now, holds: 0 }))
     }
 
     /// Notes a sign of life.
@@ -37,7 +42,17 @@ impl Activity {
 
     /// Tells everyone what happened to the agent. Waiting for a slow listener is not the agent's own silence.
     pub(super) async fn tell(&self, agent: &Agent, kind: EventKind) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).told = Instant::now();
         self.excused(agent.sink.send_until(agent.id, kind, &agent.cancel)).await;
+    }
+
+    /// Notes a sign of life that shows nothing, and tells of it if nothing else was told for a while.
+    pub(super) async fn alive(&self, agent: &Agent) {
+        self.touch();
+        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner).told;
+        if told.elapsed() >= UNTOLD {
+            self.tell(agent, EventKind::Alive).await;
+        }
     }
 
     /// Returns when the silence would be too long; `None` while it is excused.

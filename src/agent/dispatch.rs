@@ -268,11 +268,16 @@ async fn tell_progress(
     mut tail: watch::Receiver<String>,
     activity: &Activity,
 ) -> ToolOutput {
+    let mut told = String::new();
     while tail.changed().await.is_ok() {
         activity.touch();
         let latest = agent.secrets.redact(&tail.borrow_and_update()).into_owned();
-        let call_id = call.id.clone();
-        activity.tell(agent, EventKind::ToolProgress { call_id, tail: latest }).await;
+        if latest == told {
+            activity.alive(agent).await;
+        } else {
+            told.clone_from(&latest);
+            activity.tell(agent, EventKind::ToolProgress { call_id: call.id.clone(), tail: latest }).await;
+        }
         sleep(PROGRESS_INTERVAL).await;
     }
     std::future::pending().await

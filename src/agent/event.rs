@@ -120,6 +120,9 @@ pub enum EventKind {
         /// The latest lines.
         tail: String,
     },
+    /// It is at work with nothing to show for it: a command that prints nothing computes, or the model writes the input
+    /// of a call. Told every few seconds at most, and only if nothing else is.
+    Alive,
     /// A tool has ended, in whatever way.
     ToolEnded {
         /// What the model reads.
@@ -181,6 +184,14 @@ pub enum EventKind {
         /// One line.
         text: String,
     },
+}
+
+impl EventKind {
+    /// Tells whether a later event of the same agent makes this one needless: what streams, and signs of life.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Text { .. } | Self::Thinking { .. } | Self::ToolProgress { .. } | Self::Alive)
+    }
 }
 
 /// What a subagent was created with.

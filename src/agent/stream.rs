@@ -2,6 +2,9 @@
 //!
 //! Deltas are merged at the source: the first of a quiet spell is told at once, the rest at most every
 //! [`MERGE_WINDOW`], so that the cost of the screen does not depend on how a server cuts its stream.
+//!
+//! A sign of life of the model is an event of its answer. Bytes that only keep the connection open, such as pings, make no
+//! event: a server that sends nothing else is silent, and after the idle timeout the run is ended.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -113,6 +116,9 @@ async fn once(agent: &Agent, request: Request, activity: &Activity, stop: &Cance
                         merged.add(agent, activity, delta).await;
                     } else if stopped {
                         merged.flush(agent, activity).await;
+                    } else {
+                        // The input of a long call, such as a whole file, shows nothing until it is complete.
+                        activity.alive(agent).await;
                     }
                 }
             },

@@ -263,6 +263,7 @@ impl AgentView {
             | EventKind::Moved { .. }
             | EventKind::LastTurn { .. }
             | EventKind::Held { .. }
+            | EventKind::Alive
             | EventKind::GrantsChanged { .. }
             | EventKind::Cleared => {}
         }

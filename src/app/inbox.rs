@@ -12,15 +12,10 @@ use crate::agent::{AgentEvent, EventKind};
 use crate::message::{AgentId, plain_line};
 use crate::permission::Given;
 
-/// Tells whether an event only adds to what streams.
-fn is_stream(kind: &EventKind) -> bool {
-    matches!(kind, EventKind::Text { .. } | EventKind::Thinking { .. } | EventKind::ToolProgress { .. })
-}
-
 /// Tells whether the terminal's title may have to change with an event.
 pub(super) fn may_retitle(event: &Event) -> bool {
     match event {
-        Event::Agent(event) => !is_stream(&event.kind),
+        Event::Agent(event) => !event.kind.is_passing(),
         Event::Drawn(_) | Event::Wakeup => false,
         _ => true,
     }
@@ -91,8 +86,12 @@ impl App {
 
     /// Tells whether an event may change what is on screen.
     fn shows(&self, event: &AgentEvent) -> bool {
-        if !is_stream(&event.kind) {
+        if !event.kind.is_passing() {
             return true;
+        }
+        // The clock of whoever was silent is on screen, and moves with the next tick.
+        if event.kind == EventKind::Alive {
+            return false;
         }
         if event.agent.is_main() {
             return self.full.is_none() && self.agent_files.is_none() && !self.shows_timeline();

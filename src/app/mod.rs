@@ -57,7 +57,7 @@ pub use line_edit::LineEdit;
 pub use mouse::STOP_FROM;
 pub use pane_state::{Detail, PaneState};
 pub use past::{Before, Found, LogNews, LogPage, LogRequest, LogSpan, Story, begins_turn, fold_log};
-pub use phase::{AgentState, Mood, Phase};
+pub use phase::{AgentState, Awaited, Mood, Phase};
 pub use popup::{PaletteAct, PaletteEntry, Popup, palette};
 pub use report::{report_markdown, summary_of};
 pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};

@@ -6,10 +6,15 @@
 use std::time::{Duration, Instant};
 
 use super::agent_view::AgentView;
+use super::cells::{CellKind, ToolState};
 use crate::agent::Status;
+use crate::message::AgentId;
 
 /// Silence after which a working agent counts as stalled.
 pub(super) const STALLED_AFTER: Duration = Duration::from_secs(60);
+
+/// Letters of `stalled` with the longest wait.
+const STALLED_WORD: usize = 11;
 
 /// What an agent is doing, as its events say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,11 +83,57 @@ pub enum AgentState {
     Stalled {
         /// For how long.
         silent: Duration,
+        /// What it waits for.
+        waits_for: Awaited,
     },
     /// Is being stopped.
     Stopping,
     /// Is over.
     Ended(Status),
+}
+
+/// What an agent waits for that is silent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Awaited {
+    /// The model's answer.
+    Model,
+    /// A tool, by its name.
+    Tool(String),
+    /// One of its subagents.
+    Agent(AgentId),
+}
+
+impl Awaited {
+    /// Returns the oldest of what the agent waits for: calls in flight, else the model.
+    fn of(agent: &AgentView) -> Self {
+        let oldest = agent.in_flight().find_map(|(_, kind)| match kind {
+            CellKind::Tool(tool) if matches!(tool.state, ToolState::Running { .. }) => {
+                Some(Self::Tool(tool.name.clone()))
+            }
+            CellKind::Subagent { agent } => Some(Self::Agent(*agent)),
+            _ => None,
+        });
+        oldest.unwrap_or(Self::Model)
+    }
+
+    /// Returns the word for a title.
+    #[must_use]
+    pub fn word(&self) -> String {
+        match self {
+            Self::Model => "model".to_owned(),
+            Self::Tool(name) => name.clone(),
+            Self::Agent(id) => format!("agent {id}"),
+        }
+    }
+
+    /// Returns the words for a sentence.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::Model => "the model's answer".to_owned(),
+            Self::Tool(_) | Self::Agent(_) => self.word(),
+        }
+    }
 }
 
 /// How a state is to be felt; themes give it a colour.
@@ -115,7 +166,9 @@ impl AgentState {
             Phase::Queued => Self::Queued,
             Phase::RateLimited { until } => Self::RateLimited { left: left(until) },
             Phase::Retrying { until } => Self::Retrying { left: left(until) },
-            Phase::Starting | Phase::Thinking | Phase::Tool if silent >= STALLED_AFTER => Self::Stalled { silent },
+            Phase::Starting | Phase::Thinking | Phase::Tool if silent >= STALLED_AFTER => {
+                Self::Stalled { silent, waits_for: Awaited::of(agent) }
+            }
             Phase::Starting => Self::Starting,
             Phase::Thinking | Phase::Tool => match agent.tool_in_flight() {
                 Some((name, since)) => {
@@ -140,7 +193,7 @@ impl AgentState {
             Self::NeedsApproval => "needs you".to_owned(),
             Self::RateLimited { left } => format!("limited {}", short(*left)),
             Self::Retrying { left } => format!("retry {}", short(*left)),
-            Self::Stalled { silent } => format!("stalled {}", short(*silent)),
+            Self::Stalled { silent, waits_for } => format!("stalled {} {}", short(*silent), waits_for.word()),
             Self::Stopping => "stopping".to_owned(),
             Self::Ended(status) => match status {
                 Status::Completed => "done",
@@ -157,7 +210,7 @@ impl AgentState {
         }
     }
 
-    /// Returns the word for a place of `columns` letters: without the wait where both do not fit.
+    /// Returns the word for a place of `columns` letters: without what is waited for, or the wait, where it does not fit.
     #[must_use]
     pub fn word_within(&self, columns: usize) -> String {
         let word = self.word();
@@ -168,11 +221,22 @@ impl AgentState {
             Self::Tool { name, .. } => name.clone(),
             Self::RateLimited { .. } => "limited".to_owned(),
             Self::Retrying { .. } => "retry".to_owned(),
+            Self::Stalled { silent, .. } if columns >= STALLED_WORD => format!("stalled {}", short(*silent)),
             Self::Stalled { .. } => "stalled".to_owned(),
             Self::Ended(Status::TurnLimit | Status::ToolLimit) => "cut off".to_owned(),
             Self::Ended(Status::Budget) => "no budget".to_owned(),
             Self::Ended(Status::WrappedUp) => "early".to_owned(),
             _ => word,
+        }
+    }
+
+    /// Returns how many letters the word takes where there is room, if it says more than most: how long it takes does
+    /// not depend on the time it tells.
+    #[must_use]
+    pub fn long_word(&self) -> Option<usize> {
+        match self {
+            Self::Stalled { waits_for, .. } => Some(STALLED_WORD + 1 + waits_for.word().chars().count()),
+            _ => None,
         }
     }
 

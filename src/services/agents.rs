@@ -4,12 +4,17 @@
 //! nothing changed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::agent::{EventKind, Sink};
 use crate::definition::{Library, Means, Watcher};
 use crate::message::AgentId;
+
+/// How long a session waits for its agent files.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Puts changed agent files in force and tells of them, until it is dropped.
 #[derive(Debug)]
@@ -19,10 +24,14 @@ pub(super) struct AgentFiles {
 }
 
 impl AgentFiles {
-    /// Reads the files before it returns, so that the first request offers all agents. The watches are set later.
+    /// Reads the files before it returns, so that the first request offers all agents. The watches are set later. Files
+    /// that a slow disk brings after the session has begun are told of as a change.
     pub(super) async fn read(library: &Arc<Library>, sink: &Sink) -> Self {
         let reader = Arc::clone(library);
-        let _ = tokio::task::spawn_blocking(move || reader.reload()).await;
+        let reading = tokio::task::spawn_blocking(move || reader.reload());
+        if timeout(PATIENCE, reading).await.is_err() {
+            tracing::warn!("the agent files cannot be read in time");
+        }
         let watcher = Watcher::start(Arc::clone(library), Means::Events);
         let (library, sink) = (Arc::clone(library), sink.clone());
         let announcer = tokio::spawn(async move {

@@ -412,9 +412,7 @@ fn router() -> impl FnMut(&Arc<AgentEvent>) -> Option<Arc<str>> + Send + 'static
         if let EventKind::Spawned(spawn) = &event.kind {
             names.insert(event.agent, spawn.name.as_str().into());
         }
-        let is_delta =
-            matches!(event.kind, EventKind::Text { .. } | EventKind::Thinking { .. } | EventKind::ToolProgress { .. });
-        names.get(&event.agent).filter(|_| !is_delta).cloned()
+        names.get(&event.agent).filter(|_| !event.kind.is_passing()).cloned()
     }
 }
 

@@ -14,7 +14,6 @@ use super::tree::{Parent, Tree};
 use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
 use crate::definition::AgentDefinition;
 use crate::message::AgentId;
-use crate::tool::Freshness;
 
 /// A spawn that passed every check.
 pub(super) struct Admitted {
@@ -107,7 +106,7 @@ impl Tree {
         parent: &Parent,
         admitted: Admitted,
         memory: Option<&Memory>,
-        (id, cancel): (AgentId, Cancel),
+        (id, name, cancel): (AgentId, &str, Cancel),
     ) -> (Agent, Parent) {
         let setup = self.setup();
         let Admitted { definition, connection, loadout, limits, .. } = admitted;
@@ -127,7 +126,7 @@ impl Tree {
             place: setup.place.clone(),
             permissions,
             approver: setup.approver.clone(),
-            freshness: Arc::new(Freshness::default()),
+            freshness: self.freshness(name),
             limits,
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),

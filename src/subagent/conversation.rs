@@ -26,6 +26,8 @@ use crate::tool::Freshness;
 /// The connection of the main agent, which may take a moment to be found. `Err` says what the user can do.
 pub type Connecting = Shared<BoxFuture<'static, Result<Connection, String>>>;
 
+/// By what name the other agents hear of the main agent.
+const MAIN: &str = "main";
 /// How long agents may take to end when the program quits.
 const QUIT_GRACE: Duration = Duration::from_secs(5);
 
@@ -64,12 +66,12 @@ impl Conversation {
     #[must_use]
     pub fn new(tree: Tree, approvals: ApprovalQueue, connecting: Connecting, limits: Limits) -> Self {
         Self {
+            freshness: tree.freshness(MAIN),
             tree,
             approvals,
             connecting,
             limits,
             definition: None,
-            freshness: Arc::default(),
             at_end: AtEnd::Leave,
             transcript: Transcript::default(),
             waiting: VecDeque::new(),
@@ -189,7 +191,7 @@ impl Conversation {
     async fn forget(&mut self) {
         self.tree.forget();
         self.transcript = Transcript::default();
-        self.freshness = Arc::default();
+        self.freshness = self.tree.freshness(MAIN);
         // The commands of the user do not wait for a slow listener.
         let over = Cancel::default();
         over.stop(StopCause::User);

@@ -98,7 +98,7 @@ impl Tree {
         let cancel = parent.cancel.child();
         let memory = self.recall(&definition, &cancel).await;
         let note = admitted.note.clone();
-        let (agent, own) = self.child(parent, admitted, memory.as_ref(), (id, cancel.clone()));
+        let (agent, own) = self.child(parent, admitted, memory.as_ref(), (id, &name, cancel.clone()));
         let (waiter, report) = oneshot::channel();
         self.enlist(
             parent.id,

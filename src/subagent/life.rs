@@ -4,10 +4,12 @@
 //! Leaves the run itself to `agent`, and who gets the report to `roster`.
 
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
 
 use super::read_back::transcript_of;
 use super::report::{ReportSource, cut, report};
@@ -15,6 +17,9 @@ use super::roster::Delivered;
 use super::tree::Tree;
 use crate::agent::{Agent, Author, Cancel, EventKind, Outcome, Status, StopCause, run};
 use crate::message::{AgentId, Transcript};
+
+/// How long the keeping of a whole report may take.
+const KEEPING: Duration = Duration::from_secs(10);
 
 /// What a run begins with.
 pub(super) enum Opening {
@@ -143,7 +148,15 @@ impl Life {
         let report = if whole.chars().nth(limit).is_none() {
             whole
         } else {
-            let kept = (setup.keep_report)(self.name.clone(), whole.clone()).await;
+            let keeping = (setup.keep_report)(self.name.clone(), whole.clone());
+            let kept = tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => None,
+                kept = timeout(KEEPING, keeping) => kept.unwrap_or_else(|_| {
+                    tracing::warn!("a report cannot be kept in time");
+                    None
+                }),
+            };
             cut(&whole, limit, kept.as_deref())
         };
         self.state = LifeState::Delivered;

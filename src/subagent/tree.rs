@@ -24,7 +24,7 @@ use crate::definition::Catalog;
 use crate::message::{AgentId, Usage};
 use crate::permission::{Approver, Permissions};
 use crate::session::Secrets;
-use crate::tool::ToolSet;
+use crate::tool::{Freshness, ToolSet, Writers};
 
 /// Keeps a report that was too long for the parent and returns where it lies.
 pub type KeepReport = Arc<dyn Fn(String, String) -> BoxFuture<'static, Option<PathBuf>> + Send + Sync>;
@@ -74,6 +74,8 @@ struct Shared {
     roster: Mutex<Roster>,
     /// What the main agent is told while it works, and between.
     inbox: Inbox,
+    /// Who of the agents wrote which file last.
+    writers: Writers,
     /// Told of each end.
     ended: Notify,
 }
@@ -109,6 +111,7 @@ impl Tree {
             spawned_for_request: AtomicU32::new(0),
             roster: Mutex::default(),
             inbox: Inbox::lasting(),
+            writers: Writers::default(),
             ended: Notify::new(),
         }))
     }
@@ -117,6 +120,11 @@ impl Tree {
     #[must_use]
     pub fn setup(&self) -> &TreeSetup {
         &self.0.setup
+    }
+
+    /// Returns the knowledge of files of an agent that has read none. Its siblings hear of what it writes by this name.
+    pub(super) fn freshness(&self, name: &str) -> Arc<Freshness> {
+        Arc::new(Freshness::new(name, &self.0.writers))
     }
 
     /// Returns the agents on offer.

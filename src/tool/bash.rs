@@ -185,6 +185,7 @@ impl Run {
     async fn follow(&mut self, context: &ToolContext, deadline: Instant) -> End {
         let mut next_look = Instant::now();
         let mut unseen = false;
+        let mut pulse = self.group.pulse();
         loop {
             tokio::select! {
                 biased;
@@ -200,7 +201,10 @@ impl Run {
                     self.open = count > 0;
                     self.output.push(&self.buffer[..count]);
                     unseen |= count > 0;
+                    pulse.heard();
                 }
+                // The same text again says that the command is at work.
+                () = pulse.beat() => context.progress.send_modify(|_| {}),
             }
         }
     }

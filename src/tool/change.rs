@@ -1,7 +1,8 @@
 //! One change to one file, shared by the tools that write: what it would look like, and doing it.
 //!
 //! Owns the rule that an agent changes only what it has seen. Leaves the writing to `file` and the comparing to
-//! `diff`. Invariant: a change either happened as a whole and is reported, or did not happen.
+//! `diff`, and the right to write to `writers`. Invariant: a change either happened as a whole and is reported, or did
+//! not happen.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -35,6 +36,8 @@ pub(super) struct Change {
     pub(super) after: String,
     /// What else the model is told; empty or a sentence after a blank.
     pub(super) note: &'static str,
+    /// Name of the tool that makes it.
+    pub(super) tool: &'static str,
 }
 
 /// Reads the file that is to be changed. `Ok(None)` means that there is none.
@@ -50,16 +53,7 @@ pub(super) fn before(path: &std::path::Path, context: &ToolContext) -> Result<Op
     let metadata = look_at(path, &shown).map_err(failed)?;
     match context.freshness.knowledge(path, Stamp::of(&metadata)) {
         Knowledge::Fresh => {}
-        Knowledge::Unread => {
-            return Err(ToolOutput::error(format!(
-                "{shown} exists and has not been read. Read it before changing it."
-            )));
-        }
-        Knowledge::Stale => {
-            return Err(ToolOutput::error(format!(
-                "{shown} changed on disk since it was read. Read it again, then repeat the change."
-            )));
-        }
+        known => return Err(ToolOutput::error(refusal(&shown, &known))),
     }
     let (file, metadata) = open_regular(path, &shown).map_err(failed)?;
     let mut bytes = Vec::new();
@@ -68,6 +62,29 @@ pub(super) fn before(path: &std::path::Path, context: &ToolContext) -> Result<Op
         .map_err(|fault| failed(super::file::FileFault::system(&shown, fault)))?;
     let bytes = (bytes.len() as u64 <= MAX_BYTES).then_some(bytes);
     Ok(Some(Before { stamp: Stamp::of(&metadata), bytes }))
+}
+
+/// Says why an agent may not change a file that it does not know as it is, and who has changed it.
+fn refusal(shown: &str, known: &Knowledge) -> String {
+    match known {
+        Knowledge::Unread(None) | Knowledge::Fresh => {
+            format!("{shown} exists and has not been read. Read it before changing it.")
+        }
+        Knowledge::Unread(Some(written)) => format!(
+            "{shown} was written by {} ({}) and you have not read it. Read it before you change it.",
+            written.by,
+            written.how()
+        ),
+        Knowledge::Stale(Some(written)) => format!(
+            "{shown} was changed by {} since you read it ({}). Read it again before you edit it.",
+            written.by,
+            written.how()
+        ),
+        Knowledge::Stale(None) => format!(
+            "{shown} was changed outside of this session's edits since you read it, by a command, the user or another \
+             program. Read it again before you edit it."
+        ),
+    }
 }
 
 /// Tells whether most lines of a text end in CRLF.
@@ -99,7 +116,7 @@ impl Change {
         let expected = self.before.as_ref().map(|old| old.stamp);
         let stamp = replace(&self.path, &shown, self.after.as_bytes(), expected, &context.cancel)
             .map_err(|fault| ToolOutput::error(fault.to_string()))?;
-        context.freshness.note(&self.path, stamp);
+        context.freshness.note_write(&self.path, stamp, self.tool);
         let summary = diff.as_ref().map_or_else(|| self.blind_words(), tally);
         let (verb, kind) = match self.before {
             Some(_) => ("Changed", ChangeKind::Modified),

@@ -12,6 +12,7 @@ use super::change::{Change, before, is_crlf};
 use super::input::spec_of;
 use super::nearest::not_found;
 use super::path::{argument, relative, resolve, title};
+use super::writers::as_only_writer;
 use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
 use crate::message::ToolSpec;
 
@@ -68,8 +69,9 @@ impl Tool for Edit {
                 Ok(input) => input,
                 Err(failed) => return failed,
             };
-            let done = off_thread(context, move |context| change(&input, context)?.apply(context)).await;
-            done.unwrap_or_else(|failed| failed)
+            let file = input.file_path.clone();
+            let done = as_only_writer(&file, context, move |context| change(&input, context)?.apply(context));
+            done.await.unwrap_or_else(|failed| failed)
         }
         .boxed()
     }
@@ -94,7 +96,7 @@ fn change(input: &Input, context: &ToolContext) -> Result<Change, ToolOutput> {
         return Err(ToolOutput::error(format!("{shown} is not valid UTF-8 and an edit could damage it. Use Bash.")));
     };
     let after = replaced(text, input, &shown)?;
-    Ok(Change { path, after, before: Some(old), note: "" })
+    Ok(Change { path, after, before: Some(old), note: "", tool: NAME })
 }
 
 /// Returns the text after the edit.

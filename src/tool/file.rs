@@ -25,10 +25,10 @@ pub(super) enum FileFault {
     #[error("{0} is {1}, not a regular file; it is not opened.")]
     Special(String, &'static str),
     /// Another program changed it meanwhile.
-    #[error("{0} changed on disk since it was read. Read it again, then repeat the change.")]
+    #[error("{0} was changed outside of this session's edits just now. Read it again before you edit it.")]
     Changed(String),
     /// Another program made it meanwhile.
-    #[error("{0} has appeared on disk meanwhile. Read it before changing it.")]
+    #[error("{0} was made outside of this session's edits just now. Read it before you change it.")]
     Appeared(String),
     /// Its permission bits forbid writing.
     #[error("{0} is write-protected. Ask the user before changing that.")]

@@ -1,13 +1,30 @@
 //! Which files an agent has read, and in what state.
+//!
+//! Owns what one agent has seen. Leaves what all of them have written to `writers`. Invariant: what counts as fresh is
+//! what the agent saw last, unless the file's stamp has changed since or another agent has written it.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use super::{Writers, Written};
+
 /// What an agent knows of files: it may only overwrite what it has read and what has not changed since.
-#[derive(Debug, Default)]
-pub struct Freshness(Mutex<HashMap<PathBuf, Stamp>>);
+#[derive(Debug)]
+pub struct Freshness {
+    /// By what name other agents hear of this one.
+    name: Arc<str>,
+    pub(super) writers: Writers,
+    seen: Mutex<HashMap<PathBuf, Seen>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    stamp: Stamp,
+    /// Number of the last write that had happened; 0 if no agent had written.
+    write: u64,
+}
 
 /// State of a file when it was last read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,29 +44,63 @@ impl Stamp {
 }
 
 /// Whether an agent knows a file's present content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Knowledge {
-    /// It never read the file.
-    Unread,
-    /// The file changed since it was read.
-    Stale,
+    /// It never read the file. Holds the last write, if that was another agent's.
+    Unread(Option<Written>),
+    /// The file changed since it was read. Holds the write, if it was another agent's; a command, the user and other
+    /// programs leave none.
+    Stale(Option<Written>),
     /// The file is as it was read.
     Fresh,
 }
 
+impl Default for Freshness {
+    /// Returns the knowledge of an agent that shares its files with nobody.
+    fn default() -> Self {
+        Self::new("main", &Writers::default())
+    }
+}
+
 impl Freshness {
-    /// Notes that the agent has seen the file in this state.
-    pub fn note(&self, path: &Path, stamp: Stamp) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_path_buf(), stamp);
+    /// Returns the knowledge of an agent that has read nothing. `name` is how other agents hear of what it writes.
+    #[must_use]
+    pub fn new(name: &str, writers: &Writers) -> Self {
+        Self { name: name.into(), writers: writers.clone(), seen: Mutex::default() }
+    }
+
+    /// Returns the number of the file's last write by any agent, to be asked for before the file is opened.
+    pub(super) fn last_write(&self, path: &Path) -> u64 {
+        self.writers.last(path).map_or(0, |written| written.number)
+    }
+
+    /// Notes that the agent has seen the file in this state, `write` being what [`Self::last_write`] said before.
+    pub(super) fn note_read(&self, path: &Path, stamp: Stamp, write: u64) {
+        self.seen().insert(path.to_path_buf(), Seen { stamp, write });
+    }
+
+    /// Notes that the agent has brought the file into this state.
+    pub(super) fn note_write(&self, path: &Path, stamp: Stamp, tool: &'static str) {
+        let write = self.writers.note(path, &self.name, tool);
+        self.seen().insert(path.to_path_buf(), Seen { stamp, write });
     }
 
     /// Compares the file's present state with the one the agent saw.
     #[must_use]
     pub fn knowledge(&self, path: &Path, now: Stamp) -> Knowledge {
-        match self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path) {
-            None => Knowledge::Unread,
-            Some(seen) if *seen == now => Knowledge::Fresh,
-            Some(_) => Knowledge::Stale,
+        let written = self.writers.last(path);
+        let seen = self.seen().get(path).copied();
+        let Some(seen) = seen else {
+            return Knowledge::Unread(written.filter(|written| written.by != self.name));
+        };
+        match written {
+            Some(written) if written.number != seen.write => Knowledge::Stale(Some(written)),
+            _ if seen.stamp != now => Knowledge::Stale(None),
+            _ => Knowledge::Fresh,
         }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, HashMap<PathBuf, Seen>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -34,6 +34,7 @@ mod nearest;
 mod output;
 mod path;
 mod process;
+mod pulse;
 mod read;
 mod scripted;
 mod search;
@@ -41,6 +42,7 @@ mod set;
 mod todo;
 mod walk;
 mod write;
+mod writers;
 
 pub use diff::diff_files;
 pub use freshness::{Freshness, Knowledge, Stamp};
@@ -49,6 +51,7 @@ pub use limit::bound_text;
 pub use path::Planned;
 pub use scripted::{ScriptError, ScriptedResult, ScriptedTool};
 pub use set::{ToolSet, standard_tools};
+pub use writers::{Writers, Written};
 
 /// Characters of a failed call's summary.
 const SUMMARY_CHARS: usize = 300;
@@ -122,9 +125,10 @@ pub struct ToolContext {
     pub project: Arc<PathBuf>,
     /// Cancelled when the agent is stopped. A tool returns soon after, with its processes gone.
     pub cancel: CancellationToken,
-    /// What a running tool shows meanwhile: the tail of its output. Only the latest value counts.
+    /// What a running tool shows meanwhile: the tail of its output. Only the latest value counts; the same once more
+    /// means that the tool is at work.
     pub progress: watch::Sender<String>,
-    /// What this agent has read, so that it cannot edit what it has not seen.
+    /// What this agent has read, so that it cannot edit what it has not seen, and who has written it since.
     pub freshness: Arc<Freshness>,
     /// Where this call's plan led; empty before it.
     pub planned: Planned,

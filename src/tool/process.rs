@@ -17,6 +17,8 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
+use super::pulse::Pulse;
+
 /// How long a group may take to end after TERM.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long the kernel may take to carry out KILL; a process in an uninterruptible wait takes longer and is left.
@@ -66,6 +68,11 @@ impl Group {
         let id = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
         let receiver = Receiver::from_owned_fd(reader.into())?;
         Ok((Self { child, id }, receiver))
+    }
+
+    /// Returns the pulse of the group, for a command that keeps silent.
+    pub(super) fn pulse(&self) -> Pulse {
+        Pulse::new(self.id)
     }
 
     /// Waits for the leader of the group.

@@ -104,6 +104,7 @@ fn read(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
     let shown = relative(&path, &context.cwd);
     let failed = |fault: FileFault| ToolOutput::error(fault.to_string());
     look_at(&path, &shown).map_err(failed)?;
+    let write = context.freshness.last_write(&path);
     let (mut file, metadata) = open_regular(&path, &shown).map_err(failed)?;
     let mut start = Vec::with_capacity(SNIFF_BYTES);
     let system = |fault| ToolOutput::error(FileFault::system(&shown, fault).to_string());
@@ -116,7 +117,7 @@ fn read(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
         ))),
         Kind::Text => {
             let page = Page::read(file, &start, input, context).map_err(system)?;
-            context.freshness.note(&path, Stamp::of(&metadata));
+            context.freshness.note_read(&path, Stamp::of(&metadata), write);
             Ok(page.output(input, Path::new(&shown)))
         }
     }

@@ -9,6 +9,7 @@ use super::blocking::off_thread;
 use super::change::{Change, before, is_crlf};
 use super::input::spec_of;
 use super::path::{argument, resolve, title};
+use super::writers::as_only_writer;
 use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
 use crate::message::ToolSpec;
 
@@ -59,8 +60,9 @@ impl Tool for Write {
                 Ok(input) => input,
                 Err(failed) => return failed,
             };
-            let done = off_thread(context, move |context| change(input, context)?.apply(context)).await;
-            done.unwrap_or_else(|failed| failed)
+            let file = input.file_path.clone();
+            let done = as_only_writer(&file, context, move |context| change(input, context)?.apply(context));
+            done.await.unwrap_or_else(|failed| failed)
         }
         .boxed()
     }
@@ -71,7 +73,7 @@ fn change(input: Input, context: &ToolContext) -> Result<Change, ToolOutput> {
     let before = before(&path, context)?;
     let old = before.as_ref().and_then(|old| std::str::from_utf8(old.bytes.as_deref()?).ok());
     let (after, note) = in_style_of(old.unwrap_or_default(), input.content);
-    Ok(Change { path, before, after, note })
+    Ok(Change { path, before, after, note, tool: NAME })
 }
 
 /// Gives the new content the line ends and the byte order mark of the old one. `Read` shows neither, so a model that

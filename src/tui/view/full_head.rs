@@ -9,9 +9,11 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::cell;
-use super::look::{Look, tokens};
+use super::look::{Look, clock, tokens};
 use super::wrap::{fit, width};
-use crate::app::AgentView;
+use crate::app::action::Action;
+use crate::app::keymap::Context;
+use crate::app::{AgentState, AgentView};
 use crate::message::plain_line;
 use crate::permission::PermissionMode;
 
@@ -78,6 +80,7 @@ fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
         let limit = most.map_or_else(String::new, |most| format!("/{most}"));
         (format!("{what} {used}{limit}"), limited(used.into(), most.map(u64::from)))
     };
+    facts.extend(silence(agent, look).map(|text| (text, theme.warning)));
     if !agent.model.is_empty() {
         facts.push((agent.model.clone(), theme.text));
     }
@@ -101,6 +104,14 @@ fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
         facts.push((format!("tools: {}", plain_line(&agent.tool_names.join(", "))), theme.muted));
     }
     facts
+}
+
+/// Says for how long an agent has been silent for too long, what it waits for, and what can be done about it.
+fn silence(agent: &AgentView, look: &Look<'_>) -> Option<String> {
+    let AgentState::Stalled { silent, waits_for } = look.app.state_of(agent) else { return None };
+    let stop = look.app.keymap().chord_of(Context::AgentFull, Action::Stop);
+    let stop = stop.map_or_else(String::new, |chord| format!("; {} stops it", look.chord(&chord)));
+    Some(format!("silent for {}; waits for {}{stop}", clock(silent), waits_for.words()))
 }
 
 /// Lays facts out in so many rows; what does not fit is cut at the end.

@@ -17,6 +17,10 @@ use crate::app::layout::PaneRect;
 use crate::app::panes::PaneSize;
 use crate::app::{AgentState, AgentView, Before, CellKind, STOP_FROM, Story};
 
+/// Columns of a title from which on a state may say more than its word, and the most it takes.
+const LONG_WORD_FROM: u16 = 72;
+const LONGEST_WORD: usize = 24;
+
 /// Columns that all titles of a strip share, so that they stand in line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Columns {
@@ -131,6 +135,9 @@ fn right_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'sta
     let waiting = agent.started.is_none();
     let shown = |text: String, columns: usize| if waiting { " ".repeat(columns) } else { pad_left(&text, columns) };
     let word = if columns >= 56 { 11 } else { usize::from(columns.saturating_sub(7)).min(9) };
+    // Someone should look: the description makes room for the reason, and the counters stay in their columns.
+    let long = state.long_word().filter(|long| *long <= LONGEST_WORD && columns >= LONG_WORD_FROM);
+    let word = long.unwrap_or(word);
     let word = pad(&state.word_within(word), word);
     let mut spans = vec![Span::styled(format!("{} {word}", look.glyph(&state)), look.mood(&state))];
     if columns >= 72 {

@@ -21,11 +21,13 @@ mod reload;
 mod report;
 mod restricted;
 mod scopes;
+mod silence;
 mod steering;
 mod stops;
 mod transcript;
 mod turn;
 mod wire;
+mod writers;
 
 /// A task long enough to be accepted.
 fn task(name: &str) -> String {

@@ -261,7 +261,8 @@ fn a_long_silence_is_told_in_few_letters() {
     }
     stage.wait(125_000);
     let state = stage.app.state_of(stage.app.agents().get(AgentId(1)).unwrap());
-    assert_eq!((state.word().as_str(), state.word_within(9).as_str()), ("stalled 2m", "stalled"));
+    assert_eq!((state.word().as_str(), state.word_within(9).as_str()), ("stalled 2m model", "stalled"));
+    assert_eq!(state.word_within(11), "stalled 2m");
 }
 
 /// Which words an agent has left behind that ended so.

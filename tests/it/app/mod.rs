@@ -12,6 +12,7 @@ mod mentions;
 mod mouse;
 mod past;
 mod scrolling;
+mod stalled;
 mod steering;
 mod timeline;
 mod wizard;

@@ -158,3 +158,14 @@ fn an_error_that_is_no_event_is_told_all_the_same() {
         }
     }
 }
+
+#[test]
+fn what_only_keeps_a_connection_open_is_no_sign_of_the_model() {
+    for (mut feed, bytes) in [
+        (anthropic::feed(service("anthropic")), "event: ping\ndata: {\"type\":\"ping\"}\n\n"),
+        (openai::feed(service("openai")), ": still at work\n\n: still at work\n\n"),
+    ] {
+        feed.push(bytes.as_bytes()).unwrap();
+        assert_eq!(feed.next_event(), None);
+    }
+}

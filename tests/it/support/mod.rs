@@ -14,8 +14,8 @@ use belvedere::permission::{Grants, PermissionMode, Permissions};
 use belvedere::provider::{Model, Provider};
 use belvedere::session::Secrets;
 use belvedere::subagent::{
-    ApprovalQueue, Command, Connecting, Connection, Conversation, Reach, Surroundings, Tree, TreeLimits, TreeSetup,
-    UserDirs, connected,
+    ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, Reach, Surroundings, Tree, TreeLimits,
+    TreeSetup, UserDirs, connected,
 };
 use belvedere::tool::{ToolSet, standard_tools};
 use tempfile::TempDir;
@@ -43,6 +43,8 @@ pub(crate) struct Parts {
     pub(crate) files: Vec<(&'static str, String)>,
     /// Heard before the session's own listener.
     pub(crate) listeners: Vec<mpsc::Sender<Arc<AgentEvent>>>,
+    /// In place of what keeps long reports in a folder.
+    pub(crate) keep_report: Option<KeepReport>,
     /// In place of the provider, one that is still being looked for.
     pub(crate) connecting: Option<Connecting>,
 }
@@ -63,6 +65,7 @@ impl Parts {
             lead: None,
             files: Vec::new(),
             listeners: Vec::new(),
+            keep_report: None,
             connecting: None,
         }
     }
@@ -120,9 +123,11 @@ impl Session {
             }),
             subagent_model: parts.subagent_model,
             user_dirs: UserDirs { home: Some(home.clone()), claude: Some(home.join(".claude")) },
-            keep_report: Arc::new(move |name, report| {
-                let path = kept.join(format!("{name}.report.md"));
-                Box::pin(async move { tokio::fs::write(&path, report).await.ok().map(|()| path) })
+            keep_report: parts.keep_report.unwrap_or_else(|| {
+                Arc::new(move |name, report| {
+                    let path = kept.join(format!("{name}.report.md"));
+                    Box::pin(async move { tokio::fs::write(&path, report).await.ok().map(|()| path) })
+                })
             }),
             read_back: logged.read_back(),
         });

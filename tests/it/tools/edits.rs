@@ -48,7 +48,7 @@ async fn what_was_not_read_or_has_changed_is_left_alone() {
     bench.text("Read", json!({"file_path": "a.txt"})).await;
     bench.put("a.txt", "changed by someone\n");
     for (tool, input) in [("Write", write.clone()), ("Edit", edit("a.txt", "changed", "x"))] {
-        assert!(bench.fault(tool, input).await.contains("changed on disk"));
+        assert!(bench.fault(tool, input).await.contains("changed outside of this session"));
     }
     std::fs::remove_file(bench.path("a.txt")).unwrap();
     assert!(bench.fault("Edit", edit("a.txt", "changed", "x")).await.contains("does not exist"));

@@ -169,7 +169,7 @@ async fn reading_a_text_is_remembered_and_a_failed_reading_is_not() {
     let knowledge =
         |path: &std::path::Path| bench.context.freshness.knowledge(path, Stamp::of(&std::fs::metadata(path).unwrap()));
     assert_eq!(knowledge(&text), Knowledge::Fresh);
-    assert_eq!(knowledge(&binary), Knowledge::Unread);
+    assert_eq!(knowledge(&binary), Knowledge::Unread(None));
 }
 
 #[tokio::test]

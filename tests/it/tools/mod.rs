@@ -7,6 +7,7 @@ mod hostile_git;
 mod offer;
 mod searches;
 mod text;
+mod writers;
 
 use std::path::PathBuf;
 use std::sync::Arc;

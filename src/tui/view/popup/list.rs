@@ -69,7 +69,7 @@ pub(super) fn agents(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
             let line = Line::from(vec![
                 Span::styled(format!("{:>3} ", agent.id.to_string()), look.theme.muted),
                 Span::styled(pad(&agent.name, 18), look.agent(agent)),
-                Span::styled(format!(" {} {}", look.glyph(&state), pad(&state.word(), 12)), look.mood(&state)),
+                Span::styled(format!(" {} {}", look.glyph(&state), pad(&state.word_within(12), 12)), look.mood(&state)),
                 Span::styled(pad(&clock(agent.elapsed(look.app.now())), 7), look.theme.muted),
                 Span::styled(agent.description.clone(), look.theme.text),
             ]);

@@ -1,0 +1,147 @@
+//! Who wrote which file last, and who may write it now: one register for all agents that share their files.
+//!
+//! Owns the order of writes and one gate for each file. Leaves what an agent has seen to `freshness` and the writing to
+//! `change`. Invariants: every write gets a number of its own, so that a change is noticed however alike the two states
+//! of the file are; a gate is held by one call at a time, and nobody waits at one while holding another.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::{Mutex as Gate, OwnedMutexGuard};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::blocking::off_thread;
+use super::path::{relative, resolve};
+use super::{ToolContext, ToolOutput};
+use crate::message::INTERRUPTED;
+
+/// How long a call waits for another agent's write of the same file, which is a matter of milliseconds unless the file
+/// system does not answer.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The writes of all agents that work on the same files. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Writers(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    writes: Mutex<Writes>,
+    gates: Mutex<HashMap<PathBuf, Weak<Gate<()>>>>,
+}
+
+#[derive(Debug, Default)]
+struct Writes {
+    count: u64,
+    last: HashMap<PathBuf, Written>,
+}
+
+/// The last write of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Name of the agent that wrote.
+    pub by: Arc<str>,
+    /// Name of the tool it used.
+    pub tool: &'static str,
+    /// When.
+    pub at: Instant,
+    /// Number of the write among all of the session, from 1.
+    pub number: u64,
+}
+
+/// The right to write one file, until it is dropped.
+pub(super) type Hold = OwnedMutexGuard<()>;
+
+impl Writers {
+    /// Notes that an agent has written a file, and returns the number of the write.
+    pub(super) fn note(&self, path: &Path, by: &Arc<str>, tool: &'static str) -> u64 {
+        let mut writes = lock(&self.0.writes);
+        writes.count += 1;
+        let number = writes.count;
+        writes.last.insert(path.to_path_buf(), Written { by: by.clone(), tool, at: Instant::now(), number });
+        number
+    }
+
+    /// Returns the last write of a file, if an agent wrote it.
+    #[must_use]
+    pub fn last(&self, path: &Path) -> Option<Written> {
+        lock(&self.0.writes).last.get(path).cloned()
+    }
+
+    /// Waits until nobody else writes the file.
+    async fn hold(&self, path: &Path) -> Hold {
+        let gate = {
+            let mut gates = lock(&self.0.gates);
+            gates.retain(|_, gate| gate.strong_count() > 0);
+            gates.get(path).and_then(Weak::upgrade).unwrap_or_else(|| {
+                let gate = Arc::default();
+                gates.insert(path.to_path_buf(), Arc::downgrade(&gate));
+                gate
+            })
+        };
+        gate.lock_owned().await
+    }
+}
+
+impl Written {
+    /// Says with what and when, such as `Edit, 12 s ago`.
+    pub(super) fn how(&self) -> String {
+        let ago = self.at.elapsed().as_secs();
+        let when = match ago {
+            0 => "just now".to_owned(),
+            1..120 => format!("{ago} s ago"),
+            120..7_200 => format!("{} min ago", ago / 60),
+            _ => format!("{} h ago", ago / 3_600),
+        };
+        format!("{}, {when}", self.tool)
+    }
+}
+
+/// Does `work` off the threads that drive agents, as the only writer of the file that `raw` means: what it checks
+/// before it writes still holds when it writes.
+///
+/// # Errors
+/// Fails as `work` does, and if the call is cancelled or the file is not to be had.
+pub(super) async fn as_only_writer<T, F>(raw: &str, context: &ToolContext, work: F) -> Result<T, ToolOutput>
+where
+    T: Send + 'static,
+    F: FnOnce(&ToolContext) -> Result<T, ToolOutput> + Send + 'static,
+{
+    let raw = raw.to_owned();
+    let path = off_thread(context, move |context| resolve(&raw, context)).await?;
+    let hold = enter(&path, &context.freshness.writers, &context.cancel).await.map_err(|fault| match fault {
+        Shut::Cancelled => ToolOutput::error(INTERRUPTED),
+        Shut::Busy => ToolOutput::error(format!(
+            "Another agent has been writing {} for {} s and does not come to an end. Do something else first, then \
+             read the file again.",
+            relative(&path, &context.cwd),
+            PATIENCE.as_secs()
+        )),
+    })?;
+    off_thread(context, move |context| {
+        // With the thread and not with the call: one that is given up on may still be about to write.
+        let _hold = hold;
+        work(context)
+    })
+    .await
+}
+
+/// Why a file's gate did not open.
+enum Shut {
+    Cancelled,
+    Busy,
+}
+
+async fn enter(path: &Path, writers: &Writers, cancel: &CancellationToken) -> Result<Hold, Shut> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Shut::Cancelled),
+        hold = timeout(PATIENCE, writers.hold(path)) => hold.map_err(|_| Shut::Busy),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,126 @@
+//! Who is silent and who is only slow: commands, models and servers, in paused time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use belvedere::agent::{EventKind, Outcome, Status};
+use belvedere::message::AgentId;
+use belvedere::permission::PermissionMode;
+use belvedere::provider::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
+use belvedere::subagent::{Children, Command};
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+use serde_json::json;
+
+use super::{agent, reply, script};
+use crate::support::{Parts, Session};
+
+async fn outcome(provider: Arc<dyn Provider>, idle: u64) -> (Outcome, Session) {
+    let mut parts = Parts::new(provider);
+    parts.mode = PermissionMode::BypassPermissions;
+    parts.main_limits.idle_timeout = Some(Duration::from_secs(idle));
+    let mut session = Session::start(parts);
+    let outcome = session.ask("go").await;
+    (outcome, session)
+}
+
+fn signs(session: &Session) -> usize {
+    session.of(AgentId::MAIN).filter(|kind| **kind == EventKind::Alive).count()
+}
+
+fn runs(command: &str) -> Arc<dyn Provider> {
+    script(&[
+        json!({"when": {"turn": 0}, "steps": [{"call": "Bash", "input": {"command": command, "timeout": 600_000}}]}),
+        json!({"steps": [{"say": "done"}]}),
+    ])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_works_without_a_word_is_alive() {
+    let (outcome, session) = outcome(runs("dd if=/dev/zero of=/dev/null bs=1 status=none"), 200).await;
+    assert_eq!(outcome.status, Status::Completed, "its own time limit ends it, {outcome:?}");
+    assert!((600_000..620_000).contains(&outcome.elapsed_ms), "{}", outcome.elapsed_ms);
+    assert!(signs(&session) > 3, "listeners hear of it: {}", signs(&session));
+    let shown = session.of(AgentId::MAIN).filter(|kind| matches!(kind, EventKind::ToolProgress { .. }));
+    assert_eq!(shown.count(), 0, "there is nothing to show");
+    session.quit().await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(start_paused = true)]
+async fn a_command_that_only_waits_is_silent() {
+    let (outcome, session) = outcome(runs("sleep 3000"), 200).await;
+    assert_eq!(outcome.status, Status::TimedOut, "{outcome:?}");
+    assert!(outcome.elapsed_ms < 590_000, "before the command's own limit: {}", outcome.elapsed_ms);
+    session.quit().await;
+}
+
+/// Writes the input of a call, a piece every twenty seconds.
+struct Slow;
+
+impl Provider for Slow {
+    fn name(&self) -> &'static str {
+        "slow"
+    }
+
+    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
+        let mut events = vec![StreamEvent::Text("done".to_owned())];
+        if request.messages.len() == 1 {
+            let name = "Nothing".to_owned();
+            events = vec![StreamEvent::ToolCallStart { index: 0, id: "c".to_owned(), name }];
+            let piece = |json: &str| StreamEvent::ToolCallDelta { index: 0, json: json.to_owned() };
+            events.extend(["{\"text\": \"", "a", "b", "c", "d", "e", "f", "g", "h", "\"}"].map(piece));
+            events.push(StreamEvent::Stop(StopReason::ToolUse));
+        }
+        let events = futures::stream::iter(events).then(|event| async {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            Ok(event)
+        });
+        async move { Ok(events.boxed()) }.boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_writes_a_long_call_is_alive() {
+    let (outcome, session) = outcome(Arc::new(Slow), 60).await;
+    assert_eq!(outcome.status, Status::Completed, "{outcome:?}");
+    assert!((9..=12).contains(&signs(&session)), "one for each piece: {}", signs(&session));
+    session.quit().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_begins_to_answer_is_silent() {
+    let (outcome, session) = outcome(script(&[json!({"steps": [{"stall": true}]})]), 90).await;
+    assert_eq!((outcome.status, outcome.elapsed_ms / 1000), (Status::TimedOut, 90), "{outcome:?}");
+    session.quit().await;
+}
+
+/// A subagent with a long report, and a disk that does not take it.
+fn reporting_to_a_dead_disk() -> Parts {
+    let long = format!("<summary>{}</summary>", "long ".repeat(4_000));
+    let mut parts = Parts::new(script(&[
+        reply(json!({"task": "called one"}), vec![json!({"say": long})]),
+        reply(json!({"turn": 0}), vec![agent("explore", "one")]),
+        reply(json!({"turn": 1, "last": "status: completed"}), vec![json!({"say": "heard"})]),
+    ]));
+    parts.keep_report = Some(Arc::new(|_, _| std::future::pending().boxed()));
+    parts
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_does_not_take_a_report_holds_nobody_up() {
+    let mut session = Session::start(reporting_to_a_dead_disk());
+    let outcome = session.ask("go").await;
+    assert_eq!((outcome.status, outcome.text.as_str()), (Status::Completed, "heard"));
+    assert_eq!(outcome.elapsed_ms / 1000, 10);
+    session.quit().await;
+
+    let mut session = Session::start(reporting_to_a_dead_disk());
+    session.say("go").await;
+    session.ended(AgentId(1)).await;
+    session.send(Command::Interrupt { children: Children::Stop }).await;
+    let outcome = session.ended(AgentId::MAIN).await;
+    assert_eq!(outcome.status, Status::Cancelled);
+    assert!(outcome.elapsed_ms < 1_000, "{}", outcome.elapsed_ms);
+    session.quit().await;
+}
