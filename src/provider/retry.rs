@@ -75,8 +75,7 @@ pub fn delay(error: &ProviderError, trial: &Trial, jitter: f64) -> Option<Durati
 pub fn pause_for_all(error: &ProviderError, delay: Option<Duration>) -> Option<Duration> {
     let delay = delay.unwrap_or_default();
     match error {
-        ProviderError::RateLimit { .. } => Some(delay),
-        ProviderError::Overloaded { retry_after: Some(_), .. } => Some(delay),
+        ProviderError::RateLimit { .. } | ProviderError::Overloaded { retry_after: Some(_), .. } => Some(delay),
         // It may be this one request that the service cannot bear.
         ProviderError::Overloaded { retry_after: None, .. } => Some(delay.min(BRIEF)),
         _ => None,
