@@ -124,7 +124,7 @@ async fn eight_children_of_a_service_that_refuses_every_second_request_finish_wi
 
 #[tokio::test(start_paused = true)]
 async fn a_child_that_is_stopped_while_it_waits_frees_its_place() {
-    // The main agent is answered; of its children the first four are refused, for long.
+    // The main agent is answered; eight requests of its children are refused, for long.
     let provider = Moody::new(eight(), |number| (2..=9).contains(&number).then_some(Duration::from_secs(60)));
     let mut session = Session::start(Parts::new(provider.clone()));
     session.say("go").await;
