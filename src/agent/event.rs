@@ -60,7 +60,8 @@ pub enum EventKind {
         /// The status that the run will end with.
         why: Status,
     },
-    /// The next request waits before it is sent, for the sake of all agents.
+    /// The next request waits before it is sent, for the sake of all agents. Told again when that changes; with a wait of
+    /// 0 and nobody before it, the wait is over.
     Held {
         /// What for.
         why: Hold,

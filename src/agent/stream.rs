@@ -1,5 +1,6 @@
 //! One model reply: sends the request, tells of the text as it arrives, and tries again what may succeed later.
 //!
+//! Every attempt goes through the gate that all agents of the service share, and holds its place until the answer ends.
 //! Deltas are merged at the source: the first of a quiet spell is told at once, the rest at most every
 //! [`MERGE_WINDOW`], so that the cost of the screen does not depend on how a server cuts its stream.
 //!
@@ -15,8 +16,10 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::activity::Activity;
 use super::turn::{Delta, Turn, TurnBuilder};
-use super::{Agent, Cancel, EventKind, StopCause};
-use crate::provider::{ProviderError, Request, StreamEvent, retry};
+use super::{Agent, Cancel, EventKind, Hold, StopCause};
+use crate::provider::gate::{Outlook, Pass, Step, Ticket};
+use crate::provider::retry::{self, Trial};
+use crate::provider::{ProviderError, Request, StreamEvent};
 
 /// How long deltas are gathered before they are told: half a frame at 30 frames a second.
 const MERGE_WINDOW: Duration = Duration::from_millis(16);
@@ -40,18 +43,40 @@ pub(super) async fn reply(
     activity: &Activity,
     stop: &Cancel,
 ) -> Reply {
+    let gate = agent.provider.gate().cloned().unwrap_or_default();
+    let mut ticket = gate.ticket();
     let mut attempt = 1;
     loop {
-        let (error, builder) = match once(agent, request.clone(), activity, stop).await {
-            Ended::Whole(builder) => return Reply::Whole(builder.finish(agent.id, ids)),
+        let mut pass = match admitted(agent, &mut ticket, activity, stop).await {
+            Admission::Granted(pass) => pass,
+            Admission::Stopped => return Reply::Cut(TurnBuilder::default().cut()),
+            Admission::Hopeless(error) => return Reply::Failed(error, TurnBuilder::default().cut()),
+        };
+        let (error, builder) = match once(agent, request.clone(), activity, stop, &mut pass).await {
+            Ended::Whole(builder) => {
+                pass.succeeded();
+                return Reply::Whole(builder.finish(agent.id, ids));
+            }
             Ended::Cut(builder) => return Reply::Cut(builder.cut()),
             Ended::Failed(error, builder) => (error, builder),
         };
-        let Some(wait) = retry::delay(&error, attempt, jitter()) else {
-            return Reply::Failed(error, builder.cut());
+        let (lasted, fruitless) = (ticket.since().elapsed(), gate.fruitless());
+        let trial = Trial { attempt, refusals: pass.refusals(), lasted, fruitless };
+        let delay = retry::delay(&error, &trial, jitter());
+        let pause = match retry::pause_for_all(&error, delay) {
+            Some(pause) => pass.refused(pause),
+            None => Duration::ZERO,
         };
+        let Some(wait) = delay else { return Reply::Failed(error, builder.cut()) };
         attempt += 1;
+        let limited = matches!(error, ProviderError::RateLimit { .. });
+        let wait = if limited { wait.max(pause) } else { wait };
         activity.tell(agent, retrying(attempt, wait, &error)).await;
+        if limited {
+            // The wait is the gate's: it may become longer, and others may stand before this one.
+            ticket.told(wait);
+            continue;
+        }
         let pause = activity.excused(sleep(wait));
         tokio::select! {
             biased;
@@ -61,10 +86,54 @@ pub(super) async fn reply(
     }
 }
 
+/// What comes of waiting at the gate.
+enum Admission {
+    Granted(Pass),
+    Stopped,
+    /// It took too long.
+    Hopeless(ProviderError),
+}
+
+/// Waits at the gate, which is nobody's silence, and tells of it.
+async fn admitted(agent: &Agent, ticket: &mut Ticket, activity: &Activity, stop: &Cancel) -> Admission {
+    let end = ticket.since() + retry::LONGEST_TRIAL;
+    loop {
+        let waited = ticket.is_told();
+        let step = tokio::select! {
+            biased;
+            () = stop.cancelled() => return Admission::Stopped,
+            step = activity.excused(ticket.step()) => step,
+            () = sleep_until(end) => return Admission::Hopeless(ProviderError::RateLimit {
+                provider: agent.provider.name().to_owned(),
+                detail: "the request waited an hour for others; set max_parallel lower, or ask again later".to_owned(),
+                retry_after: None,
+            }),
+        };
+        match step {
+            Step::Enter(pass) => {
+                if waited {
+                    activity.tell(agent, held(Outlook { until: Some(Instant::now()), ahead: 0 })).await;
+                }
+                return Admission::Granted(pass);
+            }
+            Step::Wait(outlook) => activity.tell(agent, held(outlook)).await,
+        }
+    }
+}
+
+fn held(outlook: Outlook) -> EventKind {
+    let wait = outlook.until.map(|until| until.saturating_duration_since(Instant::now()));
+    EventKind::Held { why: Hold::RateLimit, wait_ms: wait.map(millis), ahead: outlook.ahead }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 fn retrying(attempt: u32, wait: Duration, error: &ProviderError) -> EventKind {
     EventKind::Retrying {
         attempt,
-        wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+        wait_ms: millis(wait),
         rate_limited: matches!(error, ProviderError::RateLimit { .. }),
         reason: error.to_string(),
     }
@@ -82,7 +151,7 @@ enum Ended {
     Failed(ProviderError, TurnBuilder),
 }
 
-async fn once(agent: &Agent, request: Request, activity: &Activity, stop: &Cancel) -> Ended {
+async fn once(agent: &Agent, request: Request, activity: &Activity, stop: &Cancel, pass: &mut Pass) -> Ended {
     let mut builder = TurnBuilder::default();
     let begun = tokio::select! {
         biased;
@@ -93,6 +162,7 @@ async fn once(agent: &Agent, request: Request, activity: &Activity, stop: &Cance
         Ok(stream) => stream,
         Err(error) => return Ended::Failed(error, builder),
     };
+    pass.answered();
     let mut merged = Merged::default();
     let mut spared = false;
     let ended = loop {

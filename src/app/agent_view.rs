@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
 use super::phase::Phase;
 use super::report::{TagReader, ending_note, report_markdown};
-use crate::agent::{Bounds, EventKind, Outcome, Spawn};
+use crate::agent::{Bounds, EventKind, Hold, Outcome, Spawn};
 use crate::message::{AgentId, AssistantMessage, Block, ToolResult, Usage, plain, plain_line};
 use crate::tool::{Todo, ToolView};
 
@@ -229,8 +229,9 @@ impl AgentView {
                 let reason = plain_line(reason).into_owned();
                 let cell = self.cells.push(CellKind::Retry { attempt: *attempt, until, reason });
                 self.turn.push(cell);
-                self.enter(if *rate_limited { Phase::RateLimited { until } } else { Phase::Retrying { until } }, now);
+                self.enter(if *rate_limited { Phase::limited(until) } else { Phase::Retrying { until } }, now);
             }
+            EventKind::Held { why: Hold::RateLimit, wait_ms, ahead } => self.held(*wait_ms, *ahead, now),
             EventKind::TurnEnded { message, usage, cost_usd, .. } => {
                 self.turn_ended(message);
                 self.usage += *usage;

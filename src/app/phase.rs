@@ -5,6 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+mod held;
+
 use super::agent_view::AgentView;
 use super::cells::{CellKind, ToolState};
 use crate::agent::Status;
@@ -31,10 +33,12 @@ pub enum Phase {
     Thinking,
     /// A tool runs.
     Tool,
-    /// The service asked to wait.
+    /// The service asked to wait, this agent or another one.
     RateLimited {
-        /// Until then.
-        until: Instant,
+        /// Until then, where that is known.
+        until: Option<Instant>,
+        /// How many requests are to be sent before its own.
+        ahead: u32,
     },
     /// The request failed and is sent again.
     Retrying {
@@ -45,6 +49,13 @@ pub enum Phase {
     Stopping,
     /// It is over.
     Ended(Status),
+}
+
+impl Phase {
+    /// Returns the wait of an agent that was itself told to wait.
+    pub(super) fn limited(until: Instant) -> Self {
+        Self::RateLimited { until: Some(until), ahead: 0 }
+    }
 }
 
 /// What an agent's title says.
@@ -71,8 +82,10 @@ pub enum AgentState {
     NeedsApproval,
     /// Waits because the service limits the rate.
     RateLimited {
-        /// How much longer.
-        left: Duration,
+        /// How much longer, where that is known.
+        left: Option<Duration>,
+        /// How many requests are to be sent before its own.
+        ahead: u32,
     },
     /// Waits before it tries again.
     Retrying {
@@ -164,7 +177,7 @@ impl AgentState {
             Phase::Idle => Self::Idle,
             Phase::Unknown => Self::Unknown,
             Phase::Queued => Self::Queued,
-            Phase::RateLimited { until } => Self::RateLimited { left: left(until) },
+            Phase::RateLimited { until, ahead } => Self::RateLimited { left: until.map(left), ahead },
             Phase::Retrying { until } => Self::Retrying { left: left(until) },
             Phase::Starting | Phase::Thinking | Phase::Tool if silent >= STALLED_AFTER => {
                 Self::Stalled { silent, waits_for: Awaited::of(agent) }
@@ -191,7 +204,9 @@ impl AgentState {
             Self::Tool { name, lasting } if lasting.as_secs() >= 2 => format!("{name} {}", short(*lasting)),
             Self::Tool { name, .. } => name.clone(),
             Self::NeedsApproval => "needs you".to_owned(),
-            Self::RateLimited { left } => format!("limited {}", short(*left)),
+            Self::RateLimited { .. } => {
+                self.limit().map_or_else(|| "limited".to_owned(), |wait| format!("limited {wait}"))
+            }
             Self::Retrying { left } => format!("retry {}", short(*left)),
             Self::Stalled { silent, waits_for } => format!("stalled {} {}", short(*silent), waits_for.word()),
             Self::Stopping => "stopping".to_owned(),
@@ -236,6 +251,15 @@ impl AgentState {
     pub fn long_word(&self) -> Option<usize> {
         match self {
             Self::Stalled { waits_for, .. } => Some(STALLED_WORD + 1 + waits_for.word().chars().count()),
+            _ => None,
+        }
+    }
+
+    /// Returns how much longer the rate limit lasts, such as `3s`, where that is known.
+    #[must_use]
+    pub fn limit(&self) -> Option<String> {
+        match self {
+            Self::RateLimited { left, .. } => left.filter(|left| left.as_secs() > 0).map(short),
             _ => None,
         }
     }

@@ -1,10 +1,10 @@
 //! Plain words: the answer, and what the subagents are doing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use crate::agent::{AgentEvent, EventKind, Outcome, Status};
+use crate::agent::{AgentEvent, EventKind, Hold, Outcome, Status};
 use crate::message::{AgentId, plain, plain_line};
 use crate::subagent::report::seconds;
 
@@ -15,6 +15,7 @@ const INTERVAL_MS: i64 = 2_000;
 #[derive(Debug, Default)]
 pub struct Progress {
     children: HashMap<AgentId, Child>,
+    waits: Waits,
 }
 
 #[derive(Debug)]
@@ -51,10 +52,17 @@ impl Progress {
                 Some(format!("{} … {}, {}", child.label, tools(child.tools), seconds(elapsed)))
             }
             EventKind::Retrying { reason, wait_ms, .. } => {
+                self.waits.told(event.agent);
                 let who = self.children.get(&event.agent).map_or("main", |child| &child.label);
                 Some(format!("{who} … waits {}: {}", seconds(*wait_ms), plain_line(reason)))
             }
+            EventKind::Held { why: Hold::RateLimit, wait_ms, ahead } => {
+                let words = self.waits.words(event.agent, *wait_ms, *ahead)?;
+                let who = self.children.get(&event.agent).map_or("main", |child| &child.label);
+                Some(format!("{who} … {words}"))
+            }
             EventKind::Ended { outcome } => {
+                self.waits.over(event.agent);
                 let child = self.children.remove(&event.agent)?;
                 Some(format!("{} - {}", child.label, ended(outcome)))
             }
@@ -63,6 +71,39 @@ impl Progress {
             }
             _ => None,
         }
+    }
+}
+
+/// The agents whose wait for a rate limit has been told of: each wait is worth one line.
+#[derive(Debug, Default)]
+pub(super) struct Waits(HashSet<AgentId>);
+
+impl Waits {
+    /// Notes that the wait was told of.
+    pub(super) fn told(&mut self, agent: AgentId) {
+        self.0.insert(agent);
+    }
+
+    pub(super) fn over(&mut self, agent: AgentId) {
+        self.0.remove(&agent);
+    }
+
+    /// Returns the words for what an agent waits for, unless they were said before or the wait is over.
+    pub(super) fn words(&mut self, agent: AgentId, wait_ms: Option<u64>, ahead: u32) -> Option<String> {
+        if (wait_ms, ahead) == (Some(0), 0) {
+            self.over(agent);
+            return None;
+        }
+        if !self.0.insert(agent) {
+            return None;
+        }
+        let wait = wait_ms.map_or_else(String::new, |wait| format!(" {}", seconds(wait)));
+        let queue = match ahead {
+            0 => String::new(),
+            1 => ", 1 request ahead".to_owned(),
+            ahead => format!(", {ahead} requests ahead"),
+        };
+        Some(format!("waits{wait} for the rate limit{queue}"))
     }
 }
 

@@ -10,6 +10,7 @@ use reqwest::Url;
 
 use super::anthropic::{self, Anthropic, Credential};
 use super::discover::{LocalEndpoint, LocalServer, local_endpoints};
+use super::gate::Gates;
 use super::http::{is_loopback, without_secrets};
 use super::openai::{self, OpenAi};
 use super::{Model, Provider, Secret, Service, model};
@@ -182,15 +183,16 @@ pub fn choose(wishes: &Wishes) -> Result<Choice, ChoiceError> {
     }
 }
 
-/// Makes the provider of a chosen endpoint, and starts to set up TLS in the background where it is needed.
+/// Makes the provider of a chosen endpoint, behind its gate, and starts to set up TLS in the background where it is needed.
 #[must_use]
-pub fn connect(endpoint: Endpoint) -> (Arc<dyn Provider>, Model) {
+pub fn connect(endpoint: Endpoint, gates: &Gates) -> (Arc<dyn Provider>, Model) {
+    let gate = gates.of(&endpoint);
     let Endpoint { provider: name, api, base, model } = endpoint;
     let model = model::lookup(&name, &model);
     let is_secure = base.scheme() == "https";
     let provider: Arc<dyn Provider> = match api {
         Api::Anthropic(credential) => {
-            let provider = Anthropic::new(&base, credential);
+            let provider = Anthropic::new(&base, credential).behind(gate);
             if is_secure {
                 provider.warm();
             }
@@ -198,7 +200,7 @@ pub fn connect(endpoint: Endpoint) -> (Arc<dyn Provider>, Model) {
         }
         Api::OpenAi(key) => {
             let key_variable = key_variable(&name).to_owned();
-            let provider = OpenAi::new(Service { name, key_variable, key }, &base);
+            let provider = OpenAi::new(Service { name, key_variable, key }, &base).behind(gate);
             if is_secure {
                 provider.warm();
             }

@@ -13,7 +13,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Response, StatusCode, Url};
 
 use super::service::Fault;
-use super::{ProviderError, Secret, Service};
+use super::{Gate, ProviderError, Secret, Service};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest silence of a server. Not a limit of the whole answer, which may take long.
@@ -46,12 +46,22 @@ pub(super) struct Http {
     base: Url,
     auth: Auth,
     client: Arc<OnceLock<Result<Client, String>>>,
+    gate: Gate,
 }
 
 impl Http {
     /// Returns a connection to the service at `base`. Nothing is set up yet.
     pub(super) fn new(service: Service, base: Url, auth: Auth) -> Self {
-        Self { service, base, auth, client: Arc::default() }
+        Self { service, base, auth, client: Arc::default(), gate: Gate::default() }
+    }
+
+    /// Puts it behind a gate that others may share.
+    pub(super) fn behind(self, gate: Gate) -> Self {
+        Self { gate, ..self }
+    }
+
+    pub(super) fn gate(&self) -> &Gate {
+        &self.gate
     }
 
     /// Sets up TLS on a thread of its own, so that the first request need not wait for it.

@@ -15,6 +15,7 @@ pub mod anthropic;
 pub mod choice;
 pub mod discover;
 mod error;
+pub mod gate;
 mod http;
 pub mod model;
 pub mod offline;
@@ -26,6 +27,7 @@ pub mod sse;
 mod stream;
 
 pub use error::ProviderError;
+pub use gate::Gate;
 pub use service::{DETAIL_CHARS, Secret, Service};
 pub use stream::Feed;
 
@@ -36,6 +38,11 @@ pub trait Provider: Send + Sync {
 
     /// Sends a request. The outer future ends when the answer begins; dropping the stream closes the connection.
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>>;
+
+    /// Returns what stands before the service for all who ask it; `None` if it limits nobody.
+    fn gate(&self) -> Option<&Gate> {
+        None
+    }
 }
 
 /// A model's answer as it arrives.

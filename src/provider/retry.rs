@@ -6,30 +6,78 @@ use std::time::Duration;
 
 use super::ProviderError;
 
-/// Most attempts at one request.
+/// Most attempts at one request. One whose rate is limited gets more, as long as the service answers anybody.
 pub const MAX_ATTEMPTS: u32 = 6;
+/// Longest time that one request is tried, or waits to be.
+pub const LONGEST_TRIAL: Duration = Duration::from_secs(3_600);
+/// How long a service may refuse everybody before a request is given up.
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Longest wait that is chosen here.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
+/// Longest wait of all agents for a service that gave one of them no advice on how long it has no room.
+const BRIEF: Duration = Duration::from_secs(1);
 /// Longest wait that a server may ask for; beyond it the user is told instead.
 const LONGEST_OBEYED: Duration = Duration::from_secs(600);
 
+/// What has been tried, when an attempt has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trial {
+    /// Number of the attempt that failed, from 1.
+    pub attempt: u32,
+    /// How often the service has refused anybody since its last success, this one included.
+    pub refusals: u32,
+    /// How long the request has been tried.
+    pub lasted: Duration,
+    /// How long the service has answered nobody.
+    pub fruitless: Duration,
+}
+
+impl Trial {
+    fn is_over(&self, error: &ProviderError) -> bool {
+        let many = |count: u32| count >= MAX_ATTEMPTS;
+        match error {
+            ProviderError::RateLimit { .. } => {
+                let hopeless = self.lasted.min(self.fruitless) >= PATIENCE;
+                self.lasted >= LONGEST_TRIAL || hopeless && (many(self.attempt) || many(self.refusals))
+            }
+            _ => many(self.attempt),
+        }
+    }
+}
+
 /// Returns how long to wait before the next attempt, or `None` to give up.
 ///
-/// `attempt` is the number of the attempt that failed, from 1. `jitter`, from 0 to 1, spreads agents that failed
-/// together: up to half of a chosen wait is taken off, up to a second is put on a wait that the server asked for.
+/// `jitter`, from 0 to 1, spreads agents that failed together: up to half of a chosen wait is taken off; on a wait that the
+/// server asked for up to a quarter is put, and a second at most.
 #[must_use]
-pub fn delay(error: &ProviderError, attempt: u32, jitter: f64) -> Option<Duration> {
-    if !error.is_transient() || attempt >= MAX_ATTEMPTS {
+pub fn delay(error: &ProviderError, trial: &Trial, jitter: f64) -> Option<Duration> {
+    if !error.is_transient() || trial.is_over(error) {
         return None;
     }
     let jitter = if jitter.is_finite() { jitter.clamp(0.0, 1.0) } else { 0.0 };
     match error.retry_after() {
         Some(asked) if asked > LONGEST_OBEYED => None,
-        Some(asked) if !asked.is_zero() => Some(asked + Duration::from_secs_f64(jitter)),
+        Some(asked) if !asked.is_zero() => Some(asked + (asked / 4).min(Duration::from_secs(1)).mul_f64(jitter)),
         // A wait of nothing is no advice: it comes from proxies, and from dates that have passed on the way.
         Some(_) | None => {
-            let backoff = Duration::from_secs(1 << attempt.saturating_sub(1).min(5)).min(LONGEST_BACKOFF);
+            // A limit is everybody's: that this request met it for the first time says nothing.
+            let limited = matches!(error, ProviderError::RateLimit { .. });
+            let failed = if limited { trial.refusals } else { trial.attempt };
+            let backoff = Duration::from_secs(1 << failed.saturating_sub(1).min(5)).min(LONGEST_BACKOFF);
             Some(backoff.mul_f64(1.0 - jitter / 2.0))
         }
+    }
+}
+
+/// Returns how long all agents of the service wait because of a failure of one, which itself waits `delay`; `None` if
+/// it says nothing of the service.
+#[must_use]
+pub fn pause_for_all(error: &ProviderError, delay: Option<Duration>) -> Option<Duration> {
+    let delay = delay.unwrap_or_default();
+    match error {
+        ProviderError::RateLimit { .. } | ProviderError::Overloaded { retry_after: Some(_), .. } => Some(delay),
+        // It may be this one request that the service cannot bear.
+        ProviderError::Overloaded { retry_after: None, .. } => Some(delay.min(BRIEF)),
+        _ => None,
     }
 }

@@ -30,7 +30,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
+use super::{EventStream, Gate, Provider, ProviderError, Request, StopReason, StreamEvent};
 use crate::message::{Message, Usage};
 
 /// One answer of the script.
@@ -154,6 +154,7 @@ pub struct ScriptError {
 pub struct Scripted {
     replies: Vec<Reply>,
     played: Mutex<Played>,
+    gate: Gate,
 }
 
 #[derive(Debug, Default)]
@@ -169,7 +170,7 @@ impl Scripted {
     #[must_use]
     pub fn new(replies: Vec<Reply>) -> Self {
         let played = Played { uses: vec![0; replies.len()], ..Played::default() };
-        Self { replies, played: Mutex::new(played) }
+        Self { replies, played: Mutex::new(played), gate: Gate::default() }
     }
 
     /// Reads a script in JSON Lines.
@@ -239,6 +240,10 @@ fn last_text(request: &Request) -> String {
 impl Provider for Scripted {
     fn name(&self) -> &'static str {
         "scripted"
+    }
+
+    fn gate(&self) -> Option<&Gate> {
+        Some(&self.gate)
     }
 
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {

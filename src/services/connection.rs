@@ -11,6 +11,7 @@ use crate::definition::AgentDefinition;
 use crate::message::AgentId;
 use crate::provider::choice::{Choice, ChoiceError, ProviderEnv, Wishes, choose, connect};
 use crate::provider::discover::{self, LocalEndpoint, find_local_server};
+use crate::provider::gate::Gates;
 use crate::provider::offline::{self, Offline, Pace};
 use crate::provider::{Provider, model};
 use crate::subagent::{Connecting, Connection, Reach, ResolveModel, lead_connection};
@@ -20,9 +21,9 @@ const HOW_TO_CONNECT: &str = "No model is connected: the built-in offline model 
                               ANTHROPIC_API_KEY or OPENAI_API_KEY, start Ollama, LM Studio or llama.cpp, or use --model.";
 
 /// Starts to look for the model, without waiting for the first message, and tells when it is found.
-pub(super) fn connecting(wishes: Wishes, lead: LeadModel, pace: Pace, sink: Sink) -> Connecting {
+pub(super) fn connecting(wishes: Wishes, lead: LeadModel, pace: Pace, gates: Gates, sink: Sink) -> Connecting {
     let connecting = async move {
-        let found = find(&wishes, pace).await.map_err(|fault| fault.to_string());
+        let found = find(&wishes, pace, &gates).await.map_err(|fault| fault.to_string());
         let (found, note) = match found {
             Ok(found) => lead.of(found),
             Err(fault) => (Err(fault), None),
@@ -59,7 +60,7 @@ impl LeadModel {
     }
 }
 
-async fn find(wishes: &Wishes, pace: Pace) -> Result<Connection, ChoiceError> {
+async fn find(wishes: &Wishes, pace: Pace, gates: &Gates) -> Result<Connection, ChoiceError> {
     let endpoint = match choose(wishes)? {
         Choice::Connect(endpoint) => endpoint,
         Choice::Offline => return Ok(offline_connection(pace)),
@@ -69,7 +70,7 @@ async fn find(wishes: &Wishes, pace: Pace) -> Result<Connection, ChoiceError> {
             (None, None) => return Ok(offline_connection(pace)),
         },
     };
-    let (provider, model) = connect(endpoint);
+    let (provider, model) = connect(endpoint, gates);
     Ok(Connection { provider, model: Arc::new(model) })
 }
 
@@ -91,7 +92,7 @@ fn chosen(connection: &Connection) -> EventKind {
 
 /// Returns what finds the model that someone names: the user's aliases, then what the service of the agent above has,
 /// then other services, as far as the wish may reach.
-pub(super) fn resolver(env: ProviderEnv, aliases: Aliases) -> ResolveModel {
+pub(super) fn resolver(env: ProviderEnv, aliases: Aliases, gates: Gates) -> ResolveModel {
     // A service is connected once, however many agents it answers.
     let others: Mutex<HashMap<String, Connection>> = Mutex::default();
     Arc::new(move |wish| {
@@ -120,7 +121,7 @@ pub(super) fn resolver(env: ProviderEnv, aliases: Aliases) -> ResolveModel {
         }
         let wishes = Wishes { flag: Some(name.to_owned()), config: None, env: env.clone() };
         let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { return Err(unknown()) };
-        let (provider, model) = connect(endpoint);
+        let (provider, model) = connect(endpoint, &gates);
         let found = Connection { provider, model: Arc::new(model) };
         others.insert(name.to_owned(), found.clone());
         Ok(found)

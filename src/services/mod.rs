@@ -31,6 +31,7 @@ use crate::definition::{AgentDefinition, AgentDirs, Library, Parsed, Roots};
 use crate::message::{AgentId, Diagnostic, plain_line, serialize_path};
 use crate::permission::{Approver, Grant, GrantOrigin, Grants, PermissionMode, Permissions};
 use crate::provider::choice::{ProviderEnv, Wishes};
+use crate::provider::gate::Gates;
 use crate::provider::offline::Pace;
 use crate::session::{Allowed, Secrets, Store, Writer, log};
 use crate::subagent::{
@@ -275,7 +276,7 @@ struct Meta {
 /// Starts a session. `listener` hears of everything that happens in it.
 pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) -> Started {
     let Settled { wanted, config, diagnostics, paths, place, library, agent, subagents, store } = settled;
-    let environment = ProviderEnv::from_env();
+    let (environment, gates) = (ProviderEnv::from_env(), Gates::default());
     let secrets = Secrets::new(environment.secrets());
     let (mut kept, listeners) = keep(paths.as_ref().zip(store.as_ref()), &place, &secrets, listener);
     let sink = Sink::new(listeners);
@@ -310,7 +311,7 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
         approver,
         sink: sink.clone(),
         secrets,
-        resolve_model: connection::resolver(environment.clone(), config.aliases.clone()),
+        resolve_model: connection::resolver(environment.clone(), config.aliases.clone(), gates.clone()),
         subagent_model: subagents.model,
         user_dirs: subagents.user_dirs,
         keep_report: report_keeper(store.clone()),
@@ -330,7 +331,7 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
         };
         let definition = agent.clone().filter(|_| wanted.model.is_none());
         let lead = LeadModel { definition, resolve: tree.setup().resolve_model.clone() };
-        connection::connecting(wishes, lead, pace, sink)
+        connection::connecting(wishes, lead, pace, gates, sink)
     };
     let limits = main_limits(&config, wanted.max_turns);
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use jiff::Timestamp;
 
-use super::super::text::{ended, tools};
-use crate::agent::{AgentEvent, EventKind, Outcome, Spawn, Status};
+use super::super::text::{Waits, ended, tools};
+use crate::agent::{AgentEvent, EventKind, Hold, Outcome, Spawn, Status};
 use crate::app::summary_of;
 use crate::message::{AgentId, LineKind, bare_line, plain, plain_line};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
@@ -31,6 +31,7 @@ pub(super) struct Story {
     /// Whether the last line was the main agent's.
     speaker: Speaker,
     turn: Turn,
+    waits: Waits,
 }
 
 /// Who spoke last.
@@ -93,6 +94,10 @@ impl Story {
                 _ => self.flush(),
             },
             EventKind::Retrying { reason, wait_ms, .. } => self.retries(id, reason, *wait_ms),
+            EventKind::Held { why: Hold::RateLimit, wait_ms, ahead } => {
+                let words = self.waits.words(id, *wait_ms, *ahead);
+                words.map(|words| self.of(id, &words)).unwrap_or_default()
+            }
             EventKind::ToolStarted { call, title } => {
                 let shown = format!("{} {}", plain_line(&call.name), plain_line(title));
                 if call.name != crate::subagent::AGENT_TOOL {
@@ -320,6 +325,7 @@ impl Story {
             self.text.clear();
             self.turn = Turn::Silent;
         }
+        self.waits.told(id);
         self.of(id, &format!("waits {}: {}{again}", seconds(wait_ms), plain_line(reason)))
     }
 
@@ -345,6 +351,7 @@ impl Story {
 
     fn main_ended(&mut self, outcome: &Outcome) -> Vec<String> {
         let mut lines = self.flush();
+        self.waits.over(AgentId::MAIN);
         self.speaker = Speaker::Another;
         if !outcome.status.is_complete() {
             lines.extend(self.of(AgentId::MAIN, &ended(outcome)));
@@ -356,6 +363,7 @@ impl Story {
         if let Some(agent) = self.agents.get_mut(&id) {
             agent.state = State::Ended(outcome.status);
         }
+        self.waits.over(id);
         self.calls.retain(|(agent, _), _| *agent != id);
         let summary = plain(summary_of(&outcome.text)).split_whitespace().collect::<Vec<_>>().join(" ");
         let mut text = ended(outcome);

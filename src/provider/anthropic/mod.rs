@@ -9,7 +9,7 @@ use reqwest::Url;
 use super::http::{Auth, Http};
 use super::service::Service;
 use super::stream;
-use super::{EventStream, Feed, Provider, ProviderError, Request, Secret};
+use super::{EventStream, Feed, Gate, Provider, ProviderError, Request, Secret};
 
 mod decode;
 mod wire;
@@ -52,6 +52,12 @@ impl Anthropic {
         Self { http: Http::new(service, base, auth) }
     }
 
+    /// Puts it behind a gate that others may share.
+    #[must_use]
+    pub fn behind(self, gate: Gate) -> Self {
+        Self { http: self.http.behind(gate) }
+    }
+
     /// Sets up TLS in the background, so that the first request need not wait for it.
     pub fn warm(&self) {
         self.http.warm();
@@ -61,6 +67,10 @@ impl Anthropic {
 impl Provider for Anthropic {
     fn name(&self) -> &str {
         &self.http.service().name
+    }
+
+    fn gate(&self) -> Option<&Gate> {
+        Some(self.http.gate())
     }
 
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {

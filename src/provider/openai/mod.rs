@@ -10,7 +10,7 @@ use reqwest::Url;
 use super::http::{Auth, Http};
 use super::service::Service;
 use super::stream;
-use super::{EventStream, Feed, Provider, ProviderError, Request};
+use super::{EventStream, Feed, Gate, Provider, ProviderError, Request};
 
 mod decode;
 mod wire;
@@ -51,6 +51,12 @@ impl OpenAi {
         Self { http: Http::new(service, base, auth), dialect }
     }
 
+    /// Puts it behind a gate that others may share.
+    #[must_use]
+    pub fn behind(self, gate: Gate) -> Self {
+        Self { http: self.http.behind(gate), ..self }
+    }
+
     /// Sets up TLS in the background, so that the first request need not wait for it.
     pub fn warm(&self) {
         self.http.warm();
@@ -70,6 +76,10 @@ pub(super) fn normalised(base: &Url) -> Url {
 impl Provider for OpenAi {
     fn name(&self) -> &str {
         &self.http.service().name
+    }
+
+    fn gate(&self) -> Option<&Gate> {
+        Some(self.http.gate())
     }
 
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {

@@ -8,9 +8,9 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::cell;
 use super::look::{Look, clock, tokens};
 use super::wrap::{fit, width};
+use super::{cell, limited};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::{AgentState, AgentView};
@@ -71,7 +71,8 @@ fn put(rows: &[Line<'_>], area: Rect, buf: &mut Buffer) -> Rect {
 /// Returns what an agent may use and has used, what matters most first.
 fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
     let theme = look.theme;
-    let mut facts = Vec::new();
+    let mut facts: Vec<(String, Style)> =
+        limited::whole(agent, look).map(|wait| (wait, theme.warning)).into_iter().collect();
     let limited = |used: u64, most: Option<u64>| match most {
         Some(most) if used.saturating_mul(5) >= most.saturating_mul(4) => theme.warning,
         _ => theme.muted,

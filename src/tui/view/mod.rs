@@ -11,6 +11,7 @@ mod conversation;
 pub mod diff;
 mod full_head;
 pub mod highlight;
+mod limited;
 mod links;
 mod look;
 pub mod markdown;

@@ -12,7 +12,7 @@ use super::full_head;
 use super::look::{Look, clock, counted, elapsed, tokens};
 use super::transcript::{Follow, Shown, Transcript};
 use super::wrap::{fit, pad, pad_left, width};
-use super::{queued, sparkline};
+use super::{limited, queued, sparkline};
 use crate::app::layout::PaneRect;
 use crate::app::panes::PaneSize;
 use crate::app::{AgentState, AgentView, Before, CellKind, STOP_FROM, Story};
@@ -138,9 +138,14 @@ fn right_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'sta
     // Someone should look: the description makes room for the reason, and the counters stay in their columns.
     let long = state.long_word().filter(|long| *long <= LONGEST_WORD && columns >= LONG_WORD_FROM);
     let word = long.unwrap_or(word);
-    let word = pad(&state.word_within(word), word);
+    let tools = if columns >= 72 { 9 } else { 4 };
+    let wait = limited::queue(&state, word + tools, look).filter(|_| columns >= 50);
+    let is_queued = wait.is_some();
+    let word = wait.map_or_else(|| pad(&state.word_within(word), word), |wait| pad(&wait, word + tools));
     let mut spans = vec![Span::styled(format!("{} {word}", look.glyph(&state)), look.mood(&state))];
-    if columns >= 72 {
+    if is_queued {
+        // How long the queue is matters more than what was done before it.
+    } else if columns >= 72 {
         spans.push(Span::styled(shown(counted(agent.tools as usize, "tool"), 9), theme.muted));
     } else if columns >= 50 {
         spans.push(Span::styled(shown(format!("{}t", agent.tools), 4), theme.muted));

@@ -7,10 +7,10 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::full_head;
 use super::look::{Look, clock, counted, tokens};
 use super::pane_strip::rule;
 use super::wrap::{fit, width};
+use super::{full_head, limited};
 use crate::app::composer::ViMode;
 use crate::app::{AgentState, Focus, Tone};
 use crate::permission::PermissionMode;
@@ -67,6 +67,9 @@ fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
     if spent.usage.total() > 0 {
         let cost = spent.cost_usd.map_or_else(String::new, |cost| format!(" ${cost:.2}"));
         facts.push((format!("{} tok{cost}", tokens(spent.usage.total())), theme.muted, 1));
+    }
+    if let Some(wait) = limited::slowed(look) {
+        facts.push((wait, theme.warning, 7));
     }
     let asking = look.app.approvals().len();
     if asking > 0 {

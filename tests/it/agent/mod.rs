@@ -17,6 +17,7 @@ mod loop_limits;
 mod memory;
 mod mention;
 mod models;
+mod rate_limit;
 mod reload;
 mod report;
 mod restricted;

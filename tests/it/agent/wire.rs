@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -11,10 +11,11 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, Hold, Status};
 use belvedere::message::AgentId;
-use belvedere::provider::Provider;
 use belvedere::provider::choice::{Choice, ProviderEnv, Wishes, choose, connect};
+use belvedere::provider::gate::Gates;
+use belvedere::provider::{Gate, Provider};
 use belvedere::subagent::Command;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
@@ -39,6 +40,14 @@ struct Seen {
     begun: Mutex<HashSet<String>>,
     /// The child whose stream never ends.
     stalled: Option<String>,
+    /// Refuses every second request; what was wrong with those that came.
+    limited: Option<Limited>,
+}
+
+#[derive(Default)]
+struct Limited {
+    gate: OnceLock<Gate>,
+    faults: Mutex<Vec<String>>,
 }
 
 struct Server {
@@ -56,7 +65,11 @@ impl Drop for Open {
 }
 
 async fn serve(api: Api, stalled: Option<usize>) -> (Arc<dyn Provider>, Arc<Seen>) {
-    let seen = Arc::new(Seen { stalled: stalled.map(child_name), ..Seen::default() });
+    serve_with(api, Seen { stalled: stalled.map(child_name), ..Seen::default() }).await
+}
+
+async fn serve_with(api: Api, seen: Seen) -> (Arc<dyn Provider>, Arc<Seen>) {
+    let seen = Arc::new(seen);
     let server = Arc::new(Server { api, seen: seen.clone() });
     let app = Router::new()
         .route("/v1/messages", post(answer))
@@ -75,7 +88,7 @@ async fn serve(api: Api, stalled: Option<usize>) -> (Arc<dyn Provider>, Arc<Seen
     let Ok(Choice::Connect(endpoint)) = choose(&Wishes { flag: Some(flag.to_owned()), config: None, env }) else {
         panic!("no connection is chosen");
     };
-    (connect(endpoint).0, seen)
+    (connect(endpoint, &Gates::default()).0, seen)
 }
 
 fn child_name(number: usize) -> String {
@@ -86,8 +99,13 @@ async fn answer(State(server): State<Arc<Server>>, body: Bytes) -> Response {
     let text = String::from_utf8(body.to_vec()).unwrap();
     let request: Value = serde_json::from_str(&text).unwrap();
     server.seen.bodies.lock().unwrap().push(text);
-    server.seen.open.fetch_add(1, Ordering::SeqCst);
+    let count = server.seen.open.fetch_add(1, Ordering::SeqCst) + 1;
     let open = Open(server.seen.clone());
+    if let Some(limited) = &server.seen.limited
+        && limited.refuses(server.seen.bodies.lock().unwrap().len(), count)
+    {
+        return Response::builder().status(429).header("retry-after-ms", "20").body(Body::from("slow down")).unwrap();
+    }
     let (results, task) = conversation(server.api, &request);
     let child = (0..CHILDREN).map(child_name).find(|name| task.contains(name));
     let plan = plan(child.as_deref(), results);
@@ -96,7 +114,9 @@ async fn answer(State(server): State<Arc<Server>>, body: Bytes) -> Response {
     if stalls {
         pieces.truncate(pieces.len() - 2);
     }
-    if let Some(child) = child {
+    // Whoever has read the last piece may be gone before the stream ends.
+    let last = if stalls { None } else { pieces.pop() };
+    if let Some(child) = child.filter(|_| server.seen.limited.is_none()) {
         all_begun(&server.seen, child).await;
     }
     let pieces = stream::iter(pieces.into_iter().map(|piece| Ok::<_, Infallible>(Bytes::from(piece))));
@@ -105,9 +125,22 @@ async fn answer(State(server): State<Arc<Server>>, body: Bytes) -> Response {
             std::future::pending::<()>().await;
         }
         drop(open);
-        Ok(Bytes::new())
+        Ok(Bytes::from(last.unwrap_or_default()))
     });
     Response::builder().header("content-type", "text/event-stream").body(Body::from_stream(pieces.chain(tail))).unwrap()
+}
+
+impl Limited {
+    /// Tells whether the request is refused; `open` are those that are being answered, itself included.
+    fn refuses(&self, number: usize, open: usize) -> bool {
+        let load = self.gate.get().unwrap().load();
+        // The first of each child are sent before anything was refused.
+        let is_burst = number <= CHILDREN + 1;
+        if open > load.in_flight || !is_burst && load.allowed.is_none_or(|most| open > most) {
+            self.faults.lock().unwrap().push(format!("request {number}: {open} are open, {load:?}"));
+        }
+        number.is_multiple_of(2)
+    }
 }
 
 /// Waits until every child is at work, which proves that they run at the same time.
@@ -231,6 +264,33 @@ async fn all_finish(api: Api) {
     assert_eq!(seen.open.load(Ordering::SeqCst), 0);
 }
 
+/// On one thread, so that what the server counts can be held against what the gate counts.
+async fn all_finish_within_limits(api: Api) {
+    let limited = Limited::default();
+    let (provider, seen) = serve_with(api, Seen { limited: Some(limited), ..Seen::default() }).await;
+    let gate = provider.gate().unwrap().clone();
+    let limited = seen.limited.as_ref().unwrap();
+    limited.gate.set(gate.clone()).unwrap();
+    let mut session = Session::start(Parts::new(provider));
+    fill(&session);
+    let outcome = session.ask("go eight").await;
+    assert_eq!((outcome.status, outcome.text.as_str()), (Status::Completed, "composed"));
+    assert_eq!(reports(&parents_last(&seen)), CHILDREN);
+    let faults = limited.faults.lock().unwrap().clone();
+    assert!(faults.is_empty(), "{faults:#?}");
+    for id in (1..).map(AgentId).take(CHILDREN) {
+        let is_wait = |kind: &&EventKind| {
+            matches!(
+                kind,
+                EventKind::Held { why: Hold::RateLimit, .. } | EventKind::Retrying { rate_limited: true, .. }
+            )
+        };
+        assert!(session.of(id).any(|kind| is_wait(&kind)), "agent {id} does not say what it waits for");
+    }
+    session.quit().await;
+    assert_eq!((gate.load().in_flight, gate.load().waiting), (0, 0));
+}
+
 async fn one_is_stopped(api: Api) {
     const STOPPED: usize = 3;
     let (provider, seen) = serve(api, Some(STOPPED)).await;
@@ -284,4 +344,14 @@ async fn one_of_eight_is_stopped_mid_stream_over_the_messages_api() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_of_eight_is_stopped_mid_stream_over_chat_completions() {
     one_is_stopped(Api::Chat).await;
+}
+
+#[tokio::test]
+async fn every_second_request_is_refused_over_the_messages_api() {
+    all_finish_within_limits(Api::Anthropic).await;
+}
+
+#[tokio::test]
+async fn every_second_request_is_refused_over_chat_completions() {
+    all_finish_within_limits(Api::Chat).await;
 }

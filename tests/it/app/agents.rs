@@ -1,6 +1,8 @@
 //! Agents as folds over events, in whatever order these come.
 
-use belvedere::agent::{Author, Bounds, EventKind, FileTally, Ground, LastWords, Outcome, Spawn, Status, StopCause};
+use belvedere::agent::{
+    Author, Bounds, EventKind, FileTally, Ground, Hold, LastWords, Outcome, Spawn, Status, StopCause,
+};
 use belvedere::app::{AgentState, CellKind, Phase};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
 use belvedere::permission::{Answer, ApprovalId};
@@ -54,6 +56,11 @@ pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
             wait_ms: 900,
             rate_limited,
             reason: "busy".to_owned()
+        }),
+        (prop::option::of(0_u64..4_000), 0_u32..3).prop_map(|(wait_ms, ahead)| EventKind::Held {
+            why: Hold::RateLimit,
+            wait_ms,
+            ahead
         }),
         ".{0,12}".prop_map(|text| EventKind::TurnEnded {
             message: AssistantMessage { content: vec![Block::Text { text }] },

@@ -11,6 +11,7 @@ mod layout;
 mod mentions;
 mod mouse;
 mod past;
+mod rate_limit;
 mod scrolling;
 mod stalled;
 mod steering;

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod models;
+mod rate_limit;
 
 /// A project, and a home of its own for the program.
 struct Bench {

@@ -3,6 +3,7 @@
 use belvedere::provider::Secret;
 use belvedere::provider::anthropic::Credential;
 use belvedere::provider::choice::{Api, Choice, ChoiceError, Endpoint, ProviderEnv, Wishes, choose, connect};
+use belvedere::provider::gate::Gates;
 
 fn env(set: &[(&str, &str)]) -> ProviderEnv {
     let mut env = ProviderEnv::default();
@@ -179,7 +180,7 @@ fn connecting_makes_a_provider_that_knows_its_name_and_model() {
             env: env(&[("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")]),
         };
         let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
-        let (provider, model) = connect(endpoint);
+        let (provider, model) = connect(endpoint, &Gates::default());
         assert_eq!((provider.name(), model.display.as_str()), (name, display));
     }
 }

@@ -15,6 +15,7 @@ mod choice;
 mod conformance;
 mod dialects;
 mod discover;
+mod gate;
 mod http;
 mod policy;
 mod scripted;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use belvedere::provider::ProviderError;
 use belvedere::provider::model::{self, DEFAULT_OUTPUT};
-use belvedere::provider::{ProviderError, retry};
+use belvedere::provider::retry::{self, Trial};
 
 #[test]
 fn every_alias_and_default_leads_to_a_model_with_sizes_and_a_price() {
@@ -74,23 +75,54 @@ fn limited(seconds: u64) -> ProviderError {
     ProviderError::RateLimit { provider: "p".to_owned(), detail: "d".to_owned(), retry_after }
 }
 
+fn tried(attempt: u32) -> Trial {
+    Trial { attempt, refusals: attempt, lasted: Duration::ZERO, fruitless: Duration::ZERO }
+}
+
 #[test]
 fn waits_double_up_to_a_cap_and_end() {
     let seconds: Vec<_> =
-        (1..=6).map(|attempt| retry::delay(&network(), attempt, 0.0).map(|wait| wait.as_secs())).collect();
+        (1..=6).map(|attempt| retry::delay(&network(), &tried(attempt), 0.0).map(|wait| wait.as_secs())).collect();
     assert_eq!(seconds, [Some(1), Some(2), Some(4), Some(8), Some(16), None]);
-    assert_eq!(retry::delay(&network(), 1, 1.0), Some(Duration::from_millis(500)));
-    assert_eq!(retry::delay(&network(), 1, f64::NAN), Some(Duration::from_secs(1)));
-    assert_eq!(retry::delay(&network(), 0, 0.0), Some(Duration::from_secs(1)));
+    assert_eq!(retry::delay(&network(), &tried(1), 1.0), Some(Duration::from_millis(500)));
+    assert_eq!(retry::delay(&network(), &tried(1), f64::NAN), Some(Duration::from_secs(1)));
+    assert_eq!(retry::delay(&network(), &tried(0), 0.0), Some(Duration::from_secs(1)));
 }
 
 #[test]
 fn a_server_is_never_asked_earlier_than_it_wishes() {
-    assert_eq!(retry::delay(&limited(7), 1, 0.0), Some(Duration::from_secs(7)));
-    assert!(retry::delay(&limited(600), 1, 1.0) >= Some(Duration::from_secs(600)));
-    assert_eq!(retry::delay(&limited(601), 1, 0.0), None);
-    assert_eq!(retry::delay(&limited(7), 6, 0.0), None);
-    assert_eq!(retry::delay(&limited(0), 3, 0.0), Some(Duration::from_secs(4)), "no wait is no advice");
+    assert_eq!(retry::delay(&limited(7), &tried(1), 0.0), Some(Duration::from_secs(7)));
+    assert!(retry::delay(&limited(600), &tried(1), 1.0) >= Some(Duration::from_secs(600)));
+    assert_eq!(retry::delay(&limited(601), &tried(1), 0.0), None);
+    assert_eq!(retry::delay(&limited(0), &tried(3), 0.0), Some(Duration::from_secs(4)), "no wait is no advice");
     let lasting = ProviderError::BadRequest { provider: "p".to_owned(), detail: "d".to_owned() };
-    assert_eq!(retry::delay(&lasting, 1, 0.0), None);
+    assert_eq!(retry::delay(&lasting, &tried(1), 0.0), None);
+}
+
+#[test]
+fn a_rate_limit_is_borne_as_long_as_the_service_answers_anybody_and_never_for_ever() {
+    let seconds = Duration::from_secs;
+    let wait = |attempt, refusals, lasted, fruitless| {
+        let trial = Trial { attempt, refusals, lasted: seconds(lasted), fruitless: seconds(fruitless) };
+        retry::delay(&limited(7), &trial, 0.0)
+    };
+    assert_eq!(wait(100, 1, 2_000, 10), Some(seconds(7)), "others are answered");
+    assert_eq!(wait(7, 7, 60, 60), Some(seconds(7)), "it has not been long");
+    assert_eq!(wait(2, 2, 1_300, 1_300), Some(seconds(7)), "two long waits are no proof");
+    assert_eq!(wait(7, 7, 300, 300), None, "nobody is answered");
+    assert_eq!(wait(1, 9, 300, 900), None, "it waited in vain while others were refused");
+    assert_eq!(wait(1, 9, 10, 900), Some(seconds(7)), "it has just come");
+    assert_eq!(wait(100, 1, 3_600, 0), None);
+}
+
+#[test]
+fn a_refusal_holds_all_agents_up_and_a_lost_connection_none() {
+    let seconds = Duration::from_secs;
+    let overloaded =
+        |retry_after| ProviderError::Overloaded { provider: "p".to_owned(), detail: "d".to_owned(), retry_after };
+    let pause = |error, delay| retry::pause_for_all(&error, Some(seconds(delay)));
+    assert_eq!(pause(limited(7), 7), Some(seconds(7)));
+    assert_eq!(pause(overloaded(Some(seconds(5))), 5), Some(seconds(5)));
+    assert_eq!(pause(overloaded(None), 16), Some(seconds(1)), "it may be this request alone");
+    assert_eq!(pause(network(), 4), None);
 }

@@ -60,7 +60,9 @@ pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, look: &Look<'
         CellKind::Subagent { agent } => subagent::lines(*agent, columns, detail, look),
         CellKind::Retry { attempt, until, reason } => {
             let left = until.saturating_duration_since(look.app.now()).as_secs();
-            let text = format!("attempt {attempt} in {left}s: {reason}");
+            // Past its own wait it may still stand in a queue.
+            let when = if left == 0 { "next".to_owned() } else { format!("in {left}s") };
+            let text = format!("attempt {attempt} {when}: {reason}");
             prefixed(look.glyphs.attention, theme.warning, &text, theme.muted, columns)
         }
         CellKind::Notice { text } => prefixed(look.glyphs.neutral, theme.muted, text, theme.muted, columns),

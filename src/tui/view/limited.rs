@@ -1,0 +1,42 @@
+//! The words for a wait for a rate limit: in a title, in the head of a full view, and in the status line.
+//!
+//! Owns how much of it is said where. Leaves the wait to `app`. Invariant: a title gives it no more columns than it has.
+
+use super::look::{Look, counted};
+use super::wrap::width;
+use crate::app::{AgentState, AgentView};
+
+/// Returns the fullest words for a wait in a queue that so many columns bear, such as `limited 3s · 2 ahead`; `None`
+/// for any other state, and if there is no room to speak of the queue.
+#[must_use]
+pub(super) fn queue(state: &AgentState, columns: usize, look: &Look<'_>) -> Option<String> {
+    let AgentState::RateLimited { ahead: ahead @ 1.., .. } = state else { return None };
+    let gap = look.glyphs.neutral;
+    let full = format!("{} {gap} {ahead} ahead", state.word());
+    let brief = state.limit().map_or_else(|| format!("{ahead} ahead"), |wait| format!("{wait} {gap} {ahead} ahead"));
+    [full, brief].into_iter().find(|words| width(words) <= columns)
+}
+
+/// Returns what a full view says of the wait, whole.
+#[must_use]
+pub(super) fn whole(agent: &AgentView, look: &Look<'_>) -> Option<String> {
+    let AgentState::RateLimited { left, ahead } = look.app.state_of(agent) else { return None };
+    // Another model may be another service's.
+    let model = look.app.status().model.as_ref();
+    let service = model.filter(|model| agent.id.is_main() || model.display == agent.model);
+    let service = service.map_or_else(String::new, |model| format!(" of {}", model.provider));
+    let queue = match ahead {
+        0 => "next in line".to_owned(),
+        ahead => format!("{} ahead", counted(ahead as usize, "request")),
+    };
+    let left = left.filter(|left| left.as_secs() > 0);
+    let wait = left.map_or_else(String::new, |left| format!("{} s, ", left.as_secs()));
+    Some(format!("waits for the rate limit{service}: {wait}{queue}"))
+}
+
+/// Returns what the status line says once the whole tree is slowed.
+#[must_use]
+pub(super) fn slowed(look: &Look<'_>) -> Option<String> {
+    let wait = look.app.slowed()?.limit();
+    Some(wait.map_or_else(|| "rate limit".to_owned(), |wait| format!("rate limit {wait}")))
+}
