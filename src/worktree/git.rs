@@ -202,7 +202,7 @@ impl Call<'_> {
     }
 
     /// Lets the run end even if the user stops, or if nobody waits for it any more.
-    pub(super) fn to_the_end(mut self) -> Self {
+    pub(super) fn whole(mut self) -> Self {
         self.stopping = Stopping::Never;
         self
     }

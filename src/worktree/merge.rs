@@ -4,14 +4,16 @@
 //! changes nothing; a file is written only if it is as it was when the states were joined; the result is neither staged
 //! nor committed; the worktree goes only after everything is written.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
 use super::changes::{self, ChangeKind, ChangedFile};
 use super::git::Git;
-use super::snapshot::{Snapshot, Untracked, path_of};
+use super::snapshot::{Snapshot, Untracked, blocking, path_of};
 use super::{UNTRACKED_BYTES, Worktree, WorktreeError, Worktrees, commit_of};
+use crate::message::plain_line;
 
 /// What came of a merge.
 #[derive(Debug)]
@@ -56,7 +58,7 @@ impl Worktrees {
             Err(conflicts) => return Ok(Merged::Conflicts(conflicts)),
         };
         let files = changes::names(&ours.git, &ours.tree, &tree, &worktree.repository).await?;
-        write(&ours, &tree, before).await?;
+        write(&ours, &tree, &files, worktree, before).await?;
         let leftover = self.remove(worktree).await.err();
         Ok(Merged::Done { files, leftover })
     }
@@ -141,7 +143,13 @@ fn words(kind: &str) -> &'static str {
 
 /// Makes the files of the project the joined ones. git knows from the snapshot how each file was, and refuses before it
 /// writes if one is different by now, or if one that it does not know stands in the way.
-async fn write(ours: &Snapshot, tree: &str, before: String) -> Result<(), WorktreeError> {
+async fn write(
+    ours: &Snapshot,
+    tree: &str,
+    files: &[ChangedFile],
+    worktree: &Worktree,
+    before: String,
+) -> Result<(), WorktreeError> {
     if ours.tree == tree {
         return Ok(());
     }
@@ -150,6 +158,49 @@ async fn write(ours: &Snapshot, tree: &str, before: String) -> Result<(), Worktr
     if trial.code != Some(0) {
         return Err(WorktreeError::InTheWay { said: trial.said });
     }
-    let answer = call().args([&ours.tree, tree]).to_the_end().answer().await?;
+    let (files, root) = (files.to_vec(), worktree.repository.clone());
+    blocking(move || match in_the_way(&files, &root) {
+        Some(path) => Err(WorktreeError::InTheWay { said: plain_line(&path.to_string_lossy()).into_owned() }),
+        None => Ok(()),
+    })
+    .await?;
+    let answer = call().args([&ours.tree, tree]).whole().answer().await?;
     if answer.code == Some(0) { Ok(()) } else { Err(WorktreeError::Half { said: answer.said, before }) }
+}
+
+/// Returns what lies where a new file is to be written. git takes the liberty to overwrite what is ignored, and that may
+/// be the only copy of a secret.
+fn in_the_way(files: &[ChangedFile], root: &Path) -> Option<PathBuf> {
+    let mut going: BTreeSet<&Path> = BTreeSet::new();
+    let mut coming: Vec<&Path> = Vec::new();
+    for file in files {
+        match &file.kind {
+            ChangeKind::Deleted => drop(going.insert(&file.path)),
+            ChangeKind::Added => coming.push(&file.path),
+            ChangeKind::Renamed { from } => {
+                going.insert(from);
+                coming.push(&file.path);
+            }
+            ChangeKind::Modified | ChangeKind::Retyped | ChangeKind::Repository => {}
+        }
+    }
+    coming.into_iter().find_map(|path| {
+        // What is no folder stands in the way of all below it, too.
+        let mut above =
+            path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty() && !going.contains(folder));
+        let blocks = |place: &Path| root.join(place).symlink_metadata().is_ok_and(|facts| !facts.is_dir());
+        above.find(|folder| blocks(folder)).map(Path::to_path_buf).or_else(|| stays(path, root, &going))
+    })
+}
+
+/// Returns a file at or below `path` that is not going to be removed.
+fn stays(path: &Path, root: &Path, going: &BTreeSet<&Path>) -> Option<PathBuf> {
+    let place = root.join(path);
+    let facts = place.symlink_metadata().ok()?;
+    if !facts.is_dir() {
+        return (!going.contains(path)).then(|| path.to_path_buf());
+    }
+    // A folder that cannot be looked into may hold anything.
+    let Ok(mut entries) = std::fs::read_dir(&place) else { return Some(path.to_path_buf()) };
+    entries.find_map(|entry| stays(&path.join(entry.ok()?.file_name()), root, going))
 }

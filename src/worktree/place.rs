@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,9 @@ use super::WorktreeError;
 const NAME_CHARS: usize = 40;
 /// How many folders of one session are tried: its program may have been started twice.
 const TRIES: usize = 100;
+/// How long a lock is waited for: every program that we start holds ours for the moment before it becomes itself.
+const LOCK_TRIES: u32 = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 /// The end of a record's name.
 const RECORD: &str = "json";
 /// The end of a lock's name. No folder ends so, because names hold no dot.
@@ -69,10 +73,8 @@ impl Claim {
             let mut options = OpenOptions::new();
             let file = options.write(true).create(true).truncate(false).mode(0o600).open(&path);
             let file = file.map_err(WorktreeError::disk(&path, "opened"))?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(source)) => return Err(WorktreeError::disk(&path, "locked")(source)),
+            if !is_locked(&file).map_err(WorktreeError::disk(&path, "locked"))? {
+                return Ok(None);
             }
             // Whoever cleaned up here may have removed the file after it was opened; then the lock tells nobody anything.
             if is_at(&file, &path) {
@@ -170,6 +172,18 @@ pub(super) fn remove_folder(path: &Path) -> Result<(), WorktreeError> {
 
 fn private_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// Locks a file unless another program holds it.
+fn is_locked(file: &File) -> io::Result<bool> {
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::Error(fault)) => return Err(fault),
+        }
+    }
+    Ok(false)
 }
 
 fn is_at(file: &File, path: &Path) -> bool {

@@ -2,8 +2,9 @@
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use belvedere::message::LineKind;
-use belvedere::worktree::{ChangeKind, Settled, WorktreeError, Worktrees};
+use belvedere::message::LineKind::{Added as Plus, Context, Removed as Minus};
+use belvedere::worktree::ChangeKind::{self, Added, Deleted, Modified, Renamed, Retyped};
+use belvedere::worktree::{Settled, WorktreeError, Worktrees};
 
 use super::{Repo, allow_execution, entries, files, git, go_on, paths, put, run, text};
 
@@ -199,14 +200,12 @@ async fn everything_a_child_did_is_listed() {
     assert_eq!(changes.commits, 1);
     assert_eq!(paths(&changes), ["a", "gone", "image", "new/\u{1b}[31m\n", "renamed", "same", "type"]);
     let kinds: Vec<ChangeKind> = changes.files.iter().map(|file| file.kind.clone()).collect();
-    use ChangeKind::{Added, Deleted, Modified, Renamed, Retyped};
     assert_eq!(kinds, [Modified, Deleted, Added, Added, Renamed { from: "old".into() }, Modified, Retyped]);
     assert_eq!(changes.lines(), (4, 3));
     assert!(changes.files[2].is_binary);
     let diff = &changes.files[0].diff;
     assert_eq!((diff.path.clone(), diff.added, diff.removed, diff.omitted), (tree.root.join("a"), 2, 1, 0));
     let lines: Vec<_> = diff.hunks[0].lines.iter().map(|line| (line.kind, line.number, line.text.as_str())).collect();
-    use LineKind::{Added as Plus, Context, Removed as Minus};
     assert_eq!(lines, [(Context, 1, "1"), (Minus, 2, "2"), (Plus, 2, "zwei"), (Context, 3, "3"), (Plus, 4, "4")]);
     assert_eq!(changes.files[3].diff.hunks[0].lines[0].text, "x");
     assert_eq!(changes.files[6].diff.hunks.len(), 2);

@@ -111,9 +111,9 @@ async fn every_kind_of_change_arrives() {
     repo.put("name", numbered(30).replace("30\n", "thirty\n"));
     let wanted: Vec<_> = files(root)
         .into_iter()
-        .map(|(path, mode, text)| match path.ends_with("name") {
-            true => (path, mode, numbered(30).replace("30\n", "thirty\n").into_bytes()),
-            false => (path, mode, text),
+        .map(|(path, mode, text)| {
+            let is_renamed = path.ends_with("name");
+            (path, mode, if is_renamed { numbered(30).replace("30\n", "thirty\n").into_bytes() } else { text })
         })
         .collect();
     repo.merge(&tree).await;
@@ -146,7 +146,7 @@ async fn kinds_of_conflicts_are_named() {
     put(&tree.root, "bin", "\0theirs");
     repo.put("bin", "\0mine");
     std::fs::remove_file(tree.root.join("c")).unwrap();
-    put(&tree.root, "c/d", "1\n");
+    put(&tree.root, "c/d", "something else\n");
     repo.put("c", "2\n");
     let conflicts = repo.conflicts(&tree).await;
     let of = |path: &str| {

@@ -36,7 +36,7 @@ impl Repo {
         let top = tempfile::tempdir().unwrap();
         std::fs::create_dir(top.path().join("project")).unwrap();
         let trees = Worktrees::new(top.path().join("state/worktrees"), "2026-01-01T10-00-00Z-abc123");
-        let repo = Self { trees, top };
+        let repo = Self { top, trees };
         repo.git(["init", "-q", "-b", "main"]);
         repo
     }
