@@ -1,8 +1,8 @@
 //! A repository, and a child, that want git to run their programs or to work elsewhere.
 
-use belvedere::worktree::Settled;
+use belvedere::worktree::{Merged, Settled};
 
-use super::{Repo, allow_execution, git, put, text};
+use super::{Repo, allow_execution, git, go_on, put, text};
 
 #[tokio::test]
 async fn no_program_of_the_repository_runs() {
@@ -48,7 +48,8 @@ async fn no_program_of_the_repository_runs() {
     assert_eq!(repo.changes(&tree).await.files.len(), 2);
     repo.put("a.txt", "uno\ntwo\nthree\n");
     // The driver is kept from running, so that its files are never joined.
-    assert_eq!(repo.conflicts(&tree).await.len(), 1);
+    let merged = repo.trees.merge(&tree, &go_on()).await.unwrap();
+    assert!(matches!(merged, Merged::Conflicts(_)), "{merged:?}");
     repo.put("a.txt", "eins\ntwo\nthree\n");
     repo.merge(&tree).await;
     assert_eq!(repo.text("a.txt"), "eins\ntwo\ndrei\n");
