@@ -14,7 +14,7 @@
 //! | 5 | [`app`], [`services`] | what the screen knows; the one place that names concrete types |
 //! | 4 | [`subagent`] | many agents: the `Agent` tool, the tree, its limits, reports |
 //! | 3 | [`agent`] | the loop, for every agent |
-//! | 2 | [`provider`], [`tool`], [`definition`], [`session`], [`config`] | who answers, what can be done, agents as files, what is kept, what is chosen |
+//! | 2 | [`provider`], [`tool`], [`definition`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, what is kept, what is chosen, where an agent works apart |
 //! | 1 | [`permission`] | may it? pure decisions |
 //! | 0 | [`message`] | the words all others speak |
 //!
@@ -57,7 +57,7 @@
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
 //! `provider::http` and `provider::discover` (the network), `tool` (files and processes of the project), `session`
-//! (log and history), `config` (settings), `definition::{library, watch}` (agent files), `subagent::memory` (notes of
+//! (log and history), `config` (settings), `worktree` (git), `definition::{library, watch}` (agent files), `subagent::memory` (notes of
 //! agents), `headless` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
 //! the demonstration plays in a test in well under a second.
@@ -84,6 +84,8 @@
 //! - **Outcome**: how a run ended, and what it took. A **report** is what a parent's model reads of it.
 //! - **Tree**: all agents of a session. A **session** is one run of the program, as its files tell it.
 //! - **Provider**: a service that speaks for models; a **model** is a name at one.
+//! - **Worktree**: a second checkout of the project for one subagent, on a branch of its own. Its **base** is the state it
+//!   began with.
 //! - **Access**: what a tool call would touch. A **grant** allows some in advance; a **mode** says what is asked at all.
 //! - **Pane**: the live view of one subagent. A **cell** is one entry of a transcript on the screen.
 //! - **Effect**: what the screen asks of the world. A **command** is what it asks of the tree.
@@ -103,12 +105,13 @@ pub mod services;
 pub mod subagent;
 // Floor 3: the loop.
 pub mod agent;
-// Floor 2: who answers, what can be done, agents as files, what is kept, what is chosen.
+// Floor 2: who answers, what can be done, agents as files, what is kept, what is chosen, where an agent works apart.
 pub mod config;
 pub mod definition;
 pub mod provider;
 pub mod session;
 pub mod tool;
+pub mod worktree;
 // Floor 1: may it?
 pub mod permission;
 // Floor 0: the words.

@@ -19,3 +19,4 @@ mod support;
 mod text;
 mod tidy;
 mod tools;
+mod worktree;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const FLOORS: [&[&str]; 9] = [
     &["message"],
     &["permission"],
-    &["provider", "tool", "definition", "session", "config"],
+    &["provider", "tool", "definition", "session", "config", "worktree"],
     &["agent"],
     &["subagent"],
     &["app", "services"],

@@ -1,0 +1,186 @@
+//! What a worktree has that its base has not, file by file.
+//!
+//! Owns the reading of git's differences. Leaves drawing to the front ends, which know [`FileDiff`] from the tools.
+//! Invariants: every changed file is listed; what is shown of them is bounded, and says how much is left out.
+
+use std::path::{Path, PathBuf};
+
+use super::WorktreeError;
+use super::git::Git;
+use super::snapshot::path_of;
+use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
+
+/// Most bytes of differences that are read.
+const DIFF_BYTES: usize = 1 << 20;
+/// Most characters of one line.
+const LINE_CHARS: usize = 1_000;
+
+/// What was done in a worktree.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Changes {
+    /// The files, in the order of their paths.
+    pub files: Vec<ChangedFile>,
+    /// Commits that were made on top of the base.
+    pub commits: usize,
+    /// Folders below the root that hold repositories of their own. They keep the worktree from being merged.
+    pub nested: Vec<PathBuf>,
+}
+
+/// One changed file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangedFile {
+    /// Path below the root of the repository.
+    pub path: PathBuf,
+    /// What happened to it.
+    pub kind: ChangeKind,
+    /// Whether it is no text; then no lines are counted.
+    pub is_binary: bool,
+    /// The difference, with the path in the worktree.
+    pub diff: FileDiff,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It is new.
+    Added,
+    /// Its content or its right to be executed changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// It has another name, and perhaps another content.
+    Renamed {
+        /// The path before, below the root of the repository.
+        from: PathBuf,
+    },
+    /// It became something else: a file, a symbolic link.
+    Retyped,
+    /// It is, or was, a repository of its own.
+    Repository,
+}
+
+impl Changes {
+    /// Tells whether there is nothing to keep.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.commits == 0 && self.nested.is_empty()
+    }
+
+    /// Returns how many lines came and how many went.
+    #[must_use]
+    pub fn lines(&self) -> (usize, usize) {
+        let count = |of: fn(&FileDiff) -> usize| self.files.iter().map(|file| of(&file.diff)).sum();
+        (count(|diff| diff.added), count(|diff| diff.removed))
+    }
+}
+
+/// Lists what differs between two trees, with the lines.
+pub(super) async fn between(git: &Git, old: &str, new: &str, root: &Path) -> Result<Vec<ChangedFile>, WorktreeError> {
+    let mut files = names(git, old, new, root).await?;
+    let patch = git.call("showing the changes").args([
+        "diff-tree",
+        "-r",
+        "-p",
+        "-M",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--submodule=short",
+    ]);
+    let patch = patch.args([old, new]).at_most(DIFF_BYTES).run().await?;
+    fill(&mut files, &patch);
+    Ok(files)
+}
+
+/// Lists what differs between two trees, with the number of lines.
+pub(super) async fn names(git: &Git, old: &str, new: &str, root: &Path) -> Result<Vec<ChangedFile>, WorktreeError> {
+    let call = git.call("listing the changes").args(["diff-tree", "-r", "-M", "-z", "--raw", "--numstat"]);
+    let listing = call.args(["--no-ext-diff", "--no-textconv", old, new]).run().await?;
+    Ok(read_listing(&listing, root))
+}
+
+/// Reads `:modes ids status NUL path NUL [path NUL]` for each file, then `added TAB removed TAB path NUL` for each, in the
+/// same order; of a renamed file the path is empty, and two follow.
+fn read_listing(listing: &[u8], root: &Path) -> Vec<ChangedFile> {
+    let mut fields = listing.split(|byte| *byte == 0).peekable();
+    let mut files = Vec::new();
+    while let Some(facts) = fields.next_if(|field| field.starts_with(b":")) {
+        let Some(first) = fields.next().map(path_of) else { break };
+        let status = facts.rsplit(|byte| *byte == b' ').next().and_then(|status| status.first()).copied();
+        let is_repository = facts[1..].split(|byte| *byte == b' ').take(2).any(|mode| mode == b"160000");
+        let (path, kind) = match status {
+            Some(b'R' | b'C') => (fields.next().map(path_of).unwrap_or_default(), ChangeKind::Renamed { from: first }),
+            Some(b'A') => (first, ChangeKind::Added),
+            Some(b'D') => (first, ChangeKind::Deleted),
+            Some(b'T') => (first, ChangeKind::Retyped),
+            _ => (first, ChangeKind::Modified),
+        };
+        let kind = if is_repository { ChangeKind::Repository } else { kind };
+        let diff = FileDiff { path: root.join(&path), added: 0, removed: 0, hunks: Vec::new(), omitted: 0 };
+        files.push(ChangedFile { path, kind, is_binary: false, diff });
+    }
+    for file in &mut files {
+        let Some(counts) = fields.next() else { break };
+        let mut parts = counts.splitn(3, |byte| *byte == b'\t');
+        let mut number = || parts.next().and_then(|part| std::str::from_utf8(part).ok()?.parse::<usize>().ok());
+        let (added, removed) = (number(), number());
+        file.is_binary = added.is_none();
+        file.diff.added = added.unwrap_or_default();
+        file.diff.removed = removed.unwrap_or_default();
+        file.diff.omitted = file.diff.added + file.diff.removed;
+        if parts.next().is_none_or(<[u8]>::is_empty) {
+            let _ = (fields.next(), fields.next());
+        }
+    }
+    files
+}
+
+/// Puts the lines of a patch to their files, which stand in the same order. A file that became something else stands
+/// there twice: as it went and as it came.
+fn fill(files: &mut [ChangedFile], patch: &[u8]) {
+    let mut slots: Vec<usize> = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        slots.extend(std::iter::repeat_n(at, if file.kind == ChangeKind::Retyped { 2 } else { 1 }));
+    }
+    let mut slots = slots.into_iter();
+    let mut current = None;
+    let (mut old, mut new) = (0, 0);
+    for line in patch.split_inclusive(|byte| *byte == b'\n') {
+        // A line that was cut is left out like the rest.
+        let Some(line) = line.strip_suffix(b"\n") else { break };
+        if line.starts_with(b"diff --git ") {
+            current = slots.next();
+            continue;
+        }
+        let Some(diff) = current.and_then(|at: usize| files.get_mut(at)).map(|file| &mut file.diff) else { continue };
+        if let Some(numbers) = line.strip_prefix(b"@@ -") {
+            (old, new) = beginnings(numbers);
+            diff.hunks.push(Hunk { lines: Vec::new() });
+            continue;
+        }
+        let kind = match line.first() {
+            Some(b' ') => LineKind::Context,
+            Some(b'+') => LineKind::Added,
+            Some(b'-') => LineKind::Removed,
+            _ => continue,
+        };
+        // Before the first hunk stand the names of the file.
+        let Some(hunk) = diff.hunks.last_mut() else { continue };
+        let number = if kind == LineKind::Removed { old } else { new };
+        old += usize::from(kind != LineKind::Added);
+        new += usize::from(kind != LineKind::Removed);
+        let text = String::from_utf8_lossy(&line[1..]).chars().take(LINE_CHARS).collect();
+        hunk.lines.push(DiffLine { kind, number, text });
+        diff.omitted -= usize::from(kind != LineKind::Context && diff.omitted > 0);
+    }
+}
+
+/// Reads `12,3 +14,5 @@` as 12 and 14.
+fn beginnings(numbers: &[u8]) -> (usize, usize) {
+    let text = String::from_utf8_lossy(numbers);
+    let mut parts = text.split(' ').map(|part| {
+        let digits = part.trim_start_matches('+').split(',').next().unwrap_or_default();
+        digits.parse().unwrap_or_default()
+    });
+    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+}

@@ -1,0 +1,156 @@
+//! What can go wrong with a worktree, in words that say what to do.
+//!
+//! Invariant: text of git's is made safe to show before it gets in here.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::message::plain_line;
+
+/// Most paths an error names.
+const NAMED: usize = 5;
+
+/// Something about a worktree did not work. Unless it says otherwise, nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum WorktreeError {
+    /// The program is missing.
+    #[error("a worktree needs git, and there is none on the PATH: install it, or go on without `isolation: worktree`")]
+    NoGit,
+    /// The program cannot merge without a working tree.
+    #[error(
+        "a worktree needs git 2.38 or newer, and this is {found}: update it, or go on without `isolation: worktree`"
+    )]
+    OldGit {
+        /// What it says of itself.
+        found: String,
+    },
+    /// The folder belongs to no repository.
+    #[error(
+        "{} lies in no git repository: run `git init` and commit, or go on without `isolation: worktree`",
+        shown(cwd)
+    )]
+    NoRepository {
+        /// The working directory.
+        cwd: PathBuf,
+    },
+    /// The repository has no files at this place.
+    #[error(
+        "{} is no place with the files of a repository (it is bare, or inside `.git`): work in a checkout of it",
+        shown(cwd)
+    )]
+    NoFiles {
+        /// The working directory.
+        cwd: PathBuf,
+    },
+    /// The repository is empty.
+    #[error("{} has no commit yet: make a first one, or go on without `isolation: worktree`", shown(repository))]
+    NoCommit {
+        /// Root of the repository.
+        repository: PathBuf,
+    },
+    /// Worktrees would lie among the files of the project.
+    #[error(
+        "worktrees would lie in {}, inside the repository itself: point XDG_STATE_HOME to a folder outside",
+        shown(folder)
+    )]
+    Inside {
+        /// Folder of the worktrees.
+        folder: PathBuf,
+    },
+    /// A path cannot be kept.
+    #[error("{} is not Unicode: rename the folder to work there in worktrees", shown(path))]
+    NotUnicode {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The disk refused.
+    #[error("{} cannot be {act}: {source}", shown(path))]
+    Disk {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was to be done with it.
+        act: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+    /// git refused.
+    #[error("git failed at {act}: {said}")]
+    Git {
+        /// What it was to do.
+        act: &'static str,
+        /// What it said, on one line.
+        said: String,
+    },
+    /// git took too long.
+    #[error("git did not finish {act} within {seconds} s and was stopped: try again when the disk is less busy")]
+    TimedOut {
+        /// What it was to do.
+        act: &'static str,
+        /// The limit.
+        seconds: u64,
+    },
+    /// The user or the parent stopped it.
+    #[error("stopped")]
+    Cancelled,
+    /// The files of the project changed while the merge was prepared, or files stand in its way.
+    #[error(
+        "nothing was merged, because it would overwrite files of the project ({said}): save or move them, and merge again"
+    )]
+    InTheWay {
+        /// What git said, on one line.
+        said: String,
+    },
+    /// The merge broke off while files were written.
+    #[error(
+        "git stopped while it wrote files of the project ({said}); the worktree is kept. `git diff {before}` shows what was \
+         written, `git restore --source={before} --worktree <files>` takes it back"
+    )]
+    Half {
+        /// What git said, on one line.
+        said: String,
+        /// A commit of the project's files as they were before.
+        before: String,
+    },
+    /// The worktree holds repositories of their own, whose content a merge would lose.
+    #[error("{} hold repositories of their own, which cannot be merged: move what is needed by hand", listed(folders))]
+    Nested {
+        /// Folders below the worktree's root.
+        folders: Vec<PathBuf>,
+    },
+    /// The worktree has moved off its branch.
+    #[error(
+        "the branch {branch} has commits that are not checked out in its worktree: run `git switch {branch}` there"
+    )]
+    OffBranch {
+        /// The worktree's own branch.
+        branch: String,
+    },
+    /// The worktree is not there any more.
+    #[error("the worktree {} is gone; what was committed there is on the branch {branch}", shown(root))]
+    Gone {
+        /// Where it was.
+        root: PathBuf,
+        /// Its branch.
+        branch: String,
+    },
+}
+
+impl WorktreeError {
+    /// Returns what the disk said about a path.
+    pub(super) fn disk(path: &Path, act: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Disk { path: path.to_path_buf(), act, source }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    plain_line(&path.to_string_lossy()).into_owned()
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let mut text = paths.iter().take(NAMED).map(|path| shown(path)).collect::<Vec<_>>().join(", ");
+    if paths.len() > NAMED {
+        let _ = write!(text, " and {} more", paths.len() - NAMED);
+    }
+    text
+}

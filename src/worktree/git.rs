@@ -1,0 +1,340 @@
+//! One run of git: in a known place, with a deadline, and starting no program but itself.
+//!
+//! Owns the environment git gets and how it is stopped. Leaves what is asked of it to the callers. Invariants: a
+//! repository's hooks, filters, merge drivers and signers never run; no variable of our own environment leads git
+//! elsewhere; a run that is given up on has ended.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::WorktreeError;
+use crate::message::plain_line;
+
+/// How long one run may take; a checkout of a large repository takes minutes.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// How long git may take to clean up after itself when it is stopped.
+const GRACE: Duration = Duration::from_secs(2);
+/// Most bytes of an answer; a list of a million files is smaller.
+const ANSWER_BYTES: usize = 256 << 20;
+/// Most bytes of a complaint.
+const COMPLAINT_BYTES: usize = 16 << 10;
+/// Most characters of a complaint that reach an error.
+const COMPLAINT_CHARS: usize = 400;
+/// Settings that keep git to itself, and independent of the user's taste.
+const FIXED: [(&str, &str); 15] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.sshCommand", "false"),
+    ("core.safecrlf", "false"),
+    ("core.splitIndex", "false"),
+    ("core.untrackedCache", "false"),
+    ("core.quotePath", "true"),
+    ("commit.gpgSign", "false"),
+    ("diff.external", ""),
+    ("diff.noprefix", "false"),
+    ("diff.mnemonicPrefix", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("submodule.recurse", "false"),
+    ("advice.addEmbeddedRepo", "false"),
+];
+/// Endings of settings that a repository can give any name to, with the value that runs nothing. A merge driver that
+/// fails reports a conflict.
+const NAMED: [(&str, &str); 6] = [
+    (".clean", ""),
+    (".smudge", ""),
+    (".process", ""),
+    (".required", "false"),
+    (".textconv", "cat"),
+    (".driver", "false"),
+];
+
+/// git at one place.
+#[derive(Debug, Clone)]
+pub(super) struct Git {
+    program: PathBuf,
+    dir: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    cancel: CancellationToken,
+}
+
+/// What git answered.
+pub(super) struct Answer {
+    /// Exit status; `None` if a signal ended it.
+    pub(super) code: Option<i32>,
+    /// What it wrote, up to the limit.
+    pub(super) out: Vec<u8>,
+    /// What it complained of, on one line.
+    pub(super) said: String,
+}
+
+/// One run that is being put together.
+#[must_use]
+pub(super) struct Call<'a> {
+    git: &'a Git,
+    act: &'static str,
+    args: Vec<OsString>,
+    input: Vec<u8>,
+    limit: usize,
+    stopping: Stopping,
+}
+
+/// Whether a run may be broken off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stopping {
+    Anytime,
+    /// It writes files of the user's: stopping it would leave half of them.
+    Never,
+}
+
+impl Git {
+    /// Finds the program in the absolute folders of `PATH`.
+    pub(super) fn program() -> Option<PathBuf> {
+        let folders = std::env::var_os("PATH")?;
+        std::env::split_paths(&folders)
+            .filter(|folder| folder.is_absolute())
+            .map(|folder| folder.join("git"))
+            .find(|path| path.is_file())
+    }
+
+    /// Returns git as it works in `dir`. Listing settings runs nothing.
+    pub(super) async fn at(program: &Path, dir: &Path, cancel: &CancellationToken) -> Result<Self, WorktreeError> {
+        Self::with(program, dir, Vec::new(), cancel).await
+    }
+
+    /// Returns git as it works in a linked worktree, whatever the `.git` file in it says by now.
+    pub(super) async fn linked(
+        program: &Path,
+        root: &Path,
+        git_dir: &Path,
+        cancel: &CancellationToken,
+    ) -> Result<Self, WorktreeError> {
+        let place = vec![("GIT_DIR".into(), git_dir.into()), ("GIT_WORK_TREE".into(), root.into())];
+        Self::with(program, root, place, cancel).await
+    }
+
+    async fn with(
+        program: &Path,
+        dir: &Path,
+        mut environment: Vec<(OsString, OsString)>,
+        cancel: &CancellationToken,
+    ) -> Result<Self, WorktreeError> {
+        environment.extend(
+            [
+                ("LC_ALL", "C"),
+                ("GIT_OPTIONAL_LOCKS", "0"),
+                ("GIT_NO_LAZY_FETCH", "1"),
+                ("GIT_ALLOW_PROTOCOL", "none"),
+                ("GIT_TERMINAL_PROMPT", "0"),
+                ("GIT_LITERAL_PATHSPECS", "1"),
+                ("GIT_AUTHOR_NAME", "Belvedere"),
+                ("GIT_AUTHOR_EMAIL", "belvedere@localhost"),
+                ("GIT_COMMITTER_NAME", "Belvedere"),
+                ("GIT_COMMITTER_EMAIL", "belvedere@localhost"),
+            ]
+            .map(|(name, value)| (name.into(), value.into())),
+        );
+        let mut git =
+            Self { program: program.to_path_buf(), dir: dir.to_path_buf(), environment, cancel: cancel.clone() };
+        let listed = git
+            .call("reading its settings")
+            .args(["config", "--null", "--name-only", "--get-regexp"])
+            .arg(r"^(filter|diff|merge)\..*\.(clean|smudge|process|required|textconv|driver)$")
+            .answer()
+            .await?;
+        let drivers = listed.out.split(|byte| *byte == 0).filter_map(|name| {
+            let name = std::str::from_utf8(name).ok()?;
+            NAMED.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, value)| (name, *value))
+        });
+        let settings: Vec<(&str, &str)> = FIXED.into_iter().chain(drivers).collect();
+        git.environment.push(("GIT_CONFIG_COUNT".into(), settings.len().to_string().into()));
+        for (number, (name, value)) in settings.into_iter().enumerate() {
+            git.environment.push((format!("GIT_CONFIG_KEY_{number}").into(), name.into()));
+            git.environment.push((format!("GIT_CONFIG_VALUE_{number}").into(), value.into()));
+        }
+        Ok(git)
+    }
+
+    /// Returns the same git with an index of our own, so that the user's stays as it is.
+    pub(super) fn with_index(&self, index: &Path) -> Self {
+        let mut git = self.clone();
+        git.environment.push(("GIT_INDEX_FILE".into(), index.into()));
+        git
+    }
+
+    /// Begins a run; `act` says what it is for, as in "git failed at …".
+    pub(super) fn call(&self, act: &'static str) -> Call<'_> {
+        Call { git: self, act, args: Vec::new(), input: Vec::new(), limit: ANSWER_BYTES, stopping: Stopping::Anytime }
+    }
+}
+
+impl Call<'_> {
+    pub(super) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    pub(super) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Hands these bytes to its standard input.
+    pub(super) fn input(mut self, input: Vec<u8>) -> Self {
+        self.input = input;
+        self
+    }
+
+    /// Reads no more than this many bytes; a longer answer is cut, and counts as complete.
+    pub(super) fn at_most(mut self, bytes: usize) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// Lets the run end even if the user stops, or if nobody waits for it any more.
+    pub(super) fn whole(mut self) -> Self {
+        self.stopping = Stopping::Never;
+        self
+    }
+
+    /// Runs and returns the output of a run that succeeded.
+    pub(super) async fn run(self) -> Result<Vec<u8>, WorktreeError> {
+        let act = self.act;
+        let answer = self.answer().await?;
+        match answer.code {
+            Some(0) => Ok(answer.out),
+            _ => Err(answer.failed(act)),
+        }
+    }
+
+    /// Runs and returns the first line of the output as text.
+    pub(super) async fn line(self) -> Result<String, WorktreeError> {
+        let out = self.run().await?;
+        Ok(String::from_utf8_lossy(&out).lines().next().unwrap_or_default().to_owned())
+    }
+
+    /// Runs and returns what came of it.
+    pub(super) async fn answer(self) -> Result<Answer, WorktreeError> {
+        if self.stopping == Stopping::Anytime && self.git.cancel.is_cancelled() {
+            return Err(WorktreeError::Cancelled);
+        }
+        let mut child = self.spawn()?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let talk = async {
+            let tell = async {
+                if let Some(mut stdin) = stdin {
+                    // A git that has failed reads no more, and says why by itself.
+                    let _ = stdin.write_all(&self.input).await;
+                }
+            };
+            let ((), out, complaint) =
+                tokio::join!(tell, some_of(stdout, self.limit), all_but_keep(stderr, COMPLAINT_BYTES));
+            let is_cut = out.len() > self.limit;
+            child.wait().await.map(|status| (if is_cut { Some(0) } else { status.code() }, out, complaint))
+        };
+        let stopped = async {
+            match self.stopping {
+                Stopping::Anytime => self.git.cancel.cancelled().await,
+                Stopping::Never => std::future::pending().await,
+            }
+        };
+        let fault = tokio::select! {
+            talked = timeout(PATIENCE, talk) => match talked {
+                Ok(Ok((code, mut out, complaint))) => {
+                    if out.len() > self.limit && self.limit == ANSWER_BYTES {
+                        return Err(WorktreeError::Git { act: self.act, said: "its answer is too long".to_owned() });
+                    }
+                    out.truncate(self.limit);
+                    return Ok(Answer { code, out, said: one_line(&complaint) });
+                }
+                Ok(Err(fault)) => WorktreeError::Git { act: self.act, said: fault.to_string() },
+                Err(_) => WorktreeError::TimedOut { act: self.act, seconds: PATIENCE.as_secs() },
+            },
+            () = stopped => WorktreeError::Cancelled,
+        };
+        end(&mut child).await;
+        Err(fault)
+    }
+
+    fn spawn(&self) -> Result<Child, WorktreeError> {
+        let mut command = Command::new(&self.git.program);
+        for (name, _) in std::env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"GIT_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .args(&self.args)
+            .current_dir(&self.git.dir)
+            .envs(self.git.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(if self.input.is_empty() { Stdio::null() } else { Stdio::piped() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // A signal to the terminal's group is meant for the program, which decides itself what to stop.
+            .process_group(0)
+            .kill_on_drop(self.stopping == Stopping::Anytime);
+        command.spawn().map_err(|fault| match fault.kind() {
+            io::ErrorKind::NotFound if self.git.dir.is_dir() => WorktreeError::NoGit,
+            _ => WorktreeError::Disk { path: self.git.dir.clone(), act: "worked in", source: fault },
+        })
+    }
+}
+
+impl Answer {
+    /// Returns the error of a run that should have succeeded.
+    pub(super) fn failed(self, act: &'static str) -> WorktreeError {
+        let said = if self.said.is_empty() { "it gave no reason".to_owned() } else { self.said };
+        WorktreeError::Git { act, said }
+    }
+}
+
+/// Asks git to end, which lets it remove what it has begun, and insists after two seconds.
+async fn end(child: &mut Child) {
+    let group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
+    for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+        if let Some(group) = group {
+            let _ = killpg(group, signal);
+        }
+        if timeout(GRACE, child.wait()).await.is_ok() {
+            return;
+        }
+    }
+}
+
+/// Reads one byte more than the limit, so that a cut can be told from an end, and then lets go of the pipe.
+async fn some_of(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(pipe) = pipe {
+        let _ = pipe.take(limit as u64 + 1).read_to_end(&mut bytes).await;
+    }
+    bytes
+}
+
+/// Reads to the end and keeps the beginning.
+async fn all_but_keep(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        let _ = (&mut pipe).take(limit as u64).read_to_end(&mut bytes).await;
+        let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
+    }
+    bytes
+}
+
+fn one_line(complaint: &[u8]) -> String {
+    let text = String::from_utf8_lossy(complaint);
+    let clean = plain_line(text.trim());
+    match clean.char_indices().nth(COMPLAINT_CHARS) {
+        Some((at, _)) => format!("{}…", &clean[..at]),
+        None => clean.into_owned(),
+    }
+}

@@ -1,0 +1,346 @@
+//! Worktrees: a place of its own for each agent that is to work apart, so that agents do not meet in the same files.
+//!
+//! Owns their making, what is seen of their changes, and how they end: removed, merged or discarded. Leaves agents, panes
+//! and permissions to others: it knows paths, names and git. Invariants: nothing of the user's is touched but by a merge,
+//! and a merge writes either all of its files or none, over none that changed meanwhile; nothing that an agent did is
+//! removed but by a merge or on demand, except files that are ignored; git runs no program of the repository's.
+//!
+//! A worktree begins with what the user sees: the last commit and, where files differ from it, a snapshot of them. What is
+//! ignored is not in it. A merge joins three states, the base, the worktree and the project's files as they are, by git's
+//! own rules, and leaves the result uncommitted.
+
+mod changes;
+mod error;
+mod git;
+mod merge;
+mod orphans;
+mod place;
+mod snapshot;
+
+pub use changes::{ChangeKind, ChangedFile, Changes};
+pub use error::WorktreeError;
+pub use merge::{Conflict, Merged};
+pub use orphans::{Orphan, Orphans};
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use tokio::sync::{Mutex, MutexGuard};
+use tokio_util::sync::CancellationToken;
+
+use git::Git;
+use place::{Claim, Record};
+use snapshot::{Snapshot, Untracked, blocking};
+
+/// Begins the name of every branch.
+const BRANCHES: &str = "belvedere";
+/// The first version that merges without a working tree.
+const OLDEST_GIT: (u32, u32) = (2, 38);
+/// Files of the user's that git does not know and that are larger are left out: a copy of each would stay in the
+/// repository.
+const UNTRACKED_BYTES: u64 = 64 << 20;
+
+/// The worktrees of one session.
+#[derive(Debug)]
+pub struct Worktrees {
+    dir: PathBuf,
+    session: String,
+    program: Option<PathBuf>,
+    /// Held during everything that changes a repository, so that only one thing at a time does.
+    claim: Mutex<Option<Claim>>,
+}
+
+/// One worktree. As long as it is held, no other program takes it for an orphan.
+#[derive(Debug, Clone)]
+pub struct Worktree {
+    /// Its name, unique in the session.
+    pub name: String,
+    /// Its root, absolute, with symlinks resolved.
+    pub root: PathBuf,
+    /// The folder in it that corresponds to the working directory it was made for.
+    pub cwd: PathBuf,
+    /// Its own branch.
+    pub branch: String,
+    /// The commit it began with: the last one of the repository, or a snapshot on top of it.
+    pub base: String,
+    /// Root of the files it came from and is merged into.
+    pub repository: PathBuf,
+    git_dir: PathBuf,
+    claim: Claim,
+}
+
+/// What became of a worktree whose agent has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Settled {
+    /// There was nothing in it to keep.
+    Removed,
+    /// It stays until it is merged or discarded.
+    Kept(Changes),
+}
+
+impl Worktrees {
+    /// Returns the worktrees of a session, which lie below `dir`: a folder of the project's in the state directory. Touches
+    /// nothing.
+    #[must_use]
+    pub fn new(dir: PathBuf, session: &str) -> Self {
+        Self { dir, session: session.to_owned(), program: Git::program(), claim: Mutex::default() }
+    }
+
+    /// Returns the same worktrees, made by this git in place of the one on the `PATH`.
+    #[must_use]
+    pub fn with_program(mut self, program: PathBuf) -> Self {
+        self.program = Some(program);
+        self
+    }
+
+    /// Makes a worktree of the repository that `cwd` lies in, for an agent of this name. It holds what the working
+    /// directory holds now, without what is ignored.
+    ///
+    /// # Errors
+    /// Returns an error if there is no repository with a commit, if git is missing or too old, or if a disk fails. Nothing
+    /// is left behind then.
+    pub async fn create(&self, cwd: &Path, name: &str, cancel: &CancellationToken) -> Result<Worktree, WorktreeError> {
+        let mut claim = self.claim.lock().await;
+        self.check_version(cwd, cancel).await?;
+        let (repository, inside) = self.place_of(cwd, cancel).await?;
+        let git = Git::at(self.program()?, &repository, cancel).await?;
+        let head = git.call("finding the last commit").args(["rev-parse", "--verify", "-q", "HEAD^{commit}"]);
+        let head = head.answer().await?;
+        if head.code != Some(0) {
+            return Err(WorktreeError::NoCommit { repository });
+        }
+        let head = String::from_utf8_lossy(&head.out).trim().to_owned();
+        let claim = self.claimed(&mut claim).await?;
+        if claim.folder.starts_with(&repository) {
+            return Err(WorktreeError::Inside { folder: claim.folder });
+        }
+        let base = base_of(&git, &repository, &claim, head).await?;
+        let taken = git.call("listing branches").args(["for-each-ref", "--format=%(refname)"]);
+        let taken = taken.arg(format!("refs/heads/{BRANCHES}/{}/", claim.session())).run().await?;
+        let taken = String::from_utf8_lossy(&taken).into_owned();
+        let branch_of = |name: &str| format!("{BRANCHES}/{}/{name}", claim.session());
+        let name = claim.free_name(name, |name| {
+            !taken.lines().any(|line| line.strip_prefix("refs/heads/") == Some(&branch_of(name)))
+        });
+        let record = Record { repository, inside, branch: branch_of(&name), base, git_dir: None };
+        claim.keep(&name, &record)?;
+        match self.check_out(&git, &claim, &name, record.clone(), cancel).await {
+            Ok(worktree) => Ok(worktree),
+            Err(fault) => {
+                let _ = self.undo(&claim, &name, &record).await;
+                Err(fault)
+            }
+        }
+    }
+
+    /// Lists what was done in a worktree: commits, changed files, new files.
+    ///
+    /// # Errors
+    /// Returns an error if git or a disk fails, or if the worktree is gone.
+    pub async fn changes(&self, worktree: &Worktree, cancel: &CancellationToken) -> Result<Changes, WorktreeError> {
+        let (snapshot, commits) = self.state_of(worktree, cancel).await?;
+        let files = changes::between(&snapshot.git, &worktree.base, &snapshot.tree, &worktree.root).await?;
+        Ok(Changes { files, commits, nested: snapshot.nested })
+    }
+
+    /// Ends the work in a worktree whose agent has ended: removes it if nothing was done.
+    ///
+    /// # Errors
+    /// Returns an error if git or a disk fails. The worktree is kept then.
+    pub async fn settle(&self, worktree: &Worktree, cancel: &CancellationToken) -> Result<Settled, WorktreeError> {
+        let _one = self.claim.lock().await;
+        let changes = self.changes(worktree, cancel).await?;
+        if !changes.is_empty() {
+            return Ok(Settled::Kept(changes));
+        }
+        self.remove(worktree).await?;
+        Ok(Settled::Removed)
+    }
+
+    /// Removes a worktree and its branch with everything in them.
+    ///
+    /// # Errors
+    /// Returns an error if git or a disk fails; what could be removed is removed then.
+    pub async fn discard(&self, worktree: &Worktree) -> Result<(), WorktreeError> {
+        let _one = self.claim.lock().await;
+        self.remove(worktree).await
+    }
+
+    fn program(&self) -> Result<&Path, WorktreeError> {
+        self.program.as_deref().ok_or(WorktreeError::NoGit)
+    }
+
+    async fn check_version(&self, cwd: &Path, cancel: &CancellationToken) -> Result<(), WorktreeError> {
+        let git = Git::at(self.program()?, cwd, cancel).await?;
+        let found = git.call("telling its version").arg("--version").line().await?;
+        let mut numbers = found.split([' ', '.', '-']).filter_map(|part| part.parse::<u32>().ok());
+        match (numbers.next(), numbers.next()) {
+            (Some(major), Some(minor)) if (major, minor) >= OLDEST_GIT => Ok(()),
+            _ => Err(WorktreeError::OldGit { found }),
+        }
+    }
+
+    /// Returns the root of the repository's files, and the way from there to `cwd`.
+    async fn place_of(&self, cwd: &Path, cancel: &CancellationToken) -> Result<(PathBuf, PathBuf), WorktreeError> {
+        let git = Git::at(self.program()?, cwd, cancel).await?;
+        let top = git.call("finding the repository").args(["rev-parse", "--show-toplevel"]).answer().await?;
+        if top.code != Some(0) {
+            return Err(match top.said.as_str() {
+                said if said.contains("not a git repository") => WorktreeError::NoRepository { cwd: cwd.to_path_buf() },
+                said if said.contains("must be run in a work tree") || said.contains("bare repository") => {
+                    WorktreeError::NoFiles { cwd: cwd.to_path_buf() }
+                }
+                _ => top.failed("finding the repository"),
+            });
+        }
+        let top = PathBuf::from(OsStr::from_bytes(top.out.strip_suffix(b"\n").unwrap_or(&top.out)));
+        let cwd = cwd.to_path_buf();
+        blocking(move || {
+            let real = cwd.canonicalize().map_err(WorktreeError::disk(&cwd, "found"))?;
+            // A configuration can name any folder for its files; those of a repository lie beside its `.git`.
+            match real.strip_prefix(&top) {
+                Ok(inside) if top.join(".git").exists() => Ok((top.clone(), inside.to_path_buf())),
+                _ => Err(WorktreeError::NoFiles { cwd }),
+            }
+        })
+        .await
+    }
+
+    /// Returns the session's folder, which the first worktree makes.
+    async fn claimed(&self, claim: &mut MutexGuard<'_, Option<Claim>>) -> Result<Claim, WorktreeError> {
+        if let Some(claim) = claim.as_ref() {
+            return Ok(claim.clone());
+        }
+        let (dir, session) = (self.dir.clone(), self.session.clone());
+        let made = blocking(move || Claim::new(&dir, &session)).await?;
+        **claim = Some(made.clone());
+        Ok(made)
+    }
+
+    async fn check_out(
+        &self,
+        git: &Git,
+        claim: &Claim,
+        name: &str,
+        record: Record,
+        cancel: &CancellationToken,
+    ) -> Result<Worktree, WorktreeError> {
+        let root = claim.root_of(name);
+        let call = git.call("making a worktree").args(["worktree", "add", "--no-track", "-b", &record.branch]);
+        call.arg("--").arg(&root).arg(&record.base).run().await?;
+        let inner = Git::at(self.program()?, &root, cancel).await?;
+        let git_dir = inner.call("finding the worktree").args(["rev-parse", "--absolute-git-dir"]).run().await?;
+        let git_dir = PathBuf::from(OsStr::from_bytes(git_dir.strip_suffix(b"\n").unwrap_or(&git_dir)));
+        let record = Record { git_dir: Some(git_dir.clone()), ..record };
+        let (claim, name) = (claim.clone(), name.to_owned());
+        blocking(move || {
+            // An ignored or empty folder is not in the commit.
+            let cwd = root.join(&record.inside);
+            std::fs::create_dir_all(&cwd).map_err(WorktreeError::disk(&cwd, "created"))?;
+            claim.keep(&name, &record)?;
+            Worktree::of(claim, name, record).ok_or(WorktreeError::NoFiles { cwd })
+        })
+        .await
+    }
+
+    /// Takes the state of a worktree, and counts the commits made in it.
+    async fn state_of(
+        &self,
+        worktree: &Worktree,
+        cancel: &CancellationToken,
+    ) -> Result<(Snapshot, usize), WorktreeError> {
+        if !worktree.root.is_dir() {
+            return Err(WorktreeError::Gone { root: worktree.root.clone(), branch: worktree.branch.clone() });
+        }
+        let git = Git::linked(self.program()?, &worktree.root, &worktree.git_dir, cancel).await?;
+        let snapshot = Snapshot::take(&git, &worktree.root, &worktree.claim.folder, Untracked::All).await?;
+        let mut tips = Vec::new();
+        for name in ["HEAD", &worktree.reference()] {
+            tips.extend(commit_of(&git, name).await?);
+        }
+        let count = git.call("counting commits").args(["rev-list", "--count"]).args(tips);
+        let count = count.arg(format!("^{}", worktree.base)).line().await?;
+        Ok((snapshot, count.parse().unwrap_or_default()))
+    }
+
+    async fn remove(&self, worktree: &Worktree) -> Result<(), WorktreeError> {
+        let record = Record {
+            repository: worktree.repository.clone(),
+            inside: PathBuf::new(),
+            branch: worktree.branch.clone(),
+            base: worktree.base.clone(),
+            git_dir: None,
+        };
+        self.undo(&worktree.claim, &worktree.name, &record).await
+    }
+
+    /// Removes a worktree, its branch and its record. A stop does not interrupt this.
+    async fn undo(&self, claim: &Claim, name: &str, record: &Record) -> Result<(), WorktreeError> {
+        self.unlink(claim, name, record).await?;
+        if let Some(git) = self.origin(record, &CancellationToken::new()).await?
+            && commit_of(&git, &format!("refs/heads/{}", record.branch)).await?.is_some()
+        {
+            git.call("removing the branch").args(["branch", "-q", "-D", "--", &record.branch]).run().await?;
+        }
+        claim.forget(name);
+        Ok(())
+    }
+
+    /// Removes the files of a worktree, and what git knows of it.
+    async fn unlink(&self, claim: &Claim, name: &str, record: &Record) -> Result<(), WorktreeError> {
+        let root = claim.root_of(name);
+        let folder = root.clone();
+        blocking(move || place::remove_folder(&folder)).await?;
+        let Some(git) = self.origin(record, &CancellationToken::new()).await? else { return Ok(()) };
+        // A single worktree is forgotten only once its folder is missing; pruning would take the user's own with it.
+        let call = git.call("removing a worktree").args(["worktree", "remove", "--force", "--force", "--"]);
+        let answer = call.arg(&root).answer().await?;
+        let is_unknown =
+            ["is not a working tree", "not a git repository"].iter().any(|said| answer.said.contains(said));
+        if answer.code == Some(0) || is_unknown { Ok(()) } else { Err(answer.failed("removing a worktree")) }
+    }
+
+    /// Returns git at the files a worktree came from, if they are still there.
+    async fn origin(&self, record: &Record, cancel: &CancellationToken) -> Result<Option<Git>, WorktreeError> {
+        if !record.repository.is_dir() {
+            return Ok(None);
+        }
+        Git::at(self.program()?, &record.repository, cancel).await.map(Some)
+    }
+}
+
+impl Worktree {
+    /// Reads a worktree from its record; one that was never finished is none.
+    fn of(claim: Claim, name: String, record: Record) -> Option<Self> {
+        let root = claim.root_of(&name);
+        Some(Self {
+            cwd: root.join(&record.inside),
+            git_dir: record.git_dir?,
+            branch: record.branch,
+            base: record.base,
+            repository: record.repository,
+            root,
+            name,
+            claim,
+        })
+    }
+
+    fn reference(&self) -> String {
+        format!("refs/heads/{}", self.branch)
+    }
+}
+
+/// Returns the commit to begin with: the last one, or a snapshot of the files if they differ from it.
+async fn base_of(git: &Git, repository: &Path, claim: &Claim, head: String) -> Result<String, WorktreeError> {
+    let snapshot = Snapshot::take(git, repository, &claim.folder, Untracked::UpTo(UNTRACKED_BYTES)).await?;
+    let tree = git.call("reading the last commit").args(["rev-parse", "HEAD^{tree}"]).line().await?;
+    if tree == snapshot.tree { Ok(head) } else { snapshot.commit(&head).await }
+}
+
+/// Returns the id of the commit that a name stands for, if it stands for one.
+async fn commit_of(git: &Git, name: &str) -> Result<Option<String>, WorktreeError> {
+    let call = git.call("finding a commit").args(["rev-parse", "--verify", "-q"]);
+    let answer = call.arg(format!("{name}^{{commit}}")).answer().await?;
+    Ok((answer.code == Some(0)).then(|| String::from_utf8_lossy(&answer.out).trim().to_owned()))
+}
