@@ -10,7 +10,7 @@ use std::num::NonZeroU16;
 use std::ops::Range;
 
 use ratatui::backend::Backend as _;
-use ratatui::buffer::{Buffer, Cell, CellDiffOption};
+use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth as _};
 use ratatui::layout::{Position, Rect, Size};
 
 use super::FrameBackend;
@@ -142,10 +142,17 @@ fn lay(link: &Link, buf: &mut Buffer) {
     let mut hasher = DefaultHasher::new();
     url.hash(&mut hasher);
     let id = hasher.finish() & 0xffff_ffff;
-    for at in link.area.intersection(buf.area).positions() {
-        let cell = &mut buf[at];
-        let symbol = format!("\x1b]8;id={id:x};{url}\x1b\\{}\x1b]8;;\x1b\\", cell.symbol());
-        cell.set_symbol(&symbol).set_diff_option(CellDiffOption::ForcedWidth(NonZeroU16::MIN));
+    let area = link.area.intersection(buf.area);
+    for y in area.y..area.bottom() {
+        let mut x = area.x;
+        while x < area.right() {
+            let cell = &mut buf[(x, y)];
+            // What a wide sign covers is not written, or it would be written over the sign.
+            let columns = NonZeroU16::new(cell.cell_width()).unwrap_or(NonZeroU16::MIN);
+            let symbol = format!("\x1b]8;id={id:x};{url}\x1b\\{}\x1b]8;;\x1b\\", cell.symbol());
+            cell.set_symbol(&symbol).set_diff_option(CellDiffOption::ForcedWidth(columns));
+            x = x.saturating_add(columns.get());
+        }
     }
 }
 

@@ -143,10 +143,8 @@ pub fn wrap_line(line: &Line<'_>, columns: u16) -> Vec<Line<'static>> {
 /// An indent that leaves less than a quarter of the room is cut, so that deep nesting cannot squeeze the text out.
 #[must_use]
 pub fn wrap_indented(line: &Line<'_>, columns: u16, first: &Line<'_>, rest: &Line<'_>) -> Vec<Line<'static>> {
-    let columns = usize::from(columns).max(1);
-    let room = columns - columns.div_ceil(4).min(columns);
-    let (first, rest) = (cut_indent(first, room), cut_indent(rest, room));
-    let mut rows = Rows::new(line.style, columns, first, rest);
+    let (first, rest) = indents(columns, first, rest);
+    let mut rows = Rows::new(line.style, usize::from(columns).max(1), first, rest);
     for span in &line.spans {
         let style = line.style.patch(span.style);
         for word in split_words(&span.content) {
@@ -154,6 +152,14 @@ pub fn wrap_indented(line: &Line<'_>, columns: u16, first: &Line<'_>, rest: &Lin
         }
     }
     rows.finish()
+}
+
+/// Returns the indents of [`wrap_indented`] as it writes them.
+#[must_use]
+pub fn indents(columns: u16, first: &Line<'_>, rest: &Line<'_>) -> (Line<'static>, Line<'static>) {
+    let columns = usize::from(columns).max(1);
+    let room = columns - columns.div_ceil(4).min(columns);
+    (cut_indent(first, room), cut_indent(rest, room))
 }
 
 fn cut_indent(indent: &Line<'_>, room: usize) -> Line<'static> {
