@@ -131,7 +131,7 @@ impl Screen {
         if let Some(view) = files {
             painted.marks.cursor = agent_files::draw(view, prompt, &look, buf, &mut painted.drawn);
         } else if app.focus() == Focus::Composer {
-            popup::completion(&look, screen, regions.composer, buf, &mut painted.drawn);
+            popup::completion(&look, screen, &regions, buf, &mut painted.drawn);
             painted.marks.cursor = Some(cursor);
         }
         if app.popup().is_some() {
