@@ -87,6 +87,7 @@ impl<W: Write> Canvas<W> {
         }
         self.next.reset();
         let marks = render(&mut self.next);
+        self.next.content.iter_mut().for_each(simplify);
         if self.linking == Linking::On {
             marks.links.iter().for_each(|link| lay(link, &mut self.next));
         }
@@ -130,6 +131,21 @@ impl<W: Write> Canvas<W> {
         cells.rotate_left(gone);
         let kept = cells.len() - gone;
         cells[kept..].fill(Cell::EMPTY);
+    }
+}
+
+/// Keeps only the first picture of several that are joined into one, and takes tones off. Many terminals do not join
+/// them: what takes two columns here would take eight there, and at the end of a row go on in the next.
+fn simplify(cell: &mut Cell) {
+    const JOINER: char = '\u{200D}';
+    // No single picture takes more bytes.
+    if cell.symbol().len() <= 4 {
+        return;
+    }
+    let joins = |c: char| matches!(c, JOINER | '\u{1F3FB}'..='\u{1F3FF}' | '\u{E0020}'..='\u{E007F}');
+    if let Some((at, _)) = cell.symbol().char_indices().skip(1).find(|(_, c)| joins(*c)) {
+        let first = cell.symbol()[..at].to_owned();
+        cell.set_symbol(&first);
     }
 }
 

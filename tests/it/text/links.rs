@@ -104,6 +104,21 @@ fn a_wide_label_is_written_whole() {
     assert_eq!(written.matches(";https://example.org/a\x1b\\").count(), 3, "one for each sign: {written:?}");
 }
 
+#[test]
+fn joined_pictures_are_written_as_their_first() {
+    let bytes = Bytes::default();
+    let mut canvas = Canvas::new(FrameBackend::with_size(bytes.clone(), Size::new(12, 1)));
+    canvas
+        .draw(|buf| {
+            buf.set_string(0, 0, "👨\u{200d}👩\u{200d}👧 👍🏽 ⚠\u{fe0f} e\u{301}", Style::default());
+            Marks::default()
+        })
+        .unwrap();
+    let written = bytes.take();
+    assert!(written.contains('👨') && written.contains('👍') && written.contains("e\u{301}"), "{written:?}");
+    assert!(!written.contains(['\u{200d}', '👧', '🏽']), "{written:?}");
+}
+
 /// Draws an answer and returns what leads somewhere: the text of it, row by row, and the target.
 fn leads(columns: u16, text: &str) -> Vec<(String, String)> {
     let mut stage = Stage::new(columns, 20).with_model();
