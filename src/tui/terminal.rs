@@ -155,6 +155,12 @@ pub fn linking(term: Option<&str>) -> Linking {
     }
 }
 
+/// Makes `alt` with a key send escape and the key. A plain xterm would write an accented letter instead. The mode is
+/// saved before, because other terminals begin with it on.
+const ALT_SENDS_ESCAPE: &[u8] = b"\x1b[?1036s\x1b[?1039s\x1b[?1036h\x1b[?1039h";
+/// Takes the saved modes back.
+const ALT_AS_BEFORE: &[u8] = b"\x1b[?1039r\x1b[?1036r";
+
 /// Changes the terminal's modes in one write.
 fn take(mouse: MouseOwner) -> io::Result<()> {
     // Before the first change, so that a panic or a signal in between finds something to undo.
@@ -171,6 +177,7 @@ fn take(mouse: MouseOwner) -> io::Result<()> {
         event::PushKeyboardEnhancementFlags(event::KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES),
         cursor::Hide
     )?;
+    bytes.write_all(ALT_SENDS_ESCAPE)?;
     if mouse == MouseOwner::Program {
         queue_mouse_on(&mut bytes)?;
     }
@@ -216,6 +223,7 @@ pub fn restore() {
     let mut bytes = Vec::new();
     let _ = queue!(bytes, terminal::EndSynchronizedUpdate);
     let _ = queue_mouse_off(&mut bytes);
+    bytes.extend_from_slice(ALT_AS_BEFORE);
     let _ = queue!(
         bytes,
         event::PopKeyboardEnhancementFlags,

@@ -10,7 +10,7 @@ use std::num::NonZeroU16;
 use std::ops::Range;
 
 use ratatui::backend::Backend as _;
-use ratatui::buffer::{Buffer, Cell, CellDiffOption};
+use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth as _};
 use ratatui::layout::{Position, Rect, Size};
 
 use super::FrameBackend;
@@ -87,6 +87,7 @@ impl<W: Write> Canvas<W> {
         }
         self.next.reset();
         let marks = render(&mut self.next);
+        self.next.content.iter_mut().for_each(simplify);
         if self.linking == Linking::On {
             marks.links.iter().for_each(|link| lay(link, &mut self.next));
         }
@@ -133,6 +134,21 @@ impl<W: Write> Canvas<W> {
     }
 }
 
+/// Keeps only the first picture of several that are joined into one, and takes tones off. Many terminals do not join
+/// them: what takes two columns here would take eight there, and at the end of a row go on in the next.
+fn simplify(cell: &mut Cell) {
+    const JOINER: char = '\u{200D}';
+    // No single picture takes more bytes.
+    if cell.symbol().len() <= 4 {
+        return;
+    }
+    let joins = |c: char| matches!(c, JOINER | '\u{1F3FB}'..='\u{1F3FF}' | '\u{E0020}'..='\u{E007F}');
+    if let Some((at, _)) = cell.symbol().char_indices().skip(1).find(|(_, c)| joins(*c)) {
+        let first = cell.symbol()[..at].to_owned();
+        cell.set_symbol(&first);
+    }
+}
+
 /// Makes each cell of a link open and close it (OSC 8), because cells are written one by one and in any order; the id
 /// says that they belong together. A link that changed makes the cell differ.
 fn lay(link: &Link, buf: &mut Buffer) {
@@ -142,10 +158,17 @@ fn lay(link: &Link, buf: &mut Buffer) {
     let mut hasher = DefaultHasher::new();
     url.hash(&mut hasher);
     let id = hasher.finish() & 0xffff_ffff;
-    for at in link.area.intersection(buf.area).positions() {
-        let cell = &mut buf[at];
-        let symbol = format!("\x1b]8;id={id:x};{url}\x1b\\{}\x1b]8;;\x1b\\", cell.symbol());
-        cell.set_symbol(&symbol).set_diff_option(CellDiffOption::ForcedWidth(NonZeroU16::MIN));
+    let area = link.area.intersection(buf.area);
+    for y in area.y..area.bottom() {
+        let mut x = area.x;
+        while x < area.right() {
+            let cell = &mut buf[(x, y)];
+            // What a wide sign covers is not written, or it would be written over the sign.
+            let columns = NonZeroU16::new(cell.cell_width()).unwrap_or(NonZeroU16::MIN);
+            let symbol = format!("\x1b]8;id={id:x};{url}\x1b\\{}\x1b]8;;\x1b\\", cell.symbol());
+            cell.set_symbol(&symbol).set_diff_option(CellDiffOption::ForcedWidth(columns));
+            x = x.saturating_add(columns.get());
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::look::Look;
+use super::popup::clear;
 use super::transcript::{Follow, Shown, Transcript};
 use super::wrap::{width, wrap_line};
 use crate::app::action::Action;
@@ -53,7 +54,9 @@ pub(super) fn chip(state: &PaneState, shown: &Shown, arrived: u64, look: &Look<'
         if news > 0 { format!(" {news} new {} ", look.glyphs.down) } else { format!(" more {} ", look.glyphs.down) };
     let columns = u16::try_from(width(&text)).unwrap_or(0);
     if columns < area.width {
-        buf.set_string(area.right() - columns - 1, area.bottom() - 1, text, look.theme.chip);
+        let place = Rect { x: area.right() - columns - 1, y: area.bottom() - 1, width: columns, height: 1 };
+        clear(place, buf);
+        buf.set_string(place.x, place.y, text, look.theme.chip);
     }
 }
 

@@ -6,13 +6,18 @@
 
 mod blocks;
 mod code;
+mod phrase;
 mod split;
 mod table;
+
+use std::ops::Range;
 
 use ratatui::text::Line;
 
 use self::blocks::{Rows, write_blocks};
 use self::code::CodeBlock;
+use self::phrase::labels_in;
+pub use self::phrase::{Label, Lined};
 use self::split::{Fence, Part, first_part};
 use super::highlight::Highlighter;
 use super::theme::Theme;
@@ -30,6 +35,8 @@ pub struct MarkdownDoc {
     frozen_lines: usize,
     /// All lines; those after the frozen ones are laid out anew when text arrives.
     lines: Vec<Line<'static>>,
+    /// What in the lines leads somewhere, in their order.
+    labels: Vec<Label>,
     /// The block of code that is being written, at the left edge.
     open: Option<(Fence, CodeBlock)>,
     /// Blocks of code that are not highlighted yet.
@@ -85,6 +92,12 @@ impl MarkdownDoc {
         &self.lines
     }
 
+    /// Returns what leads somewhere in some of the lines, as they were laid out last.
+    #[must_use]
+    pub fn labels(&self, rows: Range<usize>) -> &[Label] {
+        labels_in(&self.labels, rows)
+    }
+
     fn forget_layout(&mut self) {
         let source = std::mem::take(&mut self.source);
         *self = Self { source, ..Self::default() };
@@ -93,6 +106,7 @@ impl MarkdownDoc {
     fn lay_out(&mut self, width: u16, theme: &Theme) {
         self.lines.truncate(self.frozen_lines);
         let frozen_lines = self.frozen_lines;
+        self.labels.truncate(self.labels.partition_point(|label| label.row < frozen_lines));
         self.codes.retain(|code| code.first_row().is_some_and(|row| row < frozen_lines));
         while self.freeze_next(width, theme) {}
         self.frozen_lines = self.lines.len();
@@ -177,6 +191,7 @@ impl MarkdownDoc {
         self.lines.extend(std::iter::repeat_n(Line::default(), self.gap()));
         let start = self.lines.len();
         self.lines.extend(rows.lines);
+        self.labels.extend(rows.labels.into_iter().map(|label| label.moved(start, 0)));
         self.codes.extend(rows.codes.into_iter().map(|code| code.moved_down(start)));
     }
 

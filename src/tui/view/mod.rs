@@ -33,6 +33,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use self::highlight::Highlighter;
+use self::links::Leads;
 use self::look::Look;
 use self::markdown::MarkdownDoc;
 use self::theme::{Glyphs, Theme, Themes};
@@ -108,16 +109,17 @@ impl Screen {
         let regions = app.regions();
         pane_strip::borders(&regions, &look, buf);
         let files = app.agent_files();
+        let mut leads = Leads::default();
         if files.is_none() && !matches!(regions.form, Form::Full | Form::Timeline) {
             let main = transcripts.entry(AgentId::MAIN).or_default();
-            let moved = draw_conversation(main, &regions, &look, buf, &mut painted.drawn);
+            let moved = draw_conversation(main, &regions, &look, buf, &mut painted.drawn, &mut leads);
             let area = regions.conversation;
             if moved > 0 && area.width == buf.area.width {
                 painted.marks.scrolled = Some(Scrolled { rows: area.y..area.bottom(), lines: moved });
             }
         }
         if files.is_none() {
-            pane_strip::draw(transcripts, &regions, &look, buf, &mut painted.drawn);
+            pane_strip::draw(transcripts, &regions, &look, buf, &mut painted.drawn, &mut leads);
         }
         transcripts.retain(|agent, _| agent.is_main() || painted.drawn.panes.iter().any(|(seen, _)| seen == agent));
         if files.is_none() {
@@ -130,7 +132,7 @@ impl Screen {
         if let Some(view) = files {
             painted.marks.cursor = agent_files::draw(view, prompt, &look, buf, &mut painted.drawn);
         } else if app.focus() == Focus::Composer {
-            popup::completion(&look, screen, regions.composer, buf, &mut painted.drawn);
+            popup::completion(&look, screen, &regions, buf, &mut painted.drawn);
             painted.marks.cursor = Some(cursor);
         }
         if app.popup().is_some() {
@@ -140,9 +142,8 @@ impl Screen {
             let inner =
                 |pane: &PaneRect| Rect { x: pane.area.x + 2, width: pane.area.width.saturating_sub(3), ..pane.area };
             let panes = regions.panes.iter().map(inner);
-            for area in panes.chain([conversation::inner(regions.conversation)]) {
-                links::find(area, buf, &mut painted.marks.links);
-            }
+            let areas = panes.chain([conversation::inner(regions.conversation)]);
+            leads.links(areas, buf, &mut painted.marks.links);
         }
         if theme.glyphs == Glyphs::ASCII {
             keep_to_ascii(buf);
@@ -167,10 +168,12 @@ fn draw_conversation(
     look: &Look<'_>,
     buf: &mut Buffer,
     drawn: &mut Drawn,
+    leads: &mut Leads,
 ) -> u16 {
     let Some(shown) = conversation::draw(transcript, look, regions.conversation, buf) else { return 0 };
     drawn.places.push(Place { agent: AgentId::MAIN, at: shown.at, found: shown.found, selected: shown.selected });
     drawn.copied = shown.copied;
+    leads.extend(shown.leads);
     drawn.not_found |= shown.missed;
     let cells = &look.app.agents().main().cells;
     let ended = (shown.cells.0..=shown.cells.1).filter_map(|id| match cells.get(id)?.kind {

@@ -8,6 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::links::Leads;
 use super::look::Look;
 use super::pane::{self, Columns};
 use super::transcript::Transcript;
@@ -24,6 +25,7 @@ pub(super) fn draw(
     look: &Look<'_>,
     buf: &mut Buffer,
     drawn: &mut Drawn,
+    leads: &mut Leads,
 ) {
     let agents = look.app.agents();
     let visible = || regions.panes.iter().filter_map(|pane| Some((pane, agents.get(pane.agent)?)));
@@ -34,6 +36,7 @@ pub(super) fn draw(
         let Some(shown) = pane::draw(rect, agent, transcript, columns, look, buf) else { continue };
         drawn.places.push(Place { agent: agent.id, at: shown.at, found: shown.found, selected: shown.selected });
         drawn.not_found |= shown.missed;
+        leads.extend(shown.leads);
         drawn.copied = drawn.copied.take().or(shown.copied);
         let reported =
             look.app.story(agent).get(shown.cells.1).is_some_and(|cell| matches!(cell.kind, CellKind::Report { .. }));

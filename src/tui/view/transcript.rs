@@ -4,19 +4,20 @@
 //! Invariants: a frame lays out only cells that are visible or that a motion passes over; a streaming text costs what
 //! was added to it; cells out of sight for a while are forgotten, so that memory follows what is seen.
 
+mod laid;
+
 use std::collections::HashMap;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
+use self::laid::Laid;
 use super::cell;
+use super::links::Leads;
 use super::look::Look;
-use super::markdown::MarkdownDoc;
 use super::select::{self, Clip};
-use crate::app::{
-    Anchor, Cell, CellId, CellKind, Detail, End, Motion, PaneState, Point, Selection, SelectionStage, Story,
-};
+use crate::app::{Anchor, CellId, CellKind, Detail, End, Motion, PaneState, Point, Selection, SelectionStage, Story};
 
 /// Frames after which a cell out of sight is forgotten.
 const FORGET_AFTER: u64 = 64;
@@ -47,21 +48,8 @@ pub(super) struct Shown {
     pub selected: Option<(Point, Point)>,
     /// The selected text, where it is wanted.
     pub copied: Option<String>,
-}
-
-/// A cell as lines.
-struct Laid {
-    epoch: u32,
-    /// Bytes of the text that was laid out.
-    length: usize,
-    gap: usize,
-    used: u64,
-    body: Body,
-}
-
-enum Body {
-    Lines(Vec<Line<'static>>),
-    Markdown(Box<MarkdownDoc>),
+    /// What in it leads somewhere.
+    pub leads: Leads,
 }
 
 /// The laid-out cells of one transcript.
@@ -102,14 +90,14 @@ impl Transcript {
         }
         let from = at.unwrap_or(tail);
         let moved = walk.moved_up(from, area);
-        let last = walk.paint(from, area, buf, state.search.as_deref());
+        let (last, leads) = walk.paint(from, area, buf, state.search.as_deref());
         let (selected, copied) = walk.select(state.selection, from, area, buf);
         self.last = Some((area, from));
         let frame = self.frame;
         // A search passes over many cells that are not held any more soon after.
         let held = cells.first()..cells.end();
         self.cells.retain(|id, laid| held.contains(id) && laid.used + FORGET_AFTER > frame);
-        Shown { at, found, missed, cells: (from.cell, last), moved, selected, copied }
+        Shown { at, found, missed, cells: (from.cell, last), moved, selected, copied, leads }
     }
 
     /// Returns how many cells are kept laid out.
@@ -122,7 +110,7 @@ impl Transcript {
         if (self.width, self.detail, self.theme) != (width, detail, look.theme.id()) {
             let docs = (self.detail, self.theme) == (detail, look.theme.id());
             // Markdown lays itself out anew for another width, and keeps what it has read.
-            self.cells.retain(|_, laid| docs && matches!(laid.body, Body::Markdown(_)));
+            self.cells.retain(|_, laid| docs && laid.is_markdown());
             (self.width, self.detail, self.theme) = (width, detail, look.theme.id());
         }
         self.frame += 1;
@@ -143,19 +131,9 @@ impl Walk<'_> {
         let transcript = &mut *self.transcript;
         let (width, detail, look) = (transcript.width, transcript.detail, self.look);
         let gap = cell::gap(previous(&self.cells, id), &cell.kind);
-        let laid = transcript.cells.entry(id).or_insert_with(|| Laid {
-            epoch: cell.epoch.wrapping_sub(1),
-            length: 0,
-            gap,
-            used: 0,
-            body: Body::Lines(Vec::new()),
-        });
-        laid.gap = gap;
+        let laid = transcript.cells.entry(id).or_insert_with(|| Laid::before(cell));
         laid.bring_up(cell, width, detail, look, transcript.frame);
-        let lines = match &mut laid.body {
-            Body::Lines(lines) => lines.as_slice(),
-            Body::Markdown(doc) => doc.lines(width, look.theme, look.highlighter),
-        };
+        let lines = laid.lines(width, look);
         (if lines.is_empty() { 0 } else { gap }, lines)
     }
 
@@ -283,8 +261,9 @@ impl Walk<'_> {
         })
     }
 
-    /// Draws the lines from a place on and returns the last cell that was reached.
-    fn paint(&mut self, from: Anchor, area: Rect, buf: &mut Buffer, sought: Option<&str>) -> CellId {
+    /// Draws the lines from a place on and returns the last cell that was reached, and what leads somewhere.
+    fn paint(&mut self, from: Anchor, area: Rect, buf: &mut Buffer, sought: Option<&str>) -> (CellId, Leads) {
+        let mut leads = Leads::default();
         let mut y = area.y;
         let mut last = from.cell;
         for id in from.cell..self.cells.end() {
@@ -294,20 +273,25 @@ impl Walk<'_> {
             last = id;
             let skip = if id == from.cell { from.line } else { 0 };
             let (gap, lines) = self.laid(id);
-            for line in skip..gap + lines.len() {
-                if y >= area.bottom() {
-                    break;
-                }
-                if line >= gap {
-                    buf.set_line(area.x, y, &lines[line - gap], area.width);
-                }
-                y += 1;
+            y += u16::try_from(gap.saturating_sub(skip)).unwrap_or(u16::MAX).min(area.bottom() - y);
+            let first = skip.saturating_sub(gap);
+            let shown = lines.get(first..).unwrap_or_default().iter().zip(y..area.bottom());
+            let rows = shown.map(|(line, y)| {
+                let row = Rect { y, height: 1, ..area };
+                buf.set_line(row.x, row.y, line, row.width);
+                leads.row(line, row);
+            });
+            let rows = rows.count();
+            for label in self.transcript.cells.get(&id).map_or(&[][..], |laid| laid.labels(first..first + rows)) {
+                let below = u16::try_from(label.row - first).unwrap_or(u16::MAX);
+                leads.label(label, Rect { y: y.saturating_add(below), height: 1, ..area }, buf);
             }
+            y += u16::try_from(rows).unwrap_or(u16::MAX);
         }
         if let Some(sought) = sought.filter(|sought| !sought.is_empty()) {
             mark(area, buf, &sought.to_lowercase(), self.look);
         }
-        last
+        (last, leads)
     }
 }
 
@@ -406,37 +390,6 @@ fn columns_of(at: Anchor, start: Point, end: Point) -> (u16, u16) {
     let from = if at == start.at { start.column } else { 0 };
     let to = if at == end.at { end.column.saturating_add(1) } else { u16::MAX };
     (from, to)
-}
-
-impl Laid {
-    /// Brings the lines up to date with the cell.
-    fn bring_up(&mut self, cell: &Cell, width: u16, detail: Detail, look: &Look<'_>, frame: u64) {
-        let fresh = std::mem::replace(&mut self.used, frame) == frame;
-        let same = self.epoch == cell.epoch;
-        if let Some(text) = cell::markdown(&cell.kind) {
-            match &mut self.body {
-                Body::Markdown(doc) if same && self.length <= text.len() => doc.push(&text[self.length..]),
-                body => {
-                    let mut doc = MarkdownDoc::new();
-                    doc.set(text);
-                    *body = Body::Markdown(Box::new(doc));
-                }
-            }
-            self.length = text.len();
-        } else {
-            let length = match &cell.kind {
-                CellKind::Thinking { text } => text.len(),
-                _ => 0,
-            };
-            let laid = matches!(&self.body, Body::Lines(lines) if !lines.is_empty());
-            let stale = !same || self.length != length || !laid || cell::is_live(&cell.kind, look);
-            if stale && !(fresh && same && laid) {
-                self.body = Body::Lines(cell::lines(&cell.kind, width, detail, look));
-            }
-            self.length = length;
-        }
-        self.epoch = cell.epoch;
-    }
 }
 
 /// Returns the visible cell before another.

@@ -4,7 +4,7 @@
 //! Invariants: no returned line is wider than asked for, unless one grapheme alone is; no text is lost by wrapping;
 //! the work is linear.
 
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -143,10 +143,8 @@ pub fn wrap_line(line: &Line<'_>, columns: u16) -> Vec<Line<'static>> {
 /// An indent that leaves less than a quarter of the room is cut, so that deep nesting cannot squeeze the text out.
 #[must_use]
 pub fn wrap_indented(line: &Line<'_>, columns: u16, first: &Line<'_>, rest: &Line<'_>) -> Vec<Line<'static>> {
-    let columns = usize::from(columns).max(1);
-    let room = columns - columns.div_ceil(4).min(columns);
-    let (first, rest) = (cut_indent(first, room), cut_indent(rest, room));
-    let mut rows = Rows::new(line.style, columns, first, rest);
+    let (first, rest) = indents(columns, first, rest);
+    let mut rows = Rows::new(line.style, usize::from(columns).max(1), first, rest);
     for span in &line.spans {
         let style = line.style.patch(span.style);
         for word in split_words(&span.content) {
@@ -154,6 +152,14 @@ pub fn wrap_indented(line: &Line<'_>, columns: u16, first: &Line<'_>, rest: &Lin
         }
     }
     rows.finish()
+}
+
+/// Returns the indents of [`wrap_indented`] as it writes them.
+#[must_use]
+pub fn indents(columns: u16, first: &Line<'_>, rest: &Line<'_>) -> (Line<'static>, Line<'static>) {
+    let columns = usize::from(columns).max(1);
+    let room = columns - columns.div_ceil(4).min(columns);
+    (cut_indent(first, room), cut_indent(rest, room))
 }
 
 fn cut_indent(indent: &Line<'_>, room: usize) -> Line<'static> {
@@ -223,11 +229,15 @@ pub enum End {
     Joined,
 }
 
+/// The style of the empty spans that say how a row ends. Other spans may be empty too: a part that had nothing to say.
+const END_MARK: Style = Style::new().add_modifier(Modifier::HIDDEN);
+
 /// Tells how a row of [`wrap_indented`] ends. One that goes on ends with empty spans, which draw nothing: one for
 /// [`End::Joined`], two for [`End::Spaced`].
 #[must_use]
 pub fn end_of(row: &Line<'_>) -> End {
-    match row.spans.iter().rev().take_while(|span| span.content.is_empty()).count() {
+    let is_mark = |span: &&Span<'_>| span.content.is_empty() && span.style == END_MARK;
+    match row.spans.iter().rev().take_while(is_mark).count() {
         0 => End::Hard,
         1 => End::Joined,
         _ => End::Spaced,
@@ -340,7 +350,7 @@ impl Rows {
 
     fn break_row(&mut self, end: End) {
         let marks = if end == End::Spaced { 2 } else { 1 };
-        self.row.extend(std::iter::repeat_n(Span::default(), marks));
+        self.row.extend(std::iter::repeat_n(Span::styled("", END_MARK), marks));
         let row = std::mem::replace(&mut self.row, self.rest.spans.clone());
         self.done.push(Line { spans: row, style: self.style, alignment: None });
         self.indent = line_width(&self.rest);

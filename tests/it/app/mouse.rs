@@ -1,13 +1,15 @@
 //! What the mouse does.
 
+use belvedere::agent::{EventKind, Status};
 use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::wizard::Step;
 use belvedere::app::{Effect, Event, Focus, Popup};
 use belvedere::message::AgentId;
 use belvedere::subagent::Command;
+use belvedere::tui::view::theme::{ColorDepth, Theme};
 
 use crate::screens::scenes;
-use crate::screens::stage::Stage;
+use crate::screens::stage::{Stage, tool_started};
 
 fn mouse(stage: &mut Stage, kind: MouseKind, column: u16, row: u16) -> Vec<Effect> {
     stage.event(Event::Input(Input::Mouse(Mouse { kind, column, row })))
@@ -142,6 +144,37 @@ fn a_double_click_copies_a_word_and_a_third_the_line() {
     assert_eq!(clicks(&mut stage, 3, at), Some(format!("{line}.")), "also where it is wrapped");
     let wide = find(&mut stage, "漢字");
     assert_eq!(clicks(&mut stage, 2, (wide.0 + 1, wide.1)).as_deref(), Some("漢字"));
+}
+
+#[test]
+fn the_chip_keeps_its_colours_over_any_text() {
+    let mut stage = Stage::new(60, 14).with_model();
+    stage.theme(Theme::load("terminal-16", ColorDepth::Ansi16).unwrap());
+    stage.asks("go");
+    stage.says(0, &format!("{}\n\nlast\n", "`code in its own colour over the whole of a row and more` ".repeat(30)));
+    stage.draw();
+    stage.keys("<pageup>");
+    let (column, row) = find(&mut stage, " more ↓");
+    let (buffer, _) = stage.draw();
+    let styles: Vec<_> = (column..column + 8).map(|x| buffer[(x, row)].style()).collect();
+    assert!(styles.iter().all(|style| *style == styles[7] && style.fg != buffer[(column - 2, row)].style().fg));
+}
+
+#[test]
+fn a_row_with_nothing_at_its_end_does_not_run_into_the_next() {
+    let mut stage = Stage::new(36, 20).with_model();
+    stage.asks("go");
+    stage.spawns(1, "explore", "Find");
+    stage.starts(1);
+    stage.ends(1, Status::Completed, "It is in the login handler.", None);
+    stage.agent(0, tool_started("t", "Bash", "make"));
+    stage.agent(0, EventKind::ToolProgress { call_id: "t".to_owned(), tail: "first line\nlast line\n".to_owned() });
+    stage.keys("<ctrl+l><ctrl+l><ctrl+l><ctrl+l>");
+    for text in ["It is in", "first line"] {
+        let at = find(&mut stage, text);
+        let copied = clicks(&mut stage, 3, at).unwrap();
+        assert!(copied.trim_start().starts_with(text) && !copied.contains("last"), "{copied:?}");
+    }
 }
 
 #[test]

@@ -73,6 +73,8 @@ fn assert_given_back(written: &str) {
         (ENTER, LEAVE),
         ("\x1b[?2004h", "\x1b[?2004l"),
         ("\x1b[?1004h", "\x1b[?1004l"),
+        ("\x1b[?1036h", "\x1b[?1036r"),
+        ("\x1b[?1039h", "\x1b[?1039r"),
         ("\x1b[?1000h", "\x1b[?1000l"),
         ("\x1b[>1u", "\x1b[<1u"),
     ] {

@@ -12,6 +12,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::look::Look;
+use super::markdown::Lined;
 use super::wrap::{fit, fit_line, wrap_indented};
 use crate::app::{CellKind, Detail, ToolState};
 
@@ -51,13 +52,13 @@ pub(super) fn gap(before: Option<&CellKind>, kind: &CellKind) -> usize {
 
 /// Returns the lines of a cell that is no Markdown.
 #[must_use]
-pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {
+pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, look: &Look<'_>) -> Lined {
     let theme = look.theme;
-    match kind {
+    let lines = match kind {
         CellKind::User { text } => user(text, columns, detail, look),
         CellKind::Thinking { text } => thinking(text, columns, detail, look),
         CellKind::Tool(tool) => tool::lines(tool, columns, detail, look),
-        CellKind::Subagent { agent } => subagent::lines(*agent, columns, detail, look),
+        CellKind::Subagent { agent } => return subagent::lines(*agent, columns, detail, look),
         CellKind::Retry { attempt, until, reason } => {
             let left = until.saturating_duration_since(look.app.now()).as_secs();
             // Past its own wait it may still stand in a queue.
@@ -68,7 +69,8 @@ pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, look: &Look<'
         CellKind::Notice { text } => prefixed(look.glyphs.neutral, theme.muted, text, theme.muted, columns),
         CellKind::Fault { text } => prefixed(look.glyphs.failed, theme.error, text, theme.error, columns),
         CellKind::Text { .. } | CellKind::Report { .. } | CellKind::Void => Vec::new(),
-    }
+    };
+    lines.into()
 }
 
 /// Returns a text behind a sign, wrapped.

@@ -6,39 +6,40 @@
 use ratatui::text::{Line, Span};
 
 use super::super::look::{Look, clock, counted, elapsed};
-use super::super::markdown::MarkdownDoc;
+use super::super::markdown::{Lined, MarkdownDoc};
 use super::super::wrap::{fit_line, pad, pad_left, width};
 use crate::app::{AgentView, Detail, summary_of};
 use crate::message::AgentId;
 
 /// Lines of a summary in brief.
 const MAX_SUMMARY: usize = 8;
+/// Columns before a summary.
+const INDENT: u16 = 2;
 
-pub(super) fn lines(id: AgentId, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {
-    let Some(agent) = look.app.agents().get(id) else { return Vec::new() };
+pub(super) fn lines(id: AgentId, columns: u16, detail: Detail, look: &Look<'_>) -> Lined {
+    let Some(agent) = look.app.agents().get(id) else { return Lined::default() };
     let mut lines = vec![head(agent, usize::from(columns), look)];
-    if !agent.has_ended() {
-        return lines;
-    }
-    let Some(outcome) = &agent.outcome else { return lines };
+    let Some(outcome) = agent.outcome.as_ref().filter(|_| agent.has_ended()) else { return lines.into() };
     if let Some(reason) = outcome.reason.as_ref().filter(|_| !outcome.status.is_complete()) {
         let reason = Line::styled(format!("  {}", reason.lines().next().unwrap_or_default()), look.theme.warning);
         lines.push(fit_line(&reason, usize::from(columns)));
     }
     let mut doc = MarkdownDoc::new();
     doc.set(summary_of(&outcome.text));
-    let summary = doc.lines(columns.saturating_sub(2).max(1), look.theme, look.highlighter);
+    let summary = doc.lines(columns.saturating_sub(INDENT).max(1), look.theme, look.highlighter);
     let most = if detail == Detail::Brief { MAX_SUMMARY } else { usize::MAX };
+    let above = lines.len();
     for line in summary.iter().take(most) {
         let mut line = line.clone();
-        line.spans.insert(0, Span::raw("  "));
+        line.spans.insert(0, Span::raw(" ".repeat(usize::from(INDENT))));
         lines.push(line);
     }
     if summary.len() > most {
         let left = counted(summary.len() - most, "more line");
         lines.push(Line::styled(format!("  {} {left}: alt+{id} shows all", look.glyphs.ellipsis), look.theme.faint));
     }
-    lines
+    let labels = doc.labels(0..most).iter().map(|label| label.clone().moved(above, INDENT)).collect();
+    Lined { lines, labels }
 }
 
 /// Returns the line: type, title, state, tool calls, time.

@@ -3,14 +3,17 @@
 //! Owns what each kind of block looks like. Leaves where a text is cut to `split`, and tables to `table`. Invariant:
 //! between two blocks stands exactly one empty row, within a tight list none.
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
+use super::super::links::{says, target_of};
 use super::super::theme::Theme;
-use super::super::wrap::{width, wrap_indented};
+use super::super::wrap::{indents, width, wrap_indented};
 use super::code::CodeBlock;
+use super::phrase::{Label, Phrase};
 use super::table::Table;
+use crate::message::{plain, plain_line};
 
 /// Deeper nesting of lists and quotes is not indented any further.
 const MAX_NESTING: usize = 16;
@@ -19,6 +22,7 @@ const MAX_NESTING: usize = 16;
 pub(super) struct Rows {
     pub(super) lines: Vec<Line<'static>>,
     pub(super) codes: Vec<CodeBlock>,
+    pub(super) labels: Vec<Label>,
 }
 
 /// Lays out clean text.
@@ -29,7 +33,7 @@ pub(super) fn write_blocks(text: &str, width: u16, theme: &Theme) -> Rows {
         writer.event(event);
     }
     writer.end_block();
-    Rows { lines: writer.lines, codes: writer.codes }
+    Rows { lines: writer.lines, codes: writer.codes, labels: writer.labels }
 }
 
 /// What stands before the rows of a quote or a list item.
@@ -39,24 +43,33 @@ struct Indent {
     rest: Span<'static>,
 }
 
+/// A link being read.
+struct OpenLink {
+    target: String,
+    label: String,
+    /// The line of the paragraph in which its text begins, and the span.
+    line: usize,
+    span: usize,
+}
+
 struct Writer<'a> {
     theme: &'a Theme,
     width: u16,
     lines: Vec<Line<'static>>,
     codes: Vec<CodeBlock>,
+    labels: Vec<Label>,
     indents: Vec<Indent>,
     /// Number of the next item of each open list; `None` for bullets.
     lists: Vec<Option<u64>>,
     styles: Vec<Style>,
     /// The paragraph being read: one line for each hard break.
-    inline: Vec<Line<'static>>,
+    inline: Vec<Phrase>,
     /// An empty row belongs before the next block, with as many of the indents before it.
     gap: Option<usize>,
     /// What the block of code being read is called, and its text.
     code: Option<(String, String)>,
     table: Option<Table>,
-    /// Targets of the open links, and where their texts began.
-    links: Vec<(String, String)>,
+    links: Vec<OpenLink>,
 }
 
 impl<'a> Writer<'a> {
@@ -66,6 +79,7 @@ impl<'a> Writer<'a> {
             width,
             lines: Vec::new(),
             codes: Vec::new(),
+            labels: Vec::new(),
             indents: Vec::new(),
             lists: Vec::new(),
             styles: vec![theme.text],
@@ -126,8 +140,9 @@ impl<'a> Writer<'a> {
             Tag::Emphasis => self.emphasis(Modifier::ITALIC),
             Tag::Strong => self.emphasis(Modifier::BOLD),
             Tag::Strikethrough => self.emphasis(Modifier::CROSSED_OUT),
-            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                self.links.push((dest_url.into_string(), String::new()));
+            Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. } => {
+                let scheme = if link_type == LinkType::Email { "mailto:" } else { "" };
+                self.start_link(format!("{scheme}{dest_url}"));
                 self.styles.push(self.style().patch(self.theme.link));
             }
             Tag::Table(alignments) => {
@@ -165,9 +180,10 @@ impl<'a> Writer<'a> {
             }
             TagEnd::Link | TagEnd::Image => self.end_link(),
             TagEnd::TableCell => {
-                let cell = self.inline.drain(..).flat_map(|line| line.spans).collect();
+                let mut cell = Phrase::default();
+                self.inline.drain(..).for_each(|line| cell.extend(line));
                 if let Some(table) = &mut self.table {
-                    table.push_cell(cell);
+                    table.push_cell(cell.with_addresses());
                 }
             }
             TagEnd::TableHead => {
@@ -194,18 +210,20 @@ impl<'a> Writer<'a> {
 
     /// Adds text to the paragraph; its line ends are breaks.
     fn text(&mut self, text: &str, style: Style) {
-        if let Some((_, label)) = self.links.last_mut() {
-            label.push_str(text);
+        // What was spelled as an entity is known only now.
+        let text = &plain(text);
+        if let Some(link) = self.links.last_mut() {
+            link.label.push_str(text);
         }
         for (at, part) in text.split('\n').enumerate() {
             if at > 0 {
                 self.line_break();
             }
             if self.inline.is_empty() {
-                self.inline.push(Line::default());
+                self.inline.push(Phrase::default());
             }
             if let Some(line) = self.inline.last_mut().filter(|_| !part.is_empty()) {
-                line.spans.push(Span::styled(part.to_owned(), style));
+                line.push(Span::styled(part.to_owned(), style));
             }
         }
     }
@@ -214,18 +232,36 @@ impl<'a> Writer<'a> {
         if self.table.is_some() {
             self.text(" ", self.style());
         } else {
-            self.inline.push(Line::default());
+            self.inline.push(Phrase::default());
+        }
+    }
+
+    fn start_link(&mut self, target: String) {
+        let span = self.inline.last().map_or(0, Phrase::len);
+        self.links.push(OpenLink { target, label: String::new(), line: self.inline.len().saturating_sub(1), span });
+    }
+
+    /// Makes the paragraph lead to a target from one of its places on.
+    fn lead(&mut self, line: usize, span: usize, target: &str, label: &str) {
+        let Some(target) = target_of(target, label) else { return };
+        for (at, phrase) in self.inline.iter_mut().enumerate().skip(line) {
+            phrase.lead(if at == line { span } else { 0 }, &target);
         }
     }
 
     /// Shows where a link leads, unless its text says so.
     fn end_link(&mut self) {
         self.styles.pop();
-        let Some((target, label)) = self.links.pop() else { return };
-        let known = target.is_empty() || target == label || target.strip_prefix("mailto:") == Some(label.as_str());
-        if !known {
-            self.text(&format!(" ({target})"), self.theme.muted);
+        let Some(OpenLink { target, label, line, span }) = self.links.pop() else { return };
+        self.lead(line, span, &target, &label);
+        if target.is_empty() || says(&label, &target) {
+            return;
         }
+        self.text(" (", self.theme.muted);
+        let (line, span) = (self.inline.len().saturating_sub(1), self.inline.last().map_or(0, Phrase::len));
+        self.text(&plain_line(&target), self.theme.muted);
+        self.lead(line, span, &target, &target);
+        self.text(")", self.theme.muted);
     }
 
     fn start_item(&mut self) {
@@ -289,16 +325,24 @@ impl<'a> Writer<'a> {
         self.lines.extend(wrap_indented(line, self.width, &first, &rest));
     }
 
+    fn write_phrase(&mut self, phrase: Phrase) {
+        let (first, rest) = self.prefixes();
+        let wrapped = phrase.with_addresses().wrap(self.width, &first, &rest);
+        let start = self.lines.len();
+        self.labels.extend(wrapped.labels.into_iter().map(|label| label.moved(start, 0)));
+        self.lines.extend(wrapped.lines);
+    }
+
     /// Writes the paragraph that was being read, if any.
     fn end_inline(&mut self) {
         let mut lines = std::mem::take(&mut self.inline);
-        lines.retain(|line| line.spans.iter().any(|span| !span.content.trim().is_empty()));
+        lines.retain(|line| !line.is_blank());
         if lines.is_empty() {
             return;
         }
         self.begin_block();
         for line in lines {
-            self.write(&line);
+            self.write_phrase(line);
         }
     }
 
@@ -355,8 +399,18 @@ impl<'a> Writer<'a> {
         self.begin_block();
         let used: usize = self.indents.iter().map(|indent| indent.rest.width()).sum();
         let room = usize::from(self.width).saturating_sub(used);
-        for row in table.rows(room, self.theme) {
-            self.write(&row);
+        let rows = table.rows(room, self.theme);
+        let mut labels = rows.labels.into_iter().peekable();
+        for (at, row) in rows.lines.iter().enumerate() {
+            let (first, rest) = self.prefixes();
+            let indent = u16::try_from(indents(self.width, &first, &rest).0.width()).unwrap_or(u16::MAX);
+            let start = self.lines.len();
+            self.lines.extend(wrap_indented(row, self.width, &first, &rest));
+            // A row that had to be broken has its labels elsewhere.
+            let whole = self.lines.len() == start + 1;
+            while let Some(label) = labels.next_if(|label| label.row == at) {
+                self.labels.extend(whole.then(|| Label { row: start, ..label.moved(0, indent) }));
+            }
         }
         self.leave_gap();
     }

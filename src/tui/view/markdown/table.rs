@@ -7,18 +7,17 @@ use pulldown_cmark::Alignment;
 use ratatui::text::{Line, Span};
 
 use super::super::theme::Theme;
-use super::super::wrap::{fit_line, width, wrap_line};
+use super::super::wrap::{fit_line, width};
+use super::phrase::{Label, Lined, Phrase};
 
 /// A column is not made narrower than this as long as another can be.
 const MIN_COLUMN: usize = 3;
 
-type Cell = Vec<Span<'static>>;
-
 /// A table being read.
 pub(super) struct Table {
     alignments: Vec<Alignment>,
-    rows: Vec<Vec<Cell>>,
-    row: Vec<Cell>,
+    rows: Vec<Vec<Phrase>>,
+    row: Vec<Phrase>,
 }
 
 impl Table {
@@ -26,7 +25,7 @@ impl Table {
         Self { alignments, rows: Vec::new(), row: Vec::new() }
     }
 
-    pub(super) fn push_cell(&mut self, cell: Cell) {
+    pub(super) fn push_cell(&mut self, cell: Phrase) {
         self.row.push(cell);
     }
 
@@ -35,23 +34,27 @@ impl Table {
     }
 
     /// Lays the table out in `room` columns; long cells take several rows.
-    pub(super) fn rows(&self, room: usize, theme: &Theme) -> Vec<Line<'static>> {
+    pub(super) fn rows(&self, room: usize, theme: &Theme) -> Lined {
         let widths = self.widths(room);
-        let mut lines = Vec::new();
+        let mut out = Lined::default();
         for (at, row) in self.rows.iter().enumerate() {
-            self.write_row(row, &widths, theme, &mut lines);
+            self.write_row(row, &widths, theme, &mut out);
             if at == 0 {
                 let cross = format!("{rule}{cross}{rule}", rule = theme.glyphs.rule, cross = theme.glyphs.cross);
                 let rules: Vec<String> = widths.iter().map(|columns| theme.glyphs.rule.repeat(*columns)).collect();
-                lines.push(Line::styled(rules.join(&cross), theme.faint));
+                out.lines.push(Line::styled(rules.join(&cross), theme.faint));
             }
         }
-        lines.iter().map(|line| fit_line(line, room)).collect()
+        let fitted = out.lines.iter().map(|line| fit_line(line, room)).collect();
+        // Where a row is cut, what stood at its end is not what it was.
+        let seen = |label: &Label| out.lines[label.row].width() <= room || usize::from(label.columns.end) < room;
+        out.labels.retain(seen);
+        Lined { lines: fitted, labels: out.labels }
     }
 
     /// Gives each column what it needs, and takes from the widest until all fit.
     fn widths(&self, room: usize) -> Vec<usize> {
-        let natural = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(cell_width).max();
+        let natural = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(Phrase::width).max();
         let mut widths: Vec<usize> =
             (0..self.alignments.len()).map(|column| natural(column).unwrap_or(0).max(1)).collect();
         let separators = widths.len().saturating_sub(1) * 3;
@@ -71,38 +74,42 @@ impl Table {
         }
     }
 
-    fn write_row(&self, row: &[Cell], widths: &[usize], theme: &Theme, lines: &mut Vec<Line<'static>>) {
-        let cells: Vec<Vec<Line<'static>>> = widths
+    fn write_row(&self, row: &[Phrase], widths: &[usize], theme: &Theme, out: &mut Lined) {
+        let blank = Line::default();
+        let cells: Vec<Lined> = widths
             .iter()
             .enumerate()
             .map(|(column, columns)| {
-                let spans = row.get(column).cloned().unwrap_or_default();
-                wrap_line(&Line::from(spans), u16::try_from(*columns).unwrap_or(u16::MAX))
+                let columns = u16::try_from(*columns).unwrap_or(u16::MAX);
+                row.get(column).map_or_else(|| vec![blank.clone()].into(), |cell| cell.wrap(columns, &blank, &blank))
             })
             .collect();
-        let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+        let height = cells.iter().map(|cell| cell.lines.len()).max().unwrap_or(0);
         for at in 0..height {
             let mut spans = Vec::new();
+            let mut used = 0;
             for (column, columns) in widths.iter().enumerate() {
                 if column > 0 {
                     spans.push(Span::styled(format!(" {} ", theme.glyphs.column), theme.faint));
+                    used += 3;
                 }
-                let cell = cells[column].get(at).map(|line| line.spans.clone()).unwrap_or_default();
-                let free = columns.saturating_sub(cell_width(&cell));
+                let cell = cells[column].lines.get(at).map(|line| line.spans.clone()).unwrap_or_default();
+                let taken: usize = cell.iter().map(|span| width(&span.content)).sum();
+                let free = columns.saturating_sub(taken);
                 let left = match self.alignments[column] {
                     Alignment::Right => free,
                     Alignment::Center => free / 2,
                     Alignment::Left | Alignment::None => 0,
                 };
+                let before = u16::try_from(used + left).unwrap_or(u16::MAX);
+                let labels = cells[column].labels.iter().filter(|label| label.row == at);
+                out.labels.extend(labels.map(|label| Label { row: out.lines.len(), ..label.clone().moved(0, before) }));
                 spans.push(Span::raw(" ".repeat(left)));
                 spans.extend(cell);
                 spans.push(Span::raw(" ".repeat(free - left)));
+                used += taken.max(*columns);
             }
-            lines.push(Line::from(spans));
+            out.lines.push(Line::from(spans));
         }
     }
-}
-
-fn cell_width(cell: &Cell) -> usize {
-    cell.iter().map(|span| width(&span.content)).sum()
 }

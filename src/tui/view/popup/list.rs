@@ -11,9 +11,13 @@ use super::super::wrap::{fit, fit_line, pad, width};
 use super::{centred, frame, type_line};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
+use crate::app::layout::Regions;
 use crate::app::{Drawn, LineEdit, PaletteEntry};
 use crate::definition::Source;
 use crate::message::{bare_line, plain_line};
+
+/// Rows of a box with one entry.
+const SMALLEST: u16 = 3;
 
 /// Draws all actions that match, and returns the cursor.
 pub(super) fn palette(
@@ -156,33 +160,42 @@ pub(super) fn grants(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
     }
 }
 
-/// Draws what the composer completes, or the message its search has found, right above it.
-pub(crate) fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
+/// Draws what the composer completes, or the message its search has found, above it and above an open question.
+pub(crate) fn completion(look: &Look<'_>, screen: Rect, regions: &Regions, buf: &mut Buffer, drawn: &mut Drawn) {
     let list = look.app.composer();
     if let Some(search) = list.search() {
         let found = search.found(list.history()).unwrap_or("no message holds this");
         let lines = [Line::styled(fit(found.lines().next().unwrap_or_default(), 200), look.theme.text)];
-        let area = above(screen, composer, 3, screen.width.min(100));
+        let area = above(screen, regions, 3, screen.width.min(100));
+        if area.is_empty() {
+            return;
+        }
         let inner = frame(&format!("history: {}", search.query()), area, look, buf);
         drawn.list = draw_list(&lines, 0, inner, look, buf);
         return;
     }
     let Some(completion) = list.completion() else { return };
-    let label = completion.items.iter().map(|item| width(&item.label)).max().unwrap_or(0).min(60);
-    let detail = completion.items.iter().map(|item| width(&item.detail)).max().unwrap_or(0);
+    // A file may have any name: it is told from others by every sign of it.
+    let items: Vec<_> = completion.items.iter().map(|item| (bare_line(&item.label), bare_line(&item.detail))).collect();
+    let label = items.iter().map(|(label, _)| width(label)).max().unwrap_or(0).min(60);
+    let detail = items.iter().map(|(_, detail)| width(detail)).max().unwrap_or(0);
     let rows = u16::try_from(completion.items.len().min(10)).unwrap_or(0) + 2;
     let columns = u16::try_from(label + detail + 6).unwrap_or(u16::MAX).clamp(24, 100);
-    let area = above(screen, composer, rows, columns);
+    let area = above(screen, regions, rows, columns);
+    if area.is_empty() {
+        return;
+    }
     let inner = frame("", area, look, buf);
     let lines: Vec<Line<'static>> = completion
         .items
         .iter()
-        .map(|item| {
+        .zip(&items)
+        .map(|(item, (name, detail))| {
             let mark = list.mentions().mark(&item.label);
             let style = mark.map_or(look.theme.text, |mark| look.theme.agent(mark.color.as_deref(), &mark.name));
             let line = Line::from(vec![
-                Span::styled(pad(&item.label, label), style),
-                Span::styled(format!("  {}", item.detail), look.theme.muted),
+                Span::styled(pad(name, label), style),
+                Span::styled(format!("  {detail}"), look.theme.muted),
             ]);
             fit_line(&line, usize::from(inner.width))
         })
@@ -190,10 +203,19 @@ pub(crate) fn completion(look: &Look<'_>, screen: Rect, composer: Rect, buf: &mu
     drawn.list = draw_list(&lines, completion.selected, inner, look, buf);
 }
 
-/// Returns a box right above the composer.
-fn above(screen: Rect, composer: Rect, rows: u16, columns: u16) -> Rect {
-    let height = rows.min(composer.y.saturating_sub(screen.y));
-    Rect { x: screen.x, y: composer.y - height, width: columns.min(screen.width), height }
+/// Returns a box right above the composer, or above the question that stands there. Where that leaves no room for an
+/// entry, the box covers what is asked; never the keys that answer it.
+fn above(screen: Rect, regions: &Regions, rows: u16, columns: u16) -> Rect {
+    let asked = regions.approvals;
+    let foot = match asked.height {
+        0 => regions.composer.y,
+        _ if asked.y >= screen.y + SMALLEST => asked.y,
+        _ => asked.bottom() - 1,
+    };
+    let height = rows.min(foot.saturating_sub(screen.y));
+    // A frame without an entry in it would say nothing.
+    let height = if height < SMALLEST { 0 } else { height };
+    Rect { x: screen.x, y: foot - height, width: columns.min(screen.width), height }
 }
 
 /// Draws the part of a list around the chosen row, and returns where its entries stand.

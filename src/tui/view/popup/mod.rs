@@ -75,17 +75,29 @@ fn inner_columns(screen: Rect, most: u16) -> u16 {
     screen.width.min(most).saturating_sub(4).max(1)
 }
 
-/// Draws an empty box with a title and returns its inside.
-pub(super) fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Rect {
-    let theme = look.theme;
-    let [top_left, top_right, bottom_left, bottom_right, horizontal, vertical] = look.glyphs.frame;
+/// Empties an area that is drawn over: of what was there, also the colours are gone.
+pub(super) fn clear(area: Rect, buf: &mut Buffer) {
     for y in area.y..area.bottom() {
-        // A wide character that the border would cut in half moves the border.
+        // A wide character that the edge would cut in half goes too.
         if let Some(cell) = area.x.checked_sub(1).and_then(|x| buf.cell_mut((x, y)))
             && width(cell.symbol()) > 1
         {
             cell.set_symbol(" ");
         }
+        for x in area.x..area.right() {
+            if let Some(cell) = buf.cell_mut((x, y)) {
+                cell.reset();
+            }
+        }
+    }
+}
+
+/// Draws an empty box with a title and returns its inside.
+pub(super) fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Rect {
+    let theme = look.theme;
+    let [top_left, top_right, bottom_left, bottom_right, horizontal, vertical] = look.glyphs.frame;
+    clear(area, buf);
+    for y in area.y..area.bottom() {
         for x in area.x..area.right() {
             let (left, right) = (x == area.x, x + 1 == area.right());
             let (top, bottom) = (y == area.y, y + 1 == area.bottom());
@@ -99,7 +111,6 @@ pub(super) fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) 
                 _ => " ",
             };
             if let Some(cell) = buf.cell_mut((x, y)) {
-                cell.reset();
                 cell.set_symbol(symbol).set_style(theme.border_focused);
             }
         }

@@ -1,0 +1,78 @@
+//! The lists of the composer beside an open question.
+
+use belvedere::app::Event;
+
+use crate::screens::scenes;
+use crate::screens::stage::{Stage, as_text};
+
+const LISTS: [&str; 3] = ["/", "look at @s", "<ctrl+r>a"];
+
+fn asked(width: u16, height: u16, before: &str) -> Stage {
+    let mut stage = scenes::approval(width, height);
+    stage.event(Event::FilesListed((0..12).map(|at| format!("src/file{at}.rs")).collect()));
+    stage.keys("an earlier message<enter>");
+    stage.keys(before);
+    stage.draw();
+    stage
+}
+
+fn rows(stage: &mut Stage, from: u16, to: u16) -> Vec<String> {
+    let (buffer, _) = stage.draw();
+    let rows = as_text(&buffer);
+    rows.lines().skip(usize::from(from)).take(usize::from(to - from)).map(str::to_owned).collect()
+}
+
+#[test]
+fn no_list_covers_a_question() {
+    for (width, height) in [(200, 50), (120, 36), (80, 24), (60, 15)] {
+        for keys in LISTS {
+            let mut stage = asked(width, height, "");
+            let area = stage.app.regions().approvals;
+            let before = rows(&mut stage, area.y, area.bottom());
+            stage.keys(keys);
+            assert_eq!(stage.app.regions().approvals, area, "{keys}");
+            assert_eq!(rows(&mut stage, area.y, area.bottom()), before, "{width}x{height} {keys}\n{}", stage.text());
+            let (_, painted) = stage.draw();
+            assert!(!painted.drawn.list.is_empty(), "{width}x{height} {keys}: the list is there\n{}", stage.text());
+        }
+    }
+}
+
+#[test]
+fn no_list_covers_the_keys_that_answer_however_small_the_screen() {
+    for width in [20, 40, 80] {
+        for height in 1..30 {
+            for (before, keys) in ["", "<f6><tab><f6>"].into_iter().flat_map(|before| LISTS.map(|keys| (before, keys)))
+            {
+                let mut stage = asked(width, height, before);
+                let area = stage.app.regions().approvals;
+                if area.is_empty() {
+                    continue;
+                }
+                let last = rows(&mut stage, area.bottom() - 1, area.bottom());
+                stage.keys(keys);
+                let area = stage.app.regions().approvals;
+                let now = rows(&mut stage, area.bottom() - 1, area.bottom());
+                assert_eq!(now, last, "{width}x{height} {before} {keys}\n{}", stage.text());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_list_stands_above_the_question() {
+    for (width, height) in [(80, 24), (60, 15)] {
+        let mut stage = asked(width, height, "");
+        stage.keys("look at @s");
+        insta::assert_snapshot!(format!("list-and-question-{width}x{height}"), stage.text());
+    }
+}
+
+#[test]
+fn a_list_hides_no_sign_of_a_name() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(Event::FilesListed(vec!["src/a\u{202e}gnp.rs".to_owned(), "src/a\u{1b}[31m.rs".to_owned()]));
+    stage.keys("@src/a");
+    let text = stage.text();
+    assert!(text.contains("src/a⍰gnp.rs") && text.contains("src/a␛[31m.rs"), "{text}");
+}
