@@ -9,6 +9,7 @@ use futures::future::{FusedFuture as _, join};
 use tokio::time::Instant;
 
 use super::activity::{self, Activity};
+use super::budget::{Reserved, Seat};
 use super::dispatch::dispatch;
 use super::inbox::Rest;
 use super::stream::{Reply, reply};
@@ -56,12 +57,15 @@ enum End {
     Answered,
     /// The model wrote its last words after a limit.
     Limited(Status),
+    /// Too little of the budget is left for another request.
+    Spent,
     Stopped,
     Failed(String),
 }
 
 struct Run<'a> {
     agent: &'a Agent,
+    seat: Seat<'a>,
     activity: &'a Activity,
     transcript: Transcript,
     ids: HashSet<String>,
@@ -83,6 +87,7 @@ impl<'a> Run<'a> {
         let ids = call_ids(&transcript);
         Self {
             agent,
+            seat: Seat::take(agent),
             activity,
             transcript,
             ids,
@@ -123,6 +128,8 @@ impl<'a> Run<'a> {
             }
             let turn = match self.turn(&self.agent.tools).await {
                 Ok(turn) => turn,
+                // One that has done nothing has nothing to report.
+                Err(End::Spent) if self.turns > 0 => return self.last_turn(Status::Budget).await,
                 Err(end) => return end,
             };
             match next_step(&turn, self.continuations) {
@@ -177,6 +184,7 @@ impl<'a> Run<'a> {
     /// One turn without tools, so that a run that reached a limit still reports.
     async fn last_turn(&mut self, limit: Status) -> End {
         self.answer.clear();
+        self.seat.begin_last_turn();
         self.transcript.push_user(REPORT_NOW);
         match self.turn(&ToolSet::default()).await {
             Ok(turn) => {
@@ -190,9 +198,7 @@ impl<'a> Run<'a> {
     }
 
     async fn turn(&mut self, tools: &ToolSet) -> Result<Turn, End> {
-        self.turns += 1;
-        self.activity.tell(self.agent, EventKind::TurnStarted { turn: self.turns }).await;
-        let request = Request {
+        let mut request = Request {
             model: self.agent.model.id.clone(),
             system: self.agent.system.clone(),
             messages: self.transcript.messages().to_vec(),
@@ -201,7 +207,14 @@ impl<'a> Run<'a> {
             // One that the model does not know would be refused.
             effort: self.agent.effort.and_then(|wish| Some(wish.min(self.agent.model.max_effort?))),
         };
-        match reply(self.agent, request, &mut self.ids, self.activity).await {
+        match self.seat.reserve(&mut request, self.activity).await {
+            Reserved::Granted => {}
+            Reserved::Refused => return Err(End::Spent),
+            Reserved::Stopped => return Err(End::Stopped),
+        }
+        self.turns += 1;
+        self.activity.tell(self.agent, EventKind::TurnStarted { turn: self.turns }).await;
+        match reply(self.agent, request, &mut self.ids, &mut self.seat, self.activity).await {
             Reply::Whole(turn) => {
                 self.record(&turn).await;
                 Ok(turn)
@@ -214,25 +227,30 @@ impl<'a> Run<'a> {
                 self.record(&turn).await;
                 Err(End::Failed(error.to_string()))
             }
+            Reply::Spent(turn) => {
+                self.record(&turn).await;
+                Err(End::Spent)
+            }
         }
     }
 
     /// Counts a reply, adds it to the transcript and tells of it.
     async fn record(&mut self, turn: &Turn) {
-        let cost_usd = self.agent.model.price.map(|price| price.cost(&turn.usage));
-        self.usage += turn.usage;
-        if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
-            *total += cost;
-        }
         let text = turn.message.text();
         if !text.is_empty() {
             self.last_text.clone_from(&text);
             self.answer.push(text);
         }
         self.transcript.push_assistant(turn.message.clone());
+        let usage = self.seat.settle(self.transcript.messages(), turn.usage, self.activity).await;
+        let cost_usd = self.agent.model.price.map(|price| price.cost(&usage));
+        self.usage += usage;
+        if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
+            *total += cost;
+        }
         let kind = EventKind::TurnEnded {
             message: turn.message.clone(),
-            usage: turn.usage,
+            usage,
             cost_usd,
             stop: turn.stop.clone(),
         };
@@ -242,20 +260,21 @@ impl<'a> Run<'a> {
     fn conclude(mut self, end: End, started: Instant) -> (Outcome, Transcript) {
         self.transcript.interrupt_pending();
         let answer = self.answer.join("");
+        let words = match end {
+            End::Stopped | End::Failed(_) | End::Spent => LastWords::Partial,
+            End::Answered | End::Limited(_) => LastWords::Report,
+        };
         let (status, reason) = match end {
             End::Answered if answer.trim().is_empty() => {
                 (Status::Empty, Some("The model ended without a word.".to_owned()))
             }
             End::Answered => (Status::Completed, None),
             End::Limited(status) => (status, Some(limit_words(self.agent, status))),
+            End::Spent => (Status::Budget, Some(self.agent.budget.refusal())),
             End::Stopped => stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User)),
             End::Failed(reason) => (Status::Failed, Some(reason)),
         };
         let text = if answer.is_empty() { self.last_text } else { answer };
-        let words = match status {
-            Status::TimedOut | Status::Budget | Status::Cancelled | Status::Failed => LastWords::Partial,
-            _ => LastWords::Report,
-        };
         let outcome = Outcome {
             status,
             text,
@@ -275,6 +294,7 @@ impl<'a> Run<'a> {
 fn limit_words(agent: &Agent, status: Status) -> String {
     let count = |limit: Option<u32>| limit.map_or_else(String::new, |n| n.to_string());
     match status {
+        Status::Budget => agent.budget.refusal(),
         Status::TurnLimit => format!("Reached the limit of {} turns.", count(agent.limits.max_turns)),
         _ => format!("Reached the limit of {} tool calls.", count(agent.limits.max_tool_calls)),
     }

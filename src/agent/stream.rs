@@ -11,8 +11,10 @@ use futures::StreamExt;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::activity::Activity;
+use super::budget::{Reserved, Seat};
 use super::turn::{Delta, Turn, TurnBuilder};
 use super::{Agent, EventKind};
+use crate::message::Usage;
 use crate::provider::{ProviderError, Request, StreamEvent, retry};
 
 /// How long deltas are gathered before they are told: half a frame at 30 frames a second.
@@ -26,10 +28,18 @@ pub(super) enum Reply {
     Cut(Turn),
     /// It failed for good; holds what had arrived.
     Failed(ProviderError, Turn),
+    /// It failed, and too little of the budget is left to send it again; holds what had arrived.
+    Spent(Turn),
 }
 
 /// Sends a request until it succeeds, fails for good, or the agent is stopped.
-pub(super) async fn reply(agent: &Agent, request: Request, ids: &mut HashSet<String>, activity: &Activity) -> Reply {
+pub(super) async fn reply(
+    agent: &Agent,
+    request: Request,
+    ids: &mut HashSet<String>,
+    seat: &mut Seat<'_>,
+    activity: &Activity,
+) -> Reply {
     let mut attempt = 1;
     loop {
         let (error, builder) = match once(agent, request.clone(), activity).await {
@@ -40,6 +50,10 @@ pub(super) async fn reply(agent: &Agent, request: Request, ids: &mut HashSet<Str
         let Some(wait) = retry::delay(&error, attempt, jitter()) else {
             return Reply::Failed(error, builder.cut());
         };
+        let cut = builder.cut();
+        if seat.again(&cut.usage) == Reserved::Refused {
+            return Reply::Spent(Turn { usage: Usage::default(), ..cut });
+        }
         attempt += 1;
         activity.tell(agent, retrying(attempt, wait, &error)).await;
         let pause = activity.excused(sleep(wait));

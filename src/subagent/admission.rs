@@ -129,6 +129,7 @@ impl Tree {
             approver: setup.approver.clone(),
             freshness: Arc::new(Freshness::default()),
             limits,
+            budget: setup.budget.clone(),
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),
             inbox: Inbox::default(),

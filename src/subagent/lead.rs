@@ -75,6 +75,7 @@ impl Tree {
             approver: setup.approver.clone(),
             freshness: lead.freshness.clone(),
             limits: lead.limits.clone(),
+            budget: setup.budget.clone(),
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),
             // What is said to the main agent waits in its conversation.

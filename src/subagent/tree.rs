@@ -23,7 +23,7 @@ use super::prompt::{self, Surroundings};
 use super::report::{ReportSource, cut, report};
 use super::task::{AgentInput, AgentTool};
 use crate::agent::{
-    Agent, Author, Cancel, EventKind, Ground, Inbox, LastWords, Outcome, Place, Sink, Spawn, Status, StopCause, run,
+    Agent, Author, Budget, Cancel, EventKind, Ground, Inbox, LastWords, Outcome, Place, Sink, Spawn, Status, StopCause, run,
 };
 use crate::definition::Catalog;
 use crate::message::{AgentId, Transcript, Usage};
@@ -40,6 +40,8 @@ pub struct TreeSetup {
     pub catalog: Arc<Catalog>,
     /// Limits of the tree.
     pub limits: TreeLimits,
+    /// What all its agents may use together.
+    pub budget: Budget,
     /// Tools of the main agent; children get a part of them.
     pub tools: ToolSet,
     /// Where the agents work.

@@ -14,6 +14,7 @@ pub mod highlight;
 mod links;
 mod look;
 pub mod markdown;
+mod money;
 mod pane;
 mod pane_strip;
 mod popup;

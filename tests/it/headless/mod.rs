@@ -331,6 +331,7 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
         model: None,
         mode: None,
         grants: Vec::new(),
+        budget: belvedere::message::BudgetLimit::default(),
         max_turns: None,
         front: Front::Headless,
         play: Play::Work,

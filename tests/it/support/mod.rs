@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{AgentEvent, EventKind, Limits, Outcome, Place, Sink};
+use belvedere::agent::{AgentEvent, Budget, EventKind, Limits, Outcome, Place, Sink};
 use belvedere::definition::{AgentDefinition, Catalog};
 use belvedere::message::AgentId;
 use belvedere::permission::{Grants, PermissionMode, Permissions};
@@ -32,6 +32,8 @@ pub(crate) struct Parts {
     pub(crate) tools: ToolSet,
     pub(crate) mode: PermissionMode,
     pub(crate) limits: TreeLimits,
+    pub(crate) budget: Budget,
+    pub(crate) model: Model,
     pub(crate) main_limits: Limits,
     pub(crate) catalog: Catalog,
     pub(crate) secrets: Secrets,
@@ -55,6 +57,8 @@ impl Parts {
             tools: standard_tools(),
             mode: PermissionMode::Default,
             limits,
+            budget: Budget::default(),
+            model: model(),
             main_limits,
             catalog: Catalog::builtin(),
             secrets: Secrets::default(),
@@ -99,6 +103,7 @@ impl Session {
         let tree = Tree::new(TreeSetup {
             catalog: Arc::new(parts.catalog),
             limits: parts.limits,
+            budget: parts.budget,
             tools: parts.tools,
             place: Place { cwd: root.clone(), project: root.clone() },
             permissions: Permissions::new(root.as_ref().clone(), parts.mode, Grants::default()),
@@ -123,7 +128,7 @@ impl Session {
                 Box::pin(async move { tokio::fs::write(&path, report).await.ok().map(|()| path) })
             }),
         });
-        let connection = Connection { provider: parts.provider, model: Arc::new(model()) };
+        let connection = Connection { provider: parts.provider, model: Arc::new(parts.model) };
         let connecting = parts.connecting.unwrap_or_else(|| connected(connection));
         let conversation = Conversation::new(tree, approvals, connecting, parts.main_limits);
         let conversation = match parts.lead {
