@@ -15,6 +15,8 @@ use crate::message::{AgentId, grouped};
 
 /// Columns from which on the kinds of tokens stand apart.
 const ALL_FROM: u16 = 76;
+/// Columns from which on a cost is spelled out.
+const EXACT_FROM: u16 = 92;
 /// Columns from which on what an agent's subagents used is added up.
 const BELOW_FROM: u16 = 52;
 /// Columns of the longest name.
@@ -76,7 +78,7 @@ fn head(look: &Look<'_>, columns: u16) -> Row {
 fn row(name: &str, spent: &Spent, below: Option<&Spent>, columns: u16, style: Style) -> Row {
     let usage = &spent.usage;
     let count = |count: u64| if spent.is_nothing() { String::new() } else { tokens(count) };
-    let cost = |spent: &Spent| if columns >= ALL_FROM { money::long(spent) } else { money::short(spent) };
+    let cost = |spent: &Spent| if columns >= EXACT_FROM { money::long(spent) } else { money::short(spent) };
     let mut cells = vec![count(usage.total()), cost(spent)];
     if columns >= ALL_FROM {
         cells.splice(0..0, [usage.input + usage.cache_write, usage.output, usage.cache_read].map(count));
