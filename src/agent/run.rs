@@ -248,12 +248,7 @@ impl<'a> Run<'a> {
         if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
             *total += cost;
         }
-        let kind = EventKind::TurnEnded {
-            message: turn.message.clone(),
-            usage,
-            cost_usd,
-            stop: turn.stop.clone(),
-        };
+        let kind = EventKind::TurnEnded { message: turn.message.clone(), usage, cost_usd, stop: turn.stop.clone() };
         self.activity.tell(self.agent, kind).await;
     }
 

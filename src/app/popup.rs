@@ -153,10 +153,9 @@ impl Popup {
     /// Returns the first visible line of a popup that scrolls.
     pub fn scroll(&mut self) -> Option<&mut usize> {
         match self {
-            Self::Help { scroll }
-            | Self::Prompt { scroll, .. }
-            | Self::Cost { scroll }
-            | Self::Text { scroll, .. } => Some(scroll),
+            Self::Help { scroll } | Self::Prompt { scroll, .. } | Self::Cost { scroll } | Self::Text { scroll, .. } => {
+                Some(scroll)
+            }
             _ => None,
         }
     }

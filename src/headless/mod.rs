@@ -103,7 +103,11 @@ pub async fn run(headless: Headless, prompt: String) -> u8 {
     conversation.begin(prompt);
     let cancel = conversation.canceller();
     let (over, is_over) = oneshot::channel();
-    let printing = tokio::spawn(print(events, Printer { format, progress: Progress::default(), bill: json::Bill::default(), output }, is_over));
+    let printing = tokio::spawn(print(
+        events,
+        Printer { format, progress: Progress::default(), bill: json::Bill::default(), output },
+        is_over,
+    ));
     let cut = tokio::select! {
         biased;
         cut = signals.next() => cut,

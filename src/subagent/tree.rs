@@ -23,7 +23,8 @@ use super::prompt::{self, Surroundings};
 use super::report::{ReportSource, cut, report};
 use super::task::{AgentInput, AgentTool};
 use crate::agent::{
-    Agent, Author, Budget, Cancel, EventKind, Ground, Inbox, LastWords, Outcome, Place, Sink, Spawn, Status, StopCause, run,
+    Agent, Author, Budget, Cancel, EventKind, Ground, Inbox, LastWords, Outcome, Place, Sink, Spawn, Status, StopCause,
+    run,
 };
 use crate::definition::Catalog;
 use crate::message::{AgentId, Transcript, Usage};

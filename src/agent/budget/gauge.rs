@@ -94,9 +94,9 @@ fn part(block: &Block) -> u64 {
 }
 
 fn specs(tools: &[ToolSpec]) -> u64 {
-    let sizes = tools.iter().map(|tool| {
-        JOINT + text(&tool.name) + text(&tool.description) + text(&tool.input_schema.to_string())
-    });
+    let sizes = tools
+        .iter()
+        .map(|tool| JOINT + text(&tool.name) + text(&tool.description) + text(&tool.input_schema.to_string()));
     sizes.sum()
 }
 

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::message::{BudgetLimit, Dollars, grouped};
-use ledger::{Amount, Left, Ledger};
+use ledger::{Amount, Ledger, Left};
 pub(super) use seat::{Reserved, Seat};
 pub use spent::Spent;
 

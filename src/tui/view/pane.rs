@@ -19,7 +19,7 @@ use crate::app::panes::PaneSize;
 use crate::app::{AgentState, AgentView, Before, CellKind, STOP_FROM, Story};
 
 /// Columns from which on a title also says the cost.
-const COST_FROM: u16 = 96;
+const COST_FROM: u16 = 110;
 
 /// Columns that all titles of a strip share, so that they stand in line.
 #[derive(Debug, Clone, Copy)]

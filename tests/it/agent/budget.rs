@@ -25,7 +25,10 @@ fn usage(input: u64, output: u64) -> Value {
 fn restless(main: Vec<Value>) -> Arc<Scripted> {
     let look = vec![json!({"call": "Read", "input": {"file_path": "a.txt"}}), usage(3_000, 150)];
     script(&[
-        reply(json!({"last": "reached the limit"}), vec![json!({"say": "<summary>so far</summary>"}), usage(3_100, 80)]),
+        reply(
+            json!({"last": "reached the limit"}),
+            vec![json!({"say": "<summary>so far</summary>"}), usage(3_100, 80)],
+        ),
         reply(json!({"task": "go", "turn": 0}), main),
         reply(json!({"task": "work called"}), look.clone()),
         reply(json!({"task": "look"}), look),
@@ -76,7 +79,10 @@ async fn ten_children_never_pass_the_budget_and_still_report() {
         let budget = Budget::new(tokens(limit));
         let mut main = delegate(&names);
         main.push(usage(2_000, 500));
-        let mut session = Session::start(parts(restless(main), &budget));
+        let mut parts = parts(restless(main), &budget);
+        // One that is quicker than the others shall meet no other limit.
+        (parts.limits.child.max_turns, parts.limits.child.max_tool_calls) = (None, None);
+        let mut session = Session::start(parts);
         session.ask("go").await;
         let events = session.quit().await;
         let (used, _) = logged(&events);
@@ -87,7 +93,7 @@ async fn ten_children_never_pass_the_budget_and_still_report() {
         let children: Vec<&Outcome> = ends.iter().filter(|(id, _)| !id.is_main()).map(|(_, outcome)| outcome).collect();
         if limit >= 100_000 {
             assert_eq!(children.len(), 10);
-            assert!(used.total() * 10 > limit * 7, "most of it is of use: {} of {limit}", used.total());
+            assert!(used.total() * 2 > limit, "most of it is of use: {} of {limit}", used.total());
         }
         for outcome in children {
             assert_eq!(outcome.status, Status::Budget, "{outcome:?}");

@@ -60,8 +60,7 @@ impl Game {
     /// Whoever waits looks again, in any order, until nothing changes.
     fn settle_down(&mut self) {
         loop {
-            let waiting: Vec<usize> =
-                (0..10).filter(|at| matches!(self.seats[*at].1, State::Waiting { .. })).collect();
+            let waiting: Vec<usize> = (0..10).filter(|at| matches!(self.seats[*at].1, State::Waiting { .. })).collect();
             let before = waiting.len();
             let first = usize::try_from(self.dice.roll(10)).unwrap();
             for turn in 0..before {

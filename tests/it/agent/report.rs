@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use belvedere::agent::{FileTally, LastWords, Outcome, Status};
-use belvedere::message::{grouped, Transcript, Usage};
+use belvedere::message::{Transcript, Usage, grouped};
 use belvedere::subagent::report::{Parts, ReportSource, cut, report, seconds};
 
 fn outcome(status: Status, text: &str) -> Outcome {
