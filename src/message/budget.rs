@@ -82,7 +82,7 @@ impl fmt::Display for Dollars {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let amount = f64::from(*self);
         // Less than a cent is more than nothing.
-        if self.0 % 10_000 == 0 { write!(f, "${amount:.2}") } else { write!(f, "${amount}") }
+        if self.0.is_multiple_of(10_000) { write!(f, "${amount:.2}") } else { write!(f, "${amount}") }
     }
 }
 
