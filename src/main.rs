@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use belvedere::cli::{Cli, Subcommands, agents};
 use belvedere::headless::{self, Headless, Plain};
+use belvedere::message::BudgetLimit;
 use belvedere::services::{self, EVENT_CAPACITY, Front, Play, Settled, Started, Wanted};
 use belvedere::subagent::Command;
 use belvedere::tui;
@@ -59,6 +60,7 @@ fn wanted(cli: Cli, front: Front) -> anyhow::Result<Wanted> {
         mode: cli.permission_mode,
         grants: cli.allowed_tools.into_iter().flat_map(|list| list.0).collect(),
         max_turns: cli.max_turns,
+        budget: BudgetLimit { tokens: cli.budget_tokens, usd: cli.budget_usd },
         front,
         agents: cli.agents.map(|given| given.0).unwrap_or_default(),
         agent: cli.agent,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::definition::Changes;
-use crate::message::{AgentId, AssistantMessage, ToolCall, ToolResult, Usage};
+use crate::message::{AgentId, AssistantMessage, BudgetLimit, ToolCall, ToolResult, Usage};
 use crate::permission::{Answer, ApprovalId, ApprovalRequest, Given, PermissionMode};
 use crate::provider::StopReason;
 use crate::tool::{ChangeKind, FileChange, ToolView};
@@ -100,7 +100,7 @@ pub enum EventKind {
     TurnEnded {
         /// The reply.
         message: AssistantMessage,
-        /// Tokens of this request.
+        /// Tokens of this request, attempts that failed included.
         usage: Usage,
         /// Cost of this request in US dollars, where the price is known.
         cost_usd: Option<f64>,
@@ -166,6 +166,11 @@ pub enum EventKind {
     GrantsChanged {
         /// Every grant in force.
         grants: Vec<Given>,
+    },
+    /// What all agents may use together has changed.
+    BudgetChanged {
+        /// The limits in force.
+        limit: BudgetLimit,
     },
     /// It is settled who answers the main agent.
     ModelChosen {

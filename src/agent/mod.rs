@@ -16,6 +16,7 @@ use crate::session::Secrets;
 use crate::tool::{Freshness, ToolSet};
 
 mod activity;
+pub mod budget;
 mod dispatch;
 mod event;
 mod inbox;
@@ -24,6 +25,7 @@ mod sink;
 mod stream;
 pub mod turn;
 
+pub use budget::{Budget, Spent};
 pub use event::{
     AgentEvent, Author, Bounds, EventKind, FileTally, Ground, Hold, LastWords, Outcome, Spawn, Status, StopCause,
 };
@@ -58,6 +60,8 @@ pub struct Agent {
     pub freshness: Arc<Freshness>,
     /// When it has to stop.
     pub limits: Limits,
+    /// What it may use together with all others.
+    pub budget: Budget,
     /// Where its events go.
     pub sink: Sink,
     /// What of a tool's output neither its model nor anyone else gets to see.

@@ -9,9 +9,10 @@ use futures::future::{FusedFuture as _, join3};
 use tokio::time::Instant;
 
 use super::activity::{self, Activity};
+use super::budget::{Reserved, Seat};
 use super::dispatch::dispatch;
 use super::inbox::{Letter, Rest};
-use super::stream::{Reply, reply};
+use super::stream::{Reply, Way, reply};
 use super::turn::{Step, Turn, next_step};
 use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause};
 use crate::message::{Message, ToolCall, Transcript, Usage};
@@ -74,12 +75,15 @@ enum End {
     Answered,
     /// The model wrote its last words early, or could not.
     Limited(Status, LastWords),
+    /// Too little of the budget is left for another request.
+    Spent,
     Stopped,
     Failed(String),
 }
 
 struct Run<'a> {
     agent: &'a Agent,
+    seat: Seat<'a>,
     activity: &'a Activity,
     transcript: Transcript,
     ids: HashSet<String>,
@@ -101,6 +105,7 @@ impl<'a> Run<'a> {
         let ids = call_ids(&transcript);
         Self {
             agent,
+            seat: Seat::take(agent),
             activity,
             transcript,
             ids,
@@ -147,6 +152,8 @@ impl<'a> Run<'a> {
                 Ok(turn) => turn,
                 // Its work was stopped, and a report is still wanted.
                 Err(End::Stopped) if self.agent.cancel.cause().is_none() => continue,
+                // One that has done nothing has nothing to report.
+                Err(End::Spent) if self.turns > 0 => return self.last_turn(Status::Budget).await,
                 Err(end) => return end,
             };
             match next_step(&turn, self.continuations) {
@@ -238,6 +245,7 @@ impl<'a> Run<'a> {
         if self.agent.work.cause().is_none() {
             self.activity.tell(self.agent, EventKind::LastTurn { why: limit }).await;
         }
+        self.seat.begin_last_turn();
         let words = if limit == Status::WrappedUp { WRAP_UP } else { REPORT_NOW };
         self.hear(Letter::of_program(words)).await;
         match self.turn(&ToolSet::default(), &self.agent.cancel).await {
@@ -256,9 +264,7 @@ impl<'a> Run<'a> {
     }
 
     async fn turn(&mut self, tools: &ToolSet, stop: &Cancel) -> Result<Turn, End> {
-        self.turns += 1;
-        self.activity.tell(self.agent, EventKind::TurnStarted { turn: self.turns }).await;
-        let request = Request {
+        let mut request = Request {
             model: self.agent.model.id.clone(),
             system: self.agent.system.clone(),
             messages: self.transcript.messages().to_vec(),
@@ -267,7 +273,15 @@ impl<'a> Run<'a> {
             // One that the model does not know would be refused.
             effort: self.agent.effort.and_then(|wish| Some(wish.min(self.agent.model.max_effort?))),
         };
-        match reply(self.agent, request, &mut self.ids, self.activity, stop).await {
+        match self.seat.reserve(&mut request, self.activity, stop).await {
+            Reserved::Granted => {}
+            Reserved::Refused => return Err(End::Spent),
+            Reserved::Stopped => return Err(End::Stopped),
+        }
+        self.turns += 1;
+        self.activity.tell(self.agent, EventKind::TurnStarted { turn: self.turns }).await;
+        let way = Way { activity: self.activity, stop };
+        match reply(self.agent, request, &mut self.ids, &mut self.seat, &way).await {
             Reply::Whole(turn) => {
                 self.record(&turn).await;
                 Ok(turn)
@@ -280,28 +294,28 @@ impl<'a> Run<'a> {
                 self.record(&turn).await;
                 Err(End::Failed(error.to_string()))
             }
+            Reply::Spent(turn) => {
+                self.record(&turn).await;
+                Err(End::Spent)
+            }
         }
     }
 
     /// Counts a reply, adds it to the transcript and tells of it.
     async fn record(&mut self, turn: &Turn) {
-        let cost_usd = self.agent.model.price.map(|price| price.cost(&turn.usage));
-        self.usage += turn.usage;
-        if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
-            *total += cost;
-        }
         let text = turn.message.text();
         if !text.is_empty() {
             self.last_text.clone_from(&text);
             self.answer.push(text);
         }
         self.transcript.push_assistant(turn.message.clone());
-        let kind = EventKind::TurnEnded {
-            message: turn.message.clone(),
-            usage: turn.usage,
-            cost_usd,
-            stop: turn.stop.clone(),
-        };
+        let usage = self.seat.settle(self.transcript.messages(), turn.usage, self.activity).await;
+        let cost_usd = self.agent.model.price.map(|price| price.cost(&usage));
+        self.usage += usage;
+        if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
+            *total += cost;
+        }
+        let kind = EventKind::TurnEnded { message: turn.message.clone(), usage, cost_usd, stop: turn.stop.clone() };
         self.activity.tell(self.agent, kind).await;
     }
 
@@ -317,6 +331,7 @@ impl<'a> Run<'a> {
                 (status, LastWords::Partial, Some(limit_words(self.agent, status)))
             }
             End::Limited(status, words) => (status, words, Some(limit_words(self.agent, status))),
+            End::Spent => (Status::Budget, LastWords::Partial, Some(self.agent.budget.refusal())),
             End::Stopped => {
                 let (status, reason) = stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User));
                 (status, LastWords::Partial, Some(reason.to_owned()))
@@ -343,6 +358,7 @@ impl<'a> Run<'a> {
 fn limit_words(agent: &Agent, status: Status) -> String {
     let count = |limit: Option<u32>| limit.map_or_else(String::new, |n| n.to_string());
     match status {
+        Status::Budget => agent.budget.refusal(),
         Status::TurnLimit => format!("Reached the limit of {} turns.", count(agent.limits.max_turns)),
         Status::WrappedUp => "Asked to report before it was done.".to_owned(),
         Status::TimedOut => stop_words(agent.work.cause().unwrap_or(StopCause::Idle)).1.to_owned(),

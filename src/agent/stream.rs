@@ -15,8 +15,10 @@ use futures::StreamExt;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::activity::Activity;
+use super::budget::{Reserved, Seat};
 use super::turn::{Delta, Turn, TurnBuilder};
 use super::{Agent, Cancel, EventKind, Hold, StopCause};
+use crate::message::Usage;
 use crate::provider::gate::{Outlook, Pass, Step, Ticket};
 use crate::provider::retry::{self, Trial};
 use crate::provider::{ProviderError, Request, StreamEvent};
@@ -32,17 +34,27 @@ pub(super) enum Reply {
     Cut(Turn),
     /// It failed for good; holds what had arrived.
     Failed(ProviderError, Turn),
+    /// It failed, and too little of the budget is left to send it again; holds what had arrived.
+    Spent(Turn),
 }
 
-/// Sends a request until it succeeds, fails for good, or `stop` is asked for: the agent's end, or the end of its work.
-/// Where the user asks for the latter, a text that is being said comes to its own end.
+/// What goes with a request on its way.
+pub(super) struct Way<'a> {
+    pub(super) activity: &'a Activity,
+    /// Ends it: the agent's end, or the end of its work. Where the user asks for the latter, a text that is being said
+    /// comes to its own end.
+    pub(super) stop: &'a Cancel,
+}
+
+/// Sends a request until it succeeds, fails for good, or is stopped.
 pub(super) async fn reply(
     agent: &Agent,
     request: Request,
     ids: &mut HashSet<String>,
-    activity: &Activity,
-    stop: &Cancel,
+    seat: &mut Seat<'_>,
+    way: &Way<'_>,
 ) -> Reply {
+    let Way { activity, stop } = *way;
     let gate = agent.provider.gate().cloned().unwrap_or_default();
     let mut ticket = gate.ticket();
     let mut attempt = 1;
@@ -68,6 +80,10 @@ pub(super) async fn reply(
             None => Duration::ZERO,
         };
         let Some(wait) = delay else { return Reply::Failed(error, builder.cut()) };
+        let cut = builder.cut();
+        if seat.again(&cut.usage) == Reserved::Refused {
+            return Reply::Spent(Turn { usage: Usage::default(), ..cut });
+        }
         attempt += 1;
         let limited = matches!(error, ProviderError::RateLimit { .. });
         let wait = if limited { wait.max(pause) } else { wait };

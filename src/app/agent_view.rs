@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
 use super::phase::Phase;
 use super::report::{TagReader, ending_note, report_markdown};
-use crate::agent::{Bounds, EventKind, Hold, Outcome, Spawn};
-use crate::message::{AgentId, AssistantMessage, Block, ToolResult, Usage, plain, plain_line};
+use crate::agent::{Bounds, EventKind, Hold, Outcome, Spawn, Spent};
+use crate::message::{AgentId, AssistantMessage, Block, ToolResult, plain, plain_line};
 use crate::tool::{Todo, ToolView};
 
 /// Bytes of text kept of one subagent; the rest is in the session log.
@@ -59,10 +59,10 @@ pub struct AgentView {
     pub turns: u32,
     /// Tool calls begun.
     pub tools: u32,
-    /// Tokens so far.
-    pub usage: Usage,
-    /// Cost so far in US dollars, where known.
-    pub cost_usd: Option<f64>,
+    /// Tokens and cost so far.
+    pub spent: Spent,
+    /// What the runs before this one used.
+    spent_before: Spent,
     /// Size of its last request.
     pub context: u64,
     /// Its transcript.
@@ -101,8 +101,8 @@ impl AgentView {
             started: None,
             turns: 0,
             tools: 0,
-            usage: Usage::default(),
-            cost_usd: None,
+            spent: Spent::default(),
+            spent_before: Spent::default(),
             context: 0,
             cells: Cells::with_cap(if id.is_main() { MAIN_CAP } else { CHILD_CAP }),
             todos: Vec::new(),
@@ -208,6 +208,7 @@ impl AgentView {
         match kind {
             EventKind::Started => {
                 self.started = Some(now);
+                self.spent_before = self.spent;
                 self.outcome = None;
                 self.enter(Phase::Starting, now);
             }
@@ -232,14 +233,10 @@ impl AgentView {
                 self.enter(if *rate_limited { Phase::limited(until) } else { Phase::Retrying { until } }, now);
             }
             EventKind::Held { why: Hold::RateLimit, wait_ms, ahead } => self.held(*wait_ms, *ahead, now),
-            EventKind::TurnEnded { message, usage, cost_usd, .. } => {
+            EventKind::TurnEnded { message, usage, .. } => {
                 self.turn_ended(message);
-                self.usage += *usage;
                 self.context = usage.context();
-                self.cost_usd = match (self.cost_usd, cost_usd) {
-                    (None, None) => None,
-                    (sum, more) => Some(sum.unwrap_or(0.0) + more.unwrap_or(0.0)),
-                };
+                self.spent.hear(kind);
             }
             EventKind::ToolStarted { call, title } => self.tool_started(&call.id, &call.name, title, now),
             EventKind::ToolProgress { call_id, tail } => self.tool_progress(call_id, tail),
@@ -265,6 +262,7 @@ impl AgentView {
             | EventKind::LastTurn { .. }
             | EventKind::Held { .. }
             | EventKind::Alive
+            | EventKind::BudgetChanged { .. }
             | EventKind::GrantsChanged { .. }
             | EventKind::Cleared => {}
         }
@@ -482,8 +480,11 @@ impl AgentView {
             }
         } else {
             // What the run cost is counted once, by the outcome, in case events of turns were missed.
-            self.usage = outcome.usage;
-            self.cost_usd = outcome.cost_usd.or(self.cost_usd);
+            let mut whole = self.spent_before;
+            whole.add(&Spent::new(outcome.usage, outcome.cost_usd));
+            if whole.usage.total() >= self.spent.usage.total() {
+                self.spent = whole;
+            }
             self.tools = self.tools.max(outcome.tool_calls);
             self.turns = self.turns.max(outcome.turns);
             self.report_cell(&outcome);

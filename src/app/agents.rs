@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use super::agent_view::AgentView;
 use super::cells::CellId;
-use crate::agent::{AgentEvent, EventKind, Status};
-use crate::message::{AgentId, Usage};
+use crate::agent::{AgentEvent, EventKind, Spent, Status};
+use crate::message::{AgentId, BudgetLimit};
 
 /// The main agent and its subagents.
 #[derive(Debug, Clone)]
@@ -20,26 +20,10 @@ pub struct Agents {
     forgotten: u32,
     /// What the cleared conversations used.
     spent: Spent,
+    /// What all agents may use together.
+    budget: BudgetLimit,
     /// Columns of the longest type.
     widest_type: usize,
-}
-
-/// Tokens and money.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Spent {
-    /// Tokens.
-    pub usage: Usage,
-    /// US dollars, where any price is known.
-    pub cost_usd: Option<f64>,
-}
-
-impl Spent {
-    fn add(&mut self, agent: &AgentView) {
-        self.usage += agent.usage;
-        if let Some(cost) = agent.cost_usd {
-            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
-        }
-    }
 }
 
 /// How many subagents are in which part of their life.
@@ -66,6 +50,7 @@ impl Agents {
             children: BTreeMap::new(),
             forgotten: 0,
             spent: Spent::default(),
+            budget: BudgetLimit::default(),
             widest_type: 0,
         }
     }
@@ -141,9 +126,38 @@ impl Agents {
     #[must_use]
     pub fn spent(&self) -> Spent {
         let mut spent = self.spent;
-        spent.add(&self.main);
-        self.children.values().for_each(|agent| spent.add(agent));
+        spent.add(&self.main.spent);
+        self.children.values().for_each(|agent| spent.add(&agent.spent));
         spent
+    }
+
+    /// Returns what one agent and all below it have used.
+    #[must_use]
+    pub fn spent_below(&self, id: AgentId) -> Spent {
+        let mut spent = self.get(id).map(|agent| agent.spent).unwrap_or_default();
+        let below = self.children.values().filter(|agent| agent.id != id && self.is_below(agent.id, id));
+        below.for_each(|agent| spent.add(&agent.spent));
+        spent
+    }
+
+    /// Tells whether an agent stands somewhere below another one.
+    fn is_below(&self, id: AgentId, above: AgentId) -> bool {
+        // A cycle cannot come from the engine, but events may be anything.
+        std::iter::successors(self.get(id), |agent| self.get(agent.parent?))
+            .take(16)
+            .any(|agent| agent.parent == Some(above))
+    }
+
+    /// Returns what all agents may use together.
+    #[must_use]
+    pub fn budget(&self) -> BudgetLimit {
+        self.budget
+    }
+
+    /// Returns what cleared conversations used.
+    #[must_use]
+    pub fn spent_before(&self) -> Spent {
+        self.spent
     }
 
     /// Returns the way from the main agent down to `id`, such as `main › explore-1`.
@@ -167,12 +181,18 @@ impl Agents {
             self.clear(now);
             return Folded::Changed;
         }
+        if let EventKind::BudgetChanged { limit } = event.kind {
+            self.budget = limit;
+            return Folded::Changed;
+        }
         if id.is_main() {
             let was_active = self.main.is_active();
             self.main.fold(&event.kind, now);
             return if was_active && !self.main.is_active() { Folded::Ended } else { Folded::Changed };
         }
         if id.0 <= self.forgotten {
+            // Whoever still works for a conversation that was cleared is paid all the same.
+            self.spent.hear(&event.kind);
             return Folded::Ignored;
         }
         let known = self.children.contains_key(&id);

@@ -164,6 +164,7 @@ impl App {
                 | Popup::Help { .. }
                 | Popup::Prompt { .. }
                 | Popup::Permissions { .. }
+                | Popup::Cost { .. }
                 | Popup::Text { .. },
             )
             | None => {}

@@ -3,7 +3,11 @@
 //! Owns the list of commands and the queue of messages. Leaves sending to the engine. Invariant: a text that begins
 //! with `/` and names no command is not sent, so that a typing error reaches no model.
 
+mod cost;
+
 use std::fmt::Write as _;
+
+pub use cost::share as budget_share;
 
 use super::cells::CellKind;
 use super::composer::Candidate;
@@ -24,7 +28,8 @@ pub const SLASH_COMMANDS: &[(&str, &str)] = &[
     ("/layout", "place the agents: auto, side, below, rail, hidden"),
     ("/theme", "choose the colours"),
     ("/timeline", "show every agent as a bar over time"),
-    ("/cost", "show tokens and cost"),
+    ("/cost", "show tokens and cost of each agent, live"),
+    ("/budget", "show, set or lift the budget: 500k, $2, +200k, off"),
     ("/cancel", "stop an agent by its number, or all"),
     ("/export", "write the conversation to a file"),
     ("/quit", "leave"),
@@ -118,7 +123,8 @@ impl App {
             "layout" => self.slash_layout(argument),
             "theme" => self.slash_theme(argument, effects),
             "timeline" => self.open_timeline(),
-            "cost" => self.show_cost(),
+            "cost" => self.popup = Some(Popup::Cost { scroll: 0 }),
+            "budget" => self.slash_budget(argument, effects),
             "cancel" => self.slash_cancel(argument, effects),
             "export" => effects.push(Effect::Export(as_text(self.agents.main()))),
             "quit" | "exit" => self.slash_quit(effects),
@@ -187,22 +193,5 @@ impl App {
              (with `OPENAI_BASE_URL` for a local server)."
         );
         self.popup = Some(Popup::Text { title: "model".to_owned(), body, scroll: 0 });
-    }
-
-    fn show_cost(&mut self) {
-        let spent = self.agents.spent();
-        let money = |cost: Option<f64>| cost.map_or_else(String::new, |cost| format!(" · ${cost:.4}"));
-        let mut body = format!(
-            "**whole tree** {} tokens ({} in, {} out, {} from cache){}\n",
-            spent.usage.total(),
-            spent.usage.input + spent.usage.cache_write,
-            spent.usage.output,
-            spent.usage.cache_read,
-            money(spent.cost_usd),
-        );
-        for agent in std::iter::once(self.agents.main()).chain(self.agents.children()) {
-            let _ = write!(body, "\n- {} · {} tokens{}", agent.name, agent.usage.total(), money(agent.cost_usd));
-        }
-        self.popup = Some(Popup::Text { title: "cost".to_owned(), body, scroll: 0 });
     }
 }

@@ -46,11 +46,11 @@ use std::time::Instant;
 use ratatui::layout::Rect;
 
 pub use agent_view::AgentView;
-pub use agents::{Agents, Spent, Tally};
+pub use agents::{Agents, Tally};
 pub use approvals::{Approvals, Expanded, GUARD};
 pub use cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
 pub use choices::{Arrangement, Choice};
-pub use command::SLASH_COMMANDS;
+pub use command::{SLASH_COMMANDS, budget_share};
 pub use effect::{Effect, MouseCapture};
 pub use event::Event;
 pub use line_edit::LineEdit;

@@ -52,6 +52,11 @@ pub enum Popup {
         /// First visible line.
         scroll: usize,
     },
+    /// Tokens and cost, live.
+    Cost {
+        /// First visible line.
+        scroll: usize,
+    },
     /// Some text.
     Text {
         /// What it is.
@@ -138,6 +143,7 @@ impl Popup {
             | Self::Help { .. }
             | Self::Permissions { .. }
             | Self::Prompt { .. }
+            | Self::Cost { .. }
             | Self::Text { .. }
             | Self::Interrupt { .. }
             | Self::DeleteAgent { .. } => None,
@@ -147,7 +153,9 @@ impl Popup {
     /// Returns the first visible line of a popup that scrolls.
     pub fn scroll(&mut self) -> Option<&mut usize> {
         match self {
-            Self::Help { scroll } | Self::Prompt { scroll, .. } | Self::Text { scroll, .. } => Some(scroll),
+            Self::Help { scroll } | Self::Prompt { scroll, .. } | Self::Cost { scroll } | Self::Text { scroll, .. } => {
+                Some(scroll)
+            }
             _ => None,
         }
     }

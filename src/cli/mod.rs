@@ -12,6 +12,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::definition::{Parsed, parse_given};
 use crate::headless::OutputFormat;
+use crate::message::{Dollars, parse_tokens};
 use crate::permission::{Grant, PermissionMode};
 
 /// A coding agent in a full-screen terminal, with every subagent live in its own pane.
@@ -57,6 +58,16 @@ pub struct Cli {
     /// Most turns for the request, with -p; past them the model gets one more, without tools, to answer.
     #[arg(long, value_name = "N", requires = "print", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
+
+    /// Most tokens that all agents of the session may use together, cached ones included: 500000, 500k or 1.5M. Before a
+    /// request that would pass it, each agent reports in one last turn and stops.
+    #[arg(long, value_name = "N", value_parser = parse_tokens)]
+    pub budget_tokens: Option<u64>,
+
+    /// Most US dollars that all agents of the session may spend together, such as 2.50. Models whose price is not known
+    /// are not counted, which is said.
+    #[arg(long, value_name = "X", value_parser = parse_dollars)]
+    pub budget_usd: Option<Dollars>,
 
     /// Works in this folder instead of the current one.
     #[arg(short = 'C', long = "cd", value_name = "DIR", global = true)]
@@ -149,6 +160,10 @@ Examples:
 
 fn parse_mode(name: &str) -> Result<PermissionMode, String> {
     name.parse()
+}
+
+fn parse_dollars(text: &str) -> Result<Dollars, String> {
+    text.parse()
 }
 
 fn parse_agents(json: &str) -> Result<GivenAgents, String> {

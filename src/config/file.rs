@@ -142,7 +142,9 @@ fn plain(value: &DeValue<'_>) -> Value {
             let texts = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
             texts.collect::<Option<Vec<_>>>().map_or(Value::Other("a list of something else"), Value::List)
         }
-        DeValue::Float(_) => Value::Other("a number with a fraction"),
+        DeValue::Float(number) => {
+            number.as_str().replace('_', "").parse().map_or(Value::Other("a number that is too large"), Value::Decimal)
+        }
         DeValue::Datetime(_) => Value::Other("a date"),
         DeValue::Table(_) => Value::Other("a table"),
     }

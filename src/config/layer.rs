@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use super::{Config, Environment, Loaded};
-use crate::message::Diagnostic;
+use crate::message::{Diagnostic, Dollars, parse_tokens};
 use crate::permission::Grant;
 
 /// Where a value comes from.
@@ -25,6 +25,7 @@ pub(super) enum Origin {
 pub(super) enum Value {
     Text(String),
     Number(i64),
+    Decimal(f64),
     Switch(bool),
     List(Vec<String>),
     /// Something no setting takes, by the name of its type.
@@ -36,6 +37,7 @@ impl Value {
         match self {
             Self::Text(_) => "a string",
             Self::Number(_) => "a whole number",
+            Self::Decimal(_) => "a number with a fraction",
             Self::Switch(_) => "true or false",
             Self::List(_) => "a list of strings",
             Self::Other(kind) => kind,
@@ -55,6 +57,8 @@ enum Setter {
     Text(fn(&mut Config, String) -> Result<(), String>),
     Number(RangeInclusive<u32>, fn(&mut Config, u32)),
     Switch(fn(&mut Config, bool)),
+    /// A number in any spelling; nothing and 0 mean none.
+    Amount(fn(&mut Config, Option<&str>) -> Result<(), String>),
     List(fn(&mut Config, Vec<String>) -> Result<(), String>),
 }
 
@@ -140,6 +144,22 @@ pub(super) const ROWS: &[Row] = &[
         |c, n| c.limits.min_task_chars = n as usize,
         |c| u64::MAX - c.limits.min_task_chars as u64,
     ),
+    Row {
+        name: "limits.budget_tokens",
+        set: Setter::Amount(|config, text| {
+            config.limits.budget.tokens = text.map(parse_tokens).transpose()?;
+            Ok(())
+        }),
+        project: ProjectRule::Tighten(|config| config.limits.budget.tokens.unwrap_or(u64::MAX)),
+    },
+    Row {
+        name: "limits.budget_usd",
+        set: Setter::Amount(|config, text| {
+            config.limits.budget.usd = text.map(str::parse).transpose()?;
+            Ok(())
+        }),
+        project: ProjectRule::Tighten(|config| config.limits.budget.usd.map_or(u64::MAX, Dollars::millionths)),
+    },
     Row {
         name: "ui.theme",
         set: Setter::Text(|config, name| {
@@ -227,6 +247,7 @@ fn assign(config: &mut Config, row: &Row, value: Value) -> Result<(), String> {
         Setter::Text(_) => "a string",
         Setter::Number(..) => "a whole number",
         Setter::Switch(_) => "true or false",
+        Setter::Amount(_) => "a number",
         Setter::List(_) => "a list of strings",
     };
     match (&row.set, value) {
@@ -236,6 +257,9 @@ fn assign(config: &mut Config, row: &Row, value: Value) -> Result<(), String> {
             Ok(())
         }
         (Setter::List(set), Value::List(items)) => set(config, items),
+        (Setter::Amount(set), Value::Text(text)) => set_amount(*set, config, &text),
+        (Setter::Amount(set), Value::Number(number)) => set_amount(*set, config, &number.to_string()),
+        (Setter::Amount(set), Value::Decimal(number)) => set_amount(*set, config, &number.to_string()),
         (Setter::Number(range, set), Value::Number(number)) => {
             let fits = u32::try_from(number).ok().filter(|number| range.contains(number));
             let number = fits.ok_or_else(|| {
@@ -246,6 +270,15 @@ fn assign(config: &mut Config, row: &Row, value: Value) -> Result<(), String> {
         }
         (_, value) => Err(format!("expects {expected}, found {}", value.kind())),
     }
+}
+
+fn set_amount(
+    set: fn(&mut Config, Option<&str>) -> Result<(), String>,
+    config: &mut Config,
+    text: &str,
+) -> Result<(), String> {
+    let text = text.trim();
+    set(config, Some(text).filter(|text| !text.is_empty() && !matches!(*text, "0" | "0.0")))
 }
 
 /// Applies `BELVEDERE_<NAME>` for every row: `limits.max_turns` is `BELVEDERE_LIMITS_MAX_TURNS`. An empty variable
@@ -263,7 +296,7 @@ pub(super) fn apply_environment(loaded: &mut Loaded, environment: &Environment) 
 
 fn parse(row: &Row, text: &str) -> Result<Value, String> {
     match row.set {
-        Setter::Text(_) => Ok(Value::Text(text.to_owned())),
+        Setter::Text(_) | Setter::Amount(_) => Ok(Value::Text(text.to_owned())),
         Setter::Number(..) => {
             text.trim().parse().map(Value::Number).map_err(|_| format!("expects a whole number, found `{text}`"))
         }

@@ -11,7 +11,7 @@ mod paths;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::message::Diagnostic;
+use crate::message::{BudgetLimit, Diagnostic};
 use crate::permission::{Grant, PermissionMode};
 use layer::Origin;
 
@@ -65,6 +65,8 @@ pub struct Limits {
     pub result_chars: usize,
     /// Characters a task must have at least.
     pub min_task_chars: usize,
+    /// What all agents of a session may use together.
+    pub budget: BudgetLimit,
 }
 
 impl Default for Limits {
@@ -80,6 +82,7 @@ impl Default for Limits {
             report_chars: 8_000,
             result_chars: 50_000,
             min_task_chars: 30,
+            budget: BudgetLimit::default(),
         }
     }
 }
@@ -126,6 +129,8 @@ pub struct Overrides {
     pub permission_mode: Option<PermissionMode>,
     /// See [`Limits::max_turns`].
     pub max_turns: Option<u32>,
+    /// See [`Limits::budget`]; a limit that is `None` stays as it is.
+    pub budget: BudgetLimit,
     /// Added to [`Config::allowed_tools`].
     pub allowed_tools: Vec<Grant>,
 }
@@ -162,5 +167,7 @@ fn apply_flags(config: &mut Config, flags: &Overrides) {
     }
     config.permission_mode = flags.permission_mode.unwrap_or(config.permission_mode);
     config.limits.max_turns = flags.max_turns.unwrap_or(config.limits.max_turns);
+    let (budget, wanted) = (&mut config.limits.budget, flags.budget);
+    *budget = BudgetLimit { tokens: wanted.tokens.or(budget.tokens), usd: wanted.usd.or(budget.usd) };
     config.allowed_tools.extend(flags.allowed_tools.iter().cloned());
 }

@@ -1,9 +1,11 @@
 //! The JSON formats: one line for each event, and one for the result, with Claude Code's field names where it has one.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
-use crate::agent::{AgentEvent, Outcome};
-use crate::message::Usage;
+use crate::agent::{AgentEvent, EventKind, Outcome, Spent};
+use crate::message::{AgentId, BudgetLimit, Usage};
 
 /// The last line of `json` and `stream-json`.
 #[derive(Serialize)]
@@ -20,6 +22,74 @@ struct ResultLine<'a> {
     duration_ms: u64,
     total_cost_usd: Option<f64>,
     usage: UsageFields,
+    /// The main agent and everything below it.
+    tree: TreeFields,
+}
+
+/// What the whole tree has used.
+#[derive(Serialize)]
+struct TreeFields {
+    agents: usize,
+    usage: UsageFields,
+    total_tokens: u64,
+    /// Null as soon as the price of anything is not known.
+    cost_usd: Option<f64>,
+    /// What is known of it.
+    known_cost_usd: Option<f64>,
+    /// Tokens whose price is not known.
+    unpriced_tokens: u64,
+    /// The limits; null without any.
+    budget: Option<BudgetFields>,
+}
+
+#[derive(Serialize)]
+struct BudgetFields {
+    tokens: Option<u64>,
+    tokens_left: Option<u64>,
+    usd: Option<f64>,
+    usd_left: Option<f64>,
+}
+
+impl TreeFields {
+    fn new(bill: &Bill) -> Self {
+        let Bill { spent, agents, limit } = bill;
+        let (used, cost) = (spent.usage.total(), spent.cost_usd.unwrap_or(0.0));
+        let budget = BudgetFields {
+            tokens: limit.tokens,
+            tokens_left: limit.tokens.map(|limit| limit.saturating_sub(used)),
+            usd: limit.usd.map(f64::from),
+            usd_left: limit.usd.map(|limit| (f64::from(limit) - cost).max(0.0)),
+        };
+        Self {
+            agents: agents.len(),
+            usage: spent.usage.into(),
+            total_tokens: used,
+            cost_usd: spent.whole_cost(),
+            known_cost_usd: spent.cost_usd,
+            unpriced_tokens: spent.unpriced,
+            budget: (!limit.is_none()).then_some(budget),
+        }
+    }
+}
+
+/// What the tree has used, as its events say.
+#[derive(Debug, Default)]
+pub(super) struct Bill {
+    spent: Spent,
+    /// Who has begun.
+    agents: BTreeSet<AgentId>,
+    limit: BudgetLimit,
+}
+
+impl Bill {
+    pub(super) fn hear(&mut self, event: &AgentEvent) {
+        self.spent.hear(&event.kind);
+        match event.kind {
+            EventKind::BudgetChanged { limit } => self.limit = limit,
+            EventKind::Started => drop(self.agents.insert(event.agent)),
+            _ => {}
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -42,7 +112,7 @@ impl From<Usage> for UsageFields {
     }
 }
 
-pub(super) fn result_line(outcome: &Outcome, session: &str) -> serde_json::Result<String> {
+pub(super) fn result_line(outcome: &Outcome, session: &str, bill: &Bill) -> serde_json::Result<String> {
     let is_error = super::status(outcome) != super::exit::OK;
     let line = ResultLine {
         r#type: "result",
@@ -57,6 +127,7 @@ pub(super) fn result_line(outcome: &Outcome, session: &str) -> serde_json::Resul
         duration_ms: outcome.elapsed_ms,
         total_cost_usd: outcome.cost_usd,
         usage: outcome.usage.into(),
+        tree: TreeFields::new(bill),
     };
     serde_json::to_string(&line)
 }

@@ -103,7 +103,11 @@ pub async fn run(headless: Headless, prompt: String) -> u8 {
     conversation.begin(prompt);
     let cancel = conversation.canceller();
     let (over, is_over) = oneshot::channel();
-    let printing = tokio::spawn(print(events, Printer { format, progress: Progress::default(), output }, is_over));
+    let printing = tokio::spawn(print(
+        events,
+        Printer { format, progress: Progress::default(), bill: json::Bill::default(), output },
+        is_over,
+    ));
     let cut = tokio::select! {
         biased;
         cut = signals.next() => cut,
@@ -203,11 +207,13 @@ async fn print(
 struct Printer {
     format: OutputFormat,
     progress: Progress,
+    bill: json::Bill,
     output: Output,
 }
 
 impl Printer {
     async fn event(&mut self, event: &AgentEvent) {
+        self.bill.hear(event);
         if let Some(line) = self.progress.line(event) {
             complain(&line);
         }
@@ -227,7 +233,9 @@ impl Printer {
                     self.output.line(text).await;
                 }
             }
-            OutputFormat::Json | OutputFormat::StreamJson => self.json(json::result_line(outcome, session)).await,
+            OutputFormat::Json | OutputFormat::StreamJson => {
+                self.json(json::result_line(outcome, session, &self.bill)).await;
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! Owns the provider-neutral shape of a conversation. Leaves wire formats to `provider` and drawing to the
 //! front ends. Invariant: nothing here does I/O or knows who reads it.
 
+mod budget;
 mod diagnostic;
 mod diff;
 mod effort;
@@ -13,6 +14,7 @@ mod tool;
 mod transcript;
 mod usage;
 
+pub use budget::{BudgetLimit, Dollars, parse_tokens};
 pub use diagnostic::Diagnostic;
 pub use diff::{DiffLine, FileDiff, Hunk, LineKind};
 pub use effort::Effort;
@@ -21,7 +23,7 @@ pub use path::{serialize_path, serialize_paths};
 pub use plain::{bare, bare_line, plain, plain_line};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
 pub use transcript::{INTERRUPTED, Transcript};
-pub use usage::Usage;
+pub use usage::{Usage, grouped};
 
 use serde::{Deserialize, Serialize};
 

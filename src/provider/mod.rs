@@ -151,6 +151,9 @@ pub struct Price {
 }
 
 impl Price {
+    /// The price where nothing is paid.
+    pub const FREE: Self = Self { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
+
     /// Returns the cost of `usage` in US dollars.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]

@@ -62,8 +62,9 @@ static CATALOG: LazyLock<Catalog> =
 pub fn lookup(provider: &str, id: &str) -> Model {
     let id = alias_id(provider, id).unwrap_or(id);
     let entry = entry_of(id);
-    // A service that resells a model sets its own prices, and a local one costs nothing.
-    let price = entry.filter(|entry| entry.provider == provider).and_then(|entry| entry.price);
+    // A service that resells a model sets its own prices.
+    let own = entry.filter(|entry| entry.provider == provider).and_then(|entry| entry.price);
+    let price = if is_free(provider, id) { Some(Price::FREE) } else { own };
     let display = entry.and_then(|entry| entry.display.clone());
     // A local server runs the model in the context its owner has set up.
     let context_window = entry.filter(|_| !is_local(provider)).map(|entry| entry.context);
@@ -180,6 +181,13 @@ fn short(id: &str) -> &str {
 
 fn is_local(provider: &str) -> bool {
     matches!(provider, "ollama" | "lmstudio" | "llamacpp")
+}
+
+/// Tells whether nobody is paid for a request: the machine is the user's own, or nothing is asked of anyone. What Ollama
+/// passes on to its own cloud is not free, and its price is not known.
+fn is_free(provider: &str, id: &str) -> bool {
+    let passed_on = id.ends_with("-cloud") || id.ends_with(":cloud");
+    matches!(provider, "offline" | "demo") || (is_local(provider) && !passed_on)
 }
 
 fn serves_any_model(provider: &str) -> bool {

@@ -340,14 +340,19 @@ fn beats(steps: impl Iterator<Item = Step>, first_call: usize, request: &Request
                 beats.push((pause, Err(fail.error(&detail, retry_after_ms))));
                 return beats;
             }
-            Step::Usage { usage: counts } => usage = Some(counts),
+            Step::Usage { usage: counts } => {
+                usage = Some(counts);
+                beats.push((std::mem::replace(&mut pause, Pause::None), Ok(StreamEvent::Usage(counts))));
+            }
             Step::Stop { stop: reason } => stop = Some(reason),
         }
     }
-    let usage = usage.unwrap_or_else(|| estimate(request, bytes));
+    if usage.is_none() {
+        let made_up = StreamEvent::Usage(estimate(request, bytes));
+        beats.push((std::mem::replace(&mut pause, Pause::None), Ok(made_up)));
+    }
     let natural = if calls > 0 { StopReason::ToolUse } else { StopReason::EndTurn };
-    beats.push((pause, Ok(StreamEvent::Usage(usage))));
-    beats.push((Pause::None, Ok(StreamEvent::Stop(stop.unwrap_or(natural)))));
+    beats.push((pause, Ok(StreamEvent::Stop(stop.unwrap_or(natural)))));
     beats
 }
 

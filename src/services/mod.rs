@@ -25,10 +25,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::agent::{AgentEvent, EventKind, Limits, Place, Sink};
+use crate::agent::{AgentEvent, Budget, EventKind, Limits, Place, Sink};
 use crate::config::{self, Config, Overrides, Paths};
 use crate::definition::{AgentDefinition, AgentDirs, Library, Parsed, Roots};
-use crate::message::{AgentId, Diagnostic, plain_line, serialize_path};
+use crate::message::{AgentId, BudgetLimit, Diagnostic, plain_line, serialize_path};
 use crate::permission::{Approver, Grant, GrantOrigin, Grants, PermissionMode, Permissions};
 use crate::provider::choice::{ProviderEnv, Wishes};
 use crate::provider::gate::Gates;
@@ -59,6 +59,8 @@ pub struct Wanted {
     pub grants: Vec<Grant>,
     /// Most model calls of the main agent for one message.
     pub max_turns: Option<u32>,
+    /// What all agents may use together, beyond what the configuration says.
+    pub budget: BudgetLimit,
     /// Which front end shows it.
     pub front: Front,
     /// Whether the agents work or play.
@@ -150,6 +152,7 @@ pub fn settle(wanted: Wanted) -> anyhow::Result<Settled> {
         model: wanted.model.clone(),
         permission_mode: wanted.mode,
         max_turns: None,
+        budget: wanted.budget,
         allowed_tools: wanted.grants.clone(),
     };
     let (paths, loaded) = match Paths::resolve(&environment) {
@@ -304,6 +307,7 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
     let tree = Tree::new(TreeSetup {
         catalog: Arc::new(library.catalog().clone()),
         limits: tree_limits(&config),
+        budget: budget(&config, &sink).await,
         tools: play.as_ref().map_or_else(standard_tools, |parts| parts.tools.clone()),
         surroundings: surroundings(&place),
         place,
@@ -471,6 +475,15 @@ fn tree_limits(config: &Config) -> TreeLimits {
             result_chars: limits.result_chars,
         },
     }
+}
+
+/// Opens the books, and tells of the limits if there are any.
+async fn budget(config: &Config, sink: &Sink) -> Budget {
+    let limit = config.limits.budget;
+    if !limit.is_none() {
+        sink.send(AgentId::MAIN, EventKind::BudgetChanged { limit }).await;
+    }
+    Budget::new(limit)
 }
 
 /// The main agent works for someone who watches it: only silence and an explicit wish end its run.

@@ -128,6 +128,7 @@ impl Tree {
             approver: setup.approver.clone(),
             freshness: self.freshness(name),
             limits,
+            budget: setup.budget.clone(),
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),
             inbox: Inbox::default(),

@@ -1,7 +1,7 @@
 //! What a front end asks of the tree of agents.
 
 use crate::agent::Ground;
-use crate::message::AgentId;
+use crate::message::{AgentId, BudgetLimit};
 use crate::permission::{Answer, ApprovalId, Grant, PermissionMode};
 
 /// One request to the tree. Plain data: it is sent, and what comes of it arrives as events.
@@ -66,6 +66,8 @@ pub enum Command {
     },
     /// Changes the permission mode of the whole tree.
     SetMode(PermissionMode),
+    /// Changes what all agents may use together, for every request from now on.
+    SetBudget(BudgetLimit),
     /// Takes back what an answer allowed, in the project and in the session.
     Forget(Grant),
     /// Has a subagent draft a new agent file. Its events tell what comes of it, and no conversation does.

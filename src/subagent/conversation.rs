@@ -154,6 +154,7 @@ impl Conversation {
             }
             Command::Answer { id, answer } => self.approvals.answer(&id, answer),
             Command::SetMode(mode) => self.tree.setup().permissions.set_mode(mode),
+            Command::SetBudget(limit) => self.tree.set_budget(limit).await,
             Command::Forget(grant) => self.tree.setup().permissions.forget(&grant),
             Command::Draft { wish } => {
                 while self.drafts.try_join_next().is_some() {}

@@ -77,6 +77,7 @@ impl Tree {
             approver: setup.approver.clone(),
             freshness: lead.freshness.clone(),
             limits: lead.limits.clone(),
+            budget: setup.budget.clone(),
             sink: setup.sink.clone(),
             secrets: setup.secrets.clone(),
             // What the user says to the main agent waits in its conversation.

@@ -5,6 +5,7 @@
 
 mod admission;
 mod approvals;
+mod budget;
 mod command;
 mod connection;
 mod conversation;

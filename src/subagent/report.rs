@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::Outcome;
-use crate::message::{Message, Transcript, plain, plain_line};
+use crate::message::{Message, Transcript, grouped, plain, plain_line};
 
 /// A child's last words in their parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -233,18 +233,4 @@ pub fn cut(report: &str, limit: usize, whole: Option<&Path>) -> String {
 pub fn seconds(ms: u64) -> String {
     let total = ms / 1000;
     if total < 60 { format!("{}.{}s", total, ms % 1000 / 100) } else { format!("{}m{:02}s", total / 60, total % 60) }
-}
-
-/// Writes a number with a comma between groups of three digits.
-#[must_use]
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -19,7 +19,7 @@ use super::read_back::ReadBack;
 use super::roster::Roster;
 use super::task::AgentTool;
 use super::tasks;
-use crate::agent::{Cancel, Inbox, LastWords, Outcome, Place, Sink, Status};
+use crate::agent::{Budget, Cancel, Inbox, LastWords, Outcome, Place, Sink, Status};
 use crate::definition::Catalog;
 use crate::message::{AgentId, Usage};
 use crate::permission::{Approver, Permissions};
@@ -35,6 +35,8 @@ pub struct TreeSetup {
     pub catalog: Arc<Catalog>,
     /// Limits of the tree.
     pub limits: TreeLimits,
+    /// What all its agents may use together.
+    pub budget: Budget,
     /// Tools of the main agent; children get a part of them.
     pub tools: ToolSet,
     /// Where the agents work.

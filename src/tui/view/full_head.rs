@@ -9,6 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::look::{Look, clock, tokens};
+use super::money;
 use super::wrap::{fit, width};
 use super::{cell, limited};
 use crate::app::action::Action;
@@ -91,11 +92,9 @@ fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
         let percent = agent.context.saturating_mul(100) / window.max(1);
         facts.push((format!("context {percent}%"), limited(agent.context, Some(window))));
     }
-    if agent.usage.total() > 0 {
-        facts.push((format!("{} tokens", tokens(agent.usage.total())), theme.muted));
-    }
-    if let Some(cost) = agent.cost_usd {
-        facts.push((format!("${cost:.2}"), theme.muted));
+    if !agent.spent.is_nothing() {
+        facts.push((format!("{} tokens", tokens(agent.spent.usage.total())), theme.muted));
+        facts.push((money::short(&agent.spent), theme.muted));
     }
     let mode = look.app.mode_of(agent);
     let word = if mode == PermissionMode::Plan { "reads only" } else { mode.word() };

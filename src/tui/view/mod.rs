@@ -15,6 +15,7 @@ mod limited;
 mod links;
 mod look;
 pub mod markdown;
+mod money;
 mod pane;
 mod pane_strip;
 mod popup;

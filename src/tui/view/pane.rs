@@ -10,6 +10,7 @@ use ratatui::text::{Line, Span};
 use super::conversation::chip;
 use super::full_head;
 use super::look::{Look, clock, counted, elapsed, tokens};
+use super::money;
 use super::transcript::{Follow, Shown, Transcript};
 use super::wrap::{fit, pad, pad_left, width};
 use super::{limited, queued, sparkline};
@@ -20,6 +21,8 @@ use crate::app::{AgentState, AgentView, Before, CellKind, STOP_FROM, Story};
 /// Columns of a title from which on a state may say more than its word, and the most it takes.
 const LONG_WORD_FROM: u16 = 72;
 const LONGEST_WORD: usize = 24;
+/// Columns from which on a title also says the cost.
+const COST_FROM: u16 = 110;
 
 /// Columns that all titles of a strip share, so that they stand in line.
 #[derive(Debug, Clone, Copy)]
@@ -154,8 +157,11 @@ fn right_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'sta
         spans.push(Span::styled(shown(time, if columns >= 72 { 7 } else { 6 }), theme.muted));
     }
     if columns >= 78 {
-        let used = agent.usage.total();
+        let used = agent.spent.usage.total();
         spans.push(Span::styled(shown(if used == 0 { String::new() } else { tokens(used) }, 6), theme.faint));
+    }
+    if columns >= COST_FROM {
+        spans.push(Span::styled(shown(money::short(&agent.spent), 8), theme.faint));
     }
     if columns >= STOP_FROM {
         let sign = if agent.has_ended() { "  ".to_owned() } else { format!(" {}", look.glyphs.failed) };

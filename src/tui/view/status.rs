@@ -8,6 +8,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::look::{Look, clock, counted, tokens};
+use super::money;
 use super::pane_strip::rule;
 use super::wrap::{fit, width};
 use super::{full_head, limited};
@@ -64,9 +65,12 @@ fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
         let style = if percent >= 80 { theme.warning } else { theme.muted };
         facts.push((format!("ctx {percent}%"), style, 3));
     }
-    if spent.usage.total() > 0 {
-        let cost = spent.cost_usd.map_or_else(String::new, |cost| format!(" ${cost:.2}"));
-        facts.push((format!("{} tok{cost}", tokens(spent.usage.total())), theme.muted, 1));
+    if !spent.is_nothing() {
+        facts.push((format!("{} tok {}", tokens(spent.usage.total()), money::short(&spent)), theme.muted, 1));
+    }
+    if let Some((left, style)) = money::left(look.app.agents().budget(), &spent, look) {
+        // What is about to stop everything matters more than where one is.
+        facts.push((left, style, if style == theme.muted { 3 } else { 7 }));
     }
     if let Some(wait) = limited::slowed(look) {
         facts.push((wait, theme.warning, 7));

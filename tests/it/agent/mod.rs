@@ -9,10 +9,12 @@ use belvedere::provider::scripted::Scripted;
 use serde_json::json;
 
 mod answers;
+mod budget;
 mod delegation;
 mod draft;
 mod effort;
 mod lead;
+mod ledger;
 mod loop_limits;
 mod memory;
 mod mention;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use belvedere::agent::{FileTally, LastWords, Outcome, Status};
-use belvedere::message::{Transcript, Usage};
-use belvedere::subagent::report::{Parts, ReportSource, cut, grouped, report, seconds};
+use belvedere::message::{Transcript, Usage, grouped};
+use belvedere::subagent::report::{Parts, ReportSource, cut, report, seconds};
 
 fn outcome(status: Status, text: &str) -> Outcome {
     Outcome {

@@ -344,6 +344,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         approver: Arc::new(Distracted(permissions)),
         freshness: Arc::default(),
         limits: TreeLimits::default().child,
+        budget: belvedere::agent::Budget::default(),
         sink: Sink::new(Vec::new()),
         secrets: Secrets::default(),
         inbox: Inbox::default(),

@@ -170,7 +170,7 @@ fn slash_commands_do_what_they_say() {
     stage.keys("/layout rail<enter>");
     assert!(stage.text().contains("layout: rail"));
     stage.keys("/cost<enter>");
-    assert!(stage.text().contains("whole tree"));
+    assert!(stage.text().contains("all agents"));
     stage.keys("<esc>");
     assert_eq!(commands(&stage.keys("/clear<enter>")), [Command::Clear]);
     assert!(stage.app.agents().is_empty());

@@ -3,6 +3,7 @@
 mod agent_files;
 mod agents;
 mod approvals;
+mod budget;
 mod calm;
 mod choices;
 mod fuzz;

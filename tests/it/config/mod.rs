@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use belvedere::config::{Config, Environment, Limits, Loaded, Overrides, Paths, load, project_root};
+use belvedere::message::{BudgetLimit, Dollars};
 use belvedere::permission::{Grant, PermissionMode};
 use tempfile::TempDir;
 
@@ -86,6 +87,8 @@ fn every_setting_can_be_written() {
             report_chars = 4000
             result_chars = 20000
             min_task_chars = 10
+            budget_tokens = "1.5M"
+            budget_usd = 2.5
             [ui]
             theme = "dark"
             layout = "below"
@@ -111,6 +114,7 @@ fn every_setting_can_be_written() {
         report_chars: 4_000,
         result_chars: 20_000,
         min_task_chars: 10,
+        budget: BudgetLimit { tokens: Some(1_500_000), usd: Some(Dollars::from(2.5)) },
     };
     assert_eq!(config.limits, limits);
     assert_eq!((config.ui.theme.as_str(), config.ui.layout.as_str()), ("dark", "below"));
@@ -133,12 +137,33 @@ fn later_layers_win() {
         model: Some("c/flag".into()),
         permission_mode: Some(PermissionMode::BypassPermissions),
         max_turns: Some(10),
+        budget: BudgetLimit { tokens: Some(1_000), usd: None },
         allowed_tools: vec![Grant::Edits],
     };
     let config = place.config();
     assert_eq!((config.model.as_deref(), config.limits.max_turns), (Some("c/flag"), 10));
     assert_eq!(config.permission_mode, PermissionMode::BypassPermissions);
     assert_eq!((config.allowed_tools, config.limits.max_parallel), (vec![Grant::Edits], 6));
+}
+
+#[test]
+fn a_budget_is_written_in_many_ways_and_a_project_can_only_lower_it() {
+    let budget = |place: Place| place.config().limits.budget;
+    let tokens = |tokens| BudgetLimit { tokens, usd: None };
+    assert_eq!(budget(Place::new().user("[limits]\nbudget_tokens = 200_000")), tokens(Some(200_000)));
+    assert_eq!(budget(Place::new().user("[limits]\nbudget_tokens = 0\nbudget_usd = 0.0")), tokens(None));
+    assert_eq!(budget(Place::new().variable("BELVEDERE_LIMITS_BUDGET_TOKENS", "200k")), tokens(Some(200_000)));
+    let usd = budget(Place::new().variable("BELVEDERE_LIMITS_BUDGET_USD", "$3")).usd;
+    assert_eq!(usd, Some(Dollars::from(3.0)));
+    let lowered = Place::new().user("[limits]\nbudget_tokens = '1M'").project("[limits]\nbudget_tokens = '500k'");
+    assert_eq!(budget(lowered), tokens(Some(500_000)));
+    let raised = Place::new().user("[limits]\nbudget_tokens = '1M'").project("[limits]\nbudget_tokens = 0");
+    assert!(raised.faults()[0].contains("laxer than your own setting"), "{:?}", raised.faults());
+    let wrong = Place::new().user("[limits]\nbudget_tokens = 'lots'\nbudget_usd = true\nbudget_euro = 5");
+    let faults = wrong.faults();
+    assert!(faults[0].contains("write 200000, 200k or 1.5M"), "{faults:?}");
+    assert!(faults[1].contains("expects a number, found true or false"), "{faults:?}");
+    assert!(faults[2].contains("did you mean `limits.budget_usd`"), "{faults:?}");
 }
 
 #[test]

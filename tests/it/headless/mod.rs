@@ -93,6 +93,27 @@ fn json_is_one_object_and_stream_json_one_object_a_line() {
 }
 
 #[test]
+fn json_has_what_all_agents_used_and_what_is_left_of_the_budget() {
+    let bench = Bench::new();
+    let flags = ["--output-format", "json", "--budget-tokens", "2M"];
+    let output = bench.ask("where is verify_password defined?", &flags);
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let tree = &result["tree"];
+    let used = tree["total_tokens"].as_u64().unwrap();
+    assert!(tree["agents"].as_u64().unwrap() >= 2, "{tree}");
+    assert!(used > result["usage"]["input_tokens"].as_u64().unwrap(), "{result}");
+    assert_eq!(tree["budget"]["tokens_left"].as_u64(), Some(2_000_000 - used));
+    assert_eq!((tree["cost_usd"].as_f64(), tree["unpriced_tokens"].as_u64()), (Some(0.0), Some(0)), "offline is free");
+    let output = bench.ask("where is verify_password defined?", &["--output-format", "json", "--budget-tokens", "2k"]);
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &result["status"]), (Some(3), &"budget".into()), "{result}");
+    assert!(result["reason"].as_str().unwrap().contains("--budget-tokens"), "{result}");
+    let output = bench.ask("hello", &["--budget-tokens", "lots"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("200k or 1.5M"));
+}
+
+#[test]
 fn what_is_piped_in_joins_the_prompt() {
     let bench = Bench::new();
     let mut child = bench
@@ -332,6 +353,7 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
         model: None,
         mode: None,
         grants: Vec::new(),
+        budget: belvedere::message::BudgetLimit::default(),
         max_turns: None,
         front: Front::Headless,
         play: Play::Work,

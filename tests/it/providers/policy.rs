@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use belvedere::provider::Price;
 use belvedere::provider::ProviderError;
 use belvedere::provider::model::{self, DEFAULT_OUTPUT};
 use belvedere::provider::retry::{self, Trial};
@@ -30,7 +31,11 @@ fn the_longest_prefix_wins_and_the_rest_has_sane_sizes() {
     assert_eq!(model::lookup("openai", "gpt-5-mini-2025-08-07").price.map(|price| price.input), Some(0.25));
     let unknown = model::lookup("ollama", "qwen3:8b");
     assert_eq!((unknown.id.as_str(), unknown.display.as_str()), ("qwen3:8b", "qwen3:8b"));
-    assert_eq!((unknown.max_output_tokens, unknown.context_window, unknown.price), (DEFAULT_OUTPUT, None, None));
+    assert_eq!((unknown.max_output_tokens, unknown.context_window), (DEFAULT_OUTPUT, None));
+    assert_eq!(unknown.price, Some(Price::FREE), "nobody is paid for what runs on one's own machine");
+    assert_eq!(model::lookup("offline", "offline").price, Some(Price::FREE));
+    assert_eq!(model::lookup("ollama", "gpt-oss:120b-cloud").price, None, "this runs elsewhere");
+    assert_eq!(model::lookup("openai", "gpt-99").price, None);
     for (id, context, output) in
         [("gpt-4-0613", 8_192, 4_096), ("gpt-4o", 128_000, 16_384), ("gpt-6-sol", 1_050_000, 32_000)]
     {

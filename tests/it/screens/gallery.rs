@@ -174,6 +174,7 @@ fn settled(play: Play) -> Settled {
             model: Some("offline".to_owned()),
             mode: None,
             grants: Vec::new(),
+            budget: belvedere::message::BudgetLimit::default(),
             max_turns: None,
             front: Front::Screen,
             play,

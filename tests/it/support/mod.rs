@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{AgentEvent, EventKind, Limits, Outcome, Place, Sink};
+use belvedere::agent::{AgentEvent, Budget, EventKind, Limits, Outcome, Place, Sink};
 use belvedere::definition::{AgentDefinition, Catalog};
 use belvedere::message::AgentId;
 use belvedere::permission::{Grants, PermissionMode, Permissions};
@@ -33,6 +33,8 @@ pub(crate) struct Parts {
     pub(crate) tools: ToolSet,
     pub(crate) mode: PermissionMode,
     pub(crate) limits: TreeLimits,
+    pub(crate) budget: Budget,
+    pub(crate) model: Model,
     pub(crate) main_limits: Limits,
     pub(crate) catalog: Catalog,
     pub(crate) secrets: Secrets,
@@ -58,6 +60,8 @@ impl Parts {
             tools: standard_tools(),
             mode: PermissionMode::Default,
             limits,
+            budget: Budget::default(),
+            model: model(),
             main_limits,
             catalog: Catalog::builtin(),
             secrets: Secrets::default(),
@@ -104,6 +108,7 @@ impl Session {
         let tree = Tree::new(TreeSetup {
             catalog: Arc::new(parts.catalog),
             limits: parts.limits,
+            budget: parts.budget,
             tools: parts.tools,
             place: Place { cwd: root.clone(), project: root.clone() },
             permissions: Permissions::new(root.as_ref().clone(), parts.mode, Grants::default()),
@@ -131,7 +136,7 @@ impl Session {
             }),
             read_back: logged.read_back(),
         });
-        let connection = Connection { provider: parts.provider, model: Arc::new(model()) };
+        let connection = Connection { provider: parts.provider, model: Arc::new(parts.model) };
         let connecting = parts.connecting.unwrap_or_else(|| connected(connection));
         let conversation = Conversation::new(tree, approvals, connecting, parts.main_limits);
         let conversation = match parts.lead {

@@ -3,6 +3,7 @@
 //! Owns the box. Leaves which popup is open to `app`. Invariant: a popup never reaches over the composer's cursor
 //! line unless the terminal is too small for anything else.
 
+mod cost;
 mod list;
 mod text;
 mod wizard;
@@ -31,6 +32,11 @@ pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut 
             let lines = text::markdown(&agent.prompt, look, inner_columns(screen, 100));
             let title = format!("{} · its task", agent.name);
             draw_text(&title, &lines, *scroll, screen, 100, look, buf, drawn);
+            None
+        }
+        Popup::Cost { scroll } => {
+            let lines = cost::lines(look, inner_columns(screen, 100));
+            draw_text("tokens and cost", &lines, *scroll, screen, 100, look, buf, drawn);
             None
         }
         Popup::Text { title, body, scroll } => {

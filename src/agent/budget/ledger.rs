@@ -1,0 +1,355 @@
+//! The books of a budget: what was spent, what requests under way may still use, what is kept for last turns.
+//!
+//! Owns the decision whether a request may be sent. Leaves waiting to `seat` and the size of requests to `gauge`.
+//! Invariants: what is granted fits into what is left, so that spent, under way and kept together never pass a limit as
+//! long as no request uses more than it asked for; who came first is served first; nobody waits for nothing.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::message::BudgetLimit;
+use crate::provider::Price;
+
+/// A reply shorter than this is not worth a request, in tokens.
+pub const LEAST_OUTPUT: u64 = 1_000;
+/// A reply may always be this long while others wait, in tokens. One that may be longer gets a share of what is left.
+pub const AMPLE_OUTPUT: u64 = 8_000;
+/// Kept for the report that an agent writes in its last turn, in tokens.
+pub const LAST_OUTPUT: u64 = 2_000;
+/// Kept for what tools still add before a last turn, in tokens.
+pub const LAST_INPUT: u64 = 3_000;
+/// One request gets at most one part in so many of what is left for its reply.
+const SHARES: u64 = 4;
+
+/// What requests use up.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Amount {
+    /// Tokens.
+    pub tokens: u64,
+    /// US dollars, where the price is known.
+    pub usd: f64,
+}
+
+impl Amount {
+    fn add(&mut self, other: Self) {
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self.usd += other.usd;
+    }
+}
+
+impl std::iter::Sum for Amount {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        let mut sum = Self::default();
+        amounts.for_each(|amount| sum.add(amount));
+        sum
+    }
+}
+
+/// Which agent of the tree spends. It keeps its number for one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SeatId(u64);
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// To get on with the work. There has to be enough left for the agent's last turn as well.
+    #[default]
+    Work,
+    /// To report at a limit.
+    LastTurn,
+}
+
+/// The size of a request before it is sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ask {
+    /// Most tokens that it sends.
+    pub input: u64,
+    /// Most tokens of the reply, as the model allows.
+    pub cap: u64,
+    /// What they cost, where that is known.
+    pub price: Option<Price>,
+    /// What for.
+    pub purpose: Purpose,
+}
+
+impl Ask {
+    fn amount(&self, output: u64) -> Amount {
+        amount(self.input, output, self.price)
+    }
+
+    /// Returns what is kept for the agent's last turn if the reply is this long.
+    fn kept(&self, output: u64) -> Amount {
+        match self.purpose {
+            Purpose::Work => kept_after(self.input.saturating_add(output), self.price),
+            Purpose::LastTurn => Amount::default(),
+        }
+    }
+}
+
+/// What becomes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may be sent.
+    Granted {
+        /// Most tokens of the reply.
+        output: u64,
+    },
+    /// It may fit once requests under way are done.
+    Wait {
+        /// How many requests are before it.
+        ahead: u32,
+    },
+    /// It does not fit, whatever the others do.
+    Refused,
+}
+
+/// What is left of each limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Left {
+    /// Tokens; `None` without a limit.
+    pub tokens: Option<u64>,
+    /// US dollars; `None` without a limit.
+    pub usd: Option<f64>,
+}
+
+/// What the user is to be told once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Warning {
+    /// Four fifths are spent.
+    Nearly,
+    /// A request was refused.
+    UsedUp,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Held {
+    /// By the request under way.
+    request: Amount,
+    /// For the last turn.
+    last_turn: Amount,
+}
+
+/// The books of one session.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    limit: BudgetLimit,
+    spent: Amount,
+    seats: BTreeMap<SeatId, Held>,
+    queue: VecDeque<SeatId>,
+    next: u64,
+    warned: BTreeSet<Warning>,
+    /// Models whose price is not known, of which that was said.
+    unpriced: BTreeSet<String>,
+}
+
+impl Ledger {
+    /// Returns empty books.
+    #[must_use]
+    pub fn new(limit: BudgetLimit) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// Returns the limits.
+    #[must_use]
+    pub fn limit(&self) -> BudgetLimit {
+        self.limit
+    }
+
+    /// Returns what was spent.
+    #[must_use]
+    pub fn spent(&self) -> Amount {
+        self.spent
+    }
+
+    /// Returns what requests under way may use.
+    #[must_use]
+    pub fn reserved(&self) -> Amount {
+        self.seats.values().map(|held| held.request).sum()
+    }
+
+    /// Returns what is kept for last turns.
+    #[must_use]
+    pub fn kept(&self) -> Amount {
+        self.seats.values().map(|held| held.last_turn).sum()
+    }
+
+    /// Returns how many requests wait.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Returns what is not spent yet.
+    #[must_use]
+    pub fn left(&self) -> Left {
+        Left {
+            tokens: self.limit.tokens.map(|limit| limit.saturating_sub(self.spent.tokens)),
+            usd: self.limit.usd.map(|limit| (f64::from(limit) - self.spent.usd).max(0.0)),
+        }
+    }
+
+    /// Changes the limits. What was said about the old ones may be said again.
+    pub fn set_limit(&mut self, limit: BudgetLimit) {
+        self.limit = limit;
+        self.warned.clear();
+    }
+
+    /// Gives an agent a place for one run.
+    pub fn enter(&mut self) -> SeatId {
+        self.next += 1;
+        let seat = SeatId(self.next);
+        self.seats.insert(seat, Held::default());
+        seat
+    }
+
+    /// Takes the place back, with all that is held for it.
+    pub fn leave(&mut self, seat: SeatId) {
+        self.seats.remove(&seat);
+        self.give_up(seat);
+    }
+
+    /// Takes a request back that waits.
+    pub fn give_up(&mut self, seat: SeatId) {
+        self.queue.retain(|waiting| *waiting != seat);
+    }
+
+    /// Decides about a request. One that has to wait asks again after each change.
+    pub fn ask(&mut self, seat: SeatId, ask: &Ask) -> Verdict {
+        let others = || self.seats.iter().filter(|(id, _)| **id != seat).map(|(_, held)| held);
+        let kept: Amount = others().map(|held| held.last_turn).sum();
+        let under_way: Amount = others().map(|held| held.request).sum();
+        let both: Amount = [kept, under_way].into_iter().sum();
+        let (now, later) = (self.most_output(ask, both), self.most_output(ask, kept));
+        let is_first = self.queue.front().is_none_or(|first| *first == seat) || ask.purpose == Purpose::LastTurn;
+        if is_first && now >= ask.cap.min(AMPLE_OUTPUT) {
+            return self.grant(seat, ask, ask.cap.min((now / SHARES).max(AMPLE_OUTPUT)));
+        }
+        if later < ask.cap.clamp(1, LEAST_OUTPUT) {
+            self.give_up(seat);
+            return Verdict::Refused;
+        }
+        if under_way.tokens > 0 || !is_first {
+            return Verdict::Wait { ahead: self.wait(seat, ask.purpose) };
+        }
+        self.grant(seat, ask, now)
+    }
+
+    fn grant(&mut self, seat: SeatId, ask: &Ask, output: u64) -> Verdict {
+        self.give_up(seat);
+        self.seats.insert(seat, Held { request: ask.amount(output), last_turn: ask.kept(output) });
+        Verdict::Granted { output }
+    }
+
+    /// Counts the request among those that wait and returns how many are before it.
+    fn wait(&mut self, seat: SeatId, purpose: Purpose) -> u32 {
+        let at = self.queue.iter().position(|waiting| *waiting == seat);
+        let at = at.unwrap_or_else(|| match purpose {
+            Purpose::Work => {
+                self.queue.push_back(seat);
+                self.queue.len() - 1
+            }
+            // What it needs was kept for it.
+            Purpose::LastTurn => {
+                self.queue.push_front(seat);
+                0
+            }
+        });
+        u32::try_from(at).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the longest reply that fits if the others have taken this much.
+    fn most_output(&self, ask: &Ask, taken: Amount) -> u64 {
+        let of_tokens = self.limit.tokens.map(|limit| {
+            let left = limit.saturating_sub(self.spent.tokens).saturating_sub(taken.tokens);
+            match ask.purpose {
+                // The reply is read once more in the last turn.
+                Purpose::Work => {
+                    let last = LAST_INPUT + LAST_OUTPUT;
+                    left.saturating_sub(ask.input.saturating_mul(2)).saturating_sub(last) / 2
+                }
+                Purpose::LastTurn => left.saturating_sub(ask.input),
+            }
+        });
+        let of_usd = self.limit.usd.zip(ask.price).map(|(limit, price)| {
+            let left = f64::from(limit) - self.spent.usd - taken.usd;
+            let fixed: Amount = [ask.amount(0), ask.kept(0)].into_iter().sum();
+            let each = match ask.purpose {
+                Purpose::Work => price.output + dearest_input(price),
+                Purpose::LastTurn => price.output,
+            };
+            longest((left - fixed.usd) * 1e6, each)
+        });
+        [of_tokens, of_usd].into_iter().flatten().min().unwrap_or(u64::MAX)
+    }
+
+    /// Books what the request under way has used. `context` is the size that the conversation has now, in tokens.
+    pub fn settle(&mut self, seat: SeatId, used: Amount, context: u64, ask: &Ask) {
+        self.spent.add(used);
+        let last_turn = match ask.purpose {
+            Purpose::Work => kept_after(context, ask.price),
+            Purpose::LastTurn => Amount::default(),
+        };
+        if let Some(held) = self.seats.get_mut(&seat) {
+            *held = Held { request: Amount::default(), last_turn };
+        }
+    }
+
+    /// Books what a failed attempt has used, and holds as much as before for the next one if that still fits.
+    pub fn again(&mut self, seat: SeatId, used: Amount) -> Verdict {
+        self.spent.add(used);
+        let all: Amount = [self.spent, self.reserved(), self.kept()].into_iter().sum();
+        let fits = self.limit.tokens.is_none_or(|limit| all.tokens <= limit)
+            && self.limit.usd.is_none_or(|limit| all.usd <= f64::from(limit) + ROUNDING);
+        let Some(held) = self.seats.get_mut(&seat) else { return Verdict::Refused };
+        if fits || used == Amount::default() {
+            return Verdict::Granted { output: 0 };
+        }
+        held.request = Amount::default();
+        Verdict::Refused
+    }
+
+    /// Returns what the user is to be told now and was not told before.
+    pub fn warning(&mut self) -> Option<Warning> {
+        let tokens = self.limit.tokens.is_some_and(|limit| self.spent.tokens >= limit - limit / 5);
+        let usd = self.limit.usd.is_some_and(|limit| self.spent.usd >= f64::from(limit) * 0.8);
+        ((tokens || usd) && self.is_news(Warning::Nearly)).then_some(Warning::Nearly)
+    }
+
+    /// Tells whether something was not said before, and notes that it is now.
+    pub fn is_news(&mut self, warning: Warning) -> bool {
+        self.warned.insert(warning)
+    }
+
+    /// Tells whether nobody was told yet that a limit in dollars cannot count this model, and notes that it is now.
+    pub fn is_uncounted(&mut self, model: &str) -> bool {
+        self.limit.usd.is_some() && self.unpriced.insert(model.to_owned())
+    }
+}
+
+/// Far less than a token costs.
+const ROUNDING: f64 = 1e-9;
+
+fn amount(input: u64, output: u64, price: Option<Price>) -> Amount {
+    let usd = price.map_or(0.0, |price| (float(input) * dearest_input(price) + float(output) * price.output) / 1e6);
+    Amount { tokens: input.saturating_add(output), usd }
+}
+
+/// Returns what is kept for the last turn of a conversation of this size.
+fn kept_after(context: u64, price: Option<Price>) -> Amount {
+    amount(context.saturating_add(LAST_INPUT), LAST_OUTPUT, price)
+}
+
+/// Whether a service finds a prompt in its cache is not known before.
+fn dearest_input(price: Price) -> f64 {
+    price.input.max(price.cache_read).max(price.cache_write)
+}
+
+/// Returns how many tokens this many millionths of a dollar pay for.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast of a float saturates")]
+fn longest(left: f64, each: f64) -> u64 {
+    if each > 0.0 { (left / each) as u64 } else { u64::MAX }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+fn float(tokens: u64) -> f64 {
+    tokens as f64
+}

@@ -1,0 +1,101 @@
+//! The budget of a session: what all its agents together may use, in tokens and in US dollars.
+//!
+//! Owns the shared books and what is said about them. Leaves the decision about each request to `ledger`, its size to
+//! `gauge` and the waiting to `seat`. Invariant: a request that would pass a limit is not sent, as far as its size can be
+//! known before; what the books call spent is what the events of the session say.
+
+mod gauge;
+pub mod ledger;
+mod seat;
+mod spent;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::message::{BudgetLimit, Dollars, grouped};
+use ledger::{Amount, Ledger, Left};
+pub(super) use seat::{Reserved, Seat};
+pub use spent::Spent;
+
+/// The budget of a session; clones share it. Without limits it only counts.
+#[derive(Debug, Clone, Default)]
+pub struct Budget(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    ledger: Mutex<Ledger>,
+    /// Told of each change that may let a request go.
+    changed: Notify,
+}
+
+impl Budget {
+    /// Returns a budget of which nothing is spent.
+    #[must_use]
+    pub fn new(limit: BudgetLimit) -> Self {
+        Self(Arc::new(Shared { ledger: Mutex::new(Ledger::new(limit)), changed: Notify::new() }))
+    }
+
+    /// Returns the limits.
+    #[must_use]
+    pub fn limit(&self) -> BudgetLimit {
+        self.ledger().limit()
+    }
+
+    /// Returns what was spent.
+    #[must_use]
+    pub fn spent(&self) -> Amount {
+        self.ledger().spent()
+    }
+
+    /// Returns what is not spent yet.
+    #[must_use]
+    pub fn left(&self) -> Left {
+        self.ledger().left()
+    }
+
+    /// Changes the limits, for every request from now on, those that wait too.
+    pub fn set_limit(&self, limit: BudgetLimit) {
+        self.ledger().set_limit(limit);
+        self.0.changed.notify_waiters();
+    }
+
+    /// Says why a request was refused, and what to do about it.
+    #[must_use]
+    pub fn refusal(&self) -> String {
+        format!(
+            "The budget is used up: {} spent, and another request would not fit. Raise it with /budget, --budget-tokens \
+             or --budget-usd.",
+            self.account()
+        )
+    }
+
+    /// Says that the limit is near.
+    fn nearly(&self) -> String {
+        format!(
+            "More than 80% of the budget is used: {}. At the limit every agent reports in one last turn and stops; /budget \
+             raises it.",
+            self.account()
+        )
+    }
+
+    /// Says what was spent of each limit, such as `161,200 of 200,000 tokens`.
+    fn account(&self) -> String {
+        let (limit, spent) = {
+            let ledger = self.ledger();
+            (ledger.limit(), ledger.spent())
+        };
+        let tokens = limit.tokens.map(|limit| format!("{} of {} tokens", grouped(spent.tokens), grouped(limit)));
+        let usd = limit.usd.map(|limit| format!("{} of {limit}", Dollars::from(cents(spent.usd))));
+        let parts: Vec<String> = [tokens, usd].into_iter().flatten().collect();
+        if parts.is_empty() { format!("{} tokens", grouped(spent.tokens)) } else { parts.join(" and ") }
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn cents(amount: f64) -> f64 {
+    (amount * 100.0).round() / 100.0
+}

@@ -1,0 +1,166 @@
+//! One run's place in the budget: asks before each request, waits its turn, and books what was used.
+//!
+//! Owns the waiting and the notices. Leaves the decision to the ledger. Invariant: whatever becomes of the run, nothing
+//! stays held for it.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use super::Budget;
+use super::gauge::Gauge;
+use super::ledger::{Amount, Ask, Purpose, SeatId, Verdict, Warning};
+use crate::agent::activity::Activity;
+use crate::agent::{Agent, Cancel, EventKind, Hold};
+use crate::message::{AgentId, Message, Usage};
+use crate::provider::Request;
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::agent) enum Reserved {
+    /// It may be sent.
+    Granted,
+    /// Too little is left for it.
+    Refused,
+    /// The agent was stopped while it waited.
+    Stopped,
+}
+
+/// The place of one run.
+pub(in crate::agent) struct Seat<'a> {
+    agent: &'a Agent,
+    budget: Budget,
+    id: SeatId,
+    gauge: Gauge,
+    ask: Ask,
+    /// Used by attempts of the present request that failed.
+    lost: Usage,
+}
+
+impl<'a> Seat<'a> {
+    pub(in crate::agent) fn take(agent: &'a Agent) -> Self {
+        let budget = agent.budget.clone();
+        let id = budget.ledger().enter();
+        let ask = Ask { input: 0, cap: 0, price: agent.model.price, purpose: Purpose::Work };
+        Self { agent, budget, id, gauge: Gauge::default(), ask, lost: Usage::default() }
+    }
+
+    /// Notes that the next request is the last one of the run: what was kept for it may be used.
+    pub(in crate::agent) fn begin_last_turn(&mut self) {
+        self.ask.purpose = Purpose::LastTurn;
+    }
+
+    /// Waits until the request may be sent, or `stop` is asked for, and lowers the cap on its reply to what is left for it.
+    pub(in crate::agent) async fn reserve(
+        &mut self,
+        request: &mut Request,
+        activity: &Activity,
+        stop: &Cancel,
+    ) -> Reserved {
+        self.tell_unpriced(activity).await;
+        self.ask.input = self.gauge.measure(request);
+        self.ask.cap = request.max_output_tokens.into();
+        let budget = self.budget.clone();
+        let mut is_held = false;
+        loop {
+            // From before the decision, so that no change after it is missed.
+            let mut changed = pin!(budget.0.changed.notified());
+            changed.as_mut().enable();
+            let verdict = budget.ledger().ask(self.id, &self.ask);
+            match verdict {
+                Verdict::Granted { output } => {
+                    request.max_output_tokens = u32::try_from(output).unwrap_or(u32::MAX);
+                    self.pass_on();
+                    return Reserved::Granted;
+                }
+                Verdict::Refused => {
+                    self.pass_on();
+                    self.tell_used_up(activity).await;
+                    return Reserved::Refused;
+                }
+                Verdict::Wait { ahead } if !is_held => {
+                    is_held = true;
+                    let held = EventKind::Held { why: Hold::Budget, wait_ms: None, ahead };
+                    activity.tell(self.agent, held).await;
+                }
+                Verdict::Wait { .. } => {}
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {
+                    budget.ledger().give_up(self.id);
+                    self.pass_on();
+                    return Reserved::Stopped;
+                }
+                () = activity.excused(changed) => {}
+            }
+        }
+    }
+
+    /// Books an attempt that failed, before the request is sent again.
+    pub(in crate::agent) fn again(&mut self, used: &Usage) -> Reserved {
+        self.lost += *used;
+        let verdict = self.budget.ledger().again(self.id, self.amount(used));
+        if verdict == Verdict::Refused { Reserved::Refused } else { Reserved::Granted }
+    }
+
+    /// Books the reply. Returns what the whole request has used, attempts that failed included. `messages` is the
+    /// conversation with the reply.
+    pub(in crate::agent) async fn settle(
+        &mut self,
+        messages: &[Arc<Message>],
+        usage: Usage,
+        activity: &Activity,
+    ) -> Usage {
+        let context = self.gauge.note(messages, &usage, self.ask.input);
+        let warning = {
+            let mut ledger = self.budget.ledger();
+            ledger.settle(self.id, self.amount(&usage), context, &self.ask);
+            ledger.warning()
+        };
+        self.pass_on();
+        if warning.is_some() {
+            self.tell(self.budget.nearly(), activity).await;
+        }
+        usage + std::mem::take(&mut self.lost)
+    }
+
+    fn amount(&self, usage: &Usage) -> Amount {
+        Amount { tokens: usage.total(), usd: self.ask.price.map_or(0.0, |price| price.cost(usage)) }
+    }
+
+    /// Lets the others look whether they may go.
+    fn pass_on(&self) {
+        self.budget.0.changed.notify_waiters();
+    }
+
+    async fn tell_unpriced(&self, activity: &Activity) {
+        let model = &self.agent.model;
+        if model.price.is_none() && self.budget.ledger().is_uncounted(&model.id) {
+            let text = format!(
+                "The price of {} is not known, so that the budget in dollars does not count it. A budget in tokens does: \
+                 /budget 500k.",
+                model.display
+            );
+            self.tell(text, activity).await;
+        }
+    }
+
+    async fn tell_used_up(&self, activity: &Activity) {
+        if self.budget.ledger().is_news(Warning::UsedUp) {
+            self.tell(self.budget.refusal(), activity).await;
+        }
+    }
+
+    /// Tells the user something that concerns all agents.
+    async fn tell(&self, text: String, activity: &Activity) {
+        let notice = EventKind::Notice { text };
+        activity.excused(self.agent.sink.send_until(AgentId::MAIN, notice, &self.agent.cancel)).await;
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        self.budget.ledger().leave(self.id);
+        self.pass_on();
+    }
+}

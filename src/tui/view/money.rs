@@ -1,0 +1,55 @@
+//! How tokens and cost are spelled.
+//!
+//! Owns the words for a price that is not known, and for a budget. Leaves the sums to `app`. Invariant: what is not known
+//! is never spelled as nothing, and a sum that leaves something out says so.
+
+use ratatui::style::Style;
+
+use super::look::{Look, tokens};
+use crate::agent::Spent;
+use crate::app::budget_share;
+use crate::message::BudgetLimit;
+
+/// Spells a cost in few columns, such as `$0.21`, `$0.21+?` or `$?`; nothing where nothing was used.
+#[must_use]
+pub(super) fn short(spent: &Spent) -> String {
+    match spent.cost_usd {
+        _ if spent.is_nothing() => String::new(),
+        None => "$?".to_owned(),
+        Some(cost) if spent.unpriced > 0 => format!("{}+?", cents(cost)),
+        Some(cost) => cents(cost),
+    }
+}
+
+/// Spells a cost in words, such as `$0.2150`, `$0.2150 + unknown` or `unknown`; nothing where nothing was used.
+#[must_use]
+pub(super) fn long(spent: &Spent) -> String {
+    let exact = |cost: f64| if cost >= 10.0 { format!("${cost:.2}") } else { format!("${cost:.4}") };
+    match spent.cost_usd {
+        _ if spent.is_nothing() => String::new(),
+        None => "unknown".to_owned(),
+        Some(cost) if spent.unpriced > 0 => format!("{} + unknown", exact(cost)),
+        Some(cost) => exact(cost),
+    }
+}
+
+/// Less than a cent is more than nothing.
+fn cents(cost: f64) -> String {
+    if cost > 0.0 && cost < 0.005 { "<$0.01".to_owned() } else { format!("${cost:.2}") }
+}
+
+/// Returns what is left of a budget, such as `38.8k tok left`, and its colour; `None` without one.
+#[must_use]
+pub(super) fn left(limit: BudgetLimit, spent: &Spent, look: &Look<'_>) -> Option<(String, Style)> {
+    let share = budget_share(limit, spent)?;
+    let style = match share {
+        _ if share >= 1.0 => look.theme.error,
+        _ if share >= 0.8 => look.theme.warning,
+        _ => look.theme.muted,
+    };
+    let used = spent.usage.total();
+    let count = limit.tokens.map(|limit| format!("{} tok", tokens(limit.saturating_sub(used))));
+    let usd = limit.usd.map(|limit| format!("${:.2}", (f64::from(limit) - spent.cost_usd.unwrap_or(0.0)).max(0.0)));
+    let parts: Vec<String> = [count, usd].into_iter().flatten().collect();
+    Some((format!("{} left", parts.join(", ")), style))
+}

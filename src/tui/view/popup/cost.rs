@@ -1,0 +1,129 @@
+//! Tokens and cost of every agent, for itself and with all below it, and the budget.
+//!
+//! Owns the columns and which of them give way. Leaves the sums to `app` and the words to `money`. Invariant: every row
+//! ends within the room, and the sum stands above the agents, so that it is seen first.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::super::look::{Look, tokens};
+use super::super::money;
+use super::super::wrap::{fit, fit_line, pad, pad_left, width, wrap_line};
+use crate::agent::Spent;
+use crate::app::AgentView;
+use crate::message::{AgentId, grouped};
+
+/// Columns from which on the kinds of tokens stand apart.
+const ALL_FROM: u16 = 76;
+/// Columns from which on a cost is spelled out.
+const EXACT_FROM: u16 = 92;
+/// Columns from which on what an agent's subagents used is added up.
+const BELOW_FROM: u16 = 52;
+/// Columns of the longest name.
+const NAME: usize = 26;
+
+/// One row: a name and its figures.
+struct Row {
+    name: String,
+    cells: Vec<String>,
+    style: Style,
+}
+
+/// Returns the whole table.
+pub(super) fn lines(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
+    let agents = look.app.agents();
+    let theme = look.theme;
+    let all = agents.spent();
+    let mut rows = vec![head(look, columns), row("all agents", &all, None, columns, theme.text)];
+    let before = agents.spent_before();
+    if !before.is_nothing() {
+        rows.push(row("before /clear", &before, None, columns, theme.muted));
+    }
+    for agent in std::iter::once(agents.main()).chain(agents.children()) {
+        let below = agents.spent_below(agent.id);
+        let below = (below != agent.spent).then_some(below);
+        rows.push(row(&name(agent, look), &agent.spent, below.as_ref(), columns, look.agent(agent)));
+    }
+    let mut lines = budget(look, &all, columns);
+    lines.extend(laid(&rows, usize::from(columns), look));
+    if all.unpriced > 0 {
+        let words = "The price of a model that is marked as unknown is not in the program's list; its tokens are counted, \
+                     its cost is not.";
+        lines.push(Line::default());
+        lines.extend(wrap_line(&Line::styled(words, theme.muted), columns));
+    }
+    lines
+}
+
+/// Returns the name of an agent, further in the further below it stands.
+fn name(agent: &AgentView, look: &Look<'_>) -> String {
+    let agents = look.app.agents();
+    let above = std::iter::successors(agent.parent, |id| agents.get(*id).and_then(|agent| agent.parent));
+    // A cycle cannot come from the engine, but events may be anything.
+    let depth = if agent.id == AgentId::MAIN { 0 } else { above.take(8).count().max(1) };
+    fit(&format!("{}{}", "  ".repeat(depth), agent.name), NAME)
+}
+
+fn head(look: &Look<'_>, columns: u16) -> Row {
+    let mut cells = vec!["tokens".to_owned(), "cost".to_owned()];
+    if columns >= ALL_FROM {
+        cells.splice(0..0, ["in", "out", "cached"].map(str::to_owned));
+    }
+    if columns >= BELOW_FROM {
+        cells.extend(["subtree".to_owned(), "cost".to_owned()]);
+    }
+    Row { name: String::new(), cells, style: look.theme.muted }
+}
+
+fn row(name: &str, spent: &Spent, below: Option<&Spent>, columns: u16, style: Style) -> Row {
+    let usage = &spent.usage;
+    let count = |count: u64| if spent.is_nothing() { String::new() } else { tokens(count) };
+    let cost = |spent: &Spent| if columns >= EXACT_FROM { money::long(spent) } else { money::short(spent) };
+    let mut cells = vec![count(usage.total()), cost(spent)];
+    if columns >= ALL_FROM {
+        cells.splice(0..0, [usage.input + usage.cache_write, usage.output, usage.cache_read].map(count));
+    }
+    if columns >= BELOW_FROM {
+        cells.push(below.map(|below| tokens(below.usage.total())).unwrap_or_default());
+        cells.push(below.map(cost).unwrap_or_default());
+    }
+    Row { name: name.to_owned(), cells, style }
+}
+
+/// Lays rows out: names to the left, figures to the right of their columns.
+fn laid(rows: &[Row], columns: usize, look: &Look<'_>) -> Vec<Line<'static>> {
+    let first = rows.iter().map(|row| width(&row.name)).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows.first().map_or(0, |row| row.cells.len()))
+        .map(|at| rows.iter().filter_map(|row| row.cells.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
+        .collect();
+    let lines = rows.iter().map(|row| {
+        let figure = if row.name.is_empty() { look.theme.muted } else { look.theme.text };
+        let mut spans = vec![Span::styled(pad(&row.name, first), row.style)];
+        let cells = row.cells.iter().zip(&widths);
+        spans.extend(cells.map(|(cell, columns)| Span::styled(format!("  {}", pad_left(cell, *columns)), figure)));
+        fit_line(&Line::from(spans), columns)
+    });
+    lines.collect()
+}
+
+/// Returns what is spent and left of the budget.
+fn budget(look: &Look<'_>, spent: &Spent, columns: u16) -> Vec<Line<'static>> {
+    let limit = look.app.agents().budget();
+    let Some((left, style)) = money::left(limit, spent, look) else {
+        let words = "No budget is set; /budget 500k or /budget $2 sets one.";
+        let mut lines = wrap_line(&Line::styled(words, look.theme.muted), columns);
+        lines.push(Line::default());
+        return lines;
+    };
+    let tokens = limit.tokens.map(|limit| format!("{} of {} tokens", grouped(spent.usage.total()), grouped(limit)));
+    let usd = limit.usd.map(|limit| format!("${:.4} of {limit}", spent.cost_usd.unwrap_or(0.0)));
+    let parts: Vec<String> = [tokens, usd].into_iter().flatten().collect();
+    let line = Line::from(vec![
+        Span::styled("budget  ", look.theme.muted),
+        Span::styled(format!("{} spent", parts.join(" and ")), look.theme.text),
+        Span::styled(format!("  {left}"), style),
+    ]);
+    let mut lines = wrap_line(&line, columns);
+    lines.push(Line::default());
+    lines
+}

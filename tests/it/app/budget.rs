@@ -1,0 +1,109 @@
+//! Tokens, cost and budget on the screen, by keys and events.
+
+use belvedere::agent::EventKind;
+use belvedere::app::Effect;
+use belvedere::message::{AssistantMessage, BudgetLimit, Dollars, Usage};
+use belvedere::subagent::Command;
+
+use crate::screens::stage::Stage;
+
+fn turn(input: u64, cost_usd: Option<f64>) -> EventKind {
+    let usage = Usage { input, output: 100, ..Usage::default() };
+    EventKind::TurnEnded { message: AssistantMessage::default(), usage, cost_usd, stop: None }
+}
+
+/// A main agent with a known price and one subagent with an unknown one.
+fn two(width: u16, height: u16) -> Stage {
+    let mut stage = Stage::new(width, height).with_model();
+    stage.asks("go");
+    stage.main(turn(20_000, Some(0.21)));
+    stage.spawns(1, "explore", "Find it");
+    stage.starts(1);
+    stage.agent(1, turn(9_900, None));
+    stage
+}
+
+fn set(effects: &[Effect]) -> Option<BudgetLimit> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Engine(Command::SetBudget(limit)) => Some(*limit),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_price_that_is_not_known_is_never_shown_as_nothing() {
+    let mut stage = two(140, 40);
+    let text = stage.text();
+    assert!(text.contains("30.1k tok $0.21+?"), "{text}");
+    stage.keys("/cost<enter>");
+    let text = stage.text();
+    assert!(text.contains("$0.2100 + unknown"), "{text}");
+    let child = text.lines().find(|line| line.contains("  explore-1 ")).unwrap();
+    assert!(child.contains("unknown") && !child.contains("$0.0"), "{child}");
+}
+
+#[test]
+fn the_table_of_costs_is_live() {
+    let mut stage = two(140, 40);
+    stage.keys("/cost<enter>");
+    assert!(stage.text().contains("10.0k"));
+    stage.agent(1, turn(5_000, Some(0.5)));
+    assert!(stage.app.is_dirty());
+    let text = stage.text();
+    assert!(text.contains("15.1k") && text.contains("$0.7100 + unknown"), "{text}");
+}
+
+#[test]
+fn the_budget_is_set_raised_and_lifted_by_words() {
+    let mut stage = two(140, 40);
+    assert_eq!(set(&stage.keys("/budget 500k<enter>")), Some(BudgetLimit { tokens: Some(500_000), usd: None }));
+    assert_eq!(
+        set(&stage.keys("/budget $2<enter>")),
+        Some(BudgetLimit { tokens: None, usd: Some(Dollars::from(2.0)) }),
+        "what the engine has not told is not in force"
+    );
+    stage.main(EventKind::BudgetChanged { limit: BudgetLimit { tokens: Some(500_000), usd: None } });
+    assert_eq!(set(&stage.keys("/budget +100k<enter>")).unwrap().tokens, Some(130_100));
+    assert_eq!(set(&stage.keys("/budget off<enter>")), Some(BudgetLimit::default()));
+    assert_eq!(set(&stage.keys("/budget much<enter>")), None);
+    assert!(stage.text().contains("no number of tokens"));
+    stage.wait(10_000);
+    stage.keys("/budget<enter>");
+    assert!(stage.text().contains("30,100 of 500,000 tokens spent"), "{}", stage.text());
+}
+
+#[test]
+fn what_is_left_stands_in_the_status_line() {
+    let mut stage = two(140, 40);
+    stage.main(EventKind::BudgetChanged { limit: BudgetLimit { tokens: Some(35_000), usd: None } });
+    assert!(stage.text().contains("4.9k tok left"), "{}", stage.text());
+    stage.agent(1, turn(9_000, None));
+    assert!(stage.text().contains("0 tok left"));
+    stage.main(EventKind::BudgetChanged { limit: BudgetLimit::default() });
+    assert!(!stage.text().contains("left"));
+}
+
+#[test]
+fn a_cleared_conversation_is_paid_for_to_its_end() {
+    let mut stage = two(140, 40);
+    stage.keys("/clear<enter>");
+    stage.main(EventKind::Cleared);
+    stage.agent(1, turn(1_000, Some(0.1)));
+    let spent = stage.app.agents().spent();
+    assert_eq!((spent.usage.total(), spent.unpriced), (31_200, 10_000));
+    stage.keys("/cost<enter>");
+    assert!(stage.text().contains("before /clear"));
+}
+
+#[test]
+fn costs_at_the_sizes_people_have() {
+    for (width, height) in [(200, 50), (120, 40), (80, 24), (60, 15)] {
+        let mut stage = two(width, height);
+        stage.main(EventKind::BudgetChanged {
+            limit: BudgetLimit { tokens: Some(36_000), usd: Some(Dollars::from(2.5)) },
+        });
+        stage.spawns(2, "code", "Change it");
+        stage.keys("/cost<enter>");
+        insta::assert_snapshot!(format!("cost-{width}x{height}"), stage.text());
+    }
+}
