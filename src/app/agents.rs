@@ -1,13 +1,15 @@
 //! All agents of the session as the screen knows them: the main agent and every subagent.
 //!
-//! Owns who exists, and sums over the tree. Leaves one agent's life to `agent_view`. Invariants: subagents stand in
-//! the order of their numbers, which is the order of spawning; a number that was forgotten stays forgotten.
+//! Owns who exists, and sums over the tree. Leaves one agent's life to `agent_view` and the order in which they stand to
+//! `family`. Invariants: the order is made anew only when an agent appears; a number that was forgotten stays
+//! forgotten.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::agent_view::AgentView;
 use super::cells::CellId;
+use super::family::Family;
 use crate::agent::{AgentEvent, EventKind, Status};
 use crate::message::{AgentId, Usage};
 
@@ -16,6 +18,8 @@ use crate::message::{AgentId, Usage};
 pub struct Agents {
     main: AgentView,
     children: BTreeMap<AgentId, AgentView>,
+    /// Their order.
+    family: Family,
     /// Numbers up to this one belong to a conversation that was cleared.
     forgotten: u32,
     /// What the cleared conversations used.
@@ -64,6 +68,7 @@ impl Agents {
         Self {
             main: AgentView::new(AgentId::MAIN, now),
             children: BTreeMap::new(),
+            family: Family::default(),
             forgotten: 0,
             spent: Spent::default(),
             widest_type: 0,
@@ -98,9 +103,20 @@ impl Agents {
         self.children.get_mut(&id)
     }
 
-    /// Returns the subagents in the order of spawning.
+    /// Returns the subagents in the order in which they are shown.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = &AgentView> + Clone {
-        self.children.values()
+        self.family.all().iter().filter_map(|kin| self.children.get(&kin.agent))
+    }
+
+    /// Returns who stands below whom.
+    #[must_use]
+    pub fn family(&self) -> &Family {
+        &self.family
+    }
+
+    /// Returns the subagents below one, at any depth.
+    pub fn below(&self, agent: AgentId) -> impl Iterator<Item = &AgentView> {
+        self.family.below(agent).iter().filter_map(|kin| self.children.get(&kin.agent))
     }
 
     /// Returns the number of subagents.
@@ -117,7 +133,7 @@ impl Agents {
 
     /// Returns the subagents that have not ended.
     pub fn running(&self) -> impl Iterator<Item = &AgentView> {
-        self.children.values().filter(|agent| !agent.has_ended())
+        self.children().filter(|agent| !agent.has_ended())
     }
 
     /// Counts the subagents.
@@ -143,6 +159,15 @@ impl Agents {
         let mut spent = self.spent;
         spent.add(&self.main);
         self.children.values().for_each(|agent| spent.add(agent));
+        spent
+    }
+
+    /// Returns tokens and cost of a subagent and all below it.
+    #[must_use]
+    pub fn spent_with_below(&self, agent: &AgentView) -> Spent {
+        let mut spent = Spent::default();
+        spent.add(agent);
+        self.below(agent.id).for_each(|agent| spent.add(agent));
         spent
     }
 
@@ -176,7 +201,11 @@ impl Agents {
             return Folded::Ignored;
         }
         let known = self.children.contains_key(&id);
-        let agent = self.children.entry(id).or_insert_with(|| AgentView::new(id, now));
+        if !known {
+            self.children.insert(id, AgentView::new(id, now));
+            self.family = ordered(&self.children);
+        }
+        let Some(agent) = self.children.get_mut(&id) else { return Folded::Ignored };
         if agent.has_ended() && !matches!(event.kind, EventKind::Spawned(_)) {
             return Folded::Ignored;
         }
@@ -189,6 +218,9 @@ impl Agents {
             let columns = unicode_width::UnicodeWidthStr::width(agent.agent_type.as_str());
             self.widest_type = self.widest_type.max(columns);
             let (parent, call_id) = (spawn.parent, spawn.call_id.clone());
+            if !parent.is_main() {
+                self.family = ordered(&self.children);
+            }
             self.attach(id, parent, &call_id);
             return if known { Folded::Changed } else { Folded::Appeared };
         }
@@ -225,6 +257,7 @@ impl Agents {
             self.forgotten = self.forgotten.max(last.0);
         }
         self.children.clear();
+        self.family = Family::default();
         self.widest_type = 0;
         let mut cells = std::mem::replace(&mut self.main, AgentView::new(AgentId::MAIN, now)).cells;
         cells.clear();
@@ -251,6 +284,11 @@ impl Agents {
             holder.cells.touch(cell);
         }
     }
+}
+
+/// Puts agents in the order in which they are shown.
+fn ordered(children: &BTreeMap<AgentId, AgentView>) -> Family {
+    Family::of(children.values().map(|agent| (agent.id, agent.parent)))
 }
 
 /// What an event did to the set of agents.

@@ -68,6 +68,12 @@ pub struct PaneWish {
     pub live: Live,
     /// How long nothing was heard of it.
     pub silent: Duration,
+    /// The subagent it stands below.
+    pub parent: Option<AgentId>,
+    /// How deep it stands below the main agent's own subagents.
+    pub depth: u16,
+    /// Which of the main agent's own subagents it descends from, counted from 0.
+    pub branch: usize,
 }
 
 /// Whether a pane has something to show that was not seen yet, what matters most first.
@@ -94,6 +100,17 @@ impl Live {
 }
 
 impl PaneWish {
+    /// Returns the wish of an agent that was just heard, stands below no other and has the size of its liveliness.
+    #[must_use]
+    pub fn new(agent: AgentId, live: Live) -> Self {
+        Self { agent, chosen: None, live, silent: Duration::ZERO, parent: None, depth: 0, branch: 0 }
+    }
+
+    /// Returns its column where there are two. All of a branch stand in one, and stay there.
+    pub(super) fn column(&self) -> usize {
+        self.branch % 2
+    }
+
     /// Tells whether the agent would use more than a title.
     #[must_use]
     pub fn wants_room(&self) -> bool {

@@ -62,6 +62,8 @@ pub enum AgentState {
         /// For how long.
         lasting: Duration,
     },
+    /// Waits for the subagents it sent out.
+    Waiting,
     /// Waits for permission.
     NeedsApproval,
     /// Waits because the service limits the rate.
@@ -115,6 +117,8 @@ impl AgentState {
             Phase::Queued => Self::Queued,
             Phase::RateLimited { until } => Self::RateLimited { left: left(until) },
             Phase::Retrying { until } => Self::Retrying { left: left(until) },
+            // Its own silence means nothing: what they do, their panes say.
+            Phase::Tool if agent.waits_for_agents() => Self::Waiting,
             Phase::Starting | Phase::Thinking | Phase::Tool if silent >= STALLED_AFTER => Self::Stalled { silent },
             Phase::Starting => Self::Starting,
             Phase::Thinking | Phase::Tool => match agent.tool_in_flight() {
@@ -137,6 +141,7 @@ impl AgentState {
             Self::Thinking => "thinking".to_owned(),
             Self::Tool { name, lasting } if lasting.as_secs() >= 2 => format!("{name} {}", short(*lasting)),
             Self::Tool { name, .. } => name.clone(),
+            Self::Waiting => "waits".to_owned(),
             Self::NeedsApproval => "needs you".to_owned(),
             Self::RateLimited { left } => format!("limited {}", short(*left)),
             Self::Retrying { left } => format!("retry {}", short(*left)),
@@ -180,7 +185,7 @@ impl AgentState {
     #[must_use]
     pub fn mood(&self) -> Mood {
         match self {
-            Self::Idle | Self::Unknown | Self::Queued => Mood::Neutral,
+            Self::Idle | Self::Unknown | Self::Queued | Self::Waiting => Mood::Neutral,
             Self::Starting | Self::Thinking | Self::Tool { .. } | Self::Stopping => Mood::Busy,
             Self::NeedsApproval | Self::RateLimited { .. } | Self::Retrying { .. } | Self::Stalled { .. } => {
                 Mood::Attention

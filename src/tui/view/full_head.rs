@@ -93,6 +93,10 @@ fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
     if let Some(cost) = agent.cost_usd {
         facts.push((format!("${cost:.2}"), theme.muted));
     }
+    if let Some((below, spent)) = look.app.spent_below(agent) {
+        let cost = spent.cost_usd.map_or_else(String::new, |cost| format!(" ${cost:.2}"));
+        facts.push((format!("with {below} below: {} tokens{cost}", tokens(spent.usage.total())), theme.muted));
+    }
     let mode = look.app.mode_of(agent);
     let word = if mode == PermissionMode::Plan { "reads only" } else { mode.word() };
     facts.push((format!("permissions: {word}"), theme.text));

@@ -10,6 +10,7 @@ use serde_json::json;
 
 mod answers;
 mod delegation;
+mod depth;
 mod draft;
 mod effort;
 mod lead;

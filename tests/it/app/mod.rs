@@ -10,6 +10,7 @@ mod keys;
 mod layout;
 mod mentions;
 mod mouse;
+mod nested;
 mod past;
 mod scrolling;
 mod steering;
