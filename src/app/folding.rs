@@ -40,7 +40,7 @@ enum Urgency {
     RateLimited,
     Stalled,
     Running,
-    Queued,
+    Waiting,
     Failed,
     Done,
 }
@@ -50,7 +50,7 @@ fn urgency(state: &AgentState) -> Urgency {
         AgentState::NeedsApproval => Urgency::NeedsYou,
         AgentState::RateLimited { .. } | AgentState::Retrying { .. } => Urgency::RateLimited,
         AgentState::Stalled { .. } => Urgency::Stalled,
-        AgentState::Queued | AgentState::Idle => Urgency::Queued,
+        AgentState::Queued | AgentState::Waiting | AgentState::Idle => Urgency::Waiting,
         AgentState::Ended(Status::Completed) => Urgency::Done,
         AgentState::Ended(_) => Urgency::Failed,
         _ => Urgency::Running,
@@ -99,7 +99,9 @@ impl App {
             _ if asking => Live::NeedsYou,
             _ => Live::Yes,
         };
-        let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(agent.heard) };
+        // Who waits for others has nothing new to show, although they are heard.
+        let heard = if agent.waits_for_agents() { agent.since } else { agent.heard };
+        let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(heard) };
         let chosen = state.and_then(|state| state.chosen).filter(|size| *size != PaneSize::Full);
         PaneWish { chosen, silent, ..PaneWish::new(agent.id, live) }
     }

@@ -4,7 +4,7 @@
 //! regions overlap, none leaves the terminal, the composer and the status line come first, and the focused pane is
 //! among the visible ones.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use ratatui::layout::Rect;
 
@@ -269,13 +269,17 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
 fn show_descent(panes: &mut [PaneRect], wishes: &[PaneWish]) {
     let order: HashMap<AgentId, usize> = wishes.iter().enumerate().map(|(at, wish)| (wish.agent, at)).collect();
     panes.sort_by_key(|pane| order.get(&pane.agent));
-    let visible: HashSet<AgentId> = panes.iter().map(|pane| pane.agent).collect();
+    let mut shown: HashMap<AgentId, u16> = HashMap::new();
     for pane in panes {
         let Some(wish) = order.get(&pane.agent).map(|at| &wishes[*at]) else { continue };
-        pane.descent = match wish.parent.filter(|parent| !visible.contains(parent)) {
-            Some(parent) if pane.area.width >= MARK_FROM => Descent::Of(parent),
-            _ => Descent::at(wish.depth, pane.area.width),
+        let descent = Descent::at(wish.depth, pane.area.width);
+        pane.descent = match (wish.parent, wish.parent.and_then(|parent| shown.get(&parent)), descent) {
+            (Some(parent), None, _) if pane.area.width >= MARK_FROM => Descent::Of(parent),
+            // Where the parent names its own, it may stand further in.
+            (_, Some(above), Descent::Indent(columns)) if columns > 0 => Descent::Indent(columns.max(*above)),
+            _ => descent,
         };
+        shown.insert(pane.agent, pane.descent.columns());
     }
 }
 

@@ -150,7 +150,10 @@ async fn a_question_from_five_levels_down_is_named_seen_and_answered() {
         "main › general-purpose-1 › general-purpose-2 › general-purpose-3 › general-purpose-4 › general-purpose-5";
     assert_eq!(stage.app.agents().lineage(asked.agent), way);
     let text = stage.text();
-    assert!(text.contains("main › … › general-purpose-4 › general-purpose-5 wants to run"), "{text}");
+    assert!(
+        text.contains("main › … › general-purpose-3 › general-purpose-4 › general-purpose-5 wants to run"),
+        "{text}"
+    );
     assert!(stage.app.regions().pane(AgentId(5)).is_some(), "{text}");
     let effects = stage.keys("<alt+y>");
     let answer = effects.into_iter().find_map(|effect| match effect {

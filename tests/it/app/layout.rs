@@ -65,7 +65,9 @@ fn assert_descent(panes: &[PaneWish], regions: &Regions) {
             (Some(_), Some(above), descent) => {
                 assert_eq!(above.area.x, pane.area.x, "a child stands in another column");
                 assert!(above.area.y < pane.area.y, "a child stands above its parent");
-                assert!(descent == Descent::Mark || descent.columns() > above.descent.columns() || wish.depth > 4);
+                let named = usize::from(!matches!(above.descent, Descent::Of(_)));
+                let further = usize::from(descent.columns()) >= usize::from(above.descent.columns()) + named;
+                assert!(descent == Descent::Mark || further, "{descent:?} below {:?}", above.descent);
             }
         }
         // Mark, two digits, five letters of the type, and the state.

@@ -9,6 +9,7 @@ use belvedere::message::AgentId;
 use belvedere::subagent::Command;
 use proptest::prelude::*;
 
+use super::agents::spawn;
 use crate::screens::nested::nested;
 use crate::screens::stage::Stage;
 
@@ -40,7 +41,7 @@ fn a_parent_stands_before_all_below_it_in_every_view() {
     assert!(at("explore-8") < at("plan-2"), "{text}");
     stage.keys("<down><down><enter>");
     assert_eq!(stage.app.focused_agent(), Some(AgentId(4)), "the third row is the third agent");
-    stage.keys("<esc>/timeline<enter>");
+    stage.keys("<esc><esc>/timeline<enter>");
     let rows: Vec<(u32, u16)> = stage.app.timeline().unwrap().rows.iter().map(|row| (row.agent.0, row.depth)).collect();
     assert_eq!(rows, [(0, 0), (1, 0), (3, 1), (4, 1), (5, 2), (6, 2), (7, 3), (8, 4), (2, 0)]);
 }
@@ -49,18 +50,16 @@ fn a_parent_stands_before_all_below_it_in_every_view() {
 fn an_order_of_events_that_cannot_be_changes_nothing_but_places() {
     let mut stage = Stage::new(120, 60);
     stage.asks("go");
-    stage.spawns_below(2, 3, "explore", "Before its parent");
-    stage.spawns_below(7, 5, "explore", "Below a later one");
-    stage.spawns_below(5, 7, "explore", "And back");
-    stage.spawns_below(4, 4, "explore", "Below itself");
-    stage.spawns_below(90, 6, "explore", "Below nobody");
+    for (parent, agent) in [(2, 3), (7, 5), (5, 7), (4, 4), (90, 6)] {
+        stage.agent(agent, spawn(parent, "call"));
+    }
     assert_eq!(order(&stage), [3, 4, 5, 7, 6]);
-    stage.spawns(2, "plan", "The parent");
+    stage.agent(2, spawn(0, "call"));
     assert_eq!(order(&stage), [2, 3, 4, 5, 7, 6], "the child stands below it as soon as it is known");
     stage.text();
     stage.keys("/clear<enter>");
     stage.asks("anew");
-    stage.spawns_below(2, 100, "explore", "Below one that was forgotten");
+    stage.agent(100, spawn(2, "call"));
     assert_eq!(order(&stage), [100]);
     assert!(matches!(stage.app.regions().panes[0].descent, Descent::Indent(0)));
 }
@@ -77,8 +76,8 @@ fn a_fold_hides_what_is_below_and_brings_it_back_as_it_was() {
     assert!(text.lines().any(|line| line.contains("▸ 4 code") && line.contains("+4 ")), "{text}");
     stage.keys("<alt+1><space>");
     assert_eq!(shown(&stage), [1, 2]);
-    assert!(stage.text().contains("▸ 1 general-purpose"), "{}", stage.text());
-    assert!(stage.text().contains("+6 "), "{}", stage.text());
+    assert!(stage.text().contains("▸ 1 general-purp"), "{}", stage.text());
+    assert!(stage.text().contains("+6 ⠋"), "those who work count before those who wait: {}", stage.text());
     stage.keys("<space>");
     assert_eq!(shown(&stage), [1, 3, 4, 2], "the inner fold is as it was");
     stage.keys("<alt+4><space>");

@@ -59,7 +59,7 @@ fn a_nested_title_shows_number_type_and_state_at_any_width() {
         for pane in &regions.panes {
             let agent = stage.app.agents().get(pane.agent).unwrap();
             let row = rows[usize::from(pane.area.y)];
-            let kind: String = agent.agent_type.chars().take(5).collect();
+            let kind: String = agent.agent_type.chars().take(4).collect();
             let state = stage.app.state_of(agent).word_within(9);
             assert!(row.contains(&format!("{} {kind}", pane.agent)), "number or type at {width}: {row}");
             assert!(row.contains(&state), "{state} at {width}: {row}");
