@@ -129,7 +129,7 @@ impl App {
         let is_hidden = |agent: &&AgentView| watched != Some(agent.id) && !self.needs_you(agent);
         let hidden = self.agents.below(agent).filter(is_hidden).count();
         let states = self.agents.below(agent).map(|agent| self.state_of(agent));
-        let state = states.min_by_key(|state| urgency(state))?;
+        let state = states.min_by_key(urgency)?;
         (hidden > 0).then_some(FoldedAway { hidden, state })
     }
 
@@ -174,11 +174,10 @@ impl App {
         let behind = || wishes[at + 1..].iter().find(|wish| column(wish) == own);
         let parent = wishes.iter().find(|wish| Some(wish.agent) == wishes[at].parent);
         let to = match action {
-            Action::MoveUp => before(),
             Action::MoveDown => behind(),
             Action::MoveLeft if parent.is_some() => parent,
             Action::MoveLeft if beside => across().filter(|_| own > 0).map(|(_, wish)| wish),
-            Action::MoveLeft => before(),
+            Action::MoveUp | Action::MoveLeft => before(),
             _ if beside => across().filter(|_| own == 0).map(|(_, wish)| wish),
             _ => behind(),
         };

@@ -161,8 +161,8 @@ pub fn share(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<
     shares
 }
 
-/// Leaves out ended agents, oldest first, until those that run can show something; then whoever matters least, and of
-/// equals whoever stands farthest from the focus.
+/// Leaves out ended agents, oldest first, until those that run can show something; then whoever matters least, of equals
+/// the deepest, and of those whoever stands farthest from the focus.
 fn choose_shown(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<&PaneWish> {
     let mut shown: Vec<&PaneWish> = wishes.iter().collect();
     let height = usize::from(height);
@@ -179,7 +179,10 @@ fn choose_shown(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> V
         // There is not even a title for each.
         let at = shown.iter().position(|wish| Some(wish.agent) == focused).unwrap_or(0);
         let mut order: Vec<usize> = (0..shown.len()).collect();
-        order.sort_by_key(|index| (Some(shown[*index].agent) != focused, shown[*index].live, index.abs_diff(at)));
+        order.sort_by_key(|index| {
+            let wish = shown[*index];
+            (Some(wish.agent) != focused, wish.live, wish.depth, index.abs_diff(at))
+        });
         let mut kept: Vec<usize> = order.into_iter().take(height).collect();
         kept.sort_unstable();
         shown = kept.into_iter().map(|index| shown[index]).collect();

@@ -85,7 +85,7 @@ fn a_fold_hides_what_is_below_and_brings_it_back_as_it_was() {
     after.panes.sort_by_key(|pane| before.iter().position(|(agent, _)| *agent == pane.agent.0));
     let sizes: Vec<(u32, PaneSize)> = after.panes.iter().map(|pane| (pane.agent.0, pane.size)).collect();
     assert_eq!(sizes.iter().map(|pane| pane.0).collect::<Vec<_>>(), [1, 3, 4, 5, 6, 7, 8, 2]);
-    assert!(sizes.contains(&(6, PaneSize::Row)) && before.contains(&(6, PaneSize::Row)));
+    assert!(sizes.contains(&(6, PaneSize::Peek)) && before.contains(&(6, PaneSize::Peek)));
 }
 
 #[test]
