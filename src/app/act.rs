@@ -168,19 +168,7 @@ impl App {
             });
             return;
         }
-        let ids: Vec<AgentId> = self.agents.children().map(|agent| agent.id).collect();
-        let Some(at) = ids.iter().position(|id| Some(*id) == self.chosen) else { return };
-        let columns = self.regions().columns();
-        let step = match action {
-            Action::MoveUp => -columns,
-            Action::MoveDown => columns,
-            Action::MoveLeft => -1,
-            _ => 1,
-        };
-        let to = at.checked_add_signed(step).filter(|to| *to < ids.len());
-        if let Some(to) = to {
-            self.chosen = Some(ids[to]);
-        }
+        self.choose_pane(action);
     }
 
     fn move_in_popup(&mut self, step: isize) {
@@ -200,14 +188,11 @@ impl App {
             return;
         }
         let now = self.regions().pane(id).map_or(PaneSize::Row, |pane| pane.size);
-        let size = match action {
-            Action::Fold if now == PaneSize::Row => PaneSize::Pane,
-            Action::Fold => PaneSize::Row,
-            Action::Grow => now.larger(),
-            _ => now.smaller(),
-        };
-        self.full = None;
-        self.pane_mut(id).chosen = Some(size);
+        match action {
+            Action::Fold => self.toggle_fold(id, now),
+            Action::Grow => self.choose_size(id, now.larger()),
+            _ => self.choose_size(id, now.smaller()),
+        }
     }
 
     /// Returns whose transcript scrolling moves.
@@ -290,9 +275,7 @@ impl App {
             self.inform(format!("{} has ended already", agent.name.clone()));
             return;
         }
-        let (id, name) = (agent.id, agent.name.clone());
-        effects.push(Effect::Engine(Command::Stop { agent: id }));
-        self.inform(format!("stopping {name}"));
+        self.stop_agent(agent.id, effects);
     }
 
     pub(super) fn stop_all(&mut self, effects: &mut Vec<Effect>) {

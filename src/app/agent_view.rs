@@ -165,6 +165,11 @@ impl AgentView {
         self.running.iter().filter_map(|(_, cell)| Some((*cell, &self.cells.get(*cell)?.kind)))
     }
 
+    /// Tells whether only subagents it sent out keep it from going on.
+    pub(super) fn waits_for_agents(&self) -> bool {
+        !self.running.is_empty() && self.in_flight().all(|(_, kind)| matches!(kind, CellKind::Subagent { .. }))
+    }
+
     /// Returns the oldest tool call that is kept, with its cell.
     pub(super) fn first_call(&self) -> Option<(CellId, String)> {
         self.cells.iter().find_map(|(id, cell)| match &cell.kind {

@@ -1,13 +1,15 @@
 //! All agents of the session as the screen knows them: the main agent and every subagent.
 //!
-//! Owns who exists, and sums over the tree. Leaves one agent's life to `agent_view`. Invariants: subagents stand in
-//! the order of their numbers, which is the order of spawning; a number that was forgotten stays forgotten.
+//! Owns who exists, and sums over the tree. Leaves one agent's life to `agent_view` and the order in which they stand to
+//! `family`. Invariants: the order is made anew only when an agent appears; a number that was forgotten stays
+//! forgotten.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::agent_view::AgentView;
 use super::cells::CellId;
+use super::family::Family;
 use crate::agent::{AgentEvent, EventKind, Spent, Status};
 use crate::message::{AgentId, BudgetLimit};
 
@@ -16,6 +18,8 @@ use crate::message::{AgentId, BudgetLimit};
 pub struct Agents {
     main: AgentView,
     children: BTreeMap<AgentId, AgentView>,
+    /// Their order.
+    family: Family,
     /// Numbers up to this one belong to a conversation that was cleared.
     forgotten: u32,
     /// What the cleared conversations used.
@@ -48,6 +52,7 @@ impl Agents {
         Self {
             main: AgentView::new(AgentId::MAIN, now),
             children: BTreeMap::new(),
+            family: Family::default(),
             forgotten: 0,
             spent: Spent::default(),
             budget: BudgetLimit::default(),
@@ -83,9 +88,20 @@ impl Agents {
         self.children.get_mut(&id)
     }
 
-    /// Returns the subagents in the order of spawning.
+    /// Returns the subagents in the order in which they are shown.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = &AgentView> + Clone {
-        self.children.values()
+        self.family.all().iter().filter_map(|kin| self.children.get(&kin.agent))
+    }
+
+    /// Returns who stands below whom.
+    #[must_use]
+    pub fn family(&self) -> &Family {
+        &self.family
+    }
+
+    /// Returns the subagents below one, at any depth.
+    pub fn below(&self, agent: AgentId) -> impl Iterator<Item = &AgentView> {
+        self.family.below(agent).iter().filter_map(|kin| self.children.get(&kin.agent))
     }
 
     /// Returns the number of subagents.
@@ -102,7 +118,7 @@ impl Agents {
 
     /// Returns the subagents that have not ended.
     pub fn running(&self) -> impl Iterator<Item = &AgentView> {
-        self.children.values().filter(|agent| !agent.has_ended())
+        self.children().filter(|agent| !agent.has_ended())
     }
 
     /// Counts the subagents.
@@ -135,17 +151,11 @@ impl Agents {
     #[must_use]
     pub fn spent_below(&self, id: AgentId) -> Spent {
         let mut spent = self.get(id).map(|agent| agent.spent).unwrap_or_default();
-        let below = self.children.values().filter(|agent| agent.id != id && self.is_below(agent.id, id));
-        below.for_each(|agent| spent.add(&agent.spent));
+        if id.is_main() {
+            self.children().for_each(|agent| spent.add(&agent.spent));
+        }
+        self.below(id).for_each(|agent| spent.add(&agent.spent));
         spent
-    }
-
-    /// Tells whether an agent stands somewhere below another one.
-    fn is_below(&self, id: AgentId, above: AgentId) -> bool {
-        // A cycle cannot come from the engine, but events may be anything.
-        std::iter::successors(self.get(id), |agent| self.get(agent.parent?))
-            .take(16)
-            .any(|agent| agent.parent == Some(above))
     }
 
     /// Returns what all agents may use together.
@@ -196,7 +206,11 @@ impl Agents {
             return Folded::Ignored;
         }
         let known = self.children.contains_key(&id);
-        let agent = self.children.entry(id).or_insert_with(|| AgentView::new(id, now));
+        if !known {
+            self.children.insert(id, AgentView::new(id, now));
+            self.family = ordered(&self.children);
+        }
+        let Some(agent) = self.children.get_mut(&id) else { return Folded::Ignored };
         if agent.has_ended() && !matches!(event.kind, EventKind::Spawned(_)) {
             return Folded::Ignored;
         }
@@ -209,6 +223,9 @@ impl Agents {
             let columns = unicode_width::UnicodeWidthStr::width(agent.agent_type.as_str());
             self.widest_type = self.widest_type.max(columns);
             let (parent, call_id) = (spawn.parent, spawn.call_id.clone());
+            if !parent.is_main() {
+                self.family = ordered(&self.children);
+            }
             self.attach(id, parent, &call_id);
             return if known { Folded::Changed } else { Folded::Appeared };
         }
@@ -245,6 +262,7 @@ impl Agents {
             self.forgotten = self.forgotten.max(last.0);
         }
         self.children.clear();
+        self.family = Family::default();
         self.widest_type = 0;
         let mut cells = std::mem::replace(&mut self.main, AgentView::new(AgentId::MAIN, now)).cells;
         cells.clear();
@@ -271,6 +289,11 @@ impl Agents {
             holder.cells.touch(cell);
         }
     }
+}
+
+/// Puts agents in the order in which they are shown.
+fn ordered(children: &BTreeMap<AgentId, AgentView>) -> Family {
+    Family::of(children.values().map(|agent| (agent.id, agent.parent)))
 }
 
 /// What an event did to the set of agents.

@@ -167,11 +167,8 @@ impl App {
             return;
         }
         let agent = self.agents.running().find(|agent| argument.parse() == Ok(agent.id.0) || agent.name == argument);
-        match agent.map(|agent| (agent.id, agent.name.clone())) {
-            Some((agent, name)) => {
-                effects.push(Effect::Engine(Command::Stop { agent }));
-                self.inform(format!("stopping {name}"));
-            }
+        match agent.map(|agent| agent.id) {
+            Some(agent) => self.stop_agent(agent, effects),
             None => self.warn("write /cancel with the number of a running agent, or /cancel all"),
         }
     }

@@ -4,6 +4,8 @@
 //! regions overlap, none leaves the terminal, the composer and the status line come first, and the focused pane is
 //! among the visible ones.
 
+use std::collections::HashMap;
+
 use ratatui::layout::Rect;
 
 use super::panes::{PaneSize, PaneWish, Share, share};
@@ -100,7 +102,50 @@ pub struct PaneRect {
     pub area: Rect,
     /// How it is drawn.
     pub size: PaneSize,
+    /// What shows whom it stands below.
+    pub descent: Descent,
 }
+
+/// How a pane shows whom its agent stands below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Descent {
+    /// By so many columns before its title and its body; 0 for the main agent's own.
+    Indent(u16),
+    /// By a mark, for want of columns.
+    Mark,
+    /// By its parent's number, because the parent is out of sight.
+    Of(AgentId),
+}
+
+impl Descent {
+    /// Returns the columns it takes before the title.
+    #[must_use]
+    pub fn columns(self) -> u16 {
+        match self {
+            Self::Indent(columns) => columns,
+            Self::Mark => INDENT,
+            Self::Of(parent) => u16::try_from(parent.to_string().len()).unwrap_or(INDENT).saturating_add(INDENT),
+        }
+    }
+
+    /// Says how a pane of so many columns shows that it stands so deep. Never are the number, some letters of the type
+    /// and the state pushed out.
+    fn at(depth: u16, columns: u16) -> Self {
+        match (depth, columns) {
+            (0, _) | (_, ..MARK_FROM) => Self::Indent(0),
+            (_, MARK_FROM..INDENT_FROM) => Self::Mark,
+            _ => Self::Indent(depth.min(DEEPEST) * INDENT),
+        }
+    }
+}
+
+/// Columns of a level.
+const INDENT: u16 = 2;
+/// Deepest level that is indented further: as deep as the settings allow.
+const DEEPEST: u16 = 4;
+/// Narrowest pane that is indented, and narrowest that has a mark in place of that.
+const INDENT_FROM: u16 = 44;
+const MARK_FROM: u16 = 24;
 
 /// Where everything stands. Regions without room are empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,7 +250,7 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
         regions.form = Form::Full;
         regions.conversation = empty;
         if !main.is_empty() {
-            regions.panes.push(PaneRect { agent, area: main, size: PaneSize::Full });
+            regions.panes.push(PaneRect { agent, area: main, size: PaneSize::Full, descent: Descent::Indent(0) });
         }
         return regions;
     }
@@ -216,7 +261,26 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
         Form::Below => place_below(&mut regions, main, state),
         Form::Rail => place_rail(&mut regions, main, state),
     }
+    show_descent(&mut regions.panes, state.panes);
     regions
+}
+
+/// Says how each pane shows whom it stands below, and puts the panes in order.
+fn show_descent(panes: &mut [PaneRect], wishes: &[PaneWish]) {
+    let order: HashMap<AgentId, usize> = wishes.iter().enumerate().map(|(at, wish)| (wish.agent, at)).collect();
+    panes.sort_by_key(|pane| order.get(&pane.agent));
+    let mut shown: HashMap<AgentId, u16> = HashMap::new();
+    for pane in panes {
+        let Some(wish) = order.get(&pane.agent).map(|at| &wishes[*at]) else { continue };
+        let descent = Descent::at(wish.depth, pane.area.width);
+        pane.descent = match (wish.parent, wish.parent.and_then(|parent| shown.get(&parent)), descent) {
+            (Some(parent), None, _) if pane.area.width >= MARK_FROM => Descent::Of(parent),
+            // Where the parent names its own, it may stand further in.
+            (_, Some(above), Descent::Indent(columns)) if columns > 0 => Descent::Indent(columns.max(*above)),
+            _ => descent,
+        };
+        shown.insert(pane.agent, pane.descent.columns());
+    }
 }
 
 fn choose_form(size: Rect, main: Rect, state: &LayoutState<'_>) -> Form {
@@ -251,18 +315,15 @@ fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutSta
     regions.agents_head = cut_top(&mut right, 1);
     regions.conversation = left;
     // Two columns only while both have something to show beyond titles.
-    let in_column = |at: u32| state.panes.iter().any(|pane| pane.agent.0 % 2 == at && pane.wants_room());
+    let in_column = |at: usize| state.panes.iter().any(|pane| pane.column() == at && pane.wants_room());
     if width >= 200 && right.width >= 80 && in_column(0) && in_column(1) {
         let half = right.width / 2;
         let columns =
             [Rect { width: half, ..right }, Rect { x: right.x + half + 1, width: right.width - half - 1, ..right }];
-        // An agent's column follows from its number, so that it stays there.
         for (at, column) in columns.into_iter().enumerate() {
-            let wishes: Vec<PaneWish> =
-                state.panes.iter().filter(|pane| (pane.agent.0 % 2 == 0) == (at == 1)).cloned().collect();
+            let wishes: Vec<PaneWish> = state.panes.iter().filter(|pane| pane.column() == at).cloned().collect();
             place_column(regions, column, &wishes, state.focused);
         }
-        regions.panes.sort_by_key(|pane| pane.agent);
     } else {
         place_column(regions, right, state.panes, state.focused);
     }
@@ -313,6 +374,6 @@ fn place_column(regions: &mut Regions, column: Rect, wishes: &[PaneWish], focuse
 fn place_shares(regions: &mut Regions, mut rest: Rect, shares: Vec<Share>) {
     for shared in shares {
         let area = cut_top(&mut rest, shared.rows);
-        regions.panes.push(PaneRect { agent: shared.agent, area, size: shared.size });
+        regions.panes.push(PaneRect { agent: shared.agent, area, size: shared.size, descent: Descent::Indent(0) });
     }
 }

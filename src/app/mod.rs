@@ -18,7 +18,9 @@ pub mod composer;
 pub mod diff_rows;
 mod effect;
 mod event;
+mod family;
 pub mod files;
+mod folding;
 mod inbox;
 pub mod key;
 pub mod keymap;
@@ -53,9 +55,11 @@ pub use choices::{Arrangement, Choice};
 pub use command::{SLASH_COMMANDS, budget_share};
 pub use effect::{Effect, MouseCapture};
 pub use event::Event;
+pub use family::{Family, Kin};
+pub use folding::FoldedAway;
 pub use line_edit::LineEdit;
 pub use mouse::STOP_FROM;
-pub use pane_state::{Detail, PaneState};
+pub use pane_state::{Detail, PaneState, Subtree};
 pub use past::{Before, Found, LogNews, LogPage, LogRequest, LogSpan, Story, begins_turn, fold_log};
 pub use phase::{AgentState, Awaited, Mood, Phase};
 pub use popup::{PaletteAct, PaletteEntry, Popup, palette};
@@ -70,7 +74,7 @@ use self::files::FileIndex;
 use self::key::{Input, Key};
 use self::keymap::{Context, Keymap};
 use self::layout::{LayoutMode, LayoutState, Regions, layout};
-use self::panes::{Live, PaneSize, PaneWish};
+use self::panes::PaneSize;
 use self::timeline::Timeline;
 use crate::definition::Listing;
 use crate::message::AgentId;
@@ -462,7 +466,7 @@ impl App {
     /// Returns where everything stands.
     #[must_use]
     pub fn regions(&self) -> Regions {
-        let wishes: Vec<PaneWish> = self.agents.children().map(|agent| self.wish(agent)).collect();
+        let wishes = self.wishes();
         let queued = u16::try_from(self.queued().len().min(3)).unwrap_or(0);
         let mut regions = layout(
             self.size,
@@ -473,7 +477,7 @@ impl App {
                 approval_rows: self.approval_rows(),
                 panes: &wishes,
                 // Whom one writes to is whom one watches.
-                focused: self.focused_agent().or_else(|| self.target().map(|agent| agent.id)),
+                focused: self.watched(),
                 full: self.full,
             },
         );
@@ -481,20 +485,5 @@ impl App {
             regions.show_timeline();
         }
         regions
-    }
-
-    fn wish(&self, agent: &AgentView) -> PaneWish {
-        let state = self.panes.get(&agent.id);
-        let asking = self.approvals.of(agent.id) > 0;
-        let live = match agent.phase {
-            Phase::Queued if !asking => Live::Waiting,
-            Phase::Ended(_) if self.is_folded_away(agent.id) => Live::Folded,
-            Phase::Ended(_) => Live::News,
-            _ if asking => Live::NeedsYou,
-            _ => Live::Yes,
-        };
-        let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(agent.heard) };
-        let chosen = state.and_then(|state| state.chosen).filter(|size| *size != PaneSize::Full);
-        PaneWish { agent: agent.id, chosen, live, silent }
     }
 }

@@ -10,10 +10,8 @@ use ratatui::layout::{Position, Rect};
 use super::action::Action;
 use super::key::{Mouse, MouseKind};
 use super::layout::{Form, Regions};
-use super::panes::PaneSize;
 use super::{App, Effect, Focus, Motion, Unit};
 use crate::message::AgentId;
-use crate::subagent::Command;
 
 /// Lines that one turn of the wheel moves.
 const WHEEL: i32 = 3;
@@ -166,11 +164,9 @@ impl App {
             let running = self.agents.get(pane.agent).is_some_and(|agent| !agent.has_ended());
             let on_sign = pane.area.width >= STOP_FROM && at.x + STOP_COLUMNS >= pane.area.right();
             if on_title && running && on_sign {
-                effects.push(Effect::Engine(Command::Stop { agent: pane.agent }));
-            } else if on_title && at.x < pane.area.x + 2 {
-                let size = if pane.size == PaneSize::Row { PaneSize::Pane } else { PaneSize::Row };
-                self.full = None;
-                self.pane_mut(pane.agent).chosen = Some(size);
+                self.stop_agent(pane.agent, effects);
+            } else if on_title && at.x < pane.area.x + pane.descent.columns() + 2 {
+                self.toggle_fold(pane.agent, pane.size);
             } else if on_title && was_focused {
                 self.full = if self.full.is_some() { None } else { Some(pane.agent) };
             }

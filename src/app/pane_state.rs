@@ -26,11 +26,23 @@ pub enum Detail {
     Whole,
 }
 
+/// Whether the panes below one are shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Subtree {
+    /// They are, as far as there is room.
+    #[default]
+    Shown,
+    /// They are folded into its title.
+    Hidden,
+}
+
 /// How one transcript is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PaneState {
     /// The size the user chose.
     pub chosen: Option<PaneSize>,
+    /// Whether the panes below it are shown.
+    pub subtree: Subtree,
     /// Where the view stands.
     pub scroll: Scroll,
     /// How much is shown.

@@ -68,6 +68,12 @@ pub struct PaneWish {
     pub live: Live,
     /// How long nothing was heard of it.
     pub silent: Duration,
+    /// The subagent it stands below.
+    pub parent: Option<AgentId>,
+    /// How deep it stands below the main agent's own subagents.
+    pub depth: u16,
+    /// Which of the main agent's own subagents it descends from, counted from 0.
+    pub branch: usize,
 }
 
 /// Whether a pane has something to show that was not seen yet, what matters most first.
@@ -94,6 +100,17 @@ impl Live {
 }
 
 impl PaneWish {
+    /// Returns the wish of an agent that was just heard, stands below no other and has the size of its liveliness.
+    #[must_use]
+    pub fn new(agent: AgentId, live: Live) -> Self {
+        Self { agent, chosen: None, live, silent: Duration::ZERO, parent: None, depth: 0, branch: 0 }
+    }
+
+    /// Returns its column where there are two. All of a branch stand in one, and stay there.
+    pub(super) fn column(&self) -> usize {
+        self.branch % 2
+    }
+
     /// Tells whether the agent would use more than a title.
     #[must_use]
     pub fn wants_room(&self) -> bool {
@@ -144,8 +161,8 @@ pub fn share(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<
     shares
 }
 
-/// Leaves out ended agents, oldest first, until those that run can show something; then whoever matters least, and of
-/// equals whoever stands farthest from the focus.
+/// Leaves out ended agents, oldest first, until those that run can show something; then whoever matters least, of equals
+/// the deepest, and of those whoever stands farthest from the focus.
 fn choose_shown(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<&PaneWish> {
     let mut shown: Vec<&PaneWish> = wishes.iter().collect();
     let height = usize::from(height);
@@ -162,7 +179,10 @@ fn choose_shown(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> V
         // There is not even a title for each.
         let at = shown.iter().position(|wish| Some(wish.agent) == focused).unwrap_or(0);
         let mut order: Vec<usize> = (0..shown.len()).collect();
-        order.sort_by_key(|index| (Some(shown[*index].agent) != focused, shown[*index].live, index.abs_diff(at)));
+        order.sort_by_key(|index| {
+            let wish = shown[*index];
+            (Some(wish.agent) != focused, wish.live, wish.depth, index.abs_diff(at))
+        });
         let mut kept: Vec<usize> = order.into_iter().take(height).collect();
         kept.sort_unstable();
         shown = kept.into_iter().map(|index| shown[index]).collect();

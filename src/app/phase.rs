@@ -78,6 +78,8 @@ pub enum AgentState {
         /// For how long.
         lasting: Duration,
     },
+    /// Waits for the subagents it sent out.
+    Waiting,
     /// Waits for permission.
     NeedsApproval,
     /// Waits because the service limits the rate.
@@ -179,6 +181,8 @@ impl AgentState {
             Phase::Queued => Self::Queued,
             Phase::RateLimited { until, ahead } => Self::RateLimited { left: until.map(left), ahead },
             Phase::Retrying { until } => Self::Retrying { left: left(until) },
+            // Its own silence means nothing: what they do, their panes say.
+            Phase::Tool if agent.waits_for_agents() => Self::Waiting,
             Phase::Starting | Phase::Thinking | Phase::Tool if silent >= STALLED_AFTER => {
                 Self::Stalled { silent, waits_for: Awaited::of(agent) }
             }
@@ -203,6 +207,7 @@ impl AgentState {
             Self::Thinking => "thinking".to_owned(),
             Self::Tool { name, lasting } if lasting.as_secs() >= 2 => format!("{name} {}", short(*lasting)),
             Self::Tool { name, .. } => name.clone(),
+            Self::Waiting => "waits".to_owned(),
             Self::NeedsApproval => "needs you".to_owned(),
             Self::RateLimited { .. } => {
                 self.limit().map_or_else(|| "limited".to_owned(), |wait| format!("limited {wait}"))
@@ -268,7 +273,7 @@ impl AgentState {
     #[must_use]
     pub fn mood(&self) -> Mood {
         match self {
-            Self::Idle | Self::Unknown | Self::Queued => Mood::Neutral,
+            Self::Idle | Self::Unknown | Self::Queued | Self::Waiting => Mood::Neutral,
             Self::Starting | Self::Thinking | Self::Tool { .. } | Self::Stopping => Mood::Busy,
             Self::NeedsApproval | Self::RateLimited { .. } | Self::Retrying { .. } | Self::Stalled { .. } => {
                 Mood::Attention

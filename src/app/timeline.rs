@@ -203,24 +203,9 @@ impl App {
 
     /// Returns every agent, each below its parent.
     fn rows(&self) -> Vec<Row> {
-        let mut below: BTreeMap<AgentId, Vec<AgentId>> = BTreeMap::new();
-        for agent in self.agents.children() {
-            // Whoever is not known to have a parent among the subagents stands with the main agent's own.
-            let parent = agent.parent.filter(|parent| *parent < agent.id && self.agents.get(*parent).is_some());
-            below.entry(parent.unwrap_or(AgentId::MAIN)).or_default().push(agent.id);
-        }
-        let mut rows = vec![Row { agent: AgentId::MAIN, depth: 0 }];
-        let mut waiting: Vec<Row> = Vec::new();
-        let mut next = |parent: AgentId, depth: u16, waiting: &mut Vec<Row>| {
-            let children = below.remove(&parent).unwrap_or_default();
-            waiting.extend(children.into_iter().rev().map(|agent| Row { agent, depth: depth.min(DEEPEST) }));
-        };
-        next(AgentId::MAIN, 0, &mut waiting);
-        while let Some(row) = waiting.pop() {
-            rows.push(row);
-            next(row.agent, row.depth + 1, &mut waiting);
-        }
-        rows
+        let all = self.agents.family().all().iter();
+        let below = all.map(|kin| Row { agent: kin.agent, depth: kin.depth.min(DEEPEST) });
+        std::iter::once(Row { agent: AgentId::MAIN, depth: 0 }).chain(below).collect()
     }
 
     /// Carries out an action of the timeline.

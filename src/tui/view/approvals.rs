@@ -21,13 +21,14 @@ use crate::permission::{AccessKind, ApprovalRequest, Grant, Preview};
 pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
     let Some(request) = look.app.approvals().shown().filter(|_| !area.is_empty()) else { return };
     if area.height == 1 {
-        let mut spans = heading(request, look);
+        let mut spans = heading(request, usize::from(area.width) / 2, look);
         spans.push(Span::styled(format!("  {}", request.title.lines().next().unwrap_or_default()), look.theme.text));
         buf.set_line(area.x, area.y, &fit_line(&Line::from(spans), usize::from(area.width)), area.width);
         return;
     }
     let (place, count) = (look.app.approvals().place() + 1, look.app.approvals().len());
-    let mut words = heading(request, look);
+    // The frame of a rule, and the place of the question.
+    let mut words = heading(request, usize::from(area.width).saturating_sub(16), look);
     if count > 1 {
         words.push(Span::styled(format!("  {place} of {count}"), look.theme.muted));
     }
@@ -55,8 +56,22 @@ pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Dr
     draw_keys(request, unseen, row, look, buf, drawn);
 }
 
-/// Returns who asks for what.
-fn heading(request: &ApprovalRequest, look: &Look<'_>) -> Vec<Span<'static>> {
+/// Returns the way down to an agent in so many columns: of a longer one, names in the middle are left out.
+fn way(lineage: &str, columns: usize) -> String {
+    const STEP: &str = " › ";
+    if width(lineage) <= columns {
+        return lineage.to_owned();
+    }
+    let names: Vec<&str> = lineage.split(STEP).collect();
+    let first = names.first().copied().unwrap_or_default();
+    let shortened = |from: usize| format!("{first}{STEP}…{STEP}{}", names[from..].join(STEP));
+    let last = names.len().saturating_sub(1);
+    let fitting = (2..=last).map(shortened).find(|text| width(text) <= columns);
+    fitting.unwrap_or_else(|| names[last].to_owned())
+}
+
+/// Returns who asks for what, the way down to the agent shortened to fit into so many columns.
+fn heading(request: &ApprovalRequest, columns: usize, look: &Look<'_>) -> Vec<Span<'static>> {
     let theme = look.theme;
     let verb = match request.access.kind {
         AccessKind::Execute { .. } => "wants to run",
@@ -64,9 +79,11 @@ fn heading(request: &ApprovalRequest, look: &Look<'_>) -> Vec<Span<'static>> {
         AccessKind::Read { .. } => "wants to read",
         AccessKind::Nothing => "wants to use",
     };
+    let taken = width(verb) + width(&request.access.tool) + 5;
+    let who = way(&look.app.agents().lineage(request.id.agent), columns.saturating_sub(taken));
     vec![
         Span::styled(format!("{} ", look.glyphs.attention), theme.warning),
-        Span::styled(look.app.agents().lineage(request.id.agent), theme.approval),
+        Span::styled(who, theme.approval),
         Span::styled(format!(" {verb}  "), theme.text),
         Span::styled(request.access.tool.clone(), theme.tool),
     ]

@@ -96,6 +96,10 @@ fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
         facts.push((format!("{} tokens", tokens(agent.spent.usage.total())), theme.muted));
         facts.push((money::short(&agent.spent), theme.muted));
     }
+    if let Some((below, spent)) = look.app.spent_below(agent) {
+        let used = format!("{} tokens {}", tokens(spent.usage.total()), money::short(&spent));
+        facts.push((format!("with {below} below: {used}"), theme.muted));
+    }
     let mode = look.app.mode_of(agent);
     let word = if mode == PermissionMode::Plan { "reads only" } else { mode.word() };
     facts.push((format!("permissions: {word}"), theme.text));

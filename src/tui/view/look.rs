@@ -48,7 +48,7 @@ impl Look<'_> {
         let glyphs = self.glyphs;
         match state {
             AgentState::Thinking | AgentState::Tool { .. } | AgentState::Starting => self.spinner(),
-            AgentState::Idle | AgentState::Unknown => glyphs.neutral,
+            AgentState::Idle | AgentState::Unknown | AgentState::Waiting => glyphs.neutral,
             AgentState::Queued => glyphs.queued,
             AgentState::NeedsApproval
             | AgentState::RateLimited { .. }

@@ -1,6 +1,6 @@
 //! One agent's pane: its live title, and the tail of its transcript.
 //!
-//! Owns the columns of a title. Leaves cells to `cell` and places to the layout. Invariants: every column of a
+//! Owns the columns of a title. Leaves cells to `cell`, places and indents to the layout. Invariants: every column of a
 //! title has a fixed width, so that counting moves nothing; a folded pane costs its title.
 
 use ratatui::buffer::Buffer;
@@ -14,7 +14,7 @@ use super::money;
 use super::transcript::{Follow, Shown, Transcript};
 use super::wrap::{fit, pad, pad_left, width};
 use super::{limited, queued, sparkline};
-use crate::app::layout::PaneRect;
+use crate::app::layout::{Descent, PaneRect};
 use crate::app::panes::PaneSize;
 use crate::app::{AgentState, AgentView, Before, CellKind, STOP_FROM, Story};
 
@@ -45,6 +45,8 @@ pub(super) fn draw(
     if pane.size == PaneSize::Row || body.height == 0 {
         return None;
     }
+    let indent = pane.descent.columns().min(body.width / 2);
+    (body.x, body.width) = (body.x + indent, body.width - indent);
     body = match pane.size {
         PaneSize::Full => full_head::draw(agent, look, body, buf),
         PaneSize::Pane => full_head::brief(agent, look, body, buf),
@@ -105,14 +107,17 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, 
     let theme = look.theme;
     let focused = look.app.focused_agent() == Some(agent.id);
     let row = Rect { height: 1, ..area };
-    let right = right_part(agent, area.width, look);
+    let mut right = folded_part(agent, area.width, look);
+    right.extend(right_part(agent, area.width, look));
     let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
-    let mark = if pane.size == PaneSize::Row { look.glyphs.folded } else { look.glyphs.unfolded };
+    let folded = look.app.is_folded(agent.id, pane.size) && pane.size < PaneSize::Full;
+    let mark = if folded { look.glyphs.folded } else { look.glyphs.unfolded };
     let number = pad_left(&agent.id.to_string(), columns.number);
-    let room = usize::from(area.width).saturating_sub(right_width + columns.number + 4);
-    let (kind, description) = look.title(agent, room);
+    let left = usize::from(pane.descent.columns()) + columns.number + 4;
+    let (kind, description) = look.title(agent, usize::from(area.width).saturating_sub(right_width + left));
     let text = if agent.has_ended() && !focused { theme.muted } else { theme.text };
     let line = Line::from(vec![
+        Span::styled(descent(pane.descent, look), theme.faint),
         Span::styled(format!("{mark} "), if focused { theme.accent } else { theme.faint }),
         Span::styled(format!("{number} "), theme.muted),
         Span::styled(kind, look.agent(agent)),
@@ -126,6 +131,28 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, 
         // The ground of the selection under the colours of the title.
         buf.set_style(row, theme.selected_row);
     }
+}
+
+/// Returns what stands before the title of an agent below another.
+fn descent(descent: Descent, look: &Look<'_>) -> String {
+    let [_, _, corner, ..] = look.glyphs.frame;
+    match descent {
+        Descent::Indent(columns) => " ".repeat(usize::from(columns)),
+        Descent::Mark => format!("{corner} "),
+        Descent::Of(parent) => format!("{corner}{parent} "),
+    }
+}
+
+/// Returns how many agents are folded into this one's title, and the state among them that matters most.
+fn folded_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'static>> {
+    let Some(folded) = look.app.folded_away(agent.id) else { return Vec::new() };
+    let mood = look.mood(&folded.state);
+    let state = match columns {
+        72.. => format!("{} {}  ", look.glyph(&folded.state), pad(&folded.word(), 9)),
+        STOP_FROM..72 => format!("{} ", look.glyph(&folded.state)),
+        _ => String::new(),
+    };
+    vec![Span::styled(format!("+{} ", folded.hidden), look.theme.accent), Span::styled(state, mood)]
 }
 
 /// Returns the state and, as the width bears them, time, tool calls, tokens, and the sign that stops the agent. What

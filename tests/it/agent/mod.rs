@@ -11,6 +11,7 @@ use serde_json::json;
 mod answers;
 mod budget;
 mod delegation;
+mod depth;
 mod draft;
 mod effort;
 mod lead;

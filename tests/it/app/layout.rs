@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belvedere::app::layout::{LayoutMode, LayoutState, Regions, layout};
+use belvedere::app::layout::{Descent, Form, LayoutMode, LayoutState, Regions, layout};
 use belvedere::app::panes::{Live, PaneSize, PaneWish};
 use belvedere::message::AgentId;
 use proptest::prelude::*;
@@ -14,13 +14,65 @@ fn wish(agent: u32) -> impl Strategy<Value = PaneWish> {
     (chosen, live, 0_u64..100).prop_map(move |(chosen, live, silent)| PaneWish {
         agent: AgentId(agent),
         chosen,
-        live,
         silent: Duration::from_secs(silent),
+        ..PaneWish::new(AgentId(agent), live)
     })
 }
 
+/// Up to a hundred agents in a tree of at most five levels, in the order in which they are shown.
 fn wishes() -> impl Strategy<Value = Vec<PaneWish>> {
-    (0_u32..=100).prop_flat_map(|count| (1..=count).map(wish).collect::<Vec<_>>())
+    (0_u32..=100).prop_flat_map(|count| {
+        let wishes = (1..=count).map(wish).collect::<Vec<_>>();
+        let parents = prop::collection::vec(prop::option::of(any::<prop::sample::Index>()), count as usize);
+        (wishes, parents).prop_map(|(mut wishes, parents)| {
+            for at in 1..wishes.len() {
+                let parent = parents[at].map(|index| index.index(at)).filter(|parent| wishes[*parent].depth < 4);
+                if let Some(parent) = parent {
+                    wishes[at].depth = wishes[parent].depth + 1;
+                    wishes[at].parent = Some(wishes[parent].agent);
+                }
+            }
+            let mut order = Vec::new();
+            let tops: Vec<PaneWish> = wishes.iter().filter(|wish| wish.parent.is_none()).cloned().collect();
+            for (branch, top) in tops.into_iter().enumerate() {
+                put_below(&wishes, PaneWish { branch, ..top }, &mut order);
+            }
+            order
+        })
+    })
+}
+
+fn put_below(wishes: &[PaneWish], wish: PaneWish, order: &mut Vec<PaneWish>) {
+    let (agent, branch) = (wish.agent, wish.branch);
+    order.push(wish);
+    for child in wishes.iter().filter(|child| child.parent == Some(agent)) {
+        put_below(wishes, PaneWish { branch, ..child.clone() }, order);
+    }
+}
+
+/// Panes stand in the order of their wishes, a branch in one column, and each shows whom it stands below.
+fn assert_descent(panes: &[PaneWish], regions: &Regions) {
+    let place = |agent: AgentId| panes.iter().position(|wish| wish.agent == agent).unwrap();
+    assert!(regions.panes.is_sorted_by_key(|pane| place(pane.agent)));
+    for pane in &regions.panes {
+        let wish = &panes[place(pane.agent)];
+        let narrow = pane.area.width < 24;
+        let above = wish.parent.and_then(|parent| regions.pane(parent));
+        match (wish.parent, above, pane.descent) {
+            (None, _, descent) => assert_eq!(descent, Descent::Indent(0)),
+            _ if regions.form == Form::Full || narrow => {}
+            (Some(parent), None, descent) => assert_eq!(descent, Descent::Of(parent)),
+            (Some(_), Some(above), descent) => {
+                assert_eq!(above.area.x, pane.area.x, "a child stands in another column");
+                assert!(above.area.y < pane.area.y, "a child stands above its parent");
+                let named = usize::from(!matches!(above.descent, Descent::Of(_)));
+                let further = usize::from(descent.columns()) >= usize::from(above.descent.columns()) + named;
+                assert!(descent == Descent::Mark || further, "{descent:?} below {:?}", above.descent);
+            }
+        }
+        // Mark, two digits, five letters of the type, and the state.
+        assert!(pane.area.width < 40 || pane.descent.columns() + 2 + 3 + 5 + 2 + 11 <= pane.area.width);
+    }
 }
 
 fn all(regions: &Regions) -> Vec<Rect> {
@@ -82,14 +134,22 @@ proptest! {
         if let Some(focused) = focused.filter(|_| roomy) {
             prop_assert!(regions.pane(focused).is_some(), "the focused pane is not visible");
         }
-        prop_assert!(regions.panes.is_sorted_by_key(|pane| pane.agent));
+        let asking = panes.iter().filter(|pane| pane.live == Live::NeedsYou).count();
+        if full && focused.is_some() || regions.form == Form::Alone || !roomy {
+            // There are no panes beside each other.
+        } else if asking + 1 < usize::from(regions.conversation.height.min(regions.approvals.y / 4)) {
+            for pane in panes.iter().filter(|pane| pane.live == Live::NeedsYou) {
+                prop_assert!(regions.pane(pane.agent).is_some(), "who needs the user is not visible");
+            }
+        }
+        assert_descent(&panes, &regions);
         prop_assert_eq!(layout(size, &state), regions, "the layout is no pure function");
     }
 }
 
 #[test]
 fn what_the_user_chose_is_kept_while_there_is_room() {
-    let wish = |agent, chosen| PaneWish { agent: AgentId(agent), chosen, live: Live::Yes, silent: Duration::ZERO };
+    let wish = |agent, chosen| PaneWish { chosen, ..PaneWish::new(AgentId(agent), Live::Yes) };
     let panes = [wish(1, Some(PaneSize::Row)), wish(2, None), wish(3, Some(PaneSize::Peek))];
     let state = LayoutState { composer_rows: 1, panes: &panes, ..LayoutState::default() };
     let regions = layout(Rect::new(0, 0, 140, 40), &state);
@@ -101,7 +161,7 @@ fn what_the_user_chose_is_kept_while_there_is_room() {
 
 #[test]
 fn who_works_is_shown_before_who_has_ended() {
-    let wish = |agent, live| PaneWish { agent: AgentId(agent), chosen: None, live, silent: Duration::ZERO };
+    let wish = |agent, live| PaneWish::new(AgentId(agent), live);
     let panes = [wish(1, Live::News), wish(2, Live::News), wish(3, Live::Yes), wish(4, Live::Waiting)];
     let state = LayoutState { composer_rows: 1, panes: &panes, ..LayoutState::default() };
     let regions = layout(Rect::new(0, 0, 60, 9), &state);
@@ -111,7 +171,7 @@ fn who_works_is_shown_before_who_has_ended() {
 
 #[test]
 fn who_needs_the_user_is_seen_and_all_who_work_have_a_title() {
-    let wish = |agent, live| PaneWish { agent: AgentId(agent), chosen: None, live, silent: Duration::ZERO };
+    let wish = |agent, live| PaneWish::new(AgentId(agent), live);
     let mut panes: Vec<PaneWish> = (1..=8).map(|agent| wish(agent, Live::Yes)).collect();
     panes[7].live = Live::NeedsYou;
     for (width, height, approval_rows, least) in [(60, 15, 3, 6), (80, 24, 5, 8), (60, 15, 0, 8), (40, 10, 3, 1)] {

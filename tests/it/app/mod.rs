@@ -12,6 +12,7 @@ mod layout;
 mod lists;
 mod mentions;
 mod mouse;
+mod nested;
 mod past;
 mod rate_limit;
 mod scrolling;

@@ -181,6 +181,17 @@ fn a_list_in_the_environment_is_cut_at_commas_outside_parentheses() {
 }
 
 #[test]
+fn a_tree_deeper_than_five_levels_is_refused_by_name() {
+    let place = Place::new().user("[limits]\nmax_depth = 6\n");
+    let faults = place.faults();
+    assert!(
+        matches!(faults.as_slice(), [fault] if fault.contains("`limits.max_depth`: 6 is out of range; it goes from 0 to 5")),
+        "{faults:?}"
+    );
+    assert_eq!(Place::new().user("[limits]\nmax_depth = 5\n").config().limits.max_depth, 5);
+}
+
+#[test]
 fn a_project_cannot_loosen_anything() {
     let hostile = r#"
         model = "evil/collector"

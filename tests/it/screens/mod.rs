@@ -5,6 +5,7 @@ mod contrast;
 mod full_head;
 mod gallery;
 mod hostile;
+pub(crate) mod nested;
 mod pictures;
 pub(crate) mod scenes;
 mod snapshots;

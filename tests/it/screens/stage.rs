@@ -160,12 +160,16 @@ impl Stage {
     }
 
     pub(crate) fn spawns(&mut self, agent: u32, agent_type: &str, description: &str) {
+        self.spawns_below(0, agent, agent_type, description);
+    }
+
+    pub(crate) fn spawns_below(&mut self, parent: u32, agent: u32, agent_type: &str, description: &str) {
         let call_id = format!("call-{agent}");
-        self.main(tool_started(&call_id, "Agent", description));
+        self.agent(parent, tool_started(&call_id, "Agent", description));
         self.agent(
             agent,
             EventKind::Spawned(Spawn {
-                parent: AgentId::MAIN,
+                parent: AgentId(parent),
                 call_id,
                 name: format!("{agent_type}-{agent}"),
                 agent_type: agent_type.to_owned(),

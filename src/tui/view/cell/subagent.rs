@@ -36,7 +36,9 @@ pub(super) fn lines(id: AgentId, columns: u16, detail: Detail, look: &Look<'_>) 
     }
     if summary.len() > most {
         let left = counted(summary.len() - most, "more line");
-        lines.push(Line::styled(format!("  {} {left}: alt+{id} shows all", look.glyphs.ellipsis), look.theme.faint));
+        // There are keys for nine.
+        let way = if id.0 <= 9 { format!("alt+{id} shows") } else { "/tasks shows".to_owned() };
+        lines.push(Line::styled(format!("  {} {left}: {way} all", look.glyphs.ellipsis), look.theme.faint));
     }
     let labels = doc.labels(0..most).iter().map(|label| label.clone().moved(above, INDENT)).collect();
     Lined { lines, labels }

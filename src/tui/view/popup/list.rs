@@ -12,7 +12,7 @@ use super::{centred, frame, type_line};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::layout::Regions;
-use crate::app::{Drawn, LineEdit, PaletteEntry};
+use crate::app::{AgentView, Drawn, LineEdit, PaletteEntry};
 use crate::definition::Source;
 use crate::message::{bare_line, plain_line};
 
@@ -64,15 +64,19 @@ pub(super) fn agents(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
     let area = centred(screen, 90, rows.min(screen.height.saturating_sub(2).max(3)));
     let inner = frame("agents of this session", area, look, buf);
     let columns = usize::from(inner.width);
-    let lines: Vec<Line<'static>> = look
-        .app
-        .agents()
+    let known = look.app.agents();
+    let indented = |agent: &AgentView| {
+        let depth = known.family().get(agent.id).map_or(0, |kin| kin.depth.min(4));
+        format!("{}{}", " ".repeat(2 * usize::from(depth)), agent.name)
+    };
+    let names = known.children().map(|agent| width(&indented(agent))).max().unwrap_or(0).clamp(18, 28);
+    let lines: Vec<Line<'static>> = known
         .children()
         .map(|agent| {
             let state = look.app.state_of(agent);
             let line = Line::from(vec![
                 Span::styled(format!("{:>3} ", agent.id.to_string()), look.theme.muted),
-                Span::styled(pad(&agent.name, 18), look.agent(agent)),
+                Span::styled(pad(&indented(agent), names), look.agent(agent)),
                 Span::styled(format!(" {} {}", look.glyph(&state), pad(&state.word_within(12), 12)), look.mood(&state)),
                 Span::styled(pad(&clock(agent.elapsed(look.app.now())), 7), look.theme.muted),
                 Span::styled(agent.description.clone(), look.theme.text),
