@@ -34,6 +34,9 @@ actions! {
     Leave, "leave", "leave this view; never stops an agent";
     Message, "message", "write to this agent";
     Stop, "stop", "stop this agent, now";
+    WrapUp, "wrap-up", "have this agent report now, in one last turn";
+    Resume, "resume", "have this agent go on after its end";
+    Background, "background", "move this agent to the background, or back";
     StopAll, "stop-all", "stop every agent";
     ApproveOnce, "approve-once", "allow this once";
     ApproveAlways, "approve-always", "allow this for the session";

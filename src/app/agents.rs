@@ -1,14 +1,15 @@
 //! All agents of the session as the screen knows them: the main agent and every subagent.
 //!
 //! Owns who exists, and sums over the tree. Leaves one agent's life to `agent_view`. Invariants: subagents stand in
-//! the order of their numbers, which is the order of spawning; a number that was forgotten stays forgotten.
+//! the order of their numbers, which is the order of spawning; a number that was forgotten stays forgotten; whoever
+//! has ended comes back with a later run and with nothing else.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::agent_view::AgentView;
 use super::cells::CellId;
-use crate::agent::{AgentEvent, EventKind, Status};
+use crate::agent::{AgentEvent, EventKind, Ground, Status};
 use crate::message::{AgentId, Usage};
 
 /// The main agent and its subagents.
@@ -120,6 +121,23 @@ impl Agents {
         self.children.values().filter(|agent| !agent.has_ended())
     }
 
+    /// Returns the subagents at work that the main agent waits for: those in the foreground, and those that they wait
+    /// for in turn.
+    pub fn waited_for(&self) -> impl Iterator<Item = &AgentView> {
+        self.running().filter(|agent| {
+            let mut at = Some(*agent);
+            // A cycle cannot come from the engine, but events may be anything.
+            for _ in 0..16 {
+                let Some(agent) = at.filter(|agent| agent.ground == Ground::Foreground) else { return false };
+                if agent.parent.is_none_or(AgentId::is_main) {
+                    return true;
+                }
+                at = agent.parent.and_then(|parent| self.get(parent));
+            }
+            false
+        })
+    }
+
     /// Counts the subagents.
     #[must_use]
     pub fn tally(&self) -> Tally {
@@ -169,7 +187,7 @@ impl Agents {
         }
         if id.is_main() {
             let was_active = self.main.is_active();
-            self.main.fold(&event.kind, now);
+            self.main.fold(event, now);
             return if was_active && !self.main.is_active() { Folded::Ended } else { Folded::Changed };
         }
         if id.0 <= self.forgotten {
@@ -177,7 +195,13 @@ impl Agents {
         }
         let known = self.children.contains_key(&id);
         let agent = self.children.entry(id).or_insert_with(|| AgentView::new(id, now));
-        if agent.has_ended() && !matches!(event.kind, EventKind::Spawned(_)) {
+        let goes_on = agent.is_later_run(&event.kind);
+        let is_stale = match event.kind {
+            EventKind::Spawned(_) => false,
+            EventKind::Resumed { .. } => !goes_on,
+            _ => agent.has_ended(),
+        };
+        if is_stale {
             return Folded::Ignored;
         }
         let ended_before = agent.has_ended();
@@ -192,11 +216,13 @@ impl Agents {
             self.attach(id, parent, &call_id);
             return if known { Folded::Changed } else { Folded::Appeared };
         }
-        agent.fold(&event.kind, now);
+        agent.fold(event, now);
         let ended = agent.has_ended() && !ended_before;
         self.hear(id, now);
-        if ended {
+        if ended || goes_on {
             self.touch_anchor(id);
+        }
+        if ended {
             return Folded::Ended;
         }
         if known { Folded::Changed } else { Folded::Appeared }
@@ -241,7 +267,7 @@ impl Agents {
         }
     }
 
-    /// Tells the parent's transcript that the child's line now shows a summary.
+    /// Tells the parent's transcript that the child's line looks different now.
     fn touch_anchor(&mut self, id: AgentId) {
         let Some((parent, cell)) = self.children.get(&id).and_then(|agent| agent.parent.zip(agent.anchor)) else {
             return;

@@ -5,6 +5,8 @@
 
 use std::fmt::Write as _;
 
+use jiff::tz::TimeZone;
+
 use super::cells::CellKind;
 use super::composer::Candidate;
 use super::{AgentView, App, Effect, Focus, Popup};
@@ -26,6 +28,9 @@ pub const SLASH_COMMANDS: &[(&str, &str)] = &[
     ("/timeline", "show every agent as a bar over time"),
     ("/cost", "show tokens and cost"),
     ("/cancel", "stop an agent by its number, or all"),
+    ("/wrapup", "have an agent report now, by its number"),
+    ("/resume", "have an agent go on after its end, by its number, perhaps with a message"),
+    ("/background", "move an agent to the background or back, by its number"),
     ("/export", "write the conversation to a file"),
     ("/quit", "leave"),
 ];
@@ -39,7 +44,7 @@ pub(super) fn candidates() -> Vec<Candidate> {
 }
 
 /// Returns an agent's transcript as plain text.
-pub(super) fn as_text(agent: &AgentView) -> String {
+pub(super) fn as_text(agent: &AgentView, zone: &TimeZone) -> String {
     let mut out = String::new();
     if !agent.prompt.is_empty() {
         let _ = writeln!(out, "# {} · {}\n\n{}\n", agent.name, agent.description, agent.prompt);
@@ -51,6 +56,14 @@ pub(super) fn as_text(agent: &AgentView) -> String {
             CellKind::Thinking { text } => writeln!(out, "(thinking) {text}\n"),
             CellKind::Tool(tool) => writeln!(out, "● {} {}  {}\n", tool.name, tool.title, tool.summary),
             CellKind::Subagent { agent } => writeln!(out, "◆ agent {agent}\n"),
+            CellKind::FromParent { text, .. } => writeln!(out, "↓ {text}\n"),
+            CellKind::Reports { of } => {
+                let of: Vec<String> = of.iter().map(|agent| format!("agent {agent}")).collect();
+                writeln!(out, "◆ report of {} arrived\n", of.join(", "))
+            }
+            CellKind::Resumed { run, at } => {
+                writeln!(out, "── run {run} · resumed {} ──\n", at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M"))
+            }
             CellKind::Retry { reason, .. } => writeln!(out, "(tried again: {reason})\n"),
             CellKind::Notice { text } | CellKind::Fault { text } => writeln!(out, "({text})\n"),
             CellKind::Void => Ok(()),
@@ -85,7 +98,6 @@ impl App {
         self.pane_mut(AgentId::MAIN).scroll.follow();
         self.queued.push(text.clone());
         effects.push(Effect::Engine(Command::Send { text }));
-        self.resume_draft();
     }
 
     /// Takes back the queued messages so that they can be edited. Tells whether there were any.
@@ -120,7 +132,8 @@ impl App {
             "timeline" => self.open_timeline(),
             "cost" => self.show_cost(),
             "cancel" => self.slash_cancel(argument, effects),
-            "export" => effects.push(Effect::Export(as_text(self.agents.main()))),
+            "wrapup" | "resume" | "background" => self.slash_life(name, argument, effects),
+            "export" => effects.push(Effect::Export(as_text(self.agents.main(), &self.status.zone))),
             "quit" | "exit" => self.slash_quit(effects),
             _ => {
                 self.warn(format!("there is no command /{name}; /help lists them"));
@@ -133,6 +146,7 @@ impl App {
     fn clear(&mut self, effects: &mut Vec<Effect>) {
         effects.push(Effect::Engine(Command::Clear));
         self.forget_targets();
+        self.forget_lives();
         self.agents.clear(self.now);
         self.approvals.clear(self.now);
         self.queued.clear();

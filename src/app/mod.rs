@@ -25,6 +25,7 @@ pub mod keymap;
 mod keys;
 pub mod layout;
 mod line_edit;
+mod lives;
 mod mouse;
 mod pane_state;
 pub mod panes;
@@ -43,6 +44,7 @@ pub mod wizard;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 
 pub use agent_view::AgentView;
@@ -70,7 +72,7 @@ use self::files::FileIndex;
 use self::key::{Input, Key};
 use self::keymap::{Context, Keymap};
 use self::layout::{LayoutMode, LayoutState, Regions, layout};
-use self::panes::{Live, PaneSize, PaneWish};
+use self::panes::{PaneSize, PaneWish};
 use self::timeline::Timeline;
 use crate::definition::Listing;
 use crate::message::AgentId;
@@ -103,6 +105,8 @@ pub struct Setup {
     pub themes: Vec<String>,
     /// Name of the theme that is drawn.
     pub theme: String,
+    /// Where the clocks on the wall are read.
+    pub zone: TimeZone,
 }
 
 /// Whether signs move while something is at work.
@@ -195,6 +199,7 @@ pub struct App {
     /// Messages that wait for the main agent, oldest first.
     queued: Vec<String>,
     steering: steering::Steering,
+    lives: lives::Lives,
     attention: Attention,
     mouse: MouseCapture,
     motion: Movement,
@@ -240,7 +245,7 @@ impl App {
             wizard: Box::default(),
             armed: None,
             flash: None,
-            status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode },
+            status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode, zone: setup.zone },
             listing: Listing::default(),
             agent_places: AgentPlaces::default(),
             agent_files: None,
@@ -249,6 +254,7 @@ impl App {
             visible: Vec::new(),
             queued: Vec::new(),
             steering: steering::Steering::default(),
+            lives: lives::Lives::default(),
             attention: Attention::Here,
             mouse: setup.mouse,
             motion: setup.motion,
@@ -429,12 +435,6 @@ impl App {
         self.layout_mode
     }
 
-    /// Returns an agent's state as its title says it.
-    #[must_use]
-    pub fn state_of(&self, agent: &AgentView) -> AgentState {
-        AgentState::of(agent, self.approvals.of(agent.id), self.now)
-    }
-
     /// Returns the permission mode in force for an agent.
     #[must_use]
     pub fn mode_of(&self, agent: &AgentView) -> PermissionMode {
@@ -481,20 +481,5 @@ impl App {
             regions.show_timeline();
         }
         regions
-    }
-
-    fn wish(&self, agent: &AgentView) -> PaneWish {
-        let state = self.panes.get(&agent.id);
-        let asking = self.approvals.of(agent.id) > 0;
-        let live = match agent.phase {
-            Phase::Queued if !asking => Live::Waiting,
-            Phase::Ended(_) if self.is_folded_away(agent.id) => Live::Folded,
-            Phase::Ended(_) => Live::News,
-            _ if asking => Live::NeedsYou,
-            _ => Live::Yes,
-        };
-        let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(agent.heard) };
-        let chosen = state.and_then(|state| state.chosen).filter(|size| *size != PaneSize::Full);
-        PaneWish { agent: agent.id, chosen, live, silent }
     }
 }

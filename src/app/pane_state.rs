@@ -6,11 +6,11 @@
 use std::time::{Duration, Instant};
 
 use super::mouse::Pointed;
-use super::panes::PaneSize;
+use super::panes::{Live, PaneSize, PaneWish};
 use super::past::Missed;
 use super::scroll::{Drawn, Scroll};
 use super::selection::{End, Selection};
-use super::{App, Effect, Phase};
+use super::{AgentView, App, Effect, Phase};
 use crate::message::AgentId;
 
 /// How long a report is on screen before its pane folds.
@@ -47,6 +47,22 @@ impl App {
     /// Returns how an agent's transcript is shown, to be changed.
     pub(super) fn pane_mut(&mut self, agent: AgentId) -> &mut PaneState {
         self.panes.entry(agent).or_default()
+    }
+
+    /// Returns how much room an agent's pane would like.
+    pub(super) fn wish(&self, agent: &AgentView) -> PaneWish {
+        let state = self.panes.get(&agent.id);
+        let asking = self.approvals.of(agent.id) > 0;
+        let live = match agent.phase {
+            Phase::Queued if !asking => Live::Waiting,
+            Phase::Ended(_) if self.is_folded_away(agent.id) => Live::Folded,
+            Phase::Ended(_) => Live::News,
+            _ if asking => Live::NeedsYou,
+            _ => Live::Yes,
+        };
+        let silent = if asking { Duration::ZERO } else { self.now.saturating_duration_since(agent.heard) };
+        let chosen = state.and_then(|state| state.chosen).filter(|size| *size != PaneSize::Full);
+        PaneWish { agent: agent.id, chosen, live, silent }
     }
 
     /// Tells whether an ended agent's pane has folded by itself.

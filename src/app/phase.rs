@@ -74,6 +74,11 @@ pub enum AgentState {
         /// How much longer.
         left: Duration,
     },
+    /// Has its last turn, to report in.
+    LastTurn {
+        /// The status that its run will end with.
+        why: Status,
+    },
     /// Silent for too long.
     Stalled {
         /// For how long.
@@ -83,6 +88,8 @@ pub enum AgentState {
     Stopping,
     /// Is over.
     Ended(Status),
+    /// Is over, and was asked to go on.
+    Resuming,
 }
 
 /// How a state is to be felt; themes give it a colour.
@@ -116,13 +123,18 @@ impl AgentState {
             Phase::RateLimited { until } => Self::RateLimited { left: left(until) },
             Phase::Retrying { until } => Self::Retrying { left: left(until) },
             Phase::Starting | Phase::Thinking | Phase::Tool if silent >= STALLED_AFTER => Self::Stalled { silent },
-            Phase::Starting => Self::Starting,
-            Phase::Thinking | Phase::Tool => match agent.tool_in_flight() {
-                Some((name, since)) => {
-                    Self::Tool { name: name.to_owned(), lasting: now.saturating_duration_since(since) }
-                }
-                None => Self::Thinking,
-            },
+            Phase::Starting | Phase::Thinking | Phase::Tool => Self::at_work(agent, now),
+        }
+    }
+
+    fn at_work(agent: &AgentView, now: Instant) -> Self {
+        match (agent.last_turn, agent.tool_in_flight()) {
+            (Some(why), _) => Self::LastTurn { why },
+            (None, _) if agent.phase == Phase::Starting => Self::Starting,
+            (None, Some((name, since))) => {
+                Self::Tool { name: name.to_owned(), lasting: now.saturating_duration_since(since) }
+            }
+            (None, None) => Self::Thinking,
         }
     }
 
@@ -141,7 +153,10 @@ impl AgentState {
             Self::RateLimited { left } => format!("limited {}", short(*left)),
             Self::Retrying { left } => format!("retry {}", short(*left)),
             Self::Stalled { silent } => format!("stalled {}", short(*silent)),
+            Self::LastTurn { why: Status::WrappedUp } => "wrapping up".to_owned(),
+            Self::LastTurn { .. } => "last turn".to_owned(),
             Self::Stopping => "stopping".to_owned(),
+            Self::Resuming => "resuming".to_owned(),
             Self::Ended(status) => match status {
                 Status::Completed => "done",
                 Status::TurnLimit => "turn limit",
@@ -171,7 +186,8 @@ impl AgentState {
             Self::Stalled { .. } => "stalled".to_owned(),
             Self::Ended(Status::TurnLimit | Status::ToolLimit) => "cut off".to_owned(),
             Self::Ended(Status::Budget) => "no budget".to_owned(),
-            Self::Ended(Status::WrappedUp) => "early".to_owned(),
+            Self::Ended(Status::WrappedUp) => "wrapped".to_owned(),
+            Self::LastTurn { .. } => "wrapping".to_owned(),
             _ => word,
         }
     }
@@ -181,15 +197,21 @@ impl AgentState {
     pub fn mood(&self) -> Mood {
         match self {
             Self::Idle | Self::Unknown | Self::Queued => Mood::Neutral,
-            Self::Starting | Self::Thinking | Self::Tool { .. } | Self::Stopping => Mood::Busy,
+            Self::Starting
+            | Self::Thinking
+            | Self::Tool { .. }
+            | Self::LastTurn { .. }
+            | Self::Stopping
+            | Self::Resuming => Mood::Busy,
             Self::NeedsApproval | Self::RateLimited { .. } | Self::Retrying { .. } | Self::Stalled { .. } => {
                 Mood::Attention
             }
             Self::Ended(status) => match status {
                 Status::Completed => Mood::Good,
                 Status::Failed | Status::TimedOut => Mood::Bad,
-                Status::Cancelled | Status::Empty => Mood::Neutral,
-                Status::TurnLimit | Status::ToolLimit | Status::Budget | Status::WrappedUp => Mood::Attention,
+                // What the user asked for needs no second look.
+                Status::Cancelled | Status::Empty | Status::WrappedUp => Mood::Neutral,
+                Status::TurnLimit | Status::ToolLimit | Status::Budget => Mood::Attention,
             },
         }
     }

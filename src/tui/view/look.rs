@@ -11,7 +11,7 @@ use ratatui::text::Span;
 use super::highlight::Highlighter;
 use super::theme::{Glyphs, Theme};
 use super::wrap::{fit, pad, width};
-use crate::agent::Status;
+use crate::agent::{Ground, Status};
 use crate::app::{AgentState, AgentView, App, Mood};
 
 /// Widest type that descriptions of other agents make room for.
@@ -47,9 +47,11 @@ impl Look<'_> {
     pub(super) fn glyph(&self, state: &AgentState) -> &'static str {
         let glyphs = self.glyphs;
         match state {
-            AgentState::Thinking | AgentState::Tool { .. } | AgentState::Starting => self.spinner(),
+            AgentState::Thinking | AgentState::Tool { .. } | AgentState::Starting | AgentState::LastTurn { .. } => {
+                self.spinner()
+            }
             AgentState::Idle | AgentState::Unknown => glyphs.neutral,
-            AgentState::Queued => glyphs.queued,
+            AgentState::Queued | AgentState::Resuming => glyphs.queued,
             AgentState::NeedsApproval
             | AgentState::RateLimited { .. }
             | AgentState::Retrying { .. }
@@ -98,9 +100,22 @@ impl Look<'_> {
 
     /// Returns an agent's type and what stands behind it, its description, in `room` columns at most. Descriptions
     /// stand in line with each other where there is room for that; where there is little, the type gives way first,
-    /// because it also has a colour.
+    /// because it also has a colour. What follows is the mark of one whose parent does not wait for it: a sign, and a
+    /// word where there is room for it.
     #[must_use]
-    pub(super) fn title(&self, agent: &AgentView, room: usize) -> (String, String) {
+    pub(super) fn title(&self, agent: &AgentView, room: usize) -> (String, String, String) {
+        if agent.has_ended() || agent.ground == Ground::Foreground || room < SHORTEST_TYPE + 2 {
+            let (kind, description) = self.plain_title(agent, room);
+            return (kind, description, String::new());
+        }
+        let sign = format!(" {}", self.glyphs.background);
+        let (kind, description) = self.plain_title(agent, room - width(&sign));
+        let word = " background";
+        let fits = width(&kind) + width(&description) + width(&sign) + width(word) <= room;
+        (kind, description, if fits { sign + word } else { sign })
+    }
+
+    fn plain_title(&self, agent: &AgentView, room: usize) -> (String, String) {
         let kind = Self::type_of(agent);
         let widest = self.app.agents().widest_type().min(ALIGNED_TYPE);
         let columns = if widest + 2 + ALIGNED_TITLE <= room {

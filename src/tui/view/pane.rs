@@ -100,16 +100,17 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, 
     let row = Rect { height: 1, ..area };
     let right = right_part(agent, area.width, look);
     let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
-    let mark = if pane.size == PaneSize::Row { look.glyphs.folded } else { look.glyphs.unfolded };
+    let fold = if pane.size == PaneSize::Row { look.glyphs.folded } else { look.glyphs.unfolded };
     let number = pad_left(&agent.id.to_string(), columns.number);
     let room = usize::from(area.width).saturating_sub(right_width + columns.number + 4);
-    let (kind, description) = look.title(agent, room);
+    let (kind, description, mark) = look.title(agent, room);
     let text = if agent.has_ended() && !focused { theme.muted } else { theme.text };
     let line = Line::from(vec![
-        Span::styled(format!("{mark} "), if focused { theme.accent } else { theme.faint }),
+        Span::styled(format!("{fold} "), if focused { theme.accent } else { theme.faint }),
         Span::styled(format!("{number} "), theme.muted),
         Span::styled(kind, look.agent(agent)),
         Span::styled(description, text),
+        Span::styled(mark, theme.muted),
     ]);
     buf.set_line(row.x, row.y, &line, row.width.saturating_sub(u16::try_from(right_width).unwrap_or(0)));
     sparkline::draw(agent, line.width(), right_width, row, look, buf);
@@ -128,7 +129,7 @@ fn right_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'sta
     let theme = look.theme;
     let time = agent.elapsed(look.app.now());
     let time = if agent.has_ended() { elapsed(time) } else { clock(time) };
-    let waiting = agent.started.is_none();
+    let waiting = !agent.has_begun();
     let shown = |text: String, columns: usize| if waiting { " ".repeat(columns) } else { pad_left(&text, columns) };
     let word = if columns >= 56 { 11 } else { usize::from(columns.saturating_sub(7)).min(9) };
     let word = pad(&state.word_within(word), word);

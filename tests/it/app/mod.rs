@@ -8,6 +8,7 @@ mod choices;
 mod fuzz;
 mod keys;
 mod layout;
+mod lives;
 mod mentions;
 mod mouse;
 mod past;
