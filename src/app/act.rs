@@ -19,18 +19,7 @@ impl App {
         }
         match action {
             // From the palette, these may be asked for while no agent has the focus.
-            Action::Message
-            | Action::Stop
-            | Action::WrapUp
-            | Action::Resume
-            | Action::Background
-            | Action::Fold
-            | Action::Grow
-            | Action::Shrink
-            | Action::Full
-            | Action::ShowPrompt
-                if self.focused_agent().is_none() =>
-            {
+            _ if action.is_about_an_agent() && self.focused_agent().is_none() => {
                 self.inform("choose an agent first");
             }
             Action::Message => self.message_agent(),

@@ -94,10 +94,10 @@ pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
 
 /// What must be so of an agent, told by the rules alone.
 #[derive(Debug)]
-struct Life {
-    run: u32,
-    ended: Option<Status>,
-    ends: usize,
+pub(super) struct Life {
+    pub run: u32,
+    pub ended: Option<Status>,
+    pub ends: usize,
 }
 
 impl Default for Life {
@@ -107,7 +107,7 @@ impl Default for Life {
 }
 
 impl Life {
-    fn hears(&mut self, kind: &EventKind) {
+    pub(super) fn hears(&mut self, kind: &EventKind) {
         match kind {
             EventKind::Ended { outcome } if self.ended.is_none() => {
                 self.ended = Some(outcome.status);

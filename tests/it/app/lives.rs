@@ -165,6 +165,7 @@ fn r_on_one_that_is_done_asks_what_is_next() {
     resumes(&mut stage, 3, 2);
     stage.agent(3, EventKind::UserMessage { text: "count the lines".to_owned(), by: Author::User });
     assert!(stage.app.unread(AgentId(3)).is_empty());
+    stage.keys("<esc><alt+3><enter>");
     assert!(stage.text().contains("› count the lines"), "{}", stage.text());
 }
 
