@@ -104,28 +104,29 @@ impl Look<'_> {
     /// word where there is room for it.
     #[must_use]
     pub(super) fn title(&self, agent: &AgentView, room: usize) -> (String, String, String) {
-        if agent.has_ended() || agent.ground == Ground::Foreground || room < SHORTEST_TYPE + 2 {
-            let (kind, description) = self.plain_title(agent, room);
+        let sign = format!("  {}", self.glyphs.background);
+        if agent.has_ended() || agent.ground == Ground::Foreground || room < SHORTEST_TYPE + width(&sign) {
+            let (kind, description) = self.plain_title(agent, room, 0);
             return (kind, description, String::new());
         }
-        let sign = format!(" {}", self.glyphs.background);
-        let (kind, description) = self.plain_title(agent, room - width(&sign));
+        let (kind, description) = self.plain_title(agent, room, width(&sign));
         let word = " background";
         let fits = width(&kind) + width(&description) + width(&sign) + width(word) <= room;
         (kind, description, if fits { sign + word } else { sign })
     }
 
-    fn plain_title(&self, agent: &AgentView, room: usize) -> (String, String) {
+    /// Returns type and description, which leave `kept` of the columns to what follows.
+    fn plain_title(&self, agent: &AgentView, room: usize, kept: usize) -> (String, String) {
         let kind = Self::type_of(agent);
         let widest = self.app.agents().widest_type().min(ALIGNED_TYPE);
         let columns = if widest + 2 + ALIGNED_TITLE <= room {
             widest
         } else {
-            let left = room.saturating_sub(width(&agent.description) + 2);
+            let left = room.saturating_sub(width(&agent.description) + 2 + kept);
             width(kind).min(left.max(SHORTEST_TYPE))
         };
-        let kind = pad(kind, columns.min(room));
-        let left = room.saturating_sub(width(&kind) + 2);
+        let kind = pad(kind, columns.min(room - kept));
+        let left = room.saturating_sub(width(&kind) + 2 + kept);
         let description = if left == 0 { String::new() } else { format!("  {}", fit(&agent.description, left)) };
         (kind, description)
     }

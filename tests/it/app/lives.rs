@@ -77,12 +77,12 @@ fn what_runs_in_the_background_says_so_in_both_places() {
     let mut stage = five();
     stage.agent(1, EventKind::Moved { ground: Ground::Background });
     let text = stage.text();
-    assert_eq!(text.matches("Find the parser & background").count(), 2, "{text}");
+    assert_eq!(text.matches("Find the parser  ◇ background").count(), 2, "{text}");
     stage.agent(1, EventKind::Moved { ground: Ground::Foreground });
-    assert!(!stage.text().contains('&'));
+    assert!(!stage.text().contains('◇'));
     stage.agent(1, EventKind::Moved { ground: Ground::Background });
     stage.ends(1, Status::Completed, "<summary>done</summary>", None);
-    assert!(!stage.text().contains('&'), "it has ended");
+    assert!(!stage.text().contains('◇'), "it has ended");
 }
 
 #[test]

@@ -122,6 +122,10 @@ pub(super) fn interrupt(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut 
         1 => format!("The main agent waits for {}.", waited[0]),
         count => format!("The main agent waits for {count} subagents: {}.", waited.join(", ")),
     };
+    let (keeps, them) = match waited[..] {
+        [one] => (format!("{one} keeps"), one),
+        _ => ("they keep".to_owned(), "them"),
+    };
     let mut head = wrap_line(&Line::styled(question, theme.text), columns);
     head.truncate(4);
     let entry = |key: &str, what: &str| {
@@ -129,8 +133,8 @@ pub(super) fn interrupt(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut 
         fit_line(&line, usize::from(columns))
     };
     let entries = [
-        entry("enter", "interrupt it; they keep running, in the background"),
-        entry("s", "interrupt it and stop them"),
+        entry("enter", &format!("interrupt it; {keeps} running, in the background")),
+        entry("s", &format!("interrupt it and stop {them}")),
     ];
     let foot = Line::styled("esc does neither", theme.faint);
     let rows = u16::try_from(head.len()).unwrap_or(0) + 7;

@@ -87,7 +87,7 @@ impl Glyphs {
         attention: "⚠",
         queued: "…",
         stopped: "■",
-        background: "&",
+        background: "◇",
         neutral: "·",
         down: "↓",
         up: "↑",
