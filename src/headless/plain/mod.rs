@@ -268,9 +268,8 @@ impl Desk {
             EventKind::UserMessage { by: Author::User, .. } => self.lead = Lead::Answers,
             EventKind::UserMessage { .. } | EventKind::Started if self.lead == Lead::Rests => self.lead = Lead::Woken,
             EventKind::Ended { .. } => {
-                if std::mem::replace(&mut self.lead, Lead::Rests) == Lead::Answers {
-                    self.unanswered = self.unanswered.saturating_sub(1);
-                }
+                let answered = std::mem::replace(&mut self.lead, Lead::Rests) == Lead::Answers;
+                self.unanswered = self.unanswered.saturating_sub(usize::from(answered));
             }
             _ => {}
         }
