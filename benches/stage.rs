@@ -61,6 +61,7 @@ impl Stage {
             motion: Movement::Full,
             themes: Themes::default().names(),
             theme: "dark".to_owned(),
+            zone: jiff::tz::TimeZone::UTC,
         });
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());
         let written = Meter::default();

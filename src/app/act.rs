@@ -19,15 +19,7 @@ impl App {
         }
         match action {
             // From the palette, these may be asked for while no agent has the focus.
-            Action::Message
-            | Action::Stop
-            | Action::Fold
-            | Action::Grow
-            | Action::Shrink
-            | Action::Full
-            | Action::ShowPrompt
-                if self.focused_agent().is_none() =>
-            {
+            _ if action.is_about_an_agent() && self.focused_agent().is_none() => {
                 self.inform("choose an agent first");
             }
             Action::Message => self.message_agent(),
@@ -56,6 +48,7 @@ impl App {
             | Action::OpenThere => self.act_in_timeline(action),
             Action::Leave => self.leave(),
             Action::Stop => self.stop(effects),
+            Action::WrapUp | Action::Resume | Action::Background => self.act_on_life(action, effects),
             Action::StopAll => self.stop_all(effects),
             Action::ApproveOnce
             | Action::ApproveAlways
@@ -302,7 +295,7 @@ impl App {
             Action::CopyReport => self.copy_report(id, effects),
             Action::OpenPager => {
                 if let Some(agent) = self.agents.get(id) {
-                    effects.push(Effect::Page(super::command::as_text(agent)));
+                    effects.push(Effect::Page(super::command::as_text(agent, &self.status.zone)));
                 }
             }
             _ => {}
@@ -333,8 +326,8 @@ impl App {
         self.inform(format!("permission mode: {}", mode.word()));
     }
 
-    /// Interrupts the main agent at the second press. While subagents run the question is put instead, because they
-    /// would be stopped with it.
+    /// Interrupts the main agent at the second press. While it waits for subagents the question is put instead what
+    /// becomes of them.
     fn interrupt(&mut self, effects: &mut Vec<Effect>) {
         if self.target().is_some() {
             self.leave_target();
@@ -348,17 +341,27 @@ impl App {
         if matches!(self.agents.main().phase, Phase::Idle | Phase::Ended(_)) {
             return;
         }
-        let running = self.agents.running().count();
-        if running > 0 {
-            self.popup = Some(Popup::Interrupt { running });
+        if self.agents.waited_for().next().is_some() {
+            self.popup = Some(Popup::Interrupt { chosen: 0 });
             return;
         }
         if self.take_armed(Armed::Interrupt) {
-            effects.push(Effect::Engine(Command::Interrupt { children: Children::Keep }));
-            self.inform("interrupting");
+            self.interrupt_with(Children::Keep, effects);
         } else {
             self.arm(Armed::Interrupt, "esc again interrupts the main agent");
         }
+    }
+
+    /// Interrupts the main agent, now.
+    pub(super) fn interrupt_with(&mut self, children: Children, effects: &mut Vec<Effect>) {
+        self.popup = None;
+        effects.push(Effect::Engine(Command::Interrupt { children }));
+        let kept = self.agents.waited_for().count();
+        self.inform(match children {
+            Children::Keep if kept > 0 => "interrupting; the agents go on in the background, and report later",
+            Children::Stop if kept > 0 => "interrupting the main agent and stopping those it waits for",
+            _ => "interrupting",
+        });
     }
 
     fn clear_or_quit(&mut self, effects: &mut Vec<Effect>) {

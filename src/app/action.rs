@@ -34,6 +34,9 @@ actions! {
     Leave, "leave", "leave this view; never stops an agent";
     Message, "message", "write to this agent";
     Stop, "stop", "stop this agent, now";
+    WrapUp, "wrap-up", "have this agent report now, in one last turn";
+    Resume, "resume", "have this agent go on after its end";
+    Background, "background", "move this agent to the background, or back";
     StopAll, "stop-all", "stop every agent";
     ApproveOnce, "approve-once", "allow this once";
     ApproveAlways, "approve-always", "allow this for the session";
@@ -95,6 +98,12 @@ impl Action {
     /// Iterates over every action.
     pub fn all() -> impl Iterator<Item = Self> {
         (1..=9).map(Self::FocusAgent).chain(NAMED.iter().map(|(action, ..)| *action))
+    }
+
+    /// Tells whether it does something to one subagent, or shows it.
+    pub(super) fn is_about_an_agent(self) -> bool {
+        let life = matches!(self, Self::Message | Self::Stop | Self::WrapUp | Self::Resume | Self::Background);
+        life || matches!(self, Self::Fold | Self::Grow | Self::Shrink | Self::Full | Self::ShowPrompt)
     }
 
     /// Returns the name used in the keymap file, in kebab case.

@@ -1,15 +1,19 @@
 //! What the screen knows of one agent, as a fold over its events.
 //!
 //! Owns the life of an agent as shown (its phase, counts, tools in flight) and the filling of its cells; main agent
-//! and subagents fold alike. Leaves who exists to `agents`. Invariants: whatever comes in whatever order, folding
-//! does not panic; once a subagent has ended, no event changes it.
+//! and subagents fold alike. Leaves who exists to `agents`, and where a run ends and another begins to `runs`.
+//! Invariants: whatever comes in whatever order, folding does not panic; once a subagent has ended, no event changes it
+//! but the beginning of a later run.
+
+mod runs;
 
 use std::time::{Duration, Instant};
 
+use self::runs::Former;
 use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
 use super::phase::Phase;
-use super::report::{TagReader, ending_note, report_markdown};
-use crate::agent::{Bounds, EventKind, Hold, Outcome, Spawn, Spent};
+use super::report::TagReader;
+use crate::agent::{AgentEvent, Bounds, EventKind, Ground, Hold, Outcome, Spawn, Spent, Status};
 use crate::message::{AgentId, AssistantMessage, Block, ToolResult, plain, plain_line};
 use crate::tool::{Todo, ToolView};
 
@@ -47,19 +51,27 @@ pub struct AgentView {
     pub tool_names: Vec<String>,
     /// How far it may go.
     pub bounds: Bounds,
+    /// Whether its parent waits for it.
+    pub ground: Ground,
+    /// Number of its present or last run, from 1.
+    pub run: u32,
+    /// What the runs before that one came to.
+    former: Former,
+    /// The status that the run will end with, once its last turn was granted.
+    pub last_turn: Option<Status>,
     /// What it is doing.
     pub phase: Phase,
     /// Since when the phase lasts.
     pub since: Instant,
     /// When anything was last heard of it.
     pub heard: Instant,
-    /// When it began to work.
+    /// When it began to work in the present run.
     pub started: Option<Instant>,
-    /// Model calls begun.
+    /// Model calls begun in the present run.
     pub turns: u32,
-    /// Tool calls begun.
+    /// Tool calls begun in all runs.
     pub tools: u32,
-    /// Tokens and cost so far.
+    /// Tokens and cost of all runs so far.
     pub spent: Spent,
     /// What the runs before this one used.
     spent_before: Spent,
@@ -95,6 +107,10 @@ impl AgentView {
             model: String::new(),
             tool_names: Vec::new(),
             bounds: Bounds::default(),
+            ground: Ground::default(),
+            run: 1,
+            former: Former::default(),
+            last_turn: None,
             phase: if id.is_main() { Phase::Idle } else { Phase::Unknown },
             since: now,
             heard: now,
@@ -113,7 +129,7 @@ impl AgentView {
         }
     }
 
-    /// Tells whether nothing more will happen to it.
+    /// Tells whether nothing more will happen to it, unless it is resumed.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.outcome.is_some() && !self.id.is_main()
@@ -123,16 +139,6 @@ impl AgentView {
     #[must_use]
     pub fn is_active(&self) -> bool {
         !matches!(self.phase, Phase::Idle | Phase::Ended(_))
-    }
-
-    /// Returns how long it has worked.
-    #[must_use]
-    pub fn elapsed(&self, now: Instant) -> Duration {
-        match (&self.outcome, self.started) {
-            (Some(outcome), _) if !self.is_active() => outcome.elapsed(),
-            (_, Some(started)) => now.saturating_duration_since(started),
-            _ => Duration::ZERO,
-        }
     }
 
     /// Returns its report: the last words, or why there are none.
@@ -199,14 +205,18 @@ impl AgentView {
         self.model = plain_line(&spawn.model).into_owned();
         self.tool_names.clone_from(&spawn.tools);
         self.bounds.clone_from(&spawn.bounds);
+        if self.run == 1 {
+            self.ground = spawn.ground;
+        }
         if self.phase == Phase::Unknown {
             self.enter(Phase::Queued, now);
         }
     }
 
     /// Takes in one event. Approvals and models are the business of others.
-    pub(super) fn fold(&mut self, kind: &EventKind, now: Instant) {
-        if self.has_ended() {
+    pub(super) fn fold(&mut self, event: &AgentEvent, now: Instant) {
+        let kind = &event.kind;
+        if self.has_ended() && !self.is_later_run(kind) {
             return;
         }
         self.heard = now;
@@ -215,9 +225,15 @@ impl AgentView {
                 self.started = Some(now);
                 self.spent_before = self.spent;
                 self.outcome = None;
+                self.last_turn = None;
                 self.enter(Phase::Starting, now);
             }
-            EventKind::UserMessage { text, .. } => self.user_message(text),
+            EventKind::UserMessage { text, by } => self.hears(text, by),
+            EventKind::Resumed { run, ground } if self.is_later_run(kind) => {
+                self.resumed((*run, *ground), event.at, now);
+            }
+            EventKind::Moved { ground } => self.ground = *ground,
+            EventKind::LastTurn { why } => self.last_turn = Some(*why),
             EventKind::TurnStarted { turn } => {
                 self.turns = *turn;
                 self.turn.clear();
@@ -263,8 +279,6 @@ impl AgentView {
             | EventKind::ModelChosen { .. }
             | EventKind::AgentsChanged { .. }
             | EventKind::Resumed { .. }
-            | EventKind::Moved { .. }
-            | EventKind::LastTurn { .. }
             | EventKind::Held { .. }
             | EventKind::Alive
             | EventKind::BudgetChanged { .. }
@@ -292,13 +306,6 @@ impl AgentView {
         if self.phase != phase {
             self.phase = phase;
             self.since = now;
-        }
-    }
-
-    fn user_message(&mut self, text: &str) {
-        // What a subagent hears before it starts is its task, which `p` shows.
-        if self.id.is_main() || self.started.is_some() {
-            self.cells.push(CellKind::User { text: plain(text).into_owned() });
         }
     }
 
@@ -422,27 +429,6 @@ impl AgentView {
         }
     }
 
-    /// Puts the report in place of the last text, which it usually is.
-    fn report_cell(&mut self, outcome: &Outcome) {
-        let shown = self.shown(&outcome.text);
-        let is_it = |cell: &Cell| matches!(&cell.kind, CellKind::Text { text } if text.trim() == shown);
-        let last = self.cells.iter().next_back().filter(|(_, cell)| is_it(cell));
-        let mut text = report_markdown(&outcome.text);
-        if let Some(reason) = outcome.reason.as_ref().filter(|_| !outcome.status.is_complete()) {
-            let gap = if text.is_empty() { "" } else { "\n\n" };
-            text = format!("*{reason}*{gap}{text}");
-        }
-        if text.is_empty() {
-            "*no report*".clone_into(&mut text);
-        }
-        match last.map(|(id, _)| id) {
-            Some(id) => self.cells.change(id, |kind| *kind = CellKind::Report { text }),
-            None => {
-                self.cells.push(CellKind::Report { text });
-            }
-        }
-    }
-
     /// Returns the last text of the transcript.
     #[must_use]
     pub fn last_text(&self) -> Option<&str> {
@@ -461,40 +447,5 @@ impl AgentView {
                 }
             });
         }
-    }
-
-    fn ended(&mut self, outcome: &Outcome, now: Instant) {
-        for (_, cell) in std::mem::take(&mut self.running) {
-            let is_tool = self.cells.get(cell).is_some_and(|cell| matches!(cell.kind, CellKind::Tool(_)));
-            if is_tool {
-                self.cells.change(cell, |kind| {
-                    if let CellKind::Tool(tool) = kind {
-                        tool.state = ToolState::CutOff;
-                        tool.tail = String::new();
-                    }
-                });
-            }
-        }
-        self.turn.clear();
-        let mut outcome = outcome.clone();
-        outcome.text = plain(&outcome.text).into_owned();
-        outcome.reason = outcome.reason.map(|reason| plain(&reason).into_owned());
-        if self.id.is_main() {
-            if let Some(kind) = ending_note(&outcome) {
-                self.cells.push(kind);
-            }
-        } else {
-            // What the run cost is counted once, by the outcome, in case events of turns were missed.
-            let mut whole = self.spent_before;
-            whole.add(&Spent::new(outcome.usage, outcome.cost_usd));
-            if whole.usage.total() >= self.spent.usage.total() {
-                self.spent = whole;
-            }
-            self.tools = self.tools.max(outcome.tool_calls);
-            self.turns = self.turns.max(outcome.turns);
-            self.report_cell(&outcome);
-        }
-        self.enter(Phase::Ended(outcome.status), now);
-        self.outcome = Some(outcome);
     }
 }

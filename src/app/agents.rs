@@ -2,7 +2,7 @@
 //!
 //! Owns who exists, and sums over the tree. Leaves one agent's life to `agent_view` and the order in which they stand to
 //! `family`. Invariants: the order is made anew only when an agent appears; a number that was forgotten stays
-//! forgotten.
+//! forgotten; whoever has ended comes back with a later run and with nothing else.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::agent_view::AgentView;
 use super::cells::CellId;
 use super::family::Family;
-use crate::agent::{AgentEvent, EventKind, Spent, Status};
+use crate::agent::{AgentEvent, EventKind, Ground, Spent, Status};
 use crate::message::{AgentId, BudgetLimit};
 
 /// The main agent and its subagents.
@@ -121,6 +121,23 @@ impl Agents {
         self.children().filter(|agent| !agent.has_ended())
     }
 
+    /// Returns the subagents at work that the main agent waits for: those in the foreground, and those that they wait
+    /// for in turn.
+    pub fn waited_for(&self) -> impl Iterator<Item = &AgentView> {
+        self.running().filter(|agent| {
+            let mut at = Some(*agent);
+            // A cycle cannot come from the engine, but events may be anything.
+            for _ in 0..16 {
+                let Some(agent) = at.filter(|agent| agent.ground == Ground::Foreground) else { return false };
+                if agent.parent.is_none_or(AgentId::is_main) {
+                    return true;
+                }
+                at = agent.parent.and_then(|parent| self.get(parent));
+            }
+            false
+        })
+    }
+
     /// Counts the subagents.
     #[must_use]
     pub fn tally(&self) -> Tally {
@@ -197,7 +214,7 @@ impl Agents {
         }
         if id.is_main() {
             let was_active = self.main.is_active();
-            self.main.fold(&event.kind, now);
+            self.main.fold(event, now);
             return if was_active && !self.main.is_active() { Folded::Ended } else { Folded::Changed };
         }
         if id.0 <= self.forgotten {
@@ -211,7 +228,13 @@ impl Agents {
             self.family = ordered(&self.children);
         }
         let Some(agent) = self.children.get_mut(&id) else { return Folded::Ignored };
-        if agent.has_ended() && !matches!(event.kind, EventKind::Spawned(_)) {
+        let goes_on = agent.is_later_run(&event.kind);
+        let is_stale = match event.kind {
+            EventKind::Spawned(_) => false,
+            EventKind::Resumed { .. } => !goes_on,
+            _ => agent.has_ended(),
+        };
+        if is_stale {
             return Folded::Ignored;
         }
         let ended_before = agent.has_ended();
@@ -229,11 +252,13 @@ impl Agents {
             self.attach(id, parent, &call_id);
             return if known { Folded::Changed } else { Folded::Appeared };
         }
-        agent.fold(&event.kind, now);
+        agent.fold(event, now);
         let ended = agent.has_ended() && !ended_before;
         self.hear(id, now);
-        if ended {
+        if ended || goes_on {
             self.touch_anchor(id);
+        }
+        if ended {
             return Folded::Ended;
         }
         if known { Folded::Changed } else { Folded::Appeared }
@@ -279,7 +304,7 @@ impl Agents {
         }
     }
 
-    /// Tells the parent's transcript that the child's line now shows a summary.
+    /// Tells the parent's transcript that the child's line looks different now.
     fn touch_anchor(&mut self, id: AgentId) {
         let Some((parent, cell)) = self.children.get(&id).and_then(|agent| agent.parent.zip(agent.anchor)) else {
             return;

@@ -9,7 +9,7 @@ use super::diff_rows::count_rows;
 use super::keys::Taken;
 use super::{App, Effect, Expanded, Focus, Motion, PaletteAct, Popup};
 use crate::permission::{Answer, ApprovalRequest, GrantOrigin, Preview};
-use crate::subagent::Command;
+use crate::subagent::{Children, Command};
 
 /// Most rows of a question's details that are shown unasked; no more than a fifth of the screen.
 const BRIEF_ROWS: usize = 8;
@@ -85,6 +85,7 @@ impl App {
             Some(Popup::Themes { .. }) => self.themes().len(),
             Some(Popup::Permissions { .. }) => self.grants.len(),
             Some(Popup::DuplicateAgent { .. }) => self.agent_places.homes().len(),
+            Some(Popup::Interrupt { .. }) => 2,
             _ => 0,
         }
     }
@@ -157,9 +158,11 @@ impl App {
                     self.request_scroll(agent, Motion::FindUp);
                 }
             }
+            Some(Popup::Interrupt { chosen }) => {
+                self.interrupt_with(if chosen == 0 { Children::Keep } else { Children::Stop }, effects);
+            }
             Some(
                 Popup::Wizard
-                | Popup::Interrupt { .. }
                 | Popup::DeleteAgent { .. }
                 | Popup::Help { .. }
                 | Popup::Prompt { .. }

@@ -8,6 +8,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+
 use crate::message::{AgentId, plain, plain_line};
 use crate::tool::ToolView;
 
@@ -44,7 +46,7 @@ impl Cell {
 /// What a cell shows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CellKind {
-    /// What the user, or an agent's parent, said.
+    /// What the user said.
     User {
         /// The text.
         text: String,
@@ -58,6 +60,25 @@ pub enum CellKind {
     Thinking {
         /// The text so far.
         text: String,
+    },
+    /// What an agent's parent said to it.
+    FromParent {
+        /// To whom.
+        to: AgentId,
+        /// The text.
+        text: String,
+    },
+    /// Subagents in the background have reported; their own lines hold what.
+    Reports {
+        /// Which ones.
+        of: Vec<AgentId>,
+    },
+    /// A subagent that had ended goes on from here.
+    Resumed {
+        /// Number of the run, from 2.
+        run: u32,
+        /// When.
+        at: Timestamp,
     },
     /// A tool call and what came of it.
     Tool(Box<ToolCell>),
@@ -141,13 +162,15 @@ impl CellKind {
         SHARE
             + match self {
                 Self::User { text }
+                | Self::FromParent { text, .. }
                 | Self::Text { text }
                 | Self::Thinking { text }
                 | Self::Notice { text }
                 | Self::Report { text }
                 | Self::Fault { text } => text.len(),
                 Self::Retry { reason, .. } => reason.len(),
-                Self::Subagent { .. } | Self::Void => 0,
+                Self::Reports { of } => size_of_val(of.as_slice()),
+                Self::Subagent { .. } | Self::Resumed { .. } | Self::Void => 0,
                 Self::Tool(tool) => {
                     tool.title.len() + tool.summary.len() + tool.tail.len() + tool.view.as_ref().map_or(0, view_bytes)
                 }

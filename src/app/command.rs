@@ -8,6 +8,7 @@ mod cost;
 use std::fmt::Write as _;
 
 pub use cost::share as budget_share;
+use jiff::tz::TimeZone;
 
 use super::cells::CellKind;
 use super::composer::Candidate;
@@ -31,6 +32,9 @@ pub const SLASH_COMMANDS: &[(&str, &str)] = &[
     ("/cost", "show tokens and cost of each agent, live"),
     ("/budget", "show, set or lift the budget: 500k, $2, +200k, off"),
     ("/cancel", "stop an agent by its number, or all"),
+    ("/wrapup", "have an agent report now, by its number"),
+    ("/resume", "have an agent go on after its end, by its number, perhaps with a message"),
+    ("/background", "move an agent to the background or back, by its number"),
     ("/export", "write the conversation to a file"),
     ("/quit", "leave"),
 ];
@@ -44,7 +48,7 @@ pub(super) fn candidates() -> Vec<Candidate> {
 }
 
 /// Returns an agent's transcript as plain text.
-pub(super) fn as_text(agent: &AgentView) -> String {
+pub(super) fn as_text(agent: &AgentView, zone: &TimeZone) -> String {
     let mut out = String::new();
     if !agent.prompt.is_empty() {
         let _ = writeln!(out, "# {} · {}\n\n{}\n", agent.name, agent.description, agent.prompt);
@@ -56,6 +60,14 @@ pub(super) fn as_text(agent: &AgentView) -> String {
             CellKind::Thinking { text } => writeln!(out, "(thinking) {text}\n"),
             CellKind::Tool(tool) => writeln!(out, "● {} {}  {}\n", tool.name, tool.title, tool.summary),
             CellKind::Subagent { agent } => writeln!(out, "◆ agent {agent}\n"),
+            CellKind::FromParent { text, .. } => writeln!(out, "↓ {text}\n"),
+            CellKind::Reports { of } => {
+                let of: Vec<String> = of.iter().map(|agent| format!("agent {agent}")).collect();
+                writeln!(out, "◆ report of {} arrived\n", of.join(", "))
+            }
+            CellKind::Resumed { run, at } => {
+                writeln!(out, "── run {run} · resumed {} ──\n", at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M"))
+            }
             CellKind::Retry { reason, .. } => writeln!(out, "(tried again: {reason})\n"),
             CellKind::Notice { text } | CellKind::Fault { text } => writeln!(out, "({text})\n"),
             CellKind::Void => Ok(()),
@@ -90,7 +102,6 @@ impl App {
         self.pane_mut(AgentId::MAIN).scroll.follow();
         self.queued.push(text.clone());
         effects.push(Effect::Engine(Command::Send { text }));
-        self.resume_draft();
     }
 
     /// Takes back the queued messages so that they can be edited. Tells whether there were any.
@@ -126,7 +137,8 @@ impl App {
             "cost" => self.popup = Some(Popup::Cost { scroll: 0 }),
             "budget" => self.slash_budget(argument, effects),
             "cancel" => self.slash_cancel(argument, effects),
-            "export" => effects.push(Effect::Export(as_text(self.agents.main()))),
+            "wrapup" | "resume" | "background" => self.slash_life(name, argument, effects),
+            "export" => effects.push(Effect::Export(as_text(self.agents.main(), &self.status.zone))),
             "quit" | "exit" => self.slash_quit(effects),
             _ => {
                 self.warn(format!("there is no command /{name}; /help lists them"));
@@ -139,6 +151,7 @@ impl App {
     fn clear(&mut self, effects: &mut Vec<Effect>) {
         effects.push(Effect::Engine(Command::Clear));
         self.forget_targets();
+        self.forget_lives();
         self.agents.clear(self.now);
         self.approvals.clear(self.now);
         self.queued.clear();

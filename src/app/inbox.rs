@@ -8,7 +8,7 @@ use super::cells::CellKind;
 use super::panes::PaneSize;
 use super::status::{Flash, ModelFact};
 use super::{App, Attention, Effect, Event, Focus, Phase, Popup};
-use crate::agent::{AgentEvent, EventKind};
+use crate::agent::{AgentEvent, Author, EventKind};
 use crate::message::{AgentId, plain_line};
 use crate::permission::Given;
 
@@ -29,12 +29,13 @@ impl App {
         let phase = self.agents.get(event.agent).map(|agent| agent.phase);
         let folded = self.agents.fold(event, now);
         if folded == Folded::Ignored {
+            self.on_refusal(event);
             return;
         }
         self.dirty |= self.shows(event) || phase != self.agents.get(event.agent).map(|agent| agent.phase);
         match &event.kind {
-            EventKind::UserMessage { text, .. } if event.agent.is_main() => self.delivered(text),
-            EventKind::UserMessage { text, .. } => self.has_read(event.agent, text),
+            EventKind::UserMessage { text, by: Author::User } if event.agent.is_main() => self.delivered(text),
+            EventKind::UserMessage { text, by: Author::User } => self.has_read(event.agent, text),
             EventKind::ApprovalRequested { request } => {
                 let alive = self.agents.get(request.id.agent).is_some_and(|agent| !agent.has_ended());
                 if alive && self.approvals.ask(request, now) {
@@ -67,6 +68,7 @@ impl App {
             EventKind::AgentsChanged { changes } => self.agents_changed(changes, effects),
             _ => {}
         }
+        self.on_life(event);
         if event.kind == EventKind::Cleared {
             self.forget_timeline();
             self.forget_targets();
@@ -76,6 +78,7 @@ impl App {
             self.leave_empty_approvals();
             if event.agent.is_main() {
                 self.armed = None;
+                self.popup.take_if(|popup| matches!(popup, Popup::Interrupt { .. }));
                 self.notify("The answer is complete".to_owned(), effects);
             } else {
                 self.target_ended(event.agent);

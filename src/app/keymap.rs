@@ -281,6 +281,7 @@ impl Keymap {
             ],
             Context::Agents => &[
                 (Action::Stop, "stop"),
+                (Action::Resume, "resume"),
                 (Action::Message, "message"),
                 (Action::Fold, "fold"),
                 (Action::Full, "full"),
@@ -290,6 +291,7 @@ impl Keymap {
             ],
             Context::AgentFull => &[
                 (Action::Stop, "stop"),
+                (Action::Resume, "resume"),
                 (Action::Message, "message"),
                 (Action::Search, "search"),
                 (Action::FoldTools, "tools"),

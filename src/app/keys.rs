@@ -11,6 +11,7 @@ use super::key::{Key, KeyCode};
 use super::keymap::{Context, Lookup};
 use super::status::{CONFIRM, Flash};
 use super::{App, Effect, Focus, Popup};
+use crate::subagent::Children;
 
 /// How old the list of files may be when a file is named.
 const RELIST: Duration = Duration::from_secs(20);
@@ -127,13 +128,8 @@ impl App {
 
     fn answer_interrupt(&mut self, key: Key, effects: &mut Vec<Effect>) {
         match key.code {
-            KeyCode::Char('s' | 'y') => {
-                self.popup = None;
-                effects.push(Effect::Engine(crate::subagent::Command::Interrupt {
-                    children: crate::subagent::Children::Stop,
-                }));
-            }
-            KeyCode::Char('k' | 'n' | 'q') => self.popup = None,
+            KeyCode::Char('s') => self.interrupt_with(Children::Stop, effects),
+            KeyCode::Char('n' | 'q') => self.popup = None,
             _ => {}
         }
     }
@@ -186,7 +182,8 @@ impl App {
         let word = |action: Action, word: &'static str| match action {
             Action::Accept => accept.unwrap_or(Some(word)),
             Action::Leave if typing => Some("show all"),
-            Action::Stop | Action::Message if ended => None,
+            Action::Stop if ended => None,
+            Action::Resume if !ended => None,
             Action::Interrupt if self.target().is_none() => None,
             Action::IntoAgents if self.agents.is_empty() => None,
             _ => Some(word),

@@ -27,6 +27,7 @@ pub mod keymap;
 mod keys;
 pub mod layout;
 mod line_edit;
+mod lives;
 mod mouse;
 mod pane_state;
 pub mod panes;
@@ -45,6 +46,7 @@ pub mod wizard;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 
 pub use agent_view::AgentView;
@@ -107,6 +109,8 @@ pub struct Setup {
     pub themes: Vec<String>,
     /// Name of the theme that is drawn.
     pub theme: String,
+    /// Where the clocks on the wall are read.
+    pub zone: TimeZone,
 }
 
 /// Whether signs move while something is at work.
@@ -199,6 +203,7 @@ pub struct App {
     /// Messages that wait for the main agent, oldest first.
     queued: Vec<String>,
     steering: steering::Steering,
+    lives: lives::Lives,
     attention: Attention,
     mouse: MouseCapture,
     motion: Movement,
@@ -244,7 +249,7 @@ impl App {
             wizard: Box::default(),
             armed: None,
             flash: None,
-            status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode },
+            status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode, zone: setup.zone },
             listing: Listing::default(),
             agent_places: AgentPlaces::default(),
             agent_files: None,
@@ -253,6 +258,7 @@ impl App {
             visible: Vec::new(),
             queued: Vec::new(),
             steering: steering::Steering::default(),
+            lives: lives::Lives::default(),
             attention: Attention::Here,
             mouse: setup.mouse,
             motion: setup.motion,
@@ -431,12 +437,6 @@ impl App {
     #[must_use]
     pub fn layout_mode(&self) -> LayoutMode {
         self.layout_mode
-    }
-
-    /// Returns an agent's state as its title says it.
-    #[must_use]
-    pub fn state_of(&self, agent: &AgentView) -> AgentState {
-        AgentState::of(agent, self.approvals.of(agent.id), self.now)
     }
 
     /// Returns the permission mode in force for an agent.

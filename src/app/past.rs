@@ -97,7 +97,7 @@ pub fn fold_log(
             Ok(event) if event.agent == agent => {
                 let start = *first.get_or_insert(event.at);
                 let since = event.at.duration_since(start).try_into().unwrap_or_default();
-                view.fold(&event.kind, now.checked_add(since).unwrap_or(now));
+                view.fold(&event, now.checked_add(since).unwrap_or(now));
             }
             // Names may come again in another conversation.
             Ok(_) => {}

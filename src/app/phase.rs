@@ -94,6 +94,11 @@ pub enum AgentState {
         /// How much longer.
         left: Duration,
     },
+    /// Has its last turn, to report in.
+    LastTurn {
+        /// The status that its run will end with.
+        why: Status,
+    },
     /// Silent for too long.
     Stalled {
         /// For how long.
@@ -105,6 +110,8 @@ pub enum AgentState {
     Stopping,
     /// Is over.
     Ended(Status),
+    /// Is over, and was asked to go on.
+    Resuming,
 }
 
 /// What an agent waits for that is silent.
@@ -186,13 +193,18 @@ impl AgentState {
             Phase::Starting | Phase::Thinking | Phase::Tool if silent >= STALLED_AFTER => {
                 Self::Stalled { silent, waits_for: Awaited::of(agent) }
             }
-            Phase::Starting => Self::Starting,
-            Phase::Thinking | Phase::Tool => match agent.tool_in_flight() {
-                Some((name, since)) => {
-                    Self::Tool { name: name.to_owned(), lasting: now.saturating_duration_since(since) }
-                }
-                None => Self::Thinking,
-            },
+            Phase::Starting | Phase::Thinking | Phase::Tool => Self::at_work(agent, now),
+        }
+    }
+
+    fn at_work(agent: &AgentView, now: Instant) -> Self {
+        match (agent.last_turn, agent.tool_in_flight()) {
+            (Some(why), _) => Self::LastTurn { why },
+            (None, _) if agent.phase == Phase::Starting => Self::Starting,
+            (None, Some((name, since))) => {
+                Self::Tool { name: name.to_owned(), lasting: now.saturating_duration_since(since) }
+            }
+            (None, None) => Self::Thinking,
         }
     }
 
@@ -214,7 +226,10 @@ impl AgentState {
             }
             Self::Retrying { left } => format!("retry {}", short(*left)),
             Self::Stalled { silent, waits_for } => format!("stalled {} {}", short(*silent), waits_for.word()),
+            Self::LastTurn { why: Status::WrappedUp } => "wrapping up".to_owned(),
+            Self::LastTurn { .. } => "last turn".to_owned(),
             Self::Stopping => "stopping".to_owned(),
+            Self::Resuming => "resuming".to_owned(),
             Self::Ended(status) => match status {
                 Status::Completed => "done",
                 Status::TurnLimit => "turn limit",
@@ -245,7 +260,8 @@ impl AgentState {
             Self::Stalled { .. } => "stalled".to_owned(),
             Self::Ended(Status::TurnLimit | Status::ToolLimit) => "cut off".to_owned(),
             Self::Ended(Status::Budget) => "no budget".to_owned(),
-            Self::Ended(Status::WrappedUp) => "early".to_owned(),
+            Self::Ended(Status::WrappedUp) => "wrapped".to_owned(),
+            Self::LastTurn { .. } => "wrapping".to_owned(),
             _ => word,
         }
     }
@@ -274,15 +290,21 @@ impl AgentState {
     pub fn mood(&self) -> Mood {
         match self {
             Self::Idle | Self::Unknown | Self::Queued | Self::Waiting => Mood::Neutral,
-            Self::Starting | Self::Thinking | Self::Tool { .. } | Self::Stopping => Mood::Busy,
+            Self::Starting
+            | Self::Thinking
+            | Self::Tool { .. }
+            | Self::LastTurn { .. }
+            | Self::Stopping
+            | Self::Resuming => Mood::Busy,
             Self::NeedsApproval | Self::RateLimited { .. } | Self::Retrying { .. } | Self::Stalled { .. } => {
                 Mood::Attention
             }
             Self::Ended(status) => match status {
                 Status::Completed => Mood::Good,
                 Status::Failed | Status::TimedOut => Mood::Bad,
-                Status::Cancelled | Status::Empty => Mood::Neutral,
-                Status::TurnLimit | Status::ToolLimit | Status::Budget | Status::WrappedUp => Mood::Attention,
+                // What the user asked for needs no second look.
+                Status::Cancelled | Status::Empty | Status::WrappedUp => Mood::Neutral,
+                Status::TurnLimit | Status::ToolLimit | Status::Budget => Mood::Attention,
             },
         }
     }

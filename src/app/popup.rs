@@ -80,10 +80,10 @@ pub enum Popup {
         /// What is sought.
         query: LineEdit,
     },
-    /// Whether to interrupt the main agent although subagents run.
+    /// What becomes of the subagents that the main agent waits for, when it is interrupted.
     Interrupt {
-        /// How many run.
-        running: usize,
+        /// Place in the list: they go on, or they are stopped.
+        chosen: usize,
     },
     /// Whether to delete an agent's file.
     DeleteAgent {
@@ -124,6 +124,7 @@ impl Popup {
             | Self::Agents { chosen }
             | Self::Themes { chosen }
             | Self::Permissions { chosen }
+            | Self::Interrupt { chosen }
             | Self::DuplicateAgent { chosen, .. } => Some(chosen),
             _ => None,
         }
@@ -139,13 +140,13 @@ impl Popup {
             Self::Comment { .. } => Some("say no"),
             Self::Search { .. } => Some("find"),
             Self::DuplicateAgent { .. } => Some("copy"),
+            Self::Interrupt { .. } => Some("interrupt"),
             Self::Wizard
             | Self::Help { .. }
             | Self::Permissions { .. }
             | Self::Prompt { .. }
             | Self::Cost { .. }
             | Self::Text { .. }
-            | Self::Interrupt { .. }
             | Self::DeleteAgent { .. } => None,
         }
     }

@@ -5,6 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+use jiff::tz::TimeZone;
+
 use crate::permission::PermissionMode;
 
 /// How long a passing message stays.
@@ -23,6 +25,8 @@ pub struct Status {
     pub model: Option<ModelFact>,
     /// The permission mode.
     pub mode: PermissionMode,
+    /// Where the clocks on the wall are read.
+    pub zone: TimeZone,
 }
 
 impl Status {
@@ -104,6 +108,4 @@ pub enum Armed {
     Interrupt,
     /// Leave the program.
     Quit,
-    /// Send to the main agent what was written for one that has ended.
-    Redirect,
 }

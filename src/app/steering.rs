@@ -1,13 +1,12 @@
 //! Messages to one subagent: whom the composer writes to, a draft for each, and what was sent but not read yet.
 //!
-//! Owns the target, the drafts and the queues of subagents. Leaves the main agent's queue to `command` and delivery to
-//! the engine. Invariants: what was written for one agent goes to no other one without being asked for; what an agent
-//! never read comes back.
+//! Owns the target, the drafts and the queues of subagents. Leaves the main agent's queue to `command`, bringing the
+//! ended back to `lives`, and delivery to the engine. Invariants: what was written for one agent goes to no other one;
+//! what an agent never read comes back.
 
 use std::collections::BTreeMap;
 
 use super::composer::{Addressee, Draft};
-use super::status::Armed;
 use super::{AgentView, App, Effect, Focus};
 use crate::message::AgentId;
 use crate::subagent::Command;
@@ -54,13 +53,9 @@ impl App {
     pub(super) fn message_agent(&mut self) {
         let Some(agent) = self.focused_agent().and_then(|id| self.agents.get(id)) else { return };
         let id = agent.id;
-        if agent.has_ended() && !self.steering.drafts.contains_key(&id) && self.steering.target != Some(id) {
-            let text = format!("{} has ended and reads nothing more; this goes to the main agent", agent.name);
-            self.warn(text);
-            // Whoever pressed the key goes on typing, and letters must not be taken for commands to agents.
-            self.aim(None);
-            self.focus = Focus::Composer;
-            return;
+        if self.is_over(agent) {
+            let text = format!("{} has ended; a message resumes it", agent.name);
+            self.inform(text);
         }
         self.chosen = Some(id);
         self.aim(Some(id));
@@ -77,7 +72,15 @@ impl App {
                 self.steering.drafts.insert(before.unwrap_or(AgentId::MAIN), draft);
             }
         }
-        let sign = self.target().map(|agent| format!("→ {}", agent.name));
+        self.sign();
+    }
+
+    /// Says before the text whom it is for, and whether sending it resumes them.
+    pub(super) fn sign(&mut self) {
+        let sign = self.target().map(|agent| {
+            let act = if self.is_over(agent) { "resume " } else { "" };
+            format!("{act}→ {}", agent.name)
+        });
         self.composer.set_sign(sign);
         self.composer.set_addressees(self.addressees());
         self.composer.set_width(self.size.width);
@@ -132,13 +135,14 @@ impl App {
         named.map_or(Address::None, |agent| Address::Agent(agent.id, said()))
     }
 
-    /// Returns the subagents that a message can be addressed to.
+    /// Returns the subagents that a message can be addressed to: first those at work, then those that it would resume.
     pub(super) fn addressees(&self) -> Vec<Addressee> {
-        self.agents.running().map(addressee).collect()
+        let ended = self.agents.children().filter(|agent| agent.has_ended());
+        self.agents.running().chain(ended).map(addressee).collect()
     }
 
-    /// Sends what is written to its address, else to the agent that the composer writes to. Tells whether it was for a
-    /// subagent; one that cannot hear it leaves the text where it is.
+    /// Sends what is written to its address, else to the agent that the composer writes to; one that has ended goes on
+    /// with it. Tells whether it was for a subagent.
     pub(super) fn submit_to_agent(&mut self, text: &str, effects: &mut Vec<Effect>) -> bool {
         let (id, said) = match (self.address(text), self.steering.target) {
             (Address::Agent(id, said), _) => (id, said),
@@ -150,46 +154,35 @@ impl App {
             (Address::None, None) => return false,
         };
         let Some(agent) = self.agents.get(id) else { return false };
-        if agent.has_ended() {
-            let name = agent.name.clone();
-            return self.refuse(id, &name);
-        }
+        let over = self.is_over(agent);
         if said.is_empty() {
             self.composer.clear();
             self.aim(Some(id));
             return true;
         }
         effects.push(Effect::SaveHistory(self.composer.take()));
+        if over {
+            self.resume_with(id, said, effects);
+        } else {
+            self.queue_for(id, said.clone());
+            effects.push(Effect::Engine(Command::Tell { agent: id, text: said }));
+        }
+        true
+    }
+
+    /// Shows a message as one that waits for a subagent.
+    pub(super) fn queue_for(&mut self, id: AgentId, text: String) {
         self.pane_mut(id).scroll.follow();
         self.steering.taken = None;
-        self.steering.queued.entry(id).or_default().push(said.clone());
-        effects.push(Effect::Engine(Command::Tell { agent: id, text: said }));
-        true
+        self.steering.queued.entry(id).or_default().push(text);
     }
 
-    /// Says that an agent hears nothing more. A second press sends what was written for it to the main agent.
-    fn refuse(&mut self, id: AgentId, name: &str) -> bool {
-        if self.steering.target != Some(id) {
-            self.warn(format!("{name} has ended; it reads nothing more"));
-            return true;
+    /// Tells whether something is being written for a subagent.
+    pub(super) fn has_draft(&self, id: AgentId) -> bool {
+        if self.steering.target == Some(id) {
+            return !self.composer.is_empty();
         }
-        if self.take_armed(Armed::Redirect) {
-            // The main agent's own draft waits until this is sent.
-            self.steering.target = None;
-            self.aim(None);
-            return false;
-        }
-        self.arm(Armed::Redirect, &format!("{name} has ended; enter again sends this to the main agent"));
-        true
-    }
-
-    /// Puts the main agent's draft back once what stood in its place is sent.
-    pub(super) fn resume_draft(&mut self) {
-        if self.steering.target.is_none()
-            && let Some(draft) = self.steering.drafts.remove(&AgentId::MAIN)
-        {
-            self.composer.swap(draft);
-        }
+        self.steering.drafts.contains_key(&id)
     }
 
     /// Takes back what the target has not read, as one text. `None` if it is the main agent's turn.
@@ -232,29 +225,41 @@ impl App {
         }
     }
 
+    /// Puts what a subagent did not read back to where it was written. Tells whether there was anything.
+    pub(super) fn give_back(&mut self, id: AgentId) -> bool {
+        let unread = self.steering.queued.remove(&id).unwrap_or_default();
+        if unread.is_empty() {
+            return false;
+        }
+        let is_target = self.steering.target == Some(id);
+        let written = if is_target {
+            Some(self.composer.expanded()).filter(|text| !text.is_empty())
+        } else {
+            self.steering.drafts.remove(&id).map(|draft| draft.expanded())
+        };
+        let text = unread.into_iter().chain(written).collect::<Vec<_>>().join("\n\n");
+        if is_target {
+            self.composer.set_text(&text);
+        } else {
+            self.steering.drafts.insert(id, Draft::of(&text));
+        }
+        true
+    }
+
     /// A subagent has ended: what it did not read comes back, and the composer leaves it unless something is written.
     pub(super) fn target_ended(&mut self, id: AgentId) {
-        let unread = self.steering.queued.remove(&id).unwrap_or_default();
+        let came_back = self.give_back(id);
         let Some(name) = self.agents.get(id).map(|agent| agent.name.clone()) else { return };
         if self.steering.target != Some(id) {
-            if !unread.is_empty() {
-                let written = self.steering.drafts.remove(&id).map(|draft| draft.expanded());
-                let text = unread.into_iter().chain(written).collect::<Vec<_>>().join("\n\n");
-                self.steering.drafts.insert(id, Draft::of(&text));
+            if came_back {
                 self.warn(format!("{name} ended before it read your message; m on its pane shows the text"));
             }
-            return;
-        }
-        if !unread.is_empty() {
-            let written = Some(self.composer.expanded()).filter(|text| !text.is_empty());
-            let text = unread.into_iter().chain(written).collect::<Vec<_>>().join("\n\n");
-            self.composer.set_text(&text);
-        }
-        if self.composer.is_empty() {
+        } else if self.composer.is_empty() {
             self.aim(None);
             self.inform(format!("{name} has ended; you write to the main agent again"));
         } else {
-            self.warn(format!("{name} has ended and has not read this; enter twice sends it to the main agent"));
+            self.sign();
+            self.warn(format!("{name} has ended and has not read this; enter resumes it with it"));
         }
     }
 }

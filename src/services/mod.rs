@@ -7,6 +7,7 @@ mod agents;
 mod allowed;
 mod connection;
 mod demo;
+mod limits;
 mod read_back;
 
 use agents::AgentFiles;
@@ -25,7 +26,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::agent::{AgentEvent, Budget, EventKind, Limits, Place, Sink};
+use crate::agent::{AgentEvent, EventKind, Place, Sink};
 use crate::config::{self, Config, Overrides, Paths};
 use crate::definition::{AgentDefinition, AgentDirs, Library, Parsed, Roots};
 use crate::message::{AgentId, BudgetLimit, Diagnostic, plain_line, serialize_path};
@@ -35,8 +36,8 @@ use crate::provider::gate::Gates;
 use crate::provider::offline::Pace;
 use crate::session::{Allowed, Secrets, Store, Writer, log};
 use crate::subagent::{
-    AGENT_TOOL, AgentInput, ApprovalQueue, Conversation, KeepReport, Surroundings, TASK_TOOLS, Tree, TreeLimits,
-    TreeSetup, Unattended, UserDirs,
+    AGENT_TOOL, AgentInput, ApprovalQueue, Conversation, KeepReport, Surroundings, TASK_TOOLS, Tree, TreeSetup,
+    Unattended, UserDirs,
 };
 use crate::tool::{schema_of, standard_tools};
 
@@ -306,8 +307,8 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
     let play = demo::Parts::of(wanted.play);
     let tree = Tree::new(TreeSetup {
         catalog: Arc::new(library.catalog().clone()),
-        limits: tree_limits(&config),
-        budget: budget(&config, &sink).await,
+        limits: limits::of_tree(&config),
+        budget: limits::budget(&config, &sink).await,
         tools: play.as_ref().map_or_else(standard_tools, |parts| parts.tools.clone()),
         surroundings: surroundings(&place),
         place,
@@ -337,7 +338,7 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
         let lead = LeadModel { definition, resolve: tree.setup().resolve_model.clone() };
         connection::connecting(wishes, lead, pace, gates, sink)
     };
-    let limits = main_limits(&config, wanted.max_turns);
+    let limits = limits::of_main(&config, wanted.max_turns);
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
     let conversation = Conversation::new(tree, approvals, connecting, limits);
     let conversation = match agent {
@@ -457,44 +458,6 @@ fn report_keeper(store: Option<Store>) -> KeepReport {
 
 fn dir_name(dir: &Path) -> String {
     dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-fn tree_limits(config: &Config) -> TreeLimits {
-    let limits = &config.limits;
-    TreeLimits {
-        max_parallel: limits.max_parallel as usize,
-        max_per_request: limits.max_per_request,
-        max_depth: limits.max_depth,
-        min_task_chars: limits.min_task_chars,
-        report_chars: limits.report_chars,
-        child: Limits {
-            max_turns: Some(limits.max_turns),
-            max_tool_calls: Some(limits.max_tool_calls),
-            idle_timeout: Some(Duration::from_secs(limits.idle_timeout_secs)),
-            wall_timeout: limits.wall_timeout_secs.map(Duration::from_secs),
-            result_chars: limits.result_chars,
-        },
-    }
-}
-
-/// Opens the books, and tells of the limits if there are any.
-async fn budget(config: &Config, sink: &Sink) -> Budget {
-    let limit = config.limits.budget;
-    if !limit.is_none() {
-        sink.send(AgentId::MAIN, EventKind::BudgetChanged { limit }).await;
-    }
-    Budget::new(limit)
-}
-
-/// The main agent works for someone who watches it: only silence and an explicit wish end its run.
-fn main_limits(config: &Config, max_turns: Option<u32>) -> Limits {
-    Limits {
-        max_turns,
-        max_tool_calls: None,
-        idle_timeout: Some(Duration::from_secs(config.limits.idle_timeout_secs)),
-        wall_timeout: None,
-        result_chars: config.limits.result_chars,
-    }
 }
 
 fn surroundings(place: &Place) -> Surroundings {

@@ -86,7 +86,7 @@ impl Tree {
         if let Err(refusal) = self.send_again(agent, Ground::Background, words).await {
             let over = Cancel::default();
             over.stop(StopCause::User);
-            self.sink().send_until(AgentId::MAIN, EventKind::Notice { text: refusal.to_string() }, &over).await;
+            self.sink().send_until(agent, EventKind::Notice { text: refusal.to_string() }, &over).await;
         }
     }
 

@@ -116,6 +116,7 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         motion: setup.motion,
         themes: setup.themes.names(),
         theme: setup.theme_name,
+        zone: jiff::tz::TimeZone::system(),
     });
     let mut stage = Stage {
         terminal,

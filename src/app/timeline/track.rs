@@ -3,7 +3,7 @@
 //! Owns the spans, the activity of the last moments, and the limit on both. Leaves naming a state to its caller, and
 //! columns to `window`. Times are those at which the screen heard of a thing, as everywhere in `app`: they only grow,
 //! which a wall clock does not. Invariants: spans are in order and never overlap; only the last one may be open, and
-//! it is exactly while the agent lives; silence of a working agent is a span of its own; memory is bounded.
+//! it is exactly while the agent lives, so that there is a gap between two runs; silence of a working agent is a span of its own; memory is bounded.
 
 use std::time::{Duration, Instant};
 
@@ -172,6 +172,12 @@ impl Track {
     #[must_use]
     pub fn spans(&self) -> &[Span] {
         &self.spans
+    }
+
+    /// Returns the last span that began before a time.
+    #[must_use]
+    pub fn last_before(&self, time: Instant) -> Option<&Span> {
+        self.spans[..self.spans.partition_point(|span| span.from < time)].last()
     }
 
     /// Tells whether it ever did this.

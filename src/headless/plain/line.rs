@@ -18,6 +18,12 @@ pub(super) enum Wish {
     Show,
     /// Stop one agent, by its number or name.
     Stop(String),
+    /// Have one agent report now, by its number or name.
+    WrapUp(String),
+    /// Have one agent go on that has ended, perhaps with a message.
+    Resume(String, Option<String>),
+    /// Move one agent to the background, or back.
+    Move(String),
     /// Stop every agent.
     StopAll,
     /// List the agents.
@@ -31,14 +37,17 @@ pub(super) enum Wish {
 }
 
 /// What can be typed, one line each.
-pub(super) const HELP: [&str; 7] = [
+pub(super) const HELP: [&str; 10] = [
     "A line is sent to the main agent; one that ends in \\ goes on in the next.",
     "y, a, p, n or n with a reason answer a question: once, in this session, in this project, no. s shows all of what is asked.",
     "/tasks lists the agents.",
     "/stop N stops one agent, by number or name; /cancel N is the same.",
     "/cancel all stops every agent, the main one too.",
+    "/wrapup N has one agent report now.",
+    "/resume N has one agent go on after its end; /resume N and a message tells it what is next.",
+    "/background N moves one agent to the background, or back.",
     "/quit leaves. The end of the input leaves once everything is answered.",
-    "Ctrl-C interrupts the main agent; twice, it leaves.",
+    "Ctrl-C interrupts the main agent, and its agents go on in the background; twice, it leaves.",
 ];
 
 /// Whether a question waits for an answer.
@@ -82,8 +91,16 @@ fn read_command(command: &str) -> Wish {
     let (name, argument) = command.split_once(' ').map_or((command, ""), |(name, rest)| (name, rest.trim()));
     match (name, argument) {
         ("cancel", "all") => Wish::StopAll,
-        ("stop" | "cancel", "") => Wish::Unclear(format!("say which one: /{name} N; /tasks lists them")),
+        ("stop" | "cancel" | "wrapup" | "resume" | "background", "") => {
+            Wish::Unclear(format!("say which one: /{name} N; /tasks lists them"))
+        }
         ("stop" | "cancel", agent) => Wish::Stop(agent.to_owned()),
+        ("wrapup", agent) => Wish::WrapUp(agent.to_owned()),
+        ("background", agent) => Wish::Move(agent.to_owned()),
+        ("resume", words) => {
+            let (agent, text) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+            Wish::Resume(agent.to_owned(), Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
+        }
         ("tasks" | "agents", _) => Wish::Tasks,
         ("help", _) => Wish::Help,
         ("quit" | "exit", _) => Wish::Quit,

@@ -21,7 +21,7 @@ use self::line::{HELP, Question, Wish};
 use self::story::Story;
 use super::output::Output;
 use super::{Cut, LAST_WORDS, Signals, exit, input};
-use crate::agent::{AgentEvent, EventKind};
+use crate::agent::{AgentEvent, Author, EventKind, Status};
 use crate::permission::{Answer, ApprovalId};
 use crate::subagent::{Children, Command, Conversation};
 
@@ -161,6 +161,8 @@ struct Desk {
     waiting: VecDeque<String>,
     /// Messages that were sent and not yet answered to the end.
     unanswered: usize,
+    /// What the main agent does.
+    lead: Lead,
     /// The lines before the present one that end in `\`.
     begun: String,
     /// Until when a second act leaves.
@@ -171,6 +173,16 @@ struct Desk {
     prompted: Prompted,
     /// What was typed last at a prompt: the terminal shows it already.
     echoed: Option<String>,
+}
+
+/// What the main agent does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lead {
+    Rests,
+    /// It answers a message of the user.
+    Answers,
+    /// It looks at what others had to say.
+    Woken,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -198,6 +210,7 @@ impl Desk {
             story: Story::default(),
             waiting: VecDeque::new(),
             unanswered: 0,
+            lead: Lead::Rests,
             begun: String::new(),
             armed: None,
             at_terminal: if both { Terminal::Yes } else { Terminal::No },
@@ -207,7 +220,7 @@ impl Desk {
     }
 
     fn is_idle(&self) -> bool {
-        self.unanswered == 0 && self.story.running() == 0
+        self.unanswered == 0 && self.lead == Lead::Rests && self.story.running() == 0 && self.story.owed() == 0
     }
 
     /// Writes lines. A prompt that stands there gets a line of its own.
@@ -237,16 +250,29 @@ impl Desk {
     }
 
     fn tell(&mut self, event: &AgentEvent) {
-        if let (EventKind::UserMessage { text, .. }, true) = (&event.kind, event.agent.is_main())
+        if event.agent.is_main() {
+            self.count(&event.kind);
+        }
+        if let (EventKind::UserMessage { text, by: Author::User }, true) = (&event.kind, event.agent.is_main())
             && self.echoed.take_if(|echoed| echoed == text).is_some()
         {
             return;
         }
-        if event.agent.is_main() && matches!(event.kind, EventKind::Ended { .. }) {
-            self.unanswered = self.unanswered.saturating_sub(1);
-        }
         let lines = self.story.tell(event);
         self.write(lines);
+    }
+
+    /// Keeps count of what the main agent still has to answer. It also works when only reports have woken it.
+    fn count(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::UserMessage { by: Author::User, .. } => self.lead = Lead::Answers,
+            EventKind::UserMessage { .. } | EventKind::Started if self.lead == Lead::Rests => self.lead = Lead::Woken,
+            EventKind::Ended { .. } => {
+                let answered = std::mem::replace(&mut self.lead, Lead::Rests) == Lead::Answers;
+                self.unanswered = self.unanswered.saturating_sub(usize::from(answered));
+            }
+            _ => {}
+        }
     }
 
     async fn order(&mut self, command: Command) {
@@ -290,6 +316,18 @@ impl Desk {
                 Some(agent) => self.order(Command::Stop { agent }).await,
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
             },
+            Wish::WrapUp(agent) => match self.story.find(&agent) {
+                Some(agent) => self.order(Command::WrapUp { agent }).await,
+                None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
+            },
+            Wish::Move(agent) => match self.story.find(&agent) {
+                Some(agent) => {
+                    let ground = self.story.other_ground(agent);
+                    self.order(Command::Move { agent, ground }).await;
+                }
+                None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
+            },
+            Wish::Resume(agent, text) => self.resume(&agent, text).await,
             Wish::StopAll => {
                 // Messages that wait are taken back with it.
                 self.unanswered = self.unanswered.min(1);
@@ -329,10 +367,22 @@ impl Desk {
         if self.is_idle() {
             self.notice("ctrl-c again leaves");
         } else {
-            self.notice("interrupting the main agent; ctrl-c again leaves");
-            self.order(Command::Interrupt { children: Children::Stop }).await;
+            let kept = if self.story.waited_for() > 0 { "; its agents go on in the background" } else { "" };
+            self.notice(&format!("interrupting the main agent{kept}; ctrl-c again leaves"));
+            self.order(Command::Interrupt { children: Children::Keep }).await;
         }
         Next::GoOn
+    }
+
+    /// Has an agent go on that has ended. One that has done all it was sent for needs to be told what is next.
+    async fn resume(&mut self, wanted: &str, text: Option<String>) {
+        match self.story.find_ended(wanted) {
+            Some((_, Status::Completed)) if text.is_none() => {
+                self.notice(&format!("say what it shall do next: /resume {wanted} and a message"));
+            }
+            Some((agent, _)) => self.order(Command::Resume { agent, text }).await,
+            None => self.notice(&format!("no agent {wanted} has ended; /tasks lists them")),
+        }
     }
 
     async fn answer(&mut self, answer: Answer) {

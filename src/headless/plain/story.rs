@@ -3,12 +3,12 @@
 //! Owns what is worth a line, and the words. Leaves writing them to the front end. Invariants: a line is never taken
 //! back; text of models and tools is cleaned; what is kept does not grow with the length of the transcripts.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use jiff::Timestamp;
 
 use super::super::text::{Waits, ended, tools};
-use crate::agent::{AgentEvent, EventKind, Hold, Outcome, Spawn, Status};
+use crate::agent::{AgentEvent, Author, EventKind, Ground, Hold, Outcome, Spawn, Status};
 use crate::app::summary_of;
 use crate::message::{AgentId, LineKind, bare_line, plain, plain_line};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
@@ -26,6 +26,8 @@ pub(super) struct Story {
     /// Running calls: what they are shown as.
     calls: HashMap<(AgentId, String), String>,
     questions: VecDeque<ApprovalRequest>,
+    /// Those in the background that have ended and whose reports have not arrived yet.
+    owed: BTreeSet<AgentId>,
     /// The main agent's text that no line end followed yet.
     text: String,
     /// Whether the last line was the main agent's.
@@ -63,6 +65,8 @@ struct Told {
     name: String,
     description: String,
     parent: AgentId,
+    ground: Ground,
+    run: u32,
     state: State,
     tools: u32,
     since: Timestamp,
@@ -83,7 +87,10 @@ impl Story {
         match &event.kind {
             EventKind::Spawned(spawn) => self.spawned(id, spawn, event.at),
             EventKind::Started => self.started(id, event.at),
-            EventKind::UserMessage { text, .. } if id.is_main() => self.say("you", text),
+            EventKind::UserMessage { text, by } if id.is_main() => self.heard(text, by),
+            EventKind::Resumed { run, ground } => self.resumed(id, *run, *ground),
+            EventKind::Moved { ground } => self.moved(id, *ground),
+            EventKind::LastTurn { .. } if !id.is_main() => self.of(id, "last turn, to report in"),
             EventKind::TurnStarted { .. } if id.is_main() => {
                 self.turn = Turn::Silent;
                 Vec::new()
@@ -129,6 +136,7 @@ impl Story {
                 lines.extend(note.iter().flat_map(|note| self.notice(note)));
                 lines
             }
+            EventKind::Notice { text } if self.agents.contains_key(&id) => self.of(id, &plain_line(text)),
             EventKind::Notice { text } => self.notice(text),
             _ => Vec::new(),
         }
@@ -202,10 +210,43 @@ impl Story {
         self.agents.values().filter(|agent| !matches!(agent.state, State::Ended(_))).count()
     }
 
+    /// Returns the reports that are about to arrive as messages.
+    pub(super) fn owed(&self) -> usize {
+        self.owed.len()
+    }
+
     /// Finds an agent that is at work by its number or name.
     pub(super) fn find(&self, wanted: &str) -> Option<AgentId> {
-        let at_work = self.agents.iter().filter(|(_, agent)| !matches!(agent.state, State::Ended(_)));
-        at_work.into_iter().find(|(id, agent)| wanted.parse() == Ok(id.0) || agent.name == wanted).map(|(id, _)| *id)
+        self.named(wanted).filter(|(_, agent)| !matches!(agent.state, State::Ended(_))).map(|(id, _)| id)
+    }
+
+    /// Finds an agent that has ended by its number or name, and how it did.
+    pub(super) fn find_ended(&self, wanted: &str) -> Option<(AgentId, Status)> {
+        self.named(wanted).and_then(|(id, agent)| match agent.state {
+            State::Ended(status) => Some((id, status)),
+            _ => None,
+        })
+    }
+
+    fn named(&self, wanted: &str) -> Option<(AgentId, &Told)> {
+        let is_it = |(id, agent): &(&AgentId, &Told)| wanted.parse() == Ok(id.0) || agent.name == wanted;
+        self.agents.iter().find(is_it).map(|(id, agent)| (*id, agent))
+    }
+
+    /// Returns where an agent is to be moved that leaves where it is.
+    pub(super) fn other_ground(&self, id: AgentId) -> Ground {
+        match self.agents.get(&id).map(|agent| agent.ground) {
+            Some(Ground::Background) => Ground::Foreground,
+            _ => Ground::Background,
+        }
+    }
+
+    /// Returns the agents that the main agent waits for.
+    pub(super) fn waited_for(&self) -> usize {
+        let waits = |agent: &&Told| {
+            agent.parent.is_main() && agent.ground == Ground::Foreground && !matches!(agent.state, State::Ended(_))
+        };
+        self.agents.values().filter(waits).count()
     }
 
     /// Lists all subagents.
@@ -223,7 +264,11 @@ impl Story {
                 State::Running | State::Stopping => format!(", {}", seconds(millis(agent.since, now))),
                 _ => String::new(),
             };
-            format!("{id} {}: {}, {state}, {}{time}", agent.name, agent.description, tools(agent.tools))
+            let ground = match (agent.ground, agent.state) {
+                (Ground::Foreground, _) | (_, State::Ended(_)) => "",
+                (Ground::Background, _) => ", background",
+            };
+            format!("{id} {}: {}, {state}{ground}, {}{time}", agent.name, agent.description, tools(agent.tools))
         };
         let rows: Vec<String> = self.agents.iter().map(row).collect();
         if rows.is_empty() { self.notice("there are no agents") } else { self.lines(rows) }
@@ -303,12 +348,43 @@ impl Story {
             name: plain_line(&spawn.name).into_owned(),
             description: plain_line(&spawn.description).into_owned(),
             parent: spawn.parent,
+            ground: spawn.ground,
+            run: 1,
             state: State::Queued,
             tools: 0,
             since: at,
         };
         self.agents.insert(id, told);
         Vec::new()
+    }
+
+    fn heard(&mut self, text: &str, by: &Author) -> Vec<String> {
+        match by {
+            Author::User => self.say("you", text),
+            Author::Subagents(agents) => {
+                self.owed.retain(|agent| !agents.contains(agent));
+                let names: Vec<String> = agents.iter().map(|agent| self.name(*agent)).collect();
+                let noun = if names.len() == 1 { "report" } else { "reports" };
+                self.notice(&format!("{noun} of {} arrived", names.join(", ")))
+            }
+            Author::Parent | Author::Program => self.notice(text),
+        }
+    }
+
+    /// A later run begins; what comes late or twice does not.
+    fn resumed(&mut self, id: AgentId, run: u32, ground: Ground) -> Vec<String> {
+        let Some(agent) = self.agents.get_mut(&id).filter(|agent| agent.run < run) else { return Vec::new() };
+        (agent.run, agent.ground, agent.state) = (run, ground, State::Queued);
+        self.of(id, &format!("resumed, run {run}"))
+    }
+
+    fn moved(&mut self, id: AgentId, ground: Ground) -> Vec<String> {
+        let Some(agent) = self.agents.get_mut(&id) else { return Vec::new() };
+        agent.ground = ground;
+        match ground {
+            Ground::Background => self.of(id, "goes on in the background; its report arrives as a message"),
+            Ground::Foreground => self.of(id, "is waited for again"),
+        }
     }
 
     fn started(&mut self, id: AgentId, at: Timestamp) -> Vec<String> {
@@ -362,6 +438,10 @@ impl Story {
     fn ended(&mut self, id: AgentId, outcome: &Outcome) -> Vec<String> {
         if let Some(agent) = self.agents.get_mut(&id) {
             agent.state = State::Ended(outcome.status);
+            // Of one that the user has stopped nobody waits for anything.
+            if agent.ground == Ground::Background && agent.parent.is_main() && outcome.status != Status::Cancelled {
+                self.owed.insert(id);
+            }
         }
         self.waits.over(id);
         self.calls.retain(|(agent, _), _| *agent != id);

@@ -20,9 +20,16 @@ const PLACEHOLDER: &str = "Ask, or describe a task";
 /// What it says while it writes to a subagent.
 const TARGETED: &str = "A message for its next step";
 
+/// What it says while it writes to a subagent that has ended.
+const RESUMED: &str = "What it shall do next";
+
 /// Draws the composer and returns where its cursor stands, to be shown if the composer has the focus.
 pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) -> Position {
-    let placeholder = if composer.sign().is_some() { TARGETED } else { PLACEHOLDER };
+    let placeholder = match composer.sign() {
+        Some(sign) if sign.starts_with('→') => TARGETED,
+        Some(_) => RESUMED,
+        None => PLACEHOLDER,
+    };
     render_with(composer, placeholder, area, buf, theme)
 }
 
@@ -53,7 +60,7 @@ pub(super) fn render_with(
     }
     if view.first_row == 0 {
         let sign = composer.sign().unwrap_or(theme.glyphs.prompt);
-        let style = mention(composer, sign.trim_start_matches("→ "), theme);
+        let style = mention(composer, sign.rsplit("→ ").next().unwrap_or(sign), theme);
         buf.set_line(area.x, area.y, &Line::styled(wrap::fit(sign, usize::from(prompt - 1)), style), prompt);
     }
     if composer.is_empty() {

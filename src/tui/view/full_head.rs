@@ -87,10 +87,13 @@ fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
         facts.push((agent.model.clone(), theme.text));
     }
     facts.push(of("turns", agent.turns, agent.bounds.max_turns));
-    facts.push(of("tool calls", agent.tools, agent.bounds.max_tool_calls));
+    facts.push(of("tool calls", agent.tools_of_run(), agent.bounds.max_tool_calls));
     if let Some(window) = agent.bounds.context_window.filter(|_| agent.context > 0) {
         let percent = agent.context.saturating_mul(100) / window.max(1);
         facts.push((format!("context {percent}%"), limited(agent.context, Some(window))));
+    }
+    if agent.run > 1 {
+        facts.push((format!("run {}", agent.run), theme.muted));
     }
     if !agent.spent.is_nothing() {
         facts.push((format!("{} tokens", tokens(agent.spent.usage.total())), theme.muted));

@@ -11,7 +11,7 @@ use ratatui::text::Span;
 use super::highlight::Highlighter;
 use super::theme::{Glyphs, Theme};
 use super::wrap::{fit, pad, width};
-use crate::agent::Status;
+use crate::agent::{Ground, Status};
 use crate::app::{AgentState, AgentView, App, Mood};
 
 /// Widest type that descriptions of other agents make room for.
@@ -47,9 +47,11 @@ impl Look<'_> {
     pub(super) fn glyph(&self, state: &AgentState) -> &'static str {
         let glyphs = self.glyphs;
         match state {
-            AgentState::Thinking | AgentState::Tool { .. } | AgentState::Starting => self.spinner(),
+            AgentState::Thinking | AgentState::Tool { .. } | AgentState::Starting | AgentState::LastTurn { .. } => {
+                self.spinner()
+            }
             AgentState::Idle | AgentState::Unknown | AgentState::Waiting => glyphs.neutral,
-            AgentState::Queued => glyphs.queued,
+            AgentState::Queued | AgentState::Resuming => glyphs.queued,
             AgentState::NeedsApproval
             | AgentState::RateLimited { .. }
             | AgentState::Retrying { .. }
@@ -98,19 +100,33 @@ impl Look<'_> {
 
     /// Returns an agent's type and what stands behind it, its description, in `room` columns at most. Descriptions
     /// stand in line with each other where there is room for that; where there is little, the type gives way first,
-    /// because it also has a colour.
+    /// because it also has a colour. What follows is the mark of one whose parent does not wait for it: a sign, and a
+    /// word where there is room for it.
     #[must_use]
-    pub(super) fn title(&self, agent: &AgentView, room: usize) -> (String, String) {
+    pub(super) fn title(&self, agent: &AgentView, room: usize) -> (String, String, String) {
+        let sign = format!("  {}", self.glyphs.background);
+        if agent.has_ended() || agent.ground == Ground::Foreground || room < SHORTEST_TYPE + width(&sign) {
+            let (kind, description) = self.plain_title(agent, room, 0);
+            return (kind, description, String::new());
+        }
+        let (kind, description) = self.plain_title(agent, room, width(&sign));
+        let word = " background";
+        let fits = width(&kind) + width(&description) + width(&sign) + width(word) <= room;
+        (kind, description, if fits { sign + word } else { sign })
+    }
+
+    /// Returns type and description, which leave `kept` of the columns to what follows.
+    fn plain_title(&self, agent: &AgentView, room: usize, kept: usize) -> (String, String) {
         let kind = Self::type_of(agent);
         let widest = self.app.agents().widest_type().min(ALIGNED_TYPE);
         let columns = if widest + 2 + ALIGNED_TITLE <= room {
             widest
         } else {
-            let left = room.saturating_sub(width(&agent.description) + 2);
+            let left = room.saturating_sub(width(&agent.description) + 2 + kept);
             width(kind).min(left.max(SHORTEST_TYPE))
         };
-        let kind = pad(kind, columns.min(room));
-        let left = room.saturating_sub(width(&kind) + 2);
+        let kind = pad(kind, columns.min(room - kept));
+        let left = room.saturating_sub(width(&kind) + 2 + kept);
         let description = if left == 0 { String::new() } else { format!("  {}", fit(&agent.description, left)) };
         (kind, description)
     }

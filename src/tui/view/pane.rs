@@ -111,17 +111,18 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, 
     right.extend(right_part(agent, area.width, look));
     let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
     let folded = look.app.is_folded(agent.id, pane.size) && pane.size < PaneSize::Full;
-    let mark = if folded { look.glyphs.folded } else { look.glyphs.unfolded };
+    let fold = if folded { look.glyphs.folded } else { look.glyphs.unfolded };
     let number = pad_left(&agent.id.to_string(), columns.number);
     let left = usize::from(pane.descent.columns()) + columns.number + 4;
-    let (kind, description) = look.title(agent, usize::from(area.width).saturating_sub(right_width + left));
+    let (kind, description, mark) = look.title(agent, usize::from(area.width).saturating_sub(right_width + left));
     let text = if agent.has_ended() && !focused { theme.muted } else { theme.text };
     let line = Line::from(vec![
         Span::styled(descent(pane.descent, look), theme.faint),
-        Span::styled(format!("{mark} "), if focused { theme.accent } else { theme.faint }),
+        Span::styled(format!("{fold} "), if focused { theme.accent } else { theme.faint }),
         Span::styled(format!("{number} "), theme.muted),
         Span::styled(kind, look.agent(agent)),
         Span::styled(description, text),
+        Span::styled(mark, theme.muted),
     ]);
     buf.set_line(row.x, row.y, &line, row.width.saturating_sub(u16::try_from(right_width).unwrap_or(0)));
     sparkline::draw(agent, line.width(), right_width, row, look, buf);
@@ -162,7 +163,7 @@ fn right_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'sta
     let theme = look.theme;
     let time = agent.elapsed(look.app.now());
     let time = if agent.has_ended() { elapsed(time) } else { clock(time) };
-    let waiting = agent.started.is_none();
+    let waiting = !agent.has_begun();
     let shown = |text: String, columns: usize| if waiting { " ".repeat(columns) } else { pad_left(&text, columns) };
     let word = if columns >= 56 { 11 } else { usize::from(columns.saturating_sub(7)).min(9) };
     // Someone should look: the description makes room for the reason, and the counters stay in their columns.

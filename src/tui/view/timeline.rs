@@ -207,9 +207,11 @@ fn absence(agent: &AgentView, window: &Window, look: &Look<'_>) -> String {
     if first.from >= to {
         return format!("begins at {}", clock(window.since_origin(first.from).as_secs()));
     }
-    match (&agent.outcome, agent.has_ended()) {
-        (Some(outcome), true) => format!("has ended: {}", AgentState::Ended(outcome.status).word()),
-        _ => "idle".to_owned(),
+    // The time between two runs is after the end of one.
+    let before = look.app.track(agent.id).and_then(|track| track.last_before(to));
+    match before.and_then(|span| span.ended).filter(|_| !agent.id.is_main()) {
+        Some(status) => format!("has ended: {}", AgentState::Ended(status).word()),
+        None => "idle".to_owned(),
     }
 }
 

@@ -42,6 +42,10 @@ pub(super) fn spawn(parent: u32, call: &str) -> EventKind {
     })
 }
 
+fn ground() -> impl Strategy<Value = Ground> {
+    prop::sample::select(vec![Ground::Foreground, Ground::Background])
+}
+
 pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
     let call = prop::sample::select(vec!["a", "b", "c"]);
     prop_oneof![
@@ -84,39 +88,83 @@ pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
             answer: Some(Answer::Once),
         }),
         Just(EventKind::Stopping { cause: StopCause::User }),
+        (0_u32..6, ground()).prop_map(|(run, ground)| EventKind::Resumed { run, ground }),
+        ground().prop_map(|ground| EventKind::Moved { ground }),
+        prop::sample::select(vec![Status::WrappedUp, Status::TurnLimit]).prop_map(|why| EventKind::LastTurn { why }),
+        prop::sample::select(vec![Author::Parent, Author::Program, Author::Subagents(vec![AgentId(1), AgentId(9)])])
+            .prop_map(|by| EventKind::UserMessage { text: "go\u{1b}[31m on\nnow".to_owned(), by }),
         prop::sample::select(vec![Status::Completed, Status::Failed, Status::Cancelled, Status::Empty])
             .prop_map(|status| EventKind::Ended { outcome: outcome(status) }),
         Just(EventKind::Notice { text: "n".to_owned() }),
     ]
 }
 
+/// What must be so of an agent, told by the rules alone.
+#[derive(Debug)]
+pub(super) struct Life {
+    pub run: u32,
+    pub ended: Option<Status>,
+    pub ends: usize,
+}
+
+impl Default for Life {
+    fn default() -> Self {
+        Self { run: 1, ended: None, ends: 0 }
+    }
+}
+
+impl Life {
+    pub(super) fn hears(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::Ended { outcome } if self.ended.is_none() => {
+                self.ended = Some(outcome.status);
+                self.ends += 1;
+            }
+            EventKind::Resumed { run, .. } if *run > self.run => {
+                self.run = *run;
+                self.ended = None;
+            }
+            _ => {}
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_order_of_events_is_borne_and_the_dead_stay_dead(
+    fn any_order_of_events_is_borne_and_the_dead_stay_dead_but_for_a_later_run(
         events in prop::collection::vec((0_u32..5, any_kind(), 0_u64..40_000), 1..80),
         (width, height) in (1_u16..140, 1_u16..50),
     ) {
         let mut stage = Stage::new(width, height);
-        let mut first_end = std::collections::HashMap::new();
+        let mut lives = std::collections::HashMap::new();
         for (at, (agent, kind, pause)) in events.iter().enumerate() {
             stage.wait(*pause);
             stage.agent(*agent, kind.clone());
-            if let (1.., EventKind::Ended { outcome }) = (*agent, kind) {
-                first_end.entry(*agent).or_insert(outcome.status);
+            if *agent > 0 {
+                lives.entry(*agent).or_insert_with(Life::default).hears(kind);
             }
             if at % 16 == 0 {
                 stage.draw();
             }
         }
         stage.draw();
-        for (agent, status) in first_end {
+        for (agent, life) in lives {
             let view = stage.app.agents().get(AgentId(agent)).unwrap();
-            prop_assert_eq!(view.phase, Phase::Ended(status), "agent {} was changed after its end", agent);
+            let ended = match view.phase {
+                Phase::Ended(status) => Some(status),
+                _ => None,
+            };
+            prop_assert_eq!((view.run, ended), (life.run, life.ended), "agent {}", agent);
+            prop_assert_eq!(view.has_ended(), life.ended.is_some());
             let reports = view.cells.iter().filter(|(_, cell)| matches!(cell.kind, CellKind::Report { .. })).count();
-            prop_assert_eq!(reports, 1);
-            prop_assert_eq!(stage.app.approvals().of(AgentId(agent)), 0);
+            prop_assert_eq!(reports, life.ends);
+            prop_assert!(view.spent.usage.total() >= 15 * life.ends as u64);
+            if view.has_ended() {
+                prop_assert_eq!(stage.app.approvals().of(AgentId(agent)), 0);
+                prop_assert_eq!(view.spent.usage.total(), 15 * life.ends as u64);
+            }
         }
     }
 }

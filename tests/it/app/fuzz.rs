@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, Ground, Status};
 use belvedere::app::key::{Input, Key, Mouse, MouseKind};
 use belvedere::app::{Effect, Event, Phase};
 use belvedere::message::{AgentId, plain_line};
@@ -46,7 +46,7 @@ fn words(dice: &mut Dice) -> &'static str {
 fn event(stage: &mut Stage, dice: &mut Dice, ended: &mut BTreeSet<u32>) {
     let agent = u32::try_from(dice.roll(14)).unwrap();
     let call = format!("call-{}", dice.roll(5));
-    match dice.roll(22) {
+    match dice.roll(24) {
         0 | 1 => stage.spawns(agent.max(1), words(dice), words(dice)),
         2 | 3 => stage.starts(agent),
         4 => stage.calls(agent, &call, "Read", words(dice), words(dice)),
@@ -72,6 +72,20 @@ fn event(stage: &mut Stage, dice: &mut Dice, ended: &mut BTreeSet<u32>) {
         11 => drop(stage.agent(agent, EventKind::Thinking { text: words(dice).to_owned() })),
         12 => drop(stage.agent(agent, EventKind::ToolProgress { call_id: call, tail: words(dice).to_owned() })),
         13 => stage.asks(words(dice)),
+        14 if dice.roll(8) == 0 => {
+            let run = u32::try_from(dice.roll(40)).unwrap();
+            let later = |stage: &Stage| stage.app.agents().get(AgentId(agent)).is_some_and(|view| view.run < run);
+            if later(stage) {
+                ended.remove(&agent);
+            }
+            stage.agent(agent, EventKind::Resumed { run, ground: Ground::Background });
+        }
+        15 => {
+            let ground = *dice.pick(&[Ground::Foreground, Ground::Background]);
+            stage.agent(agent, EventKind::Moved { ground });
+            stage.agent(agent, EventKind::LastTurn { why: Status::WrappedUp });
+            stage.agent(agent, EventKind::Notice { text: words(dice).to_owned() });
+        }
         _ => stage.says(agent, words(dice)),
     }
 }

@@ -107,7 +107,7 @@ fn esc_twice_interrupts_the_main_agent_only_when_it_is_alone() {
 
     stage.spawns(1, "explore", "Find things");
     assert_eq!(commands(&stage.keys("<esc>")), []);
-    assert_eq!(stage.app.popup(), Some(&Popup::Interrupt { running: 1 }));
+    assert_eq!(stage.app.popup(), Some(&Popup::Interrupt { chosen: 0 }));
     assert_eq!(commands(&stage.keys("s")), [Command::Interrupt { children: Children::Stop }]);
 }
 
@@ -263,9 +263,9 @@ fn no_key_is_named_that_would_do_nothing() {
     let hints = |stage: &Stage| stage.app.hints().into_iter().map(|(_, word)| word).collect::<Vec<_>>();
     let mut stage = scenes::eight_agents(120, 40);
     stage.keys("<alt+1>");
-    assert!(hints(&stage).contains(&"stop"));
+    assert!(hints(&stage).contains(&"stop") && !hints(&stage).contains(&"resume"));
     stage.keys("<alt+4>");
-    assert!(!hints(&stage).contains(&"stop"), "it has ended");
+    assert!(!hints(&stage).contains(&"stop") && hints(&stage).contains(&"resume"), "it has ended");
     stage.keys("<f1>");
     assert_eq!(hints(&stage), ["close"]);
     let mut asked = scenes::approval(120, 40);

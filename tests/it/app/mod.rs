@@ -10,6 +10,7 @@ mod fuzz;
 mod keys;
 mod layout;
 mod lists;
+mod lives;
 mod mentions;
 mod mouse;
 mod nested;

@@ -1,6 +1,6 @@
 //! Messages to one subagent, by key and by event.
 
-use belvedere::agent::{Author, EventKind, Status};
+use belvedere::agent::{Author, EventKind, Ground, Status};
 use belvedere::app::{Effect, Event, Focus};
 use belvedere::message::AgentId;
 use belvedere::subagent::Command;
@@ -33,6 +33,14 @@ fn told(effects: &[Effect]) -> Vec<(u32, &str)> {
 fn sent(effects: &[Effect]) -> Vec<&str> {
     let of = |effect| match effect {
         &Effect::Engine(Command::Send { ref text }) => Some(text.as_str()),
+        _ => None,
+    };
+    effects.iter().filter_map(of).collect()
+}
+
+fn resumed(effects: &[Effect]) -> Vec<(u32, &str)> {
+    let of = |effect| match effect {
+        &Effect::Engine(Command::Resume { agent, text: Some(ref text) }) => Some((agent.0, text.as_str())),
         _ => None,
     };
     effects.iter().filter_map(of).collect()
@@ -132,14 +140,12 @@ fn what_is_no_address_goes_to_the_main_agent() {
 
 #[test]
 fn a_wrong_address_keeps_the_text() {
-    for (text, words) in [("@9 look", "there is no agent 9"), ("@3 look", "explore-3 has ended")] {
-        let mut stage = at_work();
-        stage.keys(text);
-        let effects = stage.keys("<enter><enter>");
-        assert_eq!((told(&effects), sent(&effects)), (vec![], vec![]), "{text}");
-        assert_eq!(stage.app.composer().text(), text);
-        assert!(stage.app.flash().unwrap().text.contains(words), "{:?}", stage.app.flash());
-    }
+    let mut stage = at_work();
+    stage.keys("@9 look");
+    let effects = stage.keys("<enter><enter>");
+    assert_eq!((told(&effects), sent(&effects)), (vec![], vec![]));
+    assert_eq!(stage.app.composer().text(), "@9 look");
+    assert!(stage.app.flash().unwrap().text.contains("there is no agent 9"), "{:?}", stage.app.flash());
 }
 
 #[test]
@@ -150,14 +156,22 @@ fn an_address_alone_chooses_whom_to_write_to() {
 }
 
 #[test]
-fn an_ended_agent_cannot_be_written_to_and_letters_stay_text() {
-    let mut stage = at_work();
-    stage.keys("<alt+3>m");
-    assert!(stage.app.flash().unwrap().text.starts_with("explore-3 has ended"));
-    let effects = stage.keys("look at expiry");
-    assert_eq!((target(&stage), stage.app.focus()), (None, Focus::Composer));
-    assert_eq!(stage.app.composer().text(), "look at expiry");
-    assert!(effects.iter().all(|effect| !matches!(effect, Effect::Engine(_) | Effect::Page(_))), "{effects:?}");
+fn a_message_to_an_ended_agent_resumes_it() {
+    for keys in ["<alt+3>mlook at expiry<enter>", "@3 look at expiry<enter>", "@explore-3 look at expiry<enter>"] {
+        let mut stage = at_work();
+        let effects = stage.keys(keys);
+        assert_eq!((told(&effects), sent(&effects), resumed(&effects)), (vec![], vec![], vec![(3, "look at expiry")]));
+        assert_eq!(stage.app.unread(AgentId(3)), ["look at expiry"], "{keys}");
+        let back = if keys.starts_with('@') { "" } else { "<esc>" };
+        let effects = stage.keys(&format!("{back}@3 and at the tests<enter>"));
+        assert_eq!((told(&effects), resumed(&effects)), (vec![(3, "and at the tests")], vec![]), "it is resumed once");
+        stage.agent(3, EventKind::Resumed { run: 2, ground: Ground::Background });
+        reads(&mut stage, 3, "look at expiry");
+        assert_eq!(stage.app.unread(AgentId(3)), ["and at the tests"]);
+        stage.ends(3, Status::Completed, "", None);
+        stage.keys("<alt+3>m");
+        assert_eq!(stage.app.composer().text(), "and at the tests", "what it never read comes back");
+    }
 }
 
 #[test]
@@ -170,15 +184,16 @@ fn with_its_end_the_composer_is_the_main_agents_again() {
 }
 
 #[test]
-fn what_is_written_for_an_ended_agent_reaches_the_main_agent_only_at_the_second_press() {
+fn what_is_written_for_an_agent_that_ends_stays_in_sight_and_resumes_it() {
     let mut stage = at_work();
     stage.keys("for main<alt+1>mhalf a thought");
     stage.ends(1, Status::Completed, "done", None);
-    assert_eq!(stage.app.composer().text(), "half a thought", "what is written stays in sight");
-    assert!(stage.app.flash().is_some());
+    assert_eq!(stage.app.composer().text(), "half a thought");
+    assert!(stage.app.flash().unwrap().text.contains("enter resumes it"), "{:?}", stage.app.flash());
+    assert!(stage.text().contains("resume → explore-1 half a thought"), "{}", stage.text());
     let effects = stage.keys("<enter>");
-    assert_eq!((told(&effects), sent(&effects)), (vec![], vec![]));
-    assert_eq!(sent(&stage.keys("<enter>")), ["half a thought"]);
+    assert_eq!((told(&effects), sent(&effects), resumed(&effects)), (vec![], vec![], vec![(1, "half a thought")]));
+    stage.keys("<esc>");
     assert_eq!((target(&stage), stage.app.composer().text().as_str()), (None, "for main"));
 }
 
@@ -233,7 +248,7 @@ fn clearing_forgets_whom_was_written_to() {
 }
 
 #[test]
-fn those_at_work_are_offered_at_the_start_of_a_message() {
+fn agents_are_offered_at_the_start_of_a_message() {
     let labels = |keys: &str| -> Vec<String> {
         let mut stage = at_work();
         stage.event(Event::FilesListed(vec!["explain.md".to_owned(), "src/2.rs".to_owned()]));
@@ -241,10 +256,10 @@ fn those_at_work_are_offered_at_the_start_of_a_message() {
         let list = stage.app.composer().completion();
         list.map(|list| list.items.iter().map(|item| item.label.clone()).collect()).unwrap_or_default()
     };
-    assert_eq!(labels("@"), ["explore-1", "reviewer-2", "src/2.rs", "explain.md"]);
-    assert_eq!(labels("@exp"), ["explore-1", "explain.md"]);
+    assert_eq!(labels("@"), ["explore-1", "reviewer-2", "explore-3", "src/2.rs", "explain.md"]);
+    assert_eq!(labels("@exp"), ["explore-1", "explore-3", "explain.md"]);
     assert_eq!(labels("@2"), ["2", "src/2.rs"]);
-    assert_eq!(labels("@3"), Vec::<String>::new(), "it has ended");
+    assert_eq!(labels("@3"), ["3"], "it has ended, and can be resumed");
     assert_eq!(labels("see @exp"), ["explain.md"]);
     assert_eq!(labels("@agent-"), Vec::<String>::new());
     let mut stage = at_work();

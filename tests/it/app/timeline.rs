@@ -1,5 +1,6 @@
 //! The timeline: spans as folds over events in whatever order, its cursor, and where `enter` leads.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use belvedere::agent::{EventKind, Status};
@@ -10,7 +11,7 @@ use belvedere::message::AgentId;
 use belvedere::tui::view::theme::{ColorDepth, Glyphs, Theme};
 use proptest::prelude::*;
 
-use super::agents::any_kind;
+use super::agents::{Life, any_kind};
 use crate::screens::scenes;
 use crate::screens::stage::{Stage, tool_started};
 
@@ -45,12 +46,25 @@ proptest! {
     ) {
         let mut stage = Stage::new(width, height);
         let begun = stage.app.now();
-        let mut ends: Vec<(u32, Instant)> = Vec::new();
+        let mut lives: HashMap<u32, Life> = HashMap::new();
+        // Who was dead from when until when.
+        let mut dead: Vec<(u32, Instant, Option<Instant>)> = Vec::new();
         for (at, (agent, kind, pause)) in events.iter().enumerate() {
             stage.wait(*pause);
             stage.agent(*agent, kind.clone());
-            if let (1.., EventKind::Ended { .. }) = (*agent, kind) && ends.iter().all(|(ended, _)| ended != agent) {
-                ends.push((*agent, stage.app.now()));
+            if *agent > 0 {
+                let life = lives.entry(*agent).or_default();
+                let was_dead = life.ended.is_some();
+                life.hears(kind);
+                let now = stage.app.now();
+                match (was_dead, life.ended.is_some()) {
+                    (false, true) => dead.push((*agent, now, None)),
+                    (true, false) => {
+                        let (.., back) = dead.iter_mut().rfind(|(id, ..)| id == agent).unwrap();
+                        *back = Some(now);
+                    }
+                    _ => {}
+                }
             }
             if at == 20 {
                 stage.keys("/timeline<enter>");
@@ -63,17 +77,23 @@ proptest! {
         stage.draw();
         for agent in (0..5).filter_map(|id| stage.app.agents().get(AgentId(id))) {
             let Some(track) = stage.app.track(agent.id) else { continue };
-            let end = ends.iter().find(|(id, _)| *id == agent.id.0).map(|(_, at)| *at);
+            let dead = dead.iter().filter(|(id, ..)| *id == agent.id.0);
             let mut last = begun;
             for (at, span) in track.spans().iter().enumerate() {
                 prop_assert!(last <= span.from, "spans overlap");
                 prop_assert!(span.to.is_some() || at + 1 == track.spans().len(), "an open span within");
                 last = span.to.unwrap_or(span.from);
-                prop_assert!(span.from <= last && last <= end.unwrap_or(stage.app.now()), "after its end");
+                prop_assert!(span.from <= last && last <= stage.app.now());
+                let lies_within = |(_, died, back): &(u32, Instant, Option<Instant>)| {
+                    last > *died && back.is_none_or(|back| span.from < back)
+                };
+                prop_assert!(!dead.clone().any(lies_within), "after an end");
             }
             prop_assert_eq!(track.is_open(), agent.is_active(), "{:?}", agent.phase);
             let marks = track.spans().iter().filter(|span| span.ended.is_some()).count();
-            prop_assert!(agent.id.is_main() || marks == usize::from(end.is_some()), "{} ends", marks);
+            // Runs without any length share a mark.
+            let ends = lives.get(&agent.id.0).map_or(0, |life| life.ends);
+            prop_assert!(agent.id.is_main() || marks <= ends && (marks > 0) == (ends > 0), "{} of {}", marks, ends);
         }
     }
 }

@@ -161,7 +161,7 @@ fn an_interrupt_stops_the_answer_and_a_second_one_leaves() {
     let mut session = Session::start(&bench, &["demo", "--plain"]);
     session.until("docs-writer-8: started");
     session.signal(Signal::SIGINT);
-    session.until("interrupting the main agent; ctrl-c again leaves");
+    session.until("interrupting the main agent; its agents go on in the background; ctrl-c again leaves");
     session.signal(Signal::SIGINT);
     assert_eq!(session.child.wait().unwrap().code(), Some(130));
     let mut session = Session::start(&bench, &["demo", "--plain"]);

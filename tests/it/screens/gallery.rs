@@ -79,6 +79,7 @@ impl Player {
             motion: Movement::Full,
             themes: Themes::default().names(),
             theme: "dark".to_owned(),
+            zone: jiff::tz::TimeZone::UTC,
         }));
         app.update(begun.into_std(), Event::BranchKnown(Some("main".to_owned())));
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{Author, EventKind, Ground, Status};
 use belvedere::app::Event;
 use belvedere::app::key::Input;
 use belvedere::message::{AgentId, DiffLine, FileDiff, Hunk, LineKind};
@@ -167,6 +167,36 @@ pub(crate) fn ended(width: u16, height: u16) -> Stage {
     stage.says(0, answer);
     stage.ends_turn(0, answer, 21_000);
     stage.ends(0, Status::Completed, answer, None);
+    stage
+}
+
+/// One in the background, one in its last turn, one in its second run, one that is to be resumed, one wrapped up.
+pub(crate) fn lives(width: u16, height: u16) -> Stage {
+    let mut stage = Stage::new(width, height).with_model();
+    stage.asks("Move the session to JWT");
+    let tasks = ["Find auth files", "Design the migration", "Check the tests", "Read the docs", "Look for cookies"];
+    for (agent, (kind, task)) in (1..).zip(["explore", "plan", "review", "explore", "search"].into_iter().zip(tasks)) {
+        stage.spawns(agent, kind, task);
+        stage.starts(agent);
+        stage.says(agent, "I look.");
+    }
+    stage.agent(1, EventKind::Moved { ground: Ground::Background });
+    stage.calls(1, "g1", "Grep", "\"verify_password\"", "14 hits in 6 files");
+    stage.agent(2, EventKind::LastTurn { why: Status::WrappedUp });
+    stage.agent(2, EventKind::UserMessage { text: "Report now.".to_owned(), by: Author::Program });
+    stage.agent(2, EventKind::TurnStarted { turn: 2 });
+    stage.says(2, "So far: three steps.");
+    stage.ends(3, Status::Completed, "<summary>31 tests of the session.</summary>", None);
+    stage.wait(1_000);
+    stage.agent(3, EventKind::Resumed { run: 2, ground: Ground::Background });
+    stage.starts(3);
+    stage.agent(3, EventKind::UserMessage { text: "Which of them are slow?".to_owned(), by: Author::User });
+    stage.calls(3, "b3", "Bash", "cargo test -- --report-time", "exit 0");
+    stage.ends(4, Status::TimedOut, "Half of the docs.", Some("nothing arrived for 600 s"));
+    stage.ends(5, Status::WrappedUp, "<summary>Two cookies so far.</summary>", None);
+    stage.main(EventKind::UserMessage { text: "…".to_owned(), by: Author::Subagents(vec![AgentId(5)]) });
+    stage.keys("@4 go on with the second half<enter>");
+    stage.wait(2_000);
     stage
 }
 

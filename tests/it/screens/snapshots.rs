@@ -43,6 +43,29 @@ fn talk() {
 }
 
 #[test]
+fn lives() {
+    check("lives", scenes::lives);
+}
+
+#[test]
+fn a_second_run() {
+    check("second-run", |width, height| {
+        let mut stage = scenes::lives(width, height);
+        stage.keys("<alt+3><alt+3>");
+        stage
+    });
+}
+
+#[test]
+fn interrupt() {
+    check("interrupt", |width, height| {
+        let mut stage = scenes::lives(width, height);
+        stage.keys("<esc>");
+        stage
+    });
+}
+
+#[test]
 fn help() {
     check("help", |width, height| {
         let mut stage = scenes::eight_agents(width, height);

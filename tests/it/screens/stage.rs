@@ -46,6 +46,7 @@ impl Stage {
             motion: Movement::Full,
             themes: Themes::default().names(),
             theme: "dark".to_owned(),
+            zone: jiff::tz::TimeZone::UTC,
         };
         change(&mut setup);
         let app = Box::new(App::new(setup));

@@ -8,6 +8,7 @@ mod tool;
 
 pub(super) use tool::todo;
 
+use jiff::Timestamp;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -15,6 +16,7 @@ use super::look::Look;
 use super::markdown::Lined;
 use super::wrap::{fit, fit_line, wrap_indented};
 use crate::app::{CellKind, Detail, ToolState};
+use crate::message::AgentId;
 
 /// Rows of a user message that are shown in brief.
 const USER_ROWS: usize = 40;
@@ -44,7 +46,14 @@ pub(super) fn markdown(kind: &CellKind) -> Option<&str> {
 pub(super) fn gap(before: Option<&CellKind>, kind: &CellKind) -> usize {
     let Some(before) = before else { return 0 };
     let is_line = |kind: &CellKind| {
-        matches!(kind, CellKind::Tool(_) | CellKind::Subagent { .. } | CellKind::Retry { .. } | CellKind::Notice { .. })
+        matches!(
+            kind,
+            CellKind::Tool(_)
+                | CellKind::Subagent { .. }
+                | CellKind::Retry { .. }
+                | CellKind::Notice { .. }
+                | CellKind::Reports { .. }
+        )
     };
     let together = is_line(before) && is_line(kind);
     usize::from(!together && !matches!(kind, CellKind::Void))
@@ -58,6 +67,13 @@ pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, look: &Look<'
         CellKind::User { text } => user(text, columns, detail, look),
         CellKind::Thinking { text } => thinking(text, columns, detail, look),
         CellKind::Tool(tool) => tool::lines(tool, columns, detail, look),
+        CellKind::FromParent { to, text } => {
+            let agents = look.app.agents();
+            let parent = agents.get(*to).and_then(|agent| agents.get(agent.parent?)).unwrap_or(agents.main());
+            prefixed(look.glyphs.down, theme.muted, &format!("{}: {text}", parent.name), theme.text, columns)
+        }
+        CellKind::Reports { of } => reports(of, columns, look),
+        CellKind::Resumed { run, at } => vec![border(*run, *at, columns, look)],
         CellKind::Subagent { agent } => return subagent::lines(*agent, columns, detail, look),
         CellKind::Retry { attempt, until, reason } => {
             let left = until.saturating_duration_since(look.app.now()).as_secs();
@@ -83,6 +99,22 @@ fn prefixed(sign: &str, sign_style: Style, text: &str, style: Style, columns: u1
         lines.extend(wrap_indented(&Line::styled(row.to_owned(), style), columns, head, &rest));
     }
     lines
+}
+
+/// Returns the line that says whose reports have arrived.
+fn reports(of: &[AgentId], columns: u16, look: &Look<'_>) -> Vec<Line<'static>> {
+    let name = |id: &AgentId| look.app.agents().get(*id).map_or(format!("agent {id}"), |agent| agent.name.clone());
+    let noun = if of.len() == 1 { "report" } else { "reports" };
+    let text = format!("{noun} of {} arrived", of.iter().map(name).collect::<Vec<_>>().join(", "));
+    prefixed(look.glyphs.agent, look.theme.muted, &text, look.theme.muted, columns)
+}
+
+/// Returns the line between two runs of an agent.
+fn border(run: u32, at: Timestamp, columns: u16, look: &Look<'_>) -> Line<'static> {
+    let rule = look.glyphs.rule.repeat(2);
+    let clock = at.to_zoned(look.app.status().zone.clone()).strftime("%H:%M").to_string();
+    let text = format!("{rule} run {run} {} resumed {clock} {rule}", look.glyphs.neutral);
+    fit_line(&Line::styled(text, look.theme.muted), usize::from(columns))
 }
 
 fn user(text: &str, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {

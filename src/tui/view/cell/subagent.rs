@@ -1,4 +1,4 @@
-//! A subagent in its parent's transcript: one line while it runs, and its summary when it has ended.
+//! A subagent in its parent's transcript: one line while it runs, and its summary once it has ended.
 //!
 //! Owns that line. Leaves the pane to `pane`. Invariant: nothing of the child but its title, its state and its
 //! summary appears here.
@@ -19,8 +19,9 @@ const INDENT: u16 = 2;
 pub(super) fn lines(id: AgentId, columns: u16, detail: Detail, look: &Look<'_>) -> Lined {
     let Some(agent) = look.app.agents().get(id) else { return Lined::default() };
     let mut lines = vec![head(agent, usize::from(columns), look)];
-    let Some(outcome) = agent.outcome.as_ref().filter(|_| agent.has_ended()) else { return lines.into() };
-    if let Some(reason) = outcome.reason.as_ref().filter(|_| !outcome.status.is_complete()) {
+    // That of a former run stays until there is a new one.
+    let Some(outcome) = agent.last_outcome() else { return lines.into() };
+    if let Some(reason) = outcome.reason.as_ref().filter(|_| agent.has_ended() && !outcome.status.is_complete()) {
         let reason = Line::styled(format!("  {}", reason.lines().next().unwrap_or_default()), look.theme.warning);
         lines.push(fit_line(&reason, usize::from(columns)));
     }
@@ -49,7 +50,7 @@ fn head(agent: &AgentView, columns: usize, look: &Look<'_>) -> Line<'static> {
     let state = look.app.state_of(agent);
     let ended = agent.has_ended();
     let time = if ended { elapsed(agent.elapsed(look.app.now())) } else { clock(agent.elapsed(look.app.now())) };
-    let queued = agent.started.is_none() && !ended;
+    let queued = !agent.has_begun() && !ended;
     let numbers = match (columns, queued) {
         (..40, _) => String::new(),
         (40..60, true) => " ".repeat(7),
@@ -60,12 +61,13 @@ fn head(agent: &AgentView, columns: usize, look: &Look<'_>) -> Line<'static> {
     let word = if columns >= 60 { 11 } else { columns.saturating_sub(12).min(9) };
     let word = pad(&state.word_within(word), word);
     let room = columns.saturating_sub(2 + 1 + 2 + width(&word) + width(&numbers));
-    let (kind, description) = look.title(agent, room);
-    let gap = " ".repeat(room.saturating_sub(width(&kind) + width(&description)) + 1);
+    let (kind, description, mark) = look.title(agent, room);
+    let gap = " ".repeat(room.saturating_sub(width(&kind) + width(&description) + width(&mark)) + 1);
     let line = Line::from(vec![
         Span::styled(format!("{} ", look.glyphs.agent), look.agent(agent)),
         Span::styled(kind, look.agent(agent)),
-        Span::styled(format!("{description}{gap}"), if ended { look.theme.muted } else { look.theme.text }),
+        Span::styled(description, if ended { look.theme.muted } else { look.theme.text }),
+        Span::styled(format!("{mark}{gap}"), look.theme.muted),
         Span::styled(format!("{} {word}", look.glyph(&state)), look.mood(&state)),
         Span::styled(numbers, look.theme.muted),
     ]);

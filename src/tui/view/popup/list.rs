@@ -7,8 +7,8 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::super::look::{Look, clock};
-use super::super::wrap::{fit, fit_line, pad, width};
-use super::{centred, frame, type_line};
+use super::super::wrap::{fit, fit_line, pad, width, wrap_line};
+use super::{centred, frame, inner_columns, type_line};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::layout::Regions;
@@ -117,6 +117,48 @@ pub(super) fn folders(
     drawn.list = draw_list(&lines, chosen, inner, look, buf);
     if homes.is_empty() {
         buf.set_stringn(inner.x, inner.y, "there is no folder for agents", usize::from(inner.width), look.theme.faint);
+    }
+}
+
+/// Draws the question what becomes of the agents that the main agent waits for, if it is interrupted.
+pub(super) fn interrupt(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
+    let theme = look.theme;
+    let columns = inner_columns(screen, 66);
+    let waited: Vec<&str> = look.app.agents().waited_for().map(|agent| agent.name.as_str()).collect();
+    let question = match waited.len() {
+        0 => "The main agent waits for no subagent any more.".to_owned(),
+        1 => format!("The main agent waits for {}.", waited[0]),
+        count => format!("The main agent waits for {count} subagents: {}.", waited.join(", ")),
+    };
+    let (keeps, them) = match waited[..] {
+        [one] => (format!("{one} keeps"), one),
+        _ => ("they keep".to_owned(), "them"),
+    };
+    let mut head = wrap_line(&Line::styled(question, theme.text), columns);
+    head.truncate(4);
+    let entry = |key: &str, what: &str| {
+        let line = Line::from(vec![Span::styled(pad(key, 6), theme.accent), Span::styled(what.to_owned(), theme.text)]);
+        fit_line(&line, usize::from(columns))
+    };
+    let entries = [
+        entry("enter", &format!("interrupt it; {keeps} running, in the background")),
+        entry("s", &format!("interrupt it and stop {them}")),
+    ];
+    let foot = Line::styled("esc does neither", theme.faint);
+    let rows = u16::try_from(head.len()).unwrap_or(0) + 7;
+    let area = centred(screen, 66, rows.min(screen.height.saturating_sub(2).max(3)));
+    let inner = frame("interrupt the main agent?", area, look, buf);
+    // Names give way before the answers do.
+    head.truncate(usize::from(inner.height.saturating_sub(2)));
+    for (line, y) in head.iter().zip(inner.y..) {
+        buf.set_line(inner.x, y, line, inner.width);
+    }
+    let asked = u16::try_from(head.len()).unwrap_or(0);
+    let gap = u16::from(inner.height > asked + 3);
+    let list = Rect { y: inner.y + asked + gap, height: inner.height.saturating_sub(asked + gap).min(2), ..inner };
+    drawn.list = draw_list(&entries, chosen, list, look, buf);
+    if list.bottom() + gap < inner.bottom() {
+        buf.set_line(inner.x, list.bottom() + gap, &foot, inner.width);
     }
 }
 

@@ -44,9 +44,8 @@ pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut 
             draw_text(title, &lines, *scroll, screen, 80, look, buf, drawn);
             None
         }
-        Popup::Interrupt { running } => {
-            let lines = text::interrupt(*running, look);
-            draw_text("interrupt?", &lines, 0, screen, 60, look, buf, drawn);
+        Popup::Interrupt { chosen } => {
+            list::interrupt(*chosen, look, screen, buf, drawn);
             None
         }
         Popup::DeleteAgent { name, path } => {

@@ -78,18 +78,3 @@ pub(super) fn delete(name: &str, path: &str, look: &Look<'_>, columns: u16) -> V
     lines.extend([Line::default(), key("y", "delete it; it does not come back"), key("n", "keep it")]);
     lines
 }
-
-/// Returns the question whether to interrupt.
-pub(super) fn interrupt(running: usize, look: &Look<'_>) -> Vec<Line<'static>> {
-    let theme = look.theme;
-    let (noun, verb) = if running == 1 { ("subagent", "runs") } else { ("subagents", "run") };
-    let key = |chord: &str, what: &str| {
-        Line::from(vec![Span::styled(pad(chord, 6), theme.accent), Span::styled(what.to_owned(), theme.text)])
-    };
-    vec![
-        Line::styled(format!("{running} {noun} {verb} for the main agent."), theme.text),
-        Line::default(),
-        key("esc", "keep running"),
-        key("s", "interrupt the main agent and stop them"),
-    ]
-}

@@ -1,0 +1,48 @@
+//! From the configuration to the limits of the tree, of the main agent, and of what all of them may use.
+
+use std::time::Duration;
+
+use crate::agent::{Budget, EventKind, Limits, Sink};
+use crate::config::Config;
+use crate::message::AgentId;
+use crate::subagent::TreeLimits;
+
+/// Returns the limits of the tree and of each subagent.
+pub(super) fn of_tree(config: &Config) -> TreeLimits {
+    let limits = &config.limits;
+    TreeLimits {
+        max_parallel: limits.max_parallel as usize,
+        max_per_request: limits.max_per_request,
+        max_depth: limits.max_depth,
+        min_task_chars: limits.min_task_chars,
+        report_chars: limits.report_chars,
+        child: Limits {
+            max_turns: Some(limits.max_turns),
+            max_tool_calls: Some(limits.max_tool_calls),
+            idle_timeout: Some(Duration::from_secs(limits.idle_timeout_secs)),
+            wall_timeout: limits.wall_timeout_secs.map(Duration::from_secs),
+            result_chars: limits.result_chars,
+        },
+    }
+}
+
+/// Returns the limits of the main agent. It works for someone who watches it: only silence and an explicit wish end its
+/// run.
+pub(super) fn of_main(config: &Config, max_turns: Option<u32>) -> Limits {
+    Limits {
+        max_turns,
+        max_tool_calls: None,
+        idle_timeout: Some(Duration::from_secs(config.limits.idle_timeout_secs)),
+        wall_timeout: None,
+        result_chars: config.limits.result_chars,
+    }
+}
+
+/// Opens the books, and tells of the limits if there are any.
+pub(super) async fn budget(config: &Config, sink: &Sink) -> Budget {
+    let limit = config.limits.budget;
+    if !limit.is_none() {
+        sink.send(AgentId::MAIN, EventKind::BudgetChanged { limit }).await;
+    }
+    Budget::new(limit)
+}
