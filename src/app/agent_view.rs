@@ -223,7 +223,6 @@ impl AgentView {
         match kind {
             EventKind::Started => {
                 self.started = Some(now);
-                self.spent_before = self.spent;
                 self.outcome = None;
                 self.last_turn = None;
                 self.enter(Phase::Starting, now);

@@ -73,6 +73,7 @@ impl AgentView {
         (self.run, self.ground) = (run, ground);
         self.last_turn = None;
         self.started = None;
+        self.spent_before = self.spent;
         self.turns = 0;
         // A run that was being stopped is over all the same.
         (self.phase, self.since) = (Phase::Queued, now);
