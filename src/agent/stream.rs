@@ -8,7 +8,7 @@
 //! event: a server that sends nothing else is silent, and after the idle timeout the run is ended.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -18,7 +18,7 @@ use super::activity::Activity;
 use super::budget::{Reserved, Seat};
 use super::turn::{Delta, Turn, TurnBuilder};
 use super::{Agent, Cancel, EventKind, Hold, StopCause};
-use crate::message::Usage;
+use crate::message::{AgentId, Usage};
 use crate::provider::gate::{Outlook, Pass, Step, Ticket};
 use crate::provider::retry::{self, Trial};
 use crate::provider::{ProviderError, Request, StreamEvent};
@@ -74,7 +74,7 @@ pub(super) async fn reply(
         };
         let (lasted, fruitless) = (ticket.since().elapsed(), gate.fruitless());
         let trial = Trial { attempt, refusals: pass.refusals(), lasted, fruitless };
-        let delay = retry::delay(&error, &trial, jitter());
+        let delay = retry::delay(&error, &trial, jitter(agent.id, attempt));
         let pause = match retry::pause_for_all(&error, delay) {
             Some(pause) => pass.refused(pause),
             None => Duration::ZERO,
@@ -155,10 +155,13 @@ fn retrying(attempt: u32, wait: Duration, error: &ProviderError) -> EventKind {
     }
 }
 
-/// Returns a number from 0 to 1 that differs from agent to agent, so that siblings do not retry in step.
-#[expect(clippy::cast_precision_loss, reason = "a random number needs no exactness")]
-fn jitter() -> f64 {
-    RandomState::new().hash_one(0_u8) as f64 / u64::MAX as f64
+/// Returns a number from 0 to 1 that differs from agent to agent and from attempt to attempt, so that siblings do not
+/// retry in step. It is no chance: the same run waits the same time.
+#[expect(clippy::cast_precision_loss, reason = "a number that spreads needs no exactness")]
+fn jitter(agent: AgentId, attempt: u32) -> f64 {
+    let mut hasher = DefaultHasher::new();
+    (agent.0, attempt).hash(&mut hasher);
+    hasher.finish() as f64 / u64::MAX as f64
 }
 
 enum Ended {
