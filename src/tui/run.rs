@@ -279,8 +279,7 @@ impl Stage {
             }
         };
         self.terminal.resume()?;
-        // An interrupt meant for the other program does not end this one.
-        sources.signals = Signals::catch()?;
+        sources.signals.forget_interrupts()?;
         sources.input = Some(InputStream::open()?);
         let size = self.terminal.size()?;
         let resize = Input::Resize { width: size.width, height: size.height };

@@ -35,6 +35,12 @@ impl Signals {
         })
     }
 
+    /// Forgets an interrupt that was meant for another program. Whoever asked for the end meanwhile is still heard.
+    pub(super) fn forget_interrupts(&mut self) -> io::Result<()> {
+        self.interrupt = signal(SignalKind::interrupt())?;
+        Ok(())
+    }
+
     /// Waits for the next one.
     pub(super) async fn next(&mut self) -> Told {
         tokio::select! {

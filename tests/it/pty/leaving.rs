@@ -2,7 +2,7 @@
 
 use nix::sys::signal::Signal;
 
-use super::{Home, SIZES};
+use super::{Home, SIZES, Terminal};
 
 const COMPOSER: &str = "Ask, or describe a task";
 
@@ -37,6 +37,22 @@ fn a_signal_gives_the_terminal_back() {
         terminal.signal(signal);
         terminal.ended();
     }
+}
+
+#[test]
+fn a_signal_while_the_editor_is_open_is_not_lost() {
+    let home = Home::new();
+    let editor = home.path().join("editor");
+    std::fs::write(&editor, "#!/bin/sh\nprintf 'editing\\n'; read line\n").unwrap();
+    std::fs::set_permissions(&editor, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let env = [("HOME", home.path().to_str().unwrap()), ("EDITOR", editor.to_str().unwrap())];
+    let terminal = Terminal::start(80, 24, &["--model", "offline"], home.path(), &env);
+    terminal.shows(COMPOSER);
+    terminal.send("\x07");
+    terminal.shows("editing");
+    terminal.signal(Signal::SIGTERM);
+    terminal.send("\r");
+    terminal.ended();
 }
 
 #[test]
