@@ -200,7 +200,7 @@ impl<'a> Run<'a> {
             Rest::Nothing => return Some(End::Answered),
             Rest::More => {}
             Rest::Owed => {
-                let arrival = self.activity.excused(agent.inbox.arrival());
+                let arrival = self.activity.excused(agent.inbox.arrival(agent.at_end));
                 tokio::select! {
                     biased;
                     () = agent.work.cancelled() => {}

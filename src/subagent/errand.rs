@@ -10,7 +10,7 @@ use super::admission::Admitted;
 use super::life::{Life, Opening};
 use super::limits::Refusal;
 use super::prompt;
-use super::roster::{Delivered, Kit, Living, Member, Report};
+use super::roster::{Delivered, Kit, Living, Member, Report, Roster};
 use super::task::AgentInput;
 use super::tree::{Parent, Tree};
 use crate::agent::{Agent, Author, Cancel, Debt, EventKind, Ground, Inbox, Spawn, StopCause};
@@ -62,7 +62,8 @@ impl Tree {
         let sent = if let Some(wanted) = &input.resume {
             let id = self.child_of(parent.id, wanted)?;
             self.reserve()?;
-            self.send_again(id, ground, (input.prompt.trim().to_owned(), Author::Parent)).await?
+            let next = prompt::task(&input.prompt, input.context.as_deref());
+            self.send_again(id, ground, (next, Author::Parent)).await?
         } else {
             let admitted = self.admit(parent, input)?;
             let errand = Errand {
@@ -181,6 +182,7 @@ impl Tree {
             .ok_or(Refusal::NoSuchAgent { wanted: id.to_string(), known: String::from("none by this number") })?;
         let above = roster.get(&parent).and_then(|member| member.living.as_ref()).map(|living| living.cancel.clone());
         let inbox = self.inbox_in(&roster, parent);
+        let owed = inbox_above(&roster, id);
         let Some(member) = roster.get_mut(&id) else { return Err(Refusal::StillWorks { name: id.to_string() }) };
         if member.living.is_some() {
             return Err(Refusal::StillWorks { name: member.name.clone() });
@@ -189,7 +191,7 @@ impl Tree {
         let own = Parent { cancel: cancel.clone(), ..member.kit.own.clone() };
         let agent = Agent {
             tools: self.offered_tools(own),
-            inbox: Inbox::default(),
+            inbox: owed,
             work: cancel.child(),
             cancel,
             ..member.kit.agent.clone()
@@ -198,7 +200,7 @@ impl Tree {
         member.runs += 1;
         member.ground = ground;
         member.waiter = waiter;
-        if let (Ground::Background, Some(inbox)) = (ground, inbox) {
+        if let (Ground::Background, Report::Wanted, Some(inbox)) = (ground, member.report, inbox) {
             inbox.owe(Debt::Expected);
         }
         Ok((agent, member.name.clone(), member.agent_type.clone(), member.runs))
@@ -220,6 +222,16 @@ impl Tree {
             },
         )
     }
+}
+
+/// Returns a new inbox for an agent whose subagents of an earlier run may still work for it.
+fn inbox_above(roster: &Roster, parent: AgentId) -> Inbox {
+    let inbox = Inbox::default();
+    let own = roster.values().filter(|member| member.parent == parent && member.report == Report::Wanted);
+    for member in own.filter(|member| member.living.is_some() && member.waiter.is_none()) {
+        inbox.owe(member.debt());
+    }
+    inbox
 }
 
 impl Sent {

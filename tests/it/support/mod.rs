@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{AgentEvent, EventKind, Limits, Outcome, Place, Sink};
+use belvedere::agent::{AgentEvent, AtEnd, EventKind, Limits, Outcome, Place, Sink};
 use belvedere::definition::{AgentDefinition, Catalog};
 use belvedere::message::AgentId;
 use belvedere::permission::{Grants, PermissionMode, Permissions};
 use belvedere::provider::{Model, Provider};
 use belvedere::session::Secrets;
 use belvedere::subagent::{
-    ApprovalQueue, Command, Connecting, Connection, Conversation, Reach, Surroundings, Tree, TreeLimits, TreeSetup,
-    UserDirs, connected,
+    ApprovalQueue, Command, Connecting, Connection, Conversation, Reach, ReadBack, Surroundings, Tree, TreeLimits,
+    TreeSetup, UserDirs, connected,
 };
 use belvedere::tool::{ToolSet, standard_tools};
 use tempfile::TempDir;
@@ -45,6 +45,10 @@ pub(crate) struct Parts {
     pub(crate) listeners: Vec<mpsc::Sender<Arc<AgentEvent>>>,
     /// In place of the provider, one that is still being looked for.
     pub(crate) connecting: Option<Connecting>,
+    /// What the main agent does that has answered.
+    pub(crate) at_end: AtEnd,
+    /// In place of the log in memory.
+    pub(crate) read_back: Option<ReadBack>,
 }
 
 impl Parts {
@@ -64,6 +68,8 @@ impl Parts {
             files: Vec::new(),
             listeners: Vec::new(),
             connecting: None,
+            at_end: AtEnd::Leave,
+            read_back: None,
         }
     }
 }
@@ -124,7 +130,7 @@ impl Session {
                 let path = kept.join(format!("{name}.report.md"));
                 Box::pin(async move { tokio::fs::write(&path, report).await.ok().map(|()| path) })
             }),
-            read_back: logged.read_back(),
+            read_back: parts.read_back.unwrap_or_else(|| logged.read_back()),
         });
         let connection = Connection { provider: parts.provider, model: Arc::new(model()) };
         let connecting = parts.connecting.unwrap_or_else(|| connected(connection));
@@ -132,6 +138,10 @@ impl Session {
         let conversation = match parts.lead {
             Some(definition) => conversation.working_as(definition),
             None => conversation,
+        };
+        let conversation = match parts.at_end {
+            AtEnd::WaitForReports => conversation.waiting_for_reports(),
+            AtEnd::Leave => conversation,
         };
         let driver = tokio::spawn(conversation.drive(orders));
         Self { project, reports, home: home_dir, commands, events, seen: Vec::new(), driver }
