@@ -176,6 +176,12 @@ impl Inbox {
         Ok(())
     }
 
+    /// Tells whether its agent has said its last word.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.state().door == Door::Closed
+    }
+
     /// Takes back what the user said and nobody has read.
     pub fn take_back(&self) {
         self.state().waiting.retain(|letter| letter.by != Author::User);

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
+use std::pin::pin;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -49,12 +50,19 @@ pub(super) async fn reply(
         };
         attempt += 1;
         activity.tell(agent, retrying(attempt, wait, &error)).await;
-        let pause = activity.excused(sleep(wait));
+        let mut pause = pin!(activity.excused(sleep(wait)));
         tokio::select! {
             biased;
-            () = stop.cancelled() => return Reply::Cut(TurnBuilder::default().cut()),
+            () = stop.cancelled() => {}
+            () = &mut pause => continue,
+        }
+        // The last turn asks the same service, which is not asked earlier than it wishes either.
+        tokio::select! {
+            biased;
+            () = agent.cancel.cancelled() => {}
             () = pause => {}
         }
+        return Reply::Cut(TurnBuilder::default().cut());
     }
 }
 

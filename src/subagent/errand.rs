@@ -3,7 +3,10 @@
 //! Owns the way from an admitted call to its report, and what becomes of a wait that is given up. Leaves refusals to
 //! `admission`, runs to `life` and reports to `roster`. Invariant: a subagent is on screen before anything is waited for.
 
+use std::time::Duration;
+
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admitted;
@@ -46,6 +49,9 @@ pub(super) enum Delivery {
     },
 }
 
+/// How long the user's commands wait for one that has ended to hand its report over.
+const HANDING_OVER: Duration = Duration::from_secs(2);
+
 /// What asks a subagent to go on that was not told what to do.
 const GO_ON: &str = "Go on where you stopped, and finish your task. Then report as you were asked to.";
 
@@ -84,6 +90,10 @@ impl Tree {
             Some(text) => (text, Author::User),
             None => (GO_ON.to_owned(), Author::Program),
         };
+        if self.living(agent).is_some_and(|living| living.inbox.is_closed()) {
+            // Its end is told, and its report still on the way.
+            let _ = timeout(HANDING_OVER, self.ended_one(agent)).await;
+        }
         if let Err(refusal) = self.send_again(agent, Ground::Background, words).await {
             let over = Cancel::default();
             over.stop(StopCause::User);

@@ -254,7 +254,8 @@ impl Tree {
         debt: Debt,
     ) {
         let letter = match (delivered.outcome.status, cause) {
-            (Status::Cancelled, Some(StopCause::Parent | StopCause::Quit)) => None,
+            (Status::Cancelled, Some(StopCause::Quit)) => None,
+            (Status::Cancelled, Some(StopCause::Parent)) if went_down(roster, parent) => None,
             // Whom the user has stopped nobody needs to be woken for.
             (Status::Cancelled, _) => Some(Letter::report(agent, delivered.report, Urgency::Later)),
             _ => Some(Letter::report(agent, delivered.report, Urgency::NextStep)),
@@ -281,6 +282,12 @@ impl Tree {
             above = roster.get(&above).map_or(AgentId::MAIN, |member| member.parent);
         }
     }
+}
+
+/// Tells whether an agent was stopped itself, so that it is nobody who would want to know what it took with it.
+fn went_down(roster: &Roster, parent: AgentId) -> bool {
+    let above = roster.get(&parent);
+    above.is_some_and(|above| above.living.as_ref().is_none_or(|living| living.cancel.cause().is_some()))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

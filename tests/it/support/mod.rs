@@ -128,7 +128,11 @@ impl Session {
             user_dirs: UserDirs { home: Some(home.clone()), claude: Some(home.join(".claude")) },
             keep_report: Arc::new(move |name, report| {
                 let path = kept.join(format!("{name}.report.md"));
-                Box::pin(async move { tokio::fs::write(&path, report).await.ok().map(|()| path) })
+                Box::pin(async move {
+                    // A disk takes its time.
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    tokio::fs::write(&path, report).await.ok().map(|()| path)
+                })
             }),
             read_back: parts.read_back.unwrap_or_else(|| logged.read_back()),
         });

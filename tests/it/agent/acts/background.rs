@@ -137,21 +137,75 @@ async fn the_task_tools_tell_stop_and_speak_and_no_report_comes_twice() {
 
 #[tokio::test(start_paused = true)]
 async fn a_report_of_each_run_is_told_also_when_a_tool_tells_the_last() {
-    let nap = |ms: u64| about("Nap", json!({"ms": ms}));
-    let main = main_turns(vec![
-        vec![behind("one")],
-        vec![nap(30_000), about("TaskOutput", json!({"task_id": "explore-1", "timeout_ms": 25_000}))],
-    ]);
+    let nap = about("Nap", json!({"ms": 30_000, "alone": true}));
+    let main = main_turns(vec![vec![behind("one")], vec![nap, about("TaskOutput", json!({"task_id": "explore-1"}))]]);
     let (provider, mut session) = start(&[main, vec![takes("one", 9)]], |_| {});
     session.say("go").await;
     session.ended(CHILD).await;
-    let out = session.of(AgentId::MAIN).filter(|kind| matches!(kind, EventKind::ToolEnded { .. })).count();
     session.send(Command::Resume { agent: CHILD, text: None }).await;
-    session.ended(CHILD).await;
     minute(&mut session).await;
-    assert!(out >= 1);
-    let heard = heard(&last_of_main(&provider), "explore-1");
-    assert_eq!(heard, ["result", "message"], "two runs, two reports");
+    assert_eq!(statuses(&session.seen, CHILD), ["completed", "completed"]);
+    assert_eq!(heard(&last_of_main(&provider), "explore-1"), ["result", "message"]);
+    assert_ends(&session.quit().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_whose_stop_nobody_waited_for_is_told_with_the_next_message() {
+    let mut deaf = agent("general-purpose", "deaf");
+    deaf["input"]["run_in_background"] = json!(true);
+    let nap = about("Nap", json!({"ms": 1_000, "alone": true}));
+    let main = main_turns(vec![vec![deaf], vec![nap, about("TaskStop", json!({"task_id": "1"}))]]);
+    let deaf = reply(json!({"task": "called deaf"}), vec![about("Deaf", json!({"ms": 3_000}))]);
+    let (provider, mut session) = start(&[main, vec![deaf]], |parts| {
+        parts.tools = standard_tools().with(super::nap()).with(super::deaf());
+    });
+    session.say("go").await;
+    session.wait(|event| matches!(event.kind, EventKind::Stopping { .. }).then_some(())).await;
+    session.send(Command::Interrupt { children: Children::Keep }).await;
+    minute(&mut session).await;
+    assert_eq!((statuses(&session.seen, CHILD), ends_of_main(&session)), (vec!["cancelled"], 1));
+    session.ask("and now?").await;
+    let main = last_of_main(&provider);
+    let told = results(&main)[2].joined_text();
+    assert!(told.starts_with("status: running\n"), "{told}");
+    assert_eq!(heard(&main, "general-purpose-1"), ["result", "message"]);
+    assert_ends(&session.quit().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_leaves_alone_who_works_in_the_background() {
+    let stall = vec![json!({"say": "I "}), json!({"stall": true})];
+    let main = main_turns(vec![vec![behind("one")], stall]);
+    let (provider, mut session) = start(&[main, vec![takes("one", 20)]], |_| {});
+    session.say("go").await;
+    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+    session.send(Command::Interrupt { children: Children::Stop }).await;
+    minute(&mut session).await;
+    assert_eq!((statuses(&session.seen, CHILD), ends_of_main(&session)), (vec!["completed"], 2));
+    assert_eq!(heard(&last_of_main(&provider), "explore-1"), ["message"]);
+    assert_ends(&session.quit().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_goes_on_waits_also_for_those_it_had_sent_out_before() {
+    let lines = vec![
+        reply(json!({"task": "go", "turn": 0}), vec![agent("general-purpose", "one")]),
+        reply(json!({"task": "go"}), vec![json!({"say": "noted"})]),
+        reply(json!({"task": "called one", "turn": 0}), vec![behind("two")]),
+        reply(json!({"task": "called one", "last": "Go on where you stopped"}), vec![behind("three")]),
+        reply(json!({"task": "called one", "turn": 1}), vec![json!({"fail": "bad_request"})]),
+        reply(json!({"task": "called one"}), vec![json!({"say": "<summary>all in</summary>"})]),
+        takes("two", 40),
+        takes("three", 90),
+    ];
+    let (provider, mut session) = start(&[lines], |parts| parts.limits.max_depth = 2);
+    session.ask("go").await;
+    session.send(Command::Resume { agent: CHILD, text: None }).await;
+    quiet(&mut session, Duration::from_secs(120)).await;
+    let one = requests_of(&provider, "called one").pop().unwrap();
+    assert_eq!([heard(&one, "explore-2"), heard(&one, "explore-3")], [vec!["message"], vec!["message"]]);
+    let main = last_of_main(&provider);
+    assert_eq!([heard(&main, "general-purpose-1").len(), heard(&main, "explore-3").len()], [2, 0]);
     assert_ends(&session.quit().await);
 }
 
@@ -263,19 +317,27 @@ async fn nothing_of_the_background_reaches_a_conversation_that_was_begun_anew() 
     let main = main_turns(vec![vec![behind("one"), behind("two"), hears_nothing]]);
     let deaf = reply(json!({"task": "called deaf"}), vec![about("Deaf", json!({"ms": 3_000}))]);
     let children = vec![deaf, takes("one", 9), takes("two", 50), reply(json!({}), vec![json!({"say": "fresh"})])];
-    let (provider, mut session) = start(&[main, children], |parts| parts.tools = standard_tools().with(super::deaf()));
-    session.ask("go").await;
-    // One has reported, and the report has not been read when all is cleared.
+    let change = |parts: &mut Parts| {
+        parts.tools = standard_tools().with(super::deaf());
+        parts.at_end = AtEnd::WaitForReports;
+    };
+    let (provider, mut session) = start(&[main, children], change);
+    session.say("go").await;
+    // One has reported, one works, and one takes a while to end.
     session.ended(CHILD).await;
     session.send(Command::Clear).await;
+    session.wait(|event| matches!(event.kind, EventKind::Cleared).then_some(())).await;
     assert_eq!(session.ask("hello").await.text, "fresh");
     minute(&mut session).await;
-    session.send(Command::Resume { agent: AgentId(2), text: None }).await;
+    assert_eq!(statuses(&session.seen, AgentId(3)), ["cancelled"]);
+    // What goes on all the same goes on for nobody.
+    session.send(Command::Resume { agent: AgentId(3), text: None }).await;
     minute(&mut session).await;
+    assert_eq!(statuses(&session.seen, AgentId(3)), ["cancelled", "turn_limit"]);
     assert_eq!(session.ask("anything else?").await.text, "fresh");
     let requests = requests_of(&provider, "hello");
     assert_eq!(requests.len(), 2);
     let said: Vec<_> = requests.iter().map(|request| &request.messages).collect();
-    assert!(!format!("{said:?}").contains("explore-"), "{said:#?}");
+    assert!(!format!("{said:?}").contains("agent: "), "{said:#?}");
     assert_ends(&session.quit().await);
 }

@@ -134,3 +134,27 @@ async fn the_last_turn_at_each_limit() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_last_turn_asks_no_earlier_than_the_service_wishes() {
+    let mut limited = reply(
+        json!({"task": "called one"}),
+        vec![json!({"fail": "rate_limit", "detail": "slow down", "retry_after_ms": 20_000})],
+    );
+    limited["times"] = json!(1);
+    let provider = script(&[
+        reply(json!({"task": "go", "turn": 0}), vec![agent("general-purpose", "one")]),
+        reply(json!({"task": "go"}), vec![json!({"say": "noted"})]),
+        limited,
+        reply(json!({"task": "called one"}), Reports.steps()),
+    ]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    session.say("go").await;
+    session.wait(|event| matches!(event.kind, EventKind::Retrying { .. }).then_some(())).await;
+    let heard = tokio::time::Instant::now();
+    session.send(Command::WrapUp { agent: CHILD }).await;
+    assert_eq!(session.ended(CHILD).await.status.name(), "wrapped_up");
+    assert!(heard.elapsed() >= Duration::from_secs(20), "{:?}", heard.elapsed());
+    session.ended(AgentId::MAIN).await;
+    assert_ends(&session.quit().await);
+}

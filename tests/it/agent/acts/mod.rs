@@ -53,8 +53,8 @@ impl Tool for Slow {
         belvedere::message::ToolSpec { name: self.name.to_owned(), description: String::new(), input_schema }
     }
 
-    fn concurrency(&self, _args: &Args) -> Concurrency {
-        Concurrency::Parallel
+    fn concurrency(&self, args: &Args) -> Concurrency {
+        if args.contains_key("alone") { Concurrency::InOrder } else { Concurrency::Parallel }
     }
 
     fn title(&self, _args: &Args, _context: &ToolContext) -> String {

@@ -251,3 +251,29 @@ async fn one_stopped_while_its_log_is_read_is_stopped_and_not_broken() {
     assert!(!notice.await.is_empty());
     assert_ends(&session.quit().await);
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_whose_long_report_is_still_being_kept_can_go_on() {
+    let long = format!("<summary>{}</summary>", "a line of the report\n".repeat(40));
+    let provider = script(&[
+        reply(json!({"task": "go", "turn": 0}), vec![agent("explore", "one")]),
+        reply(json!({"task": "called one", "turn": 0}), vec![json!({"say": long})]),
+        reply(json!({}), vec![json!({"say": "noted"})]),
+    ]);
+    let mut parts = Parts::new(provider.clone());
+    parts.limits.report_chars = 300;
+    let mut session = Session::start(parts);
+    session.say("go").await;
+    session.ended(CHILD).await;
+    session.send(resume(None)).await;
+    let refused = session.wait(|event| match &event.kind {
+        EventKind::Resumed { .. } => Some(None),
+        EventKind::Notice { text } => Some(Some(text.clone())),
+        _ => None,
+    });
+    assert_eq!(refused.await, None);
+    quiet(&mut session, Duration::from_secs(60)).await;
+    let seen = session.quit().await;
+    assert_ends(&seen);
+    assert_eq!(statuses(&seen, CHILD), ["completed", "completed"]);
+}
