@@ -22,6 +22,7 @@ fn behind(name: &str) -> Value {
     call
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "json! makes values")]
 fn about(name: &str, input: Value) -> Value {
     json!({"call": name, "input": input})
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, Ground};
+use belvedere::agent::{AgentEvent, EventKind, Ground};
 use belvedere::message::{AgentId, Message, ToolResult};
 use belvedere::provider::Request;
 use belvedere::subagent::Command;
+use belvedere::subagent::read_back::transcript_of;
 use belvedere::tool::standard_tools;
 use serde_json::{Value, json};
 
@@ -20,13 +21,9 @@ fn resume(text: Option<&str>) -> Command {
     Command::Resume { agent: CHILD, text: text.map(str::to_owned) }
 }
 
-fn call(input: Value) -> Value {
-    json!({"call": "Agent", "input": input})
-}
-
 /// A call of `Agent` that has one go on.
 fn go_on(who: &str, prompt: &str) -> Value {
-    call(json!({"description": "go on", "prompt": prompt, "resume": who}))
+    json!({"call": "Agent", "input": {"description": "go on", "prompt": prompt, "resume": who}})
 }
 
 fn child(requests: &[Request]) -> Vec<String> {
@@ -276,4 +273,49 @@ async fn one_whose_long_report_is_still_being_kept_can_go_on() {
     let seen = session.quit().await;
     assert_ends(&seen);
     assert_eq!(statuses(&seen, CHILD), ["completed", "completed"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_that_were_written_down_tell_the_conversation_to_the_byte() {
+    let nap = |ms: u64| json!({"call": "Nap", "input": {"ms": ms}});
+    let provider = script(&[
+        reply(json!({"task": "go", "turn": 0}), vec![agent("general-purpose", "one")]),
+        reply(json!({"task": "go"}), vec![json!({"say": "noted"})]),
+        reply(
+            json!({"task": "called one", "turn": 0}),
+            vec![
+                json!({"think": "Hm."}),
+                json!({"say": "I look."}),
+                nap(9_000),
+                json!({"call": "Nap", "raw": "{\"ms"}),
+            ],
+        ),
+        reply(json!({"task": "called one", "turn": 1}), vec![json!({"say": "and "}), json!({"stop": "max_tokens"})]),
+        reply(json!({"task": "called one", "turn": 2}), vec![nap(1), json!({"call": "Gone", "input": {}})]),
+        reply(json!({"task": "called one", "turn": 3}), vec![json!({"say": "so far, "}), json!({"stall": true})]),
+        reply(json!({"task": "called one"}), vec![json!({"say": "<summary>all done</summary>"})]),
+    ]);
+    let mut parts = Parts::new(provider.clone());
+    parts.tools = standard_tools().with(super::nap());
+    let mut session = Session::start(parts);
+    session.say("go").await;
+    session
+        .wait(|event| matches!(event.kind, EventKind::ToolStarted { .. } if event.agent == CHILD).then_some(()))
+        .await;
+    session.send(Command::Tell { agent: CHILD, text: "and the tests".to_owned() }).await;
+    session.wait(|event| matches!(&event.kind, EventKind::Text { text } if text == "so far, ").then_some(())).await;
+    session.send(Command::Stop { agent: CHILD }).await;
+    session.ended(AgentId::MAIN).await;
+    session.send(resume(Some("go on"))).await;
+    session.ended(CHILD).await;
+    let written = session.seen.iter().filter(|event| event.agent == CHILD);
+    let written: Vec<String> = written.map(|event| serde_json::to_string(event).unwrap()).collect();
+    let read = written.iter().map(|line| serde_json::from_str::<AgentEvent>(line).unwrap().kind);
+    let transcript = transcript_of(&read.collect::<Vec<_>>());
+    let requests = requests_of(&provider, "called one");
+    assert_grows(&requests);
+    let (last, before) = transcript.messages().split_last().unwrap();
+    assert_eq!(before, requests.last().unwrap().messages);
+    assert!(matches!(last.as_ref(), Message::Assistant(reply) if reply.text() == "<summary>all done</summary>"));
+    assert_ends(&session.quit().await);
 }

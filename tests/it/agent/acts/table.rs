@@ -206,9 +206,9 @@ async fn play(state: State, act: Act) -> String {
 }
 
 /// Plays a column of the table, and shows all that differs from it at once.
-async fn column(act: Act, expected: [(State, &str); 15]) {
+async fn column(act: Act, expected: &[(State, &str)]) {
     let mut played = Vec::new();
-    for (state, _) in expected {
+    for &(state, _) in expected {
         played.push((state, play(state, act).await));
     }
     let faults: Vec<String> = expected
@@ -239,7 +239,7 @@ async fn stop() {
         (TurnLimit, "turn_limit · result"),
         (WrappedUp, "wrapped_up · result"),
     ];
-    column(Act::Stop, table).await;
+    column(Act::Stop, &table).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -262,7 +262,7 @@ async fn wrap_up() {
         (TurnLimit, "turn_limit · result"),
         (WrappedUp, "wrapped_up · result"),
     ];
-    column(Act::WrapUp, table).await;
+    column(Act::WrapUp, &table).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -284,17 +284,17 @@ async fn steer() {
         (TurnLimit, "turn_limit · result"),
         (WrappedUp, "wrapped_up · result"),
     ];
-    column(Act::Steer, table).await;
+    column(Act::Steer, &table).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn background() {
-    column(Act::Background, moved()).await;
+    column(Act::Background, &moved()).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn back_to_the_foreground() {
-    column(Act::Foreground, moved()).await;
+    column(Act::Foreground, &moved()).await;
 }
 
 /// Its call has returned, so that its report comes as a message, unless it had ended.
@@ -338,24 +338,23 @@ async fn resume() {
         (TurnLimit, "turn_limit, completed · result, message"),
         (WrappedUp, "wrapped_up, completed · result, message"),
     ];
-    column(Act::Resume, table).await;
+    column(Act::Resume, &table).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn interrupt_and_keep() {
-    column(Act::InterruptKeep, moved()).await;
+    column(Act::InterruptKeep, &moved()).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn interrupt_and_stop() {
     let mut table = moved();
-    for (state, outcome) in &mut table {
+    for (_, outcome) in &mut table {
         if outcome.ends_with("message") {
             *outcome = "cancelled · result";
         }
-        assert!(!outcome.is_empty(), "{state:?}");
     }
-    column(Act::InterruptStop, table).await;
+    column(Act::InterruptStop, &table).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -377,5 +376,5 @@ async fn quit() {
         (TurnLimit, "turn_limit"),
         (WrappedUp, "wrapped_up"),
     ];
-    column(Act::Quit, table).await;
+    column(Act::Quit, &table).await;
 }
