@@ -19,6 +19,9 @@ use crate::provider::{ProviderError, Request, StreamEvent, retry};
 /// How long deltas are gathered before they are told: half a frame at 30 frames a second.
 const MERGE_WINDOW: Duration = Duration::from_millis(16);
 
+/// How long a text may pause that comes to its own end although a report is asked for.
+const SPARED_PAUSE: Duration = Duration::from_secs(30);
+
 /// How a request ended.
 pub(super) enum Reply {
     /// The model's reply is whole.
@@ -30,7 +33,7 @@ pub(super) enum Reply {
 }
 
 /// Sends a request until it succeeds, fails for good, or `stop` is asked for: the agent's end, or the end of its work.
-/// Where the user asks for the latter, a text that is being said comes to its own end.
+/// Where the user asks for the latter, a text that is being said comes to its own end, unless it comes to a halt.
 pub(super) async fn reply(
     agent: &Agent,
     request: Request,
@@ -111,6 +114,7 @@ async fn once(agent: &Agent, request: Request, activity: &Activity, stop: &Cance
                 Some(StopCause::User) if builder.is_speaking() => spared = true,
                 _ => break Ended::Cut(builder),
             },
+            () = sleep(SPARED_PAUSE), if spared => break Ended::Cut(builder),
             () = sleep_until(merged.due), if merged.is_waiting() => merged.flush(agent, activity).await,
             event = stream.next() => match event {
                 None => break Ended::Whole(builder),

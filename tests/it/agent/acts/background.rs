@@ -342,3 +342,21 @@ async fn nothing_of_the_background_reaches_a_conversation_that_was_begun_anew() 
     assert!(!format!("{said:?}").contains("agent: "), "{said:#?}");
     assert_ends(&session.quit().await);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_report_of_one_whose_parent_has_ended_reaches_the_main_agent() {
+    let lines = vec![
+        reply(json!({"task": "go", "turn": 0}), vec![agent("general-purpose", "one")]),
+        reply(json!({"task": "go"}), vec![json!({"say": "noted"})]),
+        reply(json!({"task": "called one", "turn": 0}), vec![agent("explore", "two")]),
+        reply(json!({"task": "called one"}), vec![json!({"say": "<summary>well</summary>"})]),
+        takes("two", 9),
+    ];
+    let (provider, mut session) = start(&[lines], |parts| parts.limits.max_depth = 2);
+    session.ask("go").await;
+    session.send(Command::Resume { agent: AgentId(2), text: None }).await;
+    minute(&mut session).await;
+    let main = last_of_main(&provider);
+    assert_eq!((heard(&main, "explore-2"), ends_of_main(&session)), (vec!["message"], 2));
+    assert_ends(&session.quit().await);
+}

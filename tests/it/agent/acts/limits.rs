@@ -158,3 +158,23 @@ async fn the_last_turn_asks_no_earlier_than_the_service_wishes() {
     session.ended(AgentId::MAIN).await;
     assert_ends(&session.quit().await);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_text_that_has_come_to_a_halt_is_not_waited_for_when_the_user_wants_the_report() {
+    let provider = script(&[
+        reply(json!({"task": "go", "turn": 0}), vec![agent("general-purpose", "one")]),
+        reply(json!({"task": "go"}), vec![json!({"say": "noted"})]),
+        reply(json!({"task": "called one", "turn": 0}), vec![json!({"say": "I look. "}), json!({"stall": true})]),
+        reply(json!({"task": "called one"}), Reports.steps()),
+    ]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    session.say("go").await;
+    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+    session.send(Command::WrapUp { agent: CHILD }).await;
+    let asked = tokio::time::Instant::now();
+    let outcome = session.ended(CHILD).await;
+    assert_eq!((outcome.status.name(), outcome.text.as_str()), ("wrapped_up", "<summary>last words</summary>"));
+    assert!(asked.elapsed() <= Duration::from_secs(31), "{:?}", asked.elapsed());
+    session.ended(AgentId::MAIN).await;
+    assert_ends(&session.quit().await);
+}
