@@ -1,4 +1,4 @@
-//! When something last happened, and the watchdog that stops an agent that is silent or runs for too long.
+//! When something last happened, what was told of it, and the watchdog that stops an agent that is silent or runs for too long.
 
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::{Agent, EventKind, StopCause};
+use super::{Agent, EventKind, Status, StopCause};
 
 /// The time of the last sign of life of a model or tool.
 #[derive(Debug)]
@@ -16,11 +16,19 @@ pub(super) struct Activity(Mutex<State>);
 struct State {
     last: Instant,
     holds: usize,
+    turns: Turns,
+}
+
+/// Whether it was told that one turn is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turns {
+    Many,
+    One,
 }
 
 impl Activity {
     pub(super) fn new(now: Instant) -> Self {
-        Self(Mutex::new(State { last: now, holds: 0 }))
+        Self(Mutex::new(State { last: now, holds: 0, turns: Turns::Many }))
     }
 
     /// Notes a sign of life.
@@ -38,6 +46,17 @@ impl Activity {
     /// Tells everyone what happened to the agent. Waiting for a slow listener is not the agent's own silence.
     pub(super) async fn tell(&self, agent: &Agent, kind: EventKind) {
         self.excused(agent.sink.send_until(agent.id, kind, &agent.cancel)).await;
+    }
+
+    /// Tells everyone that one turn is left, unless they know.
+    pub(super) async fn tell_last_turn(&self, agent: &Agent, why: Status) {
+        let before = {
+            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut state.turns, Turns::One)
+        };
+        if before == Turns::Many {
+            self.tell(agent, EventKind::LastTurn { why }).await;
+        }
     }
 
     /// Returns when the silence would be too long; `None` while it is excused.

@@ -48,7 +48,7 @@ async fn tell_last_turn(agent: &Agent, activity: &Activity) {
     if agent.cancel.cause().is_none()
         && let Some(why) = agent.work.cause().map(early_status)
     {
-        activity.tell(agent, EventKind::LastTurn { why }).await;
+        activity.tell_last_turn(agent, why).await;
     }
 }
 
@@ -235,9 +235,7 @@ impl<'a> Run<'a> {
     /// One turn without tools, so that a run that ends early still reports.
     async fn last_turn(&mut self, limit: Status) -> End {
         self.answer.clear();
-        if self.agent.work.cause().is_none() {
-            self.activity.tell(self.agent, EventKind::LastTurn { why: limit }).await;
-        }
+        self.activity.tell_last_turn(self.agent, limit).await;
         let words = if limit == Status::WrappedUp { WRAP_UP } else { REPORT_NOW };
         self.hear(Letter::of_program(words)).await;
         match self.turn(&ToolSet::default(), &self.agent.cancel).await {

@@ -13,7 +13,7 @@ use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{assert_ends, assert_grows, assert_valid, nap, requests_of, statuses};
+use super::{assert_ends, assert_grows, assert_valid, deaf, nap, requests_of, statuses};
 use crate::agent::{agent, reply, script};
 use crate::support::{Parts, Session};
 
@@ -70,6 +70,9 @@ fn states() -> Vec<State> {
         ("starting", vec![wait(), say()], |kind| matches!(kind, EventKind::TurnStarted { .. })),
         ("silent", vec![json!({"think": "Hm."}), wait(), say()], |kind| matches!(kind, EventKind::Thinking { .. })),
         ("speaking", vec![say(), wait(), say()], |kind| matches!(kind, EventKind::Text { .. })),
+        ("stopping", vec![json!({"call": "Deaf", "input": {"ms": 3_000}})], |kind| {
+            matches!(kind, EventKind::ToolStarted { .. })
+        }),
         ("in a tool", vec![json!({"call": "Nap", "input": {"ms": 5_000}})], |kind| {
             matches!(kind, EventKind::ToolStarted { .. })
         }),
@@ -107,7 +110,7 @@ async fn eight(state: &State, third: Third) -> Vec<String> {
     let scripted = script(&lines);
     let open = Open::default();
     let mut parts = Parts::new(Arc::new(Counted { inner: scripted.clone(), open: open.clone() }));
-    parts.tools = standard_tools().with(nap());
+    parts.tools = standard_tools().with(nap()).with(deaf());
     if *name == "queued" {
         parts.limits.max_parallel = 2;
     }
@@ -115,6 +118,7 @@ async fn eight(state: &State, third: Third) -> Vec<String> {
     session.say("go").await;
     session.wait(|event| (event.agent == THIRD && pick(&event.kind)).then_some(())).await;
     if third == Third::Stopped {
+        session.send(Command::Stop { agent: THIRD }).await;
         session.send(Command::Stop { agent: THIRD }).await;
         assert_eq!(session.ended(THIRD).await.status.name(), "cancelled", "{name}");
         let open = open.lock().unwrap().iter().any(|(task, count)| task.contains("called third") && *count > 0);

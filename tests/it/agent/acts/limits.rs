@@ -92,6 +92,8 @@ async fn play(limit: Limit, last: Last) -> (Outcome, String, Duration) {
     let bare: Vec<usize> = (0..requests.len()).filter(|at| requests[*at].tools.is_empty()).collect();
     assert_eq!(bare, [requests.len() - 1], "{limit:?}, {last:?}: one request has no tools, the last");
     requests.iter().for_each(assert_valid);
+    let told = session.of(CHILD).filter(|kind| matches!(kind, EventKind::LastTurn { .. })).count();
+    assert_eq!(told, 1, "{limit:?}, {last:?}: it is told once that one turn is left");
     let naps = session.of(CHILD).filter(|kind| matches!(kind, EventKind::ToolEnded { .. })).count();
     let expected = usize::from(limit != Idle) + usize::from(matches!(last, Insists | CallsMutely));
     assert_eq!(naps, expected, "{limit:?}, {last:?}: each call is seen to end");
