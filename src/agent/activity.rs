@@ -1,4 +1,4 @@
-//! When something last happened, what was told of it, and the watchdog that stops an agent that is silent or runs for too long.
+//! When an agent last gave a sign of life, whether its last turn was told of, and the watchdog of its limits on time.
 
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
