@@ -1,4 +1,4 @@
-//! When something last happened, and the watchdog that stops an agent that is silent or runs for too long.
+//! When an agent last gave a sign of life, whether its last turn was told of, and the watchdog of its limits on time.
 
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::{Agent, EventKind, StopCause};
+use super::{Agent, EventKind, Status, StopCause};
 
 /// How long an agent may be at work without a word to those who listen.
 const UNTOLD: Duration = Duration::from_secs(5);
@@ -21,11 +21,19 @@ struct State {
     /// When anything was last told of the agent.
     told: Instant,
     holds: usize,
+    turns: Turns,
+}
+
+/// Whether it was told that one turn is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turns {
+    Many,
+    One,
 }
 
 impl Activity {
     pub(super) fn new(now: Instant) -> Self {
-        Self(Mutex::new(State { last: now, told: now, holds: 0 }))
+        Self(Mutex::new(State { last: now, told: now, holds: 0, turns: Turns::Many }))
     }
 
     /// Notes a sign of life.
@@ -52,6 +60,17 @@ impl Activity {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner).told;
         if told.elapsed() >= UNTOLD {
             self.tell(agent, EventKind::Alive).await;
+        }
+    }
+
+    /// Tells everyone that one turn is left, unless they know.
+    pub(super) async fn tell_last_turn(&self, agent: &Agent, why: Status) {
+        let before = {
+            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut state.turns, Turns::One)
+        };
+        if before == Turns::Many {
+            self.tell(agent, EventKind::LastTurn { why }).await;
         }
     }
 

@@ -157,7 +157,8 @@ pub enum EventKind {
         /// What is new.
         changes: Changes,
     },
-    /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it but `Resumed`.
+    /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it but `Resumed`, or
+    /// a `Notice` on why that cannot be.
     Ended {
         /// What came of it.
         outcome: Outcome,

@@ -2,7 +2,8 @@
 //!
 //! Owns their order, how urgent they are, and the moment after which none can be left. Leaves adding them to a
 //! transcript to `run`. Invariants: a letter is handed out once: to the agent, to the user who takes it back, or to
-//! nobody once the inbox is closed; a report that is owed keeps an agent that waits for reports from ending.
+//! nobody once the inbox is closed, but for reports, which go on to the agent above; a report that is owed keeps an agent
+//! that waits for reports from ending.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,14 +59,26 @@ impl Letter {
         Self { text, by: Author::Subagents(vec![agent]), urgency }
     }
 
+    fn is_report(&self) -> bool {
+        matches!(self.by, Author::Subagents(_))
+    }
+
     /// Returns what the model reads.
     pub(super) fn told(&self) -> String {
+        self.by.told(&self.text)
+    }
+}
+
+impl Author {
+    /// Returns what the model of an agent at work reads of this text.
+    #[must_use]
+    pub fn told(&self, text: &str) -> String {
         let note = |words: &str| format!("<system-reminder>\n{words}\n</system-reminder>");
-        match self.by {
-            Author::Program => self.text.clone(),
-            Author::User => format!("{}\n\n{}", self.text, note(STEERED)),
-            Author::Parent => format!("{}\n\n{}", self.text, note(DIRECTED)),
-            Author::Subagents(_) => format!("{}\n\n{}", note(REPORTED), self.text),
+        match self {
+            Self::Program => text.to_owned(),
+            Self::User => format!("{text}\n\n{}", note(STEERED)),
+            Self::Parent => format!("{text}\n\n{}", note(DIRECTED)),
+            Self::Subagents(_) => format!("{}\n\n{text}", note(REPORTED)),
         }
     }
 }
@@ -135,7 +148,7 @@ pub(super) enum Rest {
 pub enum AtEnd {
     /// It waits for their reports.
     WaitForReports,
-    /// It ends; the reports wake it.
+    /// It ends, and the reports wake it. It waits for those alone that it asks nothing before.
     Leave,
 }
 
@@ -163,14 +176,31 @@ impl Inbox {
         Ok(())
     }
 
+    /// Tells whether its agent has said its last word.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.state().door == Door::Closed
+    }
+
     /// Takes back what the user said and nobody has read.
     pub fn take_back(&self) {
         self.state().waiting.retain(|letter| letter.by != Author::User);
     }
 
-    /// Takes out the report of one agent, which was handed over another way.
+    /// Takes out the latest report of one agent, which was handed over another way.
     pub fn take_report(&self, agent: AgentId) {
-        self.state().waiting.retain(|letter| letter.by != Author::Subagents(vec![agent]));
+        let by = Author::Subagents(vec![agent]);
+        let mut state = self.state();
+        if let Some(at) = state.waiting.iter().rposition(|letter| letter.by == by) {
+            state.waiting.remove(at);
+        }
+    }
+
+    /// Takes out the reports that its agent did not read before its end.
+    #[must_use]
+    pub fn unread_reports(&self) -> Vec<Letter> {
+        let waiting = std::mem::take(&mut self.state().waiting);
+        waiting.into_iter().filter(Letter::is_report).collect()
     }
 
     /// Notes that a report is to come.
@@ -210,9 +240,9 @@ impl Inbox {
         self.until(|state| state.awaited == 0).await;
     }
 
-    /// Waits until something can be read, or nothing more is owed.
-    pub(super) async fn arrival(&self) {
-        self.until(|state| !state.waiting.is_empty() || state.owed() == 0).await;
+    /// Waits until something can be read, or nothing more is owed that the agent would wait for.
+    pub(super) async fn arrival(&self, at_end: AtEnd) {
+        self.until(|state| !state.waiting.is_empty() || state.owed(at_end) == 0).await;
     }
 
     /// Tells whether something is to be read before the next tool call.
@@ -242,7 +272,7 @@ impl Inbox {
         if !state.waiting.is_empty() {
             return Rest::More;
         }
-        if at_end == AtEnd::WaitForReports && state.owed() > 0 {
+        if state.owed(at_end) > 0 {
             return Rest::Owed;
         }
         state.close();
@@ -279,13 +309,20 @@ impl State {
         }
     }
 
-    fn owed(&self) -> usize {
-        self.expected + self.awaited
+    /// Returns how many reports an agent that has answered would wait for.
+    fn owed(&self, at_end: AtEnd) -> usize {
+        match at_end {
+            AtEnd::WaitForReports => self.expected + self.awaited,
+            AtEnd::Leave => self.awaited,
+        }
     }
 
     fn close(&mut self) {
         if self.door == Door::Open {
-            *self = Self { door: Door::Closed, ..Self::default() };
+            let mut waiting = std::mem::take(&mut self.waiting);
+            // Somebody further up can still read these.
+            waiting.retain(Letter::is_report);
+            *self = Self { door: Door::Closed, waiting, ..Self::default() };
         }
     }
 }

@@ -49,7 +49,7 @@ async fn tell_last_turn(agent: &Agent, activity: &Activity) {
     if agent.cancel.cause().is_none()
         && let Some(why) = agent.work.cause().map(early_status)
     {
-        activity.tell(agent, EventKind::LastTurn { why }).await;
+        activity.tell_last_turn(agent, why).await;
     }
 }
 
@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
             Rest::Nothing => return Some(End::Answered),
             Rest::More => {}
             Rest::Owed => {
-                let arrival = self.activity.excused(agent.inbox.arrival());
+                let arrival = self.activity.excused(agent.inbox.arrival(agent.at_end));
                 tokio::select! {
                     biased;
                     () = agent.work.cancelled() => {}
@@ -242,9 +242,7 @@ impl<'a> Run<'a> {
     /// One turn without tools, so that a run that ends early still reports.
     async fn last_turn(&mut self, limit: Status) -> End {
         self.answer.clear();
-        if self.agent.work.cause().is_none() {
-            self.activity.tell(self.agent, EventKind::LastTurn { why: limit }).await;
-        }
+        self.activity.tell_last_turn(self.agent, limit).await;
         self.seat.begin_last_turn();
         let words = if limit == Status::WrappedUp { WRAP_UP } else { REPORT_NOW };
         self.hear(Letter::of_program(words)).await;

@@ -9,6 +9,7 @@
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::pin::pin;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -26,6 +27,9 @@ use crate::provider::{ProviderError, Request, StreamEvent};
 /// How long deltas are gathered before they are told: half a frame at 30 frames a second.
 const MERGE_WINDOW: Duration = Duration::from_millis(16);
 
+/// How long a text may pause that comes to its own end although a report is asked for.
+const SPARED_PAUSE: Duration = Duration::from_secs(30);
+
 /// How a request ended.
 pub(super) enum Reply {
     /// The model's reply is whole.
@@ -42,7 +46,7 @@ pub(super) enum Reply {
 pub(super) struct Way<'a> {
     pub(super) activity: &'a Activity,
     /// Ends it: the agent's end, or the end of its work. Where the user asks for the latter, a text that is being said
-    /// comes to its own end.
+    /// comes to its own end, unless it comes to a halt.
     pub(super) stop: &'a Cancel,
 }
 
@@ -93,12 +97,19 @@ pub(super) async fn reply(
             ticket.told(wait);
             continue;
         }
-        let pause = activity.excused(sleep(wait));
+        let mut pause = pin!(activity.excused(sleep(wait)));
         tokio::select! {
             biased;
-            () = stop.cancelled() => return Reply::Cut(TurnBuilder::default().cut()),
+            () = stop.cancelled() => {}
+            () = &mut pause => continue,
+        }
+        // The last turn asks the same service, which is not asked earlier than it wishes either.
+        tokio::select! {
+            biased;
+            () = agent.cancel.cancelled() => {}
             () = pause => {}
         }
+        return Reply::Cut(TurnBuilder::default().cut());
     }
 }
 
@@ -195,6 +206,7 @@ async fn once(agent: &Agent, request: Request, activity: &Activity, stop: &Cance
                 Some(StopCause::User) if builder.is_speaking() => spared = true,
                 _ => break Ended::Cut(builder),
             },
+            () = sleep(SPARED_PAUSE), if spared => break Ended::Cut(builder),
             () = sleep_until(merged.due), if merged.is_waiting() => merged.flush(agent, activity).await,
             event = stream.next() => match event {
                 None => break Ended::Whole(builder),

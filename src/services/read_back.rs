@@ -26,7 +26,9 @@ pub(super) fn reader(store: Option<Store>, handled: Option<watch::Receiver<u64>>
                 return Err("nothing of this session is kept, because there is no folder for it.".to_owned());
             };
             let read = timeout(PATIENCE, read_whole(&store, &name, ends, handled)).await;
-            read.unwrap_or_else(|_| Err("its log is not whole; the disk may be full or too slow.".to_owned()))
+            read.unwrap_or_else(|_| {
+                Err("its log is not whole: it is damaged, or the disk is full or too slow.".to_owned())
+            })
         }
         .boxed()
     })
@@ -55,8 +57,8 @@ async fn read_whole(
     }
 }
 
-/// Reads what there is. A log that does not exist yet holds nothing.
+/// Reads what there is, up to a record that is damaged or only half written. A log that does not exist yet holds nothing.
 fn events(path: &Path) -> Vec<EventKind> {
     let Ok(records) = read::<AgentEvent>(path) else { return Vec::new() };
-    records.filter_map(|record| record.ok().map(|record| record.body.kind)).collect()
+    records.map_while(|record| record.ok().map(|record| record.body.kind)).collect()
 }

@@ -147,8 +147,9 @@ impl Conversation {
             Command::Resume { agent, text } => self.tree.resume(agent, text).await,
             Command::Move { agent, ground } => self.move_to(agent, ground).await,
             Command::Interrupt { children } => {
-                if children == Children::Keep {
-                    self.tree.release(AgentId::MAIN).await;
+                match children {
+                    Children::Keep => self.tree.release(AgentId::MAIN).await,
+                    Children::Stop => self.tree.stop_moved(AgentId::MAIN),
                 }
                 self.interrupt(StopCause::User);
             }
@@ -256,6 +257,8 @@ impl Conversation {
         if then == Then::Forget {
             self.forget().await;
         }
+        // Nobody is waited for at rest, whatever it was that ended the answer.
+        self.tree.release(AgentId::MAIN).await;
         if let Some(next) = self.waiting.pop_front() {
             self.say(next);
         }

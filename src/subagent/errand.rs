@@ -3,14 +3,17 @@
 //! Owns the way from an admitted call to its report, and what becomes of a wait that is given up. Leaves refusals to
 //! `admission`, runs to `life` and reports to `roster`. Invariant: a subagent is on screen before anything is waited for.
 
+use std::time::Duration;
+
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admitted;
 use super::life::{Life, Opening};
 use super::limits::Refusal;
 use super::prompt;
-use super::roster::{Delivered, Kit, Living, Member, Report};
+use super::roster::{Delivered, Kit, Living, Member, Report, Roster};
 use super::task::AgentInput;
 use super::tree::{Parent, Tree};
 use crate::agent::{Agent, Author, Cancel, Debt, EventKind, Ground, Inbox, Spawn, StopCause};
@@ -46,6 +49,9 @@ pub(super) enum Delivery {
     },
 }
 
+/// How long the user's commands wait for one that has ended to hand its report over.
+const HANDING_OVER: Duration = Duration::from_secs(2);
+
 /// What asks a subagent to go on that was not told what to do.
 const GO_ON: &str = "Go on where you stopped, and finish your task. Then report as you were asked to.";
 
@@ -62,7 +68,8 @@ impl Tree {
         let sent = if let Some(wanted) = &input.resume {
             let id = self.child_of(parent.id, wanted)?;
             self.reserve()?;
-            self.send_again(id, ground, (input.prompt.trim().to_owned(), Author::Parent)).await?
+            let next = prompt::task(&input.prompt, input.context.as_deref());
+            self.send_again(id, ground, (next, Author::Parent)).await?
         } else {
             let admitted = self.admit(parent, input)?;
             let errand = Errand {
@@ -83,6 +90,10 @@ impl Tree {
             Some(text) => (text, Author::User),
             None => (GO_ON.to_owned(), Author::Program),
         };
+        if self.living(agent).is_some_and(|living| living.inbox.is_closed()) {
+            // Its end is told, and its report still on the way.
+            let _ = timeout(HANDING_OVER, self.ended_one(agent)).await;
+        }
         if let Err(refusal) = self.send_again(agent, Ground::Background, words).await {
             let over = Cancel::default();
             over.stop(StopCause::User);
@@ -181,6 +192,7 @@ impl Tree {
             .ok_or(Refusal::NoSuchAgent { wanted: id.to_string(), known: String::from("none by this number") })?;
         let above = roster.get(&parent).and_then(|member| member.living.as_ref()).map(|living| living.cancel.clone());
         let inbox = self.inbox_in(&roster, parent);
+        let owed = inbox_above(&roster, id);
         let Some(member) = roster.get_mut(&id) else { return Err(Refusal::StillWorks { name: id.to_string() }) };
         if member.living.is_some() {
             return Err(Refusal::StillWorks { name: member.name.clone() });
@@ -189,7 +201,7 @@ impl Tree {
         let own = Parent { cancel: cancel.clone(), ..member.kit.own.clone() };
         let agent = Agent {
             tools: self.offered_tools(own),
-            inbox: Inbox::default(),
+            inbox: owed,
             work: cancel.child(),
             cancel,
             ..member.kit.agent.clone()
@@ -198,7 +210,7 @@ impl Tree {
         member.runs += 1;
         member.ground = ground;
         member.waiter = waiter;
-        if let (Ground::Background, Some(inbox)) = (ground, inbox) {
+        if let (Ground::Background, Report::Wanted, Some(inbox)) = (ground, member.report, inbox) {
             inbox.owe(Debt::Expected);
         }
         Ok((agent, member.name.clone(), member.agent_type.clone(), member.runs))
@@ -220,6 +232,16 @@ impl Tree {
             },
         )
     }
+}
+
+/// Returns a new inbox for an agent whose subagents of an earlier run may still work for it.
+fn inbox_above(roster: &Roster, parent: AgentId) -> Inbox {
+    let inbox = Inbox::default();
+    let own = roster.values().filter(|member| member.parent == parent && member.report == Report::Wanted);
+    for member in own.filter(|member| member.living.is_some() && member.waiter.is_none()) {
+        inbox.owe(member.debt());
+    }
+    inbox
 }
 
 impl Sent {

@@ -97,12 +97,17 @@ impl Life {
                     (transcript, text, by)
                 }
                 Err(why) => {
+                    let stopped = agent.cancel.cause().is_some();
+                    let status = if stopped { Status::Cancelled } else { Status::Failed };
                     let reason = format!("It cannot go on: {why}");
-                    return (Outcome::unstarted(Status::Failed, &reason), Transcript::default());
+                    return (Outcome::unstarted(status, &reason), Transcript::default());
                 }
             },
         };
-        let Some(_place) = self.place(agent).await else {
+        let place = self.place(agent).await;
+        // Told also of one that does not begin: should it go on later, this is what it goes on with.
+        agent.sink.send_until(agent.id, EventKind::UserMessage { text, by }, &agent.cancel).await;
+        let Some(_place) = place else {
             let outcome = match agent.cancel.cause() {
                 Some(StopCause::Parent) => Outcome::unstarted(Status::Cancelled, "Stopped with the agent above it."),
                 Some(_) => Outcome::unstarted(Status::Cancelled, "Stopped before it began."),
@@ -110,7 +115,6 @@ impl Life {
             };
             return (outcome, transcript);
         };
-        agent.sink.send_until(agent.id, EventKind::UserMessage { text, by }, &agent.cancel).await;
         let lived = run(agent, transcript).await;
         self.state = LifeState::Ended;
         lived

@@ -1,7 +1,8 @@
 //! From the log of a subagent back to its conversation.
 //!
-//! Pure. Owns which events make a transcript. Leaves reading the log to whoever makes the [`ReadBack`]. Invariant: what
-//! comes out is valid, whatever the events are; a call whose result is missing counts as interrupted.
+//! Pure. Owns which events make a transcript. Leaves reading the log to whoever makes the [`ReadBack`]. Invariants: what
+//! comes out is valid, whatever the events are; a call whose result is missing counts as interrupted; of a log that is
+//! whole it is, to the byte, what the agent's last run ended with.
 
 use std::sync::Arc;
 
@@ -18,12 +19,16 @@ pub type ReadBack = Arc<dyn Fn(String, u32) -> BoxFuture<'static, Result<Vec<Eve
 pub fn transcript_of(events: &[EventKind]) -> Transcript {
     let mut transcript = Transcript::default();
     let mut results: Vec<ToolResult> = Vec::new();
+    let mut opening = true;
     for event in events {
         match event {
+            EventKind::Resumed { .. } => opening = true,
             EventKind::ToolEnded { result, .. } => results.push(result.clone()),
-            EventKind::UserMessage { text, .. } => {
+            EventKind::UserMessage { text, by } => {
                 transcript.push_results(std::mem::take(&mut results));
-                transcript.push_user(text.clone());
+                // What a run begins with is read as it was written, all else with a word on where it comes from.
+                let text = if std::mem::take(&mut opening) { text.clone() } else { by.told(text) };
+                transcript.push_user(text);
             }
             EventKind::TurnEnded { message, .. } => {
                 transcript.push_results(std::mem::take(&mut results));

@@ -53,6 +53,16 @@ pub(super) struct Living {
     pub(super) since: Instant,
 }
 
+impl Member {
+    /// Returns what its parent's inbox notes of its report, where no call waits for it.
+    pub(super) fn debt(&self) -> Debt {
+        match self.ground {
+            Ground::Foreground => Debt::Awaited,
+            Ground::Background => Debt::Expected,
+        }
+    }
+}
+
 impl Living {
     pub(super) fn of(agent: &Agent) -> Self {
         Self {
@@ -108,6 +118,18 @@ impl Tree {
             self.roster().get(&agent).filter(|member| member.waiter.is_some()).map(|member| member.living.clone());
         if let Some(living) = waited.flatten() {
             living.cancel.stop(StopCause::Parent);
+        }
+    }
+
+    /// Stops the subagents that an agent waits for although no call of it does: those that were moved back to the
+    /// foreground.
+    pub(super) fn stop_moved(&self, parent: AgentId) {
+        let roster = self.roster();
+        let waited = roster.values().filter(|member| member.parent == parent && member.ground == Ground::Foreground);
+        for member in waited.filter(|member| member.waiter.is_none() && member.report == Report::Wanted) {
+            if let Some(living) = &member.living {
+                living.cancel.stop(StopCause::User);
+            }
         }
     }
 
@@ -207,16 +229,18 @@ impl Tree {
     pub(super) fn deliver(&self, agent: AgentId, delivered: Delivered) {
         let mut roster = self.roster();
         let Some(member) = roster.get_mut(&agent) else { return };
-        let cause = member.living.take().and_then(|living| living.cancel.cause());
+        let living = member.living.take();
+        let cause = living.as_ref().and_then(|living| living.cancel.cause());
+        let unread = living.map(|living| living.inbox.unread_reports()).filter(|_| member.report == Report::Wanted);
         member.last = Some(delivered.clone());
-        let (parent, ground) = (member.parent, member.ground);
+        let (parent, debt) = (member.parent, member.debt());
         if let Some(waiter) = member.waiter.take() {
             // Whoever does not wait any more was stopped with all below it.
             let _ = waiter.send(delivered);
         } else if member.report == Report::Wanted {
-            let debt = if ground == Ground::Foreground { Debt::Awaited } else { Debt::Expected };
             self.post(&roster, (agent, parent), (delivered, cause), debt);
         }
+        unread.into_iter().flatten().for_each(|letter| self.hand_up(&roster, parent, letter));
         drop(roster);
         self.ended().notify_waiters();
     }
@@ -229,27 +253,41 @@ impl Tree {
         (delivered, cause): (Delivered, Option<StopCause>),
         debt: Debt,
     ) {
-        let mut letter = match (delivered.outcome.status, cause) {
-            (Status::Cancelled, Some(StopCause::Parent | StopCause::Quit)) => None,
+        let letter = match (delivered.outcome.status, cause) {
+            (Status::Cancelled, Some(StopCause::Quit)) => None,
+            (Status::Cancelled, Some(StopCause::Parent)) if went_down(roster, parent) => None,
             // Whom the user has stopped nobody needs to be woken for.
             (Status::Cancelled, _) => Some(Letter::report(agent, delivered.report, Urgency::Later)),
             _ => Some(Letter::report(agent, delivered.report, Urgency::NextStep)),
         };
+        if let Some(letter) = letter {
+            self.hand_up(roster, parent, letter);
+        }
         if let Some(inbox) = self.inbox_in(roster, parent) {
-            letter = letter.and_then(|letter| inbox.put(letter).err());
             inbox.settle(debt);
         }
-        let mut above = parent;
-        while let Some(unread) = letter.take()
-            && !above.is_main()
-        {
-            above = roster.get(&above).map_or(AgentId::MAIN, |member| member.parent);
-            letter = match self.inbox_in(roster, above) {
-                Some(inbox) => inbox.put(unread).err(),
-                None => Some(unread),
+    }
+
+    /// Leaves a letter with this agent, or with the nearest above it that can still read it.
+    fn hand_up(&self, roster: &Roster, mut above: AgentId, mut letter: Letter) {
+        loop {
+            letter = match self.inbox_in(roster, above).map(|inbox| inbox.put(letter.clone())) {
+                Some(Ok(())) => return,
+                Some(Err(unread)) => unread,
+                None => letter,
             };
+            if above.is_main() {
+                return;
+            }
+            above = roster.get(&above).map_or(AgentId::MAIN, |member| member.parent);
         }
     }
+}
+
+/// Tells whether an agent was stopped itself, so that it is nobody who would want to know what it took with it.
+fn went_down(roster: &Roster, parent: AgentId) -> bool {
+    let above = roster.get(&parent);
+    above.is_some_and(|above| above.living.as_ref().is_none_or(|living| living.cancel.cause().is_some()))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

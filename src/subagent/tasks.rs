@@ -125,7 +125,7 @@ impl Tool for TaskTool {
             let done = match self.act {
                 Act::Output => self.output(args, context).await,
                 Act::Stop => self.stop(args, context).await,
-                Act::Message => self.message(args).await,
+                Act::Message => self.message(args, context).await,
             };
             done.unwrap_or_else(|refused| refused)
         }
@@ -162,7 +162,7 @@ impl TaskTool {
         Ok(self.tree.account(self.parent, child))
     }
 
-    async fn message(&self, args: &Args) -> Result<ToolOutput, ToolOutput> {
+    async fn message(&self, args: &Args, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
         let input: MessageInput = parse_input(self.name(), args)?;
         let child = self.child(&input.to)?;
         let text = input.message.trim().to_owned();
@@ -171,7 +171,11 @@ impl TaskTool {
             return Ok(ToolOutput::text("It reads this before its next step.", "told"));
         }
         // One that has said its last word but is not yet counted as ended is waited for.
-        self.tree.ended_one(child).await;
+        tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => {}
+            () = self.tree.ended_one(child) => {}
+        }
         match self.tree.send_again(child, Ground::Background, (text, Author::Parent)).await {
             Ok(_) => Ok(ToolOutput::text(
                 "It had ended, and goes on with this in the background. Its report will reach you as a message.",
@@ -184,7 +188,7 @@ impl TaskTool {
 
 impl Tree {
     /// Waits until a subagent does not live.
-    async fn ended_one(&self, agent: AgentId) {
+    pub(super) async fn ended_one(&self, agent: AgentId) {
         loop {
             let mut ended = std::pin::pin!(self.ended().notified());
             ended.as_mut().enable();

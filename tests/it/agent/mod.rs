@@ -8,6 +8,7 @@ use belvedere::provider::Request;
 use belvedere::provider::scripted::Scripted;
 use serde_json::json;
 
+mod acts;
 mod answers;
 mod budget;
 mod delegation;

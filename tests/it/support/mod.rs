@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{AgentEvent, Budget, EventKind, Limits, Outcome, Place, Sink};
+use belvedere::agent::{AgentEvent, AtEnd, Budget, EventKind, Limits, Outcome, Place, Sink};
 use belvedere::definition::{AgentDefinition, Catalog};
 use belvedere::message::AgentId;
 use belvedere::permission::{Grants, PermissionMode, Permissions};
 use belvedere::provider::{Model, Provider};
 use belvedere::session::Secrets;
 use belvedere::subagent::{
-    ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, Reach, Surroundings, Tree, TreeLimits,
-    TreeSetup, UserDirs, connected,
+    ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, Reach, ReadBack, Surroundings, Tree,
+    TreeLimits, TreeSetup, UserDirs, connected,
 };
 use belvedere::tool::{ToolSet, standard_tools};
 use tempfile::TempDir;
@@ -49,6 +49,10 @@ pub(crate) struct Parts {
     pub(crate) keep_report: Option<KeepReport>,
     /// In place of the provider, one that is still being looked for.
     pub(crate) connecting: Option<Connecting>,
+    /// What the main agent does that has answered.
+    pub(crate) at_end: AtEnd,
+    /// In place of the log in memory.
+    pub(crate) read_back: Option<ReadBack>,
 }
 
 impl Parts {
@@ -71,6 +75,8 @@ impl Parts {
             listeners: Vec::new(),
             keep_report: None,
             connecting: None,
+            at_end: AtEnd::Leave,
+            read_back: None,
         }
     }
 }
@@ -131,10 +137,14 @@ impl Session {
             keep_report: parts.keep_report.unwrap_or_else(|| {
                 Arc::new(move |name, report| {
                     let path = kept.join(format!("{name}.report.md"));
-                    Box::pin(async move { tokio::fs::write(&path, report).await.ok().map(|()| path) })
+                    Box::pin(async move {
+                        // A disk takes its time.
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                        tokio::fs::write(&path, report).await.ok().map(|()| path)
+                    })
                 })
             }),
-            read_back: logged.read_back(),
+            read_back: parts.read_back.unwrap_or_else(|| logged.read_back()),
         });
         let connection = Connection { provider: parts.provider, model: Arc::new(parts.model) };
         let connecting = parts.connecting.unwrap_or_else(|| connected(connection));
@@ -142,6 +152,10 @@ impl Session {
         let conversation = match parts.lead {
             Some(definition) => conversation.working_as(definition),
             None => conversation,
+        };
+        let conversation = match parts.at_end {
+            AtEnd::WaitForReports => conversation.waiting_for_reports(),
+            AtEnd::Leave => conversation,
         };
         let driver = tokio::spawn(conversation.drive(orders));
         Self { project, reports, home: home_dir, commands, events, seen: Vec::new(), driver }
