@@ -23,6 +23,7 @@ mod run;
 mod sink;
 mod stream;
 pub mod turn;
+mod worktrees;
 
 pub use event::{
     AgentEvent, Author, Bounds, EventKind, FileTally, Ground, Hold, LastWords, Outcome, Spawn, Status, StopCause,
@@ -30,6 +31,7 @@ pub use event::{
 pub use inbox::{AtEnd, Debt, Inbox, Letter, Urgency};
 pub use run::run;
 pub use sink::Sink;
+pub use worktrees::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 
 /// Everything that makes one agent.
 #[derive(Clone)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
 use super::phase::Phase;
 use super::report::{TagReader, ending_note, report_markdown};
-use crate::agent::{Bounds, EventKind, Hold, Outcome, Spawn};
+use crate::agent::{Author, Bounds, EventKind, Hold, Outcome, Spawn};
 use crate::message::{AgentId, AssistantMessage, Block, ToolResult, Usage, plain, plain_line};
 use crate::tool::{Todo, ToolView};
 
@@ -71,6 +71,8 @@ pub struct AgentView {
     todos: Vec<Todo>,
     /// What came of it.
     pub outcome: Option<Outcome>,
+    /// Where it works apart.
+    pub worktree: Option<super::Apart>,
     /// Calls in flight with their cells, oldest first.
     running: Vec<(String, CellId)>,
     /// Cells of text and thought of the present turn.
@@ -107,6 +109,7 @@ impl AgentView {
             cells: Cells::with_cap(if id.is_main() { MAIN_CAP } else { CHILD_CAP }),
             todos: Vec::new(),
             outcome: None,
+            worktree: None,
             running: Vec::new(),
             turn: Vec::new(),
             tags: TagReader::default(),
@@ -168,7 +171,7 @@ impl AgentView {
     /// Returns the oldest tool call that is kept, with its cell.
     pub(super) fn first_call(&self) -> Option<(CellId, String)> {
         self.cells.iter().find_map(|(id, cell)| match &cell.kind {
-            CellKind::Tool(tool) => Some((id, tool.call_id.clone())),
+            CellKind::Tool(tool) if !tool.call_id.is_empty() => Some((id, tool.call_id.clone())),
             _ => None,
         })
     }
@@ -211,7 +214,7 @@ impl AgentView {
                 self.outcome = None;
                 self.enter(Phase::Starting, now);
             }
-            EventKind::UserMessage { text, .. } => self.user_message(text),
+            EventKind::UserMessage { text, by } => self.user_message(text, by),
             EventKind::TurnStarted { turn } => {
                 self.turns = *turn;
                 self.turn.clear();
@@ -257,7 +260,9 @@ impl AgentView {
             EventKind::Notice { text } => {
                 self.cells.push(CellKind::Notice { text: plain_line(text).into_owned() });
             }
+            EventKind::Worktree { news } => self.worktree_news(news, now),
             EventKind::Spawned(_)
+            | EventKind::Worktrees { .. }
             | EventKind::ModelChosen { .. }
             | EventKind::AgentsChanged { .. }
             | EventKind::Resumed { .. }
@@ -292,9 +297,10 @@ impl AgentView {
         }
     }
 
-    fn user_message(&mut self, text: &str) {
-        // What a subagent hears before it starts is its task, which `p` shows.
-        if self.id.is_main() || self.started.is_some() {
+    fn user_message(&mut self, text: &str, by: &Author) {
+        // A subagent's task is shown by `p`. What the program tells the main agent, the screen has shown.
+        let is_news = if self.id.is_main() { *by != Author::Program } else { self.started.is_some() };
+        if is_news {
             self.cells.push(CellKind::User { text: plain(text).into_owned() });
         }
     }

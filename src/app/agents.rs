@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::agent_view::AgentView;
 use super::cells::CellId;
+use super::worktrees::Kept;
 use crate::agent::{AgentEvent, EventKind, Status};
 use crate::message::{AgentId, Usage};
 
@@ -22,6 +23,8 @@ pub struct Agents {
     spent: Spent,
     /// Columns of the longest type.
     widest_type: usize,
+    /// The worktrees that wait for the user. They outlast the conversation.
+    pub(super) kept: Kept,
 }
 
 /// Tokens and money.
@@ -67,6 +70,7 @@ impl Agents {
             forgotten: 0,
             spent: Spent::default(),
             widest_type: 0,
+            kept: Kept::default(),
         }
     }
 
@@ -177,6 +181,11 @@ impl Agents {
         }
         let known = self.children.contains_key(&id);
         let agent = self.children.entry(id).or_insert_with(|| AgentView::new(id, now));
+        if let EventKind::Worktree { news } = &event.kind {
+            // Its worktree outlives it.
+            agent.worktree_news(news, now);
+            return if known { Folded::Changed } else { Folded::Appeared };
+        }
         if agent.has_ended() && !matches!(event.kind, EventKind::Spawned(_)) {
             return Folded::Ignored;
         }

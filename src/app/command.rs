@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use super::cells::CellKind;
 use super::composer::Candidate;
 use super::{AgentView, App, Effect, Focus, Popup};
+use crate::agent::WorktreeAct;
 use crate::message::AgentId;
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
@@ -26,6 +27,9 @@ pub const SLASH_COMMANDS: &[(&str, &str)] = &[
     ("/timeline", "show every agent as a bar over time"),
     ("/cost", "show tokens and cost"),
     ("/cancel", "stop an agent by its number, or all"),
+    ("/merge", "write what an agent did in its worktree into the project"),
+    ("/discard", "give up what an agent did in its worktree"),
+    ("/worktrees", "show the worktrees that wait to be merged or discarded"),
     ("/export", "write the conversation to a file"),
     ("/quit", "leave"),
 ];
@@ -70,7 +74,7 @@ impl App {
             let known = self.run_slash(command, effects);
             if known {
                 // `/clear` may have brought the draft for the main agent back.
-                if self.composer.expanded() == text {
+                if self.composer.expanded() == text && !self.asks_to_discard() {
                     self.composer.take();
                 }
                 effects.push(Effect::SaveHistory(text));
@@ -120,6 +124,9 @@ impl App {
             "timeline" => self.open_timeline(),
             "cost" => self.show_cost(),
             "cancel" => self.slash_cancel(argument, effects),
+            "merge" => self.slash_worktree(argument, WorktreeAct::Merge, effects),
+            "discard" => self.slash_worktree(argument, WorktreeAct::Discard, effects),
+            "worktrees" => self.list_worktrees(),
             "export" => effects.push(Effect::Export(as_text(self.agents.main()))),
             "quit" | "exit" => self.slash_quit(effects),
             _ => {

@@ -39,6 +39,7 @@ mod steering;
 pub mod timeline;
 mod wakeup;
 pub mod wizard;
+mod worktrees;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -63,6 +64,7 @@ pub use report::{report_markdown, summary_of};
 pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
 pub use selection::{End, Point, Selection, SelectionStage, Unit};
 pub use status::{Armed, Flash, ModelFact, Status, Tone};
+pub use worktrees::{Apart, Standing};
 
 use self::agent_files::{AgentFilesView, AgentPlaces};
 use self::composer::{Composer, History};
@@ -427,12 +429,6 @@ impl App {
     #[must_use]
     pub fn layout_mode(&self) -> LayoutMode {
         self.layout_mode
-    }
-
-    /// Returns an agent's state as its title says it.
-    #[must_use]
-    pub fn state_of(&self, agent: &AgentView) -> AgentState {
-        AgentState::of(agent, self.approvals.of(agent.id), self.now)
     }
 
     /// Returns the permission mode in force for an agent.

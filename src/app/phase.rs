@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 mod held;
 
+use super::App;
 use super::agent_view::AgentView;
 use super::cells::{CellKind, ToolState};
 use crate::agent::Status;
@@ -280,6 +281,14 @@ impl AgentState {
                 Status::TurnLimit | Status::ToolLimit | Status::Budget | Status::WrappedUp => Mood::Attention,
             },
         }
+    }
+}
+
+impl App {
+    /// Returns an agent's state as its title says it.
+    #[must_use]
+    pub fn state_of(&self, agent: &AgentView) -> AgentState {
+        AgentState::of(agent, self.approvals.of(agent.id), self.now)
     }
 }
 

@@ -106,4 +106,6 @@ pub enum Armed {
     Quit,
     /// Send to the main agent what was written for one that has ended.
     Redirect,
+    /// Give up what an agent did in its worktree.
+    Discard,
 }

@@ -1,8 +1,10 @@
 //! The JSON formats: one line for each event, and one for the result, with Claude Code's field names where it has one.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
-use crate::agent::{AgentEvent, Outcome};
+use crate::agent::{AgentEvent, KeptWorktree, Outcome};
 use crate::message::Usage;
 
 /// The last line of `json` and `stream-json`.
@@ -20,6 +22,35 @@ struct ResultLine<'a> {
     duration_ms: u64,
     total_cost_usd: Option<f64>,
     usage: UsageFields,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    worktrees: Vec<WorktreeFields<'a>>,
+}
+
+/// A worktree with changes that are not in the project.
+#[derive(Serialize)]
+struct WorktreeFields<'a> {
+    agent: &'a str,
+    branch: &'a str,
+    path: Cow<'a, str>,
+    commits: usize,
+    files: Vec<&'a str>,
+    lines_added: usize,
+    lines_removed: usize,
+}
+
+impl<'a> From<&'a KeptWorktree> for WorktreeFields<'a> {
+    fn from(kept: &'a KeptWorktree) -> Self {
+        let (lines_added, lines_removed) = kept.lines();
+        Self {
+            agent: &kept.name,
+            branch: &kept.branch,
+            path: kept.path.to_string_lossy(),
+            commits: kept.commits,
+            files: kept.files.iter().map(|file| file.name.as_str()).collect(),
+            lines_added,
+            lines_removed,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -42,7 +73,7 @@ impl From<Usage> for UsageFields {
     }
 }
 
-pub(super) fn result_line(outcome: &Outcome, session: &str) -> serde_json::Result<String> {
+pub(super) fn result_line(outcome: &Outcome, session: &str, kept: &[KeptWorktree]) -> serde_json::Result<String> {
     let is_error = super::status(outcome) != super::exit::OK;
     let line = ResultLine {
         r#type: "result",
@@ -57,6 +88,7 @@ pub(super) fn result_line(outcome: &Outcome, session: &str) -> serde_json::Resul
         duration_ms: outcome.elapsed_ms,
         total_cost_usd: outcome.cost_usd,
         usage: outcome.usage.into(),
+        worktrees: kept.iter().map(WorktreeFields::from).collect(),
     };
     serde_json::to_string(&line)
 }

@@ -18,7 +18,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::agent::{AgentEvent, Outcome, Status};
+use crate::agent::{AgentEvent, EventKind, KeptWorktree, Outcome, Status};
 use crate::subagent::Conversation;
 use output::Output;
 
@@ -103,7 +103,11 @@ pub async fn run(headless: Headless, prompt: String) -> u8 {
     conversation.begin(prompt);
     let cancel = conversation.canceller();
     let (over, is_over) = oneshot::channel();
-    let printing = tokio::spawn(print(events, Printer { format, progress: Progress::default(), output }, is_over));
+    let printing = tokio::spawn(print(
+        events,
+        Printer { format, progress: Progress::default(), output, kept: Vec::new() },
+        is_over,
+    ));
     let cut = tokio::select! {
         biased;
         cut = signals.next() => cut,
@@ -204,6 +208,8 @@ struct Printer {
     format: OutputFormat,
     progress: Progress,
     output: Output,
+    /// Worktrees with changes that nobody has merged.
+    kept: Vec<KeptWorktree>,
 }
 
 impl Printer {
@@ -211,12 +217,18 @@ impl Printer {
         if let Some(line) = self.progress.line(event) {
             complain(&line);
         }
+        if let EventKind::Worktrees { kept } = &event.kind {
+            self.kept.clone_from(kept);
+        }
         if self.format == OutputFormat::StreamJson {
             self.json(json::event_line(event)).await;
         }
     }
 
     async fn answer(&self, outcome: &Outcome, session: &str) {
+        for line in text::kept(&self.kept) {
+            complain(&line);
+        }
         match self.format {
             OutputFormat::Text => {
                 if let Some(reason) = &outcome.reason {
@@ -227,7 +239,9 @@ impl Printer {
                     self.output.line(text).await;
                 }
             }
-            OutputFormat::Json | OutputFormat::StreamJson => self.json(json::result_line(outcome, session)).await,
+            OutputFormat::Json | OutputFormat::StreamJson => {
+                self.json(json::result_line(outcome, session, &self.kept)).await;
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a front end asks of the tree of agents.
 
-use crate::agent::Ground;
+use crate::agent::{Ground, WorktreeAct};
 use crate::message::AgentId;
 use crate::permission::{Answer, ApprovalId, Grant, PermissionMode};
 
@@ -72,6 +72,13 @@ pub enum Command {
     Draft {
         /// What the agent should do, in the user's words.
         wish: String,
+    },
+    /// Merges or discards a worktree that waits for the user.
+    Worktree {
+        /// Its branch.
+        branch: String,
+        /// What is to be done with it.
+        act: WorktreeAct,
     },
     /// Starts a new conversation with the main agent.
     Clear,

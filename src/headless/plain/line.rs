@@ -3,6 +3,7 @@
 //! Owns the commands and the answers. Invariant: a line answers a question only if one was open when the line came, so
 //! that no word typed ahead says yes to what nobody has read.
 
+use crate::agent::WorktreeAct;
 use crate::permission::Answer;
 
 /// What someone wants who typed a line.
@@ -20,6 +21,10 @@ pub(super) enum Wish {
     Stop(String),
     /// Stop every agent.
     StopAll,
+    /// Merge or discard what an agent did in its worktree, by number, name or branch.
+    Worktree(WorktreeAct, String),
+    /// List the worktrees that wait for that.
+    Worktrees,
     /// List the agents.
     Tasks,
     /// List the commands.
@@ -31,12 +36,13 @@ pub(super) enum Wish {
 }
 
 /// What can be typed, one line each.
-pub(super) const HELP: [&str; 7] = [
+pub(super) const HELP: [&str; 8] = [
     "A line is sent to the main agent; one that ends in \\ goes on in the next.",
     "y, a, p, n or n with a reason answer a question: once, in this session, in this project, no. s shows all of what is asked.",
     "/tasks lists the agents.",
     "/stop N stops one agent, by number or name; /cancel N is the same.",
     "/cancel all stops every agent, the main one too.",
+    "/worktrees lists what agents did apart; /merge N writes it into the project, /discard N, twice, gives it up.",
     "/quit leaves. The end of the input leaves once everything is answered.",
     "Ctrl-C interrupts the main agent; twice, it leaves.",
 ];
@@ -84,6 +90,10 @@ fn read_command(command: &str) -> Wish {
         ("cancel", "all") => Wish::StopAll,
         ("stop" | "cancel", "") => Wish::Unclear(format!("say which one: /{name} N; /tasks lists them")),
         ("stop" | "cancel", agent) => Wish::Stop(agent.to_owned()),
+        ("worktrees", _) => Wish::Worktrees,
+        ("merge" | "discard", "") => Wish::Unclear(format!("say which one: /{name} N; /worktrees lists them")),
+        ("merge", which) => Wish::Worktree(WorktreeAct::Merge, which.to_owned()),
+        ("discard", which) => Wish::Worktree(WorktreeAct::Discard, which.to_owned()),
         ("tasks" | "agents", _) => Wish::Tasks,
         ("help", _) => Wish::Help,
         ("quit" | "exit", _) => Wish::Quit,

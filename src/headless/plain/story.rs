@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use jiff::Timestamp;
 
 use super::super::text::{Waits, ended, tools};
-use crate::agent::{AgentEvent, EventKind, Hold, Outcome, Spawn, Status};
+use crate::agent::{AgentEvent, Author, EventKind, Hold, KeptWorktree, Outcome, Spawn, Status};
 use crate::app::summary_of;
 use crate::message::{AgentId, LineKind, bare_line, plain, plain_line};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
@@ -32,6 +32,8 @@ pub(super) struct Story {
     speaker: Speaker,
     turn: Turn,
     waits: Waits,
+    /// Worktrees that wait for the user.
+    pub(super) kept: Vec<KeptWorktree>,
 }
 
 /// Who spoke last.
@@ -83,7 +85,8 @@ impl Story {
         match &event.kind {
             EventKind::Spawned(spawn) => self.spawned(id, spawn, event.at),
             EventKind::Started => self.started(id, event.at),
-            EventKind::UserMessage { text, .. } if id.is_main() => self.say("you", text),
+            // What the program tells the main agent was told to the user before.
+            EventKind::UserMessage { text, by } if id.is_main() && *by != Author::Program => self.say("you", text),
             EventKind::TurnStarted { .. } if id.is_main() => {
                 self.turn = Turn::Silent;
                 Vec::new()
@@ -130,6 +133,8 @@ impl Story {
                 lines
             }
             EventKind::Notice { text } => self.notice(text),
+            EventKind::Worktree { news } => self.worktree_news(id, news),
+            EventKind::Worktrees { kept } => self.worktrees_changed(kept),
             _ => Vec::new(),
         }
     }
@@ -243,7 +248,7 @@ impl Story {
     }
 
     /// Returns a line about an agent.
-    fn of(&mut self, id: AgentId, text: &str) -> Vec<String> {
+    pub(super) fn of(&mut self, id: AgentId, text: &str) -> Vec<String> {
         let line = format!("{}: {text}", self.name(id));
         // Other agents do not interrupt a sentence.
         let begun = std::mem::take(&mut self.text);

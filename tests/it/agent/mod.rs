@@ -12,6 +12,7 @@ mod answers;
 mod delegation;
 mod draft;
 mod effort;
+mod isolation;
 mod lead;
 mod loop_limits;
 mod memory;

@@ -17,3 +17,4 @@ mod stalled;
 mod steering;
 mod timeline;
 mod wizard;
+mod worktrees;

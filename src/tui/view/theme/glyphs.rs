@@ -39,6 +39,8 @@ pub struct Glyphs {
     pub queued: &'static str,
     /// Stopped or cut off.
     pub stopped: &'static str,
+    /// Works, or worked, apart from the project's files.
+    pub apart: &'static str,
     /// Neither good nor bad.
     pub neutral: &'static str,
     /// More below.
@@ -85,6 +87,7 @@ impl Glyphs {
         attention: "⚠",
         queued: "…",
         stopped: "■",
+        apart: "⎇",
         neutral: "·",
         down: "↓",
         up: "↑",
@@ -118,6 +121,7 @@ impl Glyphs {
         attention: "!",
         queued: ".",
         stopped: "#",
+        apart: "Y",
         neutral: ".",
         down: "v",
         up: "^",
