@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::worktrees::{KeptWorktree, WorktreeNews};
 use crate::definition::Changes;
 use crate::message::{AgentId, AssistantMessage, BudgetLimit, ToolCall, ToolResult, Usage};
 use crate::permission::{Answer, ApprovalId, ApprovalRequest, Given, PermissionMode};
@@ -157,8 +158,8 @@ pub enum EventKind {
         /// What is new.
         changes: Changes,
     },
-    /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it but `Resumed`, or
-    /// a `Notice` on why that cannot be.
+    /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it but `Resumed`, a
+    /// `Notice` on why that cannot be, and what happens to its worktree.
     Ended {
         /// What came of it.
         outcome: Outcome,
@@ -172,6 +173,16 @@ pub enum EventKind {
     BudgetChanged {
         /// The limits in force.
         limit: BudgetLimit,
+    },
+    /// Something happened to its worktree, which outlives it: this may come after its end.
+    Worktree {
+        /// What.
+        news: WorktreeNews,
+    },
+    /// Which worktrees wait for the user has changed; this is all of them.
+    Worktrees {
+        /// In the order of their agents; those of earlier runs come last.
+        kept: Vec<KeptWorktree>,
     },
     /// It is settled who answers the main agent.
     ModelChosen {
@@ -198,6 +209,12 @@ impl EventKind {
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Text { .. } | Self::Thinking { .. } | Self::ToolProgress { .. } | Self::Alive)
+    }
+
+    /// Tells whether the log is whole without this event: what passes, and what the next start finds out anew.
+    #[must_use]
+    pub fn is_unkept(&self) -> bool {
+        self.is_passing() || matches!(self, Self::Worktrees { .. })
     }
 }
 

@@ -24,6 +24,7 @@ mod run;
 mod sink;
 mod stream;
 pub mod turn;
+mod worktrees;
 
 pub use budget::{Budget, Spent};
 pub use event::{
@@ -32,6 +33,7 @@ pub use event::{
 pub use inbox::{AtEnd, Debt, Inbox, Letter, Urgency};
 pub use run::run;
 pub use sink::Sink;
+pub use worktrees::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 
 /// Everything that makes one agent.
 #[derive(Clone)]

@@ -83,6 +83,8 @@ pub struct AgentView {
     todos: Vec<Todo>,
     /// What came of it.
     pub outcome: Option<Outcome>,
+    /// Where it works apart.
+    pub worktree: Option<super::Apart>,
     /// Calls in flight with their cells, oldest first.
     running: Vec<(String, CellId)>,
     /// Cells of text and thought of the present turn.
@@ -123,6 +125,7 @@ impl AgentView {
             cells: Cells::with_cap(if id.is_main() { MAIN_CAP } else { CHILD_CAP }),
             todos: Vec::new(),
             outcome: None,
+            worktree: None,
             running: Vec::new(),
             turn: Vec::new(),
             tags: TagReader::default(),
@@ -179,7 +182,7 @@ impl AgentView {
     /// Returns the oldest tool call that is kept, with its cell.
     pub(super) fn first_call(&self) -> Option<(CellId, String)> {
         self.cells.iter().find_map(|(id, cell)| match &cell.kind {
-            CellKind::Tool(tool) => Some((id, tool.call_id.clone())),
+            CellKind::Tool(tool) if !tool.call_id.is_empty() => Some((id, tool.call_id.clone())),
             _ => None,
         })
     }
@@ -274,7 +277,9 @@ impl AgentView {
             EventKind::Notice { text } => {
                 self.cells.push(CellKind::Notice { text: plain_line(text).into_owned() });
             }
+            EventKind::Worktree { news } => self.worktree_news(news, now),
             EventKind::Spawned(_)
+            | EventKind::Worktrees { .. }
             | EventKind::ModelChosen { .. }
             | EventKind::AgentsChanged { .. }
             | EventKind::Resumed { .. }

@@ -10,6 +10,7 @@ use std::time::Instant;
 use super::agent_view::AgentView;
 use super::cells::CellId;
 use super::family::Family;
+use super::worktrees::Kept;
 use crate::agent::{AgentEvent, EventKind, Ground, Spent, Status};
 use crate::message::{AgentId, BudgetLimit};
 
@@ -28,6 +29,8 @@ pub struct Agents {
     budget: BudgetLimit,
     /// Columns of the longest type.
     widest_type: usize,
+    /// The worktrees that wait for the user. They outlast the conversation.
+    pub(super) kept: Kept,
 }
 
 /// How many subagents are in which part of their life.
@@ -57,6 +60,7 @@ impl Agents {
             spent: Spent::default(),
             budget: BudgetLimit::default(),
             widest_type: 0,
+            kept: Kept::default(),
         }
     }
 
@@ -228,6 +232,11 @@ impl Agents {
             self.family = ordered(&self.children);
         }
         let Some(agent) = self.children.get_mut(&id) else { return Folded::Ignored };
+        if let EventKind::Worktree { news } = &event.kind {
+            // Its worktree outlives it.
+            agent.worktree_news(news, now);
+            return if known { Folded::Changed } else { Folded::Appeared };
+        }
         let goes_on = agent.is_later_run(&event.kind);
         let is_stale = match event.kind {
             EventKind::Spawned(_) => false,

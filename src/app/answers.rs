@@ -8,6 +8,7 @@ use super::agent_files::FileRequest;
 use super::diff_rows::count_rows;
 use super::keys::Taken;
 use super::{App, Effect, Expanded, Focus, Motion, PaletteAct, Popup};
+use crate::agent::WorktreeAct;
 use crate::permission::{Answer, ApprovalRequest, GrantOrigin, Preview};
 use crate::subagent::{Children, Command};
 
@@ -84,6 +85,7 @@ impl App {
             Some(Popup::Agents { .. }) => self.agents.len(),
             Some(Popup::Themes { .. }) => self.themes().len(),
             Some(Popup::Permissions { .. }) => self.grants.len(),
+            Some(Popup::Worktrees { .. }) => self.kept_worktrees().len(),
             Some(Popup::DuplicateAgent { .. }) => self.agent_places.homes().len(),
             Some(Popup::Interrupt { .. }) => 2,
             _ => 0,
@@ -92,6 +94,10 @@ impl App {
 
     /// Takes back the chosen grant, if an answer gave it.
     pub(super) fn remove(&mut self, effects: &mut Vec<Effect>) -> Taken {
+        if let Some(Popup::Worktrees { chosen }) = self.popup {
+            self.ask_in_list(chosen, WorktreeAct::Discard, effects);
+            return Taken::Yes;
+        }
         let Some(Popup::Permissions { chosen }) = self.popup else { return Taken::No };
         let Some(given) = self.grants.get(chosen).cloned() else { return Taken::Yes };
         if given.origin.is_answer() {
@@ -133,6 +139,7 @@ impl App {
                     self.use_theme(name, effects);
                 }
             }
+            Some(Popup::Worktrees { chosen }) => self.show_worktree(chosen),
             Some(Popup::DuplicateAgent { source, name, chosen }) => {
                 if let Some((tier, _)) = self.agent_places.homes().get(chosen).copied() {
                     effects.push(Effect::AgentFiles(FileRequest::Duplicate { source, name, tier }));

@@ -13,6 +13,7 @@ use jiff::tz::TimeZone;
 use super::cells::CellKind;
 use super::composer::Candidate;
 use super::{AgentView, App, Effect, Focus, Popup};
+use crate::agent::WorktreeAct;
 use crate::message::AgentId;
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
@@ -35,6 +36,9 @@ pub const SLASH_COMMANDS: &[(&str, &str)] = &[
     ("/wrapup", "have an agent report now, by its number"),
     ("/resume", "have an agent go on after its end, by its number, perhaps with a message"),
     ("/background", "move an agent to the background or back, by its number"),
+    ("/merge", "write what an agent did in its worktree into the project"),
+    ("/discard", "give up what an agent did in its worktree"),
+    ("/worktrees", "show the worktrees that wait to be merged or discarded"),
     ("/export", "write the conversation to a file"),
     ("/quit", "leave"),
 ];
@@ -87,7 +91,7 @@ impl App {
             let known = self.run_slash(command, effects);
             if known {
                 // `/clear` may have brought the draft for the main agent back.
-                if self.composer.expanded() == text {
+                if self.composer.expanded() == text && !self.asks_to_discard() {
                     self.composer.take();
                 }
                 effects.push(Effect::SaveHistory(text));
@@ -138,6 +142,9 @@ impl App {
             "budget" => self.slash_budget(argument, effects),
             "cancel" => self.slash_cancel(argument, effects),
             "wrapup" | "resume" | "background" => self.slash_life(name, argument, effects),
+            "merge" => self.slash_worktree(argument, WorktreeAct::Merge, effects),
+            "discard" => self.slash_worktree(argument, WorktreeAct::Discard, effects),
+            "worktrees" => self.list_worktrees(),
             "export" => effects.push(Effect::Export(as_text(self.agents.main(), &self.status.zone))),
             "quit" | "exit" => self.slash_quit(effects),
             _ => {

@@ -25,6 +25,7 @@ impl App {
     /// Takes in what happened to an agent.
     pub(super) fn on_agent(&mut self, event: &AgentEvent, effects: &mut Vec<Effect>) {
         self.wizard_hears(event);
+        self.worktrees_hear(event);
         let now = self.now;
         let phase = self.agents.get(event.agent).map(|agent| agent.phase);
         let folded = self.agents.fold(event, now);

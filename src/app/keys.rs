@@ -101,6 +101,9 @@ impl App {
         let Some(popup) = &mut self.popup else { return };
         if let Popup::Interrupt { .. } = popup {
             self.answer_interrupt(key, effects);
+        } else if let Popup::Worktrees { chosen } = popup {
+            let chosen = *chosen;
+            self.type_in_worktrees(chosen, key, effects);
         } else if let Popup::DeleteAgent { .. } = popup {
             self.answer_delete(key, effects);
         } else if let Some(line) = popup.line() {

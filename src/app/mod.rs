@@ -42,6 +42,7 @@ mod steering;
 pub mod timeline;
 mod wakeup;
 pub mod wizard;
+mod worktrees;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -69,6 +70,7 @@ pub use report::{report_markdown, summary_of};
 pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
 pub use selection::{End, Point, Selection, SelectionStage, Unit};
 pub use status::{Armed, Flash, ModelFact, Status, Tone};
+pub use worktrees::{Apart, Standing};
 
 use self::agent_files::{AgentFilesView, AgentPlaces};
 use self::composer::{Composer, History};

@@ -43,6 +43,11 @@ pub enum Popup {
         /// Place in the list.
         chosen: usize,
     },
+    /// The worktrees that wait for the user.
+    Worktrees {
+        /// Place in the list.
+        chosen: usize,
+    },
     /// The wizard that makes a new agent; the app keeps its state also while it is closed.
     Wizard,
     /// The task an agent was given.
@@ -125,6 +130,7 @@ impl Popup {
             | Self::Themes { chosen }
             | Self::Permissions { chosen }
             | Self::Interrupt { chosen }
+            | Self::Worktrees { chosen }
             | Self::DuplicateAgent { chosen, .. } => Some(chosen),
             _ => None,
         }
@@ -136,6 +142,7 @@ impl Popup {
         match self {
             Self::Palette { .. } => Some("do it"),
             Self::Agents { .. } => Some("open"),
+            Self::Worktrees { .. } => Some("diff"),
             Self::Themes { .. } => Some("use"),
             Self::Comment { .. } => Some("say no"),
             Self::Search { .. } => Some("find"),

@@ -108,4 +108,6 @@ pub enum Armed {
     Interrupt,
     /// Leave the program.
     Quit,
+    /// Give up what an agent did in its worktree.
+    Discard,
 }

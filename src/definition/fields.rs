@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use super::frontmatter::{self, Fields, Read};
-use super::{AgentDefinition, Parsed, Source, keys};
+use super::{AgentDefinition, Isolation, Parsed, Source, keys};
 use crate::message::{Diagnostic, plain_line};
 use crate::permission::PermissionMode;
 
@@ -149,6 +149,39 @@ impl<'a> Reader<'a> {
         match foreign {
             Some(mode) => (None, Some((KEY.to_owned(), mode.to_owned()))),
             None => (self.parsed(KEY), None),
+        }
+    }
+
+    /// Returns what keeps the agent apart.
+    pub(super) fn isolation(&mut self) -> Option<Isolation> {
+        const KEY: &str = "isolation";
+        let text = self.text(KEY)?;
+        match text.to_ascii_lowercase().as_str() {
+            "worktree" => Some(Isolation::Worktree),
+            "none" | "false" => None,
+            _ => {
+                let text = plain_line(&text).into_owned();
+                self.report_at(
+                    KEY,
+                    format!(
+                        "`{KEY}` is `{text}`; only `worktree` is understood. The agent works among the project's files."
+                    ),
+                );
+                None
+            }
+        }
+    }
+
+    /// Tells whether a field that is on or off is on.
+    pub(super) fn is_on(&mut self, key: &str) -> bool {
+        match self.text(key).map(|text| text.to_ascii_lowercase()).as_deref() {
+            Some("true" | "yes" | "on") => true,
+            None | Some("false" | "no" | "off") => false,
+            Some(other) => {
+                let other = plain_line(other).into_owned();
+                self.report_at(key, format!("`{key}` is `{other}`, neither `true` nor `false`; `false` is used."));
+                false
+            }
         }
     }
 

@@ -71,6 +71,8 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         max_time: reader.number("maxExecutionTimeMs").map(Duration::from_millis),
         effort: reader.parsed("effort"),
         memory: memory(reader),
+        isolation: reader.isolation(),
+        background: reader.is_on("background"),
         initial_prompt: reader.prose("initialPrompt").map(|text| plain(&text).into_owned()),
         idle_fields,
         prompt,

@@ -24,6 +24,9 @@ mod watch;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::message::{Diagnostic, Effort};
 use crate::permission::PermissionMode;
 
@@ -64,6 +67,10 @@ pub struct AgentDefinition {
     pub effort: Option<Effort>,
     /// Whose notes it keeps from one run to the next.
     pub memory: Option<MemoryScope>,
+    /// Where it works, if not among the project's own files.
+    pub isolation: Option<Isolation>,
+    /// Whether whoever starts it goes on meanwhile.
+    pub background: bool,
     /// What is said first when it is the main agent (`--agent`).
     pub initial_prompt: Option<String>,
     /// Fields that are understood but not acted on yet, as written: name and value.
@@ -106,6 +113,24 @@ pub enum MemoryScope {
     Project,
     /// The user's, for this project alone.
     Local,
+}
+
+/// What keeps an agent apart from the files of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Isolation {
+    /// A git worktree of its own, on a branch of its own.
+    Worktree,
+}
+
+impl Isolation {
+    /// Returns the word that agent files and calls use.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Worktree => "worktree",
+        }
+    }
 }
 
 /// Where a definition comes from.

@@ -1,10 +1,11 @@
 //! The JSON formats: one line for each event, and one for the result, with Claude Code's field names where it has one.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::agent::{AgentEvent, EventKind, Outcome, Spent};
+use crate::agent::{AgentEvent, EventKind, KeptWorktree, Outcome, Spent};
 use crate::message::{AgentId, BudgetLimit, Usage};
 
 /// The last line of `json` and `stream-json`.
@@ -24,6 +25,8 @@ struct ResultLine<'a> {
     usage: UsageFields,
     /// The main agent and everything below it.
     tree: TreeFields,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    worktrees: Vec<WorktreeFields<'a>>,
 }
 
 /// What the whole tree has used.
@@ -92,6 +95,33 @@ impl Bill {
     }
 }
 
+/// A worktree with changes that are not in the project.
+#[derive(Serialize)]
+struct WorktreeFields<'a> {
+    agent: &'a str,
+    branch: &'a str,
+    path: Cow<'a, str>,
+    commits: usize,
+    files: Vec<&'a str>,
+    lines_added: usize,
+    lines_removed: usize,
+}
+
+impl<'a> From<&'a KeptWorktree> for WorktreeFields<'a> {
+    fn from(kept: &'a KeptWorktree) -> Self {
+        let (lines_added, lines_removed) = kept.lines();
+        Self {
+            agent: &kept.name,
+            branch: &kept.branch,
+            path: kept.path.to_string_lossy(),
+            commits: kept.commits,
+            files: kept.files.iter().map(|file| file.name.as_str()).collect(),
+            lines_added,
+            lines_removed,
+        }
+    }
+}
+
 #[derive(Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names are those of Claude Code's output")]
 struct UsageFields {
@@ -112,7 +142,12 @@ impl From<Usage> for UsageFields {
     }
 }
 
-pub(super) fn result_line(outcome: &Outcome, session: &str, bill: &Bill) -> serde_json::Result<String> {
+pub(super) fn result_line(
+    outcome: &Outcome,
+    session: &str,
+    bill: &Bill,
+    kept: &[KeptWorktree],
+) -> serde_json::Result<String> {
     let is_error = super::status(outcome) != super::exit::OK;
     let line = ResultLine {
         r#type: "result",
@@ -128,6 +163,7 @@ pub(super) fn result_line(outcome: &Outcome, session: &str, bill: &Bill) -> serd
         total_cost_usd: outcome.cost_usd,
         usage: outcome.usage.into(),
         tree: TreeFields::new(bill),
+        worktrees: kept.iter().map(WorktreeFields::from).collect(),
     };
     serde_json::to_string(&line)
 }

@@ -18,7 +18,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::agent::{AgentEvent, Outcome, Status};
+use crate::agent::{AgentEvent, EventKind, KeptWorktree, Outcome, Status};
 use crate::subagent::Conversation;
 use output::Output;
 
@@ -105,7 +105,7 @@ pub async fn run(headless: Headless, prompt: String) -> u8 {
     let (over, is_over) = oneshot::channel();
     let printing = tokio::spawn(print(
         events,
-        Printer { format, progress: Progress::default(), bill: json::Bill::default(), output },
+        Printer { format, progress: Progress::default(), bill: json::Bill::default(), output, kept: Vec::new() },
         is_over,
     ));
     let cut = tokio::select! {
@@ -209,6 +209,8 @@ struct Printer {
     progress: Progress,
     bill: json::Bill,
     output: Output,
+    /// Worktrees with changes that nobody has merged.
+    kept: Vec<KeptWorktree>,
 }
 
 impl Printer {
@@ -217,12 +219,18 @@ impl Printer {
         if let Some(line) = self.progress.line(event) {
             complain(&line);
         }
+        if let EventKind::Worktrees { kept } = &event.kind {
+            self.kept.clone_from(kept);
+        }
         if self.format == OutputFormat::StreamJson {
             self.json(json::event_line(event)).await;
         }
     }
 
     async fn answer(&self, outcome: &Outcome, session: &str) {
+        for line in text::kept(&self.kept) {
+            complain(&line);
+        }
         match self.format {
             OutputFormat::Text => {
                 if let Some(reason) = &outcome.reason {
@@ -234,7 +242,7 @@ impl Printer {
                 }
             }
             OutputFormat::Json | OutputFormat::StreamJson => {
-                self.json(json::result_line(outcome, session, &self.bill)).await;
+                self.json(json::result_line(outcome, session, &self.bill, &self.kept)).await;
             }
         }
     }

@@ -4,12 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use crate::agent::{AgentEvent, EventKind, Hold, Outcome, Status};
+use crate::agent::{AgentEvent, EventKind, Hold, KeptWorktree, Outcome, Status};
 use crate::message::{AgentId, plain, plain_line};
 use crate::subagent::report::seconds;
 
 /// Shortest time between two lines about the same subagent, in milliseconds.
 const INTERVAL_MS: i64 = 2_000;
+
+/// What is done about worktrees that are left. A branch alone is no help: most of the work is not committed.
+const HOW_TO_MERGE: &str = "Merge or discard them with /worktrees in belvedere, started in this project. `git merge` would take \
+                            only what the agents have committed.";
 
 /// Turns events into lines such as `[explore] Find auth files … 5 tools, 3.2s`.
 #[derive(Debug, Default)]
@@ -130,4 +134,17 @@ fn millis(from: Timestamp, to: Timestamp) -> i64 {
 /// Returns the answer as standard output gets it.
 pub(super) fn answer(outcome: &Outcome) -> String {
     plain(outcome.text.trim_end()).into_owned()
+}
+
+/// Says of worktrees that are left behind where they are, and how their changes come into the project.
+pub(super) fn kept(kept: &[KeptWorktree]) -> Vec<String> {
+    let line = |one: &KeptWorktree| {
+        let path = one.path.to_string_lossy();
+        plain_line(&format!("{}: not merged: {}, branch {}, {path}", one.name, one.size(), one.branch)).into_owned()
+    };
+    let mut lines: Vec<String> = kept.iter().map(line).collect();
+    if !lines.is_empty() {
+        lines.push(HOW_TO_MERGE.to_owned());
+    }
+    lines
 }

@@ -6,6 +6,7 @@
 mod access;
 mod approver;
 mod commands;
+mod fence;
 mod grants;
 mod mode;
 mod rule;
@@ -14,12 +15,14 @@ mod shell;
 
 pub use access::{Access, AccessKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
+pub use fence::Fence;
 pub use grants::{Given, Grant, GrantError, GrantOrigin, Grants};
 pub use mode::PermissionMode;
 pub use rule::{Places, Rule};
 pub use rules::Rules;
 pub use shell::is_read_only;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -60,6 +63,8 @@ pub struct Permissions {
     ceiling: PermissionMode,
     rules: Rules,
     own_grants: Grants,
+    /// What keeps it in a checkout of its own.
+    fence: Option<Arc<Fence>>,
 }
 
 #[derive(Debug)]
@@ -81,6 +86,7 @@ impl Permissions {
             ceiling: PermissionMode::BypassPermissions,
             rules: Rules::default(),
             own_grants: Grants::default(),
+            fence: None,
         }
     }
 
@@ -109,6 +115,13 @@ impl Permissions {
     #[must_use]
     pub fn with_own_grant(mut self, grant: Option<Grant>) -> Self {
         self.own_grants = grant.into_iter().collect();
+        self
+    }
+
+    /// Returns the permissions of an agent that is to stay within `fence`, whatever else it may.
+    #[must_use]
+    pub fn within(mut self, fence: Fence) -> Self {
+        self.fence = Some(Arc::new(fence));
         self
     }
 
@@ -177,9 +190,15 @@ impl Permissions {
         self.changed.subscribe()
     }
 
-    /// Decides on one access: what the agent's rules forbid is forbidden in every mode.
+    /// Decides on one access: what the agent's fence or its rules forbid is forbidden in every mode.
     #[must_use]
     pub fn decide(&self, access: &Access) -> Decision {
+        if let Some(refusal) = self.fence.as_ref().and_then(|fence| fence.refusal(access))
+            && !self.is_own(access)
+        {
+            return Decision::Deny(refusal);
+        }
+        let access = &*self.as_in_project(access);
         if let Some(refusal) = self.rules.refusal(access) {
             return Decision::Deny(refusal);
         }
@@ -191,9 +210,24 @@ impl Permissions {
         }
     }
 
+    /// Tells whether an access is to a place that only this agent was granted.
+    fn is_own(&self, access: &Access) -> bool {
+        let reading = match &access.kind {
+            AccessKind::Read { path } | AccessKind::Write { path } => AccessKind::Read { path: path.clone() },
+            AccessKind::Nothing | AccessKind::Execute { .. } => return false,
+        };
+        self.own_grants.cover(&Access::new(access.tool.clone(), reading), &self.project)
+    }
+
+    /// Returns the access as rules, grants and modes know it: in the project's own paths.
+    fn as_in_project<'a>(&self, access: &'a Access) -> Cow<'a, Access> {
+        self.fence.as_ref().map_or(Cow::Borrowed(access), |fence| fence.translated(access))
+    }
+
     /// Says why an access is asked about, for people.
     #[must_use]
     pub fn reason(&self, access: &Access) -> String {
+        let access = &*self.as_in_project(access);
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let mode = self.ceiling.stricter(state.mode);
         let whose = if mode == state.mode { "" } else { " (this agent's own)" };
@@ -216,7 +250,7 @@ impl Permissions {
     /// Returns the grant that an answer for the session or the project would add for `access`.
     #[must_use]
     pub fn offer(&self, access: &Access) -> Option<Grant> {
-        Grant::for_access(access, &self.project)
+        Grant::for_access(&self.as_in_project(access), &self.project)
     }
 }
 

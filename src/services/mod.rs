@@ -9,11 +9,13 @@ mod connection;
 mod demo;
 mod limits;
 mod read_back;
+mod worktrees;
 
 use agents::AgentFiles;
 pub use demo::REQUEST as DEMO_REQUEST;
 
 use connection::LeadModel;
+use worktrees::AbortOnDrop;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -215,6 +217,8 @@ pub struct Kept {
     agents: Option<AgentFiles>,
     /// Tells of changed grants.
     announcer: Option<AbortOnDrop>,
+    /// Looks at what earlier runs have left.
+    looking: Option<AbortOnDrop>,
     /// Writes what was allowed for the project.
     allowing: Option<JoinHandle<()>>,
 }
@@ -229,8 +233,8 @@ impl Kept {
     pub async fn finish(self) {
         // They hold ends of the channels whose end is waited for.
         drop(self.agents);
-        if let Some(announcer) = self.announcer {
-            announcer.end().await;
+        for task in [self.announcer, self.looking].into_iter().flatten() {
+            task.end().await;
         }
         if let Some(mut allowing) = self.allowing
             && timeout(DISK_GRACE, &mut allowing).await.is_err()
@@ -244,24 +248,6 @@ impl Kept {
             tracing::warn!("the disk is too slow; the end of the session is not kept");
         }
         drop(self.log);
-    }
-}
-
-/// A task that ends with its owner.
-#[derive(Debug)]
-struct AbortOnDrop(JoinHandle<()>);
-
-impl AbortOnDrop {
-    /// Ends the task; what it held is gone then.
-    async fn end(mut self) {
-        self.0.abort();
-        let _ = (&mut self.0).await;
-    }
-}
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 
@@ -311,6 +297,7 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
         budget: limits::budget(&config, &sink).await,
         tools: play.as_ref().map_or_else(standard_tools, |parts| parts.tools.clone()),
         surroundings: surroundings(&place),
+        worktrees: worktrees::of_session(paths.as_ref(), store.as_ref(), wanted.play, &place),
         place,
         permissions,
         approver,
@@ -322,6 +309,7 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
     });
+    kept.looking = worktrees::look(&tree, wanted.front);
     let tools = tree.setup().tools.clone();
     // The schemas are worked out once; the first request need not wait for that.
     tokio::task::spawn_blocking(move || drop((tools.specs(), schema_of::<AgentInput>())));
@@ -418,7 +406,7 @@ fn router() -> impl FnMut(&Arc<AgentEvent>) -> Option<Arc<str>> + Send + 'static
         if let EventKind::Spawned(spawn) = &event.kind {
             names.insert(event.agent, spawn.name.as_str().into());
         }
-        names.get(&event.agent).filter(|_| !event.kind.is_passing()).cloned()
+        names.get(&event.agent).filter(|_| !event.kind.is_unkept()).cloned()
     }
 }
 

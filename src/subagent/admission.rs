@@ -6,14 +6,17 @@
 use std::sync::Arc;
 
 use super::connection::{Connection, Wishes};
+use super::isolation::Moving;
 use super::limits::Refusal;
 use super::loadout::{Delegation, Lists, Loadout};
 use super::memory::Memory;
+use super::roster::Kit;
 use super::task::AgentInput;
 use super::tree::{Parent, Tree};
 use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
-use crate::definition::AgentDefinition;
+use crate::definition::{AgentDefinition, Isolation};
 use crate::message::AgentId;
+use crate::tool::ToolSet;
 
 /// A spawn that passed every check.
 pub(super) struct Admitted {
@@ -21,6 +24,8 @@ pub(super) struct Admitted {
     connection: Connection,
     loadout: Loadout,
     limits: Limits,
+    /// Whether it works apart.
+    pub(super) isolation: Option<Isolation>,
     /// What the user should know of it.
     pub(super) note: Option<String>,
 }
@@ -41,9 +46,11 @@ impl Tree {
         let depth = self.depth_allows(parent.depth + 1);
         let loadout = parent.loadout.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
         let (connection, note) = self.connection_for(parent, &definition, input)?;
+        let isolation = input.isolation.or(definition.isolation);
+        self.check_isolation(isolation)?;
         self.reserve()?;
         let limits = child_limits(&limits.child, &definition, input.max_tool_calls);
-        Ok(Admitted { definition, connection, loadout, limits, note })
+        Ok(Admitted { definition, connection, loadout, limits, isolation, note })
     }
 
     /// Admits the agent that drafts agents for the user: no depth and no count keeps it out.
@@ -57,7 +64,7 @@ impl Tree {
         let loadout = parent.loadout.narrowed(&lists, definition.permission_mode, &setup.tools, Delegation::Closed)?;
         let limits = child_limits(&setup.limits.child, definition, None);
         let connection = parent.connection.clone();
-        Ok(Admitted { definition: definition.clone(), connection, loadout, limits, note: None })
+        Ok(Admitted { definition: definition.clone(), connection, loadout, limits, isolation: None, note: None })
     }
 
     /// Reads the lists of tools of a definition and a call.
@@ -107,23 +114,26 @@ impl Tree {
         admitted: Admitted,
         memory: Option<&Memory>,
         (id, name, cancel): (AgentId, &str, Cancel),
-    ) -> (Agent, Parent) {
+    ) -> (Agent, Kit) {
         let setup = self.setup();
-        let Admitted { definition, connection, loadout, limits, .. } = admitted;
+        let Admitted { definition, connection, loadout, limits, isolation, .. } = admitted;
         let depth = parent.depth + 1;
         let permissions = loadout.permissions.clone().with_own_grant(memory.map(Memory::grant));
-        let memory = memory.map(|memory| memory.section(&loadout.tools));
+        let notes = memory.map(|memory| memory.section(&loadout.tools));
+        let moving = Moving { definition, notes };
+        let site = parent.site.clone();
         let Connection { provider, model } = connection.clone();
-        let own = Parent { id, depth, connection, main: parent.main.clone(), loadout, cancel: cancel.clone() };
+        let (system, place) = (self.child_prompt(&moving, site.as_ref()), self.place_of(site.as_ref()));
+        let own = Parent { id, depth, connection, main: parent.main.clone(), loadout, cancel: cancel.clone(), site };
         let agent = Agent {
             id,
             depth,
-            system: setup.surroundings.child_prompt(&definition, memory.as_deref(), setup.limits.report_chars),
+            system,
             provider,
             model,
-            effort: definition.effort,
+            effort: moving.definition.effort,
             tools: self.offered_tools(own.clone()),
-            place: setup.place.clone(),
+            place,
             permissions,
             approver: setup.approver.clone(),
             freshness: self.freshness(name),
@@ -136,7 +146,10 @@ impl Tree {
             work: cancel.child(),
             cancel,
         };
-        (agent, own)
+        // Some of its tools hold the tree, which holds this.
+        let kept = Agent { tools: ToolSet::default(), ..agent.clone() };
+        let kit = Kit { agent: kept, own, moving: isolation.map(|_| moving) };
+        (agent, kit)
     }
 }
 

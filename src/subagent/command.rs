@@ -1,6 +1,6 @@
 //! What a front end asks of the tree of agents.
 
-use crate::agent::Ground;
+use crate::agent::{Ground, WorktreeAct};
 use crate::message::{AgentId, BudgetLimit};
 use crate::permission::{Answer, ApprovalId, Grant, PermissionMode};
 
@@ -74,6 +74,13 @@ pub enum Command {
     Draft {
         /// What the agent should do, in the user's words.
         wish: String,
+    },
+    /// Merges or discards a worktree that waits for the user.
+    Worktree {
+        /// Its branch.
+        branch: String,
+        /// What is to be done with it.
+        act: WorktreeAct,
     },
     /// Starts a new conversation with the main agent.
     Clear,

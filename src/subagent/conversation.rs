@@ -45,6 +45,8 @@ pub struct Conversation {
     running: Option<Running>,
     /// Agents being drafted for the user; they go with the conversation.
     drafts: JoinSet<()>,
+    /// Worktrees being merged or discarded.
+    harvests: JoinSet<()>,
 }
 
 struct Running {
@@ -77,6 +79,7 @@ impl Conversation {
             waiting: VecDeque::new(),
             running: None,
             drafts: JoinSet::new(),
+            harvests: JoinSet::new(),
         }
     }
 
@@ -160,6 +163,10 @@ impl Conversation {
             Command::Draft { wish } => {
                 while self.drafts.try_join_next().is_some() {}
                 self.drafts.spawn(self.tree.clone().draft(self.connecting.clone(), wish));
+            }
+            Command::Worktree { branch, act } => {
+                while self.harvests.try_join_next().is_some() {}
+                self.harvests.spawn(self.tree.clone().harvest(branch, act));
             }
             Command::Clear => self.clear().await,
         }
@@ -270,8 +277,10 @@ impl Conversation {
         self.waiting.clear();
         self.tree.stop_all(StopCause::Quit);
         self.interrupt(StopCause::Quit);
-        let (running, tree) = (&mut self.running, &self.tree);
+        let (running, tree, harvests) = (&mut self.running, &self.tree, &mut self.harvests);
         let ended = async {
+            // A merge that has begun is carried through.
+            while harvests.join_next().await.is_some() {}
             if running.is_some() {
                 finished(running).await;
             }

@@ -49,6 +49,7 @@ impl Tree {
                     connection,
                     loadout: self.whole_loadout(),
                     cancel: Cancel::default(),
+                    site: None,
                 };
                 match self.admit_drafter(&parent, &definition) {
                     Ok(admitted) => {

@@ -13,12 +13,11 @@ use super::admission::Admitted;
 use super::life::{Life, Opening};
 use super::limits::Refusal;
 use super::prompt;
-use super::roster::{Delivered, Kit, Living, Member, Report, Roster};
+use super::roster::{Delivered, Living, Member, Report, Roster};
 use super::task::AgentInput;
 use super::tree::{Parent, Tree};
 use crate::agent::{Agent, Author, Cancel, Debt, EventKind, Ground, Inbox, Spawn, StopCause};
 use crate::message::AgentId;
-use crate::tool::ToolSet;
 
 /// What a child is sent out for.
 pub(super) struct Errand<'a> {
@@ -72,6 +71,7 @@ impl Tree {
             self.send_again(id, ground, (next, Author::Parent)).await?
         } else {
             let admitted = self.admit(parent, input)?;
+            let ground = if admitted.definition.background { Ground::Background } else { ground };
             let errand = Errand {
                 call_id,
                 description: &input.description,
@@ -109,7 +109,7 @@ impl Tree {
         let cancel = parent.cancel.child();
         let memory = self.recall(&definition, &cancel).await;
         let note = admitted.note.clone();
-        let (agent, own) = self.child(parent, admitted, memory.as_ref(), (id, &name, cancel.clone()));
+        let (agent, kit) = self.child(parent, admitted, memory.as_ref(), (id, &name, cancel.clone()));
         let (waiter, report) = oneshot::channel();
         self.enlist(
             parent.id,
@@ -122,8 +122,7 @@ impl Tree {
                 waiter: (ground == Ground::Foreground).then_some(waiter),
                 living: Some(Living::of(&agent)),
                 runs: 1,
-                // Some of its tools hold the tree, which holds this.
-                kit: Kit { agent: Agent { tools: ToolSet::default(), ..agent.clone() }, own },
+                kit,
                 last: None,
             },
             id,

@@ -63,6 +63,7 @@ impl Tree {
             loadout,
             // Its subagents outlive a run that is interrupted, if the user wants.
             cancel: Cancel::default(),
+            site: None,
         };
         Ok(Agent {
             id: AgentId::MAIN,

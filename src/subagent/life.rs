@@ -115,6 +115,11 @@ impl Life {
             };
             return (outcome, transcript);
         };
+        let apart = match self.tree.moved_in(agent).await {
+            Ok(apart) => apart,
+            Err(outcome) => return (outcome, transcript),
+        };
+        let agent = apart.as_ref().unwrap_or(agent);
         let lived = run(agent, transcript).await;
         self.state = LifeState::Ended;
         lived
@@ -141,12 +146,15 @@ impl Life {
 
     async fn deliver(mut self, outcome: Outcome, transcript: &Transcript) {
         let setup = self.tree.setup();
+        let project = self.tree.project_of(self.id);
+        let worktree = self.tree.settle_in(self.id).await;
         let whole = report(&ReportSource {
             name: &self.name,
             agent_type: &self.agent_type,
             outcome: &outcome,
             transcript,
-            project: &setup.place.project,
+            project: &project,
+            worktree: worktree.as_deref(),
         });
         let limit = setup.limits.report_chars;
         let report = if whole.chars().nth(limit).is_none() {

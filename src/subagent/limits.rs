@@ -90,6 +90,12 @@ pub enum Refusal {
         /// The limit.
         limit: u32,
     },
+    /// There is nowhere to keep worktrees.
+    #[error("A worktree cannot be made here: {why}. Leave `isolation` out, and give files to one agent only.")]
+    NoWorktrees {
+        /// Why, for people and models.
+        why: &'static str,
+    },
     /// No subagent of this name or number.
     #[error("You have no subagent `{wanted}`. You have: {known}.")]
     NoSuchAgent {

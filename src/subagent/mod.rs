@@ -11,6 +11,8 @@ mod connection;
 mod conversation;
 mod draft;
 mod errand;
+mod harvest;
+mod isolation;
 mod lead;
 mod life;
 pub mod limits;

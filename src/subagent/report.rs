@@ -62,6 +62,8 @@ pub struct ReportSource<'a> {
     pub transcript: &'a Transcript,
     /// Root of the project, to show paths relative to it.
     pub project: &'a Path,
+    /// What became of its worktree, if it had one of its own.
+    pub worktree: Option<&'a str>,
 }
 
 /// Returns the whole report, not yet cut to any length.
@@ -93,6 +95,9 @@ fn head(source: &ReportSource<'_>) -> String {
     );
     if let Some(reason) = &outcome.reason {
         let _ = writeln!(text, "reason: {}", line(reason));
+    }
+    for worktree in source.worktree.iter().flat_map(|text| text.lines()) {
+        let _ = writeln!(text, "{}", line(worktree));
     }
     let lists = [("files created", &outcome.files.created), ("files modified", &outcome.files.modified)];
     let files: Vec<String> = lists
@@ -143,8 +148,20 @@ fn tools_run(transcript: &Transcript) -> String {
 }
 
 /// What a line begins with, before a colon, that a model could take for another speaker or for a report's own head.
-const HEADS: [&str; 10] =
-    ["human", "user", "assistant", "system", "tool", "status", "agent", "reason", "files created", "files modified"];
+const HEADS: [&str; 12] = [
+    "human",
+    "user",
+    "assistant",
+    "system",
+    "tool",
+    "status",
+    "agent",
+    "reason",
+    "worktree",
+    "worktree files",
+    "files created",
+    "files modified",
+];
 
 /// Makes text harmless that imitates the frame around it: report tags, roles, and reminders. Marks that nobody sees
 /// are taken out first, because they could hide an imitation from this and not from a model.

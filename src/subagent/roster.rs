@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::isolation::Moving;
 use super::tree::{Parent, Tree};
 use crate::agent::{Agent, Cancel, Debt, EventKind, Ground, Inbox, Letter, Outcome, Status, StopCause, Urgency};
 use crate::message::AgentId;
@@ -80,6 +81,8 @@ pub(super) struct Kit {
     pub(super) agent: Agent,
     /// What it can hand on.
     pub(super) own: Parent,
+    /// What it takes to have it work apart, if it is to.
+    pub(super) moving: Option<Moving>,
 }
 
 /// What comes back from a delegation.

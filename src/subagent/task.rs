@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::errand::Delivery;
 use super::tree::{Parent, Tree};
-use crate::definition::{Catalog, ToolsField};
+use crate::definition::{Catalog, Isolation, ToolsField};
 use crate::message::ToolSpec;
 use crate::permission::{AccessKind, Rules};
 use crate::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input, schema_of};
@@ -49,6 +49,10 @@ pub struct AgentInput {
     /// Return at once; the report arrives later as a message.
     #[serde(default)]
     pub run_in_background: bool,
+    /// "worktree" lets it work in a git worktree of its own, on a branch of its own: what it changes stays out of the
+    /// project until the user merges it. For agents that rewrite the same files at the same time.
+    #[serde(default)]
+    pub isolation: Option<Isolation>,
     /// Name of an agent of yours that has ended: it goes on with its conversation, the prompt being the next message.
     #[serde(default)]
     pub resume: Option<String>,

@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use tokio::sync::{Notify, Semaphore};
 
 use super::connection::{Connection, ResolveModel};
+use super::isolation::{Site, Yard};
 use super::limits::{Refusal, TreeLimits};
 use super::loadout::{Delegation, Loadout};
 use super::memory::UserDirs;
@@ -25,6 +26,7 @@ use crate::message::{AgentId, Usage};
 use crate::permission::{Approver, Permissions};
 use crate::session::Secrets;
 use crate::tool::{Freshness, ToolSet, Writers};
+use crate::worktree::Worktrees;
 
 /// Keeps a report that was too long for the parent and returns where it lies.
 pub type KeepReport = Arc<dyn Fn(String, String) -> BoxFuture<'static, Option<PathBuf>> + Send + Sync>;
@@ -59,6 +61,8 @@ pub struct TreeSetup {
     pub user_dirs: UserDirs,
     /// How a long report is kept: called with the agent's name and the report.
     pub keep_report: KeepReport,
+    /// Where subagents can work apart; `None` where nothing can be kept.
+    pub worktrees: Option<Arc<Worktrees>>,
     /// How the log of one that ended is read back, to go on with it.
     pub read_back: ReadBack,
 }
@@ -80,6 +84,7 @@ struct Shared {
     writers: Writers,
     /// Told of each end.
     ended: Notify,
+    yard: Yard,
 }
 
 /// The agent that delegates.
@@ -97,6 +102,8 @@ pub struct Parent {
     pub loadout: Loadout,
     /// Its cancel token; children hang below it.
     pub cancel: Cancel,
+    /// Where it works, if not among the project's files.
+    pub(super) site: Option<Site>,
 }
 
 impl Tree {
@@ -108,6 +115,7 @@ impl Tree {
             (0..setup.limits.max_depth.max(1)).map(|_| Arc::new(Semaphore::new(setup.limits.max_parallel.max(1))));
         Self(Arc::new(Shared {
             pools: pools.collect(),
+            yard: Yard::new(setup.worktrees.clone()),
             setup,
             next_id: AtomicU32::new(1),
             spawned_for_request: AtomicU32::new(0),
@@ -116,6 +124,10 @@ impl Tree {
             writers: Writers::default(),
             ended: Notify::new(),
         }))
+    }
+
+    pub(super) fn yard(&self) -> &Yard {
+        &self.0.yard
     }
 
     /// Returns what the tree is made of.

@@ -28,6 +28,8 @@ pub(super) struct Facts {
     max_turns: Option<u32>,
     effort: Option<&'static str>,
     memory: Option<&'static str>,
+    isolation: Option<&'static str>,
+    background: bool,
     initial_prompt: Option<String>,
     /// Understood, but not acted on.
     idle_fields: BTreeMap<String, String>,
@@ -61,6 +63,8 @@ impl Facts {
             max_turns: definition.and_then(|definition| definition.max_turns),
             effort: definition.and_then(|definition| Some(definition.effort?.name())),
             memory: definition.and_then(|definition| Some(memory(definition.memory?))),
+            isolation: definition.and_then(|definition| Some(definition.isolation?.name())),
+            background: definition.is_some_and(|definition| definition.background),
             initial_prompt: definition.and_then(|definition| definition.initial_prompt.clone()),
             idle_fields: definition
                 .map(|definition| definition.idle_fields.iter().cloned().collect())

@@ -3,6 +3,7 @@
 //! Owns the commands and the answers. Invariant: a line answers a question only if one was open when the line came, so
 //! that no word typed ahead says yes to what nobody has read.
 
+use crate::agent::WorktreeAct;
 use crate::permission::Answer;
 
 /// What someone wants who typed a line.
@@ -26,6 +27,10 @@ pub(super) enum Wish {
     Move(String),
     /// Stop every agent.
     StopAll,
+    /// Merge or discard what an agent did in its worktree, by number, name or branch.
+    Worktree(WorktreeAct, String),
+    /// List the worktrees that wait for that.
+    Worktrees,
     /// List the agents.
     Tasks,
     /// List the commands.
@@ -37,7 +42,7 @@ pub(super) enum Wish {
 }
 
 /// What can be typed, one line each.
-pub(super) const HELP: [&str; 10] = [
+pub(super) const HELP: [&str; 11] = [
     "A line is sent to the main agent; one that ends in \\ goes on in the next.",
     "y, a, p, n or n with a reason answer a question: once, in this session, in this project, no. s shows all of what is asked.",
     "/tasks lists the agents.",
@@ -46,6 +51,7 @@ pub(super) const HELP: [&str; 10] = [
     "/wrapup N has one agent report now.",
     "/resume N has one agent go on after its end; /resume N and a message tells it what is next.",
     "/background N moves one agent to the background, or back.",
+    "/worktrees lists what agents did apart; /merge N writes it into the project, /discard N, twice, gives it up.",
     "/quit leaves. The end of the input leaves once everything is answered.",
     "Ctrl-C interrupts the main agent, and its agents go on in the background; twice, it leaves.",
 ];
@@ -101,6 +107,10 @@ fn read_command(command: &str) -> Wish {
             let (agent, text) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
             Wish::Resume(agent.to_owned(), Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
         }
+        ("worktrees", _) => Wish::Worktrees,
+        ("merge" | "discard", "") => Wish::Unclear(format!("say which one: /{name} N; /worktrees lists them")),
+        ("merge", which) => Wish::Worktree(WorktreeAct::Merge, which.to_owned()),
+        ("discard", which) => Wish::Worktree(WorktreeAct::Discard, which.to_owned()),
         ("tasks" | "agents", _) => Wish::Tasks,
         ("help", _) => Wish::Help,
         ("quit" | "exit", _) => Wish::Quit,

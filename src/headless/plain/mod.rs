@@ -6,6 +6,7 @@
 
 mod line;
 mod story;
+mod worktrees;
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -21,12 +22,14 @@ use self::line::{HELP, Question, Wish};
 use self::story::Story;
 use super::output::Output;
 use super::{Cut, LAST_WORDS, Signals, exit, input};
-use crate::agent::{AgentEvent, Author, EventKind, Status};
+use crate::agent::{AgentEvent, Author, EventKind, Status, WorktreeAct};
 use crate::permission::{Answer, ApprovalId};
 use crate::subagent::{Children, Command, Conversation};
 
 /// How long a second act counts as the confirmation of the first.
 const CONFIRM: Duration = Duration::from_secs(2);
+/// How long a command that is typed once more does.
+const RETYPED: Duration = Duration::from_secs(30);
 /// Requests that may wait for the engine.
 const CAPACITY: usize = 64;
 /// Where something can be typed.
@@ -167,6 +170,8 @@ struct Desk {
     begun: String,
     /// Until when a second act leaves.
     armed: Option<Instant>,
+    /// The branch that a second command discards, and until when.
+    giving_up: Option<(String, Instant)>,
     /// Whether someone types at a terminal whose screen shows the output too.
     at_terminal: Terminal,
     /// Whether a prompt stands at the end of the output.
@@ -213,6 +218,7 @@ impl Desk {
             lead: Lead::Rests,
             begun: String::new(),
             armed: None,
+            giving_up: None,
             at_terminal: if both { Terminal::Yes } else { Terminal::No },
             prompted: Prompted::No,
             echoed: None,
@@ -333,6 +339,11 @@ impl Desk {
                 self.unanswered = self.unanswered.min(1);
                 self.order(Command::StopAll).await;
             }
+            Wish::Worktree(act, which) => self.worktree(act, &which).await,
+            Wish::Worktrees => {
+                let lines = self.story.worktrees();
+                self.write(lines);
+            }
             Wish::Tasks => {
                 let lines = self.story.tasks(Timestamp::now());
                 self.write(lines);
@@ -346,6 +357,20 @@ impl Desk {
             Wish::Unclear(why) => self.notice(&why),
         }
         Next::GoOn
+    }
+
+    async fn worktree(&mut self, act: WorktreeAct, which: &str) {
+        let Some((branch, size)) = self.story.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
+            self.notice(&format!("no worktree of {which} waits; /worktrees lists those that do"));
+            return;
+        };
+        let asked = self.giving_up.take().is_some_and(|(asked, until)| asked == branch && Instant::now() <= until);
+        if act == WorktreeAct::Discard && !asked {
+            self.notice(&format!("this gives up {size}; /discard {which} again does it"));
+            self.giving_up = Some((branch, Instant::now() + RETYPED));
+            return;
+        }
+        self.order(Command::Worktree { branch, act }).await;
     }
 
     fn arm(&mut self) {

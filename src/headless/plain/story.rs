@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use jiff::Timestamp;
 
 use super::super::text::{Waits, ended, tools};
-use crate::agent::{AgentEvent, Author, EventKind, Ground, Hold, Outcome, Spawn, Status};
+use crate::agent::{AgentEvent, Author, EventKind, Ground, Hold, KeptWorktree, Outcome, Spawn, Status};
 use crate::app::summary_of;
 use crate::message::{AgentId, LineKind, bare_line, plain, plain_line};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
@@ -34,6 +34,8 @@ pub(super) struct Story {
     speaker: Speaker,
     turn: Turn,
     waits: Waits,
+    /// Worktrees that wait for the user.
+    pub(super) kept: Vec<KeptWorktree>,
 }
 
 /// Who spoke last.
@@ -138,6 +140,8 @@ impl Story {
             }
             EventKind::Notice { text } if self.agents.contains_key(&id) => self.of(id, &plain_line(text)),
             EventKind::Notice { text } => self.notice(text),
+            EventKind::Worktree { news } => self.worktree_news(id, news),
+            EventKind::Worktrees { kept } => self.worktrees_changed(kept),
             _ => Vec::new(),
         }
     }
@@ -288,7 +292,7 @@ impl Story {
     }
 
     /// Returns a line about an agent.
-    fn of(&mut self, id: AgentId, text: &str) -> Vec<String> {
+    pub(super) fn of(&mut self, id: AgentId, text: &str) -> Vec<String> {
         let line = format!("{}: {text}", self.name(id));
         // Other agents do not interrupt a sentence.
         let begun = std::mem::take(&mut self.text);

@@ -14,7 +14,7 @@ use super::wrap::{fit, width};
 use super::{cell, limited};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
-use crate::app::{AgentState, AgentView};
+use crate::app::{AgentState, AgentView, Standing};
 use crate::message::plain_line;
 use crate::permission::PermissionMode;
 
@@ -85,6 +85,11 @@ fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
     facts.extend(silence(agent, look).map(|text| (text, theme.warning)));
     if !agent.model.is_empty() {
         facts.push((agent.model.clone(), theme.text));
+    }
+    if let Some(apart) = agent.worktree.as_ref().filter(|apart| !apart.branch.is_empty()) {
+        let gone = if apart.standing == Standing::Gone { " (gone)" } else { "" };
+        facts.push((format!("worktree {}{gone}", apart.branch), theme.text));
+        facts.push((apart.path.clone(), theme.muted));
     }
     facts.push(of("turns", agent.turns, agent.bounds.max_turns));
     facts.push(of("tool calls", agent.tools_of_run(), agent.bounds.max_tool_calls));

@@ -12,7 +12,7 @@ use super::highlight::Highlighter;
 use super::theme::{Glyphs, Theme};
 use super::wrap::{fit, pad, width};
 use crate::agent::{Ground, Status};
-use crate::app::{AgentState, AgentView, App, Mood};
+use crate::app::{AgentState, AgentView, Apart, App, Mood, Standing};
 
 /// Widest type that descriptions of other agents make room for.
 const ALIGNED_TYPE: usize = 18;
@@ -127,8 +127,17 @@ impl Look<'_> {
         };
         let kind = pad(kind, columns.min(room - kept));
         let left = room.saturating_sub(width(&kind) + 2 + kept);
-        let description = if left == 0 { String::new() } else { format!("  {}", fit(&agent.description, left)) };
+        let description = if left == 0 { String::new() } else { format!("  {}", fit(&self.marked(agent), left)) };
         (kind, description)
+    }
+
+    /// Returns an agent's description, with a mark before it where what it does is not in the project.
+    fn marked(&self, agent: &AgentView) -> String {
+        let is_apart = |apart: &&Apart| matches!(apart.standing, Standing::InUse | Standing::Kept);
+        match agent.worktree.as_ref().filter(is_apart) {
+            Some(_) => format!("{} {}", self.glyphs.apart, agent.description),
+            None => agent.description.clone(),
+        }
     }
 
     /// Returns chords and their short words as spans, as many as fit.

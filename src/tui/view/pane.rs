@@ -24,6 +24,9 @@ const LONGEST_WORD: usize = 24;
 /// Columns from which on a title also says the cost.
 const COST_FROM: u16 = 110;
 
+/// Cells among which the report of an agent that has ended is sought.
+const ENDING: usize = 64;
+
 /// Columns that all titles of a strip share, so that they stand in line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Columns {
@@ -75,8 +78,9 @@ pub(super) fn draw(
         body.y += 1;
         body.height -= 1;
     }
-    // Only who has ended has a report, and it is the last cell: the transcript is not searched.
-    let last = agent.cells.iter().next_back().filter(|(_, cell)| matches!(cell.kind, CellKind::Report { .. }));
+    // Only who has ended has a report, and nothing but the files of its worktree follow it: the transcript is not searched.
+    let mut ending = agent.cells.iter().rev().take(if agent.has_ended() { ENDING } else { 0 });
+    let last = ending.find(|(_, cell)| matches!(cell.kind, CellKind::Report { .. }));
     let follow = last.map_or(Follow::Tail, |(cell, _)| Follow::From(cell));
     let shown = transcript.draw(story, &state, follow, look, body, buf);
     chip(&state, &shown, agent.cells.arrived(), look, body, buf);

@@ -15,6 +15,7 @@ mod delegation;
 mod depth;
 mod draft;
 mod effort;
+mod isolation;
 mod lead;
 mod ledger;
 mod loop_limits;

@@ -28,6 +28,7 @@ fn written(outcome: &Outcome) -> String {
         outcome,
         transcript: &Transcript::with_task("look"),
         project: Path::new("/shop"),
+        worktree: None,
     })
 }
 
@@ -112,6 +113,7 @@ fn names_reasons_and_paths_stay_on_their_line() {
         outcome: &failed,
         transcript: &Transcript::with_task("look"),
         project: Path::new("/shop"),
+        worktree: None,
     });
     assert_eq!(text.lines().filter(|line| line.starts_with("status: ")).collect::<Vec<_>>(), ["status: failed"]);
     assert_eq!(text.matches("<summary>").count(), 1, "{text}");

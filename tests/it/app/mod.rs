@@ -21,3 +21,4 @@ mod stalled;
 mod steering;
 mod timeline;
 mod wizard;
+mod worktrees;

@@ -221,7 +221,7 @@ fn fields_of_the_fixtures_have_the_values_their_authors_meant() {
     );
     assert_eq!((agent.initial_prompt.as_deref(), agent.permission_mode), (Some("Say hello."), None));
     let idle: Vec<String> = agent.idle_fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    assert_eq!(idle.join(" "), "skills=a, b mcpServers=docs background=true isolation=worktree permissionMode=dontAsk");
+    assert_eq!(idle.join(" "), "skills=a, b mcpServers=docs permissionMode=dontAsk");
 }
 
 /// Lines as they occur in descriptions, harmless or not.

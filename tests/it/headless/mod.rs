@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 mod models;
 mod rate_limit;
+mod worktrees;
 
 /// A project, and a home of its own for the program.
 struct Bench {

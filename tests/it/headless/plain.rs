@@ -10,7 +10,7 @@ use super::Bench;
 use crate::pty::terminal::Terminal;
 
 /// A session whose other end is a program.
-struct Session {
+pub(super) struct Session {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -19,7 +19,7 @@ struct Session {
 }
 
 impl Session {
-    fn start(bench: &Bench, args: &[&str]) -> Self {
+    pub(super) fn start(bench: &Bench, args: &[&str]) -> Self {
         let mut child =
             bench.command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
@@ -30,12 +30,12 @@ impl Session {
         Self::start(bench, &["--plain", "--model", "offline"])
     }
 
-    fn line(&mut self, text: &str) {
+    pub(super) fn line(&mut self, text: &str) {
         self.input.as_mut().unwrap().write_all(format!("{text}\n").as_bytes()).unwrap();
     }
 
     /// Reads up to a line that holds this.
-    fn until(&mut self, text: &str) -> String {
+    pub(super) fn until(&mut self, text: &str) -> String {
         loop {
             let mut line = String::new();
             let read = self.output.read_line(&mut line).unwrap();
@@ -52,7 +52,7 @@ impl Session {
     }
 
     /// Ends the input, and returns the exit status and all that was written.
-    fn end(mut self) -> (i32, String) {
+    pub(super) fn end(mut self) -> (i32, String) {
         drop(self.input.take());
         std::io::Read::read_to_string(&mut self.output, &mut self.seen).unwrap();
         assert!(!self.seen.contains('\x1b'), "{}", self.seen);

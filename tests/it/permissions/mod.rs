@@ -8,6 +8,7 @@ use belvedere::permission::{
 use proptest::prelude::*;
 
 mod allowed;
+mod fence;
 mod rules;
 
 const PROJECT: &str = "/work/shop";

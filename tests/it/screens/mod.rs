@@ -14,3 +14,4 @@ pub(crate) mod svg;
 mod terminal;
 mod titles;
 pub(crate) mod views;
+pub(crate) mod worktrees;

@@ -18,6 +18,7 @@ use belvedere::subagent::{
     TreeLimits, TreeSetup, UserDirs, connected,
 };
 use belvedere::tool::{ToolSet, standard_tools};
+use belvedere::worktree::Worktrees;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -41,6 +42,12 @@ pub(crate) struct Parts {
     pub(crate) subagent_model: Option<String>,
     /// What the main agent works as.
     pub(crate) lead: Option<Arc<AgentDefinition>>,
+    /// What the project is before anything starts.
+    pub(crate) project: Project,
+    /// In place of a new folder.
+    pub(crate) folder: Option<TempDir>,
+    /// In place of the git on the `PATH`.
+    pub(crate) git: Option<PathBuf>,
     /// Files of the project before anything starts: path and content.
     pub(crate) files: Vec<(&'static str, String)>,
     /// Heard before the session's own listener.
@@ -71,6 +78,9 @@ impl Parts {
             secrets: Secrets::default(),
             subagent_model: None,
             lead: None,
+            project: Project::Folder,
+            folder: None,
+            git: None,
             files: Vec::new(),
             listeners: Vec::new(),
             keep_report: None,
@@ -81,11 +91,22 @@ impl Parts {
     }
 }
 
+/// What a project is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Project {
+    /// A folder.
+    Folder,
+    /// A repository with one commit of all files.
+    Repository,
+}
+
 /// A running session.
 pub(crate) struct Session {
     pub(crate) project: TempDir,
     pub(crate) reports: TempDir,
     pub(crate) home: TempDir,
+    /// Where its worktrees lie.
+    _state: TempDir,
     commands: mpsc::Sender<Command>,
     events: mpsc::Receiver<Arc<AgentEvent>>,
     /// Everything that has happened so far.
@@ -96,7 +117,7 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn start(parts: Parts) -> Self {
-        let project = tempfile::tempdir().unwrap();
+        let project = parts.folder.unwrap_or_else(|| tempfile::tempdir().unwrap());
         let reports = tempfile::tempdir().unwrap();
         let root = Arc::new(project.path().canonicalize().unwrap());
         let home_dir = tempfile::tempdir().unwrap();
@@ -106,6 +127,17 @@ impl Session {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, content).unwrap();
         }
+        if parts.project == Project::Repository {
+            git(&root, ["init", "-q", "-b", "main"]);
+            git(&root, ["add", "-A"]);
+            git(&root, ["commit", "-q", "-m", "first"]);
+        }
+        let state = tempfile::tempdir().unwrap();
+        let worktrees = Worktrees::new(state.path().join("worktrees"), "session");
+        let worktrees = match parts.git {
+            Some(program) => worktrees.with_program(program),
+            None => worktrees,
+        };
         let (sender, events) = mpsc::channel(64);
         let (commands, orders) = mpsc::channel(64);
         let approvals = ApprovalQueue::default();
@@ -145,6 +177,7 @@ impl Session {
                 })
             }),
             read_back: parts.read_back.unwrap_or_else(|| logged.read_back()),
+            worktrees: Some(Arc::new(worktrees)),
         });
         let connection = Connection { provider: parts.provider, model: Arc::new(parts.model) };
         let connecting = parts.connecting.unwrap_or_else(|| connected(connection));
@@ -158,7 +191,7 @@ impl Session {
             AtEnd::Leave => conversation,
         };
         let driver = tokio::spawn(conversation.drive(orders));
-        Self { project, reports, home: home_dir, commands, events, seen: Vec::new(), driver }
+        Self { project, reports, home: home_dir, _state: state, commands, events, seen: Vec::new(), driver }
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -225,6 +258,14 @@ impl Session {
         timeout(PATIENCE, driver).await.expect("the session does not end").unwrap();
         seen
     }
+}
+
+/// Runs git in a folder as someone with a name.
+pub(crate) fn git<const N: usize>(folder: &std::path::Path, args: [&str; N]) -> String {
+    let who = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org"];
+    let output = std::process::Command::new("git").current_dir(folder).args(who).args(args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 pub(crate) fn model() -> Model {

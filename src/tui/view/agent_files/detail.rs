@@ -121,6 +121,12 @@ impl Fields<'_> {
             MemoryScope::Local => "local: for this project alone",
         });
         self.add_or("memory", memory, "none");
+        if let Some(isolation) = definition.isolation {
+            self.add("isolation", &format!("{}: works in a checkout of its own", isolation.name()), theme.text);
+        }
+        if definition.background {
+            self.add("background", "yes: whoever starts it goes on meanwhile", theme.text);
+        }
         let sample = theme.agent(definition.color.as_deref(), &definition.name);
         let color = definition.color.as_deref().map_or_else(|| "by its name".into(), plain_line);
         self.add_spans(

@@ -7,6 +7,7 @@ mod cost;
 mod list;
 mod text;
 mod wizard;
+mod worktrees;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -64,6 +65,10 @@ pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut 
         }
         Popup::Themes { chosen } => {
             list::themes(*chosen, look, screen, buf, drawn);
+            None
+        }
+        Popup::Worktrees { chosen } => {
+            worktrees::draw(*chosen, look, screen, buf, drawn);
             None
         }
         Popup::Permissions { chosen } => {

@@ -41,6 +41,8 @@ pub struct Glyphs {
     pub stopped: &'static str,
     /// In the background.
     pub background: &'static str,
+    /// Works, or worked, apart from the project's files.
+    pub apart: &'static str,
     /// Neither good nor bad.
     pub neutral: &'static str,
     /// More below.
@@ -88,6 +90,7 @@ impl Glyphs {
         queued: "…",
         stopped: "■",
         background: "◇",
+        apart: "⎇",
         neutral: "·",
         down: "↓",
         up: "↑",
@@ -122,6 +125,7 @@ impl Glyphs {
         queued: ".",
         stopped: "#",
         background: "&",
+        apart: "Y",
         neutral: ".",
         down: "v",
         up: "^",

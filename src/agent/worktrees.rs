@@ -1,0 +1,210 @@
+//! What happens to the worktrees of agents, as data for the log and every view.
+//!
+//! Owns the words that travel. Leaves worktrees themselves to `worktree`. Invariant: plain data; whoever reads it needs
+//! neither git nor the disk.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::{AgentId, FileDiff, plain_line};
+use crate::worktree::{ChangeKind, ChangedFile, Changes, Conflict};
+
+/// What happened to the worktree of one agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum WorktreeNews {
+    /// It is being made; the agent waits for it.
+    Making,
+    /// The agent works in it.
+    Made {
+        /// Its branch.
+        branch: String,
+        /// Its root.
+        #[serde(serialize_with = "crate::message::serialize_path")]
+        path: PathBuf,
+    },
+    /// The agent has ended and left nothing in it: it is gone.
+    Removed,
+    /// The agent has ended; what it did waits for the user.
+    Kept(KeptWorktree),
+    /// What the agent did is in the project's files now, and the worktree is gone.
+    Merged {
+        /// Its branch.
+        branch: String,
+        /// The files that were written, below the root of the repository.
+        files: Vec<KeptFile>,
+        /// Why something of it is still there.
+        leftover: Option<String>,
+    },
+    /// The user gave it up: it is gone with everything in it.
+    Discarded {
+        /// Its branch.
+        branch: String,
+    },
+    /// It cannot be merged as it is; nothing was changed.
+    Conflicts {
+        /// Its branch.
+        branch: String,
+        /// Each file with the reason.
+        files: Vec<(String, String)>,
+    },
+    /// What was asked for was not done.
+    Refused {
+        /// Its branch.
+        branch: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+}
+
+/// A worktree with changes that are neither merged nor discarded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeptWorktree {
+    /// Its branch, which names it.
+    pub branch: String,
+    /// Its root.
+    #[serde(serialize_with = "crate::message::serialize_path")]
+    pub path: PathBuf,
+    /// The agent of this session that worked in it; `None` if it is of an earlier run.
+    pub agent: Option<AgentId>,
+    /// Name of that agent.
+    pub name: String,
+    /// How long before this was told it was worked in, in seconds; known of those of earlier runs.
+    pub age_secs: Option<u64>,
+    /// Commits made in it.
+    pub commits: usize,
+    /// What is different from its beginning.
+    pub files: Vec<KeptFile>,
+}
+
+/// One changed file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeptFile {
+    /// Path below the root of the repository; of a renamed file both.
+    pub name: String,
+    /// What happened to it, in one word.
+    pub what: String,
+    /// The lines.
+    pub diff: FileDiff,
+}
+
+/// What the user can have done with a kept worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorktreeAct {
+    /// Write its changes into the project's files.
+    Merge,
+    /// Give it up.
+    Discard,
+}
+
+impl KeptWorktree {
+    /// Returns how many lines came and how many went.
+    #[must_use]
+    pub fn lines(&self) -> (usize, usize) {
+        let count = |of: fn(&FileDiff) -> usize| self.files.iter().map(|file| of(&file.diff)).sum();
+        (count(|diff| diff.added), count(|diff| diff.removed))
+    }
+
+    /// Says how much was changed, such as `3 files, +10 −2`.
+    #[must_use]
+    pub fn size(&self) -> String {
+        let (added, removed) = self.lines();
+        let files = if self.files.len() == 1 { "1 file".to_owned() } else { format!("{} files", self.files.len()) };
+        let commits = match self.commits {
+            0 => String::new(),
+            1 => ", 1 commit".to_owned(),
+            count => format!(", {count} commits"),
+        };
+        format!("{files}, +{added} −{removed}{commits}")
+    }
+
+    /// Returns its changes as plain data.
+    pub fn files_of(changes: Changes) -> (Vec<KeptFile>, usize) {
+        let nested = changes.nested.into_iter().map(|folder| KeptFile {
+            name: folder.to_string_lossy().into_owned(),
+            what: "repository".to_owned(),
+            diff: FileDiff { path: folder, added: 0, removed: 0, hunks: Vec::new(), omitted: 0 },
+        });
+        (changes.files.into_iter().map(KeptFile::from).chain(nested).collect(), changes.commits)
+    }
+}
+
+impl From<ChangedFile> for KeptFile {
+    fn from(file: ChangedFile) -> Self {
+        let name = file.path.to_string_lossy().into_owned();
+        let (name, what) = match &file.kind {
+            ChangeKind::Renamed { from } => (format!("{} → {name}", from.to_string_lossy()), "renamed"),
+            ChangeKind::Added => (name, "new"),
+            ChangeKind::Modified => (name, "changed"),
+            ChangeKind::Deleted => (name, "deleted"),
+            ChangeKind::Retyped => (name, "retyped"),
+            ChangeKind::Repository => (name, "repository"),
+        };
+        let what = if file.is_binary { format!("{what}, no text") } else { what.to_owned() };
+        Self { name, what, diff: file.diff }
+    }
+}
+
+/// Files that one line names.
+const NAMED: usize = 6;
+
+impl WorktreeNews {
+    /// Returns the branch, where there is one.
+    #[must_use]
+    pub fn branch(&self) -> Option<&str> {
+        match self {
+            Self::Making | Self::Removed => None,
+            Self::Kept(kept) => Some(&kept.branch),
+            Self::Made { branch, .. }
+            | Self::Merged { branch, .. }
+            | Self::Discarded { branch }
+            | Self::Conflicts { branch, .. }
+            | Self::Refused { branch, .. } => Some(branch),
+        }
+    }
+
+    /// Says what happened, for people. The first line goes on from a name, such as `coder-1: merged into the project`.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let line = |text: String| vec![plain_line(&text).into_owned()];
+        match self {
+            Self::Making => line("makes a worktree".to_owned()),
+            Self::Made { branch, path } => line(format!("works in a worktree: branch {branch}, {}", path.display())),
+            Self::Removed => line("nothing was changed in its worktree, which is removed".to_owned()),
+            Self::Kept(kept) => line(format!("worktree kept, not merged: {}", kept.size())),
+            Self::Merged { files, leftover, .. } => {
+                let mut names: Vec<&str> = files.iter().take(NAMED).map(|file| file.name.as_str()).collect();
+                if files.len() > NAMED {
+                    names.push("…");
+                }
+                let what = match files.len() {
+                    0 => "nothing to do, the project holds it already".to_owned(),
+                    1 => format!("1 file: {}", names.join(", ")),
+                    count => format!("{count} files: {}", names.join(", ")),
+                };
+                let mut lines = line(format!("merged into the project, not committed · {what}"));
+                lines.extend(
+                    leftover
+                        .iter()
+                        .map(|fault| plain_line(&format!("of its worktree something is left: {fault}")).into_owned()),
+                );
+                lines
+            }
+            Self::Discarded { branch } => line(format!("worktree discarded, with its branch {branch}")),
+            Self::Conflicts { files, .. } => {
+                let mut lines = line("cannot be merged; nothing was changed".to_owned());
+                lines.extend(files.iter().map(|(name, why)| plain_line(&format!("{name}: {why}")).into_owned()));
+                lines
+            }
+            Self::Refused { reason, .. } => line(format!("worktree: {reason}")),
+        }
+    }
+
+    /// Returns the news of a merge that could not be.
+    #[must_use]
+    pub fn conflicts(branch: String, conflicts: Vec<Conflict>) -> Self {
+        let named = |conflict: Conflict| (conflict.path.to_string_lossy().into_owned(), conflict.why.to_owned());
+        Self::Conflicts { branch, files: conflicts.into_iter().map(named).collect() }
+    }
+}

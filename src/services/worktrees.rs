@@ -1,0 +1,51 @@
+//! Worktrees of a session: where they lie, and the look at what earlier runs have left.
+//!
+//! Leaves making and merging to the tree. Invariants: the look begins only once the first frame is drawn, and nobody waits
+//! for it; a demonstration and a run without a state directory have no worktrees.
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+
+use super::{Front, Play, dir_name};
+use crate::agent::Place;
+use crate::config::Paths;
+use crate::session::{Store, project_dir};
+use crate::subagent::Tree;
+use crate::worktree::Worktrees;
+
+/// Returns the worktrees of a session.
+pub(super) fn of_session(
+    paths: Option<&Paths>,
+    store: Option<&Store>,
+    play: Play,
+    place: &Place,
+) -> Option<Arc<Worktrees>> {
+    let (paths, store) = paths.filter(|_| play == Play::Work).zip(store)?;
+    let dir = project_dir(&paths.state_dir, &place.project).join("worktrees");
+    Some(Arc::new(Worktrees::new(dir, &dir_name(store.dir()))))
+}
+
+/// Looks for what earlier runs have left, where someone can do something about it.
+pub(super) fn look(tree: &Tree, front: Front) -> Option<AbortOnDrop> {
+    let tree = tree.clone();
+    (front != Front::Headless).then(|| AbortOnDrop(tokio::spawn(async move { tree.find_orphans().await })))
+}
+
+/// A task that ends with its owner.
+#[derive(Debug)]
+pub(super) struct AbortOnDrop(pub(super) JoinHandle<()>);
+
+impl AbortOnDrop {
+    /// Ends the task; what it held is gone then.
+    pub(super) async fn end(mut self) {
+        self.0.abort();
+        let _ = (&mut self.0).await;
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

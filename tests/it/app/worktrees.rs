@@ -1,0 +1,120 @@
+//! What the user does with worktrees that wait, by key strings.
+
+use belvedere::agent::{EventKind, WorktreeAct, WorktreeNews};
+use belvedere::app::{Effect, Popup, Standing};
+use belvedere::message::AgentId;
+use belvedere::subagent::Command;
+
+use crate::screens::stage::Stage;
+use crate::screens::worktrees::{kept, stage as at_work};
+
+fn asked(effects: &[Effect]) -> Vec<(&str, WorktreeAct)> {
+    let of = |effect| match effect {
+        &Effect::Engine(Command::Worktree { ref branch, act }) => Some((branch.as_str(), act)),
+        _ => None,
+    };
+    effects.iter().filter_map(of).collect()
+}
+
+const ONE: &str = "belvedere/2026-11-20/rewriter-1";
+const ORPHAN: &str = "belvedere/2026-11-20/docs-writer-3";
+
+fn stage() -> Stage {
+    at_work(100, 30)
+}
+
+#[test]
+fn merge_takes_a_number_or_a_name() {
+    for which in ["1", "rewriter-1"] {
+        let effects = stage().keys(&format!("/merge {which}<enter>"));
+        assert_eq!(asked(&effects), [(ONE, WorktreeAct::Merge)], "{which}");
+    }
+    let effects = stage().keys("/merge docs-writer-3<enter>");
+    assert_eq!(asked(&effects), [(ORPHAN, WorktreeAct::Merge)]);
+}
+
+#[test]
+fn an_agent_at_work_is_not_merged() {
+    for keys in ["/merge 2<enter>", "/discard rewriter-2<enter>"] {
+        let mut stage = stage();
+        assert_eq!(asked(&stage.keys(keys)), []);
+        let said = &stage.app.flash().unwrap().text;
+        assert!(said.starts_with("rewriter-2 still works; wait for its end, or stop it, then /"), "{said}");
+    }
+    let mut stage = stage();
+    assert_eq!(asked(&stage.keys("/merge 7<enter>")), []);
+    assert!(stage.app.flash().unwrap().text.contains("/worktrees lists those that wait"));
+}
+
+#[test]
+fn discard_says_what_is_lost_and_waits_for_the_second_enter() {
+    let mut stage = stage();
+    assert_eq!(asked(&stage.keys("/discard 1<enter>")), []);
+    let said = &stage.app.flash().unwrap().text;
+    assert_eq!(said, "again gives up what rewriter-1 did: 2 files, +1 −1");
+    assert_eq!(stage.app.composer().text(), "/discard 1", "the command stays for a second enter");
+    assert_eq!(asked(&stage.keys("<enter>")), [(ONE, WorktreeAct::Discard)]);
+    assert_eq!(stage.app.composer().text(), "");
+}
+
+#[test]
+fn a_discard_that_is_late_or_means_another_asks_anew() {
+    let mut stage = stage();
+    stage.keys("/discard 1<enter>");
+    stage.wait(5_000);
+    assert_eq!(asked(&stage.keys("<enter>")), []);
+    let mut stage = self::stage();
+    stage.keys("/worktrees<enter>d");
+    assert_eq!(asked(&stage.keys("<down>d")), [], "the other one was not asked about");
+    assert_eq!(asked(&stage.keys("d")), [(ORPHAN, WorktreeAct::Discard)]);
+}
+
+#[test]
+fn the_list_merges_shows_and_closes() {
+    let mut stage = stage();
+    stage.keys("/worktrees<enter>");
+    assert_eq!(asked(&stage.keys("<down>m")), [(ORPHAN, WorktreeAct::Merge)]);
+    stage.keys("<enter>");
+    assert!(matches!(stage.app.popup(), Some(Popup::Text { .. })));
+    stage.keys("<esc>/worktrees<enter>");
+    stage.main(EventKind::Worktrees { kept: Vec::new() });
+    assert_eq!(stage.app.popup(), None, "there is nothing left to choose from");
+    stage.keys("/worktrees<enter>");
+    assert_eq!(stage.app.popup(), None);
+}
+
+#[test]
+fn what_earlier_runs_left_is_offered_once() {
+    let mut stage = Stage::new(100, 30).with_model();
+    let two = vec![kept(0, "one"), kept(0, "two")];
+    stage.main(EventKind::Worktrees { kept: two.clone() });
+    stage.main(EventKind::Worktrees { kept: two });
+    let text = stage.text();
+    let offer = "2 worktrees of an earlier run hold changes that were not merged: /worktrees";
+    assert_eq!(text.matches(offer).count(), 1, "{text}");
+}
+
+#[test]
+fn a_worktree_outlives_its_agent_on_the_screen() {
+    let mut stage = stage();
+    let standing = |stage: &Stage| stage.app.agents().get(AgentId(1)).unwrap().worktree.as_ref().unwrap().standing;
+    assert_eq!(standing(&stage), Standing::Kept);
+    let files = kept(1, "rewriter-1").files;
+    let news = WorktreeNews::Merged { branch: ONE.to_owned(), files, leftover: None };
+    stage.agent(1, EventKind::Worktree { news });
+    assert_eq!(standing(&stage), Standing::Gone);
+    let text = stage.text();
+    assert!(text.contains("rewriter-1: merged into the project, not committed · 2 files: src/auth/token.rs"), "{text}");
+}
+
+#[test]
+fn a_merge_is_told_also_of_an_agent_of_a_cleared_conversation() {
+    let mut stage = stage();
+    stage.main(EventKind::Cleared);
+    assert_eq!(stage.app.kept_worktrees().len(), 2, "they wait on");
+    assert_eq!(asked(&stage.keys("/merge rewriter-1<enter>")), [(ONE, WorktreeAct::Merge)]);
+    let news = WorktreeNews::Merged { branch: ONE.to_owned(), files: Vec::new(), leftover: None };
+    stage.agent(1, EventKind::Worktree { news });
+    assert!(stage.text().contains("rewriter-1: merged into the project"));
+    assert!(stage.app.agents().is_empty());
+}
