@@ -191,8 +191,10 @@ fn split_words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the length of the word that a text begins with.
 fn word_end(text: &str) -> usize {
-    if text.is_ascii() {
-        return text.find([' ', '\t']).unwrap_or(text.len());
+    // Looks no further than the word: the rest of a line may be megabytes.
+    let end = memchr::memchr2(b' ', b'\t', text.as_bytes()).unwrap_or(text.len());
+    if text[..end].is_ascii() {
+        return end;
     }
     for (at, grapheme) in text.grapheme_indices(true) {
         let c = grapheme.chars().next().unwrap_or(' ');
