@@ -63,7 +63,7 @@ async fn rail() {
 #[tokio::test(start_paused = true)]
 async fn full() {
     let player = Player::demo(100, 32).await.until(9_500).await.keys("<alt+y>").await.until(11_200).await;
-    let player = player.keys("<alt+y>").await.until(14_400).await.keys("<alt+4><enter>").await;
+    let player = player.keys("<alt+y>").await.until(15_600).await.keys("<alt+4><enter>").await;
     check("full", player, "dark", 0).await;
 }
 
