@@ -47,7 +47,9 @@ enum Urgency {
 fn urgency(state: &AgentState) -> Urgency {
     match state {
         AgentState::NeedsApproval => Urgency::NeedsYou,
-        AgentState::RateLimited { .. } | AgentState::Retrying { .. } => Urgency::RateLimited,
+        AgentState::RateLimited { .. } | AgentState::AwaitsBudget { .. } | AgentState::Retrying { .. } => {
+            Urgency::RateLimited
+        }
         AgentState::Stalled { .. } => Urgency::Stalled,
         AgentState::Queued | AgentState::Waiting | AgentState::Idle => Urgency::Waiting,
         AgentState::Ended(Status::Completed) => Urgency::Done,
