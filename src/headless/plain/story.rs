@@ -300,7 +300,8 @@ impl Story {
         lines
     }
 
-    fn name(&self, id: AgentId) -> String {
+    /// Returns what an agent is called.
+    pub(super) fn name(&self, id: AgentId) -> String {
         if id.is_main() {
             return "main".to_owned();
         }
