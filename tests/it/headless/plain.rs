@@ -266,8 +266,5 @@ fn the_budget_and_the_cost_are_shown_and_changed_in_words() {
     session.line("/help");
     session.until("/budget shows the budget of all agents");
     session.line("/cancel all");
-    session.until("main: ");
-    session.line("/quit");
-    session.line("/quit");
     assert_eq!(session.end().0, 0);
 }
