@@ -28,7 +28,8 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turns {
     Many,
-    One,
+    /// One is left, and the run ends with this status.
+    One(Status),
 }
 
 impl Activity {
@@ -63,15 +64,17 @@ impl Activity {
         }
     }
 
-    /// Tells everyone that one turn is left, unless they know.
-    pub(super) async fn tell_last_turn(&self, agent: &Agent, why: Status) {
-        let before = {
+    /// Tells everyone that one turn is left, unless they know. Returns why, as it was told first.
+    pub(super) async fn tell_last_turn(&self, agent: &Agent, why: Status) -> Status {
+        {
             let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut state.turns, Turns::One)
-        };
-        if before == Turns::Many {
-            self.tell(agent, EventKind::LastTurn { why }).await;
+            if let Turns::One(told) = state.turns {
+                return told;
+            }
+            state.turns = Turns::One(why);
         }
+        self.tell(agent, EventKind::LastTurn { why }).await;
+        why
     }
 
     /// Returns when the silence would be too long; `None` while it is excused.

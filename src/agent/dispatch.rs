@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::activity::Activity;
-use super::{Agent, EventKind};
+use super::{Agent, EventKind, Status};
 use crate::message::{INTERRUPTED, ResultPart, ToolCall, ToolInput, ToolResult};
 use crate::permission::{Access, Answer, ApprovalId, ApprovalRequest, Decision, Preview};
 use crate::tool::{Args, Concurrency, FileChange, Planned, Tool, ToolContext, ToolOutput, bound_text};
@@ -22,6 +22,9 @@ const STOP_GRACE: Duration = Duration::from_secs(4);
 
 /// Smallest time between two looks at a running tool's output.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// What a call is told that comes after the last one allowed.
+const TOOL_LIMIT: &str = "Not run: the limit on tool calls is reached.";
 
 /// What a message's calls came to.
 #[derive(Debug, Default)]
@@ -49,8 +52,22 @@ pub(super) async fn dispatch(agent: &Agent, calls: &[ToolCall], allowance: usize
             all.changes.extend(changes);
         }
     }
-    pass_over(agent, refused, "Not run: the limit on tool calls is reached.", &mut all, activity).await;
+    pass_over(agent, refused, TOOL_LIMIT, &mut all, activity).await;
     all
+}
+
+/// Answers the calls of a run's last turn, in which nothing is run, and says why it is the last.
+pub(super) async fn refuse(agent: &Agent, calls: &[ToolCall], why: Status, activity: &Activity) -> Vec<ToolResult> {
+    let why = match why {
+        Status::TurnLimit => "Not run: the limit on turns is reached.",
+        Status::TimedOut => "Not run: the time of this run is over.",
+        Status::Budget => "Not run: the budget is used up.",
+        Status::WrappedUp => "Not run: you were asked to report.",
+        _ => TOOL_LIMIT,
+    };
+    let mut all = Dispatched::default();
+    pass_over(agent, calls, why, &mut all, activity).await;
+    all.results
 }
 
 /// Says why the next calls are not run, if so. One that is told something before any call has begun still does what it

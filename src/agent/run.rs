@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::activity::{self, Activity};
 use super::budget::{Reserved, Seat};
-use super::dispatch::dispatch;
+use super::dispatch::{dispatch, refuse};
 use super::inbox::{Letter, Rest};
 use super::stream::{Reply, Way, reply};
 use super::turn::{Step, Turn, next_step};
@@ -242,7 +242,7 @@ impl<'a> Run<'a> {
     /// One turn without tools, so that a run that ends early still reports.
     async fn last_turn(&mut self, limit: Status) -> End {
         self.answer.clear();
-        self.activity.tell_last_turn(self.agent, limit).await;
+        let limit = self.activity.tell_last_turn(self.agent, limit).await;
         self.seat.begin_last_turn();
         let words = if limit == Status::WrappedUp { WRAP_UP } else { REPORT_NOW };
         self.hear(Letter::of_program(words)).await;
@@ -250,7 +250,7 @@ impl<'a> Run<'a> {
             Ok(turn) => {
                 // A model may ask for tools all the same; every call that was told of has to be seen to end.
                 let calls: Vec<ToolCall> = turn.message.tool_calls().cloned().collect();
-                self.transcript.push_results(dispatch(self.agent, &calls, 0, self.activity).await.results);
+                self.transcript.push_results(refuse(self.agent, &calls, limit, self.activity).await);
                 End::Limited(limit, LastWords::Report)
             }
             Err(End::Failed(reason)) => {

@@ -13,7 +13,7 @@ use self::runs::Former;
 use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
 use super::phase::Phase;
 use super::report::TagReader;
-use crate::agent::{AgentEvent, Bounds, EventKind, Ground, Hold, Outcome, Spawn, Spent, Status};
+use crate::agent::{AgentEvent, Bounds, EventKind, Ground, Outcome, Spawn, Spent, Status};
 use crate::message::{AgentId, AssistantMessage, Block, ToolResult, plain, plain_line};
 use crate::tool::{Todo, ToolView};
 
@@ -255,7 +255,7 @@ impl AgentView {
                 self.turn.push(cell);
                 self.enter(if *rate_limited { Phase::limited(until) } else { Phase::Retrying { until } }, now);
             }
-            EventKind::Held { why: Hold::RateLimit, wait_ms, ahead } => self.held(*wait_ms, *ahead, now),
+            EventKind::Held { why, wait_ms, ahead } => self.held(*why, *wait_ms, *ahead, now),
             EventKind::TurnEnded { message, usage, .. } => {
                 self.turn_ended(message);
                 self.context = usage.context();
@@ -283,7 +283,6 @@ impl AgentView {
             | EventKind::ModelChosen { .. }
             | EventKind::AgentsChanged { .. }
             | EventKind::Resumed { .. }
-            | EventKind::Held { .. }
             | EventKind::Alive
             | EventKind::BudgetChanged { .. }
             | EventKind::GrantsChanged { .. }

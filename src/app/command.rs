@@ -7,7 +7,7 @@ mod cost;
 
 use std::fmt::Write as _;
 
-pub use cost::share as budget_share;
+pub use cost::{budget_words, change_budget, cost_words, share as budget_share};
 use jiff::tz::TimeZone;
 
 use super::cells::CellKind;

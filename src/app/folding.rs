@@ -47,7 +47,9 @@ enum Urgency {
 fn urgency(state: &AgentState) -> Urgency {
     match state {
         AgentState::NeedsApproval => Urgency::NeedsYou,
-        AgentState::RateLimited { .. } | AgentState::Retrying { .. } => Urgency::RateLimited,
+        AgentState::RateLimited { .. } | AgentState::AwaitsBudget { .. } | AgentState::Retrying { .. } => {
+            Urgency::RateLimited
+        }
         AgentState::Stalled { .. } => Urgency::Stalled,
         AgentState::Queued | AgentState::Waiting | AgentState::Idle => Urgency::Waiting,
         AgentState::Ended(Status::Completed) => Urgency::Done,
@@ -171,7 +173,9 @@ impl App {
         };
         let before = || wishes[..at].iter().rev().find(|wish| column(wish) == own);
         let behind = || wishes[at + 1..].iter().find(|wish| column(wish) == own);
-        let parent = wishes.iter().find(|wish| Some(wish.agent) == wishes[at].parent);
+        // Of who is seen although a fold hides the ones above, the nearest one that is seen too.
+        let above = std::iter::successors(wishes[at].parent, |agent| self.agents.family().get(*agent)?.parent);
+        let parent = above.into_iter().find_map(|agent| wishes.iter().find(|wish| wish.agent == agent));
         let to = match action {
             Action::MoveDown => behind(),
             Action::MoveLeft if parent.is_some() => parent,

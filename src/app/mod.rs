@@ -55,7 +55,7 @@ pub use agents::{Agents, Tally};
 pub use approvals::{Approvals, Expanded, GUARD};
 pub use cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
 pub use choices::{Arrangement, Choice};
-pub use command::{SLASH_COMMANDS, budget_share};
+pub use command::{SLASH_COMMANDS, budget_share, budget_words, change_budget, cost_words};
 pub use effect::{Effect, MouseCapture};
 pub use event::Event;
 pub use family::{Family, Kin};

@@ -40,6 +40,11 @@ pub enum Phase {
         /// How many requests are to be sent before its own.
         ahead: u32,
     },
+    /// Its next request waits until others have shown what they leave of the budget.
+    AwaitsBudget {
+        /// How many requests are to be sent before its own.
+        ahead: u32,
+    },
     /// The request failed and is sent again.
     Retrying {
         /// Then.
@@ -86,6 +91,11 @@ pub enum AgentState {
     RateLimited {
         /// How much longer, where that is known.
         left: Option<Duration>,
+        /// How many requests are to be sent before its own.
+        ahead: u32,
+    },
+    /// Waits until others have shown what they leave of the budget.
+    AwaitsBudget {
         /// How many requests are to be sent before its own.
         ahead: u32,
     },
@@ -187,6 +197,7 @@ impl AgentState {
             Phase::Unknown => Self::Unknown,
             Phase::Queued => Self::Queued,
             Phase::RateLimited { until, ahead } => Self::RateLimited { left: until.map(left), ahead },
+            Phase::AwaitsBudget { ahead } => Self::AwaitsBudget { ahead },
             Phase::Retrying { until } => Self::Retrying { left: left(until) },
             // Its own silence means nothing: what they do, their panes say.
             Phase::Tool if agent.waits_for_agents() => Self::Waiting,
@@ -224,6 +235,7 @@ impl AgentState {
             Self::RateLimited { .. } => {
                 self.limit().map_or_else(|| "limited".to_owned(), |wait| format!("limited {wait}"))
             }
+            Self::AwaitsBudget { .. } => "waits for budget".to_owned(),
             Self::Retrying { left } => format!("retry {}", short(*left)),
             Self::Stalled { silent, waits_for } => format!("stalled {} {}", short(*silent), waits_for.word()),
             Self::LastTurn { why: Status::WrappedUp } => "wrapping up".to_owned(),
@@ -255,6 +267,7 @@ impl AgentState {
         match self {
             Self::Tool { name, .. } => name.clone(),
             Self::RateLimited { .. } => "limited".to_owned(),
+            Self::AwaitsBudget { .. } => "budget".to_owned(),
             Self::Retrying { .. } => "retry".to_owned(),
             Self::Stalled { silent, .. } if columns >= STALLED_WORD => format!("stalled {}", short(*silent)),
             Self::Stalled { .. } => "stalled".to_owned(),
@@ -271,6 +284,7 @@ impl AgentState {
     #[must_use]
     pub fn long_word(&self) -> Option<usize> {
         match self {
+            Self::AwaitsBudget { .. } => Some(self.word().chars().count()),
             Self::Stalled { waits_for, .. } => Some(STALLED_WORD + 1 + waits_for.word().chars().count()),
             _ => None,
         }
@@ -296,9 +310,11 @@ impl AgentState {
             | Self::LastTurn { .. }
             | Self::Stopping
             | Self::Resuming => Mood::Busy,
-            Self::NeedsApproval | Self::RateLimited { .. } | Self::Retrying { .. } | Self::Stalled { .. } => {
-                Mood::Attention
-            }
+            Self::NeedsApproval
+            | Self::RateLimited { .. }
+            | Self::AwaitsBudget { .. }
+            | Self::Retrying { .. }
+            | Self::Stalled { .. } => Mood::Attention,
             Self::Ended(status) => match status {
                 Status::Completed => Mood::Good,
                 Status::Failed | Status::TimedOut => Mood::Bad,

@@ -73,6 +73,7 @@ fn doing(agent: &AgentView, asking: usize) -> Option<(SpanKind, CellId)> {
         Phase::Queued => SpanKind::Queued,
         Phase::Starting => SpanKind::Thinking,
         Phase::RateLimited { .. } => SpanKind::RateLimited,
+        Phase::AwaitsBudget { .. } => SpanKind::Budget,
         Phase::Retrying { .. } => SpanKind::Retrying,
         Phase::Thinking | Phase::Tool => {
             // A tool of its own says more than that it also waits for others.

@@ -60,8 +60,12 @@ impl Progress {
                 let who = self.children.get(&event.agent).map_or("main", |child| &child.label);
                 Some(format!("{who} … waits {}: {}", seconds(*wait_ms), plain_line(reason)))
             }
-            EventKind::Held { why: Hold::RateLimit, wait_ms, ahead } => {
-                let words = self.waits.words(event.agent, *wait_ms, *ahead)?;
+            EventKind::TurnStarted { .. } => {
+                self.waits.over(event.agent);
+                None
+            }
+            EventKind::Held { why, wait_ms, ahead } => {
+                let words = self.waits.words(event.agent, *why, *wait_ms, *ahead)?;
                 let who = self.children.get(&event.agent).map_or("main", |child| &child.label);
                 Some(format!("{who} … {words}"))
             }
@@ -78,7 +82,7 @@ impl Progress {
     }
 }
 
-/// The agents whose wait for a rate limit has been told of: each wait is worth one line.
+/// The agents whose wait for a rate limit or the budget has been told of: each wait is worth one line.
 #[derive(Debug, Default)]
 pub(super) struct Waits(HashSet<AgentId>);
 
@@ -93,7 +97,7 @@ impl Waits {
     }
 
     /// Returns the words for what an agent waits for, unless they were said before or the wait is over.
-    pub(super) fn words(&mut self, agent: AgentId, wait_ms: Option<u64>, ahead: u32) -> Option<String> {
+    pub(super) fn words(&mut self, agent: AgentId, why: Hold, wait_ms: Option<u64>, ahead: u32) -> Option<String> {
         if (wait_ms, ahead) == (Some(0), 0) {
             self.over(agent);
             return None;
@@ -107,7 +111,11 @@ impl Waits {
             1 => ", 1 request ahead".to_owned(),
             ahead => format!(", {ahead} requests ahead"),
         };
-        Some(format!("waits{wait} for the rate limit{queue}"))
+        let what = match why {
+            Hold::RateLimit => "the rate limit",
+            Hold::Budget => "what the requests under way leave of the budget",
+        };
+        Some(format!("waits{wait} for {what}{queue}"))
     }
 }
 

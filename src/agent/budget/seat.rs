@@ -60,7 +60,7 @@ impl<'a> Seat<'a> {
         self.ask.input = self.gauge.measure(request);
         self.ask.cap = request.max_output_tokens.into();
         let budget = self.budget.clone();
-        let mut is_held = false;
+        let mut told = None;
         loop {
             // From before the decision, so that no change after it is missed.
             let mut changed = pin!(budget.0.changed.notified());
@@ -77,8 +77,8 @@ impl<'a> Seat<'a> {
                     self.tell_used_up(activity).await;
                     return Reserved::Refused;
                 }
-                Verdict::Wait { ahead } if !is_held => {
-                    is_held = true;
+                Verdict::Wait { ahead } if told != Some(ahead) => {
+                    told = Some(ahead);
                     let held = EventKind::Held { why: Hold::Budget, wait_ms: None, ahead };
                     activity.tell(self.agent, held).await;
                 }

@@ -1,6 +1,6 @@
 //! `/budget`: what all agents may use together, shown and changed.
 //!
-//! Owns the meaning of its words on the screen. Leaves keeping the limits to the engine. Invariant: what is said to be in
+//! Owns the meaning of its words, and how a cost is spelled in words. Leaves keeping the limits to the engine. Invariant: what is said to be in
 //! force is what the engine has told or was asked for.
 
 use super::super::{App, Effect};
@@ -16,22 +16,34 @@ impl App {
             self.inform(budget_words(limit, &spent));
             return;
         }
-        match limit.changed(words, spent.usage.total(), spent.cost_usd.unwrap_or(0.0)) {
-            Ok(limit) => {
+        match change_budget(words, limit, &spent) {
+            Ok((limit, said)) => {
                 effects.push(Effect::Engine(Command::SetBudget(limit)));
-                if share(limit, &spent).is_some_and(|share| share >= 1.0) {
-                    self.warn(format!("{}: every agent stops at its next request", budget_words(limit, &spent)));
-                } else {
-                    self.inform(budget_words(limit, &spent));
-                }
+                if is_used_up(limit, &spent) { self.warn(said) } else { self.inform(said) }
             }
-            Err(fault) => self.warn(format!("{fault}; /budget off lifts it")),
+            Err(fault) => self.warn(fault),
         }
     }
 }
 
+/// Returns the budget that the words ask for, in the place of `limit`, and what to tell the user of it.
+///
+/// # Errors
+/// Returns why the words ask for none, and what can be written instead.
+pub fn change_budget(words: &str, limit: BudgetLimit, spent: &Spent) -> Result<(BudgetLimit, String), String> {
+    let changed = limit.changed(words, spent.usage.total(), spent.cost_usd.unwrap_or(0.0));
+    let limit = changed.map_err(|fault| format!("{fault}; /budget off lifts it"))?;
+    let stops = if is_used_up(limit, spent) { ": every agent stops at its next request" } else { "" };
+    Ok((limit, format!("{}{stops}", budget_words(limit, spent))))
+}
+
+fn is_used_up(limit: BudgetLimit, spent: &Spent) -> bool {
+    share(limit, spent).is_some_and(|share| share >= 1.0)
+}
+
 /// Says what is in force and what is spent of it, such as `budget: 161,200 of 500,000 tokens spent`.
-fn budget_words(limit: BudgetLimit, spent: &Spent) -> String {
+#[must_use]
+pub fn budget_words(limit: BudgetLimit, spent: &Spent) -> String {
     let tokens = limit.tokens.map(|limit| format!("{} of {} tokens", grouped(spent.usage.total()), grouped(limit)));
     let usd = limit.usd.map(|limit| format!("${:.2} of {limit}", spent.cost_usd.unwrap_or(0.0)));
     let parts: Vec<String> = [tokens, usd].into_iter().flatten().collect();
@@ -39,6 +51,18 @@ fn budget_words(limit: BudgetLimit, spent: &Spent) -> String {
         "no budget; set one with /budget 500k or /budget $2".to_owned()
     } else {
         format!("budget: {} spent", parts.join(" and "))
+    }
+}
+
+/// Spells a cost in words, such as `$0.2150`, `$0.2150 + unknown` or `unknown`; nothing where nothing was used.
+#[must_use]
+pub fn cost_words(spent: &Spent) -> String {
+    let exact = |cost: f64| if cost >= 10.0 { format!("${cost:.2}") } else { format!("${cost:.4}") };
+    match spent.cost_usd {
+        _ if spent.is_nothing() => String::new(),
+        None => "unknown".to_owned(),
+        Some(cost) if spent.unpriced > 0 => format!("{} + unknown", exact(cost)),
+        Some(cost) => exact(cost),
     }
 }
 

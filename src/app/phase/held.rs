@@ -1,4 +1,4 @@
-//! Waits for a rate limit, which one agent hears of and all of them bear.
+//! Waits of an agent for the sake of all: for a rate limit, which one hears of and all bear, and for the budget.
 //!
 //! Owns how such a wait is folded into an agent, and whether it slows the whole tree. Leaves the states to `phase` and
 //! their words to the views. Invariant: a wait that is over leaves the agent as one whose model works.
@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use super::{AgentState, Phase};
+use crate::agent::Hold;
 use crate::app::{AgentView, App};
 
 /// Agents that wait before the tree as a whole counts as slowed.
@@ -13,10 +14,13 @@ const SEVERAL: usize = 2;
 
 impl AgentView {
     /// Takes in that its next request waits, or, with a wait of 0 and nobody before it, that it goes.
-    pub(in crate::app) fn held(&mut self, wait_ms: Option<u64>, ahead: u32, now: Instant) {
-        let phase = match (wait_ms, ahead) {
-            (Some(0), 0) => Phase::Thinking,
-            _ => Phase::RateLimited { until: wait_ms.map(|wait| now + Duration::from_millis(wait)), ahead },
+    pub(in crate::app) fn held(&mut self, why: Hold, wait_ms: Option<u64>, ahead: u32, now: Instant) {
+        let phase = match (why, wait_ms, ahead) {
+            (_, Some(0), 0) => Phase::Thinking,
+            (Hold::Budget, ..) => Phase::AwaitsBudget { ahead },
+            (Hold::RateLimit, ..) => {
+                Phase::RateLimited { until: wait_ms.map(|wait| now + Duration::from_millis(wait)), ahead }
+            }
         };
         self.enter(phase, now);
     }

@@ -39,6 +39,8 @@ pub enum SpanKind {
     Approval,
     /// The service limits the rate.
     RateLimited,
+    /// Others are to show first what they leave of the budget.
+    Budget,
     /// A request failed and is sent again.
     Retrying,
     /// It was silent for too long.
@@ -53,11 +55,12 @@ pub enum SpanKind {
 
 impl SpanKind {
     /// Every kind, in the order of the legend.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Thinking,
         Self::Tool,
         Self::Approval,
         Self::RateLimited,
+        Self::Budget,
         Self::Stalled,
         Self::Queued,
         Self::Agents,
@@ -75,6 +78,7 @@ impl SpanKind {
             Self::Agents => "w",
             Self::Approval => "A",
             Self::RateLimited => "R",
+            Self::Budget => "B",
             Self::Retrying => "r",
             Self::Stalled => "S",
             Self::Queued => "q",
@@ -92,6 +96,7 @@ impl SpanKind {
             Self::Agents => "waits for agents",
             Self::Approval => "approval",
             Self::RateLimited => "rate limit",
+            Self::Budget => "waits for budget",
             Self::Retrying => "retry",
             Self::Stalled => "stalled",
             Self::Queued => "queued",

@@ -33,6 +33,10 @@ pub(super) enum Wish {
     Worktrees,
     /// List the agents.
     Tasks,
+    /// See what each agent has used.
+    Cost,
+    /// See the budget, or change it with these words.
+    Budget(String),
     /// List the commands.
     Help,
     /// Leave.
@@ -42,7 +46,7 @@ pub(super) enum Wish {
 }
 
 /// What can be typed, one line each.
-pub(super) const HELP: [&str; 11] = [
+pub(super) const HELP: [&str; 13] = [
     "A line is sent to the main agent; one that ends in \\ goes on in the next.",
     "y, a, p, n or n with a reason answer a question: once, in this session, in this project, no. s shows all of what is asked.",
     "/tasks lists the agents.",
@@ -52,6 +56,8 @@ pub(super) const HELP: [&str; 11] = [
     "/resume N has one agent go on after its end; /resume N and a message tells it what is next.",
     "/background N moves one agent to the background, or back.",
     "/worktrees lists what agents did apart; /merge N writes it into the project, /discard N, twice, gives it up.",
+    "/cost lists the tokens and the cost of each agent.",
+    "/budget shows the budget of all agents; /budget 500k, $2, +200k or off sets, raises or lifts it.",
     "/quit leaves. The end of the input leaves once everything is answered.",
     "Ctrl-C interrupts the main agent, and its agents go on in the background; twice, it leaves.",
 ];
@@ -112,6 +118,8 @@ fn read_command(command: &str) -> Wish {
         ("merge", which) => Wish::Worktree(WorktreeAct::Merge, which.to_owned()),
         ("discard", which) => Wish::Worktree(WorktreeAct::Discard, which.to_owned()),
         ("tasks" | "agents", _) => Wish::Tasks,
+        ("cost", _) => Wish::Cost,
+        ("budget", words) => Wish::Budget(words.to_owned()),
         ("help", _) => Wish::Help,
         ("quit" | "exit", _) => Wish::Quit,
         _ => Wish::Unclear(format!("there is no command /{name}; /help lists them")),

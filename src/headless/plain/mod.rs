@@ -1,10 +1,11 @@
 //! The front end of lines: what happens is appended to standard output, what is typed is read from standard input.
 //!
-//! Owns the order of reading, telling and leaving. Leaves the words to `story` and the meaning of a typed line to
-//! `line`. Invariants: nothing that was written is changed, moved or coloured; input and signals are obeyed also while
+//! Owns the order of reading, telling and leaving. Leaves the words to `story`, what was used to `spending`, and the
+//! meaning of a typed line to `line`. Invariants: nothing that was written is changed, moved or coloured; input and signals are obeyed also while
 //! nobody reads the output; once the input has ended, questions are answered with no.
 
 mod line;
+mod spending;
 mod story;
 mod worktrees;
 
@@ -19,6 +20,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use self::line::{HELP, Question, Wish};
+use self::spending::Spending;
 use self::story::Story;
 use super::output::Output;
 use super::{Cut, LAST_WORDS, Signals, exit, input};
@@ -160,6 +162,7 @@ enum Next {
 struct Desk {
     commands: mpsc::Sender<Command>,
     story: Story,
+    spending: Spending,
     /// What is still to be written.
     waiting: VecDeque<String>,
     /// Messages that were sent and not yet answered to the end.
@@ -213,6 +216,7 @@ impl Desk {
         Self {
             commands,
             story: Story::default(),
+            spending: Spending::default(),
             waiting: VecDeque::new(),
             unanswered: 0,
             lead: Lead::Rests,
@@ -256,6 +260,7 @@ impl Desk {
     }
 
     fn tell(&mut self, event: &AgentEvent) {
+        self.spending.hear(event);
         if event.agent.is_main() {
             self.count(&event.kind);
         }
@@ -348,6 +353,11 @@ impl Desk {
                 let lines = self.story.tasks(Timestamp::now());
                 self.write(lines);
             }
+            Wish::Cost => {
+                let rows = self.spending.table(|id| self.story.name(id));
+                rows.iter().for_each(|row| self.notice(row));
+            }
+            Wish::Budget(words) => self.budget(&words).await,
             Wish::Help => self.write(HELP.map(str::to_owned).to_vec()),
             Wish::Quit if self.is_idle() || self.is_armed() => return Next::Leave,
             Wish::Quit => {
@@ -407,6 +417,21 @@ impl Desk {
             }
             Some((agent, _)) => self.order(Command::Resume { agent, text }).await,
             None => self.notice(&format!("no agent {wanted} has ended; /tasks lists them")),
+        }
+    }
+
+    /// Shows the budget, or has it changed.
+    async fn budget(&mut self, words: &str) {
+        if words.is_empty() {
+            self.notice(&self.spending.budget());
+            return;
+        }
+        match self.spending.change(words) {
+            Ok((limit, said)) => {
+                self.order(Command::SetBudget(limit)).await;
+                self.notice(&said);
+            }
+            Err(fault) => self.notice(&fault),
         }
     }
 

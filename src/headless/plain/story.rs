@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use jiff::Timestamp;
 
 use super::super::text::{Waits, ended, tools};
-use crate::agent::{AgentEvent, Author, EventKind, Ground, Hold, KeptWorktree, Outcome, Spawn, Status};
+use crate::agent::{AgentEvent, Author, EventKind, Ground, KeptWorktree, Outcome, Spawn, Status};
 use crate::app::summary_of;
 use crate::message::{AgentId, LineKind, bare_line, plain, plain_line};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
@@ -93,8 +93,11 @@ impl Story {
             EventKind::Resumed { run, ground } => self.resumed(id, *run, *ground),
             EventKind::Moved { ground } => self.moved(id, *ground),
             EventKind::LastTurn { .. } if !id.is_main() => self.of(id, "last turn, to report in"),
-            EventKind::TurnStarted { .. } if id.is_main() => {
-                self.turn = Turn::Silent;
+            EventKind::TurnStarted { .. } => {
+                self.waits.over(id);
+                if id.is_main() {
+                    self.turn = Turn::Silent;
+                }
                 Vec::new()
             }
             EventKind::Text { text } if id.is_main() => self.stream(text),
@@ -103,8 +106,8 @@ impl Story {
                 _ => self.flush(),
             },
             EventKind::Retrying { reason, wait_ms, .. } => self.retries(id, reason, *wait_ms),
-            EventKind::Held { why: Hold::RateLimit, wait_ms, ahead } => {
-                let words = self.waits.words(id, *wait_ms, *ahead);
+            EventKind::Held { why, wait_ms, ahead } => {
+                let words = self.waits.words(id, *why, *wait_ms, *ahead);
                 words.map(|words| self.of(id, &words)).unwrap_or_default()
             }
             EventKind::ToolStarted { call, title } => {
@@ -301,7 +304,8 @@ impl Story {
         lines
     }
 
-    fn name(&self, id: AgentId) -> String {
+    /// Returns what an agent is called.
+    pub(super) fn name(&self, id: AgentId) -> String {
         if id.is_main() {
             return "main".to_owned();
         }

@@ -1,4 +1,4 @@
-//! The words for a wait for a rate limit: in a title, in the head of a full view, and in the status line.
+//! The words for a wait for a rate limit or for the budget: in a title, in the head of a full view, and in the status line.
 //!
 //! Owns how much of it is said where. Leaves the wait to `app`. Invariant: a title gives it no more columns than it has.
 
@@ -10,28 +10,48 @@ use crate::app::{AgentState, AgentView};
 /// for any other state, and if there is no room to speak of the queue.
 #[must_use]
 pub(super) fn queue(state: &AgentState, columns: usize, look: &Look<'_>) -> Option<String> {
-    let AgentState::RateLimited { ahead: ahead @ 1.., .. } = state else { return None };
     let gap = look.glyphs.neutral;
+    let (ahead, brief) = match state {
+        AgentState::RateLimited { ahead: ahead @ 1.., .. } => {
+            let wait = state.limit().map_or_else(String::new, |wait| format!("{wait} {gap} "));
+            (ahead, format!("{wait}{ahead} ahead"))
+        }
+        // It has to fit where a wait in seconds does.
+        AgentState::AwaitsBudget { ahead: ahead @ 1.. } => (ahead, format!("budget, {ahead} ahead")),
+        _ => return None,
+    };
     let full = format!("{} {gap} {ahead} ahead", state.word());
-    let brief = state.limit().map_or_else(|| format!("{ahead} ahead"), |wait| format!("{wait} {gap} {ahead} ahead"));
     [full, brief].into_iter().find(|words| width(words) <= columns)
 }
 
 /// Returns what a full view says of the wait, whole.
 #[must_use]
 pub(super) fn whole(agent: &AgentView, look: &Look<'_>) -> Option<String> {
-    let AgentState::RateLimited { left, ahead } = look.app.state_of(agent) else { return None };
+    let (left, ahead) = match look.app.state_of(agent) {
+        AgentState::RateLimited { left, ahead } => (left, ahead),
+        AgentState::AwaitsBudget { ahead } => return Some(of_budget(ahead)),
+        _ => return None,
+    };
     // Another model may be another service's.
     let model = look.app.status().model.as_ref();
     let service = model.filter(|model| agent.id.is_main() || model.display == agent.model);
     let service = service.map_or_else(String::new, |model| format!(" of {}", model.provider));
-    let queue = match ahead {
-        0 => "next in line".to_owned(),
-        ahead => format!("{} ahead", counted(ahead as usize, "request")),
-    };
+    let queue = in_line(ahead);
     let left = left.filter(|left| left.as_secs() > 0);
     let wait = left.map_or_else(String::new, |left| format!("{} s, ", left.as_secs()));
     Some(format!("waits for the rate limit{service}: {wait}{queue}"))
+}
+
+fn of_budget(ahead: u32) -> String {
+    let queue = in_line(ahead);
+    format!("waits until the requests under way have shown what is left of the budget: {queue}")
+}
+
+fn in_line(ahead: u32) -> String {
+    match ahead {
+        0 => "next in line".to_owned(),
+        ahead => format!("{} ahead", counted(ahead as usize, "request")),
+    }
 }
 
 /// Returns what the status line says once the whole tree is slowed.

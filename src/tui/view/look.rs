@@ -54,6 +54,7 @@ impl Look<'_> {
             AgentState::Queued | AgentState::Resuming => glyphs.queued,
             AgentState::NeedsApproval
             | AgentState::RateLimited { .. }
+            | AgentState::AwaitsBudget { .. }
             | AgentState::Retrying { .. }
             | AgentState::Stalled { .. } => glyphs.attention,
             AgentState::Stopping => glyphs.stopped,

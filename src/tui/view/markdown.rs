@@ -2,11 +2,12 @@
 //!
 //! Owns the text of one message and its laid-out lines. Leaves code to the highlighter and columns to `wrap`.
 //! Invariants: pushing a text in any cut gives the same lines as setting it at once; what a push costs does not grow
-//! with what came before the block it falls into.
+//! with what came before the block it falls into, unless it names the address of a link before it.
 
 mod blocks;
 mod code;
 mod phrase;
+mod references;
 mod split;
 mod table;
 
@@ -18,6 +19,7 @@ use self::blocks::{Rows, write_blocks};
 use self::code::CodeBlock;
 use self::phrase::labels_in;
 pub use self::phrase::{Label, Lined};
+use self::references::References;
 use self::split::{Fence, Part, first_part};
 use super::highlight::Highlighter;
 use super::theme::Theme;
@@ -25,6 +27,14 @@ use crate::message::plain;
 
 /// What stands before code.
 const CODE_INDENT: &str = "  ";
+
+/// Where a part begins, and what the layout knew there.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    bytes: usize,
+    lines: usize,
+    in_list: bool,
+}
 
 /// One streamed Markdown text and its lines.
 #[derive(Debug, Default)]
@@ -41,6 +51,8 @@ pub struct MarkdownDoc {
     open: Option<(Fence, CodeBlock)>,
     /// Blocks of code that are not highlighted yet.
     codes: Vec<CodeBlock>,
+    /// The addresses of links by reference.
+    references: References,
     /// Whether the next block goes on with the list before it.
     in_list: bool,
     /// What the lines were laid out for: width and theme.
@@ -86,6 +98,10 @@ impl MarkdownDoc {
         }
         if self.laid_bytes != self.source.len() {
             self.lay_out(width, theme);
+            while let Some(part) = self.references.outdated() {
+                self.go_back(part);
+                self.lay_out(width, theme);
+            }
             self.laid_bytes = self.source.len();
         }
         self.highlight(width, theme, highlighter);
@@ -103,6 +119,12 @@ impl MarkdownDoc {
         *self = Self { source, ..Self::default() };
     }
 
+    /// Forgets the layout from a part on.
+    fn go_back(&mut self, part: Mark) {
+        self.open = None;
+        (self.frozen, self.frozen_lines, self.in_list) = (part.bytes, part.lines, part.in_list);
+    }
+
     fn lay_out(&mut self, width: u16, theme: &Theme) {
         self.lines.truncate(self.frozen_lines);
         let frozen_lines = self.frozen_lines;
@@ -112,13 +134,15 @@ impl MarkdownDoc {
         self.frozen_lines = self.lines.len();
         let rest = &self.source[self.frozen..];
         if let Some((fence, code)) = &self.open {
+            self.references.replace_latest(Vec::new());
             if !rest.is_empty() && !fence.may_be_closed_by(rest) {
                 let gap = if code.is_empty() { self.gap() } else { 0 };
                 self.lines.extend(std::iter::repeat_n(Line::default(), gap));
                 self.lines.extend(code.preview(&plain(rest), width, theme));
             }
         } else {
-            let rows = write_blocks(&plain(rest), width, theme);
+            let mut rows = write_blocks(&plain(rest), |name| self.references.fixed(name), width, theme);
+            self.references.replace_latest(std::mem::take(&mut rows.defined));
             self.append(rows);
         }
     }
@@ -149,7 +173,11 @@ impl MarkdownDoc {
 
     fn freeze_blocks(&mut self, bytes: usize, width: u16, theme: &Theme) {
         let end = self.frozen + bytes;
-        let rows = write_blocks(&plain(&self.source[self.frozen..end]), width, theme);
+        let part = Mark { bytes: self.frozen, lines: self.lines.len(), in_list: self.in_list };
+        let text = plain(&self.source[self.frozen..end]);
+        let mut rows = write_blocks(&text, |name| self.references.find(name), width, theme);
+        let (defined, looked_up) = (std::mem::take(&mut rows.defined), std::mem::take(&mut rows.looked_up));
+        self.references.fix(part, defined, looked_up);
         self.append(rows);
         self.in_list = false;
         self.frozen = end;

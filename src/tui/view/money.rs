@@ -1,6 +1,6 @@
-//! How tokens and cost are spelled.
+//! How tokens and cost are spelled in few columns.
 //!
-//! Owns the words for a price that is not known, and for a budget. Leaves the sums to `app`. Invariant: what is not known
+//! Owns the signs for a price that is not known, and for a budget. Leaves the sums, and whole words, to `app`. Invariant: what is not known
 //! is never spelled as nothing, and a sum that leaves something out says so.
 
 use ratatui::style::Style;
@@ -18,18 +18,6 @@ pub(super) fn short(spent: &Spent) -> String {
         None => "$?".to_owned(),
         Some(cost) if spent.unpriced > 0 => format!("{}+?", cents(cost)),
         Some(cost) => cents(cost),
-    }
-}
-
-/// Spells a cost in words, such as `$0.2150`, `$0.2150 + unknown` or `unknown`; nothing where nothing was used.
-#[must_use]
-pub(super) fn long(spent: &Spent) -> String {
-    let exact = |cost: f64| if cost >= 10.0 { format!("${cost:.2}") } else { format!("${cost:.4}") };
-    match spent.cost_usd {
-        _ if spent.is_nothing() => String::new(),
-        None => "unknown".to_owned(),
-        Some(cost) if spent.unpriced > 0 => format!("{} + unknown", exact(cost)),
-        Some(cost) => exact(cost),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The status line, and the line above the composer that says what the main agent does.
+//! The status line, and the line above the composer that says what the main agent does, or those in the background.
 //!
 //! Owns which facts give way when there is little room. Leaves the facts to `app`.
 
@@ -107,7 +107,7 @@ pub(super) fn above_composer(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
     }
     let theme = look.theme;
     let main = look.app.agents().main();
-    let mut words = Vec::new();
+    let mut words;
     if main.is_active() {
         let state = look.app.state_of(main);
         words = if state == AgentState::NeedsApproval { Vec::new() } else { subagents(look) };
@@ -126,18 +126,22 @@ pub(super) fn above_composer(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
         if look.app.target().is_none() && used + width(hint) + 4 <= usize::from(area.width) {
             words.push(Span::styled(hint, theme.faint));
         }
+    } else {
+        words = subagents(look);
     }
     rule(area, words, Focus::Composer, look, buf);
 }
 
-/// Says what the subagents do that have not ended: how many work, and what the others wait for.
+/// Says what the subagents do that have not ended: how many work, and what the others wait for. While the main agent
+/// rests, all of them are in the background.
 fn subagents(look: &Look<'_>) -> Vec<Span<'static>> {
-    let (mut working, mut asking, mut queued, mut stalled) = (0, 0, 0, 0);
+    let (mut working, mut held, mut asking, mut queued, mut stalled) = (0, 0, 0, 0, 0);
     for agent in look.app.agents().running() {
         match look.app.state_of(agent) {
             AgentState::NeedsApproval => asking += 1,
             AgentState::Queued => queued += 1,
             AgentState::Stalled { .. } => stalled += 1,
+            AgentState::RateLimited { .. } | AgentState::AwaitsBudget { .. } | AgentState::Retrying { .. } => held += 1,
             _ => working += 1,
         }
     }
@@ -145,15 +149,17 @@ fn subagents(look: &Look<'_>) -> Vec<Span<'static>> {
     let needs = if asking == 1 { "needs you" } else { "need you" };
     let parts = [
         (working, "at work", theme.accent),
+        (held, "held up", theme.warning),
         (stalled, "stalled", theme.warning),
         (asking, needs, theme.warning),
         (queued, "queued", theme.muted),
     ];
+    let place = if look.app.agents().main().is_active() { "" } else { " in the background" };
     let mut spans = Vec::new();
     for (count, what, style) in parts.into_iter().filter(|(count, ..)| *count > 0) {
         let text = if spans.is_empty() {
             let sign = if working > 0 { look.spinner() } else { look.glyphs.attention };
-            format!("{sign} {} {what}", counted(count, "subagent"))
+            format!("{sign} {} {what}{place}", counted(count, "subagent"))
         } else {
             spans.push(Span::styled(format!(" {} ", look.glyphs.neutral), theme.faint));
             format!("{count} {what}")

@@ -143,7 +143,7 @@ fn looks(kind: SpanKind, look: &Look<'_>) -> (Style, &'static str) {
         SpanKind::Thinking => (theme.accent, look.glyphs.rule),
         SpanKind::Tool => (theme.tool, look.glyphs.block),
         SpanKind::Approval => (theme.approval, "?"),
-        SpanKind::RateLimited => (theme.warning, "~"),
+        SpanKind::RateLimited | SpanKind::Budget => (theme.warning, "~"),
         SpanKind::Retrying => (theme.warning, "-"),
         SpanKind::Stalled => (theme.error, "!"),
         SpanKind::Queued | SpanKind::Agents | SpanKind::Unknown => (theme.muted, look.glyphs.neutral),
@@ -155,9 +155,12 @@ fn looks(kind: SpanKind, look: &Look<'_>) -> (Style, &'static str) {
 /// letter has no ground.
 fn lettered(kind: SpanKind, style: Style) -> Style {
     match kind {
-        SpanKind::Tool | SpanKind::Approval | SpanKind::RateLimited | SpanKind::Retrying | SpanKind::Stalled => {
-            style.add_modifier(Modifier::REVERSED)
-        }
+        SpanKind::Tool
+        | SpanKind::Approval
+        | SpanKind::RateLimited
+        | SpanKind::Budget
+        | SpanKind::Retrying
+        | SpanKind::Stalled => style.add_modifier(Modifier::REVERSED),
         SpanKind::Thinking | SpanKind::Queued | SpanKind::Agents | SpanKind::Stopping | SpanKind::Unknown => style,
     }
 }

@@ -171,6 +171,29 @@ async fn a_question_from_five_levels_down_is_named_seen_and_answered() {
     session.quit().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn two_presses_stop_a_whole_tree() {
+    let mut session = Session::start(parts(chain(5, vec![json!({"say": "I "}), json!({"stall": true})]), 5));
+    session.say("go").await;
+    session.wait(|event| (event.agent.0 == 5 && matches!(event.kind, EventKind::Text { .. })).then_some(())).await;
+    let mut stage = Stage::new(120, 40);
+    for event in &session.seen {
+        stage.event(Event::Agent(event.clone()));
+    }
+    stage.keys("<alt+1><space>");
+    let effects = stage.keys("<ctrl+x><ctrl+x>");
+    assert_eq!(effects, [Effect::Engine(Command::StopAll)], "also while a fold hides most of it");
+    session.send(Command::StopAll).await;
+    assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
+    for event in session.quit().await {
+        stage.event(Event::Agent(event));
+    }
+    for agent in stage.app.agents().children() {
+        assert_eq!(agent.outcome.as_ref().map(|outcome| outcome.status), Some(Status::Cancelled), "{}", agent.name);
+    }
+    assert_eq!(stage.app.agents().len(), 5);
+}
+
 #[tokio::test]
 async fn past_the_deepest_level_there_is_no_tool_to_go_deeper() {
     let provider = chain(5, vec![agent("general-purpose", "six")]);

@@ -61,11 +61,8 @@ pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
             rate_limited,
             reason: "busy".to_owned()
         }),
-        (prop::option::of(0_u64..4_000), 0_u32..3).prop_map(|(wait_ms, ahead)| EventKind::Held {
-            why: Hold::RateLimit,
-            wait_ms,
-            ahead
-        }),
+        (prop::sample::select(vec![Hold::RateLimit, Hold::Budget]), prop::option::of(0_u64..4_000), 0_u32..3)
+            .prop_map(|(why, wait_ms, ahead)| EventKind::Held { why, wait_ms, ahead }),
         ".{0,12}".prop_map(|text| EventKind::TurnEnded {
             message: AssistantMessage { content: vec![Block::Text { text }] },
             usage: Usage::default(),

@@ -53,7 +53,7 @@ fn a_click_stops_an_agent_only_at_its_sign() {
                         let area = pane.area;
                         row == area.y && (area.right().saturating_sub(SIGN)..area.right()).contains(&column)
                     });
-                    let on_answer = asked && line.contains("interrupt it");
+                    let on_answer = asked && line.contains("interrupt and stop");
                     assert!(on_sign && shown || on_answer, "{} at {column},{row}: {effects:?}\n{line}", view.0);
                 }
             }

@@ -7,6 +7,7 @@ mod budget;
 mod calm;
 mod choices;
 mod fuzz;
+mod held;
 mod keys;
 mod layout;
 mod lists;

@@ -171,6 +171,24 @@ fn arrows_go_through_the_tree() {
 }
 
 #[test]
+fn a_number_shows_who_is_hidden_and_left_leads_back_to_who_is_seen() {
+    for (width, height) in [(200, 50), (120, 60), (60, 15)] {
+        let mut stage = nested(width, height);
+        stage.keys("<alt+4><space><alt+8>");
+        assert!(shown(&stage).contains(&8) && !shown(&stage).contains(&7), "{width}x{height}");
+        assert_eq!(stage.app.focused_agent(), Some(AgentId(8)));
+        stage.keys("<alt+8>");
+        let size = stage.app.regions().pane(AgentId(8)).unwrap().size;
+        assert_eq!(size, PaneSize::Full, "again: on the whole screen");
+        stage.keys("<esc><left>");
+        assert_eq!(stage.app.focused_agent(), Some(AgentId(4)), "{width}x{height}");
+        assert!(!shown(&stage).contains(&8), "the fold is as it was");
+        stage.keys("<left>");
+        assert_eq!(stage.app.focused_agent(), Some(AgentId(1)));
+    }
+}
+
+#[test]
 fn a_branch_stays_in_its_column() {
     let mut stage = nested(200, 50);
     let regions = stage.app.regions();

@@ -240,3 +240,31 @@ fn names_below(top: &std::path::Path) -> Vec<String> {
         })
         .collect()
 }
+
+#[test]
+fn the_budget_and_the_cost_are_shown_and_changed_in_words() {
+    let bench = Bench::new();
+    let mut session = Session::start(&bench, &["demo", "--plain"]);
+    session.until("explore-1: done");
+    session.line("/budget");
+    session.until("no budget; set one with /budget 500k or /budget $2");
+    session.line("/budget much");
+    session.until("no number of tokens");
+    session.line("/budget 900m");
+    let told = session.until("of 900,000,000 tokens spent");
+    assert!(told.starts_with("budget: ") && !told.starts_with("budget: 0 of"), "{told}");
+    session.line("/cost");
+    session.until("budget: ");
+    let all = session.until("all agents: ");
+    assert!(all.contains(" tokens, cost $"), "{all}");
+    session.until("main: ");
+    session.until("explore-1: ");
+    session.line("/budget off");
+    session.until("no budget; set one with");
+    session.line("/budget 1");
+    session.until("every agent stops at its next request");
+    session.line("/help");
+    session.until("/budget shows the budget of all agents");
+    session.line("/cancel all");
+    assert_eq!(session.end().0, 0);
+}

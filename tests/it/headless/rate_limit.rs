@@ -1,4 +1,4 @@
-//! Waits for a rate limit as lines of text: one for each wait.
+//! Waits for a rate limit or the budget as lines of text: one for each wait.
 
 use belvedere::agent::{AgentEvent, EventKind, Hold};
 use belvedere::headless::Progress;
@@ -19,4 +19,16 @@ fn a_wait_is_told_once_however_often_it_changes() {
     let reason = "slow down".to_owned();
     assert!(line(EventKind::Retrying { attempt: 2, wait_ms: 3_000, rate_limited: true, reason }).is_some());
     assert_eq!(line(held(Some(2_000), 1)), None, "the refusal was told of");
+}
+
+#[test]
+fn a_wait_for_the_budget_is_told_once_for_each_request() {
+    let mut progress = Progress::default();
+    let mut line = |kind| progress.line(&AgentEvent { agent: AgentId::MAIN, at: Timestamp::UNIX_EPOCH, kind });
+    let held = |ahead| EventKind::Held { why: Hold::Budget, wait_ms: None, ahead };
+    let words = "main … waits for what the requests under way leave of the budget";
+    assert_eq!(line(held(1)).as_deref(), Some(format!("{words}, 1 request ahead").as_str()));
+    assert_eq!(line(held(0)), None);
+    assert_eq!(line(EventKind::TurnStarted { turn: 2 }), None);
+    assert_eq!(line(held(0)).as_deref(), Some(words));
 }

@@ -119,6 +119,44 @@ fn links_say_where_they_lead_unless_their_text_does() {
 }
 
 #[test]
+fn references_find_their_addresses_in_other_blocks() {
+    let text = "See [the docs][1] and [Two].\n\n- item [a][1]\n\n```\n[two]\n```\n\n[1]: https://x.y/z\n[two]: <https://b.c>\n";
+    insta::assert_snapshot!(shown(text, 60), @"
+    See the docs (https://x.y/z) and Two (https://b.c).
+
+    • item a (https://x.y/z)
+
+      [two]
+    ");
+    assert_eq!(
+        shown("[a][1] [b][2] x[0]\n\n[1]: https://x.y\n\n[1]: https://no.no", 60),
+        "a (https://x.y) [b][2] x[0]"
+    );
+}
+
+#[test]
+fn an_address_that_arrives_changes_only_what_asked_for_it() {
+    let (theme, off) = (theme(), Highlighter::off());
+    let mut doc = MarkdownDoc::new();
+    doc.push("first\n\n[a][1] here\n\nthird\n\n");
+    let row = |doc: &mut MarkdownDoc, at: usize| doc.lines(60, &theme, &off)[at].to_string();
+    assert_eq!(row(&mut doc, 2), "[a][1] here");
+    let before = doc.lines(60, &theme, &off)[0].spans[0].content.as_ptr();
+    for piece in ["[1", "]: htt", "ps://x", ".y\n"] {
+        doc.push(piece);
+        doc.lines(60, &theme, &off);
+    }
+    assert_eq!(row(&mut doc, 2), "a (https://x.y) here");
+    assert_eq!(row(&mut doc, 4), "third");
+    let after = doc.lines(60, &theme, &off)[0].spans[0].content.as_ptr();
+    assert_eq!(before, after, "what stands before it was not laid out again");
+    let labels: Vec<&str> = doc.labels(0..9).iter().map(|label| label.target.as_ref()).collect();
+    assert_eq!(labels, ["https://x.y"; 2], "the label and the address beside it");
+    doc.push(" junk");
+    assert_eq!(row(&mut doc, 2), "a (https://x.y) here", "a line that is whole holds");
+}
+
+#[test]
 fn hostile_markdown_is_cleaned() {
     assert_eq!(shown("\x1b[31mred\x1b[0m `\u{202e}x`", 40), "red ⍰x");
     assert_eq!(shown("```\n\x1b]0;t\x07code\n```", 40), "  code");
@@ -176,6 +214,10 @@ fn markdown() -> impl Strategy<Value = String> {
         "`x`",
         "**b**",
         "[l](u)",
+        "[l][r]",
+        "[r]",
+        "[R]: https://x.y/z\n",
+        "[r]: other",
         "<b>",
         "\r\n",
         "\x1b[1m",

@@ -3,7 +3,7 @@
 //! Owns what each kind of block looks like. Leaves where a text is cut to `split`, and tables to `table`. Invariant:
 //! between two blocks stands exactly one empty row, within a tight list none.
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -12,6 +12,7 @@ use super::super::theme::Theme;
 use super::super::wrap::{indents, width, wrap_indented};
 use super::code::CodeBlock;
 use super::phrase::{Label, Phrase};
+use super::references::{LookedUp, name_of};
 use super::table::Table;
 use crate::message::{plain, plain_line};
 
@@ -23,17 +24,31 @@ pub(super) struct Rows {
     pub(super) lines: Vec<Line<'static>>,
     pub(super) codes: Vec<CodeBlock>,
     pub(super) labels: Vec<Label>,
+    /// The addresses that are named in them.
+    pub(super) defined: Vec<(String, String)>,
+    /// The names in them whose address stands elsewhere, if anywhere.
+    pub(super) looked_up: Vec<LookedUp>,
 }
 
-/// Lays out clean text.
-pub(super) fn write_blocks(text: &str, width: u16, theme: &Theme) -> Rows {
+/// Lays out clean text. `find` returns the address that the text around it gives a name.
+pub(super) fn write_blocks<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>, width: u16, theme: &Theme) -> Rows {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = Writer::new(width, theme);
-    for event in Parser::new_ext(text, options) {
+    let mut looked_up = Vec::new();
+    let elsewhere = |link: BrokenLink<'_>| {
+        let name = name_of(&link.reference);
+        let found = find(&name).map(str::to_owned);
+        looked_up.push((name, found.clone()));
+        found.map(|address| (CowStr::from(address), CowStr::from("")))
+    };
+    let parser = Parser::new_with_broken_link_callback(text, options, Some(elsewhere));
+    let named = parser.reference_definitions().iter();
+    let defined = named.map(|(label, definition)| (name_of(label), definition.dest.to_string())).collect();
+    for event in parser {
         writer.event(event);
     }
     writer.end_block();
-    Rows { lines: writer.lines, codes: writer.codes, labels: writer.labels }
+    Rows { lines: writer.lines, codes: writer.codes, labels: writer.labels, defined, looked_up }
 }
 
 /// What stands before the rows of a quote or a list item.

@@ -1,6 +1,6 @@
 //! Tokens and cost of every agent, for itself and with all below it, and the budget.
 //!
-//! Owns the columns and which of them give way. Leaves the sums to `app` and the words to `money`. Invariant: every row
+//! Owns the columns and which of them give way. Leaves the sums and the words to `app` and `money`. Invariant: every row
 //! ends within the room, and the sum stands above the agents, so that it is seen first.
 
 use ratatui::style::Style;
@@ -10,7 +10,7 @@ use super::super::look::{Look, tokens};
 use super::super::money;
 use super::super::wrap::{fit, fit_line, pad, pad_left, width, wrap_line};
 use crate::agent::Spent;
-use crate::app::AgentView;
+use crate::app::{AgentView, cost_words};
 use crate::message::{AgentId, grouped};
 
 /// Columns from which on the kinds of tokens stand apart.
@@ -78,7 +78,7 @@ fn head(look: &Look<'_>, columns: u16) -> Row {
 fn row(name: &str, spent: &Spent, below: Option<&Spent>, columns: u16, style: Style) -> Row {
     let usage = &spent.usage;
     let count = |count: u64| if spent.is_nothing() { String::new() } else { tokens(count) };
-    let cost = |spent: &Spent| if columns >= EXACT_FROM { money::long(spent) } else { money::short(spent) };
+    let cost = |spent: &Spent| if columns >= EXACT_FROM { cost_words(spent) } else { money::short(spent) };
     let mut cells = vec![count(usage.total()), cost(spent)];
     if columns >= ALL_FROM {
         cells.splice(0..0, [usage.input + usage.cache_write, usage.output, usage.cache_read].map(count));

@@ -130,9 +130,10 @@ pub(super) fn interrupt(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut 
         1 => format!("The main agent waits for {}.", waited[0]),
         count => format!("The main agent waits for {count} subagents: {}.", waited.join(", ")),
     };
+    // Short enough for the narrowest screen, whatever the subagent is called.
     let (keeps, them) = match waited[..] {
-        [one] => (format!("{one} keeps"), one),
-        _ => ("they keep".to_owned(), "them"),
+        [one] => ("the subagent goes on", one),
+        _ => ("they go on", "them"),
     };
     let mut head = wrap_line(&Line::styled(question, theme.text), columns);
     head.truncate(4);
@@ -141,8 +142,8 @@ pub(super) fn interrupt(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut 
         fit_line(&line, usize::from(columns))
     };
     let entries = [
-        entry("enter", &format!("interrupt it; {keeps} running, in the background")),
-        entry("s", &format!("interrupt it and stop {them}")),
+        entry("enter", &format!("interrupt; {keeps} in the background")),
+        entry("s", &format!("interrupt and stop {them}")),
     ];
     let foot = Line::styled("esc does neither", theme.faint);
     let rows = u16::try_from(head.len()).unwrap_or(0) + 7;

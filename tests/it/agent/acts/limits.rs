@@ -92,8 +92,27 @@ async fn play(limit: Limit, last: Last) -> (Outcome, String, Duration) {
     let bare: Vec<usize> = (0..requests.len()).filter(|at| requests[*at].tools.is_empty()).collect();
     assert_eq!(bare, [requests.len() - 1], "{limit:?}, {last:?}: one request has no tools, the last");
     requests.iter().for_each(assert_valid);
-    let told = session.of(CHILD).filter(|kind| matches!(kind, EventKind::LastTurn { .. })).count();
-    assert_eq!(told, 1, "{limit:?}, {last:?}: it is told once that one turn is left");
+    let told = session.of(CHILD).filter_map(|kind| match kind {
+        EventKind::LastTurn { why } => Some(*why),
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    assert_eq!(told.len(), 1, "{limit:?}, {last:?}: it is told once that one turn is left");
+    assert!(last == Stalls || told == [outcome.status], "{limit:?}, {last:?}: told {told:?}, was {:?}", outcome.status);
+    let refused = session.of(CHILD).find_map(|kind| match kind {
+        EventKind::ToolEnded { result, .. } if result.joined_text().starts_with("Not run: ") => {
+            Some(result.joined_text())
+        }
+        _ => None,
+    });
+    let why = match limit {
+        Turns => "the limit on turns is reached.",
+        Tools => "the limit on tool calls is reached.",
+        Idle | Wall => "the time of this run is over.",
+        User => "you were asked to report.",
+    };
+    let calls = matches!(last, Insists | CallsMutely);
+    assert_eq!(refused, calls.then(|| format!("Not run: {why}")), "{limit:?}, {last:?}");
     let naps = session.of(CHILD).filter(|kind| matches!(kind, EventKind::ToolEnded { .. })).count();
     let expected = usize::from(limit != Idle) + usize::from(matches!(last, Insists | CallsMutely));
     assert_eq!(naps, expected, "{limit:?}, {last:?}: each call is seen to end");

@@ -1,0 +1,113 @@
+//! A wait for the budget on the screen: a state of its own, in titles, in the full view, over time; and the line above
+//! the composer, which counts who is held up apart from who works.
+
+use belvedere::agent::{EventKind, Ground, Hold, Status};
+use belvedere::app::AgentState;
+use belvedere::message::AgentId;
+
+use crate::screens::stage::Stage;
+
+fn held(why: Hold, wait_ms: Option<u64>, ahead: u32) -> EventKind {
+    EventKind::Held { why, wait_ms, ahead }
+}
+
+fn three(width: u16) -> Stage {
+    let mut stage = Stage::new(width, 40).with_model();
+    stage.asks("go");
+    for agent in 1..=3 {
+        stage.spawns(agent, "explore", "Look closely");
+        stage.starts(agent);
+    }
+    stage
+}
+
+fn title(stage: &mut Stage, number: &str) -> String {
+    let text = stage.text();
+    let is_title = |line: &&str| line.contains("explore") && line.contains(&format!("▾ {number} "));
+    text.lines().find(is_title).unwrap_or_else(|| panic!("no title of {number} in\n{text}")).to_owned()
+}
+
+/// The line above the composer.
+fn above(stage: &mut Stage) -> String {
+    let text = stage.text();
+    let at = text.lines().position(|line| line.contains("Ask, or describe a task")).unwrap();
+    text.lines().nth(at - 1).unwrap().to_owned()
+}
+
+#[test]
+fn a_wait_for_the_budget_is_a_state_of_its_own() {
+    let mut stage = three(120);
+    stage.agent(1, held(Hold::Budget, None, 0));
+    stage.agent(2, held(Hold::Budget, None, 2));
+    assert!(title(&mut stage, "1").contains("⚠ budget  "), "{}", stage.text());
+    assert!(title(&mut stage, "2").contains("⚠ budget, 2 ahead"), "{}", stage.text());
+    let state = stage.app.state_of(stage.app.agents().get(AgentId(2)).unwrap());
+    assert_eq!(state, AgentState::AwaitsBudget { ahead: 2 });
+    assert_eq!(state.word_within(9), "budget");
+    assert!(!stage.text().contains("rate limit"), "it is no rate limit");
+    let mut wide = three(160);
+    wide.agent(1, held(Hold::Budget, None, 0));
+    assert!(title(&mut wide, "1").contains("⚠ waits for budget"), "{}", wide.text());
+    stage.keys("<alt+2><alt+2>");
+    let whole = "waits until the requests under way have shown what is left of the budget: 2 requests ahead";
+    assert!(stage.text().contains(whole), "{}", stage.text());
+    stage.agent(2, EventKind::TurnStarted { turn: 1 });
+    assert_eq!(stage.app.state_of(stage.app.agents().get(AgentId(2)).unwrap()), AgentState::Thinking);
+}
+
+#[test]
+fn it_fits_every_width() {
+    for (width, height) in [(200, 50), (120, 40), (80, 24), (60, 15), (40, 12)] {
+        let mut stage = Stage::new(width, height).with_model();
+        stage.asks("go");
+        stage.spawns(1, "explore", "Look closely");
+        stage.starts(1);
+        stage.agent(1, held(Hold::Budget, None, 1));
+        let text = stage.text();
+        assert!(text.contains("budget"), "{width}x{height}: {text}");
+        assert!(text.lines().all(|line| line.chars().count() <= usize::from(width)), "{width}x{height}: {text}");
+    }
+}
+
+#[test]
+fn the_timeline_counts_it_apart() {
+    let mut stage = three(120);
+    stage.agent(1, held(Hold::Budget, None, 1));
+    stage.wait(3_500);
+    stage.agent(1, EventKind::TurnStarted { turn: 1 });
+    stage.says(1, "on");
+    let letters: String = stage.app.track(AgentId(1)).unwrap().spans().iter().map(|span| span.kind.letter()).collect();
+    assert!(letters.ends_with("Bt"), "{letters}");
+    stage.keys("/timeline<enter>");
+    assert!(stage.text().contains("B waits for budget"), "{}", stage.text());
+}
+
+#[test]
+fn who_is_held_up_is_not_at_work() {
+    let mut stage = three(120);
+    assert!(above(&mut stage).contains("3 subagents at work  "));
+    stage.agent(1, held(Hold::RateLimit, Some(3_500), 1));
+    assert!(above(&mut stage).contains("2 subagents at work · 1 held up"), "{}", stage.text());
+    stage.agent(2, held(Hold::Budget, None, 1));
+    stage.agent(3, EventKind::Retrying { attempt: 2, wait_ms: 900, rate_limited: false, reason: "no".to_owned() });
+    let line = above(&mut stage);
+    assert!(line.contains("⚠ 3 subagents held up") && line.contains("esc interrupts"), "{line}");
+}
+
+#[test]
+fn background_agents_are_named_while_the_main_agent_rests() {
+    let mut stage = three(120);
+    for agent in 1..=2 {
+        stage.agent(agent, EventKind::Moved { ground: Ground::Background });
+    }
+    stage.ends(3, Status::Completed, "<summary>done</summary>", None);
+    stage.ends(0, Status::Completed, "They go on.", None);
+    let line = above(&mut stage);
+    assert!(line.contains("2 subagents at work in the background ──"), "{line}");
+    assert!(!line.contains("esc interrupts"), "nothing is to be interrupted: {line}");
+    stage.agent(2, held(Hold::RateLimit, Some(3_500), 1));
+    assert!(above(&mut stage).contains("1 subagent at work in the background · 1 held up"), "{}", stage.text());
+    stage.ends(1, Status::Completed, "<summary>done</summary>", None);
+    stage.ends(2, Status::Completed, "<summary>done</summary>", None);
+    assert!(!above(&mut stage).contains("subagent"));
+}
