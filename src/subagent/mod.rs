@@ -14,6 +14,7 @@ mod errand;
 mod lead;
 mod life;
 pub mod limits;
+mod line;
 mod loadout;
 mod memory;
 pub mod mention;
