@@ -27,7 +27,7 @@ use crate::provider::{ProviderError, Request, StreamEvent};
 /// How long deltas are gathered before they are told: half a frame at 30 frames a second.
 const MERGE_WINDOW: Duration = Duration::from_millis(16);
 
-/// How long a text may pause that comes to its own end although a report is asked for.
+/// How long a text may pause, from its last word on, that comes to its own end although a report is asked for.
 const SPARED_PAUSE: Duration = Duration::from_secs(30);
 
 /// How a request ended.
@@ -195,6 +195,7 @@ async fn once(agent: &Agent, request: Request, activity: &Activity, stop: &Cance
     pass.answered();
     let mut merged = Merged::default();
     let mut spared = false;
+    let mut heard = Instant::now();
     let ended = loop {
         activity.touch();
         spared &= builder.is_speaking();
@@ -206,12 +207,13 @@ async fn once(agent: &Agent, request: Request, activity: &Activity, stop: &Cance
                 Some(StopCause::User) if builder.is_speaking() => spared = true,
                 _ => break Ended::Cut(builder),
             },
-            () = sleep(SPARED_PAUSE), if spared => break Ended::Cut(builder),
+            () = sleep_until(heard + SPARED_PAUSE), if spared => break Ended::Cut(builder),
             () = sleep_until(merged.due), if merged.is_waiting() => merged.flush(agent, activity).await,
             event = stream.next() => match event {
                 None => break Ended::Whole(builder),
                 Some(Err(error)) => break Ended::Failed(error, builder),
                 Some(Ok(event)) => {
+                    heard = Instant::now();
                     let stopped = matches!(event, StreamEvent::Stop(_));
                     if let Some(delta) = builder.push(event) {
                         merged.add(agent, activity, delta).await;

@@ -162,7 +162,7 @@ impl App {
                 let found = sought.is_some();
                 self.pane_mut(agent).search = sought;
                 if found {
-                    self.request_scroll(agent, Motion::FindUp);
+                    self.request_scroll(agent, Motion::FindLast);
                 }
             }
             Some(Popup::Interrupt { chosen }) => {

@@ -34,6 +34,8 @@ pub enum Motion {
     FindDown,
     /// To the previous line that holds the sought text.
     FindUp,
+    /// To the last line of all that holds the sought text.
+    FindLast,
 }
 
 /// The view into one transcript.

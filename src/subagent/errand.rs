@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::admission::Admitted;
 use super::life::{Life, Opening};
 use super::limits::Refusal;
+use super::line::Line;
 use super::prompt;
 use super::roster::{Delivered, Living, Member, Report, Roster};
 use super::task::AgentInput;
@@ -106,6 +107,7 @@ impl Tree {
         let Errand { call_id, description, task, ground, report: wanted } = errand;
         let definition = admitted.definition.clone();
         let (id, name) = self.next_name(&definition.name);
+        let line = Line::stand(self.pool(parent.depth + 1));
         let cancel = parent.cancel.child();
         let memory = self.recall(&definition, &cancel).await;
         let note = admitted.note.clone();
@@ -146,7 +148,7 @@ impl Tree {
         if let Some(text) = note {
             self.sink().send_until(id, EventKind::Notice { text }, &cancel).await;
         }
-        tokio::spawn(life.live(agent, Opening::Task(task)));
+        tokio::spawn(life.live(agent, line, Opening::Task(task)));
         sent
     }
 
@@ -170,10 +172,11 @@ impl Tree {
         let (waiter, report) = oneshot::channel();
         let waiter = (ground == Ground::Foreground).then_some(waiter);
         let (agent, name, agent_type, run) = self.revive(id, ground, waiter)?;
+        let line = Line::stand(self.pool(agent.depth));
         let life = Life::begin(self, &agent, (&name, &agent_type));
         let sent = Sent { tree: self.clone(), id, name, report };
         self.sink().send_until(id, EventKind::Resumed { run, ground }, &agent.cancel).await;
-        tokio::spawn(life.live(agent, Opening::Next { text, by, runs: run - 1 }));
+        tokio::spawn(life.live(agent, line, Opening::Next { text, by, runs: run - 1 }));
         Ok(sent)
     }
 

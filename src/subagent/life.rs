@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio::runtime::Handle;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
+use super::line::Line;
 use super::read_back::transcript_of;
 use super::report::{ReportSource, cut, report};
 use super::roster::Delivered;
@@ -66,9 +66,9 @@ impl Life {
         }
     }
 
-    /// Runs the agent to its end, and hands over what came of it.
-    pub(super) async fn live(mut self, agent: Agent, opening: Opening) {
-        let lived = AssertUnwindSafe(self.run(&agent, opening)).catch_unwind().await;
+    /// Runs the agent to its end once its turn has come in `line`, and hands over what came of it.
+    pub(super) async fn live(mut self, agent: Agent, line: Line, opening: Opening) {
+        let lived = AssertUnwindSafe(self.run(&agent, line, opening)).catch_unwind().await;
         let (outcome, transcript) = if let Ok(lived) = lived {
             lived
         } else {
@@ -88,7 +88,7 @@ impl Life {
         }
     }
 
-    async fn run(&mut self, agent: &Agent, opening: Opening) -> (Outcome, Transcript) {
+    async fn run(&mut self, agent: &Agent, line: Line, opening: Opening) -> (Outcome, Transcript) {
         let (transcript, text, by) = match opening {
             Opening::Task(task) => (Transcript::with_task(task.clone()), task, Author::User),
             Opening::Next { text, by, runs } => match self.read_back(agent, runs).await {
@@ -104,7 +104,7 @@ impl Life {
                 }
             },
         };
-        let place = self.place(agent).await;
+        let place = line.reached(&agent.work).await;
         // Told also of one that does not begin: should it go on later, this is what it goes on with.
         agent.sink.send_until(agent.id, EventKind::UserMessage { text, by }, &agent.cancel).await;
         let Some(_place) = place else {
@@ -131,16 +131,6 @@ impl Life {
             biased;
             () = agent.cancel.cancelled() => Err("it was stopped before it began.".to_owned()),
             read = reading => read.map(|events| transcript_of(&events)),
-        }
-    }
-
-    /// Waits for its turn; `None` if it is not to begin any more.
-    async fn place(&self, agent: &Agent) -> Option<OwnedSemaphorePermit> {
-        let pool = self.tree.pool(agent.depth)?;
-        tokio::select! {
-            biased;
-            () = agent.work.cancelled() => None,
-            place = pool.acquire_owned() => place.ok(),
         }
     }
 

@@ -16,6 +16,7 @@ mod isolation;
 mod lead;
 mod life;
 pub mod limits;
+mod line;
 mod loadout;
 mod memory;
 pub mod mention;

@@ -56,7 +56,10 @@ impl Past {
 impl App {
     /// Takes in what a search in the full view came to, and lets it go on where there is more to look at.
     pub(in crate::app) fn on_searched(&mut self, wished: Option<Motion>, missed: Missed, effects: &mut Vec<Effect>) {
-        let motion = wished.filter(|motion| matches!(motion, Motion::FindUp | Motion::FindDown));
+        let motion = match wished {
+            Some(Motion::FindLast) => Some(Motion::FindUp),
+            wished => wished.filter(|motion| matches!(motion, Motion::FindUp | Motion::FindDown)),
+        };
         match (motion, missed) {
             (Some(_), Missed::No) => self.drop_seek(),
             (Some(motion), Missed::Yes) if self.seek_further(motion, effects) => self.inform(SEARCHING),

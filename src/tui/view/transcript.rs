@@ -178,11 +178,13 @@ impl Walk<'_> {
                 (self.step(at.unwrap_or(tail), pages.saturating_mul(page), end), scroll.found, false)
             }
             Some(Motion::Top) => (Some(first), scroll.found, false),
-            Some(Motion::FindDown | Motion::FindUp) => {
+            Some(Motion::FindDown | Motion::FindUp | Motion::FindLast) => {
                 let sought = state.search.clone().unwrap_or_default().to_lowercase();
                 let found = match (scroll.motion, scroll.found) {
                     _ if sought.is_empty() => None,
                     (Some(Motion::FindDown), found) => self.find_down(found.or(at).unwrap_or(first), &sought),
+                    // Wherever the view stands, and whatever the search before this one found.
+                    (Some(Motion::FindLast), _) => self.find_up(None, &sought),
                     (_, found) => self.find_up(found.or(at), &sought),
                 };
                 match found {

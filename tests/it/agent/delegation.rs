@@ -129,6 +129,16 @@ async fn refusals_make_no_pane_and_say_what_to_do() {
 
 #[tokio::test]
 async fn what_does_not_fit_waits_visibly_and_starts_in_order() {
+    waits_and_starts_in_order().await;
+}
+
+/// There, the task that was spawned last runs first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn what_does_not_fit_starts_in_order_on_a_worker_thread() {
+    waits_and_starts_in_order().await;
+}
+
+async fn waits_and_starts_in_order() {
     let names = ["a1", "b2", "c3", "d4"];
     let mut lines = vec![reply(json!({"task": "go", "turn": 0}), delegate(&names))];
     lines.extend(names.iter().map(|name| {

@@ -226,11 +226,14 @@ fn a_search_goes_on_in_the_log() {
     let text = long.keys("<alt+1><alt+1>/step 10 <enter>");
     assert!(text.contains("Step 10 begins"), "{text}");
     assert!(!text.contains("searching") && !text.contains("No match"), "{text}");
+    // A new one begins at the end again, wherever the view stands.
+    let text = long.keys("/99 begins<enter>");
+    assert!(text.contains("Step 1999 begins") && !text.contains("No match"), "{text}");
+    let text = (0..19).map(|_| long.keys("N")).last().unwrap();
+    assert!(text.contains("Step 99 begins"), "{text}");
     // And down again, over what the search let go of.
-    let text = long.keys("/step 1998 <enter>");
-    assert!(text.contains("No match") && text.contains("Step 10 begins"), "{text}");
-    let text = long.keys("n");
-    assert!(text.contains("Step 1998 begins"), "{text}");
+    let text = (0..19).map(|_| long.keys("n")).last().unwrap();
+    assert!(text.contains("Step 1999 begins"), "{text}");
     assert!(long.keys("G").contains("Step 1999 begins"));
 }
 

@@ -84,6 +84,22 @@ fn a_search_finds_and_goes_on() {
 }
 
 #[test]
+fn a_new_search_looks_everywhere_wherever_the_view_stands() {
+    let mut stage = long_talk();
+    stage.spawns(1, "explore", "Read");
+    stage.starts(1);
+    let text: String =
+        (0..200).map(|number| format!("row {number}{}\n\n", if number == 97 { " thread" } else { "" })).collect();
+    stage.says(1, &text);
+    stage.draw();
+    stage.keys("<alt+1><alt+1>g/thread<enter>");
+    assert!(stage.text().contains("row 97 thread"), "{}", stage.text());
+    // What the search before found does not bound this one.
+    stage.keys("/row 150<enter>");
+    assert!(stage.text().contains("row 150") && !stage.text().contains("No match"), "{}", stage.text());
+}
+
+#[test]
 fn what_a_child_keeps_is_bounded() {
     let mut stage = Stage::new(100, 30);
     stage.spawns(1, "explore", "Read");

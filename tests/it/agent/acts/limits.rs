@@ -182,6 +182,18 @@ async fn the_last_turn_asks_no_earlier_than_the_service_wishes() {
 
 #[tokio::test(start_paused = true)]
 async fn a_text_that_has_come_to_a_halt_is_not_waited_for_when_the_user_wants_the_report() {
+    let waited = wrapped_up_after_silence_of(Duration::ZERO).await;
+    assert!(waited <= Duration::from_secs(31), "{waited:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_that_came_to_a_halt_long_ago_is_cut_at_once_when_the_user_wants_the_report() {
+    let waited = wrapped_up_after_silence_of(Duration::from_secs(70)).await;
+    assert!(waited <= Duration::from_secs(1), "{waited:?}");
+}
+
+/// Asks an agent for its report whose model has been silent in the middle of a text. Returns how long that takes.
+async fn wrapped_up_after_silence_of(silence: Duration) -> Duration {
     let provider = script(&[
         reply(json!({"task": "go", "turn": 0}), vec![agent("general-purpose", "one")]),
         reply(json!({"task": "go"}), vec![json!({"say": "noted"})]),
@@ -191,11 +203,13 @@ async fn a_text_that_has_come_to_a_halt_is_not_waited_for_when_the_user_wants_th
     let mut session = Session::start(Parts::new(provider.clone()));
     session.say("go").await;
     session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+    tokio::time::sleep(silence).await;
     session.send(Command::WrapUp { agent: CHILD }).await;
     let asked = tokio::time::Instant::now();
     let outcome = session.ended(CHILD).await;
+    let waited = asked.elapsed();
     assert_eq!((outcome.status.name(), outcome.text.as_str()), ("wrapped_up", "<summary>last words</summary>"));
-    assert!(asked.elapsed() <= Duration::from_secs(31), "{:?}", asked.elapsed());
     session.ended(AgentId::MAIN).await;
     assert_ends(&session.quit().await);
+    waited
 }
