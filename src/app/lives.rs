@@ -159,6 +159,9 @@ impl App {
     /// Has an agent go on that has ended, with a message that waits until it is read.
     pub(super) fn resume_with(&mut self, id: AgentId, text: String, effects: &mut Vec<Effect>) {
         self.queue_for(id, text.clone());
+        if let Some(name) = self.agents.get(id).map(|agent| agent.name.clone()) {
+            self.inform(format!("{name} goes on with your message"));
+        }
         self.ask_to_resume(id, Some(text), effects);
     }
 

@@ -64,8 +64,8 @@ impl Budget {
     #[must_use]
     pub fn refusal(&self) -> String {
         format!(
-            "The budget is used up: {} spent, and another request would not fit. Raise it with /budget, --budget-tokens \
-             or --budget-usd.",
+            "Too little of the budget is left for another request: {} spent, and what is under way is held. Raise it with \
+             /budget, --budget-tokens or --budget-usd.",
             self.account()
         )
     }

@@ -104,7 +104,7 @@ async fn ten_children_never_pass_the_budget_and_still_report() {
             assert_eq!(reported, outcome.turns > 0, "{outcome:?}");
         }
         assert_eq!(notices(&events, "80%"), usize::from(used.total() >= limit / 5 * 4));
-        assert!(notices(&events, "used up") <= 1);
+        assert!(notices(&events, "Too little of the budget") <= 1);
     }
 }
 
