@@ -355,7 +355,9 @@ impl Desk {
             }
             Wish::Cost => {
                 let rows = self.spending.table(|id| self.story.name(id));
-                rows.iter().for_each(|row| self.notice(row));
+                for row in &rows {
+                    self.notice(row);
+                }
             }
             Wish::Budget(words) => self.budget(&words).await,
             Wish::Help => self.write(HELP.map(str::to_owned).to_vec()),
