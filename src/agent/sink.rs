@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use super::{AgentEvent, Cancel, EventKind};
+use super::{AgentEvent, Cancel, EventKind, StopCause};
 use crate::message::AgentId;
 
 /// How long an agent that was stopped waits for a listener without room. What it still has to say then follows on its
@@ -37,6 +37,14 @@ impl Sink {
     /// Tells everyone what happened to `agent`, now. Waits for as long as a listener has no room.
     pub async fn send(&self, agent: AgentId, kind: EventKind) {
         self.send_until(agent, kind, &Cancel::default()).await;
+    }
+
+    /// Tells everyone what happened to `agent`, now. A listener without room gets it later: the commands of the user do
+    /// not wait for a slow one.
+    pub async fn send_unhindered(&self, agent: AgentId, kind: EventKind) {
+        let over = Cancel::default();
+        over.stop(StopCause::User);
+        self.send_until(agent, kind, &over).await;
     }
 
     /// Tells everyone what happened to `agent`, now. Once `stop` is asked for, a listener without room gets the event

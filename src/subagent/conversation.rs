@@ -201,10 +201,7 @@ impl Conversation {
         self.tree.forget();
         self.transcript = Transcript::default();
         self.freshness = self.tree.freshness(MAIN);
-        // The commands of the user do not wait for a slow listener.
-        let over = Cancel::default();
-        over.stop(StopCause::User);
-        self.tree.setup().sink.send_until(AgentId::MAIN, EventKind::Cleared, &over).await;
+        self.tree.sink().send_unhindered(AgentId::MAIN, EventKind::Cleared).await;
     }
 
     /// Starts to answer a message. All telling is left to the answer's own task, so that commands are obeyed even

@@ -17,7 +17,7 @@ use super::prompt;
 use super::roster::{Delivered, Living, Member, Report, Roster};
 use super::task::AgentInput;
 use super::tree::{Parent, Tree};
-use crate::agent::{Agent, Author, Cancel, Debt, EventKind, Ground, Inbox, Spawn, StopCause};
+use crate::agent::{Agent, Author, Cancel, Debt, EventKind, Ground, Inbox, Spawn};
 use crate::message::AgentId;
 
 /// What a child is sent out for.
@@ -96,9 +96,7 @@ impl Tree {
             let _ = timeout(HANDING_OVER, self.ended_one(agent)).await;
         }
         if let Err(refusal) = self.send_again(agent, Ground::Background, words).await {
-            let over = Cancel::default();
-            over.stop(StopCause::User);
-            self.sink().send_until(agent, EventKind::Notice { text: refusal.to_string() }, &over).await;
+            self.sink().send_unhindered(agent, EventKind::Notice { text: refusal.to_string() }).await;
         }
     }
 

@@ -12,9 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::isolation::Plot;
 use super::tree::Tree;
-use crate::agent::{
-    Author, Cancel, EventKind, KeptFile, KeptWorktree, Letter, StopCause, Urgency, WorktreeAct, WorktreeNews,
-};
+use crate::agent::{Author, EventKind, KeptFile, KeptWorktree, Letter, Urgency, WorktreeAct, WorktreeNews};
 use crate::message::{AgentId, plain_line};
 use crate::worktree::{Merged, Settled, Worktree};
 
@@ -181,7 +179,7 @@ impl Tree {
 
     async fn tell_of(&self, agent: Option<AgentId>, news: WorktreeNews) {
         let news = self.setup().secrets.redact_all(news);
-        self.tell_late(agent.unwrap_or(AgentId::MAIN), EventKind::Worktree { news }).await;
+        self.sink().send_unhindered(agent.unwrap_or(AgentId::MAIN), EventKind::Worktree { news }).await;
     }
 
     /// Tells which worktrees wait for the user.
@@ -189,14 +187,7 @@ impl Tree {
         let mut kept: Vec<KeptWorktree> = self.yard().plots().values().filter_map(Plot::kept).collect();
         kept.sort_by_key(|one| (one.agent.is_none(), one.agent, one.branch.clone()));
         let kept = self.setup().secrets.redact_all(kept);
-        self.tell_late(AgentId::MAIN, EventKind::Worktrees { kept }).await;
-    }
-
-    /// Tells something that no slow listener is waited for.
-    async fn tell_late(&self, agent: AgentId, kind: EventKind) {
-        let over = Cancel::default();
-        over.stop(StopCause::User);
-        self.sink().send_until(agent, kind, &over).await;
+        self.sink().send_unhindered(AgentId::MAIN, EventKind::Worktrees { kept }).await;
     }
 }
 

@@ -178,10 +178,7 @@ impl Tree {
     /// Moves one living subagent to the background or back. Whoever waits for it goes on, or waits before it goes on.
     pub(super) async fn move_to(&self, agent: AgentId, ground: Ground) {
         if self.place_on(agent, ground) == Moved::Yes {
-            // The commands of the user do not wait for a slow listener.
-            let over = Cancel::default();
-            over.stop(StopCause::User);
-            self.sink().send_until(agent, EventKind::Moved { ground }, &over).await;
+            self.sink().send_unhindered(agent, EventKind::Moved { ground }).await;
         }
     }
 
