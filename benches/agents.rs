@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const FILES: usize = 500;
 
 fn library(folder: &Path) -> Library {
-    let dirs = vec![AgentDir { tier: Tier::ProjectClaude, path: folder.to_path_buf() }];
+    let dirs = vec![AgentDir { tier: Tier::ProjectClaude, path: folder.to_path_buf(), bounds: None }];
     Library::new(dirs.into(), Vec::new(), ["Read", "Grep", "Bash"].map(str::to_owned).to_vec())
 }
 

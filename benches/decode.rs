@@ -14,7 +14,7 @@ const CHUNK: usize = 16 * 1024;
 type Decoder = fn(Service) -> Feed;
 
 fn service() -> Service {
-    Service { name: "bench".to_owned(), key_variable: "BENCH_KEY".to_owned(), key: Secret::new("bench-key") }
+    Service::new("bench", "BENCH_KEY", Secret::new("bench-key"))
 }
 
 fn anthropic_answer() -> String {

@@ -15,8 +15,8 @@
 //! | 4 | [`subagent`] | many agents: the `Agent` tool, the tree, its limits, reports |
 //! | 3 | [`agent`] | the loop, for every agent |
 //! | 2 | [`provider`], [`tool`], [`definition`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, what is kept, what is chosen, where an agent works apart |
-//! | 1 | [`permission`] | may it? pure decisions |
-//! | 0 | [`message`] | the words all others speak |
+//! | 1 | [`permission`], [`git`] | may it? pure decisions; git under settings of our own |
+//! | 0 | [`message`], [`program`] | the words all others speak; where the programs lie that we start |
 //!
 //! Two modules of one floor meet further up. The `Agent` tool, for instance, is a [`tool::Tool`] that runs the loop, and
 //! the loop runs tools: [`subagent`] implements the trait, and [`services`] puts both together.
@@ -57,7 +57,7 @@
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
 //! `provider::http` and `provider::discover` (the network), `tool` (files and processes of the project), `session`
-//! (log and history), `config` (settings), `worktree` (git), `definition::{library, watch}` (agent files), `subagent::memory` (notes of
+//! (log and history), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch}` (agent files), `subagent::memory` (notes of
 //! agents), `headless` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
 //! the demonstration plays in a test in well under a second.
@@ -86,7 +86,7 @@
 //! - **Provider**: a service that speaks for models; a **model** is a name at one.
 //! - **Worktree**: a second checkout of the project for one subagent, on a branch of its own. Its **base** is the state it
 //!   began with.
-//! - **Access**: what a tool call would touch. A **grant** allows some in advance; a **mode** says what is asked at all.
+//! - **Access**: what a tool call would touch. A **grant** allows some in advance, to its **holder**; a **mode** says what is asked at all.
 //! - **Pane**: the live view of one subagent. A **cell** is one entry of a transcript on the screen.
 //! - **Effect**: what the screen asks of the world. A **command** is what it asks of the tree.
 
@@ -112,7 +112,9 @@ pub mod provider;
 pub mod session;
 pub mod tool;
 pub mod worktree;
-// Floor 1: may it?
+// Floor 1: may it? And git under settings of our own.
+pub mod git;
 pub mod permission;
-// Floor 0: the words.
+// Floor 0: the words, and where programs lie.
 pub mod message;
+pub mod program;

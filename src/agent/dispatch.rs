@@ -4,6 +4,7 @@
 //! wrong in a call becomes a result that the model can mend.
 
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -13,15 +14,22 @@ use tokio::time::{sleep, timeout};
 
 use super::activity::Activity;
 use super::{Agent, EventKind, Status};
+use crate::config::{Environment, obeyed_by_git};
 use crate::message::{INTERRUPTED, ResultPart, ToolCall, ToolInput, ToolResult};
-use crate::permission::{Access, Answer, ApprovalId, ApprovalRequest, Decision, Preview};
-use crate::tool::{Args, Concurrency, FileChange, Planned, Tool, ToolContext, ToolOutput, bound_text};
+use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, Preview};
+use crate::tool::{Args, Concurrency, FileChange, Planned, Tool, ToolContext, ToolOutput, asked_title, bound_text};
 
 /// How long a tool may take to clean up after a stop: a process group gets TERM, 2 s, then KILL.
 const STOP_GRACE: Duration = Duration::from_secs(4);
 
 /// Smallest time between two looks at a running tool's output.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Most calls of one message that are run.
+const MAX_CALLS_PER_MESSAGE: usize = 256;
+
+/// What a call is told that comes after these.
+const MESSAGE_LIMIT: &str = "Not run: a message may hold 256 tool calls. Send the rest in the next one.";
 
 /// What a call is told that comes after the last one allowed.
 const TOOL_LIMIT: &str = "Not run: the limit on tool calls is reached.";
@@ -35,11 +43,12 @@ pub(super) struct Dispatched {
     pub(super) begun: u32,
 }
 
-/// Runs the calls of one message. Calls past `allowance` are answered but not run, and so are those that are still to
-/// come when the agent is told something, or asked to report.
+/// Runs the calls of one message. Calls past `allowance` or [`MAX_CALLS_PER_MESSAGE`] are answered but not run, and so
+/// are those that are still to come when the agent is told something, or asked to report.
 pub(super) async fn dispatch(agent: &Agent, calls: &[ToolCall], allowance: usize, activity: &Activity) -> Dispatched {
     let mut all = Dispatched::default();
     let (granted, refused) = calls.split_at(allowance.min(calls.len()));
+    let (granted, excess) = granted.split_at(MAX_CALLS_PER_MESSAGE.min(granted.len()));
     for group in groups(agent, granted) {
         if let Some(why) = passed_over(agent, all.begun) {
             pass_over(agent, group, why, &mut all, activity).await;
@@ -52,6 +61,7 @@ pub(super) async fn dispatch(agent: &Agent, calls: &[ToolCall], allowance: usize
             all.changes.extend(changes);
         }
     }
+    pass_over(agent, excess, MESSAGE_LIMIT, &mut all, activity).await;
     pass_over(agent, refused, TOOL_LIMIT, &mut all, activity).await;
     all
 }
@@ -169,6 +179,12 @@ async fn permitted(
         Err(output) => return output,
     };
     let access = Access::new(tool.name(), plan.access);
+    if let Some(failure) = plan.failure
+        && may_read(agent, &access)
+    {
+        return failure;
+    }
+    let title = asked_title(title, &access.kind, &context.project);
     let request = Question { access, title, preview: agent.secrets.redact_all(plan.preview) };
     if let Err(output) = permission(agent, request, &context.call_id, activity).await {
         return output;
@@ -191,6 +207,13 @@ async fn permitted(
     }
 }
 
+/// Tells whether the agent may read the place of an access without a question.
+fn may_read(agent: &Agent, access: &Access) -> bool {
+    let AccessKind::Write { path } = &access.kind else { return true };
+    let reading = Access::new("Read", AccessKind::Read { path: path.clone() });
+    agent.permissions.decide(&reading) == Decision::Allow
+}
+
 struct Question {
     access: Access,
     title: String,
@@ -199,14 +222,21 @@ struct Question {
 
 /// Waits until the access is allowed, by decision or by answer.
 async fn permission(agent: &Agent, question: Question, call_id: &str, activity: &Activity) -> Result<(), ToolOutput> {
+    if let AccessKind::Write { path } = &question.access.kind {
+        guard(agent, path.clone()).await;
+    }
     // From before the decision, so that no change after it is missed.
     let changes = agent.permissions.changes();
     match agent.permissions.decide(&question.access) {
         Decision::Allow => return Ok(()),
-        Decision::Deny(reason) => return Err(ToolOutput::error(reason)),
+        Decision::Deny(reason) => {
+            let (tool, title) = (question.access.tool, question.title);
+            activity.tell(agent, EventKind::ToolRefused { tool, title, reason: reason.clone() }).await;
+            return Err(ToolOutput::error(reason));
+        }
         Decision::Ask => {}
     }
-    let id = ApprovalId { agent: agent.id, call_id: call_id.to_owned() };
+    let id = ApprovalId::new(agent.id, call_id);
     let grant = agent.permissions.offer(&question.access);
     let access = question.access;
     let request = ApprovalRequest {
@@ -220,7 +250,7 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, activity: 
     let ask = agent.approver.ask(request.clone());
     activity.tell(agent, EventKind::ApprovalRequested { request }).await;
     let answer = activity.excused(answer(agent, ask, &access, changes)).await;
-    let resolved = EventKind::ApprovalResolved { id, answer: answer.answer() };
+    let resolved = EventKind::ApprovalResolved { id, answer: answer.answer(), by_grant: answer.is_by_grant() };
     match (&answer, grant) {
         (Waited::Answered(Answer::Always), Some(grant)) => agent.permissions.grant(grant),
         (Waited::Answered(Answer::Project), Some(grant)) => agent.permissions.grant_for_project(grant),
@@ -228,18 +258,29 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, activity: 
     }
     activity.tell(agent, resolved).await;
     match answer {
-        Waited::Answered(Answer::Once | Answer::Always | Answer::Project)
-        | Waited::Settled(Decision::Allow | Decision::Ask) => Ok(()),
+        Waited::Answered(Answer::Once | Answer::Always | Answer::Project) | Waited::Granted => Ok(()),
         Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref()))),
-        Waited::Settled(Decision::Deny(reason)) => Err(ToolOutput::error(reason)),
+        Waited::Refused(reason) => Err(ToolOutput::error(reason)),
         Waited::Stopped => Err(ToolOutput::error(INTERRUPTED)),
+    }
+}
+
+/// Looks at what git runs or obeys around a file before its change is decided on: a command, or the user in another
+/// window, may have changed that since.
+async fn guard(agent: &Agent, path: PathBuf) {
+    let (root, permissions) = (agent.place.project.clone(), agent.permissions.clone());
+    let look = move || permissions.guard(obeyed_by_git(&root, &path, &Environment::of_process()));
+    if tokio::task::spawn_blocking(look).await.is_err() {
+        agent.permissions.guard([agent.place.project.as_ref().clone()]);
     }
 }
 
 enum Waited {
     Answered(Answer),
-    /// A change of mode, or an answer to another question, has settled this one.
-    Settled(Decision),
+    /// The answer to another question allows this one too.
+    Granted,
+    /// A stricter mode forbids it.
+    Refused(String),
     Stopped,
 }
 
@@ -247,8 +288,12 @@ impl Waited {
     fn answer(&self) -> Option<Answer> {
         match self {
             Self::Answered(answer) => Some(answer.clone()),
-            Self::Settled(_) | Self::Stopped => None,
+            Self::Granted | Self::Refused(_) | Self::Stopped => None,
         }
+    }
+
+    fn is_by_grant(&self) -> bool {
+        matches!(self, Self::Granted)
     }
 }
 
@@ -263,9 +308,10 @@ async fn answer(
             biased;
             () = agent.work.cancelled() => return Waited::Stopped,
             answer = &mut ask => return Waited::Answered(answer),
-            Ok(()) = changes.changed() => match agent.permissions.decide(access) {
+            Ok(()) = changes.changed() => match agent.permissions.decide_again(access) {
                 Decision::Ask => {}
-                settled => return Waited::Settled(settled),
+                Decision::Allow => return Waited::Granted,
+                Decision::Deny(reason) => return Waited::Refused(reason),
             },
         }
     }

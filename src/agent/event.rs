@@ -147,6 +147,18 @@ pub enum EventKind {
         id: ApprovalId,
         /// The answer; `None` if the question was withdrawn.
         answer: Option<Answer>,
+        /// Whether the answer to another question allowed this one too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_grant: bool,
+    },
+    /// A tool call is not allowed, and nobody was asked: the mode, or a rule, decides.
+    ToolRefused {
+        /// The tool.
+        tool: String,
+        /// One line that names the act.
+        title: String,
+        /// Why, as the model reads it.
+        reason: String,
     },
     /// A stop was asked for and is being carried out.
     Stopping {
@@ -183,6 +195,16 @@ pub enum EventKind {
     Worktrees {
         /// In the order of their agents; those of earlier runs come last.
         kept: Vec<KeptWorktree>,
+    },
+    /// A model is looked for where the user says that its server is.
+    ModelSearch {
+        /// The server, as errors call it.
+        place: String,
+    },
+    /// No model can answer the main agent.
+    NoModel {
+        /// Why, and what to do.
+        reason: String,
     },
     /// It is settled who answers the main agent.
     ModelChosen {

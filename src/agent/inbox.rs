@@ -182,9 +182,13 @@ impl Inbox {
         self.state().door == Door::Closed
     }
 
-    /// Takes back what the user said and nobody has read.
-    pub fn take_back(&self) {
-        self.state().waiting.retain(|letter| letter.by != Author::User);
+    /// Takes back the latest message of this text by the user that nobody has read.
+    pub fn take_back(&self, text: &str) {
+        let mut state = self.state();
+        let is_it = |letter: &Letter| letter.by == Author::User && letter.text == text;
+        if let Some(at) = state.waiting.iter().rposition(is_it) {
+            state.waiting.remove(at);
+        }
     }
 
     /// Takes out the latest report of one agent, which was handed over another way.

@@ -11,12 +11,12 @@ use tokio::time::Instant;
 use super::activity::{self, Activity};
 use super::budget::{Reserved, Seat};
 use super::dispatch::{dispatch, refuse};
-use super::inbox::{Letter, Rest};
+use super::inbox::{AtEnd, Letter, Rest};
 use super::stream::{Reply, Way, reply};
 use super::turn::{Step, Turn, next_step};
 use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause};
 use crate::message::{Message, ToolCall, Transcript, Usage};
-use crate::provider::Request;
+use crate::provider::{ProviderError, Request};
 use crate::tool::ToolSet;
 
 /// Runs an agent on a transcript that ends in what it has to answer, until it has answered or must stop.
@@ -157,7 +157,10 @@ impl<'a> Run<'a> {
                 Err(end) => return end,
             };
             match next_step(&turn, self.continuations) {
-                Step::Tools(calls) => self.run_tools(&calls).await,
+                Step::Tools(calls) => {
+                    self.continuations = if turn.has_only_cut_calls() { self.continuations + 1 } else { 0 };
+                    self.run_tools(&calls).await;
+                }
                 Step::Continue(words) => {
                     self.continuations += 1;
                     if let Some(words) = words {
@@ -168,6 +171,10 @@ impl<'a> Run<'a> {
                     Some(end) => return end,
                     None => self.answer.clear(),
                 },
+                Step::Full => {
+                    let advice = shorter(self.agent);
+                    return End::Failed(format!("The conversation fills the model's context window. {advice}"));
+                }
                 Step::Fail(reason) => return End::Failed(reason),
             }
         }
@@ -266,6 +273,7 @@ impl<'a> Run<'a> {
             model: self.agent.model.id.clone(),
             system: self.agent.system.clone(),
             messages: self.transcript.messages().to_vec(),
+            withheld: if tools.is_empty() { self.agent.tools.specs() } else { Arc::default() },
             tools: tools.specs(),
             max_output_tokens: self.agent.model.max_output_tokens,
             // One that the model does not know would be refused.
@@ -290,7 +298,10 @@ impl<'a> Run<'a> {
             }
             Reply::Failed(error, turn) => {
                 self.record(&turn).await;
-                Err(End::Failed(error.to_string()))
+                Err(End::Failed(match error {
+                    ProviderError::ContextTooLong { .. } => format!("{error} {}", shorter(self.agent)),
+                    error => error.to_string(),
+                }))
             }
             Reply::Spent(turn) => {
                 self.record(&turn).await;
@@ -326,10 +337,10 @@ impl<'a> Run<'a> {
             }
             End::Answered => (Status::Completed, LastWords::Report, None),
             End::Limited(status, _) if answer.trim().is_empty() => {
-                (status, LastWords::Partial, Some(limit_words(self.agent, status)))
+                (status, LastWords::Partial, Some(limit_words(self.agent, &self.seat, status)))
             }
-            End::Limited(status, words) => (status, words, Some(limit_words(self.agent, status))),
-            End::Spent => (Status::Budget, LastWords::Partial, Some(self.agent.budget.refusal())),
+            End::Limited(status, words) => (status, words, Some(limit_words(self.agent, &self.seat, status))),
+            End::Spent => (Status::Budget, LastWords::Partial, Some(self.seat.refusal())),
             End::Stopped => {
                 let (status, reason) = stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User));
                 (status, LastWords::Partial, Some(reason.to_owned()))
@@ -353,10 +364,20 @@ impl<'a> Run<'a> {
     }
 }
 
-fn limit_words(agent: &Agent, status: Status) -> String {
+/// Says what can be done about a conversation that the model cannot hold.
+fn shorter(agent: &Agent) -> &'static str {
+    match (agent.depth, agent.at_end) {
+        (0, AtEnd::Leave) => "Start a new one with /clear, or choose a model with a larger context.",
+        // One request: there is no conversation to start anew.
+        (0, AtEnd::WaitForReports) => "Ask for less in one request, or choose a model with a larger context.",
+        _ => "Give it a shorter task, or split the task.",
+    }
+}
+
+fn limit_words(agent: &Agent, seat: &Seat<'_>, status: Status) -> String {
     let count = |limit: Option<u32>| limit.map_or_else(String::new, |n| n.to_string());
     match status {
-        Status::Budget => agent.budget.refusal(),
+        Status::Budget => seat.refusal(),
         Status::TurnLimit => format!("Reached the limit of {} turns.", count(agent.limits.max_turns)),
         Status::WrappedUp => "Asked to report before it was done.".to_owned(),
         Status::TimedOut => stop_words(agent.work.cause().unwrap_or(StopCause::Idle)).1.to_owned(),

@@ -61,14 +61,14 @@ pub(super) async fn reply(
     let Way { activity, stop } = *way;
     let gate = agent.provider.gate().cloned().unwrap_or_default();
     let mut ticket = gate.ticket();
-    let mut attempt = 1;
+    let (mut attempt, mut alike) = (1, Alike::default());
     loop {
         let mut pass = match admitted(agent, &mut ticket, activity, stop).await {
             Admission::Granted(pass) => pass,
             Admission::Stopped => return Reply::Cut(TurnBuilder::default().cut()),
             Admission::Hopeless(error) => return Reply::Failed(error, TurnBuilder::default().cut()),
         };
-        let (error, builder) = match once(agent, request.clone(), activity, stop, &mut pass).await {
+        let (error, builder) = match once(agent, request.clone(), way, &mut pass).await.counted(seat.asked()) {
             Ended::Whole(builder) => {
                 pass.succeeded();
                 return Reply::Whole(builder.finish(agent.id, ids));
@@ -76,12 +76,24 @@ pub(super) async fn reply(
             Ended::Cut(builder) => return Reply::Cut(builder.cut()),
             Ended::Failed(error, builder) => (error, builder),
         };
+        if let ProviderError::Unsupported { model, feature, is_news, .. } = &error {
+            drop(pass);
+            if *is_news {
+                let text = format!("{model} does not take {}: requests to it go without from now on.", feature.words());
+                activity.tell(agent, EventKind::Notice { text }).await;
+            }
+            continue;
+        }
         let (lasted, fruitless) = (ticket.since().elapsed(), gate.fruitless());
-        let trial = Trial { attempt, refusals: pass.refusals(), lasted, fruitless };
+        let alike = alike.count(&error);
+        let trial = Trial { attempt, alike, refusals: pass.refusals(), lasted, fruitless };
         let delay = retry::delay(&error, &trial, jitter(agent.id, attempt));
-        let pause = match retry::pause_for_all(&error, delay) {
-            Some(pause) => pass.refused(pause),
-            None => Duration::ZERO,
+        // Its place at the gate is free before it waits: a wait of its own is nobody else's.
+        let pause = if let Some(pause) = retry::pause_for_all(&error, delay) {
+            pass.refused(pause)
+        } else {
+            drop(pass);
+            Duration::ZERO
         };
         let Some(wait) = delay else { return Reply::Failed(error, builder.cut()) };
         let cut = builder.cut();
@@ -110,6 +122,22 @@ pub(super) async fn reply(
             () = pause => {}
         }
         return Reply::Cut(TurnBuilder::default().cut());
+    }
+}
+
+/// How often in a row a request has failed in the same words.
+#[derive(Default)]
+struct Alike {
+    words: String,
+    count: u32,
+}
+
+impl Alike {
+    fn count(&mut self, error: &ProviderError) -> u32 {
+        let words = error.to_string();
+        self.count = if words == self.words { self.count + 1 } else { 1 };
+        self.words = words;
+        self.count
     }
 }
 
@@ -181,7 +209,20 @@ enum Ended {
     Failed(ProviderError, TurnBuilder),
 }
 
-async fn once(agent: &Agent, request: Request, activity: &Activity, stop: &Cancel, pass: &mut Pass) -> Ended {
+impl Ended {
+    /// Estimates what the service has not counted of an answer to a request of `asked` tokens. A request that failed
+    /// before anything came of it has used nothing.
+    fn counted(mut self, asked: u64) -> Self {
+        match &mut self {
+            Self::Failed(_, builder) if builder.is_untouched() => {}
+            Self::Whole(builder) | Self::Cut(builder) | Self::Failed(_, builder) => builder.estimate_missing(asked),
+        }
+        self
+    }
+}
+
+async fn once(agent: &Agent, request: Request, way: &Way<'_>, pass: &mut Pass) -> Ended {
+    let Way { activity, stop } = *way;
     let mut builder = TurnBuilder::default();
     let begun = tokio::select! {
         biased;

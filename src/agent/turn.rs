@@ -3,7 +3,7 @@
 //! Owns how deltas become a message and what follows from it. Leaves all waiting to `run`. Invariant: no I/O, no
 //! clock; whatever a provider sends, the message that comes out has tool calls with unique, non-empty ids.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::message::{AgentId, AssistantMessage, Block, ToolCall, ToolInput, Usage};
 use crate::provider::{StopReason, StreamEvent};
@@ -19,6 +19,15 @@ pub struct Turn {
     pub stop: Option<StopReason>,
 }
 
+impl Turn {
+    /// Returns `true` if the reply was cut off by the output cap, and no call in it is whole.
+    #[must_use]
+    pub fn has_only_cut_calls(&self) -> bool {
+        let mut calls = self.message.tool_calls();
+        self.stop == Some(StopReason::MaxTokens) && calls.all(|call| matches!(call.input, ToolInput::Malformed(_)))
+    }
+}
+
 /// What of a stream event is worth showing at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delta {
@@ -32,19 +41,27 @@ pub enum Delta {
 #[derive(Debug, Default)]
 pub struct TurnBuilder {
     parts: Vec<Part>,
+    /// Where in `parts` the call with each index stands.
+    calls: HashMap<usize, usize>,
     usage: Usage,
     stop: Option<StopReason>,
+    /// Bytes of what the model wrote.
+    received: usize,
 }
+
+/// Bytes of a reply for each token, where the service does not count them.
+const BYTES_PER_TOKEN: usize = 4;
 
 #[derive(Debug)]
 enum Part {
     Done(Block),
-    Call { index: usize, id: String, name: String, json: String },
+    Call { id: String, name: String, json: String },
 }
 
 impl TurnBuilder {
     /// Takes the next event and returns what to show of it.
     pub fn push(&mut self, event: StreamEvent) -> Option<Delta> {
+        self.received = self.received.saturating_add(written(&event));
         match event {
             StreamEvent::Text(delta) => {
                 match self.parts.last_mut() {
@@ -63,7 +80,8 @@ impl TurnBuilder {
             StreamEvent::ThinkingSignature(proof) => self.sign(proof),
             StreamEvent::RedactedThinking(data) => self.parts.push(Part::Done(Block::RedactedThinking { data })),
             StreamEvent::ToolCallStart { index, id, name } => {
-                self.parts.push(Part::Call { index, id, name, json: String::new() });
+                self.calls.insert(index, self.parts.len());
+                self.parts.push(Part::Call { id, name, json: String::new() });
             }
             StreamEvent::ToolCallDelta { index, json } => self.extend_call(index, &json),
             StreamEvent::Usage(usage) => self.usage = usage,
@@ -75,8 +93,30 @@ impl TurnBuilder {
     /// Tells whether what has come so far is text for the reader and nothing else may follow it but more: no call.
     #[must_use]
     pub fn is_speaking(&self) -> bool {
-        let calls = self.parts.iter().any(|part| matches!(part, Part::Call { .. }));
-        !calls && matches!(self.parts.last(), Some(Part::Done(Block::Text { text })) if !text.trim().is_empty())
+        self.calls.is_empty()
+            && matches!(self.parts.last(), Some(Part::Done(Block::Text { text })) if !text.trim().is_empty())
+    }
+
+    /// Returns `true` if nothing of a reply has arrived, nor any count of tokens.
+    #[must_use]
+    pub fn is_untouched(&self) -> bool {
+        self.received == 0 && self.usage.total() == 0
+    }
+
+    /// Estimates what the service has not counted, so that it is not booked as nothing. `input` is the measured size of
+    /// the request in tokens.
+    pub fn estimate_missing(&mut self, input: u64) {
+        let output = u64::try_from(self.received.div_ceil(BYTES_PER_TOKEN)).unwrap_or(u64::MAX);
+        if self.usage.context() == 0 {
+            self.usage.input = input;
+            self.usage.estimated = true;
+        }
+        // The count of a reply comes with its end; what a reply that was cut off has counted before is only a beginning.
+        let is_counted = self.usage.output > 0 && (self.stop.is_some() || self.usage.output >= output);
+        if !is_counted && output > 0 {
+            self.usage.output = output.max(self.usage.output);
+            self.usage.estimated = true;
+        }
     }
 
     fn sign(&mut self, proof: String) {
@@ -87,11 +127,8 @@ impl TurnBuilder {
     }
 
     fn extend_call(&mut self, wanted: usize, more: &str) {
-        let call = self.parts.iter_mut().rev().find_map(|part| match part {
-            Part::Call { index, json, .. } if *index == wanted => Some(json),
-            _ => None,
-        });
-        if let Some(json) = call {
+        let at = self.calls.get(&wanted).copied();
+        if let Some(Part::Call { json, .. }) = at.and_then(|at| self.parts.get_mut(at)) {
             json.push_str(more);
         }
     }
@@ -104,7 +141,7 @@ impl TurnBuilder {
             .into_iter()
             .map(|part| match part {
                 Part::Done(block) => block,
-                Part::Call { id, name, json, .. } => {
+                Part::Call { id, name, json } => {
                     Block::ToolCall(ToolCall { id: unique_id(agent, &id, ids), name, input: ToolInput::parse(&json) })
                 }
             })
@@ -125,6 +162,17 @@ impl TurnBuilder {
             })
             .collect();
         Turn { message: AssistantMessage { content }, usage: self.usage, stop: None }
+    }
+}
+
+/// Returns how many bytes of an event the model wrote.
+fn written(event: &StreamEvent) -> usize {
+    match event {
+        StreamEvent::Text(text) | StreamEvent::Thinking(text) => text.len(),
+        StreamEvent::RedactedThinking(data) => data.len(),
+        StreamEvent::ToolCallStart { name, .. } => name.len(),
+        StreamEvent::ToolCallDelta { json, .. } => json.len(),
+        StreamEvent::ThinkingSignature(_) | StreamEvent::Usage(_) | StreamEvent::Stop(_) => 0,
     }
 }
 
@@ -149,6 +197,8 @@ pub enum Step {
     Continue(Option<&'static str>),
     /// The run is complete.
     Finish,
+    /// The conversation fills the model's context.
+    Full,
     /// The run cannot go on; the text says why.
     Fail(String),
 }
@@ -163,8 +213,10 @@ pub const MAX_CONTINUATIONS: u32 = 3;
 #[must_use]
 pub fn next_step(turn: &Turn, continuations: u32) -> Step {
     let calls: Vec<ToolCall> = turn.message.tool_calls().cloned().collect();
-    // What was begun before a refusal was not meant to be done.
-    if !calls.is_empty() && turn.stop != Some(StopReason::Refusal) {
+    // What was begun before a refusal was not meant to be done; and of a call that is cut off again and again there is
+    // nothing to mend.
+    let is_hopeless = turn.has_only_cut_calls() && continuations >= MAX_CONTINUATIONS;
+    if !calls.is_empty() && turn.stop != Some(StopReason::Refusal) && !is_hopeless {
         return Step::Tools(calls);
     }
     match &turn.stop {
@@ -174,9 +226,7 @@ pub fn next_step(turn: &Turn, continuations: u32) -> Step {
             Step::Fail(format!("The reply was cut off {} times by the limit on output tokens.", continuations + 1))
         }
         Some(StopReason::Refusal) => Step::Fail("The model declined to answer. Rephrase the request.".to_owned()),
-        Some(StopReason::ContextWindow) => {
-            Step::Fail("The conversation fills the model's context window. Start a new one with /clear.".to_owned())
-        }
+        Some(StopReason::ContextWindow) => Step::Full,
         Some(StopReason::Other(reason)) if turn.message.is_empty() => {
             Step::Fail(format!("The model stopped without an answer ({reason})."))
         }

@@ -4,11 +4,13 @@
 //! never stops an agent.
 
 use super::action::Action;
+use super::keymap::Context;
 use super::keys::Taken;
 use super::panes::PaneSize;
 use super::status::{Armed, CONFIRM, Flash};
 use super::{App, Detail, Effect, Focus, Motion, MouseCapture, Phase, Popup};
 use crate::message::AgentId;
+use crate::permission::PermissionMode;
 use crate::subagent::{Children, Command};
 
 impl App {
@@ -54,7 +56,7 @@ impl App {
             | Action::ApproveAlways
             | Action::ApproveProject
             | Action::Deny
-            | Action::DenyWithComment => self.answer(action, effects),
+            | Action::DenyWithComment => self.answer(action),
             Action::ShowAll | Action::NextQuestion | Action::PreviousQuestion => self.look_at_question(action),
             Action::Remove => return self.remove(effects),
             Action::ShowPrompt | Action::CopyReport | Action::OpenPager | Action::FoldTools | Action::Search => {
@@ -108,12 +110,20 @@ impl App {
         self.close_timeline();
         self.focus = Focus::Agents;
         self.chosen = Some(id);
+        self.clicked = None;
     }
 
     fn move_focus(&mut self, action: Action) -> Taken {
         if action == Action::IntoAgents {
             if !self.composer.is_empty() || self.agents.is_empty() {
                 return Taken::No;
+            }
+            if self.composer.walks_history() {
+                let key = self.keymap.chord_of(Context::Composer, Action::FocusNext);
+                self.inform(
+                    key.map_or_else(String::new, |key| format!("the newest message · {key} goes to the agents")),
+                );
+                return Taken::Yes;
             }
             self.focus_agents();
             return Taken::Yes;
@@ -142,6 +152,7 @@ impl App {
     fn focus_agents(&mut self) {
         self.close_timeline();
         self.focus = Focus::Agents;
+        self.clicked = None;
         let known = self.chosen.filter(|id| self.agents.get(*id).is_some());
         self.chosen = known
             .or_else(|| self.agents.running().next().map(|agent| agent.id))
@@ -189,7 +200,7 @@ impl App {
     }
 
     /// Returns whose transcript scrolling moves.
-    fn scrolled(&self) -> AgentId {
+    pub(super) fn scrolled(&self) -> AgentId {
         self.focused_agent().unwrap_or(AgentId::MAIN)
     }
 
@@ -204,12 +215,17 @@ impl App {
             return;
         }
         if self.focus == Focus::Approvals {
+            if self.approvals.expand() {
+                return;
+            }
             let end = self.popup_end;
+            // Less than its rows, so that no row is passed over.
+            let page = usize::from(self.regions().approvals.height.saturating_sub(4).max(1));
             let scroll = &mut self.approvals.scroll;
             *scroll = match action {
                 Action::ScrollUp => scroll.saturating_sub(1),
-                Action::PageUp => scroll.saturating_sub(8),
-                Action::PageDown => (*scroll + 8).min(end),
+                Action::PageUp => scroll.saturating_sub(page),
+                Action::PageDown => (*scroll + page).min(end),
                 _ => (*scroll + 1).min(end),
             };
             return;
@@ -259,6 +275,7 @@ impl App {
             let id = self.chosen.filter(|_| self.focus == Focus::Agents).unwrap_or(AgentId::MAIN);
             self.pane_mut(id).scroll.follow();
         }
+        self.clicked = None;
         self.focus = self.home();
     }
 
@@ -315,19 +332,23 @@ impl App {
     }
 
     fn cycle_mode(&mut self, effects: &mut Vec<Effect>) {
-        let all = crate::permission::PermissionMode::ALL;
-        let at = all.iter().position(|mode| *mode == self.status.mode).unwrap_or(0);
-        self.set_mode(all[(at + 1) % all.len()], effects);
+        self.set_mode(self.status.mode.next(), effects);
     }
 
-    pub(super) fn set_mode(&mut self, mode: crate::permission::PermissionMode, effects: &mut Vec<Effect>) {
+    pub(super) fn set_mode(&mut self, mode: PermissionMode, effects: &mut Vec<Effect>) {
+        let widens = mode.leeway() > self.status.mode.leeway();
         self.status.mode = mode;
         effects.push(Effect::Engine(Command::SetMode(mode)));
-        self.inform(format!("permission mode: {}", mode.word()));
+        let open = match self.approvals.len() {
+            0 => String::new(),
+            _ if !widens => String::new(),
+            1 => " · 1 open question still waits for you".to_owned(),
+            count => format!(" · {count} open questions still wait for you"),
+        };
+        self.inform(format!("permission mode: {}{open}", mode.word()));
     }
 
-    /// Interrupts the main agent at the second press. While it waits for subagents the question is put instead what
-    /// becomes of them.
+    /// Interrupts the main agent at the second press; the subagents that it waits for go on.
     fn interrupt(&mut self, effects: &mut Vec<Effect>) {
         if self.target().is_some() {
             self.leave_target();
@@ -341,27 +362,24 @@ impl App {
         if matches!(self.agents.main().phase, Phase::Idle | Phase::Ended(_)) {
             return;
         }
-        if self.agents.waited_for().next().is_some() {
-            self.popup = Some(Popup::Interrupt { chosen: 0 });
+        let waited = self.agents.waited_for().next().is_some();
+        if self.take_armed(Armed::Interrupt) {
+            effects.push(Effect::Engine(Command::Interrupt { children: Children::Keep }));
+            self.inform(if waited {
+                "interrupting; the agents go on in the background, and report later"
+            } else {
+                "interrupting"
+            });
             return;
         }
-        if self.take_armed(Armed::Interrupt) {
-            self.interrupt_with(Children::Keep, effects);
+        let key = |action| self.keymap.chord_of(Context::Composer, action).unwrap_or_default();
+        let (again, all) = (key(Action::Interrupt), key(Action::StopAll));
+        let text = if waited {
+            format!("{again} again interrupts; agents go on in the background · {all} stops all")
         } else {
-            self.arm(Armed::Interrupt, "esc again interrupts the main agent");
-        }
-    }
-
-    /// Interrupts the main agent, now.
-    pub(super) fn interrupt_with(&mut self, children: Children, effects: &mut Vec<Effect>) {
-        self.popup = None;
-        effects.push(Effect::Engine(Command::Interrupt { children }));
-        let kept = self.agents.waited_for().count();
-        self.inform(match children {
-            Children::Keep if kept > 0 => "interrupting; the agents go on in the background, and report later",
-            Children::Stop if kept > 0 => "interrupting the main agent and stopping those it waits for",
-            _ => "interrupting",
-        });
+            format!("{again} again interrupts the main agent")
+        };
+        self.arm(Armed::Interrupt, &text);
     }
 
     fn clear_or_quit(&mut self, effects: &mut Vec<Effect>) {
@@ -369,7 +387,9 @@ impl App {
             return;
         }
         if !self.composer.is_empty() {
-            self.composer.clear();
+            effects.push(Effect::SaveHistory(self.composer.discard()));
+            self.edited(effects);
+            self.inform("cleared; undo (ctrl+_) or up brings it back");
             return;
         }
         if self.take_armed(Armed::Quit) {
@@ -386,8 +406,37 @@ impl App {
         if !self.is_busy() || self.take_armed(Armed::Quit) {
             self.quit(effects);
         } else {
-            self.arm(Armed::Quit, &format!("ctrl+c quits and stops {}", self.running_words()));
+            self.ask_once_more(Armed::Quit, "/quit", &format!("enter again quits and stops {}", self.running_words()));
         }
+    }
+
+    /// Begins a new conversation at once if nothing runs; else names what would be stopped, and does it at the second
+    /// time.
+    pub(super) fn slash_clear(&mut self, effects: &mut Vec<Effect>) {
+        if !self.is_busy() || self.take_armed(Armed::Clear) {
+            self.clear(effects);
+        } else {
+            let text = format!("enter again begins anew and stops {}", self.running_words());
+            self.ask_once_more(Armed::Clear, "/clear", &text);
+        }
+    }
+
+    /// Leaves a command in the composer, where `enter` confirms it.
+    fn ask_once_more(&mut self, what: Armed, command: &str, text: &str) {
+        if self.composer.is_empty() {
+            self.composer.set_text(command);
+        }
+        if self.composer.text().trim() == command {
+            self.focus = Focus::Composer;
+            self.arm(what, text);
+        } else {
+            self.warn(format!("send or clear the message, then write {command}: {} would stop", self.running_words()));
+        }
+    }
+
+    /// Returns `true` if `enter` confirms the command that stands in the composer.
+    pub(super) fn asks_once_more(&self) -> bool {
+        self.armed.is_some_and(|(armed, _)| armed != Armed::Interrupt)
     }
 
     fn is_busy(&self) -> bool {
@@ -404,10 +453,17 @@ impl App {
         self.flash = Some(Flash::confirm(text, self.now));
     }
 
+    /// Returns `true` if the key that is pressed now confirms this, which no other will.
     pub(super) fn take_armed(&mut self, what: Armed) -> bool {
-        let armed = self.armed.is_some_and(|(armed, until)| armed == what && self.now <= until);
-        self.armed = None;
-        armed
+        let offered = self.offered.take().or_else(|| self.armed.take());
+        offered.is_some_and(|(armed, until)| armed == what && self.now <= until)
+    }
+
+    /// Forgets what the key that was pressed could have confirmed and did not, and takes the question back.
+    pub(super) fn withdraw_offer(&mut self) {
+        let Some((_, until)) = self.offered.take() else { return };
+        self.flash.take_if(|flash| flash.until == until);
+        self.dirty = true;
     }
 
     fn toggle_mouse(&mut self, effects: &mut Vec<Effect>) {

@@ -68,8 +68,8 @@ actions! {
     HistorySearch, "history-search", "search the messages sent before";
     Editor, "editor", "write the message in $EDITOR";
     CycleMode, "cycle-mode", "go to the next permission mode";
-    Interrupt, "interrupt", "interrupt the main agent (twice)";
-    ClearOrQuit, "clear-or-quit", "clear the text; on an empty composer, twice quits";
+    Interrupt, "interrupt", "interrupt the main agent (twice); its subagents go on";
+    ClearOrQuit, "clear-or-quit", "clear the text, which undo brings back; on an empty composer, twice quits";
     ScrollUp, "scroll-up", "scroll up a line";
     ScrollDown, "scroll-down", "scroll down a line";
     PageUp, "page-up", "scroll up a page";
@@ -104,6 +104,18 @@ impl Action {
     pub(super) fn is_about_an_agent(self) -> bool {
         let life = matches!(self, Self::Message | Self::Stop | Self::WrapUp | Self::Resume | Self::Background);
         life || matches!(self, Self::Fold | Self::Grow | Self::Shrink | Self::Full | Self::ShowPrompt)
+    }
+
+    /// Returns `true` if it changes nothing but what is chosen or shown, or opens a line to type in.
+    pub(super) fn only_moves(self) -> bool {
+        let chooses = matches!(self, Self::MoveUp | Self::MoveDown | Self::MoveLeft | Self::MoveRight);
+        let sizes = matches!(self, Self::FocusAgent(_) | Self::Fold | Self::Grow | Self::Shrink | Self::FoldTools);
+        let scrolls = matches!(self, Self::ScrollUp | Self::ScrollDown | Self::PageUp | Self::PageDown);
+        let jumps = matches!(self, Self::Top | Self::Bottom | Self::Search | Self::SearchNext | Self::SearchPrevious);
+        let times = matches!(self, Self::Earlier | Self::Later | Self::PageEarlier | Self::PageLater);
+        let zooms = matches!(self, Self::Beginning | Self::Present | Self::ZoomIn | Self::ZoomOut | Self::ZoomFit);
+        let looks = matches!(self, Self::ShowAll | Self::NextQuestion | Self::PreviousQuestion | Self::Help);
+        chooses || sizes || scrolls || jumps || times || zooms || looks
     }
 
     /// Returns the name used in the keymap file, in kebab case.

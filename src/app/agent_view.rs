@@ -14,7 +14,7 @@ use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_vie
 use super::phase::Phase;
 use super::report::TagReader;
 use crate::agent::{AgentEvent, Bounds, EventKind, Ground, Outcome, Spawn, Spent, Status};
-use crate::message::{AgentId, AssistantMessage, Block, ToolResult, plain, plain_line};
+use crate::message::{AgentId, AssistantMessage, Block, ToolResult, bare_line, plain, plain_line};
 use crate::tool::{Todo, ToolView};
 
 /// Bytes of text kept of one subagent; the rest is in the session log.
@@ -92,6 +92,9 @@ pub struct AgentView {
     /// Reads the tags of a subagent's report out of the present turn.
     tags: TagReader,
 }
+
+/// Stands under a reply that the model did not end.
+const CUT_OFF: &str = "cut off here: the reply is not whole";
 
 impl AgentView {
     /// Returns an agent nothing is known of yet.
@@ -256,8 +259,11 @@ impl AgentView {
                 self.enter(if *rate_limited { Phase::limited(until) } else { Phase::Retrying { until } }, now);
             }
             EventKind::Held { why, wait_ms, ahead } => self.held(*why, *wait_ms, *ahead, now),
-            EventKind::TurnEnded { message, usage, .. } => {
+            EventKind::TurnEnded { message, usage, stop, .. } => {
                 self.turn_ended(message);
+                if stop.is_none() && message.content.iter().any(|block| matches!(block, Block::Text { .. })) {
+                    self.cells.push(CellKind::Notice { text: CUT_OFF.to_owned() });
+                }
                 self.context = usage.context();
                 self.spent.hear(kind);
             }
@@ -281,6 +287,9 @@ impl AgentView {
             EventKind::Spawned(_)
             | EventKind::Worktrees { .. }
             | EventKind::ModelChosen { .. }
+            | EventKind::ModelSearch { .. }
+            | EventKind::NoModel { .. }
+            | EventKind::ToolRefused { .. }
             | EventKind::AgentsChanged { .. }
             | EventKind::Resumed { .. }
             | EventKind::Alive
@@ -395,7 +404,7 @@ impl AgentView {
         let cell = self.cells.push(CellKind::Tool(Box::new(ToolCell {
             call_id: call_id.to_owned(),
             name: plain_line(name).into_owned(),
-            title: plain_line(title).into_owned(),
+            title: bare_line(title).into_owned(),
             state: ToolState::Running { since: now },
             summary: String::new(),
             tail: String::new(),

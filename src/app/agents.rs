@@ -12,7 +12,7 @@ use super::cells::CellId;
 use super::family::Family;
 use super::worktrees::Kept;
 use crate::agent::{AgentEvent, EventKind, Ground, Spent, Status};
-use crate::message::{AgentId, BudgetLimit};
+use crate::message::{AgentId, BudgetLimit, shown_name};
 
 /// The main agent and its subagents.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub struct Agents {
     family: Family,
     /// Numbers up to this one belong to a conversation that was cleared.
     forgotten: u32,
+    /// Those that the last clearing stopped, and the run in which it did. They stay, and can be resumed.
+    outlasting: BTreeMap<AgentId, u32>,
     /// What the cleared conversations used.
     spent: Spent,
     /// What all agents may use together.
@@ -57,6 +59,7 @@ impl Agents {
             children: BTreeMap::new(),
             family: Family::default(),
             forgotten: 0,
+            outlasting: BTreeMap::new(),
             spent: Spent::default(),
             budget: BudgetLimit::default(),
             widest_type: 0,
@@ -198,7 +201,7 @@ impl Agents {
         let mut at = Some(id);
         // A cycle cannot come from the engine, but events may be anything.
         while let Some(agent) = at.and_then(|id| self.get(id)).filter(|_| names.len() < 16) {
-            names.push(agent.name.clone());
+            names.push(shown_name(&agent.name));
             at = agent.parent;
         }
         names.reverse();
@@ -221,7 +224,7 @@ impl Agents {
             self.main.fold(event, now);
             return if was_active && !self.main.is_active() { Folded::Ended } else { Folded::Changed };
         }
-        if id.0 <= self.forgotten {
+        if id.0 <= self.forgotten && !self.children.contains_key(&id) {
             // Whoever still works for a conversation that was cleared is paid all the same.
             self.spent.hear(&event.kind);
             return Folded::Ignored;
@@ -252,8 +255,7 @@ impl Agents {
                 return Folded::Ignored;
             }
             agent.spawned(spawn, now);
-            let columns = unicode_width::UnicodeWidthStr::width(agent.agent_type.as_str());
-            self.widest_type = self.widest_type.max(columns);
+            self.widest_type = self.widest_type.max(type_columns(agent));
             let (parent, call_id) = (spawn.parent, spawn.call_id.clone());
             if !parent.is_main() {
                 self.family = ordered(&self.children);
@@ -289,15 +291,34 @@ impl Agents {
         }
     }
 
-    /// Forgets the conversation and every subagent of it. What was used stays counted.
+    /// Notes that those at work now outlast the present conversation: its end stops them, and they can be resumed.
+    pub(super) fn outlast(&mut self) {
+        self.outlasting = self.running().map(|agent| (agent.id, agent.run)).collect();
+    }
+
+    /// Returns `true` while an agent is in the run that ended with a cleared conversation.
+    pub(super) fn is_of_cleared(&self, id: AgentId) -> bool {
+        self.get(id).is_some_and(|agent| self.outlasting.get(&id) == Some(&agent.run))
+    }
+
+    /// Forgets the conversation and every subagent of it that does not outlast it. What was used stays counted.
     pub(super) fn clear(&mut self, now: Instant) {
-        self.spent = self.spent();
-        if let Some(last) = self.children.keys().next_back() {
-            self.forgotten = self.forgotten.max(last.0);
+        self.spent.add(&self.main.spent);
+        let all = std::mem::take(&mut self.children);
+        self.forgotten = all.keys().next_back().map_or(0, |last| last.0).max(self.forgotten);
+        for (id, mut agent) in all {
+            if self.outlasting.contains_key(&id) {
+                if !agent.parent.is_some_and(|parent| self.outlasting.contains_key(&parent)) {
+                    // Its line goes with the transcript above.
+                    agent.anchor = None;
+                }
+                self.children.insert(id, agent);
+            } else {
+                self.spent.add(&agent.spent);
+            }
         }
-        self.children.clear();
-        self.family = Family::default();
-        self.widest_type = 0;
+        self.family = ordered(&self.children);
+        self.widest_type = self.children.values().map(type_columns).max().unwrap_or(0);
         let mut cells = std::mem::replace(&mut self.main, AgentView::new(AgentId::MAIN, now)).cells;
         cells.clear();
         self.main.cells = cells;
@@ -305,8 +326,10 @@ impl Agents {
 
     /// Puts the child's line into its parent's transcript.
     fn attach(&mut self, id: AgentId, parent: AgentId, call_id: &str) {
+        // The transcript that it belongs to was cleared.
+        let is_late = parent.is_main() && self.is_of_cleared(id);
         let holder = if parent.is_main() { Some(&mut self.main) } else { self.children.get_mut(&parent) };
-        let Some(holder) = holder.filter(|holder| holder.id != id && !holder.has_ended()) else { return };
+        let Some(holder) = holder.filter(|holder| holder.id != id && !holder.has_ended() && !is_late) else { return };
         let cell: CellId = holder.child_spawned(call_id, id);
         if let Some(agent) = self.children.get_mut(&id) {
             agent.anchor = Some(cell);
@@ -341,4 +364,8 @@ pub(super) enum Folded {
     Appeared,
     /// The agent's run is over.
     Ended,
+}
+
+fn type_columns(agent: &AgentView) -> usize {
+    unicode_width::UnicodeWidthStr::width(agent.agent_type.as_str())
 }

@@ -1,26 +1,26 @@
 //! Answers to open questions, and the choice of an entry of a popup.
 //!
-//! Owns the way from a key to an answer. Leaves the queue to `approvals`. Invariant: an answer goes to the question
-//! that stood on screen, never to the one behind it.
+//! Owns the way from a key to an answer. Leaves the queue to `approvals` and the timing to `guard`. Invariants: an answer
+//! goes to the question that stood on screen, never to the one behind it; a yes goes only to what was shown in full.
 
 use super::action::Action;
 use super::agent_files::FileRequest;
-use super::diff_rows::count_rows;
+use super::approvals::Hidden;
+use super::key::Mods;
 use super::keys::Taken;
-use super::{App, Effect, Expanded, Focus, Motion, PaletteAct, Popup};
+use super::layout::QuestionRoom;
+use super::question::{QuestionSeen, wanted_rows};
+use super::{App, Effect, Event, Expanded, Focus, Motion, PaletteAct, Popup};
 use crate::agent::WorktreeAct;
-use crate::permission::{Answer, ApprovalRequest, GrantOrigin, Preview};
-use crate::subagent::{Children, Command};
-
-/// Most rows of a question's details that are shown unasked; no more than a fifth of the screen.
-const BRIEF_ROWS: usize = 8;
+use crate::permission::{Answer, ApprovalId, GrantOrigin};
+use crate::subagent::Command;
 
 impl App {
     /// Looks at the open questions without answering.
     pub(super) fn look_at_question(&mut self, action: Action) {
         match action {
-            Action::NextQuestion => self.approvals.turn(1, self.now),
-            Action::PreviousQuestion => self.approvals.turn(-1, self.now),
+            Action::NextQuestion => self.approvals.turn(1),
+            Action::PreviousQuestion => self.approvals.turn(-1),
             _ => {
                 self.approvals.expanded = match self.approvals.expanded {
                     Expanded::No => Expanded::Yes,
@@ -30,50 +30,116 @@ impl App {
         }
     }
 
-    /// Answers the question that is shown.
-    pub(super) fn answer(&mut self, action: Action, effects: &mut Vec<Effect>) {
-        let Some(request) = self.approvals.shown().cloned() else {
+    /// Answers the question that is shown, once it is certain that the key was meant for it. A yes shows it in full first.
+    pub(super) fn answer(&mut self, action: Action) {
+        let Some(request) = self.approvals.shown() else {
             self.inform("no question is open");
             return;
         };
+        let (id, grant) = (request.id.clone(), request.grant.is_some());
         if self.popup.is_some() {
             self.inform("close this first, to see what is asked");
             return;
         }
-        if !self.approvals.is_ripe(self.now) || self.regions().approvals.is_empty() {
+        if !self.approvals.guard.lets_answer(self.approvals.since()) {
+            self.refuse_haste(&id);
+            return;
+        }
+        if self.may_be_vi() {
+            self.inform("in vi keys this may be esc and a letter: f6 first, then answer");
             return;
         }
         let answer = match action {
             Action::ApproveOnce => Answer::Once,
-            Action::ApproveAlways | Action::ApproveProject if request.grant.is_none() => {
+            Action::ApproveAlways | Action::ApproveProject if !grant => {
                 self.warn("this can only be allowed once");
                 return;
             }
             Action::ApproveAlways => Answer::Always,
             Action::ApproveProject => Answer::Project,
             Action::DenyWithComment => {
-                self.popup = Some(Popup::Comment { id: request.id.clone(), text: super::LineEdit::default() });
+                self.popup = Some(Popup::Comment { id, text: super::LineEdit::default() });
                 return;
             }
             _ => Answer::No { comment: None },
         };
-        if let Some(request) = self.approvals.take_shown(self.now) {
-            effects.push(Effect::Engine(Command::Answer { id: request.id, answer }));
-        }
-        if self.focus == Focus::Approvals && self.approvals.is_empty() {
-            self.focus = self.home();
+        let is_yes = !matches!(answer, Answer::No { .. });
+        match self.approvals.hidden() {
+            Hidden::Rows if is_yes => {
+                self.approvals.show_more();
+                self.approvals.expanding = true;
+            }
+            Hidden::Everything if is_yes => self.warn("make the terminal larger to answer yes"),
+            _ => self.approvals.guard.hold(id, answer, self.now),
         }
     }
 
-    /// Returns how many rows the open question would like: its heading, its details, why and its keys.
-    pub(super) fn approval_rows(&self) -> u16 {
-        let Some(request) = self.approvals.shown() else { return 0 };
-        let most = match self.approvals.expanded {
-            Expanded::No => BRIEF_ROWS.min(usize::from(self.size.height / 8)).max(1),
-            Expanded::Yes => usize::from(self.size.height),
+    /// Says once for a question that a key came too early to be meant for it.
+    fn refuse_haste(&mut self, id: &ApprovalId) {
+        if self.approvals.guard.refuse(id) {
+            self.inform("too quick: read it first, then answer");
+        }
+    }
+
+    /// Tells whether the key may be an escape and a letter, which a terminal sends like a letter with alt.
+    fn may_be_vi(&self) -> bool {
+        let alt = self.approvals.guard.key.is_some_and(|key| key.mods.contains(Mods::ALT));
+        let writing = self.focus == Focus::Composer && !self.composer.is_empty();
+        alt && writing && self.composer.vi_mode().is_some()
+    }
+
+    /// Takes note of an input, which shows an answer that still waits to be part of a burst; anything else lets an answer
+    /// pass whose time has come.
+    pub(super) fn guard_answers(&mut self, event: &Event, effects: &mut Vec<Effect>) {
+        if let Event::Input(input) = event {
+            if let Some(held) = self.approvals.guard.pressed(input, self.now) {
+                self.refuse_haste(&held.id);
+            }
+            return;
+        }
+        let Some(held) = self.approvals.guard.take_due(self.now) else { return };
+        if self.approvals.is_open(&held.id) {
+            self.approvals.settle(&held.id);
+            effects.push(Effect::Engine(Command::Answer { id: held.id, answer: held.answer }));
+            self.leave_empty_approvals();
+            self.dirty = true;
+        }
+    }
+
+    /// Takes in what a frame showed of the question, and how many rows the conversation has where it leaves some blank.
+    pub(super) fn on_question_drawn(&mut self, shown: Option<QuestionSeen>, talk_rows: Option<u16>) {
+        if self.approvals.is_empty() {
+            return;
+        }
+        let before = self.approval_rows();
+        let unseen = self.approvals.drawn(shown, self.now);
+        if talk_rows.is_some() {
+            self.approvals.talk_rows = talk_rows;
+        }
+        if let Some(unseen) = unseen.filter(|_| std::mem::take(&mut self.approvals.expanding)) {
+            self.inform(match unseen {
+                0 => "shown in full: press again to allow",
+                _ => "press again to see the rest",
+            });
+        }
+        self.dirty |= self.approval_rows() != before;
+    }
+
+    /// Returns how many rows the open question would like (its heading, its details, why and its keys), and how much of
+    /// the screen it may take.
+    pub(super) fn approval_rows(&self) -> (u16, QuestionRoom) {
+        const AROUND: u16 = 3;
+        let Some(request) = self.approvals.shown() else { return (0, QuestionRoom::Half) };
+        let room = match (self.approvals.expanded, self.approvals.talk_rows) {
+            (Expanded::Yes, _) => QuestionRoom::Whole,
+            (Expanded::No, Some(rows)) if self.agents.is_empty() => QuestionRoom::Blank(rows),
+            _ => QuestionRoom::Half,
         };
-        let shown = detail_rows(request, usize::from(self.size.width.saturating_sub(4).max(1)), most);
-        u16::try_from(shown + 3).unwrap_or(u16::MAX)
+        // What the composer and the status line take of that is cut by the layout.
+        let most = room.rows(self.size.height, self.size.height).saturating_sub(AROUND).max(1);
+        let columns = usize::from(self.size.width.saturating_sub(4).max(1));
+        let rows = wanted_rows(request, columns, usize::from(most));
+        (u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(AROUND), room)
     }
 
     /// Returns how many entries the open popup offers.
@@ -87,7 +153,6 @@ impl App {
             Some(Popup::Permissions { .. }) => self.grants.len(),
             Some(Popup::Worktrees { .. }) => self.kept_worktrees().len(),
             Some(Popup::DuplicateAgent { .. }) => self.agent_places.homes().len(),
-            Some(Popup::Interrupt { .. }) => 2,
             _ => 0,
         }
     }
@@ -101,7 +166,7 @@ impl App {
         let Some(Popup::Permissions { chosen }) = self.popup else { return Taken::No };
         let Some(given) = self.grants.get(chosen).cloned() else { return Taken::Yes };
         if given.origin.is_answer() {
-            effects.push(Effect::Engine(Command::Forget(given.grant)));
+            effects.push(Effect::Engine(Command::Forget { grant: given.grant, holder: given.holder }));
         } else {
             self.inform(match given.origin {
                 GrantOrigin::Config => "this comes from your config.toml; change it there",
@@ -151,7 +216,7 @@ impl App {
                     return;
                 }
                 let comment = Some(text.text().trim().to_owned()).filter(|text| !text.is_empty());
-                self.approvals.settle(&id, self.now);
+                self.approvals.settle(&id);
                 effects.push(Effect::Engine(Command::Answer { id, answer: Answer::No { comment } }));
                 if self.approvals.is_empty() {
                     self.focus = self.home();
@@ -165,9 +230,6 @@ impl App {
                     self.request_scroll(agent, Motion::FindLast);
                 }
             }
-            Some(Popup::Interrupt { chosen }) => {
-                self.interrupt_with(if chosen == 0 { Children::Keep } else { Children::Stop }, effects);
-            }
             Some(
                 Popup::Wizard
                 | Popup::DeleteAgent { .. }
@@ -180,18 +242,4 @@ impl App {
             | None => {}
         }
     }
-}
-
-/// Counts the rows of a question's details at a width, no further than `most`.
-fn detail_rows(request: &ApprovalRequest, columns: usize, most: usize) -> usize {
-    let wrapped = |text: &str| -> usize {
-        text.lines().map(|line| unicode_width::UnicodeWidthStr::width(line).div_ceil(columns).max(1)).sum()
-    };
-    let title = wrapped(&request.title).max(1);
-    let preview = match &request.preview {
-        Some(Preview::Diff(diff)) => count_rows(diff, columns, most.saturating_sub(title)),
-        Some(Preview::Note { text }) => wrapped(text),
-        None => 0,
-    };
-    (title + preview).min(most)
 }

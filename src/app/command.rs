@@ -7,14 +7,16 @@ mod cost;
 
 use std::fmt::Write as _;
 
-pub use cost::{budget_words, change_budget, cost_words, share as budget_share};
+pub use cost::{budget_words, change_budget, cost_mark, cost_words, share as budget_share};
 use jiff::tz::TimeZone;
 
+use super::action::Action;
 use super::cells::CellKind;
 use super::composer::Candidate;
-use super::{AgentView, App, Effect, Focus, Popup};
+use super::keymap::Context;
+use super::{AgentView, App, Effect, Focus, ModelState, Popup};
 use crate::agent::WorktreeAct;
-use crate::message::AgentId;
+use crate::message::{AgentId, plain_line};
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
@@ -39,7 +41,7 @@ pub const SLASH_COMMANDS: &[(&str, &str)] = &[
     ("/merge", "write what an agent did in its worktree into the project"),
     ("/discard", "give up what an agent did in its worktree"),
     ("/worktrees", "show the worktrees that wait to be merged or discarded"),
-    ("/export", "write the conversation to a file"),
+    ("/export", "write the conversation to a file, or to the one you name"),
     ("/quit", "leave"),
 ];
 
@@ -80,18 +82,29 @@ pub(super) fn as_text(agent: &AgentView, zone: &TimeZone) -> String {
     out
 }
 
+/// Returns `true` if what was written after a slash is a command and no path: only that of a file to write may hold more
+/// slashes.
+fn is_command(written: &str) -> bool {
+    !written.contains('\n') && (!written.contains('/') || written.starts_with("export "))
+}
+
 impl App {
     /// Sends what is written, or carries it out.
     pub(super) fn submit(&mut self, effects: &mut Vec<Effect>) {
+        if self.composer.continue_line() {
+            self.edited(effects);
+            return;
+        }
         let text = self.composer.expanded();
         if text.trim().is_empty() {
             return;
         }
-        if let Some(command) = text.trim().strip_prefix('/').filter(|rest| !rest.contains(['/', '\n'])) {
+        self.clicked = None;
+        if let Some(command) = text.trim().strip_prefix('/').filter(|rest| is_command(rest)) {
             let known = self.run_slash(command, effects);
             if known {
                 // `/clear` may have brought the draft for the main agent back.
-                if self.composer.expanded() == text && !self.asks_to_discard() {
+                if self.composer.expanded() == text && !self.asks_once_more() {
                     self.composer.take();
                 }
                 effects.push(Effect::SaveHistory(text));
@@ -108,15 +121,12 @@ impl App {
         effects.push(Effect::Engine(Command::Send { text }));
     }
 
-    /// Takes back the queued messages so that they can be edited. Tells whether there were any.
+    /// Takes back the newest queued message so that it can be edited. Returns `true` if there was one.
     pub(super) fn unsend(&mut self, effects: &mut Vec<Effect>) -> bool {
         if self.queued().is_empty() || !self.composer.is_empty() {
             return false;
         }
-        let text = self.take_unread(effects).unwrap_or_else(|| {
-            effects.push(Effect::Engine(Command::Unsend));
-            std::mem::take(&mut self.queued).join("\n\n")
-        });
+        let Some(text) = self.take_unread(effects) else { return false };
         self.composer.set_text(&text);
         true
     }
@@ -131,10 +141,11 @@ impl App {
             "agents" => self.open_agent_files(effects),
             "tasks" if self.agents.is_empty() => self.inform("no agent was started yet"),
             "tasks" => self.popup = Some(Popup::Agents { chosen: 0 }),
-            "model" => self.show_model(),
+            "model" if argument.is_empty() => self.show_model(),
+            "model" => self.use_model(argument, effects),
             "mode" => self.slash_mode(argument, effects),
             "permissions" => self.popup = Some(Popup::Permissions { chosen: 0 }),
-            "clear" => self.clear(effects),
+            "clear" => self.slash_clear(effects),
             "layout" => self.slash_layout(argument),
             "theme" => self.slash_theme(argument, effects),
             "timeline" => self.open_timeline(),
@@ -145,7 +156,7 @@ impl App {
             "merge" => self.slash_worktree(argument, WorktreeAct::Merge, effects),
             "discard" => self.slash_worktree(argument, WorktreeAct::Discard, effects),
             "worktrees" => self.list_worktrees(),
-            "export" => effects.push(Effect::Export(as_text(self.agents.main(), &self.status.zone))),
+            "export" => self.export(argument, effects),
             "quit" | "exit" => self.slash_quit(effects),
             _ => {
                 self.warn(format!("there is no command /{name}; /help lists them"));
@@ -155,14 +166,34 @@ impl App {
         true
     }
 
-    fn clear(&mut self, effects: &mut Vec<Effect>) {
+    fn export(&mut self, place: &str, effects: &mut Vec<Effect>) {
+        let text = as_text(self.agents.main(), &self.status.zone);
+        if text.trim().is_empty() {
+            return self.warn("nothing was said yet, so there is nothing to export");
+        }
+        effects.push(Effect::Export { text, place: (!place.is_empty()).then(|| place.to_owned()) });
+    }
+
+    /// Begins a new conversation. The subagents that it stops stay, so that they can be resumed.
+    pub(super) fn clear(&mut self, effects: &mut Vec<Effect>) {
+        if self.composer.text().starts_with('/') {
+            // The composer may have been another agent's, and this is no draft.
+            self.composer.take();
+        }
         effects.push(Effect::Engine(Command::Clear));
-        self.forget_targets();
-        self.forget_lives();
+        let stopped: Vec<String> = self.agents.running().map(|agent| agent.name.clone()).collect();
+        self.agents.outlast();
         self.agents.clear(self.now);
-        self.approvals.clear(self.now);
+        self.forget_targets(effects);
+        self.forget_lives();
+        self.approvals.clear();
+        // What was sent is in the history.
         self.queued.clear();
         self.panes.clear();
+        if !stopped.is_empty() {
+            let key = self.keymap.chord_of(Context::Agents, Action::Resume).unwrap_or_default();
+            self.inform(format!("a new conversation · stopped, {key} on one resumes it: {}", stopped.join(", ")));
+        }
         self.full = None;
         self.forget_timeline();
         self.chosen = None;
@@ -193,9 +224,14 @@ impl App {
         }
     }
 
+    fn use_model(&mut self, name: &str, effects: &mut Vec<Effect>) {
+        self.inform(format!("looking for {}", plain_line(name)));
+        effects.push(Effect::Engine(Command::UseModel { name: name.to_owned() }));
+    }
+
     fn show_model(&mut self) {
         let body = match &self.status.model {
-            Some(model) => {
+            ModelState::Chosen(model) => {
                 let window =
                     model.context_window.map_or_else(String::new, |size| format!("\n\nContext: {size} tokens"));
                 let note = model.note.as_ref().map_or_else(String::new, |note| format!("\n\n{note}"));
@@ -203,10 +239,12 @@ impl App {
                     if model.provider == model.display { String::new() } else { format!(" by {}", model.provider) };
                 format!("**{}**{by}{window}{note}", model.display)
             }
-            None => "Still looking for a model.".to_owned(),
+            ModelState::Searching(None) => "Still looking for a model.".to_owned(),
+            ModelState::Searching(Some(place)) => format!("Still looking for a model at {place}."),
+            ModelState::Missing(reason) => format!("No model answers. {reason}"),
         };
         let body = format!(
-            "{body}\n\nTo choose one, start with `--model provider/name`, or set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` \
+            "{body}\n\nTo choose one, type `/model provider/name` or start with `--model provider/name`, or set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` \
              (with `OPENAI_BASE_URL` for a local server)."
         );
         self.popup = Some(Popup::Text { title: "model".to_owned(), body, scroll: 0 });

@@ -7,7 +7,7 @@
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::message::{DiffLine, FileDiff, bare_line};
+use crate::message::{DiffLine, FileDiff, LineKind, bare_line};
 
 /// Returns the columns of the largest line number.
 #[must_use]
@@ -48,15 +48,18 @@ pub fn row_ends(text: &str, columns: usize) -> Vec<usize> {
     ends
 }
 
-/// Counts the rows of a change, no further than `most`.
-pub(super) fn count_rows(diff: &FileDiff, columns: usize, most: usize) -> usize {
+/// Counts the rows of a change, and those of them that are changed, no further than about `most` of these.
+pub(super) fn count_rows(diff: &FileDiff, columns: usize, most: usize) -> (usize, usize) {
     let room = columns.saturating_sub(gutter_columns(diff, columns));
-    let mut rows = diff.hunks.len().saturating_sub(1) + usize::from(diff.omitted > 0);
+    let omitted = usize::from(diff.omitted > 0);
+    let (mut all, mut changed) = (diff.hunks.len().saturating_sub(1) + omitted, omitted);
     for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines) {
-        if rows >= most {
-            return most;
+        if changed >= most {
+            break;
         }
-        rows += row_ends(&laid_bare(line), room).len();
+        let rows = row_ends(&laid_bare(line), room).len();
+        all += rows;
+        changed += if line.kind == LineKind::Context { 0 } else { rows };
     }
-    rows.min(most)
+    (all, changed)
 }

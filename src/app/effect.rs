@@ -36,8 +36,13 @@ pub enum Effect {
     SetTheme(String),
     /// Find this again at the next start.
     Remember(Choice),
-    /// Write a text to a file.
-    Export(String),
+    /// Write a text to a new file.
+    Export {
+        /// The text.
+        text: String,
+        /// Where, as the user wrote it; in the folder of the program's own files unless given.
+        place: Option<String>,
+    },
     /// Leave.
     Quit,
 }

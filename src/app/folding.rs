@@ -81,9 +81,9 @@ impl App {
         wishes
     }
 
-    /// Returns the agent that has the focus, or else the one that is written to.
+    /// Returns the agent that has the focus, or else the one that is written to or was clicked on.
     pub(super) fn watched(&self) -> Option<AgentId> {
-        self.focused_agent().or_else(|| self.target().map(|agent| agent.id))
+        self.focused_agent().or_else(|| self.target().map(|agent| agent.id)).or_else(|| self.marked_agent())
     }
 
     fn needs_you(&self, agent: &AgentView) -> bool {
@@ -194,6 +194,7 @@ impl App {
         let Some(name) = self.agents.get(agent).map(|agent| agent.name.clone()) else { return };
         let below = self.agents.below(agent).filter(|agent| !agent.has_ended()).count();
         effects.push(Effect::Engine(Command::Stop { agent }));
+        self.will_stop(agent);
         self.inform(match below {
             0 => format!("stopping {name}"),
             below => format!("stopping {name} and {below} below it"),

@@ -6,11 +6,11 @@
 use super::agents::Folded;
 use super::cells::CellKind;
 use super::panes::PaneSize;
-use super::status::{Flash, ModelFact};
+use super::status::{Flash, ModelFact, ModelState};
 use super::{App, Attention, Effect, Event, Focus, Phase, Popup};
 use crate::agent::{AgentEvent, Author, EventKind};
-use crate::message::{AgentId, plain_line};
-use crate::permission::Given;
+use crate::message::{AgentId, bare_line, plain_line};
+use crate::permission::{AccessKind, ApprovalId, Given};
 
 /// Tells whether the terminal's title may have to change with an event.
 pub(super) fn may_retitle(event: &Event) -> bool {
@@ -38,14 +38,17 @@ impl App {
             EventKind::UserMessage { text, by: Author::User } if event.agent.is_main() => self.delivered(text),
             EventKind::UserMessage { text, by: Author::User } => self.has_read(event.agent, text),
             EventKind::ApprovalRequested { request } => {
-                let alive = self.agents.get(request.id.agent).is_some_and(|agent| !agent.has_ended());
-                if alive && self.approvals.ask(request, now) {
+                let asker = self.agents.get(request.id.agent).filter(|agent| !agent.has_ended());
+                if asker.is_some_and(|agent| !self.agents.is_of_cleared(agent.id)) && self.approvals.ask(request) {
                     let who = self.agents.lineage(event.agent);
-                    self.notify(format!("{who} needs your permission: {}", plain_line(&request.title)), effects);
+                    self.notify(format!("{who} needs your permission: {}", bare_line(&request.act())), effects);
                 }
             }
-            EventKind::ApprovalResolved { id, .. } => {
-                self.approvals.settle(id, now);
+            EventKind::ApprovalResolved { id, by_grant, .. } => {
+                if *by_grant {
+                    self.allowed_too(id);
+                }
+                self.approvals.settle(id);
                 if matches!(&self.popup, Some(Popup::Comment { id: asked, .. }) if asked == id) {
                     self.popup = None;
                     self.inform("the question is no longer open");
@@ -63,7 +66,14 @@ impl App {
                 if let Some(note) = model.note.clone().filter(|_| !self.agents.main().cells.is_empty()) {
                     self.notice(&note);
                 }
-                self.status.model = Some(model);
+                self.status.model = ModelState::Chosen(model);
+            }
+            EventKind::ModelSearch { place } => {
+                self.status.model = ModelState::Searching(Some(plain_line(place).into_owned()));
+            }
+            EventKind::NoModel { reason } => {
+                self.notice(reason);
+                self.status.model = ModelState::Missing(plain_line(reason).into_owned());
             }
             EventKind::GrantsChanged { grants } => self.grants_changed(grants),
             EventKind::AgentsChanged { changes } => self.agents_changed(changes, effects),
@@ -72,14 +82,13 @@ impl App {
         self.on_life(event);
         if event.kind == EventKind::Cleared {
             self.forget_timeline();
-            self.forget_targets();
+            self.forget_targets(effects);
         }
         if folded == Folded::Ended {
-            self.approvals.withdraw(event.agent, now);
+            self.approvals.withdraw(event.agent);
             self.leave_empty_approvals();
             if event.agent.is_main() {
                 self.armed = None;
-                self.popup.take_if(|popup| matches!(popup, Popup::Interrupt { .. }));
                 self.notify("The answer is complete".to_owned(), effects);
             } else {
                 self.target_ended(event.agent);
@@ -110,6 +119,7 @@ impl App {
                 self.queued.remove(at);
             }
             // The engine may hand over several messages as one.
+            None if self.had_read(AgentId::MAIN, text) => {}
             None => self.queued.retain(|queued| !text.contains(queued.as_str())),
         }
         self.pane_mut(AgentId::MAIN).scroll.follow();
@@ -123,7 +133,22 @@ impl App {
         }
     }
 
-    fn leave_empty_approvals(&mut self) {
+    /// Says that an answer has settled a question besides the one it was given to.
+    fn allowed_too(&mut self, id: &ApprovalId) {
+        let Some(request) = self.approvals.find(id) else { return };
+        let noun = match request.access.kind {
+            AccessKind::Write { .. } => "edit",
+            AccessKind::Execute { .. } => "command",
+            AccessKind::Read { .. } | AccessKind::Nothing => "call",
+        };
+        let before = self.also_allowed.filter(|(_, until)| self.now <= *until).map_or(0, |(count, _)| count);
+        let count = before + 1;
+        self.also_allowed = Some((count, self.now + std::time::Duration::from_secs(1)));
+        let plural = if count == 1 { "" } else { "s" };
+        self.inform(format!("{count} waiting {noun}{plural} allowed too · /permissions"));
+    }
+
+    pub(super) fn leave_empty_approvals(&mut self) {
         if self.focus == Focus::Approvals && self.approvals.is_empty() {
             self.focus = self.home();
         }

@@ -1,7 +1,7 @@
 //! The way of a key: to the popup, the composer's list, the keymap, or the text.
 //!
-//! Owns who is asked first, and chords of several keys. Leaves what an action does to `act`. Invariant: a key that
-//! types goes to the composer only while the composer has the focus.
+//! Owns who is asked first, and chords of several keys. Leaves what an action does to `act`, and letters that may be
+//! the start of a sentence to `typing`. Invariant: what waits for a second press waits for no other key.
 
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use super::key::{Key, KeyCode};
 use super::keymap::{Context, Lookup};
 use super::status::{CONFIRM, Flash};
 use super::{App, Effect, Focus, Popup};
-use crate::subagent::Children;
 
 /// How old the list of files may be when a file is named.
 const RELIST: Duration = Duration::from_secs(20);
@@ -26,8 +25,17 @@ pub(super) enum Taken {
 }
 
 impl App {
-    /// Takes a key.
-    pub(super) fn on_key(&mut self, key: Key, effects: &mut Vec<Effect>) {
+    /// Presses a key where keys go now. A first press that another one was to confirm is forgotten.
+    pub(super) fn press_key(&mut self, key: Key, effects: &mut Vec<Effect>) {
+        self.offered = self.armed.take();
+        if key.typed().is_some() {
+            self.clicked = None;
+        }
+        self.dispatch(key, effects);
+        self.withdraw_offer();
+    }
+
+    fn dispatch(&mut self, key: Key, effects: &mut Vec<Effect>) {
         let writing = self.context() == Context::Composer;
         if writing && (self.composer.is_choosing() || self.composer.takes_first(&key)) {
             // Enter carries a completed command out at once.
@@ -62,7 +70,7 @@ impl App {
                 // The chord came to nothing; its last key stands for itself.
                 self.chord.clear();
                 self.flash = None;
-                self.on_key(key, effects);
+                self.dispatch(key, effects);
             }
             Lookup::None => {
                 self.chord.clear();
@@ -99,9 +107,7 @@ impl App {
             return;
         }
         let Some(popup) = &mut self.popup else { return };
-        if let Popup::Interrupt { .. } = popup {
-            self.answer_interrupt(key, effects);
-        } else if let Popup::Worktrees { chosen } = popup {
+        if let Popup::Worktrees { chosen } = popup {
             let chosen = *chosen;
             self.type_in_worktrees(chosen, key, effects);
         } else if let Popup::DeleteAgent { .. } = popup {
@@ -129,33 +135,23 @@ impl App {
         self.flash = Some(Flash::confirm(text, self.now));
     }
 
-    fn answer_interrupt(&mut self, key: Key, effects: &mut Vec<Effect>) {
-        match key.code {
-            KeyCode::Char('s') => self.interrupt_with(Children::Stop, effects),
-            KeyCode::Char('n' | 'q') => self.popup = None,
-            _ => {}
-        }
-    }
-
     /// Takes pasted text.
     pub(super) fn on_paste(&mut self, text: &str, effects: &mut Vec<Effect>) {
+        self.before_other_input(true, effects);
+        self.armed = None;
         if self.popup == Some(Popup::Wizard) {
             self.paste_in_wizard(text);
             return;
         }
-        if let Some(popup) = &mut self.popup {
-            if let Some(line) = popup.line() {
-                line.insert(text);
-            }
+        if let Some(line) = self.popup.as_mut().and_then(Popup::line) {
+            line.insert(text);
             return;
         }
-        if self.agent_files.is_some() {
-            self.paste_in_agent_files(text);
+        if self.popup.is_none() && self.paste_in_agent_files(text) == Taken::Yes {
             return;
         }
-        if self.focus != Focus::Composer {
-            self.focus = Focus::Composer;
-            self.full = None;
+        if self.popup.is_some() || self.agent_files.is_some() || self.focus != Focus::Composer {
+            self.write();
         }
         self.composer.paste(text);
         self.edited(effects);
@@ -192,6 +188,18 @@ impl App {
             _ => Some(word),
         };
         hints.into_iter().filter_map(|(chord, action, known)| Some((chord, word(action, known)?))).collect()
+    }
+
+    /// Returns where in the keymap a key is looked up.
+    #[must_use]
+    pub fn context(&self) -> Context {
+        let typing = self.agent_files.as_ref().is_some_and(AgentFilesView::is_typing);
+        match &self.popup {
+            Some(Popup::Wizard) => Context::Wizard,
+            Some(_) => Context::Popup,
+            None if typing => Context::Popup,
+            None => self.context_behind_popup(),
+        }
     }
 
     /// Returns where keys would go if no popup were open.

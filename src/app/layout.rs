@@ -2,7 +2,7 @@
 //!
 //! Owns the rectangles of all regions and panes. Leaves drawing to the views. Invariants, for every size: no two
 //! regions overlap, none leaves the terminal, the composer and the status line come first, and the focused pane is
-//! among the visible ones.
+//! among the visible ones unless a question is shown in full.
 
 use std::collections::HashMap;
 
@@ -74,6 +74,32 @@ pub enum Form {
     Timeline,
 }
 
+/// How much of the screen the open question may take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum QuestionRoom {
+    /// Half of it.
+    #[default]
+    Half,
+    /// Half, and all that the conversation leaves blank with so many rows of its own.
+    Blank(u16),
+    /// Nearly all of it.
+    Whole,
+}
+
+impl QuestionRoom {
+    /// Returns the most rows of a question, where so many are left for it and what it is about.
+    #[must_use]
+    pub fn rows(self, screen: u16, left: u16) -> u16 {
+        let half = left.saturating_sub(4).max(left.min(5)).min((screen / 2).max(3));
+        match self {
+            Self::Half => half,
+            Self::Blank(kept) => left.saturating_sub(kept).max(half),
+            Self::Whole if left > 8 => left - 2,
+            Self::Whole => left,
+        }
+    }
+}
+
 /// What the layout depends on besides the size.
 #[derive(Debug, Clone, Default)]
 pub struct LayoutState<'a> {
@@ -85,6 +111,8 @@ pub struct LayoutState<'a> {
     pub composer_rows: u16,
     /// Rows the open question would like; 0 if there is none.
     pub approval_rows: u16,
+    /// How many rows it may have.
+    pub approval_room: QuestionRoom,
     /// One entry for each agent, in order.
     pub panes: &'a [PaneWish],
     /// The agent that has the focus.
@@ -228,8 +256,7 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
     let most = (size.height / 3).max(1);
     let composer = cut_bottom(&mut main, state.composer_rows.clamp(1, most));
     let rule = cut_bottom(&mut main, u16::from(size.height >= 8));
-    // A few rows stay for what the question is about.
-    let room = main.height.saturating_sub(4).max(main.height.min(3)).min(size.height / 2);
+    let room = state.approval_room.rows(size.height, main.height);
     let approvals = cut_bottom(&mut main, state.approval_rows.min(room));
     let empty = Rect { width: 0, height: 0, ..main };
     let mut regions = Regions {

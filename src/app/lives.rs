@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::action::Action;
+use super::keymap::Context;
 use super::{AgentState, AgentView, App, Effect, Focus};
 use crate::agent::{AgentEvent, EventKind, Ground, Status};
 use crate::message::{AgentId, plain_line};
@@ -22,6 +23,8 @@ pub(super) struct Lives {
     wrapping: BTreeSet<AgentId>,
     /// Those that were asked to go on after their end.
     resuming: BTreeSet<AgentId>,
+    /// Those that were to be stopped, one by one.
+    stopping: BTreeSet<AgentId>,
 }
 
 impl Lives {
@@ -29,6 +32,7 @@ impl Lives {
         self.moving.remove(&id);
         self.wrapping.remove(&id);
         self.resuming.remove(&id);
+        self.stopping.remove(&id);
     }
 }
 
@@ -176,7 +180,13 @@ impl App {
         let id = event.agent;
         match &event.kind {
             EventKind::Moved { .. } => drop(self.lives.moving.remove(&id)),
-            EventKind::Ended { .. } => self.lives.forget(id),
+            EventKind::Ended { outcome } => {
+                let was_stopped = self.lives.stopping.contains(&id) && outcome.status == Status::Cancelled;
+                self.lives.forget(id);
+                if was_stopped {
+                    self.say_stopped(id);
+                }
+            }
             EventKind::Resumed { .. } => {
                 self.lives.forget(id);
                 // Its next report is news again.
@@ -186,6 +196,21 @@ impl App {
             EventKind::Cleared => self.forget_lives(),
             _ => {}
         }
+    }
+
+    /// Notes that the user has asked for the end of an agent.
+    pub(super) fn will_stop(&mut self, id: AgentId) {
+        self.lives.stopping.insert(id);
+    }
+
+    /// Says that an agent has stopped, and how it goes on.
+    fn say_stopped(&mut self, id: AgentId) {
+        let Some(name) = self.agents.get(id).map(|agent| agent.name.clone()) else { return };
+        let key = self.keymap.chord_of(Context::Agents, Action::Resume).filter(|_| self.focus == Focus::Agents);
+        self.inform(match key {
+            Some(key) => format!("{name} stopped · {key} resumes"),
+            None => format!("{name} stopped · /resume {id} resumes"),
+        });
     }
 
     /// Takes in what is told of an agent that has ended: it says why something asked for cannot be.

@@ -21,6 +21,7 @@ mod event;
 mod family;
 pub mod files;
 mod folding;
+mod guard;
 mod inbox;
 pub mod key;
 pub mod keymap;
@@ -34,12 +35,15 @@ pub mod panes;
 mod past;
 mod phase;
 mod popup;
+pub mod question;
 mod report;
 mod scroll;
 mod selection;
+mod setup;
 mod status;
 mod steering;
 pub mod timeline;
+mod typing;
 mod wakeup;
 pub mod wizard;
 mod worktrees;
@@ -47,19 +51,19 @@ mod worktrees;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 
 pub use agent_view::AgentView;
 pub use agents::{Agents, Tally};
-pub use approvals::{Approvals, Expanded, GUARD};
+pub use approvals::{Approvals, Expanded};
 pub use cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
 pub use choices::{Arrangement, Choice};
-pub use command::{SLASH_COMMANDS, budget_share, budget_words, change_budget, cost_words};
+pub use command::{SLASH_COMMANDS, budget_share, budget_words, change_budget, cost_mark, cost_words};
 pub use effect::{Effect, MouseCapture};
 pub use event::Event;
 pub use family::{Family, Kin};
 pub use folding::FoldedAway;
+pub use guard::{GUARD, HOLD};
 pub use line_edit::LineEdit;
 pub use mouse::STOP_FROM;
 pub use pane_state::{Detail, PaneState, Subtree};
@@ -69,71 +73,22 @@ pub use popup::{PaletteAct, PaletteEntry, Popup, palette};
 pub use report::{report_markdown, summary_of};
 pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
 pub use selection::{End, Point, Selection, SelectionStage, Unit};
-pub use status::{Armed, Flash, ModelFact, Status, Tone};
+pub use setup::{Editing, Movement, Setup};
+pub use status::{Armed, Flash, ModelFact, ModelState, Status, Tone};
+pub use typing::LETTER_PAUSE;
 pub use worktrees::{Apart, Standing};
 
 use self::agent_files::{AgentFilesView, AgentPlaces};
 use self::composer::{Composer, History};
 use self::files::FileIndex;
 use self::key::{Input, Key};
-use self::keymap::{Context, Keymap};
+use self::keymap::Keymap;
 use self::layout::{LayoutMode, LayoutState, Regions, layout};
 use self::panes::PaneSize;
 use self::timeline::Timeline;
 use crate::definition::Listing;
 use crate::message::AgentId;
-use crate::permission::{Given, PermissionMode};
-
-/// What the screen starts with.
-#[derive(Debug, Clone)]
-pub struct Setup {
-    /// The present time.
-    pub now: Instant,
-    /// Columns and rows of the terminal.
-    pub size: (u16, u16),
-    /// The working directory, as shown.
-    pub folder: String,
-    /// The permission mode.
-    pub mode: PermissionMode,
-    /// The keys.
-    pub keymap: Keymap,
-    /// What went wrong before the screen began, one line each.
-    pub notices: Vec<String>,
-    /// Whether the terminal reports the mouse.
-    pub mouse: MouseCapture,
-    /// How the agents are placed.
-    pub arrangement: Arrangement,
-    /// Whose keys edit the message.
-    pub editing: Editing,
-    /// Whether signs may move.
-    pub motion: Movement,
-    /// Names of the themes to choose from.
-    pub themes: Vec<String>,
-    /// Name of the theme that is drawn.
-    pub theme: String,
-    /// Where the clocks on the wall are read.
-    pub zone: TimeZone,
-}
-
-/// Whether signs move while something is at work.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Movement {
-    /// They do.
-    #[default]
-    Full,
-    /// They stand still; only clocks count.
-    Reduced,
-}
-
-/// Whose keys edit the message.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Editing {
-    /// Those of Emacs and the shells.
-    #[default]
-    Emacs,
-    /// Those of vi.
-    Vi,
-}
+use crate::permission::Given;
 
 /// Where keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,6 +121,8 @@ pub struct App {
     size: Rect,
     agents: Agents,
     approvals: Approvals,
+    /// How many questions an answer settled besides its own, and until when more count as its doing.
+    also_allowed: Option<(usize, Instant)>,
     /// What is allowed in advance, by origin.
     grants: Vec<Given>,
     composer: Composer,
@@ -176,6 +133,8 @@ pub struct App {
     focus: Focus,
     /// The agent that was chosen last.
     chosen: Option<AgentId>,
+    /// The agent that was clicked on last; the keyboard stays where it is.
+    clicked: Option<AgentId>,
     /// The agent that has the whole screen.
     full: Option<AgentId>,
     layout_mode: LayoutMode,
@@ -190,6 +149,9 @@ pub struct App {
     /// Apart, because it is large and seldom there.
     wizard: Box<wizard::Wizard>,
     armed: Option<(Armed, Instant)>,
+    /// What the key that is pressed now may confirm.
+    offered: Option<(Armed, Instant)>,
+    typing: typing::Typing,
     flash: Option<Flash>,
     status: Status,
     /// The agents there are to be had, by the files that define them.
@@ -232,7 +194,8 @@ impl App {
             now,
             size: Rect::new(0, 0, setup.size.0, setup.size.1),
             agents: Agents::new(now),
-            approvals: Approvals::new(now),
+            approvals: Approvals::default(),
+            also_allowed: None,
             grants: Vec::new(),
             composer: Composer::new(History::default()),
             keymap: setup.keymap,
@@ -240,6 +203,7 @@ impl App {
             chord_at: now,
             focus: Focus::Composer,
             chosen: None,
+            clicked: None,
             full: None,
             layout_mode: setup.arrangement.mode,
             split: setup.arrangement.split,
@@ -250,8 +214,16 @@ impl App {
             popup_end: 0,
             wizard: Box::default(),
             armed: None,
+            offered: None,
+            typing: typing::Typing::default(),
             flash: None,
-            status: Status { folder: setup.folder, branch: None, model: None, mode: setup.mode, zone: setup.zone },
+            status: Status {
+                folder: setup.folder,
+                branch: None,
+                model: ModelState::Searching(None),
+                mode: setup.mode,
+                zone: setup.zone,
+            },
             listing: Listing::default(),
             agent_places: AgentPlaces::default(),
             agent_files: None,
@@ -286,10 +258,12 @@ impl App {
     pub fn update(&mut self, now: Instant, event: Event) -> Vec<Effect> {
         self.now = self.now.max(now);
         let mut effects = Vec::new();
+        self.act_on_held(&mut effects);
         let retitles = inbox::may_retitle(&event);
         if !matches!(event, Event::Agent(_) | Event::Drawn(_) | Event::Wakeup) {
             self.dirty = true;
         }
+        self.guard_answers(&event, &mut effects);
         match event {
             Event::Agent(event) => self.on_agent(&event, &mut effects),
             Event::Input(Input::Key(key)) => self.on_key(key, &mut effects),
@@ -401,6 +375,12 @@ impl App {
         self.full.or_else(|| self.chosen.filter(|_| self.focus == Focus::Agents))
     }
 
+    /// Returns the agent that has the focus or, while one writes, was clicked on.
+    #[must_use]
+    pub fn marked_agent(&self) -> Option<AgentId> {
+        self.focused_agent().or_else(|| self.clicked.filter(|id| self.agents.get(*id).is_some()))
+    }
+
     /// Returns the open popup.
     #[must_use]
     pub fn popup(&self) -> Option<&Popup> {
@@ -441,28 +421,10 @@ impl App {
         self.layout_mode
     }
 
-    /// Returns the permission mode in force for an agent.
-    #[must_use]
-    pub fn mode_of(&self, agent: &AgentView) -> PermissionMode {
-        agent.bounds.mode.map_or(self.status.mode, |ceiling| ceiling.stricter(self.status.mode))
-    }
-
     /// Returns every agent that files define, in force or not.
     #[must_use]
     pub fn listing(&self) -> &Listing {
         &self.listing
-    }
-
-    /// Returns where in the keymap a key is looked up.
-    #[must_use]
-    pub fn context(&self) -> Context {
-        let typing = self.agent_files.as_ref().is_some_and(AgentFilesView::is_typing);
-        match &self.popup {
-            Some(Popup::Wizard) => Context::Wizard,
-            Some(_) => Context::Popup,
-            None if typing => Context::Popup,
-            None => self.context_behind_popup(),
-        }
     }
 
     /// Returns where everything stands.
@@ -470,13 +432,15 @@ impl App {
     pub fn regions(&self) -> Regions {
         let wishes = self.wishes();
         let queued = u16::try_from(self.queued().len().min(3)).unwrap_or(0);
+        let (approval_rows, approval_room) = self.approval_rows();
         let mut regions = layout(
             self.size,
             &LayoutState {
                 mode: self.layout_mode,
                 split: self.split,
                 composer_rows: self.composer.height(self.size.width) + queued,
-                approval_rows: self.approval_rows(),
+                approval_rows,
+                approval_room,
                 panes: &wishes,
                 // Whom one writes to is whom one watches.
                 focused: self.watched(),

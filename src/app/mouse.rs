@@ -1,7 +1,7 @@
 //! What the mouse does: clicks choose, the wheel scrolls what is under the pointer, the border can be dragged.
 //!
-//! Owns hit tests against the regions. Leaves what is selected to `selection`. Invariant: a click that
-//! hits nothing changes nothing.
+//! Owns hit tests against the regions. Leaves what is selected to `selection`. Invariants: a click that hits nothing
+//! changes nothing; none takes the keyboard away from the message but to what then has the whole screen.
 
 use std::time::{Duration, Instant};
 
@@ -72,6 +72,15 @@ pub(super) struct Pointed {
 impl App {
     /// Takes an act of the mouse.
     pub(super) fn on_mouse(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
+        if mouse.kind == MouseKind::Press {
+            self.before_other_input(false, effects);
+            self.offered = self.armed.take();
+        }
+        self.on_mouse_in_front(mouse, effects);
+        self.withdraw_offer();
+    }
+
+    fn on_mouse_in_front(&mut self, mouse: Mouse, effects: &mut Vec<Effect>) {
         if mouse.kind == MouseKind::Press && self.press_in_list(Position { x: mouse.column, y: mouse.row }, effects) {
             return;
         }
@@ -117,6 +126,9 @@ impl App {
             return;
         }
         if regions.approvals.contains(at) {
+            if self.approvals.expand() {
+                return;
+            }
             let scroll = self.approvals.scroll.saturating_add_signed(isize::try_from(lines).unwrap_or(0));
             self.approvals.scroll = scroll.min(self.popup_end);
             return;
@@ -134,6 +146,7 @@ impl App {
             return;
         }
         self.clear_selection();
+        let clicked = self.clicked.take();
         let unit = self.clicks.count(at, self.now);
         let border = match regions.form {
             Form::Side => regions.divider,
@@ -147,14 +160,17 @@ impl App {
         } else if regions.approvals.contains(at) {
             self.press_in_approvals(at, effects);
         } else if regions.conversation.contains(at) {
-            self.focus = Focus::Conversation;
+            self.focus = Focus::Composer;
             self.dragging = Dragging::Text(AgentId::MAIN);
             self.begin_selection(AgentId::MAIN, at, unit);
         } else if regions.timeline.contains(at) {
             self.point_in_timeline(at.x, at.y);
         } else if let Some(pane) = regions.panes.iter().find(|pane| pane.area.contains(at)) {
-            let was_focused = self.focused_agent() == Some(pane.agent);
-            self.focus = Focus::Agents;
+            let was_chosen = self.focused_agent().or(clicked) == Some(pane.agent);
+            if self.focus != Focus::Agents {
+                self.focus = Focus::Composer;
+                self.clicked = Some(pane.agent);
+            }
             self.chosen = Some(pane.agent);
             let on_title = at.y == pane.area.y;
             if !on_title {
@@ -167,8 +183,9 @@ impl App {
                 self.stop_agent(pane.agent, effects);
             } else if on_title && at.x < pane.area.x + pane.descent.columns() + 2 {
                 self.toggle_fold(pane.agent, pane.size);
-            } else if on_title && was_focused {
+            } else if on_title && was_chosen {
                 self.full = if self.full.is_some() { None } else { Some(pane.agent) };
+                self.focus = if self.full.is_some() { Focus::Agents } else { Focus::Composer };
             }
         }
     }
@@ -203,11 +220,12 @@ impl App {
         }
     }
 
-    /// Answers the question, or gives it the keys.
+    /// Answers the question, or gives it the keys where it says so.
     fn press_in_approvals(&mut self, at: Position, effects: &mut Vec<Effect>) {
         let hit = self.pointed.answers.iter().find(|(place, _)| place.contains(at)).map(|(_, action)| *action);
         match hit {
-            Some(Action::FocusNext) | None => self.focus = Focus::Approvals,
+            Some(Action::FocusNext) => self.focus = Focus::Approvals,
+            None => {}
             Some(action) => {
                 let _ = self.act(action, effects);
             }

@@ -98,6 +98,7 @@ impl App {
             self.copy_selection(text, effects);
         }
         self.popup_end = drawn.popup_end;
+        self.on_question_drawn(drawn.question, drawn.talk_rows);
         self.pointed = Pointed { answers: drawn.answers, list: drawn.list };
         self.visible = drawn.panes;
         self.on_searched(wished, if drawn.not_found { Missed::Yes } else { Missed::No }, effects);

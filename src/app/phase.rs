@@ -247,7 +247,7 @@ impl AgentState {
                 Status::TurnLimit => "turn limit",
                 Status::ToolLimit => "tool limit",
                 Status::TimedOut => "timed out",
-                Status::Budget => "budget out",
+                Status::Budget => "over budget",
                 Status::WrappedUp => "wrapped up",
                 Status::Cancelled => "cancelled",
                 Status::Failed => "failed",
@@ -267,12 +267,11 @@ impl AgentState {
         match self {
             Self::Tool { name, .. } => name.clone(),
             Self::RateLimited { .. } => "limited".to_owned(),
-            Self::AwaitsBudget { .. } => "budget".to_owned(),
             Self::Retrying { .. } => "retry".to_owned(),
             Self::Stalled { silent, .. } if columns >= STALLED_WORD => format!("stalled {}", short(*silent)),
             Self::Stalled { .. } => "stalled".to_owned(),
             Self::Ended(Status::TurnLimit | Status::ToolLimit) => "cut off".to_owned(),
-            Self::Ended(Status::Budget) => "no budget".to_owned(),
+            Self::AwaitsBudget { .. } | Self::Ended(Status::Budget) => "budget".to_owned(),
             Self::Ended(Status::WrappedUp) => "wrapped".to_owned(),
             Self::LastTurn { .. } => "wrapping".to_owned(),
             _ => word,
@@ -284,7 +283,7 @@ impl AgentState {
     #[must_use]
     pub fn long_word(&self) -> Option<usize> {
         match self {
-            Self::AwaitsBudget { .. } => Some(self.word().chars().count()),
+            Self::AwaitsBudget { .. } | Self::Ended(Status::Budget) => Some(self.word().chars().count()),
             Self::Stalled { waits_for, .. } => Some(STALLED_WORD + 1 + waits_for.word().chars().count()),
             _ => None,
         }

@@ -85,11 +85,6 @@ pub enum Popup {
         /// What is sought.
         query: LineEdit,
     },
-    /// What becomes of the subagents that the main agent waits for, when it is interrupted.
-    Interrupt {
-        /// Place in the list: they go on, or they are stopped.
-        chosen: usize,
-    },
     /// Whether to delete an agent's file.
     DeleteAgent {
         /// The agent.
@@ -122,6 +117,18 @@ impl Popup {
         }
     }
 
+    /// Returns `true` if letters are part of what is typed into it.
+    #[must_use]
+    pub fn takes_text(&self) -> bool {
+        matches!(self, Self::Palette { .. } | Self::Comment { .. } | Self::Search { .. } | Self::Wizard)
+    }
+
+    /// Returns `true` if it is a text that scrolls.
+    #[must_use]
+    pub fn scrolls(&self) -> bool {
+        matches!(self, Self::Help { .. } | Self::Prompt { .. } | Self::Cost { .. } | Self::Text { .. })
+    }
+
     /// Returns the place in the list, where there is one.
     pub fn chosen(&mut self) -> Option<&mut usize> {
         match self {
@@ -129,7 +136,6 @@ impl Popup {
             | Self::Agents { chosen }
             | Self::Themes { chosen }
             | Self::Permissions { chosen }
-            | Self::Interrupt { chosen }
             | Self::Worktrees { chosen }
             | Self::DuplicateAgent { chosen, .. } => Some(chosen),
             _ => None,
@@ -147,7 +153,6 @@ impl Popup {
             Self::Comment { .. } => Some("say no"),
             Self::Search { .. } => Some("find"),
             Self::DuplicateAgent { .. } => Some("copy"),
-            Self::Interrupt { .. } => Some("interrupt"),
             Self::Wizard
             | Self::Help { .. }
             | Self::Permissions { .. }

@@ -9,6 +9,7 @@ use ratatui::layout::Rect;
 use super::action::Action;
 use super::cells::CellId;
 use super::panes::PaneSize;
+use super::question::QuestionSeen;
 use super::selection::Point;
 use crate::message::AgentId;
 
@@ -108,6 +109,10 @@ pub struct Drawn {
     pub copied: Option<String>,
     /// Whether a search found nothing.
     pub not_found: bool,
+    /// What of the open question was on screen, with nothing in front of it.
+    pub question: Option<QuestionSeen>,
+    /// How many rows the conversation has, where it leaves some of its region blank while a question is open.
+    pub talk_rows: Option<u16>,
     /// Where the answers to the open question stand.
     pub answers: Vec<(Rect, Action)>,
     /// Where the entries of the list in front stand, and which they are.

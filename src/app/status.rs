@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 
-use crate::permission::PermissionMode;
+use super::{AgentView, App};
+use crate::permission::{Given, Grant, PermissionMode};
 
 /// How long a passing message stays.
 const FLASH: Duration = Duration::from_secs(4);
@@ -21,8 +22,8 @@ pub struct Status {
     pub folder: String,
     /// The repository's branch.
     pub branch: Option<String>,
-    /// Who answers, once that is settled.
-    pub model: Option<ModelFact>,
+    /// Who answers.
+    pub model: ModelState,
     /// The permission mode.
     pub mode: PermissionMode,
     /// Where the clocks on the wall are read.
@@ -48,7 +49,29 @@ impl Status {
     }
 }
 
-/// Who answers.
+/// Whether it is settled who answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelState {
+    /// Not yet; holds the server that is asked, if the user named one.
+    Searching(Option<String>),
+    /// Nobody can; says why.
+    Missing(String),
+    /// This one does.
+    Chosen(ModelFact),
+}
+
+impl ModelState {
+    /// Returns the model that was chosen.
+    #[must_use]
+    pub fn chosen(&self) -> Option<&ModelFact> {
+        match self {
+            Self::Chosen(model) => Some(model),
+            Self::Searching(_) | Self::Missing(_) => None,
+        }
+    }
+}
+
+/// The model that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelFact {
     /// The service.
@@ -108,6 +131,23 @@ pub enum Armed {
     Interrupt,
     /// Leave the program.
     Quit,
+    /// Begin a new conversation.
+    Clear,
     /// Give up what an agent did in its worktree.
     Discard,
+}
+
+impl App {
+    /// Returns the permission mode in force for an agent.
+    #[must_use]
+    pub fn mode_of(&self, agent: &AgentView) -> PermissionMode {
+        agent.bounds.mode.map_or(self.status.mode, |ceiling| ceiling.stricter(self.status.mode))
+    }
+
+    /// Returns `true` if an answer lets some agents edit files that the mode asks about.
+    #[must_use]
+    pub fn accepts_some_edits(&self) -> bool {
+        let is_edits = |given: &Given| given.grant == Grant::Edits && given.origin.is_answer();
+        self.status.mode == PermissionMode::Default && self.grants.iter().any(is_edits)
+    }
 }

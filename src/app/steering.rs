@@ -21,7 +21,7 @@ pub(super) struct Steering {
     /// What each subagent has not read yet, oldest first.
     queued: BTreeMap<AgentId, Vec<String>>,
     /// What was taken back last, and from whom: it may have been read in the same moment.
-    taken: Option<(AgentId, Vec<String>)>,
+    taken: Option<(AgentId, String)>,
     /// For whom the text in `$EDITOR` is.
     editing: Option<AgentId>,
 }
@@ -95,11 +95,16 @@ impl App {
         }
     }
 
-    /// Forgets all subagents.
-    pub(super) fn forget_targets(&mut self) {
+    /// Forgets the subagents that are gone. What was being written for them goes to the history.
+    pub(super) fn forget_targets(&mut self, effects: &mut Vec<Effect>) {
         self.aim(None);
-        self.steering.drafts.retain(|id, _| id.is_main());
-        self.steering.queued.clear();
+        let is_gone = |id: &AgentId| !id.is_main() && self.agents.get(*id).is_none();
+        let gone: Vec<AgentId> = self.steering.drafts.keys().copied().filter(is_gone).collect();
+        for text in gone.iter().filter_map(|id| self.steering.drafts.remove(id)).map(|draft| draft.expanded()) {
+            self.composer.remember(&text);
+            effects.push(Effect::SaveHistory(text));
+        }
+        self.steering.queued.retain(|id, _| self.agents.get(*id).is_some());
         self.steering.taken = None;
         self.steering.editing = None;
     }
@@ -185,13 +190,18 @@ impl App {
         self.steering.drafts.contains_key(&id)
     }
 
-    /// Takes back what the target has not read, as one text. `None` if it is the main agent's turn.
+    /// Takes back the newest message that whom the composer writes to has not read.
     pub(super) fn take_unread(&mut self, effects: &mut Vec<Effect>) -> Option<String> {
-        let agent = self.steering.target?;
-        let unread = self.steering.queued.remove(&agent).unwrap_or_default();
-        effects.push(Effect::Engine(Command::Untell { agent }));
-        let text = unread.join("\n\n");
-        self.steering.taken = Some((agent, unread));
+        let (of, text, command) = if let Some(agent) = self.steering.target {
+            let text = self.steering.queued.get_mut(&agent)?.pop()?;
+            self.steering.queued.retain(|_, queue| !queue.is_empty());
+            (agent, text.clone(), Command::Untell { agent, text })
+        } else {
+            let text = self.queued.pop()?;
+            (AgentId::MAIN, text.clone(), Command::Unsend { text })
+        };
+        effects.push(Effect::Engine(command));
+        self.steering.taken = Some((of, text.clone()));
         Some(text)
     }
 
@@ -206,23 +216,23 @@ impl App {
             self.steering.queued.remove(&agent);
         }
         if at.is_none() {
-            self.had_read(agent, text);
+            let _ = self.had_read(agent, text);
         }
     }
 
-    /// Says so if a message was read before it could be taken back, and takes it out of what is being written.
-    fn had_read(&mut self, agent: AgentId, text: &str) {
-        let Some((_, taken)) = self.steering.taken.as_mut().filter(|(of, _)| *of == agent) else { return };
-        let Some(at) = taken.iter().position(|taken| taken == text) else { return };
-        let before = taken.join("\n\n");
-        taken.remove(at);
-        let left = taken.join("\n\n");
-        if self.steering.target == Some(agent) && self.composer.expanded() == before {
-            self.composer.set_text(&left);
+    /// Says so if a message was read before it could be taken back, and takes it out of what is being written. Returns
+    /// `true` if it was.
+    pub(super) fn had_read(&mut self, agent: AgentId, text: &str) -> bool {
+        if self.steering.taken.take_if(|(of, taken)| *of == agent && taken == text).is_none() {
+            return false;
         }
-        if let Some(name) = self.agents.get(agent).map(|agent| agent.name.clone()) {
-            self.warn(format!("{name} had read it already"));
+        if self.steering.target.unwrap_or(AgentId::MAIN) == agent && self.composer.expanded() == text {
+            self.composer.clear();
         }
+        let child = self.agents.get(agent).filter(|agent| !agent.id.is_main());
+        let name = child.map_or_else(|| "the main agent".to_owned(), |agent| agent.name.clone());
+        self.warn(format!("{name} had read it already"));
+        true
     }
 
     /// Puts what a subagent did not read back to where it was written. Tells whether there was anything.

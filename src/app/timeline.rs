@@ -293,7 +293,6 @@ impl App {
 
     /// Puts the cursor where the mouse points.
     pub(super) fn point_in_timeline(&mut self, x: u16, y: u16) {
-        self.focus = Focus::Timeline;
         let Some(now) = self.timeline() else { return };
         let row = y.checked_sub(now.bars.y).and_then(|row| now.rows.get(usize::from(row)));
         if let Some((_, column)) = now.columns().find(|(at, _)| *at == x) {

@@ -20,7 +20,8 @@ impl App {
         let flash = self.flash.as_ref().map(|flash| flash.until);
         let armed = self.armed.map(|(_, until)| until);
         let chord = (!self.chord.is_empty()).then(|| self.chord_at + super::status::CONFIRM);
-        [ticks, flash, armed, chord, self.next_fold()].into_iter().flatten().min()
+        let waiting = [self.typing.due(), self.approvals.guard.due()];
+        [ticks, flash, armed, chord, self.next_fold()].into_iter().chain(waiting).flatten().min()
     }
 
     /// Returns the present frame of every spinner, which with reduced motion is always the same.

@@ -237,11 +237,6 @@ impl App {
         effects.push(Effect::Engine(Command::Worktree { branch, act }));
     }
 
-    /// Tells whether a second press would discard, so that the command stays for it.
-    pub(super) fn asks_to_discard(&self) -> bool {
-        self.armed.is_some_and(|(armed, _)| armed == Armed::Discard)
-    }
-
     /// Carries out a letter in the list of worktrees.
     pub(super) fn type_in_worktrees(&mut self, chosen: usize, key: Key, effects: &mut Vec<Effect>) {
         match key.code {

@@ -104,6 +104,19 @@ pub(super) const ROWS: &[Row] = &[
         }),
         project: ProjectRule::Never("it lets things run without asking you"),
     },
+    Row {
+        name: "tools.environment",
+        set: Setter::List(|config, names| {
+            if let Some(name) = names.iter().find(|name| !is_variable(name.strip_suffix('*').unwrap_or(name))) {
+                return Err(format!(
+                    "`{name}` is no name of a variable; write `NAME`, or `NAME_*` for all that begin so"
+                ));
+            }
+            config.tool_environment.extend(names);
+            Ok(())
+        }),
+        project: ProjectRule::Never("it shows your variables to commands"),
+    },
     limit("limits.max_parallel", 1..=64, |c, n| c.limits.max_parallel = n, |c| c.limits.max_parallel.into()),
     limit(
         "limits.max_per_request",
@@ -205,6 +218,10 @@ pub(super) const ROWS: &[Row] = &[
     switch("ui.ascii", |config, on| config.ui.ascii = on),
     switch("ui.reduced_motion", |config, on| config.ui.reduced_motion = on),
 ];
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|sign| sign == '_' || sign.is_ascii_alphanumeric())
+}
 
 const fn limit(
     name: &'static str,
@@ -325,7 +342,7 @@ fn split_rules(text: &str) -> Vec<String> {
 
 /// Returns the known name nearest to `name`, if one is near enough to be meant.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let sections = ["limits", "ui", "keys", "aliases"];
+    let sections = ["limits", "ui", "keys", "aliases", "tools"];
     let known = ROWS.iter().map(|row| row.name).chain(sections);
     known
         .map(|known| (distance(name, known), known))

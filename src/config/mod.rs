@@ -5,8 +5,10 @@
 //! file comes with a cloned repository and can only make the program stricter.
 
 mod file;
+mod git;
 mod layer;
 mod paths;
+mod project;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +17,9 @@ use crate::message::{BudgetLimit, Diagnostic};
 use crate::permission::{Grant, PermissionMode};
 use layer::Origin;
 
-pub use paths::{Environment, Paths, PathsError, git_branch, project_root};
+pub use git::{git_branch, obeyed_by_git};
+pub use paths::{Environment, Paths, PathsError};
+pub use project::{Ground, user};
 
 /// All settings in force.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,6 +36,8 @@ pub struct Config {
     pub keys: Keys,
     /// What is allowed in advance.
     pub allowed_tools: Vec<Grant>,
+    /// Variables of the environment that commands get beside the usual ones; `NAME_*` is all that begin so.
+    pub tool_environment: Vec<String>,
     /// The user's own names for models.
     pub aliases: Aliases,
 }
@@ -144,12 +150,13 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads and merges all layers. `project` is the project's root.
+/// Reads and merges all layers. `paths` is `None` where no place for the user's file is known: the other layers hold even
+/// so. `project` is the project's root.
 #[must_use]
-pub fn load(paths: &Paths, project: &Path, environment: &Environment, flags: &Overrides) -> Loaded {
+pub fn load(paths: Option<&Paths>, project: &Path, environment: &Environment, flags: &Overrides) -> Loaded {
     let mut loaded = Loaded::default();
-    let files = [(paths.config_file(), Origin::User), (project.join(".belvedere/config.toml"), Origin::Project)];
-    for (path, origin) in files {
+    let own = paths.map(|paths| (paths.config_file(), Origin::User));
+    for (path, origin) in own.into_iter().chain([(project.join(".belvedere/config.toml"), Origin::Project)]) {
         match file::read(&path) {
             Ok(Some(text)) => file::apply(&mut loaded, &text, &path, origin),
             Ok(None) => {}

@@ -1,10 +1,10 @@
-//! Where the program keeps its files, and where a project begins.
+//! Where the program keeps its files.
 //!
 //! Owns the directories of the platform, which are those of XDG on every Unix. Leaves creating
 //! them to whoever writes there. Invariant: nothing is read from the process but in [`Environment::of_process`].
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The variables of the environment, handed on as a value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,7 +19,11 @@ impl Environment {
     pub fn of_process() -> Self {
         let variables =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        Self { variables: variables.collect(), account_home: etcetera::home_dir().ok() }
+        let mut environment = Self { variables: variables.collect(), account_home: None };
+        if environment.home().is_none() {
+            environment.account_home = account_home();
+        }
+        environment
     }
 
     /// Returns the value of a variable.
@@ -46,6 +50,11 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         Self { variables, account_home: None }
     }
+}
+
+/// Returns the home that the user database names for this account.
+fn account_home() -> Option<PathBuf> {
+    nix::unistd::User::from_uid(nix::unistd::geteuid()).ok().flatten().map(|account| account.dir)
 }
 
 /// The program's own directories. They need not exist.
@@ -89,36 +98,4 @@ impl Paths {
     pub fn config_file(&self) -> PathBuf {
         self.config_dir.join("config.toml")
     }
-}
-
-/// Returns the root of the project that `cwd` lies in: the nearest folder with a `.git` (a folder, or the file of a
-/// worktree), else `cwd` itself.
-#[must_use]
-pub fn project_root(cwd: &Path) -> PathBuf {
-    cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd).to_path_buf()
-}
-
-/// Reads a file of one line; whatever else lies there, such as a pipe, counts as absent.
-fn short_text(path: &Path) -> Option<String> {
-    const MAX_BYTES: u64 = 64 << 10;
-    let facts = std::fs::metadata(path).ok()?;
-    (facts.is_file() && facts.len() <= MAX_BYTES).then(|| std::fs::read_to_string(path).ok())?
-}
-
-/// Returns the branch that is checked out in the repository at `root`, or the start of the commit if none is.
-#[must_use]
-pub fn git_branch(root: &Path) -> Option<String> {
-    let dot_git = root.join(".git");
-    let git_dir = match short_text(&dot_git) {
-        // A worktree or submodule: the file names the folder.
-        Some(pointer) => root.join(pointer.strip_prefix("gitdir:")?.trim()),
-        None => dot_git,
-    };
-    let head = short_text(&git_dir.join("HEAD"))?;
-    let head = head.trim();
-    let name = match head.strip_prefix("ref:") {
-        Some(reference) => reference.trim().trim_start_matches("refs/heads/").to_owned(),
-        None => head.chars().take(8).collect(),
-    };
-    Some(name).filter(|name| !name.is_empty())
 }

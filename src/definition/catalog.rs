@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentDefinition, Parsed, Source, builtin};
+use super::{AgentDefinition, Parsed, Source, builtin, narrow};
 use crate::message::{Diagnostic, loose_name};
 
 /// The agents in force. Clones share one state, so that a replacement is seen by everyone.
@@ -163,6 +163,9 @@ impl State {
                 order.push(name);
             }
         }
+        for index in winners.values() {
+            narrow(&mut parsed, *index);
+        }
         let sources: Vec<Source> = parsed.iter().map(|parsed| parsed.source.clone()).collect();
         let listing: Listing = parsed
             .into_iter()
@@ -205,6 +208,27 @@ impl State {
 
     fn faults(&self) -> impl Iterator<Item = &Diagnostic> {
         self.listing.iter().flat_map(|listed| &listed.diagnostics)
+    }
+}
+
+/// Keeps a project's agent that is in force within the rights of the one that would be without it.
+fn narrow(entries: &mut [Entry], winner: usize) {
+    let Some(own) = entries[winner].definition.clone().filter(|own| own.source.tier.is_of_project()) else { return };
+    let mut others = entries.iter().filter_map(|entry| entry.definition.as_ref());
+    let is_in_its_place =
+        |other: &&Arc<AgentDefinition>| !other.source.tier.is_of_project() && other.is_called(&own.name);
+    let Some(other) = others.rfind(is_in_its_place) else { return };
+    let narrowed = narrow::narrowed(&own, other);
+    if narrowed != *own {
+        let message = format!(
+            "it takes the place of `{}` ({}) and is narrowed to the rights of that one. Give it another name to let it \
+             have its own.",
+            other.name,
+            other.source.tier.label()
+        );
+        let path = own.source.path.clone();
+        entries[winner].diagnostics.push(Diagnostic { path, ..Diagnostic::new(message) });
+        entries[winner].definition = Some(Arc::new(narrowed));
     }
 }
 

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Tier;
+use crate::permission::Owner;
 
 /// What the folders are found from. All paths are absolute.
 #[derive(Debug, Clone, Copy)]
@@ -18,8 +19,10 @@ pub struct Roots<'a> {
     pub kode: Option<&'a Path>,
     /// The working directory.
     pub cwd: &'a Path,
-    /// The project's root; `cwd` lies in it.
-    pub project: &'a Path,
+    /// The project's root, in which `cwd` lies; `None` where there is no project.
+    pub project: Option<&'a Path>,
+    /// Who the files of the project have to belong to.
+    pub owner: Owner,
 }
 
 /// A folder of agent files. It need not exist.
@@ -29,6 +32,17 @@ pub struct AgentDir {
     pub tier: Tier,
     /// Where it is.
     pub path: PathBuf,
+    /// What holds for its files if others may have put them there.
+    pub bounds: Option<Bounds>,
+}
+
+/// What holds for the agent files of a project, which others may have put there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bounds {
+    /// No link leads out of this folder, whose path has its links resolved.
+    pub root: PathBuf,
+    /// Files of others are not used.
+    pub owner: Owner,
 }
 
 /// All folders of agent files, weakest first: within a tier the one nearest to the working directory is the last.
@@ -49,22 +63,23 @@ impl AgentDirs {
             let root = given.map(Path::to_path_buf).or_else(|| Some(roots.home?.join(name)));
             root.map(|root| root.join("agents"))
         };
-        let mut folders: Vec<&Path> =
-            roots.cwd.ancestors().take_while(|folder| folder.starts_with(roots.project)).collect();
+        let is_inside = |folder: &Path| roots.project.is_some_and(|project| folder.starts_with(project));
+        let mut folders: Vec<&Path> = roots.cwd.ancestors().take_while(|folder| is_inside(folder)).collect();
         folders.reverse();
         let of_project = |name: &'static str| folders.iter().map(move |folder| folder.join(name).join("agents"));
         let mut dirs = Self::default();
-        dirs.extend(Tier::UserClaude, user(roots.claude, ".claude"));
-        dirs.extend(Tier::UserKode, user(roots.kode, ".kode"));
-        dirs.extend(Tier::ProjectClaude, of_project(".claude"));
-        dirs.extend(Tier::ProjectKode, of_project(".kode"));
+        let bounds = roots.project.map(|root| Bounds { root: root.to_path_buf(), owner: roots.owner });
+        dirs.extend(Tier::UserClaude, None, user(roots.claude, ".claude"));
+        dirs.extend(Tier::UserKode, None, user(roots.kode, ".kode"));
+        dirs.extend(Tier::ProjectClaude, bounds.as_ref(), of_project(".claude"));
+        dirs.extend(Tier::ProjectKode, bounds.as_ref(), of_project(".kode"));
         dirs
     }
 
-    fn extend(&mut self, tier: Tier, paths: impl IntoIterator<Item = PathBuf>) {
+    fn extend(&mut self, tier: Tier, bounds: Option<&Bounds>, paths: impl IntoIterator<Item = PathBuf>) {
         for path in paths {
             if self.0.iter().all(|known| known.path != path) {
-                self.0.push(AgentDir { tier, path });
+                self.0.push(AgentDir { tier, path, bounds: bounds.cloned() });
             }
         }
     }

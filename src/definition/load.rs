@@ -63,6 +63,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         // Generators write the line ends of a one-line description as the two characters `\n`.
         description: plain(&description.replace("\\n", "\n")).into_owned(),
         tools: allowed(reader),
+        bounded_by: None,
         disallowed_tools: tools::disallowed(reader),
         model: model(reader),
         permission_mode,
@@ -70,7 +71,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         max_turns: reader.number("maxTurns").and_then(|turns| u32::try_from(turns).ok()),
         max_time: reader.number("maxExecutionTimeMs").map(Duration::from_millis),
         effort: reader.parsed("effort"),
-        memory: memory(reader),
+        memory: memory(reader, source),
         isolation: reader.isolation(),
         background: reader.is_on("background"),
         initial_prompt: reader.prose("initialPrompt").map(|text| plain(&text).into_owned()),
@@ -79,6 +80,9 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         source: source.clone(),
     })
 }
+
+/// Characters of the longest name of an agent.
+const MAX_NAME_CHARS: usize = 100;
 
 fn name(reader: &mut Reader<'_>) -> Option<String> {
     let written = reader.prose("name").or_else(|| {
@@ -90,7 +94,11 @@ fn name(reader: &mut Reader<'_>) -> Option<String> {
         reader.report_head("there is no `name`. Add one. The agent is left out.");
         return None;
     };
-    let name = plain_line(&written).trim().to_owned();
+    let mut name = plain_line(&written).trim().to_owned();
+    if let Some((cut, _)) = name.char_indices().nth(MAX_NAME_CHARS) {
+        name.truncate(cut);
+        reader.report_at("name", format!("the name is cut: it has more than {MAX_NAME_CHARS} characters."));
+    }
     if loose_name(&name).is_empty() {
         reader.report_at(
             "name",
@@ -134,9 +142,15 @@ fn color(reader: &mut Reader<'_>) -> Option<String> {
     }
 }
 
-fn memory(reader: &mut Reader<'_>) -> Option<MemoryScope> {
+fn memory(reader: &mut Reader<'_>, source: &Source) -> Option<MemoryScope> {
     let text = reader.text("memory")?;
     match text.to_lowercase().as_str() {
+        "user" if source.tier.is_of_project() => {
+            let words = "an agent of a project does not read your notes of other projects; it keeps notes of this one. \
+                         Write `memory: project`.";
+            reader.report_at("memory", words.to_owned());
+            Some(MemoryScope::Project)
+        }
         "user" => Some(MemoryScope::User),
         "project" => Some(MemoryScope::Project),
         "local" => Some(MemoryScope::Local),

@@ -16,6 +16,7 @@ mod given;
 mod keys;
 mod library;
 mod load;
+mod narrow;
 mod tier;
 mod tools;
 mod walk;
@@ -32,7 +33,7 @@ use crate::permission::PermissionMode;
 
 pub use cache::read_file;
 pub use catalog::{Catalog, Changes, Listed, Listing, Standing, same_name};
-pub use dirs::{AgentDir, AgentDirs, AgentHome, HomeState, Roots};
+pub use dirs::{AgentDir, AgentDirs, AgentHome, Bounds, HomeState, Roots};
 pub use draft::{AgentDraft, DraftError, write_new};
 pub use duplicate::{CopyError, duplicate};
 pub use given::parse_given;
@@ -51,6 +52,9 @@ pub struct AgentDefinition {
     pub description: String,
     /// The tools it may have.
     pub tools: ToolsField,
+    /// Tools of the agent whose name it has taken: both lists have to let a use through. `None` if that one sets no
+    /// bounds.
+    pub bounded_by: Option<Vec<String>>,
     /// Tools it may not have even so, as written.
     pub disallowed_tools: Vec<String>,
     /// Model by alias or id; `None` inherits the parent's.
@@ -143,6 +147,12 @@ pub struct Source {
 }
 
 impl Source {
+    /// Returns what tells this definition from others of its name: its file, or where else it comes from.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        self.path.as_ref().map_or_else(|| self.tier.id().to_owned(), |path| path.to_string_lossy().into_owned())
+    }
+
     /// Returns the file's name without its ending.
     #[must_use]
     pub fn file_stem(&self) -> Option<&str> {

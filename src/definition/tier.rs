@@ -22,6 +22,12 @@ impl Tier {
     pub const ALL: [Self; 6] =
         [Self::BuiltIn, Self::UserClaude, Self::UserKode, Self::ProjectClaude, Self::ProjectKode, Self::CommandLine];
 
+    /// Returns `true` if the definition comes with the project, perhaps from a stranger.
+    #[must_use]
+    pub fn is_of_project(self) -> bool {
+        matches!(self, Self::ProjectClaude | Self::ProjectKode)
+    }
+
     /// Returns the name that scripts and the command line know it by.
     #[must_use]
     pub fn id(self) -> &'static str {

@@ -2,7 +2,7 @@
 //!
 //! Owns which files count. Leaves reading them to `cache`. Invariants: nothing is opened here but folders, so that a
 //! pipe cannot hold the program up; every folder is entered once, so that links in a circle end; and what is left out is
-//! told, but for what editors leave behind.
+//! told, but for what editors leave behind. In a project no link leads out of it, and files of other users are left out.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -66,6 +66,9 @@ impl Walk<'_> {
             Ok(metadata) => metadata,
             Err(fault) => return self.unreachable(folder, &fault),
         };
+        if let Some(reason) = self.refusal(folder, &metadata) {
+            return self.fault(folder, reason);
+        }
         if !self.entered.insert((metadata.dev(), metadata.ino())) {
             return;
         }
@@ -124,10 +127,32 @@ impl Walk<'_> {
 
     fn file(&mut self, path: PathBuf, kind: FileType) {
         if kind.is_file() {
-            self.found.files.push(path);
+            let refusal = self.dir.bounds.as_ref().and_then(|_| self.refusal(&path, &fs::metadata(&path).ok()?));
+            match refusal {
+                Some(reason) => self.fault(&path, reason),
+                None => self.found.files.push(path),
+            }
         } else {
             self.fault(&path, "is a pipe, a socket or a device, not a file; it is left out. Remove it.".to_owned());
         }
+    }
+
+    /// Says why a file or folder that others may have put there is not used.
+    fn refusal(&self, path: &Path, metadata: &fs::Metadata) -> Option<String> {
+        let bounds = self.dir.bounds.as_ref()?;
+        if !bounds.owner.trusts(metadata.uid()) {
+            let whose = nix::unistd::User::from_uid(metadata.uid().into()).ok().flatten();
+            let whose = whose.map_or_else(|| format!("the user {}", metadata.uid()), |user| user.name);
+            return Some(format!("belongs to {whose}, so it is not used. If you trust it, make it yours with chown."));
+        }
+        let target = fs::canonicalize(path).ok()?;
+        (!target.starts_with(&bounds.root)).then(|| {
+            format!(
+                "leads out of the project, to {}, so it is not followed. Copy the file here, or put it in \
+                 ~/.claude/agents.",
+                target.display()
+            )
+        })
     }
 
     /// Tells of what a link or a folder hides.

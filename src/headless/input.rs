@@ -5,7 +5,7 @@
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use tokio::sync::mpsc;
@@ -18,35 +18,51 @@ const MAX_BYTES: usize = 10 << 20;
 /// Longest line that is taken whole, in bytes.
 const MAX_LINE: usize = 10 << 20;
 
+/// A line of the input.
+#[derive(Debug)]
+pub(super) struct TypedLine {
+    /// Its text, without its end.
+    pub(super) text: String,
+    /// When its end was read.
+    pub(super) at: Instant,
+}
+
+/// What was read at once, and when.
+type Piece = (Instant, Vec<u8>);
+
 /// Returns the lines of an input as they are written, without their ends.
 ///
 /// # Errors
 /// Returns an error if no thread can be started for it.
-pub(super) fn lines(input: impl Read + Send + 'static) -> anyhow::Result<mpsc::Receiver<String>> {
+pub(super) fn lines(input: impl Read + Send + 'static) -> anyhow::Result<mpsc::Receiver<TypedLine>> {
     let (sender, lines) = mpsc::channel(16);
     let pieces = pieces(input)?;
     let split = move || {
         let mut begun = Vec::new();
         // An input that breaks ends like one that is over.
-        while let Ok(Ok(piece)) = pieces.recv() {
+        let mut last = Instant::now();
+        while let Ok(Ok((at, piece))) = pieces.recv() {
+            last = at;
             for part in piece.split_inclusive(|byte| *byte == b'\n') {
                 begun.extend_from_slice(part);
-                if (part.ends_with(b"\n") || begun.len() > MAX_LINE) && sender.blocking_send(line(&mut begun)).is_err()
+                if (part.ends_with(b"\n") || begun.len() > MAX_LINE)
+                    && sender.blocking_send(line(&mut begun, at)).is_err()
                 {
                     return;
                 }
             }
         }
         if !begun.is_empty() {
-            let _ = sender.blocking_send(line(&mut begun));
+            let _ = sender.blocking_send(line(&mut begun, last));
         }
     };
     std::thread::Builder::new().name("lines".to_owned()).spawn(split).context("standard input cannot be read")?;
     Ok(lines)
 }
 
-fn line(bytes: &mut Vec<u8>) -> String {
-    String::from_utf8_lossy(&std::mem::take(bytes)).trim_end_matches(['\n', '\r']).to_owned()
+fn line(bytes: &mut Vec<u8>, at: Instant) -> TypedLine {
+    let text = String::from_utf8_lossy(&std::mem::take(bytes)).trim_end_matches(['\n', '\r']).to_owned();
+    TypedLine { text, at }
 }
 
 /// Joins the prompt and what is piped in. With a prompt, the first byte is waited for no longer than `patience`.
@@ -79,7 +95,7 @@ fn read(input: impl Read + Send + 'static, patience: Option<Duration>) -> anyhow
         None => pieces.recv().ok(),
     };
     while let Some(piece) = next {
-        all.extend(piece.context("standard input cannot be read")?);
+        all.extend(piece.context("standard input cannot be read")?.1);
         anyhow::ensure!(all.len() <= MAX_BYTES, "standard input is larger than {} MB", MAX_BYTES >> 20);
         next = pieces.recv().ok();
     }
@@ -87,7 +103,7 @@ fn read(input: impl Read + Send + 'static, patience: Option<Duration>) -> anyhow
 }
 
 /// Reads on a thread, which is left behind if nobody waits for it.
-fn pieces(mut input: impl Read + Send + 'static) -> anyhow::Result<Receiver<io::Result<Vec<u8>>>> {
+fn pieces(mut input: impl Read + Send + 'static) -> anyhow::Result<Receiver<io::Result<Piece>>> {
     let (sender, receiver) = channel();
     std::thread::Builder::new()
         .name("input".to_owned())
@@ -96,7 +112,7 @@ fn pieces(mut input: impl Read + Send + 'static) -> anyhow::Result<Receiver<io::
             loop {
                 let piece = match input.read(&mut buffer) {
                     Ok(0) => break,
-                    Ok(count) => Ok(buffer[..count].to_vec()),
+                    Ok(count) => Ok((Instant::now(), buffer[..count].to_vec())),
                     Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
                     Err(fault) => Err(fault),
                 };

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::denials::Denial;
 use crate::agent::{AgentEvent, EventKind, KeptWorktree, Outcome, Spent};
 use crate::message::{AgentId, BudgetLimit, Usage};
 
@@ -27,6 +28,8 @@ struct ResultLine<'a> {
     tree: TreeFields,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     worktrees: Vec<WorktreeFields<'a>>,
+    /// Tool calls that were not allowed.
+    denials: &'a [Denial],
 }
 
 /// What the whole tree has used.
@@ -123,12 +126,13 @@ impl<'a> From<&'a KeptWorktree> for WorktreeFields<'a> {
 }
 
 #[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "the names are those of Claude Code's output")]
 struct UsageFields {
     input_tokens: u64,
     output_tokens: u64,
     cache_read_input_tokens: u64,
     cache_creation_input_tokens: u64,
+    /// Whether the service left some of it uncounted.
+    estimated: bool,
 }
 
 impl From<Usage> for UsageFields {
@@ -138,6 +142,7 @@ impl From<Usage> for UsageFields {
             output_tokens: usage.output,
             cache_read_input_tokens: usage.cache_read,
             cache_creation_input_tokens: usage.cache_write,
+            estimated: usage.estimated,
         }
     }
 }
@@ -147,6 +152,7 @@ pub(super) fn result_line(
     session: &str,
     bill: &Bill,
     kept: &[KeptWorktree],
+    denials: &[Denial],
 ) -> serde_json::Result<String> {
     let is_error = super::status(outcome) != super::exit::OK;
     let line = ResultLine {
@@ -164,6 +170,7 @@ pub(super) fn result_line(
         usage: outcome.usage.into(),
         tree: TreeFields::new(bill),
         worktrees: kept.iter().map(WorktreeFields::from).collect(),
+        denials,
     };
     serde_json::to_string(&line)
 }

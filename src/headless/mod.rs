@@ -4,6 +4,7 @@
 //! else to the tree. With one request there is nobody to ask: what would need an answer is refused, and the refusal
 //! says which flag would allow it.
 
+mod denials;
 mod input;
 mod json;
 mod output;
@@ -12,14 +13,16 @@ mod text;
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::agent::{AgentEvent, EventKind, KeptWorktree, Outcome, Status};
+use crate::message::{AgentId, escaped_json};
+use crate::services::{EndSignal, EndSignals};
 use crate::subagent::Conversation;
+use denials::Denials;
 use output::Output;
 
 pub use input::{PATIENCE, with_piped};
@@ -38,7 +41,7 @@ pub enum OutputFormat {
     StreamJson,
 }
 
-/// Exit statuses, as documented by `--help`.
+/// Exit statuses, as documented by `--help`. Those of signals belong to [`crate::services::EndSignal`].
 pub mod exit {
     /// The request was answered.
     pub const OK: u8 = 0;
@@ -48,12 +51,8 @@ pub mod exit {
     pub const USAGE: u8 = 2;
     /// The answer was cut short by a limit.
     pub const CUT_SHORT: u8 = 3;
-    /// Interrupted by Ctrl-C.
-    pub const INTERRUPTED: u8 = 130;
     /// Nobody reads standard output any more.
     pub const BROKEN_PIPE: u8 = 141;
-    /// Ended by SIGTERM or SIGHUP.
-    pub const TERMINATED: u8 = 143;
 }
 
 /// Everything one request needs.
@@ -71,16 +70,14 @@ pub struct Headless {
 /// Why the answer was not waited for.
 #[derive(Debug, Clone, Copy)]
 enum Cut {
-    Interrupted,
-    Terminated,
+    Signal(EndSignal),
     BrokenPipe,
 }
 
 impl Cut {
     fn status(self) -> u8 {
         match self {
-            Self::Interrupted => exit::INTERRUPTED,
-            Self::Terminated => exit::TERMINATED,
+            Self::Signal(signal) => signal.exit_status(),
             Self::BrokenPipe => exit::BROKEN_PIPE,
         }
     }
@@ -89,7 +86,7 @@ impl Cut {
 /// Answers one request. Returns the exit status.
 ///
 /// A first signal stops the agents and waits for their end; a second one does not wait.
-pub async fn run(headless: Headless, prompt: String) -> u8 {
+pub async fn run(headless: Headless, prompt: String, signals: &mut EndSignals) -> u8 {
     let Headless { mut conversation, events, session, format } = headless;
     let output = match Output::start() {
         Ok(output) => output,
@@ -99,24 +96,32 @@ pub async fn run(headless: Headless, prompt: String) -> u8 {
         }
     };
     let broken = output.broken();
-    let mut signals = Signals::new();
     conversation.begin(prompt);
     let cancel = conversation.canceller();
     let (over, is_over) = oneshot::channel();
     let printing = tokio::spawn(print(
         events,
-        Printer { format, progress: Progress::default(), bill: json::Bill::default(), output, kept: Vec::new() },
+        Printer {
+            format,
+            progress: Progress::default(),
+            bill: json::Bill::default(),
+            output,
+            kept: Vec::new(),
+            session,
+            ended: None,
+            denials: Denials::default(),
+        },
         is_over,
     ));
     let cut = tokio::select! {
         biased;
-        cut = signals.next() => cut,
+        signal = signals.next() => Cut::Signal(signal),
         () = broken.wait() => Cut::BrokenPipe,
         outcome = conversation.finish() => {
-            let _ = over.send(Some((outcome.clone(), session)));
+            let _ = over.send(Some(outcome.clone()));
             tokio::select! {
                 biased;
-                cut = signals.next() => return cut.status(),
+                signal = signals.next() => return signal.exit_status(),
                 _ = printing => {}
             }
             conversation.quit().await;
@@ -139,33 +144,12 @@ pub async fn run(headless: Headless, prompt: String) -> u8 {
     }
     match cut {
         Cut::BrokenPipe => broken.status().unwrap_or(exit::BROKEN_PIPE),
-        cut => cut.status(),
+        cut @ Cut::Signal(_) => cut.status(),
     }
 }
 
 /// How long standard output may take for what is left after an interruption.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-
-/// The signals that ask to stop, as many as come.
-struct Signals(Option<[Signal; 3]>);
-
-impl Signals {
-    fn new() -> Self {
-        let listen = |kind| signal(kind).ok();
-        let all = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(listen);
-        let [Some(interrupt), Some(terminate), Some(hangup)] = all else { return Self(None) };
-        Self(Some([interrupt, terminate, hangup]))
-    }
-
-    async fn next(&mut self) -> Cut {
-        let Some([interrupt, terminate, hangup]) = &mut self.0 else { return std::future::pending().await };
-        tokio::select! {
-            _ = interrupt.recv() => Cut::Interrupted,
-            _ = terminate.recv() => Cut::Terminated,
-            _ = hangup.recv() => Cut::Terminated,
-        }
-    }
-}
 
 fn status(outcome: &Outcome) -> u8 {
     match outcome.status {
@@ -177,14 +161,11 @@ fn status(outcome: &Outcome) -> u8 {
     }
 }
 
-/// What came of the request, and the session's name.
-type Answer = (Outcome, String);
-
 /// Writes what happens until it is over, then the answer, if there is one.
 async fn print(
     mut events: mpsc::Receiver<Arc<AgentEvent>>,
     mut printer: Printer,
-    mut is_over: oneshot::Receiver<Option<Answer>>,
+    mut is_over: oneshot::Receiver<Option<Outcome>>,
 ) {
     let answer = loop {
         tokio::select! {
@@ -197,8 +178,9 @@ async fn print(
     while let Ok(event) = events.try_recv() {
         printer.event(&event).await;
     }
-    if let Some((outcome, session)) = answer {
-        printer.answer(&outcome, &session).await;
+    match answer {
+        Some(outcome) => printer.answer(&outcome).await,
+        None => printer.cut_short().await,
     }
     printer.output.finish().await;
 }
@@ -211,23 +193,44 @@ struct Printer {
     output: Output,
     /// Worktrees with changes that nobody has merged.
     kept: Vec<KeptWorktree>,
+    /// Identity of the session.
+    session: String,
+    /// How the main agent ended.
+    ended: Option<Outcome>,
+    /// Tool calls that were not allowed.
+    denials: Denials,
 }
 
 impl Printer {
     async fn event(&mut self, event: &AgentEvent) {
         self.bill.hear(event);
-        if let Some(line) = self.progress.line(event) {
+        let refused = self.denials.apply(event);
+        for line in self.progress.line(event, Instant::now()).into_iter().chain(refused) {
             complain(&line);
         }
         if let EventKind::Worktrees { kept } = &event.kind {
             self.kept.clone_from(kept);
+        }
+        if let (AgentId::MAIN, EventKind::Ended { outcome }) = (event.agent, &event.kind) {
+            self.ended = Some(outcome.clone());
         }
         if self.format == OutputFormat::StreamJson {
             self.json(json::event_line(event)).await;
         }
     }
 
-    async fn answer(&self, outcome: &Outcome, session: &str) {
+    /// Says what a run took that was not waited for: its cost is no less for that.
+    async fn cut_short(&self) {
+        if let (Some(outcome), OutputFormat::Json | OutputFormat::StreamJson) = (&self.ended, self.format) {
+            self.result(outcome).await;
+        }
+    }
+
+    async fn result(&self, outcome: &Outcome) {
+        self.json(json::result_line(outcome, &self.session, &self.bill, &self.kept, self.denials.list())).await;
+    }
+
+    async fn answer(&self, outcome: &Outcome) {
         for line in text::kept(&self.kept) {
             complain(&line);
         }
@@ -241,15 +244,13 @@ impl Printer {
                     self.output.line(text).await;
                 }
             }
-            OutputFormat::Json | OutputFormat::StreamJson => {
-                self.json(json::result_line(outcome, session, &self.bill, &self.kept)).await;
-            }
+            OutputFormat::Json | OutputFormat::StreamJson => self.result(outcome).await,
         }
     }
 
     async fn json(&self, line: serde_json::Result<String>) {
         match line {
-            Ok(line) => self.output.line(line).await,
+            Ok(line) => self.output.line(escaped_json(line)).await,
             Err(fault) => complain(&format!("belvedere: an event cannot be written: {fault}")),
         }
     }

@@ -1,15 +1,14 @@
 //! Plain words: the answer, and what the subagents are doing.
 
 use std::collections::{HashMap, HashSet};
-
-use jiff::Timestamp;
+use std::time::{Duration, Instant};
 
 use crate::agent::{AgentEvent, EventKind, Hold, KeptWorktree, Outcome, Status};
 use crate::message::{AgentId, plain, plain_line};
 use crate::subagent::report::seconds;
 
-/// Shortest time between two lines about the same subagent, in milliseconds.
-const INTERVAL_MS: i64 = 2_000;
+/// Shortest time between two lines about the same subagent.
+const INTERVAL: Duration = Duration::from_secs(2);
 
 /// What is done about worktrees that are left. A branch alone is no help: most of the work is not committed.
 const HOW_TO_MERGE: &str = "Merge or discard them with /worktrees in belvedere, started in this project. `git merge` would take \
@@ -26,33 +25,34 @@ pub struct Progress {
 struct Child {
     label: String,
     tools: u32,
-    since: Timestamp,
-    told: Timestamp,
+    since: Instant,
+    told: Instant,
 }
 
 impl Progress {
-    /// Returns the line to show for an event, if it deserves one.
-    pub fn line(&mut self, event: &AgentEvent) -> Option<String> {
+    /// Returns the line to show for an event, if it deserves one. `now` is when it came: the clock on the wall, by which
+    /// events are dated, may be set meanwhile.
+    pub fn line(&mut self, event: &AgentEvent, now: Instant) -> Option<String> {
         match &event.kind {
             EventKind::Spawned(spawn) => {
                 let label = plain_line(&format!("[{}] {}", spawn.agent_type, spawn.description)).into_owned();
                 let line = format!("{label} …");
-                let child = Child { label, tools: 0, since: event.at, told: event.at };
+                let child = Child { label, tools: 0, since: now, told: now };
                 self.children.insert(event.agent, child);
                 Some(line)
             }
             EventKind::Started => {
-                self.children.get_mut(&event.agent)?.since = event.at;
+                self.children.get_mut(&event.agent)?.since = now;
                 None
             }
             EventKind::ToolEnded { .. } => {
                 let child = self.children.get_mut(&event.agent)?;
                 child.tools += 1;
-                if millis(child.told, event.at) < INTERVAL_MS {
+                if now.duration_since(child.told) < INTERVAL {
                     return None;
                 }
-                child.told = event.at;
-                let elapsed = u64::try_from(millis(child.since, event.at)).unwrap_or(0);
+                child.told = now;
+                let elapsed = u64::try_from(now.duration_since(child.since).as_millis()).unwrap_or(u64::MAX);
                 Some(format!("{} … {}, {}", child.label, tools(child.tools), seconds(elapsed)))
             }
             EventKind::Retrying { reason, wait_ms, .. } => {
@@ -133,10 +133,6 @@ pub(super) fn ended(outcome: &Outcome) -> String {
 
 pub(super) fn tools(count: u32) -> String {
     if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
-}
-
-fn millis(from: Timestamp, to: Timestamp) -> i64 {
-    to.as_millisecond() - from.as_millisecond()
 }
 
 /// Returns the answer as standard output gets it.

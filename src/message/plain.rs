@@ -1,27 +1,30 @@
 //! Makes hostile text safe to show: text of models, tools and files may hold anything.
 //!
 //! Owns what of a text reaches a screen or a standard output. Leaves widths, tabs and wrapping to the front ends.
-//! Invariants: the output holds no control character but `\n` and `\t` and no character that reorders text; the work
+//! Invariants: the output holds no control character but `\n` and `\t` and no character that reorders text; no sign in it
+//! carries more marks than a cell of a screen can show; the work
 //! is linear; and no line's output depends on another line, so a stream may be cleaned line by line.
 
 use std::borrow::Cow;
 
+use super::look_alike::{self, Pile, has_pile};
 use memchr::memchr;
 
 /// Shown for an escape character that begins no sequence.
 const ESCAPE: char = '␛';
-/// Shown for a character that would reorder the text around it.
+/// Shown for a character that would reorder the text around it, or that is not what it looks like.
 const BIDI: char = '⍰';
 /// Zero-width joiner, which builds emoji out of several.
-const ZWJ: char = '\u{200D}';
+pub(super) const ZWJ: char = '\u{200D}';
 
 /// Returns the text without escape sequences, control characters, reordering marks and invisible characters.
 ///
-/// `\r\n` becomes `\n`; a lone `\r` overwrites the line as a terminal would, so that only its last state stays. An
-/// escape sequence that its line does not end loses its introducer only, so that nothing readable is swallowed.
+/// `\r\n` becomes `\n`, and so does a lone `\r`: on a terminal it would hide what stands before it. An escape sequence
+/// that its line does not end loses its introducer only, so that nothing readable is swallowed. Of marks in heaps on
+/// one letter the first few stay.
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_suspicious) {
+    if !text.chars().any(is_suspicious) && !has_pile(text) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -44,21 +47,24 @@ pub fn plain_line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text with a sign in the place of every character that would not be seen, for what the user has to judge:
-/// here nothing is taken out, because a shell or an interpreter reads all of it. `\n` and `\t` stay.
+/// Returns the text with a sign in the place of every character that would not be seen or that poses as another, for what
+/// the user has to judge: here nothing is taken out, because a shell or an interpreter reads all of it. `\n` and `\t`
+/// stay.
 #[must_use]
 pub fn bare(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_suspicious) {
+    let mut posing = look_alike::places(text).into_iter().peekable();
+    if posing.peek().is_none() && !text.chars().any(is_suspicious) {
         return Cow::Borrowed(text);
     }
-    let sign = |c: char| match c {
+    let sign = |(at, c): (usize, char)| match c {
+        _ if posing.next_if_eq(&at).is_some() => BIDI,
         '\n' | '\t' => c,
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(BIDI),
         '\u{7f}' => '␡',
         c if is_suspicious(c) => BIDI,
         c => c,
     };
-    Cow::Owned(text.chars().map(sign).collect())
+    Cow::Owned(text.char_indices().map(sign).collect())
 }
 
 /// Returns the text laid bare as [`bare`] does, on one line: line ends become `⏎`, tabs become spaces.
@@ -68,6 +74,25 @@ pub fn bare_line(text: &str) -> Cow<'_, str> {
         Cow::Borrowed(clean) if !clean.contains(['\n', '\t']) => Cow::Borrowed(clean),
         clean => Cow::Owned(clean.replace('\n', " ⏎ ").replace('\t', " ")),
     }
+}
+
+/// Most characters of a name that is shown.
+const MAX_NAME: usize = 40;
+
+/// Returns a name as a question or a line shows it: one that is no plain word stands in quotes, bounded, so that it cannot
+/// pass for the words around it. Names of agents come from files of the project.
+#[must_use]
+pub fn shown_name(name: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let shown = bare_line(name);
+    if !shown.is_empty() && shown.chars().all(is_plain) && shown.chars().count() <= MAX_NAME {
+        return shown;
+    }
+    let mut words: String = shown.chars().map(|c| if "›“”\"".contains(c) { '\'' } else { c }).take(MAX_NAME).collect();
+    if shown.chars().count() > MAX_NAME {
+        words.push('…');
+    }
+    Cow::Owned(format!("“{words}”"))
 }
 
 /// Tells whether a character needs a closer look; all others are copied.
@@ -96,10 +121,11 @@ fn joins(c: char) -> bool {
 
 /// Appends the safe form of one line, which holds no `\n`.
 fn plain_row(row: &str, out: &mut String) {
-    let row = row.strip_suffix('\r').unwrap_or(row);
-    let start = out.len();
+    let row = row.trim_end_matches('\r');
+    let mut start = out.len();
     let mut rest = row;
     let mut strings = Strings::Unknown;
+    let mut pile = Pile::default();
     while let Some(c) = rest.chars().next() {
         let tail = &rest[c.len_utf8()..];
         rest = match c {
@@ -107,14 +133,16 @@ fn plain_row(row: &str, out: &mut String) {
             '\u{9b}' => after_csi(tail),
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => after_string(tail, &mut strings),
             '\r' => {
-                // A progress line: what follows is written over what is there. A trailing one leaves it standing.
-                if !tail.trim_matches('\r').is_empty() {
-                    out.truncate(start);
+                if out.len() > start {
+                    out.push('\n');
+                    start = out.len();
                 }
                 tail
             }
             _ => {
-                visible(c, tail, start, out);
+                if !pile.exceeds(c) {
+                    visible(c, tail, start, out);
+                }
                 tail
             }
         };

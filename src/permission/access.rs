@@ -1,6 +1,6 @@
 //! What a tool call would touch.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -44,17 +44,9 @@ pub enum AccessKind {
     Execute {
         /// The whole command line.
         command: String,
+        /// Whether it can be run under a guard: with programs found by their place and, if it is git, without the
+        /// repository's programs and inside the project.
+        #[serde(default)]
+        guarded: bool,
     },
-}
-
-/// Tells whether `path` is a file of the project that an edit mode may change without asking: inside, and not part
-/// of the repository's own machinery, where a write can run code later (hooks, configuration).
-pub(super) fn is_plain_project_file(path: &Path, project: &Path) -> bool {
-    const MACHINERY: [&str; 4] = [".git", ".claude", ".kode", ".belvedere"];
-    match path.strip_prefix(project) {
-        Ok(inside) => {
-            inside.components().all(|part| !MACHINERY.iter().any(|name| part.as_os_str().eq_ignore_ascii_case(name)))
-        }
-        Err(_) => false,
-    }
 }

@@ -1,6 +1,7 @@
 //! The question put to the user, and who puts it.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -8,13 +9,25 @@ use serde::{Deserialize, Serialize};
 use super::{Access, AccessKind, Grant};
 use crate::message::{AgentId, FileDiff, bare};
 
-/// Identity of a question: one tool call asks at most once.
+/// Identity of a question. Ids of calls come from a service, which may use one twice; the number is never used twice.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ApprovalId {
     /// The agent that asks.
     pub agent: AgentId,
     /// Its tool call.
     pub call_id: String,
+    /// Number of the question in this run of the program.
+    #[serde(default)]
+    pub number: u64,
+}
+
+impl ApprovalId {
+    /// Returns the identity of a new question.
+    #[must_use]
+    pub fn new(agent: AgentId, call_id: impl Into<String>) -> Self {
+        static ASKED: AtomicU64 = AtomicU64::new(1);
+        Self { agent, call_id: call_id.into(), number: ASKED.fetch_add(1, Ordering::Relaxed) }
+    }
 }
 
 /// What the user is asked.
@@ -40,7 +53,7 @@ impl ApprovalRequest {
     #[must_use]
     pub fn act(&self) -> Cow<'_, str> {
         match &self.access.kind {
-            AccessKind::Execute { command } => bare(command),
+            AccessKind::Execute { command, .. } => bare(command),
             _ => bare(&self.title),
         }
     }

@@ -6,6 +6,8 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
+/// What a redirection may write to without making a file.
+const NO_FILES: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 /// How deep substitutions and subshells may nest.
 const MAX_DEPTH: usize = 16;
 
@@ -82,8 +84,12 @@ const INTERPRETERS: [&str; 7] = ["lua", "node", "perl", "php", "python", "python
 
 /// Returns the simple commands of a line, each with its name first.
 pub(super) fn simple_commands(line: &str) -> Result<Vec<Vec<Word>>, &'static str> {
-    let mut splitter = Splitter { chars: line.chars().peekable(), commands: Vec::new(), backticks: Backticks::Outside };
+    let mut splitter =
+        Splitter { chars: line.chars().peekable(), commands: Vec::new(), backticks: Backticks::Outside, writes: false };
     splitter.list(None, 0)?;
+    if splitter.writes {
+        return Err("a redirection in it writes a file");
+    }
     let commands: Result<Vec<_>, _> = splitter.commands.into_iter().map(bare).collect();
     Ok(commands?.into_iter().filter(|words| !words.is_empty()).collect())
 }
@@ -97,6 +103,13 @@ pub(super) fn base_name(name: &str) -> &str {
 fn bare(mut words: Vec<Word>) -> Result<Vec<Word>, &'static str> {
     const KEYWORDS: [&str; 10] = ["!", "if", "then", "elif", "else", "while", "until", "do", "time", "-p"];
     const CLOSING: [&str; 3] = ["fi", "done", "esac"];
+    if words
+        .iter()
+        .take_while(|word| KEYWORDS.contains(&word.text.as_str()) || is_assignment(&word.text))
+        .any(|word| is_assignment(&word.text))
+    {
+        return Err("it sets a variable that what it runs may obey");
+    }
     let leading = words.iter().take_while(|word| KEYWORDS.contains(&word.text.as_str()) || is_assignment(&word.text));
     words.drain(..leading.count());
     let Some(name) = words.first() else { return Ok(words) };
@@ -147,6 +160,8 @@ struct Splitter<'a> {
     chars: Peekable<Chars<'a>>,
     commands: Vec<Vec<Word>>,
     backticks: Backticks,
+    /// Whether a redirection writes a file.
+    writes: bool,
 }
 
 /// The command being read.
@@ -156,6 +171,7 @@ struct Open {
     word: Option<Word>,
     /// Whether the next word is the target of a redirection.
     next: Next,
+    writes: bool,
 }
 
 #[derive(Default, PartialEq, Eq)]
@@ -163,6 +179,8 @@ enum Next {
     #[default]
     Argument,
     Target,
+    /// A file that is written, unless it is a stream or nothing.
+    Written,
 }
 
 impl Open {
@@ -179,6 +197,7 @@ impl Open {
             match std::mem::take(&mut self.next) {
                 Next::Argument => self.words.push(word),
                 Next::Target => {}
+                Next::Written => self.writes |= word.form == Form::Expanded || !NO_FILES.contains(&word.text.as_str()),
             }
         }
     }
@@ -206,6 +225,7 @@ impl Splitter<'_> {
     fn end_command(&mut self, open: &mut Open) {
         open.end_word();
         open.next = Next::Argument;
+        self.writes |= std::mem::take(&mut open.writes);
         let words = std::mem::take(&mut open.words);
         if !words.is_empty() {
             self.commands.push(words);
@@ -277,8 +297,10 @@ impl Splitter<'_> {
         if c == '<' && self.chars.peek() == Some(&'<') {
             return Err("a document for standard input stands in it");
         }
-        self.chars.next_if(|next| matches!(next, '>' | '|' | '&'));
-        open.next = Next::Target;
+        let second = self.chars.next_if(|next| matches!(next, '>' | '|' | '&'));
+        let is_stream =
+            second == Some('&') && self.chars.peek().is_some_and(|next| next.is_ascii_digit() || *next == '-');
+        open.next = if is_stream || (c == '<' && second != Some('>')) { Next::Target } else { Next::Written };
         Ok(())
     }
 

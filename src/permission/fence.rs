@@ -42,7 +42,7 @@ impl Fence {
             AccessKind::Nothing => None,
             AccessKind::Read { path } => self.closes(path).or_else(|| self.holds_closed(path)),
             AccessKind::Write { path } => self.closes(path),
-            AccessKind::Execute { command } => self.named_in(command),
+            AccessKind::Execute { command, .. } => self.named_in(command),
         }
     }
 
@@ -80,10 +80,15 @@ impl Fence {
         Some(words(Path::new(named), &self.root, "The command already runs in it: name files relative to it, or below"))
     }
 
+    /// Returns the place among the project's own files of one in the checkout.
+    pub(super) fn in_project(&self, path: &Path) -> Option<PathBuf> {
+        Some(self.origin.join(path.strip_prefix(&self.root).ok()?))
+    }
+
     /// Returns the access as if the checkout were the project: what rules, grants and modes say of the project's files
     /// holds for it.
     pub(super) fn translated<'a>(&self, access: &'a Access) -> Cow<'a, Access> {
-        let there = |path: &PathBuf| Some(self.origin.join(path.strip_prefix(&self.root).ok()?));
+        let there = |path: &PathBuf| self.in_project(path);
         let kind = match &access.kind {
             AccessKind::Read { path } => there(path).map(|path| AccessKind::Read { path }),
             AccessKind::Write { path } => there(path).map(|path| AccessKind::Write { path }),

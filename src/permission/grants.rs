@@ -1,6 +1,6 @@
 //! What was allowed in advance: by `--allowedTools`, the configuration, or an answer to a question.
 //!
-//! Owns what a grant covers, how it is written and where each came from. Leaves keeping them to `session`. Invariant: a
+//! Owns what a grant covers, how it is written, where each came from and whom it holds for. Leaves keeping them to `session`. Invariant: a
 //! grant that is offered reads back, from its text, as the same grant.
 
 use std::fmt;
@@ -9,8 +9,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::access::is_plain_project_file;
-use super::{Access, AccessKind};
+use super::options;
+use super::shell::is_git_query;
+use super::{Access, AccessKind, Holder, Project};
 
 /// One permission given in advance, written as in Claude Code: `Tool`, `Bash(command)`, `Bash(prefix:*)`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,24 +38,26 @@ pub struct GrantError(String);
 
 impl Grant {
     /// Returns the narrowest grant that is still of use for `access`.
-    pub(super) fn for_access(access: &Access, project: &Path) -> Option<Self> {
+    pub(super) fn for_access(access: &Access, project: &Project) -> Option<Self> {
         let grant = match &access.kind {
             AccessKind::Read { path } => Self::Below(path.clone()),
-            AccessKind::Write { path } if is_plain_project_file(path, project) => Self::Edits,
+            AccessKind::Write { path } if project.is_plain_file(path) => Self::Edits,
             AccessKind::Nothing | AccessKind::Write { .. } => return None,
-            AccessKind::Execute { command } => Self::Command(trimmed(command).to_owned()),
+            AccessKind::Execute { command, .. } => Self::Command(trimmed(command).to_owned()),
         };
         // A command that ends like a pattern, or a path that ends in a blank, would come back from a log as another
         // grant, and a wider one.
         (grant.to_string().parse().as_ref() == Ok(&grant)).then_some(grant)
     }
 
-    fn covers(&self, access: &Access, project: &Path) -> bool {
+    fn covers(&self, access: &Access, project: &Project) -> bool {
         match (self, &access.kind) {
             (Self::Tool(name), _) => name.eq_ignore_ascii_case(&access.tool),
-            (Self::Command(granted), AccessKind::Execute { command }) => granted == trimmed(command),
-            (Self::Prefix(prefix), AccessKind::Execute { command }) => starts_with_words(command, prefix),
-            (Self::Edits, AccessKind::Write { path }) => is_plain_project_file(path, project),
+            (Self::Command(granted), AccessKind::Execute { command, .. }) => granted == trimmed(command),
+            (Self::Prefix(prefix), AccessKind::Execute { command, guarded }) => {
+                starts_with_words(command, prefix) && (*guarded || !is_git_query(command))
+            }
+            (Self::Edits, AccessKind::Write { path }) => project.is_plain_file(path),
             (Self::Below(top), AccessKind::Read { path }) => path.starts_with(top),
             _ => false,
         }
@@ -76,11 +79,27 @@ pub(super) fn starts_with_words(command: &str, prefix: &str) -> bool {
     let words_of = |text| str::split(text, [' ', '\t']).filter(|word: &&str| !word.is_empty());
     let mut words = words_of(command);
     words_of(prefix).all(|expected| words.next() == Some(expected))
+        && !options::lead_astray(&words_of(prefix).collect::<Vec<_>>(), &words.collect::<Vec<_>>())
 }
 
-/// Tells whether a shell would expand, chain or redirect nothing in the command.
+/// Tells whether a shell would expand, chain or redirect nothing in the command. Patterns and `~` stand for themselves
+/// in quotes, all else nowhere.
 pub(super) fn is_simple(command: &str) -> bool {
-    !command.contains(['\n', ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '\\'])
+    if command.contains(['\n', ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '\\']) {
+        return false;
+    }
+    let (mut quote, mut before) = (None, ' ');
+    for c in command.chars() {
+        match (quote, c) {
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            (None, '*' | '?' | '[') => return false,
+            (None, '~') if " \t=:".contains(before) => return false,
+            _ => {}
+        }
+        before = c;
+    }
+    quote.is_none()
 }
 
 /// Tells whether a path has the form in which accesses are judged: absolute, without `.` and `..`.
@@ -180,13 +199,16 @@ impl GrantOrigin {
     }
 }
 
-/// A grant and where it comes from.
+/// A grant, where it comes from and whom it holds for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Given {
     /// What is allowed.
     pub grant: Grant,
     /// By whom.
     pub origin: GrantOrigin,
+    /// To whom.
+    #[serde(default, skip_serializing_if = "Holder::is_everyone")]
+    pub holder: Holder,
 }
 
 /// All grants of a session.
@@ -195,37 +217,48 @@ pub struct Grants(Vec<Given>);
 
 impl Grants {
     /// Adds a grant. One that was there already keeps its place, unless an answer now holds for longer.
-    pub fn add(&mut self, grant: Grant, origin: GrantOrigin) {
-        match self.0.iter_mut().find(|given| given.grant == grant) {
-            Some(given) if given.origin == GrantOrigin::Session => given.origin = origin,
+    pub fn add(&mut self, new: Given) {
+        match self.0.iter_mut().find(|given| given.grant == new.grant && given.holder == new.holder) {
+            Some(given) if given.origin == GrantOrigin::Session => given.origin = new.origin,
             Some(_) => {}
-            None => self.0.push(Given { grant, origin }),
+            None => self.0.push(new),
         }
     }
 
-    /// Adds all of one origin.
+    /// Adds all of one origin, which hold for every agent.
     #[must_use]
-    pub fn with(mut self, origin: GrantOrigin, grants: impl IntoIterator<Item = Grant>) -> Self {
-        grants.into_iter().for_each(|grant| self.add(grant, origin));
+    pub fn with(self, origin: GrantOrigin, grants: impl IntoIterator<Item = Grant>) -> Self {
+        self.with_given(grants.into_iter().map(|grant| Given { grant, origin, holder: Holder::Everyone }))
+    }
+
+    /// Adds grants of any origin and holder.
+    #[must_use]
+    pub fn with_given(mut self, given: impl IntoIterator<Item = Given>) -> Self {
+        given.into_iter().for_each(|given| self.add(given));
         self
     }
 
-    /// Takes back a grant that was an answer, and tells where it came from.
-    pub(super) fn forget(&mut self, grant: &Grant) -> Option<GrantOrigin> {
-        let at = self.0.iter().position(|given| given.grant == *grant && given.origin.is_answer())?;
+    /// Takes back a grant that was an answer, and returns where it came from.
+    pub(super) fn forget(&mut self, grant: &Grant, holder: &Holder) -> Option<GrantOrigin> {
+        let is_meant = |given: &Given| given.grant == *grant && given.holder == *holder && given.origin.is_answer();
+        let at = self.0.iter().position(is_meant)?;
         Some(self.0.remove(at).origin)
     }
 
-    /// Tells whether any grant covers the access.
+    /// Returns `true` if any grant of the asker's covers the access.
     #[must_use]
-    pub fn cover(&self, access: &Access, project: &Path) -> bool {
-        self.0.iter().any(|given| given.grant.covers(access, project))
+    pub fn cover(&self, access: &Access, project: &Project, asker: &Holder) -> bool {
+        self.held_by(asker).any(|grant| grant.covers(access, project))
+    }
+
+    fn held_by<'a>(&'a self, asker: &'a Holder) -> impl Iterator<Item = &'a Grant> {
+        self.0.iter().filter(|given| given.holder.includes(asker)).map(|given| &given.grant)
     }
 
     /// Tells whether a line of commands holds, between what chains them, one that is allowed by itself.
-    pub(super) fn name_part_of(&self, line: &str) -> bool {
+    pub(super) fn name_part_of(&self, line: &str, asker: &Holder) -> bool {
         let parts = || line.split([';', '&', '|', '\n']).map(trimmed);
-        self.0.iter().any(|given| match &given.grant {
+        self.held_by(asker).any(|grant| match grant {
             Grant::Prefix(prefix) => parts().any(|part| starts_with_words(part, prefix)),
             Grant::Command(granted) => parts().any(|part| part == granted),
             _ => false,

@@ -8,7 +8,12 @@ mod approver;
 mod commands;
 mod fence;
 mod grants;
+mod holder;
 mod mode;
+mod options;
+mod owner;
+mod project;
+mod readers;
 mod rule;
 mod rules;
 mod shell;
@@ -17,10 +22,13 @@ pub use access::{Access, AccessKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
 pub use fence::Fence;
 pub use grants::{Given, Grant, GrantError, GrantOrigin, Grants};
+pub use holder::Holder;
 pub use mode::PermissionMode;
+pub use owner::Owner;
+pub use project::Project;
 pub use rule::{Places, Rule};
 pub use rules::Rules;
-pub use shell::is_read_only;
+pub use shell::{is_git_query, is_read_only};
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -43,9 +51,9 @@ pub enum Decision {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GrantChange {
     /// This holds from now on.
-    Keep(Grant),
+    Keep(Given),
     /// This no longer does.
-    Forget(Grant),
+    Forget(Given),
 }
 
 /// The permissions of one agent. The mode and the grants are the session's, shared by every agent of its tree; the rules
@@ -54,7 +62,6 @@ pub enum GrantChange {
 /// The mode and the grants may change while agents run; the next decision sees the change.
 #[derive(Debug, Clone)]
 pub struct Permissions {
-    project: Arc<PathBuf>,
     state: Arc<RwLock<State>>,
     changed: watch::Sender<()>,
     /// Where answers that hold in the project go.
@@ -62,6 +69,8 @@ pub struct Permissions {
     /// No mode of the session gives this agent more leeway than this one.
     ceiling: PermissionMode,
     rules: Rules,
+    /// Whose permissions these are: whom an answer is given to.
+    holder: Holder,
     own_grants: Grants,
     /// What keeps it in a checkout of its own.
     fence: Option<Arc<Fence>>,
@@ -69,22 +78,23 @@ pub struct Permissions {
 
 #[derive(Debug)]
 struct State {
+    project: Project,
     mode: PermissionMode,
     grants: Grants,
 }
 
 impl Permissions {
-    /// Returns permissions for the project below `project`, an absolute path with symlinks resolved.
+    /// Returns permissions for work in `project`.
     #[must_use]
-    pub fn new(project: PathBuf, mode: PermissionMode, grants: Grants) -> Self {
-        let state = Arc::new(RwLock::new(State { mode, grants }));
+    pub fn new(project: Project, mode: PermissionMode, grants: Grants) -> Self {
+        let state = Arc::new(RwLock::new(State { project, mode, grants }));
         Self {
-            project: Arc::new(project),
             state,
             changed: watch::Sender::new(()),
             keeper: None,
             ceiling: PermissionMode::BypassPermissions,
             rules: Rules::default(),
+            holder: Holder::Main,
             own_grants: Grants::default(),
             fence: None,
         }
@@ -108,6 +118,13 @@ impl Permissions {
     #[must_use]
     pub fn with_rules(mut self, rules: Rules) -> Self {
         self.rules = rules;
+        self
+    }
+
+    /// Returns the permissions of an agent to whose kind answers are given as to `holder`.
+    #[must_use]
+    pub fn held_by(mut self, holder: Holder) -> Self {
+        self.holder = holder;
         self
     }
 
@@ -149,24 +166,29 @@ impl Permissions {
         self.changed.send_replace(());
     }
 
-    /// Allows what `grant` covers until the session ends.
+    /// Allows this agent, and others of its kind, what `grant` covers until the session ends.
     pub fn grant(&self, grant: Grant) {
-        self.state.write().unwrap_or_else(PoisonError::into_inner).grants.add(grant, GrantOrigin::Session);
-        self.changed.send_replace(());
+        self.add(grant, GrantOrigin::Session);
     }
 
-    /// Allows what `grant` covers in this project, and has it kept.
+    /// Allows this agent, and others of its kind, what `grant` covers in this project, and has it kept.
     pub fn grant_for_project(&self, grant: Grant) {
-        self.state.write().unwrap_or_else(PoisonError::into_inner).grants.add(grant.clone(), GrantOrigin::Project);
-        self.keep(GrantChange::Keep(grant));
+        let given = self.add(grant, GrantOrigin::Project);
+        self.keep(GrantChange::Keep(given));
+    }
+
+    fn add(&self, grant: Grant, origin: GrantOrigin) -> Given {
+        let given = Given { grant, origin, holder: self.holder.clone() };
+        self.state.write().unwrap_or_else(PoisonError::into_inner).grants.add(given.clone());
         self.changed.send_replace(());
+        given
     }
 
     /// Takes back what an answer allowed. Grants of the command line and the configuration stay.
-    pub fn forget(&self, grant: &Grant) {
-        let origin = self.state.write().unwrap_or_else(PoisonError::into_inner).grants.forget(grant);
-        if origin == Some(GrantOrigin::Project) {
-            self.keep(GrantChange::Forget(grant.clone()));
+    pub fn forget(&self, grant: &Grant, holder: &Holder) {
+        let origin = self.state.write().unwrap_or_else(PoisonError::into_inner).grants.forget(grant, holder);
+        if let Some(origin @ GrantOrigin::Project) = origin {
+            self.keep(GrantChange::Forget(Given { grant: grant.clone(), origin, holder: holder.clone() }));
         }
         self.changed.send_replace(());
     }
@@ -176,6 +198,15 @@ impl Permissions {
             // Nobody keeps anything any more once the program ends.
             let _ = keeper.send(change);
         }
+    }
+
+    /// Lets nothing write these files, or below these folders, without a question from now on.
+    pub fn guard(&self, paths: impl IntoIterator<Item = PathBuf>) {
+        let paths = paths.into_iter().map(|path| match &self.fence {
+            Some(fence) => fence.in_project(&path).unwrap_or(path),
+            None => path,
+        });
+        self.state.write().unwrap_or_else(PoisonError::into_inner).project.guard(paths);
     }
 
     /// Returns the session's grants with their origins.
@@ -193,6 +224,17 @@ impl Permissions {
     /// Decides on one access: what the agent's fence or its rules forbid is forbidden in every mode.
     #[must_use]
     pub fn decide(&self, access: &Access) -> Decision {
+        self.decide_in(self.mode(), access)
+    }
+
+    /// Decides anew on an access that the user is being asked about. A grant that was given meanwhile allows it, and a
+    /// stricter mode refuses it; a mode that would have let it pass answers no question that is open.
+    #[must_use]
+    pub fn decide_again(&self, access: &Access) -> Decision {
+        self.decide_in(self.mode().stricter(PermissionMode::Default), access)
+    }
+
+    fn decide_in(&self, mode: PermissionMode, access: &Access) -> Decision {
         if let Some(refusal) = self.fence.as_ref().and_then(|fence| fence.refusal(access))
             && !self.is_own(access)
         {
@@ -202,10 +244,9 @@ impl Permissions {
         if let Some(refusal) = self.rules.refusal(access) {
             return Decision::Deny(refusal);
         }
-        let mode = self.mode();
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        match decide(mode, &state.grants, &self.project, access) {
-            Decision::Ask if self.own_grants.cover(access, &self.project) => Decision::Allow,
+        match decide(mode, (&state.grants, &self.holder), &state.project, access) {
+            Decision::Ask if self.own_grants.cover(access, &state.project, &self.holder) => Decision::Allow,
             decision => decision,
         }
     }
@@ -216,7 +257,8 @@ impl Permissions {
             AccessKind::Read { path } | AccessKind::Write { path } => AccessKind::Read { path: path.clone() },
             AccessKind::Nothing | AccessKind::Execute { .. } => return false,
         };
-        self.own_grants.cover(&Access::new(access.tool.clone(), reading), &self.project)
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        self.own_grants.cover(&Access::new(access.tool.clone(), reading), &state.project, &self.holder)
     }
 
     /// Returns the access as rules, grants and modes know it: in the project's own paths.
@@ -231,18 +273,23 @@ impl Permissions {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let mode = self.ceiling.stricter(state.mode);
         let whose = if mode == state.mode { "" } else { " (this agent's own)" };
+        let project = &state.project;
         let why = match &access.kind {
+            AccessKind::Nothing => "this tool asks",
+            _ if project.root().is_none() => "no project here, so everything asks",
             AccessKind::Read { .. } => "outside the project",
-            AccessKind::Write { path } if !path.starts_with(self.project.as_path()) => "outside the project",
-            AccessKind::Write { path } if !access::is_plain_project_file(path, &self.project) => {
-                "settings of tools, which can run code later"
-            }
+            AccessKind::Write { path } if !project.contains(path) => "outside the project",
+            AccessKind::Write { path } if !project.is_plain_file(path) => "settings that other programs run or obey",
             AccessKind::Write { .. } => "edits ask",
-            AccessKind::Execute { command } if !grants::is_simple(command) && state.grants.name_part_of(command) => {
+            AccessKind::Execute { command, .. }
+                if !grants::is_simple(command) && state.grants.name_part_of(command, &self.holder) =>
+            {
                 "what is allowed covers single plain commands only"
             }
+            AccessKind::Execute { command, .. } if is_read_only(command) => {
+                "it may lead out of the project, or run programs of the project's"
+            }
             AccessKind::Execute { .. } => "it may do more than read",
-            AccessKind::Nothing => "this tool asks",
         };
         format!("mode {}{whose}: {why}", mode.word())
     }
@@ -250,21 +297,27 @@ impl Permissions {
     /// Returns the grant that an answer for the session or the project would add for `access`.
     #[must_use]
     pub fn offer(&self, access: &Access) -> Option<Grant> {
-        Grant::for_access(&self.as_in_project(access), &self.project)
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        Grant::for_access(&self.as_in_project(access), &state.project)
     }
 }
 
 /// Decides on one access: reading inside the project is free, all else asks, unless the mode or a grant says otherwise.
 #[must_use]
-pub fn decide(mode: PermissionMode, grants: &Grants, project: &std::path::Path, access: &Access) -> Decision {
+pub fn decide(
+    mode: PermissionMode,
+    (grants, asker): (&Grants, &Holder),
+    project: &Project,
+    access: &Access,
+) -> Decision {
     if matches!(access.kind, AccessKind::Nothing) || mode == PermissionMode::BypassPermissions {
         return Decision::Allow;
     }
     let free = match &access.kind {
         AccessKind::Nothing => true,
-        AccessKind::Read { path } => path.starts_with(project),
+        AccessKind::Read { path } => project.contains(path),
         AccessKind::Write { .. } => false,
-        AccessKind::Execute { command } => is_read_only(command),
+        AccessKind::Execute { command, guarded } => project.root().is_some() && *guarded && is_read_only(command),
     };
     if free {
         return Decision::Allow;
@@ -274,13 +327,11 @@ pub fn decide(mode: PermissionMode, grants: &Grants, project: &std::path::Path, 
             "Plan mode: nothing is written and no command is run. Describe the change instead of making it.".to_owned(),
         );
     }
-    if grants.cover(access, project) {
+    if grants.cover(access, project, asker) {
         return Decision::Allow;
     }
     match &access.kind {
-        AccessKind::Write { path }
-            if mode == PermissionMode::AcceptEdits && access::is_plain_project_file(path, project) =>
-        {
+        AccessKind::Write { path } if mode == PermissionMode::AcceptEdits && project.is_plain_file(path) => {
             Decision::Allow
         }
         _ => Decision::Ask,

@@ -21,8 +21,18 @@ pub enum PermissionMode {
 }
 
 impl PermissionMode {
-    /// All modes, in the order `shift+tab` goes through them.
+    /// All modes.
     pub const ALL: [Self; 4] = [Self::Default, Self::AcceptEdits, Self::Plan, Self::BypassPermissions];
+
+    /// Returns the mode that `shift+tab` goes on to. It is never `bypassPermissions`, which is chosen by its name.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Default => Self::AcceptEdits,
+            Self::AcceptEdits => Self::Plan,
+            Self::Plan | Self::BypassPermissions => Self::Default,
+        }
+    }
 
     /// Returns how much the mode lets happen: 0 is the strictest.
     #[must_use]

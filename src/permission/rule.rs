@@ -10,6 +10,8 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::commands::{Form, Word, base_name, simple_commands};
 use super::grants::{is_simple, starts_with_words, trimmed};
+use super::options::lead_astray;
+use super::readers::doubt_about;
 use super::{Access, AccessKind};
 use crate::message::{canonical_name, loose_name};
 
@@ -116,10 +118,10 @@ impl Rule {
         }
         match (&self.scope, &access.kind) {
             (Scope::Whole, _) | (Scope::Kinds(_), AccessKind::Nothing) => true,
-            (Scope::Command(allowed), AccessKind::Execute { command }) => allowed == trimmed(command),
-            (Scope::Prefix(prefix), AccessKind::Execute { command }) => starts_with_words(command, prefix),
-            (Scope::Form(form), AccessKind::Execute { command }) => {
-                is_simple(command) && matches_form(form, trimmed(command))
+            (Scope::Command(allowed), AccessKind::Execute { command, .. }) => allowed == trimmed(command),
+            (Scope::Prefix(prefix), AccessKind::Execute { command, .. }) => starts_with_words(command, prefix),
+            (Scope::Form(form), AccessKind::Execute { command, .. }) => {
+                is_simple(command) && matches_form(form, trimmed(command)) && !strays_from(form, command)
             }
             (Scope::Below(globs), AccessKind::Read { path } | AccessKind::Write { path }) => is_below(globs, path),
             _ => false,
@@ -133,14 +135,16 @@ impl Rule {
             (Scope::Below(globs), kind) => self.path_verdict(globs, kind, &access.tool),
             _ if !self.names(&access.tool) => Verdict::Passes,
             (Scope::Whole | Scope::Unclear, _) => Verdict::Forbidden,
-            (Scope::Command(text) | Scope::Prefix(text) | Scope::Form(text), AccessKind::Execute { command }) => {
+            (Scope::Command(text) | Scope::Prefix(text) | Scope::Form(text), AccessKind::Execute { command, .. }) => {
                 if text == trimmed(command) {
                     return Verdict::Forbidden;
                 }
                 match simple_commands(command) {
                     Err(why) => Verdict::Uncertain(why),
                     Ok(commands) if commands.iter().any(|words| self.hits(words)) => Verdict::Forbidden,
-                    Ok(_) => Verdict::Passes,
+                    Ok(commands) => {
+                        commands.iter().find_map(|words| doubt_about(words)).map_or(Verdict::Passes, Verdict::Uncertain)
+                    }
                 }
             }
             _ => Verdict::Passes,
@@ -288,6 +292,13 @@ fn words_left(words: &[Word], expected: &str) -> Option<usize> {
         Some(word) if word.form == Form::Expanded => Some(0),
         _ => Some(rest.len()),
     }
+}
+
+/// Tells whether a command has options besides those of a form that lead its program elsewhere.
+fn strays_from(form: &str, command: &str) -> bool {
+    let words = |text| str::split(text, [' ', '\t']).filter(|word: &&str| !word.is_empty());
+    let known: Vec<&str> = words(form).collect();
+    lead_astray(&known, &words(command).filter(|word| !known.contains(word)).collect::<Vec<_>>())
 }
 
 /// Matches a text against a form in which `*` stands for anything.

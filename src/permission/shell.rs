@@ -1,7 +1,10 @@
 //! Which shell commands only read the project.
 //!
 //! A list of what is known to be harmless, not a hunt for what is harmful: anything not understood word for word
-//! counts as harmful. A shell grammar will refine this.
+//! counts as harmful. Where a path leads, and what a repository's settings run, is judged by who runs the command.
+
+use super::grants::is_simple;
+use super::options::lead_astray;
 
 /// Tells whether `command` is one simple command that does nothing but read inside the working directory.
 ///
@@ -18,7 +21,36 @@ pub fn is_read_only(command: &str) -> bool {
         ["pwd" | "date"] => true,
         ["ls", flags @ ..] => flags.iter().all(|word| is_listing_flag(word)),
         ["git", "--no-pager", sub, rest @ ..] | ["git", sub, rest @ ..] => {
-            is_git_query(sub) && rest.iter().all(|w| is_git_word(w))
+            is_free_query(sub) && rest.iter().all(|w| is_git_word(w))
+        }
+        _ => false,
+    }
+}
+
+/// Tells whether `command` is one simple command that asks git a question, with options that start no program by
+/// themselves. The repository's own settings still may.
+#[must_use]
+pub fn is_git_query(command: &str) -> bool {
+    const ASKING: [&str; 12] = [
+        "annotate",
+        "cat-file",
+        "cherry",
+        "diff",
+        "diff-tree",
+        "for-each-ref",
+        "grep",
+        "ls-tree",
+        "merge-base",
+        "name-rev",
+        "show-ref",
+        "whatchanged",
+    ];
+    let words: Vec<&str> = command.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
+    match words.as_slice() {
+        ["git", "--no-pager", sub, rest @ ..] | ["git", sub, rest @ ..] => {
+            (is_free_query(sub) || ASKING.contains(sub))
+                && is_simple(command.trim_matches([' ', '\t', '\n']))
+                && !lead_astray(&["git", sub], rest)
         }
         _ => false,
     }
@@ -37,7 +69,7 @@ fn is_listing_flag(word: &str) -> bool {
     word.strip_prefix('-').is_some_and(|flags| flags.chars().all(|c| "alhrtSRF1".contains(c)))
 }
 
-fn is_git_query(sub: &str) -> bool {
+fn is_free_query(sub: &str) -> bool {
     matches!(sub, "log" | "show" | "status" | "shortlog" | "rev-parse" | "rev-list" | "ls-files" | "describe" | "blame")
 }
 

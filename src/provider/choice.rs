@@ -4,6 +4,7 @@
 //! Leaves asking local servers to `discover`. Invariant: [`choose`] is pure; what it cannot serve is an error that says
 //! what to set or write instead.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use reqwest::Url;
@@ -19,6 +20,8 @@ use super::{Model, Provider, Secret, Service, model};
 pub const PROVIDERS: [&str; 8] =
     ["anthropic", "openai", "openrouter", "deepseek", "ollama", "lmstudio", "llamacpp", "offline"];
 
+/// Longest name that is compared with those that are known, in bytes.
+const LONGEST_NAME: usize = 64;
 const OPENROUTER_BASE: &str = "https://openrouter.ai/api/v1";
 const DEEPSEEK_BASE: &str = "https://api.deepseek.com";
 
@@ -41,6 +44,12 @@ pub struct ProviderEnv {
     pub deepseek_key: Option<Secret>,
     /// `OLLAMA_HOST`
     pub ollama_host: Option<String>,
+    /// `OLLAMA_API_KEY`
+    pub ollama_key: Option<Secret>,
+    /// `LMSTUDIO_API_KEY`
+    pub lmstudio_key: Option<Secret>,
+    /// `LLAMACPP_API_KEY`
+    pub llamacpp_key: Option<Secret>,
 }
 
 impl ProviderEnv {
@@ -58,6 +67,9 @@ impl ProviderEnv {
             openrouter_key: key("OPENROUTER_API_KEY"),
             deepseek_key: key("DEEPSEEK_API_KEY"),
             ollama_host: text("OLLAMA_HOST"),
+            ollama_key: key("OLLAMA_API_KEY"),
+            lmstudio_key: key("LMSTUDIO_API_KEY"),
+            llamacpp_key: key("LLAMACPP_API_KEY"),
         }
     }
 }
@@ -65,9 +77,35 @@ impl ProviderEnv {
 impl ProviderEnv {
     /// Returns every key and token, so that they can be kept out of logs.
     pub fn secrets(&self) -> impl Iterator<Item = String> {
-        let all =
+        let hosted =
             [&self.anthropic_key, &self.anthropic_token, &self.openai_key, &self.openrouter_key, &self.deepseek_key];
-        all.into_iter().flatten().map(|secret| secret.expose().to_owned())
+        let all = hosted.into_iter().chain([&self.ollama_key, &self.lmstudio_key, &self.llamacpp_key]);
+        all.flatten().map(|secret| secret.expose().to_owned())
+    }
+
+    /// Returns where servers of the usual names are, each with its own key.
+    fn local_endpoints(&self) -> Vec<LocalEndpoint> {
+        let mut endpoints = local_endpoints(self.ollama_host.as_deref());
+        for endpoint in &mut endpoints {
+            endpoint.key = match endpoint.name.as_str() {
+                "ollama" => self.ollama_key.clone(),
+                "lmstudio" => self.lmstudio_key.clone(),
+                "llamacpp" => self.llamacpp_key.clone(),
+                _ => None,
+            };
+        }
+        endpoints
+    }
+
+    /// Tells whether a service is asked at another address on this machine, where its prices say nothing.
+    #[must_use]
+    pub fn is_behind_gateway(&self, provider: &str) -> bool {
+        let base = match provider {
+            "anthropic" => &self.anthropic_base,
+            "openai" => &self.openai_base,
+            _ => return false,
+        };
+        base.as_ref().and_then(|base| base.trim().parse().ok()).is_some_and(|base: Url| is_loopback(&base))
     }
 }
 
@@ -114,6 +152,31 @@ pub struct Endpoint {
     pub model: String,
 }
 
+impl Endpoint {
+    /// Returns the host that gets a key or a password in clear over a network on which others may read along, if one
+    /// does: plain `http://` to a host that is neither this machine nor at a private address.
+    #[must_use]
+    pub fn exposed_host(&self) -> Option<&str> {
+        let has_key = match &self.api {
+            Api::Anthropic(credential) => *credential != Credential::None,
+            Api::OpenAi(key) => key.is_some(),
+        };
+        let has_secret = has_key || !self.base.username().is_empty() || self.base.password().is_some();
+        let host = self.base.host_str()?;
+        let is_exposed = has_secret && self.base.scheme() == "http" && !is_loopback(&self.base) && !is_private(host);
+        is_exposed.then_some(host)
+    }
+}
+
+/// Returns `true` for an address that is used within a house only. A name may lead anywhere.
+fn is_private(host: &str) -> bool {
+    match host.trim_matches(['[', ']']).parse() {
+        Ok(IpAddr::V4(address)) => address.is_private() || address.is_link_local(),
+        Ok(IpAddr::V6(address)) => address.is_unique_local() || address.is_unicast_link_local(),
+        Err(_) => false,
+    }
+}
+
 /// The wire formats, with what authenticates a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Api {
@@ -125,7 +188,7 @@ pub enum Api {
 
 impl From<LocalServer> for Endpoint {
     fn from(server: LocalServer) -> Self {
-        let LocalServer { endpoint: LocalEndpoint { name, base, key }, model } = server;
+        let LocalServer { endpoint: LocalEndpoint { name, base, key, .. }, model } = server;
         Self { provider: name, api: Api::OpenAi(key), base, model }
     }
 }
@@ -157,18 +220,40 @@ pub enum ChoiceError {
     },
     /// No server that was asked has what was wished for.
     #[error(
-        "Nothing answers for {wish}. Start its server, set the key of its service, or name a model as --model {}.",
+        "Nothing answers for {wish}{} Start its server, set the key of its service, or choose another model with --model {}.",
+        meant_instead(wish),
         forms()
     )]
     NoServer {
         /// What was asked for.
         wish: String,
     },
+    /// The server that was asked cannot be used.
+    #[error("{words}")]
+    Unusable {
+        /// What is wrong and what to do.
+        words: String,
+    },
 }
 
-fn forms() -> String {
-    let aliases: Vec<&str> = model::aliases().collect();
-    format!("PROVIDER/NAME with PROVIDER one of {}, or an alias: {}", PROVIDERS.join(", "), aliases.join(", "))
+fn forms() -> &'static str {
+    "PROVIDER/NAME, such as ollama/qwen3, or an alias, such as sonnet"
+}
+
+/// Returns the end of a sentence: the question whether a known name like this one is meant, if there is one.
+fn meant_instead(wish: &str) -> String {
+    let (head, rest) = wish.split_once('/').map_or((wish, None), |(head, rest)| (head, Some(rest)));
+    let head: String = head.trim().to_ascii_lowercase();
+    let known: Vec<&str> =
+        if rest.is_some() { PROVIDERS.to_vec() } else { model::aliases().chain(PROVIDERS).collect() };
+    let near =
+        if head.len() > LONGEST_NAME { Vec::new() } else { similar::get_close_matches(head.as_str(), &known, 1, 0.7) };
+    match (near.first(), rest) {
+        (Some(near), _) if *near == head => ".".to_owned(),
+        (Some(near), Some(rest)) => format!(": did you mean {near}/{}?", rest.trim()),
+        (Some(near), None) => format!(": did you mean {near}?"),
+        (None, _) => ".".to_owned(),
+    }
 }
 
 /// Decides who answers.
@@ -188,7 +273,11 @@ pub fn choose(wishes: &Wishes) -> Result<Choice, ChoiceError> {
 pub fn connect(endpoint: Endpoint, gates: &Gates) -> (Arc<dyn Provider>, Model) {
     let gate = gates.of(&endpoint);
     let Endpoint { provider: name, api, base, model } = endpoint;
-    let model = model::lookup(&name, &model);
+    let mut model = model::lookup(&name, &model);
+    if is_loopback(&base) && !model::is_local(&name) {
+        // What a gateway asks for it, if anything, is not known.
+        model.price = None;
+    }
     let is_secure = base.scheme() == "https";
     let provider: Arc<dyn Provider> = match api {
         Api::Anthropic(credential) => {
@@ -199,8 +288,7 @@ pub fn connect(endpoint: Endpoint, gates: &Gates) -> (Arc<dyn Provider>, Model) 
             Arc::new(provider)
         }
         Api::OpenAi(key) => {
-            let key_variable = key_variable(&name).to_owned();
-            let provider = OpenAi::new(Service { name, key_variable, key }, &base).behind(gate);
+            let provider = OpenAi::new(Service::new(&name, key_variable(&name), key), &base).behind(gate);
             if is_secure {
                 provider.warm();
             }
@@ -224,7 +312,7 @@ fn wished(wish: &str, env: &ProviderEnv) -> Result<Choice, ChoiceError> {
         Some(home) if has_access(home, env) || env.openai_base.is_none() => of_provider(home, Some(wish), wish, env),
         _ if env.openai_base.is_some() => of_provider("openai", Some(wish), wish, env),
         _ if wish.contains('/') && env.openrouter_key.is_some() => of_provider("openrouter", Some(wish), wish, env),
-        _ => Ok(probe(local_endpoints(env.ollama_host.as_deref()), Some(wish), wish)),
+        _ => Ok(probe(env.local_endpoints(), Some(wish), wish)),
     }
 }
 
@@ -257,10 +345,13 @@ fn of_provider(provider: &str, model: Option<&str>, wish: &str, env: &ProviderEn
         "openrouter" => keyed(&env.openrouter_key, OPENROUTER_BASE),
         "deepseek" => keyed(&env.deepseek_key, DEEPSEEK_BASE),
         local => {
-            let mut endpoints = local_endpoints(env.ollama_host.as_deref());
+            let mut endpoints = env.local_endpoints();
             endpoints.retain(|endpoint| endpoint.name == local);
+            for endpoint in &mut endpoints {
+                endpoint.is_named = true;
+            }
             match (endpoints.pop(), model) {
-                (Some(LocalEndpoint { name, base, key }), Some(model)) => {
+                (Some(LocalEndpoint { name, base, key, .. }), Some(model)) => {
                     Ok(Choice::Connect(Endpoint { provider: name, api: Api::OpenAi(key), base, model }))
                 }
                 (endpoint, _) => Ok(probe(endpoint.into_iter().collect(), None, wish)),
@@ -294,7 +385,7 @@ fn gpt(model: Option<String>, wish: Option<&str>, env: &ProviderEnv) -> Result<C
     // Which models another server has, only that server knows.
     let model = match model {
         None if is_loopback(&base) || !(is_own || key.is_some()) => {
-            let endpoints = vec![LocalEndpoint { name, base: openai::normalised(&base), key }];
+            let endpoints = vec![LocalEndpoint { name, base: openai::normalised(&base), key, is_named: true }];
             return Ok(Choice::Probe {
                 endpoints,
                 model: None,
@@ -323,16 +414,20 @@ fn configured(env: &ProviderEnv) -> Result<Choice, ChoiceError> {
     if env.anthropic_base.is_some() {
         return claude(None, env);
     }
-    Ok(Choice::Probe { endpoints: local_endpoints(env.ollama_host.as_deref()), model: None, wish: None })
+    Ok(Choice::Probe { endpoints: env.local_endpoints(), model: None, wish: None })
 }
 
 fn missing_key(provider: &str) -> ChoiceError {
     ChoiceError::MissingKey { provider: provider.to_owned(), variable: key_variable(provider).to_owned() }
 }
 
-fn key_variable(provider: &str) -> &'static str {
+/// Returns the environment variable that holds the key of a service.
+pub(super) fn key_variable(provider: &str) -> &'static str {
     match provider {
         "anthropic" => "ANTHROPIC_API_KEY",
+        "ollama" => "OLLAMA_API_KEY",
+        "lmstudio" => "LMSTUDIO_API_KEY",
+        "llamacpp" => "LLAMACPP_API_KEY",
         "openrouter" => "OPENROUTER_API_KEY",
         "deepseek" => "DEEPSEEK_API_KEY",
         _ => "OPENAI_API_KEY",

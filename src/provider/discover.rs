@@ -1,8 +1,8 @@
-//! Finds a model server on this machine.
+//! Finds a model server: at the usual ports of this machine, or where the user says that one is.
 //!
-//! Owns the default ports and the judgement whether an answer comes from a model server. Leaves what to do with the
-//! find to `choice`. Invariant: all addresses are asked at once, within one budget, and an unrelated web server on one
-//! of the ports does not count.
+//! Owns the default ports, the judgement whether an answer comes from a model server, and the words for one that cannot
+//! be used. Leaves what to do with the find to `choice`. Invariants: all addresses are asked at once, each within its
+//! time; an unrelated web server on one of the ports does not count; no key goes to an address that is only guessed.
 
 use std::time::Duration;
 
@@ -11,11 +11,17 @@ use futures::stream::FuturesOrdered;
 use reqwest::Url;
 use serde::Deserialize;
 
+use super::choice::key_variable;
 use super::http::{Auth, Http};
-use super::{Secret, Service};
+use super::{ProviderError, Secret, Service};
+use crate::message::plain_line;
 
-/// How long to look for servers on this machine.
+/// How long to look for servers on this machine that nobody asked for.
 pub const BUDGET: Duration = Duration::from_millis(200);
+/// How long to wait for the list of a server that the user named: to reach it, and for its answer.
+pub const NAMED_TIMEOUT: Duration = Duration::from_secs(20);
+/// Models of a server that an error names.
+const NAMED_MODELS: usize = 5;
 /// Longest list of models that is read.
 const LIST_CAP: usize = 1024 * 1024;
 
@@ -28,6 +34,88 @@ pub struct LocalEndpoint {
     pub base: Url,
     /// Its key, if it wants one.
     pub key: Option<Secret>,
+    /// Whether the user named it, and it is not a guess.
+    pub is_named: bool,
+}
+
+impl LocalEndpoint {
+    /// Returns what errors call it.
+    #[must_use]
+    pub fn place(&self) -> String {
+        service(self).shown().to_owned()
+    }
+}
+
+/// An address where no model was found that can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Miss {
+    /// Where.
+    pub endpoint: LocalEndpoint,
+    /// Why not.
+    pub why: Why,
+}
+
+/// Why a server cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// It does not list its models: the error, and the status of its answer if there is one.
+    Refused(ProviderError, Option<u16>),
+    /// It lets one wait.
+    Late,
+    /// What it answers is no list of models.
+    NoList,
+    /// It does not have the model; holds those it has.
+    Lacks(Vec<String>),
+}
+
+impl Miss {
+    /// Tells whether a model server is there, as far as can be told.
+    #[must_use]
+    pub fn is_server(&self) -> bool {
+        match &self.why {
+            Why::Refused(_, status) => matches!(status, Some(401 | 403 | 503)),
+            Why::Lacks(models) => !models.is_empty(),
+            Why::Late | Why::NoList => false,
+        }
+    }
+
+    /// Says what is wrong and what to do. `wanted` is the model that it should have had.
+    #[must_use]
+    pub fn words(&self, wanted: Option<&str>) -> String {
+        let LocalEndpoint { name, base, .. } = &self.endpoint;
+        let service = service(&self.endpoint);
+        let (place, key) = (service.shown(), key_variable(name));
+        let name_one = format!("name one with --model {name}/NAME");
+        match &self.why {
+            Why::Refused(ProviderError::Authentication { has_key, .. }, Some(status)) => {
+                match (has_key, self.endpoint.is_named) {
+                    (true, _) => format!("{place} answers {status}: check {key}."),
+                    (false, true) => format!("{place} answers {status}: set {key}."),
+                    (false, false) => format!("{place} answers {status}: set {key} and start with --model {name}."),
+                }
+            }
+            Why::Refused(_, Some(status @ (404 | 405))) => {
+                format!("{place} does not list its models ({status} for {}/models): {name_one}.", base.path())
+            }
+            Why::Refused(_, Some(503)) => format!("{place} is still loading its model (503): try again in a moment."),
+            Why::Refused(error, Some(_)) => format!("{error} To use it without its list of models, {name_one}."),
+            Why::Refused(error, None) => error.to_string(),
+            Why::Late => format!("{place} does not list its models in time: {name_one}."),
+            Why::NoList => {
+                format!("{place} answers with something that is no list of models: check the address, or {name_one}.")
+            }
+            Why::Lacks(models) => {
+                let missing = wanted
+                    .map_or_else(|| "no model that writes text".to_owned(), |wanted| format!("no model {wanted}"));
+                let mut has = models.iter().take(NAMED_MODELS).map(|id| plain_line(id)).collect::<Vec<_>>().join(", ");
+                if models.len() > NAMED_MODELS {
+                    has = format!("{has} and {} more", models.len() - NAMED_MODELS);
+                }
+                let has = if models.is_empty() { "nothing".to_owned() } else { has };
+                format!("{place} has {missing}; it has {has}.")
+            }
+        }
+    }
 }
 
 /// A server that answered.
@@ -46,7 +134,7 @@ pub fn local_endpoints(ollama_host: Option<&str>) -> Vec<LocalEndpoint> {
     let mut endpoints: Vec<LocalEndpoint> =
         ports.into_iter().filter_map(|(name, port)| endpoint(name, &format!("http://127.0.0.1:{port}/v1"))).collect();
     if let (Some(base), Some(ollama)) = (ollama_host.and_then(ollama_base), endpoints.first_mut()) {
-        ollama.base = base;
+        (ollama.base, ollama.is_named) = (base, true);
     }
     endpoints
 }
@@ -80,35 +168,44 @@ fn ollama_base(host: &str) -> Option<Url> {
 }
 
 fn endpoint(name: &str, base: &str) -> Option<LocalEndpoint> {
-    Some(LocalEndpoint { name: name.to_owned(), base: base.parse().ok()?, key: None })
+    Some(LocalEndpoint { name: name.to_owned(), base: base.parse().ok()?, key: None, is_named: false })
 }
 
-/// Asks all endpoints at once and returns the first, in their order, that has a model.
+/// Asks all endpoints at once and returns the first, in their order, that has a model; else why each of them has none.
 ///
-/// With `wanted`, only a server that has this model counts; otherwise its first model that writes text is taken.
+/// With `wanted`, only a server that has this model counts; otherwise its first model that writes text is taken. One that
+/// the user named gets its own time, the others get `budget`.
+///
+/// # Errors
+/// Returns what was found in place of a model.
 pub async fn find_local_server(
     endpoints: &[LocalEndpoint],
     wanted: Option<&str>,
     budget: Duration,
-) -> Option<LocalServer> {
-    let deadline = tokio::time::Instant::now() + budget;
+) -> Result<LocalServer, Vec<Miss>> {
+    let start = tokio::time::Instant::now();
     let mut answers: FuturesOrdered<_> = endpoints
         .iter()
         .map(|endpoint| async move {
-            let models = tokio::time::timeout_at(deadline, models_of(endpoint)).await.ok().flatten()?;
-            let model = match wanted {
-                Some(wanted) => models.into_iter().find(|id| is_same_model(id, wanted))?,
-                None => models.into_iter().find(|id| writes_text(id))?,
-            };
-            Some(LocalServer { endpoint: endpoint.clone(), model })
+            let time = if endpoint.is_named { NAMED_TIMEOUT.max(budget) } else { budget };
+            let models = tokio::time::timeout_at(start + time, models_of(endpoint)).await.unwrap_or(Err(Why::Late));
+            let miss = |why| Miss { endpoint: endpoint.clone(), why };
+            let models = models.map_err(miss)?;
+            let fits = |id: &&String| wanted.map_or_else(|| writes_text(id), |wanted| is_same_model(id, wanted));
+            match models.iter().find(fits).cloned() {
+                Some(model) => Ok(LocalServer { endpoint: endpoint.clone(), model }),
+                None => Err(miss(Why::Lacks(models))),
+            }
         })
         .collect();
+    let mut misses = Vec::new();
     while let Some(answer) = answers.next().await {
-        if answer.is_some() {
-            return answer;
+        match answer {
+            Ok(server) => return Ok(server),
+            Err(miss) => misses.push(miss),
         }
     }
-    None
+    Err(misses)
 }
 
 /// The list of models as the API has it.
@@ -124,13 +221,21 @@ struct Listed {
     id: String,
 }
 
-async fn models_of(endpoint: &LocalEndpoint) -> Option<Vec<String>> {
-    let service =
-        Service { name: endpoint.name.clone(), key_variable: "OPENAI_API_KEY".to_owned(), key: endpoint.key.clone() };
-    let auth = endpoint.key.clone().map_or(Auth::None, Auth::Bearer);
-    let body = Http::new(service, endpoint.base.clone(), auth).get("/models", LIST_CAP).await.ok()?;
-    let listing: Listing = serde_json::from_slice(&body).ok()?;
-    (listing.object == "list").then(|| listing.data.unwrap_or_default().into_iter().map(|model| model.id).collect())
+fn service(endpoint: &LocalEndpoint) -> Service {
+    let key = endpoint.key.clone().filter(|_| endpoint.is_named);
+    Service::new(&endpoint.name, key_variable(&endpoint.name), key).at(&endpoint.base)
+}
+
+async fn models_of(endpoint: &LocalEndpoint) -> Result<Vec<String>, Why> {
+    let service = service(endpoint);
+    let auth = service.key.clone().map_or(Auth::None, Auth::Bearer);
+    let http = Http::new(service, endpoint.base.clone(), auth);
+    let body = http.get("/models", LIST_CAP).await.map_err(|(error, status)| Why::Refused(error, status))?;
+    let listing: Listing = serde_json::from_slice(&body).map_err(|_| Why::NoList)?;
+    if listing.object != "list" {
+        return Err(Why::NoList);
+    }
+    Ok(listing.data.unwrap_or_default().into_iter().map(|model| model.id).collect())
 }
 
 /// Ollama lists `qwen3:latest` for what people call `qwen3`.

@@ -4,15 +4,18 @@
 //! Invariants: nothing here runs before the first request or an explicit [`Http::warm`]; no key is sent to a host
 //! other than the one it was configured for; a wait has a limit, a whole answer has none.
 
-use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::redirect::Policy;
-use reqwest::{Client, ClientBuilder, Response, StatusCode, Url};
+use reqwest::{Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url};
 
-use super::service::Fault;
+use super::connect::{self, Proxy};
+use super::learned::Learned;
+use super::service::{Fault, place};
+use super::sse::EVENT_CAP;
 use super::{Gate, ProviderError, Secret, Service};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -45,14 +48,37 @@ pub(super) struct Http {
     service: Service,
     base: Url,
     auth: Auth,
-    client: Arc<OnceLock<Result<Client, String>>>,
+    way: Arc<OnceLock<Result<Way, ProviderError>>>,
+    /// Makes a connection of its own for each request.
+    fresh: Arc<OnceLock<Result<Client, String>>>,
+    /// Whether the client may keep a connection that the server has closed meanwhile: an answer came before.
+    may_be_stale: Arc<AtomicBool>,
     gate: Gate,
+    learned: Learned,
+}
+
+/// What a success holds.
+pub(super) enum Body {
+    /// A stream of events.
+    Stream(Response),
+    /// A whole answer, from a server that does not stream.
+    Document(Vec<u8>),
+}
+
+/// What leads to the server.
+#[derive(Debug, Clone)]
+struct Way {
+    client: Client,
+    /// What stands in between.
+    proxy: Option<Proxy>,
 }
 
 impl Http {
     /// Returns a connection to the service at `base`. Nothing is set up yet.
     pub(super) fn new(service: Service, base: Url, auth: Auth) -> Self {
-        Self { service, base, auth, client: Arc::default(), gate: Gate::default() }
+        let (way, fresh, may_be_stale) = (Arc::default(), Arc::default(), Arc::default());
+        let service = service.at(&base);
+        Self { service, base, auth, way, fresh, may_be_stale, gate: Gate::default(), learned: Learned::default() }
     }
 
     /// Puts it behind a gate that others may share.
@@ -62,6 +88,16 @@ impl Http {
 
     pub(super) fn gate(&self) -> &Gate {
         &self.gate
+    }
+
+    /// Returns what is known of the models at this endpoint.
+    pub(super) fn learned(&self) -> &Learned {
+        &self.learned
+    }
+
+    /// Returns `true` if requests go to the address of the service itself, and not to one of the user's own.
+    pub(super) fn is_at(&self, origin: &str) -> bool {
+        Url::parse(origin).is_ok_and(|url| url.origin() == self.base.origin())
     }
 
     /// Sets up TLS on a thread of its own, so that the first request need not wait for it.
@@ -84,39 +120,78 @@ impl Http {
         headers: &[(&'static str, &'static str)],
         body: Vec<u8>,
     ) -> Result<Response, ProviderError> {
-        let client = self.client().await?;
-        let mut request = client.post(self.url(path)).headers(self.headers()?);
+        let mut request = self.client().await?.post(self.url(path)).headers(self.headers()?);
         request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let answer = request.body(body).send().await.map_err(|fault| self.broken(&fault))?;
-        self.accept(answer).await
+        let request = request.body(body);
+        let again = request.try_clone();
+        let answer = match (request.send().await, again) {
+            (Err(fault), Some(again)) if self.was_stale(&fault) => self.send_afresh(again).await?,
+            (answer, _) => answer.map_err(|fault| self.broken(&fault))?,
+        };
+        let answer = self.accept(answer).await?;
+        self.may_be_stale.store(true, Ordering::Relaxed);
+        Ok(answer)
     }
 
-    /// Fetches a small document, reading at most `cap` bytes.
-    pub(super) async fn get(&self, path: &str, cap: usize) -> Result<Vec<u8>, ProviderError> {
-        let client = self.client().await?;
-        let request = client.get(self.url(path)).headers(self.headers()?);
-        let answer = request.send().await.map_err(|fault| self.broken(&fault))?;
-        Ok(read_capped(self.accept(answer).await?, cap).await)
+    /// Returns `true` if a request failed before a byte of its answer came, perhaps on a connection that had been kept from
+    /// an earlier one and that the server had closed.
+    fn was_stale(&self, fault: &reqwest::Error) -> bool {
+        let in_transit = fault.is_request() && !fault.is_connect() && !fault.is_timeout();
+        in_transit && self.may_be_stale.load(Ordering::Relaxed)
+    }
+
+    /// Sends a request on a new connection.
+    async fn send_afresh(&self, request: RequestBuilder) -> Result<Response, ProviderError> {
+        let fresh = self.fresh.get_or_init(|| build(&self.base, Pool::None));
+        let fresh = fresh.as_ref().map_err(|words| self.service.error(Fault::Network, words))?;
+        let request = request.build().map_err(|fault| self.broken(&fault))?;
+        fresh.execute(request).await.map_err(|fault| self.broken(&fault))
+    }
+
+    /// Fetches a small document, reading at most `cap` bytes. An error comes with the status of the answer, if there is one.
+    pub(super) async fn get(&self, path: &str, cap: usize) -> Result<Vec<u8>, (ProviderError, Option<u16>)> {
+        let unsent = |error| (error, None);
+        let client = self.client().await.map_err(unsent)?;
+        let request = client.get(self.url(path)).headers(self.headers().map_err(unsent)?);
+        let answer = request.send().await.map_err(|fault| unsent(self.broken(&fault)))?;
+        let status = answer.status().as_u16();
+        let answer = self.accept(answer).await.map_err(|error| (error, Some(status)))?;
+        Ok(read_capped(answer, cap).await)
     }
 
     /// Returns the error for a connection that failed.
     pub(super) fn broken(&self, fault: &reqwest::Error) -> ProviderError {
-        let mut root: &dyn Error = fault;
-        while let Some(source) = root.source() {
-            root = source;
+        let root = connect::root(fault).to_string();
+        let tls = if fault.is_connect() { connect::tls_advice(fault) } else { None };
+        if let Some(advice) = tls.or_else(|| connect::plain_advice(&self.base, &root)) {
+            return self.service.tls_error(advice);
         }
-        let host = self.base.host_str().unwrap_or_default();
-        let words = if fault.is_timeout() {
-            format!("{host} kept silent for too long")
-        } else if fault.is_connect() {
-            format!("{host}: {root}")
-        } else {
-            format!("the connection to {host} broke: {root}")
+        let silent = fault.is_timeout();
+        if fault.is_connect()
+            && !silent
+            && let Some(proxy) = self.proxy()
+        {
+            return proxy.failed(&place(&self.base), &root);
+        }
+        // Where the service is shown by its address, that need not be said twice.
+        let host = if self.service.is_at_home() { format!("{}: ", place(&self.base)) } else { String::new() };
+        let words = match () {
+            () if silent => format!("{host}silent for too long"),
+            () if fault.is_connect() => format!("{host}{root}"),
+            // A server that wants TLS often says nothing, and hangs up.
+            () if fault.is_request() && self.base.scheme() == "http" => {
+                format!("{host}it hung up: {root}; if it speaks TLS only, the base URL has to begin with https://")
+            }
+            () => format!("{host}the connection broke: {root}"),
         };
         self.service.error(Fault::Network, &words)
+    }
+
+    fn proxy(&self) -> Option<&Proxy> {
+        self.way.get()?.as_ref().ok()?.proxy.as_ref()
     }
 
     async fn accept(&self, answer: Response) -> Result<Response, ProviderError> {
@@ -127,27 +202,44 @@ impl Http {
             return Err(self.service.error(Fault::NotFound, &words));
         }
         if !status.is_success() {
-            let headers = answer.headers().clone();
+            if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED
+                && let Some(proxy) = self.proxy()
+            {
+                return Err(proxy.wants_password());
+            }
+            let (headers, path) = (answer.headers().clone(), answer.url().path().to_owned());
             let body = read_capped(answer, REFUSAL_CAP).await;
-            return Err(self.service.refusal(status.as_u16(), &headers, &String::from_utf8_lossy(&body)));
+            let body = String::from_utf8_lossy(&body);
+            if let Some(advice) = connect::plain_advice(&self.base, &body) {
+                return Err(self.service.tls_error(advice));
+            }
+            return Err(self.service.refusal(status.as_u16(), &path, &headers, &body));
         }
         Ok(answer)
     }
 
-    /// Makes sure that a success holds a stream. A server that does not stream, or is no model server at all, answers
-    /// with a document.
-    pub(super) async fn expect_stream(&self, answer: Response) -> Result<Response, ProviderError> {
+    /// Returns what a success holds: a server that does not stream answers with a document. One that is no model server
+    /// at all does so too.
+    ///
+    /// # Errors
+    /// Returns a protocol error for a web page, and a network error if a document breaks off.
+    pub(super) async fn body(&self, mut answer: Response) -> Result<Body, ProviderError> {
         let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        if kind != "application/json" && kind != "text/html" {
-            return Ok(answer);
+        match kind.as_str() {
+            "text/html" => Err(self.service.error(Fault::Protocol, "text/html instead of a stream of events")),
+            "application/json" => {
+                let mut json = Vec::new();
+                // The feed refuses one that is larger, so no more than that is read.
+                while json.len() <= EVENT_CAP
+                    && let Some(chunk) = answer.chunk().await.map_err(|fault| self.broken(&fault))?
+                {
+                    json.extend_from_slice(&chunk);
+                }
+                Ok(Body::Document(json))
+            }
+            _ => Ok(Body::Stream(answer)),
         }
-        let body = read_capped(answer, REFUSAL_CAP).await;
-        let body = String::from_utf8_lossy(&body);
-        if kind == "application/json" && body.contains("\"error\"") {
-            return Err(self.service.stream_error(&body));
-        }
-        Err(self.service.error(Fault::Protocol, &format!("{kind} instead of a stream of events")))
     }
 
     fn url(&self, path: &str) -> Url {
@@ -175,7 +267,7 @@ impl Http {
     }
 
     async fn client(&self) -> Result<&Client, ProviderError> {
-        if self.client.get().is_none() {
+        if self.way.get().is_none() {
             if self.base.scheme() == "https" {
                 // Reading the platform's certificates takes tens of milliseconds of disk and CPU.
                 let http = self.clone();
@@ -187,31 +279,42 @@ impl Http {
                 self.set_up();
             }
         }
-        self.set_up().as_ref().map_err(|words| self.service.error(Fault::Network, words))
+        self.set_up().as_ref().map(|way| &way.client).map_err(Clone::clone)
     }
 
-    fn set_up(&self) -> &Result<Client, String> {
-        self.client.get_or_init(|| build(&self.base))
+    fn set_up(&self) -> &Result<Way, ProviderError> {
+        self.way.get_or_init(|| {
+            let proxy = if is_loopback(&self.base) { None } else { Proxy::of(&self.base)? };
+            let client = build(&self.base, Pool::Kept).map_err(|words| self.service.error(Fault::Network, &words))?;
+            Ok(Way { client, proxy })
+        })
     }
 }
 
 /// Builds the client for one server. A plain-text address needs no certificates, so none are read.
-fn build(base: &Url) -> Result<Client, String> {
+fn build(base: &Url, pool: Pool) -> Result<Client, String> {
     // A second installation fails, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let words = |fault: reqwest::Error| format!("TLS could not be set up: {fault}");
     if base.scheme() != "https" {
-        return settings(base).tls_certs_only([]).build().map_err(words);
+        return settings(base, pool).tls_certs_only([]).build().map_err(words);
     }
     // A slim container has no certificates of its own; then Mozilla's, as compiled in, are used.
-    settings(base).build().or_else(|_| {
+    settings(base, pool).build().or_else(|_| {
         let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS;
         let roots = roots.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok());
-        settings(base).tls_certs_only(roots).build().map_err(words)
+        settings(base, pool).tls_certs_only(roots).build().map_err(words)
     })
 }
 
-fn settings(base: &Url) -> ClientBuilder {
+/// Whether connections are kept for the next request.
+#[derive(Clone, Copy)]
+enum Pool {
+    Kept,
+    None,
+}
+
+fn settings(base: &Url, pool: Pool) -> ClientBuilder {
     let origin = base.origin();
     let stay = Policy::custom(move |attempt| {
         // 307 and 308 repeat the request; the others would turn it into a GET without its body.
@@ -232,6 +335,10 @@ fn settings(base: &Url) -> ClientBuilder {
         .tcp_keepalive(Duration::from_secs(30))
         .gzip(true)
         .redirect(stay);
+    let client = match pool {
+        Pool::Kept => client,
+        Pool::None => client.pool_max_idle_per_host(0),
+    };
     if is_loopback(base) { client.no_proxy() } else { client }
 }
 

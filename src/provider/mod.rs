@@ -13,10 +13,14 @@ use crate::message::{Effort, Message, ToolSpec, Usage};
 
 pub mod anthropic;
 pub mod choice;
+mod connect;
 pub mod discover;
 mod error;
+mod feed;
 pub mod gate;
 mod http;
+mod learned;
+mod lenient;
 pub mod model;
 pub mod offline;
 pub mod openai;
@@ -25,11 +29,13 @@ pub mod scripted;
 mod service;
 pub mod sse;
 mod stream;
+mod think;
 
 pub use error::ProviderError;
+pub use feed::{Feed, ReplySize};
 pub use gate::Gate;
+pub use learned::Feature;
 pub use service::{DETAIL_CHARS, Secret, Service};
-pub use stream::Feed;
 
 /// Answers requests with a stream of events.
 pub trait Provider: Send + Sync {
@@ -59,6 +65,9 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     /// The tools on offer; empty for a turn without tools.
     pub tools: Arc<[ToolSpec]>,
+    /// In a turn without tools, those on offer before it. None may be called; a service that keeps what it has read finds
+    /// its beginning unchanged.
+    pub withheld: Arc<[ToolSpec]>,
     /// Cap on the output tokens of this response.
     pub max_output_tokens: u32,
     /// How hard the model shall think, as far as it can be told.
@@ -98,6 +107,9 @@ pub enum StreamEvent {
     Stop(StopReason),
 }
 
+/// Most characters of a reason that this program does not know.
+const REASON_CHARS: usize = 100;
+
 /// Why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -118,6 +130,13 @@ pub enum StopReason {
     ContextWindow,
     /// A reason this program does not know, in the service's words.
     Other(String),
+}
+
+impl StopReason {
+    /// Returns a reason that this program does not know, with as many of the service's words as tell it apart.
+    fn other(words: &str) -> Self {
+        Self::Other(words.chars().take(REASON_CHARS).collect())
+    }
 }
 
 /// A model as configured: which service, which id, and what is known of it.

@@ -179,7 +179,8 @@ fn short(id: &str) -> &str {
     id.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(id)
 }
 
-fn is_local(provider: &str) -> bool {
+/// Tells whether the service is a server that the user runs.
+pub(super) fn is_local(provider: &str) -> bool {
     matches!(provider, "ollama" | "lmstudio" | "llamacpp")
 }
 

@@ -8,6 +8,8 @@ use super::ProviderError;
 
 /// Most attempts at one request. One whose rate is limited gets more, as long as the service answers anybody.
 pub const MAX_ATTEMPTS: u32 = 6;
+/// Most attempts that end in the same words: a server that breaks down over a request each time will do so again.
+const MAX_ALIKE: u32 = 3;
 /// Longest time that one request is tried, or waits to be.
 pub const LONGEST_TRIAL: Duration = Duration::from_secs(3_600);
 /// How long a service may refuse everybody before a request is given up.
@@ -16,6 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 /// Longest wait of all agents for a service that gave one of them no advice on how long it has no room.
 const BRIEF: Duration = Duration::from_secs(1);
+/// A shorter wait that a server asks for counts only until it has refused a few times in a row.
+const SHORTEST_OBEYED: Duration = Duration::from_millis(500);
+/// Least wait after a first refusal that asked for next to nothing; each further one in a row doubles it.
+const SHORT_WAIT: Duration = Duration::from_millis(50);
+/// Shortest wait once the service has refused [`MAX_ATTEMPTS`] times in a row, so that the attempts of a minute have a bound.
+const STEADY_WAIT: Duration = Duration::from_secs(5);
 /// Longest wait that a server may ask for; beyond it the user is told instead.
 const LONGEST_OBEYED: Duration = Duration::from_secs(600);
 
@@ -24,6 +32,8 @@ const LONGEST_OBEYED: Duration = Duration::from_secs(600);
 pub struct Trial {
     /// Number of the attempt that failed, from 1.
     pub attempt: u32,
+    /// How many attempts in a row have failed in the same words, this one included.
+    pub alike: u32,
     /// How often the service has refused anybody since its last success, this one included.
     pub refusals: u32,
     /// How long the request has been tried.
@@ -39,6 +49,9 @@ impl Trial {
             ProviderError::RateLimit { .. } => {
                 let hopeless = self.lasted.min(self.fruitless) >= PATIENCE;
                 self.lasted >= LONGEST_TRIAL || hopeless && (many(self.attempt) || many(self.refusals))
+            }
+            ProviderError::Internal { .. } | ProviderError::Proxy { .. } => {
+                many(self.attempt) || self.alike >= MAX_ALIKE
             }
             _ => many(self.attempt),
         }
@@ -57,8 +70,15 @@ pub fn delay(error: &ProviderError, trial: &Trial, jitter: f64) -> Option<Durati
     let jitter = if jitter.is_finite() { jitter.clamp(0.0, 1.0) } else { 0.0 };
     match error.retry_after() {
         Some(asked) if asked > LONGEST_OBEYED => None,
-        Some(asked) if !asked.is_zero() => Some(asked + (asked / 4).min(Duration::from_secs(1)).mul_f64(jitter)),
-        // A wait of nothing is no advice: it comes from proxies, and from dates that have passed on the way.
+        Some(asked) if asked >= SHORTEST_OBEYED => {
+            let least = if trial.refusals > MAX_ATTEMPTS { STEADY_WAIT } else { Duration::ZERO };
+            Some(asked.max(least) + (asked / 4).min(Duration::from_secs(1)).mul_f64(jitter))
+        }
+        // Next to nothing comes from proxies, and from dates that have passed on the way. It is believed as long as it helps.
+        Some(asked) if !asked.is_zero() && trial.refusals <= MAX_ATTEMPTS => {
+            let least = SHORT_WAIT * (1 << trial.refusals.saturating_sub(1).min(MAX_ATTEMPTS));
+            Some(asked.max(least).mul_f64(1.0 + jitter / 2.0))
+        }
         Some(_) | None => {
             // A limit is everybody's: that this request met it for the first time says nothing.
             let limited = matches!(error, ProviderError::RateLimit { .. });

@@ -133,6 +133,7 @@ pub enum Failure {
     Authentication,
     RateLimit,
     Overloaded,
+    Internal,
     ContextTooLong,
     NotFound,
     BadRequest,
@@ -388,10 +389,12 @@ impl Failure {
         let retry_after = retry_after_ms.map(Duration::from_millis);
         match self {
             Self::Authentication => {
-                ProviderError::Authentication { provider, key_variable: "SCRIPTED_API_KEY".to_owned(), detail }
+                let key_variable = "SCRIPTED_API_KEY".to_owned();
+                ProviderError::Authentication { provider, key_variable, has_key: true, detail }
             }
             Self::RateLimit => ProviderError::RateLimit { provider, detail, retry_after },
             Self::Overloaded => ProviderError::Overloaded { provider, detail, retry_after },
+            Self::Internal => ProviderError::Internal { provider, detail, is_own: false },
             Self::ContextTooLong => ProviderError::ContextTooLong { detail },
             Self::NotFound => ProviderError::NotFound { provider, detail },
             Self::BadRequest => ProviderError::BadRequest { provider, detail },

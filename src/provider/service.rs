@@ -4,16 +4,32 @@
 //! a control character, or more than [`DETAIL_CHARS`] characters of what a server said.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Url;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use super::ProviderError;
+use super::connect::Advice;
 
 /// Longest detail of an error, in characters.
 pub const DETAIL_CHARS: usize = 300;
+/// Least length of a key that is blotted out. Shorter ones, such as `test`, are no secret but parts of words.
+const LEAST_SECRET: usize = 8;
+
+/// The hosts that services are known by. Anywhere else an error says where that is.
+const HOMES: [(&str, &str); 7] = [
+    ("anthropic", "api.anthropic.com"),
+    ("openai", "api.openai.com"),
+    ("openrouter", "openrouter.ai"),
+    ("deepseek", "api.deepseek.com"),
+    ("ollama", "127.0.0.1:11434"),
+    ("lmstudio", "127.0.0.1:1234"),
+    ("llamacpp", "127.0.0.1:8080"),
+];
 
 /// A key. It is printed as `***` and shown to nobody but the service it belongs to.
 #[derive(Clone, PartialEq, Eq)]
@@ -47,6 +63,12 @@ pub struct Service {
     pub key_variable: String,
     /// The key, blotted out wherever the service repeats it.
     pub key: Option<Secret>,
+    /// What errors call it: its name, or where it is.
+    shown: String,
+    /// Whether it is known by its name alone.
+    is_at_home: bool,
+    /// Whether it runs on the user's own machine or network.
+    is_own: bool,
 }
 
 /// The kinds of failure.
@@ -55,14 +77,47 @@ pub(super) enum Fault {
     Authentication,
     RateLimit,
     Overloaded,
+    Internal,
     ContextTooLong,
     NotFound,
     BadRequest,
     Network,
+    Interrupted,
     Protocol,
 }
 
 impl Service {
+    /// Returns a service that is known by its name.
+    #[must_use]
+    pub fn new(name: &str, key_variable: &str, key: Option<Secret>) -> Self {
+        let (name, key_variable) = (name.to_owned(), key_variable.to_owned());
+        Self { shown: name.clone(), name, key_variable, key, is_at_home: true, is_own: false }
+    }
+
+    /// Returns the service as errors show it that come from this address.
+    pub(super) fn at(self, base: &Url) -> Self {
+        let place = place(base);
+        let is_at_home = HOMES.contains(&(&self.name, &place));
+        let has_home_of_its_own = matches!(self.name.as_str(), "anthropic" | "openai");
+        let shown = match self.name.as_str() {
+            name if is_at_home => name.to_owned(),
+            // Who answers there is somebody else.
+            _ if has_home_of_its_own => place,
+            name => format!("{name} at {place}"),
+        };
+        Self { shown, is_at_home, is_own: is_on_own_network(base), ..self }
+    }
+
+    /// Returns what errors call it.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Tells whether errors call it by its name, which does not say where it is.
+    pub(super) fn is_at_home(&self) -> bool {
+        self.is_at_home
+    }
+
     /// Returns the error of this kind, with the service's words made fit to be shown.
     pub(super) fn error(&self, fault: Fault, words: &str) -> ProviderError {
         self.error_after(fault, words, None)
@@ -70,29 +125,41 @@ impl Service {
 
     /// The same, for a service that said how long to wait.
     pub(super) fn error_after(&self, fault: Fault, words: &str, retry_after: Option<Duration>) -> ProviderError {
-        let (provider, detail) = (self.name.clone(), self.clean(words));
+        let (provider, detail) = (self.shown.clone(), self.clean(words));
         match fault {
             Fault::Authentication => {
-                ProviderError::Authentication { provider, key_variable: self.key_variable.clone(), detail }
+                let (key_variable, has_key) = (self.key_variable.clone(), self.key.is_some());
+                ProviderError::Authentication { provider, key_variable, has_key, detail }
             }
+            Fault::Internal => ProviderError::Internal { provider, detail, is_own: self.is_own },
             Fault::RateLimit => ProviderError::RateLimit { provider, detail, retry_after },
             Fault::Overloaded => ProviderError::Overloaded { provider, detail, retry_after },
             Fault::ContextTooLong => ProviderError::ContextTooLong { detail },
             Fault::NotFound => ProviderError::NotFound { provider, detail },
             Fault::BadRequest => ProviderError::BadRequest { provider, detail },
             Fault::Network => ProviderError::Network { provider, detail },
+            Fault::Interrupted => ProviderError::Interrupted { provider, detail },
             Fault::Protocol => ProviderError::Protocol { provider, detail },
         }
     }
 
-    /// Returns the error for an HTTP status that is not a success.
-    pub(super) fn refusal(&self, status: u16, headers: &HeaderMap, body: &str) -> ProviderError {
+    /// Returns the error for a connection that cannot be secure.
+    pub(super) fn tls_error(&self, (detail, advice): Advice) -> ProviderError {
+        let (provider, detail) = (self.shown.clone(), self.clean(&detail));
+        ProviderError::Tls { provider, detail, advice: advice.to_owned() }
+    }
+
+    /// Returns the error for the answer to a request for `path` whose status is not a success.
+    pub(super) fn refusal(&self, status: u16, path: &str, headers: &HeaderMap, body: &str) -> ProviderError {
         let said = Said::read(body);
+        let fault = fault_of_status(status, &said);
         let words = match said.message.as_str() {
-            "" => format!("HTTP status {status}"),
+            "" => format!("HTTP {status}"),
+            message if fault == Fault::Internal => format!("HTTP {status}: {message}"),
             message => message.to_owned(),
         };
-        self.error_after(fault_of_status(status, &said), &words, wait_of(headers))
+        let words = if status == 404 && !self.is_at_home { format!("{path}: {words}") } else { words };
+        self.error_after(fault, &words, wait_of(headers))
     }
 
     /// Returns the error for an error object that arrived inside a stream or with a status of success.
@@ -108,7 +175,7 @@ impl Service {
 
     /// Makes a server's words fit to be shown: keys blotted out, one line, bounded.
     fn clean(&self, words: &str) -> String {
-        let words = match &self.key {
+        let words = match self.key.as_ref().filter(|key| key.expose().len() >= LEAST_SECRET) {
             Some(key) => words.replace(key.expose(), "***"),
             None => words.to_owned(),
         };
@@ -172,6 +239,21 @@ impl Said {
         Self { message, kind: format!("{} {}", text("type"), text("code")).to_lowercase(), status }
     }
 
+    fn is_about_load(&self) -> bool {
+        self.kind.contains("overloaded") || self.message.to_lowercase().contains("overloaded")
+    }
+
+    /// Tells whether the service says that it has no such model.
+    fn is_about_model(&self) -> bool {
+        let words = self.message.to_lowercase();
+        let missing = ["invalid model", "unknown model", "no such model", "model not found", "valid model id"];
+        let lacks = ["does not exist", "not found", "is not available", "is not supported here"];
+        self.kind.contains("model_not_found")
+            || missing.iter().any(|word| words.contains(word))
+            || words.starts_with("model ") && lacks.iter().any(|word| words.contains(word))
+            || words.contains("the model ") && lacks[..2].iter().any(|word| words.contains(word))
+    }
+
     fn is_about_length(&self) -> bool {
         let words = self.message.to_lowercase();
         let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
@@ -185,6 +267,23 @@ impl Said {
     }
 }
 
+/// Returns host and port of an address; the scheme's own port goes without saying.
+pub(super) fn place(base: &Url) -> String {
+    let host = base.host_str().unwrap_or_default();
+    base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// Tells whether an address is on this machine or in a private network, whose servers the user runs.
+fn is_on_own_network(base: &Url) -> bool {
+    let Some(host) = base.host_str() else { return false };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+        Ok(IpAddr::V6(ip)) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
+        Err(_) => host.rsplit_once('.').is_none_or(|(_, last)| matches!(last, "localhost" | "local")),
+    }
+}
+
 fn fault_of_status(status: u16, said: &Said) -> Fault {
     match status {
         401 | 403 => Fault::Authentication,
@@ -195,7 +294,10 @@ fn fault_of_status(status: u16, said: &Said) -> Fault {
         413 => Fault::ContextTooLong,
         _ if said.is_about_length() => Fault::ContextTooLong,
         501 | 505 => Fault::BadRequest,
-        408 | 425 | 500.. => Fault::Overloaded,
+        408 | 425 | 503 | 529 => Fault::Overloaded,
+        500.. if said.is_about_load() => Fault::Overloaded,
+        500.. => Fault::Internal,
+        _ if said.is_about_model() => Fault::NotFound,
         _ => Fault::BadRequest,
     }
 }
@@ -210,9 +312,11 @@ fn fault_of_kind(said: &Said) -> Fault {
         Fault::BadRequest
     } else if is(&["rate_limit"]) {
         Fault::RateLimit
-    } else if is(&["overloaded", "api_error", "server_error", "timeout", "unavailable"]) {
+    } else if said.is_about_load() || is(&["unavailable"]) {
         Fault::Overloaded
-    } else if is(&["not_found"]) {
+    } else if is(&["api_error", "server_error", "timeout"]) {
+        Fault::Internal
+    } else if is(&["not_found"]) || said.is_about_model() {
         Fault::NotFound
     } else {
         Fault::BadRequest

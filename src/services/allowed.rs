@@ -24,7 +24,7 @@ pub(super) fn keeper(
     let task = tokio::spawn(async move {
         while let Some(change) = waiting.recv().await {
             let fault = match &change {
-                GrantChange::Keep(grant) if secrets.redact(&grant.to_string()) != grant.to_string() => {
+                GrantChange::Keep(given) if secrets.redact(&given.grant.to_string()) != given.grant.to_string() => {
                     Some("This is allowed until the session ends only: it holds a secret.".to_owned())
                 }
                 _ => write(allowed.clone(), change).await,

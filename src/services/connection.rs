@@ -5,35 +5,39 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 
+use super::servers::{KnownServers, ServerIdentity};
 use crate::agent::{EventKind, Sink};
 use crate::config::Aliases;
 use crate::definition::AgentDefinition;
 use crate::message::AgentId;
-use crate::provider::choice::{Choice, ChoiceError, ProviderEnv, Wishes, choose, connect};
-use crate::provider::discover::{self, LocalEndpoint, find_local_server};
+use crate::provider::choice::{Choice, ChoiceError, Endpoint, ProviderEnv, Wishes, choose, connect};
+use crate::provider::discover::{self, LocalEndpoint, Miss, find_local_server};
 use crate::provider::gate::Gates;
 use crate::provider::offline::{self, Offline, Pace};
 use crate::provider::{Provider, model};
-use crate::subagent::{Connecting, Connection, Reach, ResolveModel, lead_connection};
+use crate::subagent::{Connecting, Connection, Reach, Reconnect, ResolveModel, lead_connection};
 
 /// What the first line of a session without a model says.
 const HOW_TO_CONNECT: &str = "No model is connected: the built-in offline model explores code by rules. For more, set \
                               ANTHROPIC_API_KEY or OPENAI_API_KEY, start Ollama, LM Studio or llama.cpp, or use --model.";
 
 /// Starts to look for the model, without waiting for the first message, and tells when it is found.
-pub(super) fn connecting(wishes: Wishes, lead: LeadModel, pace: Pace, gates: Gates, sink: Sink) -> Connecting {
+pub(super) fn connecting(wishes: Wishes, lead: LeadModel, means: ConnectMeans, sink: Sink) -> Connecting {
     let connecting = async move {
-        let found = find(&wishes, pace, &gates).await.map_err(|fault| fault.to_string());
-        let (found, note) = match found {
-            Ok(found) => lead.of(found),
-            Err(fault) => (Err(fault), None),
+        let found = find(&wishes, &means, &sink).await.map_err(|fault| fault.to_string());
+        let (found, note, notices) = match found {
+            Ok(Found { connection, note, warning }) => {
+                let (found, refused) = lead.of(connection);
+                (found, note, [warning, refused])
+            }
+            Err(fault) => (Err(fault), None, [None, None]),
         };
-        if let Some(text) = note {
+        for text in notices.into_iter().flatten() {
             sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
         }
         let kind = match &found {
-            Ok(connection) => chosen(connection),
-            Err(fault) => EventKind::Notice { text: fault.clone() },
+            Ok(connection) => chosen(connection, note),
+            Err(fault) => EventKind::NoModel { reason: fault.clone() },
         };
         sink.send(AgentId::MAIN, kind).await;
         found
@@ -43,7 +47,32 @@ pub(super) fn connecting(wishes: Wishes, lead: LeadModel, pace: Pace, gates: Gat
     connecting
 }
 
+/// Returns what finds the model that the user names in mid-session.
+pub(super) fn reconnect(
+    wishes: &Wishes,
+    aliases: Aliases,
+    resolve: &ResolveModel,
+    means: &ConnectMeans,
+    sink: &Sink,
+) -> Reconnect {
+    let (wishes, resolve, means, sink) = (wishes.clone(), resolve.clone(), means.clone(), sink.clone());
+    Arc::new(move |name| {
+        let wishes = Wishes { flag: meant(Some(name), &aliases), ..wishes.clone() };
+        let lead = LeadModel { definition: None, resolve: resolve.clone() };
+        connecting(wishes, lead, means.clone(), sink.clone())
+    })
+}
+
+/// What a connection is made with.
+#[derive(Clone)]
+pub(super) struct ConnectMeans {
+    pub(super) pace: Pace,
+    pub(super) gates: Gates,
+    pub(super) known: KnownServers,
+}
+
 /// The model of the definition that the main agent works as, unless the command line names one.
+#[derive(Clone)]
 pub(super) struct LeadModel {
     pub(super) definition: Option<Arc<AgentDefinition>>,
     pub(super) resolve: ResolveModel,
@@ -60,22 +89,81 @@ impl LeadModel {
     }
 }
 
-async fn find(wishes: &Wishes, pace: Pace, gates: &Gates) -> Result<Connection, ChoiceError> {
-    let endpoint = match choose(wishes)? {
-        Choice::Connect(endpoint) => endpoint,
-        Choice::Offline => return Ok(offline_connection(pace)),
-        Choice::Probe { endpoints, model, wish } => match (probe(&endpoints, model.as_deref()).await, wish) {
-            (Some(server), _) => server,
-            (None, Some(wish)) => return Err(ChoiceError::NoServer { wish }),
-            (None, None) => return Ok(offline_connection(pace)),
-        },
-    };
-    let (provider, model) = connect(endpoint, gates);
-    Ok(Connection { provider, model: Arc::new(model) })
+/// Who answers.
+struct Found {
+    connection: Connection,
+    /// What is asked about a server that nobody has named, or wrong with servers that could not be used.
+    note: Option<String>,
+    /// What the user should know of the way there.
+    warning: Option<String>,
 }
 
-async fn probe(endpoints: &[LocalEndpoint], model: Option<&str>) -> Option<crate::provider::choice::Endpoint> {
-    find_local_server(endpoints, model, discover::BUDGET).await.map(Into::into)
+async fn find(wishes: &Wishes, means: &ConnectMeans, sink: &Sink) -> Result<Found, ChoiceError> {
+    let offline = |note| Found { connection: offline_connection(means.pace), note, warning: None };
+    let endpoint = match choose(wishes)? {
+        Choice::Connect(endpoint) => endpoint,
+        Choice::Offline => return Ok(offline(None)),
+        Choice::Probe { endpoints, model, wish } => {
+            if let Some(named) = endpoints.iter().find(|endpoint| endpoint.is_named) {
+                sink.send(AgentId::MAIN, EventKind::ModelSearch { place: named.place() }).await;
+            }
+            match wish {
+                Some(wish) => find_local_server(&endpoints, model.as_deref(), discover::NAMED_TIMEOUT)
+                    .await
+                    .map_err(|misses| unusable(&misses, model.as_deref(), wish))?
+                    .into(),
+                None => match guess(endpoints, &means.known).await {
+                    Ok(endpoint) => endpoint,
+                    Err(note) => return Ok(offline(note)),
+                },
+            }
+        }
+    };
+    if LOCAL_SERVERS.contains(&endpoint.provider.as_str()) {
+        means.known.remember(&ServerIdentity::of(&endpoint.provider, &endpoint.base));
+    }
+    let warning = endpoint.exposed_host().map(|host| {
+        format!(
+            "The key goes to {host} in clear (http://): whoever is on the way can read it. Use https:// if you can."
+        )
+    });
+    let (provider, model) = connect(endpoint, &means.gates);
+    Ok(Found { connection: Connection { provider, model: Arc::new(model) }, note: None, warning })
+}
+
+/// Services that run on this machine and need no key.
+const LOCAL_SERVERS: [&str; 3] = ["ollama", "lmstudio", "llamacpp"];
+
+/// Finds a server that nobody has asked for. Anybody can listen on a port: one that was never named gets to see nothing
+/// but the question for its models, and what to do about it is returned in its place.
+async fn guess(endpoints: Vec<LocalEndpoint>, known: &KnownServers) -> Result<Endpoint, Option<String>> {
+    let is_known =
+        |endpoint: &LocalEndpoint| endpoint.is_named || known.hold(&ServerIdentity::of(&endpoint.name, &endpoint.base));
+    let (named, guessed): (Vec<_>, Vec<_>) = endpoints.into_iter().partition(is_known);
+    let look = |endpoints| async move { find_local_server(endpoints, None, discover::BUDGET).await };
+    match tokio::join!(look(&named), look(&guessed)) {
+        (Ok(server), _) => Ok(server.into()),
+        (Err(_), Ok(server)) => {
+            let identity = ServerIdentity::of(&server.endpoint.name, &server.endpoint.base);
+            Err(Some(identity.question(&server.model)))
+        }
+        (Err(misses), Err(others)) => Err(words_of(&[misses, others].concat(), None)),
+    }
+}
+
+/// Returns the error for a search that has found no model.
+fn unusable(misses: &[Miss], model: Option<&str>, wish: String) -> ChoiceError {
+    match words_of(misses, model) {
+        Some(words) => ChoiceError::Unusable { words },
+        None => ChoiceError::NoServer { wish },
+    }
+}
+
+/// Says what is wrong with the servers that were named, or that are there.
+fn words_of(misses: &[Miss], model: Option<&str>) -> Option<String> {
+    let worth_a_word = misses.iter().filter(|miss| miss.endpoint.is_named || miss.is_server());
+    let words: Vec<String> = worth_a_word.map(|miss| miss.words(model)).collect();
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 fn offline_connection(pace: Pace) -> Connection {
@@ -83,9 +171,13 @@ fn offline_connection(pace: Pace) -> Connection {
     Connection { provider, model: Arc::new(model::lookup(offline::NAME, offline::NAME)) }
 }
 
-fn chosen(connection: &Connection) -> EventKind {
+fn chosen(connection: &Connection, note: Option<String>) -> EventKind {
     let provider = connection.provider.name().to_owned();
-    let note = (provider == offline::NAME).then(|| HOW_TO_CONNECT.to_owned());
+    let is_offline = provider == offline::NAME;
+    let note = match note {
+        Some(words) if is_offline => Some(format!("{words} Until then the built-in offline model answers.")),
+        _ => is_offline.then(|| HOW_TO_CONNECT.to_owned()),
+    };
     let model = &connection.model;
     EventKind::ModelChosen { provider, display: model.display.clone(), context_window: model.context_window, note }
 }
@@ -108,7 +200,10 @@ pub(super) fn resolver(env: ProviderEnv, aliases: Aliases, gates: Gates) -> Reso
         if name.eq_ignore_ascii_case("task") || is_unplanned || provider == offline::NAME {
             return Ok(wish.parent.clone());
         }
-        if let Some(model) = model::resolve(provider, name) {
+        if let Some(mut model) = model::resolve(provider, name) {
+            if env.is_behind_gateway(provider) {
+                model.price = None;
+            }
             return Ok(Connection { provider: wish.parent.provider.clone(), model: Arc::new(model) });
         }
         let unknown = || format!("{provider} has no model `{name}`. Leave `model` out to use the parent's.");

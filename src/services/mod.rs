@@ -5,16 +5,21 @@
 
 mod agents;
 mod allowed;
+mod broken;
 mod connection;
 mod demo;
 mod limits;
 mod read_back;
+pub mod servers;
+mod signals;
 mod worktrees;
 
 use agents::AgentFiles;
 pub use demo::REQUEST as DEMO_REQUEST;
+pub use signals::{EndSignal, EndSignals};
 
-use connection::LeadModel;
+use connection::{ConnectMeans, LeadModel};
+use servers::KnownServers;
 use worktrees::AbortOnDrop;
 
 use std::path::{Path, PathBuf};
@@ -29,10 +34,10 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::agent::{AgentEvent, EventKind, Place, Sink};
-use crate::config::{self, Config, Overrides, Paths};
+use crate::config::{self, Config, Ground, Overrides, Paths};
 use crate::definition::{AgentDefinition, AgentDirs, Library, Parsed, Roots};
 use crate::message::{AgentId, BudgetLimit, Diagnostic, plain_line, serialize_path};
-use crate::permission::{Approver, Grant, GrantOrigin, Grants, PermissionMode, Permissions};
+use crate::permission::{Approver, Grant, GrantOrigin, Grants, PermissionMode, Permissions, Project};
 use crate::provider::choice::{ProviderEnv, Wishes};
 use crate::provider::gate::Gates;
 use crate::provider::offline::Pace;
@@ -41,7 +46,7 @@ use crate::subagent::{
     AGENT_TOOL, AgentInput, ApprovalQueue, Conversation, KeepReport, Surroundings, TASK_TOOLS, Tree, TreeSetup,
     Unattended, UserDirs,
 };
-use crate::tool::{schema_of, standard_tools};
+use crate::tool::{Shell, schema_of, standard_tools};
 
 /// Events that may wait for a listener before agents wait for it.
 pub const EVENT_CAPACITY: usize = 1_024;
@@ -72,6 +77,8 @@ pub struct Wanted {
     pub agents: Vec<Parsed>,
     /// The agent that the main agent works as (`--agent`).
     pub agent: Option<String>,
+    /// The file of this program, by which it starts the supervisors of commands.
+    pub program: PathBuf,
 }
 
 /// Which front end a session is for.
@@ -107,6 +114,8 @@ pub struct Settled {
     pub paths: Option<Paths>,
     /// Where the agents work.
     pub place: Place,
+    /// What of that is a project.
+    pub ground: Ground,
     /// The kinds of agents there are. Until [`start`] only those that need no file.
     pub library: Arc<Library>,
     /// The definition that the main agent works as.
@@ -149,8 +158,8 @@ pub fn settle(wanted: Wanted) -> anyhow::Result<Settled> {
     let cwd = std::fs::canonicalize(&wanted.directory)
         .with_context(|| format!("{} cannot be entered", wanted.directory.display()))?;
     anyhow::ensure!(cwd.is_dir(), "{} is not a folder", cwd.display());
-    let project = config::project_root(&cwd);
     let environment = config::Environment::of_process();
+    let ground = Ground::around(&cwd, &environment, config::user(&environment));
     let overrides = Overrides {
         model: wanted.model.clone(),
         permission_mode: wanted.mode,
@@ -158,28 +167,26 @@ pub fn settle(wanted: Wanted) -> anyhow::Result<Settled> {
         budget: wanted.budget,
         allowed_tools: wanted.grants.clone(),
     };
-    let (paths, loaded) = match Paths::resolve(&environment) {
-        Ok(paths) => {
-            let loaded = config::load(&paths, &project, &environment, &overrides);
-            (Some(paths), loaded)
-        }
-        Err(fault) => {
-            let diagnostics = vec![Diagnostic::new(fault.to_string())];
-            (None, config::Loaded { diagnostics, ..config::Loaded::default() })
-        }
+    let (paths, homeless) = match Paths::resolve(&environment) {
+        Ok(paths) => (Some(paths), None),
+        Err(fault) => (None, Some(Diagnostic::new(fault.to_string()))),
     };
-    let place = Place { cwd: Arc::new(cwd), project: Arc::new(project) };
-    let library = Arc::new(Library::new(agent_dirs(&environment, &place), wanted.agents.clone(), tool_names()));
+    let loaded = config::load(paths.as_ref(), &ground.root, &environment, &overrides);
+    let told = ground.notices().into_iter().map(Diagnostic::new);
+    let diagnostics = homeless.into_iter().chain(told).chain(loaded.diagnostics).collect();
+    let place = Place { cwd: Arc::new(cwd), project: Arc::new(ground.root.clone()) };
+    let library =
+        Arc::new(Library::new(agent_dirs(&environment, &place, &ground), wanted.agents.clone(), tool_names()));
     let agent = wanted.agent.as_deref().map(|name| lead_definition(&library, name)).transpose()?;
     let subagents = Subagents {
         model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         user_dirs: user_dirs(&environment),
     };
-    let (config, diagnostics) = (loaded.config, loaded.diagnostics);
+    let config = loaded.config;
     let secrets = Secrets::new(ProviderEnv::from_env().secrets());
     let new_store = |paths: &Paths| Store::new(&paths.state_dir, &place.project, Timestamp::now(), secrets);
     let store = paths.as_ref().map(new_store);
-    Ok(Settled { wanted, config, diagnostics, paths, place, library, agent, subagents, store })
+    Ok(Settled { wanted, config, diagnostics, paths, place, ground, library, agent, subagents, store })
 }
 
 /// Finds the definition that the main agent shall work as, before anything is on the screen.
@@ -265,7 +272,7 @@ struct Meta {
 
 /// Starts a session. `listener` hears of everything that happens in it.
 pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) -> Started {
-    let Settled { wanted, config, diagnostics, paths, place, library, agent, subagents, store } = settled;
+    let Settled { wanted, config, diagnostics, paths, place, ground, library, agent, subagents, store } = settled;
     let (environment, gates) = (ProviderEnv::from_env(), Gates::default());
     let secrets = Secrets::new(environment.secrets());
     let (mut kept, listeners) = keep(paths.as_ref().zip(store.as_ref()), &place, &secrets, listener);
@@ -273,31 +280,30 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
     for text in notices(&diagnostics) {
         sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
     }
+    broken::announce(wanted.front, store.clone(), &sink).await;
     let approvals = ApprovalQueue::default();
-    let approver: Arc<dyn Approver> = match wanted.front {
-        Front::Screen | Front::Plain => Arc::new(approvals.clone()),
-        Front::Headless => Arc::new(Unattended),
-    };
+    let approver = approver(wanted.front, &approvals);
     if wanted.play == Play::Work {
         kept.agents = Some(AgentFiles::read(&library, &sink).await);
     }
     let allowed = paths.as_ref().filter(|_| wanted.play == Play::Work);
     let allowed = allowed.map(|paths| Allowed::new(&paths.state_dir, &place.project));
     let grants = grants(&wanted, &config, allowed.as_ref(), store.as_ref(), &sink).await;
-    let mut permissions = Permissions::new(place.project.as_ref().clone(), config.permission_mode, grants);
+    let mut permissions = Permissions::new(project(&ground, paths.as_ref()), config.permission_mode, grants);
     if let Some(allowed) = allowed {
         let (keeper, task) = allowed::keeper(allowed, secrets.clone(), sink.clone());
         (permissions, kept.allowing) = (permissions.kept_by(keeper), Some(task));
     }
     kept.announcer = Some(AbortOnDrop(allowed::announcer(&permissions, sink.clone())));
     let play = demo::Parts::of(wanted.play);
+    let shell = Shell::new(&wanted.program, &config.tool_environment);
     let tree = Tree::new(TreeSetup {
         catalog: Arc::new(library.catalog().clone()),
         limits: limits::of_tree(&config),
         budget: limits::budget(&config, &sink).await,
-        tools: play.as_ref().map_or_else(standard_tools, |parts| parts.tools.clone()),
+        tools: play.as_ref().map_or_else(|| standard_tools(&shell), |parts| parts.tools.clone()),
         surroundings: surroundings(&place),
-        worktrees: worktrees::of_session(paths.as_ref(), store.as_ref(), wanted.play, &place),
+        worktrees: worktrees::of_session(paths.as_ref(), store.as_ref(), wanted.play, &ground),
         place,
         permissions,
         approver,
@@ -314,21 +320,26 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
     // The schemas are worked out once; the first request need not wait for that.
     tokio::task::spawn_blocking(move || drop((tools.specs(), schema_of::<AgentInput>())));
     let pace = if wanted.front == Front::Screen { Pace::Reading } else { Pace::Instant };
+    let is_play = play.is_some();
+    let wishes = Wishes {
+        flag: connection::meant(wanted.model.clone(), &config.aliases),
+        config: connection::meant(config.model.clone(), &config.aliases),
+        env: environment,
+    };
+    let known = KnownServers::new(paths.as_ref().map(|paths| paths.state_dir.as_path()));
+    let means = ConnectMeans { pace, gates, known };
+    let resolve = tree.setup().resolve_model.clone();
+    let reconnect = connection::reconnect(&wishes, config.aliases.clone(), &resolve, &means, &sink);
     let connecting = if let Some(parts) = play {
         parts.connecting(sink)
     } else {
-        let wishes = Wishes {
-            flag: connection::meant(wanted.model.clone(), &config.aliases),
-            config: connection::meant(config.model.clone(), &config.aliases),
-            env: environment,
-        };
         let definition = agent.clone().filter(|_| wanted.model.is_none());
-        let lead = LeadModel { definition, resolve: tree.setup().resolve_model.clone() };
-        connection::connecting(wishes, lead, pace, gates, sink)
+        connection::connecting(wishes, LeadModel { definition, resolve }, means, sink)
     };
     let limits = limits::of_main(&config, wanted.max_turns);
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
     let conversation = Conversation::new(tree, approvals, connecting, limits);
+    let conversation = if is_play { conversation } else { conversation.reconnecting_by(reconnect) };
     let conversation = match agent {
         Some(definition) => conversation.working_as(definition),
         None => conversation,
@@ -340,9 +351,29 @@ pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) ->
     Started { conversation, session, kept }
 }
 
+/// Returns who is asked: whoever sits in front of it, or nobody.
+fn approver(front: Front, approvals: &ApprovalQueue) -> Arc<dyn Approver> {
+    match front {
+        Front::Screen | Front::Plain => Arc::new(approvals.clone()),
+        Front::Headless => Arc::new(Unattended),
+    }
+}
+
+/// Returns what agents may read without a question. What the program itself keeps and obeys is no plain file, wherever
+/// it lies.
+fn project(ground: &Ground, paths: Option<&Paths>) -> Project {
+    if !ground.is_project {
+        return Project::none();
+    }
+    let mut project = Project::at(ground.root.clone());
+    let own = paths.map(|paths| [&paths.config_dir, &paths.state_dir, &paths.cache_dir]);
+    project.guard(own.into_iter().flatten().map(|dir| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.clone())));
+    project
+}
+
 /// Finds the folders of agent files.
 #[must_use]
-pub fn agent_dirs(environment: &config::Environment, place: &Place) -> AgentDirs {
+pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &Ground) -> AgentDirs {
     let (home, claude, kode) =
         (environment.home(), environment.directory("CLAUDE_CONFIG_DIR"), environment.directory("KODE_CONFIG_DIR"));
     AgentDirs::new(&Roots {
@@ -350,14 +381,15 @@ pub fn agent_dirs(environment: &config::Environment, place: &Place) -> AgentDirs
         claude: claude.as_deref(),
         kode: kode.as_deref(),
         cwd: &place.cwd,
-        project: &place.project,
+        project: ground.is_project.then_some(ground.root.as_path()),
+        owner: config::user(environment),
     })
 }
 
 /// Returns the names that the `tools` of an agent file may hold.
 #[must_use]
 pub fn tool_names() -> Vec<String> {
-    standard_tools().names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect()
+    standard_tools(&Shell::default()).names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect()
 }
 
 /// Faults of the configuration that are told one by one. A file of a stranger may hold thousands, and nobody may be
@@ -426,7 +458,7 @@ async fn grants(
         .with(GrantOrigin::Program, reports_grant(store))
         .with(GrantOrigin::Flag, wanted.grants.iter().cloned())
         .with(GrantOrigin::Config, config.allowed_tools.iter().cloned())
-        .with(GrantOrigin::Project, answers)
+        .with_given(answers)
 }
 
 /// Whole reports lie outside the project; the agents may read them all the same.

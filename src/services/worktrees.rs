@@ -1,15 +1,15 @@
 //! Worktrees of a session: where they lie, and the look at what earlier runs have left.
 //!
 //! Leaves making and merging to the tree. Invariants: the look begins only once the first frame is drawn, and nobody waits
-//! for it; a demonstration and a run without a state directory have no worktrees.
+//! for it; a demonstration, a run without a state directory and a
+//! run without a project have no worktrees.
 
 use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 
 use super::{Front, Play, dir_name};
-use crate::agent::Place;
-use crate::config::Paths;
+use crate::config::{Ground, Paths};
 use crate::session::{Store, project_dir};
 use crate::subagent::Tree;
 use crate::worktree::Worktrees;
@@ -19,10 +19,10 @@ pub(super) fn of_session(
     paths: Option<&Paths>,
     store: Option<&Store>,
     play: Play,
-    place: &Place,
+    ground: &Ground,
 ) -> Option<Arc<Worktrees>> {
-    let (paths, store) = paths.filter(|_| play == Play::Work).zip(store)?;
-    let dir = project_dir(&paths.state_dir, &place.project).join("worktrees");
+    let (paths, store) = paths.filter(|_| play == Play::Work && ground.is_project).zip(store)?;
+    let dir = project_dir(&paths.state_dir, &ground.root).join("worktrees");
     Some(Arc::new(Worktrees::new(dir, &dir_name(store.dir()))))
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::store::{SessionError, create_private_dir, keep_file, open_private, project_dir};
 use crate::message::Diagnostic;
-use crate::permission::{Grant, GrantChange};
+use crate::permission::{Given, Grant, GrantChange, GrantOrigin, Holder};
 
 /// The most bytes of a file that is read.
 const MAX_BYTES: u64 = 1 << 20;
@@ -31,9 +31,62 @@ pub struct Allowed {
 struct Record {
     /// The folder's name has only a short hash of the path.
     project: String,
-    /// Grants, as in the configuration.
-    #[serde(default)]
+    /// Grants for every agent, as in the configuration. Answers were written so before they had a holder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     allowed_tools: Vec<String>,
+    /// Grants for one kind of agent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    allowed: Vec<Entry>,
+}
+
+/// A grant for one kind of agent.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    /// The grant, as in the configuration.
+    tool: String,
+    /// Name of the kind; `None` is the main agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    /// Where the kind is defined. An entry that names an agent without it holds for nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+}
+
+impl Record {
+    /// Returns every entry with whom it holds for.
+    fn entries(&self) -> impl Iterator<Item = (&str, Holder)> {
+        let all = self.allowed_tools.iter().map(|tool| (tool.as_str(), Holder::Everyone));
+        all.chain(self.allowed.iter().map(|entry| (entry.tool.as_str(), entry.holder())))
+    }
+
+    /// Takes out a grant, however it is written.
+    fn remove(&mut self, given: &Given) {
+        let is_meant = |tool: &str| tool.parse().as_ref() == Ok(&given.grant);
+        if given.holder.is_everyone() {
+            self.allowed_tools.retain(|tool| !is_meant(tool));
+        }
+        self.allowed.retain(|entry| entry.holder() != given.holder || !is_meant(&entry.tool));
+    }
+
+    fn add(&mut self, given: &Given) {
+        let tool = given.grant.to_string();
+        match &given.holder {
+            Holder::Everyone => self.allowed_tools.push(tool),
+            Holder::Main => self.allowed.push(Entry { tool, agent: None, source: None }),
+            Holder::Agents { name, source } => {
+                self.allowed.push(Entry { tool, agent: Some(name.clone()), source: Some(source.clone()) });
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn holder(&self) -> Holder {
+        match &self.agent {
+            None => Holder::Main,
+            Some(name) => Holder::Agents { name: name.clone(), source: self.source.clone().unwrap_or_default() },
+        }
+    }
 }
 
 impl Allowed {
@@ -46,16 +99,16 @@ impl Allowed {
 
     /// Returns what is allowed, and what is wrong with the file.
     #[must_use]
-    pub fn read(&self) -> (Vec<Grant>, Vec<Diagnostic>) {
+    pub fn read(&self) -> (Vec<Given>, Vec<Diagnostic>) {
         let mut faults = Vec::new();
-        let entries = self.entries().unwrap_or_else(|why| {
+        let record = self.record().unwrap_or_else(|why| {
             faults.push(Diagnostic::in_file(&self.path, format!("{why}. The file is left out.")));
-            Vec::new()
+            Record::default()
         });
         let mut grants = Vec::new();
-        for entry in &entries {
-            match entry.parse() {
-                Ok(grant) => grants.push(grant),
+        for (tool, holder) in record.entries() {
+            match tool.parse::<Grant>() {
+                Ok(grant) => grants.push(Given { grant, origin: GrantOrigin::Project, holder }),
                 Err(fault) => faults.push(Diagnostic::in_file(&self.path, format!("{fault}. The entry is left out."))),
             }
         }
@@ -76,23 +129,23 @@ impl Allowed {
         let lock: File = open_private(&self.path.with_extension("lock")).map_err(fault)?;
         lock.lock().map_err(fault)?;
         // A file that cannot be used is replaced: what it said was not in force.
-        let mut allowed_tools = self.entries().unwrap_or_default();
-        let (GrantChange::Keep(grant) | GrantChange::Forget(grant)) = change;
-        allowed_tools.retain(|entry| entry.parse().as_ref() != Ok(grant));
-        if let GrantChange::Keep(grant) = change {
-            allowed_tools.push(grant.to_string());
+        let mut record = self.record().unwrap_or_default();
+        record.project.clone_from(&self.project);
+        let (GrantChange::Keep(given) | GrantChange::Forget(given)) = change;
+        record.remove(given);
+        if let GrantChange::Keep(given) = change {
+            record.add(given);
         }
-        let record = Record { project: self.project.clone(), allowed_tools };
         let text = toml::to_string(&record)
             .map_err(|fault| SessionError::new(&self.path, "written", io::Error::other(fault)))?;
         keep_file(&self.path, &text)
     }
 
-    /// Returns the entries of the file; none if there is no file.
-    fn entries(&self) -> Result<Vec<String>, String> {
+    /// Returns what the file says; nothing if there is no file.
+    fn record(&self) -> Result<Record, String> {
         let mut text = String::new();
         match File::open(&self.path) {
-            Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(Record::default()),
             opened => opened
                 .and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
                 .map_err(|fault| format!("cannot be read: {fault}"))?,
@@ -101,6 +154,6 @@ impl Allowed {
         if record.project != self.project {
             return Err("it is about another project".to_owned());
         }
-        Ok(record.allowed_tools)
+        Ok(record)
     }
 }

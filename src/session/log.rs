@@ -68,7 +68,8 @@ impl LazyFile {
             std::fs::rename(&self.path, self.path.with_extension("log.1"))?;
             self.file = None;
         }
-        let file = if let Some(file) = self.file.take() {
+        // One that was deleted is made anew.
+        let file = if let Some(file) = self.file.take().filter(|file| store::is_at(file, &self.path)) {
             file
         } else {
             if let Some(folder) = self.path.parent() {
@@ -86,7 +87,7 @@ impl io::Write for LazyFile {
     /// Writes one line. A fault has nowhere to be reported, so that the line is given up.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
-        let text = self.secrets.redact(&text).into_owned();
+        let text = self.secrets.mask(&text).into_owned();
         if self.file().and_then(|file| file.write_all(text.as_bytes())).is_ok() {
             self.bytes += text.len() as u64;
         }

@@ -10,7 +10,9 @@ mod part;
 mod reader;
 mod record;
 mod secrets;
+mod sheet;
 mod store;
+mod tokens;
 mod writer;
 
 pub use allowed::Allowed;
@@ -18,5 +20,5 @@ pub use part::{Part, PartLine, Stretch, read_part};
 pub use reader::{Records, read};
 pub use record::{Record, VERSION};
 pub use secrets::Secrets;
-pub use store::{SessionError, Store, history_file, keep_file, project_dir};
+pub use store::{SessionError, Store, append_line, history_file, keep_file, project_dir};
 pub use writer::Writer;

@@ -1,4 +1,7 @@
 //! Keys and tokens that must not reach a file, a screen or a model.
+//!
+//! Owns those that are named. Leaves those that are known by their shape to `tokens`: they are masked in what is kept
+//! only, because an agent that works with such a text has to see it as it is.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +11,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-const MASK: &str = "***";
+use super::tokens::{mask_tokens, may_hold_token};
+
+pub(super) const MASK: &str = "***";
 /// Below this a secret is too likely to be an ordinary word.
 const MIN_LENGTH: usize = 8;
 
@@ -50,6 +55,12 @@ impl Secrets {
         text
     }
 
+    /// Masks the secrets in a text that is kept, and what looks like one.
+    #[must_use]
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        mask_tokens(self.redact(text))
+    }
+
     /// Masks the secrets in all texts of a value. One that holds none is returned as it is.
     #[must_use]
     pub fn redact_all<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
@@ -60,30 +71,36 @@ impl Secrets {
         if !self.0.iter().any(|secret| json.contains(&secret.escaped)) {
             return value;
         }
-        serde_json::from_str(&self.redact_json(json)).unwrap_or(value)
+        match serde_json::from_str(&json) {
+            Ok(document) => {
+                serde_json::from_value(in_texts(document, &|text| self.redact(text).into_owned())).unwrap_or(value)
+            }
+            Err(_) => value,
+        }
     }
 
-    /// Masks the secrets in the strings of a JSON document, which stays a JSON document.
-    pub(super) fn redact_json(&self, json: String) -> String {
-        if !self.0.iter().any(|secret| json.contains(&secret.escaped)) {
+    /// Masks the secrets, and what looks like one, in the strings of a JSON document that is kept. It stays a JSON
+    /// document.
+    pub(super) fn mask_json(&self, json: String) -> String {
+        if !self.0.iter().any(|secret| json.contains(&secret.escaped)) && !may_hold_token(&json) {
             return json;
         }
         match serde_json::from_str(&json) {
-            Ok(value) => self.redact_value(value).to_string(),
-            Err(_) => self.redact(&json).into_owned(),
+            Ok(document) => in_texts(document, &|text| self.mask(text).into_owned()).to_string(),
+            Err(_) => self.mask(&json).into_owned(),
         }
     }
+}
 
-    fn redact_value(&self, value: Value) -> Value {
-        match value {
-            Value::String(text) => Value::String(self.redact(&text).into_owned()),
-            Value::Array(items) => items.into_iter().map(|item| self.redact_value(item)).collect(),
-            Value::Object(fields) => {
-                let fields = fields.into_iter();
-                fields.map(|(key, value)| (self.redact(&key).into_owned(), self.redact_value(value))).collect()
-            }
-            value => value,
+/// Returns a document with all its texts changed, names of fields included.
+fn in_texts(document: Value, change: &impl Fn(&str) -> String) -> Value {
+    match document {
+        Value::String(text) => Value::String(change(&text)),
+        Value::Array(items) => items.into_iter().map(|item| in_texts(item, change)).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(key, value)| (change(&key), in_texts(value, change))).collect()
         }
+        other => other,
     }
 }
 

@@ -3,18 +3,20 @@
 //! Owns names and access rights. Leaves the order and timing of records to `writer`. Invariant: making a [`Store`]
 //! touches nothing; the folder appears with the first thing to keep.
 
+use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
 use std::fmt::Write as _;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::hash::BuildHasher as _;
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
 use super::Secrets;
+use crate::message::escaped_json;
 
 /// Something could not be kept or read.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +38,8 @@ impl SessionError {
 #[derive(Debug, Clone)]
 pub struct Store {
     dir: PathBuf,
+    /// Where exported conversations go.
+    exports: PathBuf,
     secrets: Secrets,
 }
 
@@ -47,13 +51,22 @@ impl Store {
         // Two programs may start in the same second.
         let id = RandomState::new().hash_one(started.as_nanosecond()) & 0x00ff_ffff;
         let dir = state_dir.join("sessions").join(slug(project)).join(format!("{start}-{id:06x}"));
-        Self { dir: resolved(&dir), secrets }
+        Self { dir: resolved(&dir), exports: state_dir.join("exports"), secrets }
     }
 
     /// Returns the folder.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Returns the folder of the project's last session before this one, if nothing writes to it any more. Blocks.
+    #[must_use]
+    pub fn last_ended(&self) -> Option<PathBuf> {
+        let entries = std::fs::read_dir(self.dir.parent()?).ok()?;
+        let last = entries.flatten().map(|entry| entry.path()).filter(|path| path < &self.dir).max()?;
+        File::open(&last).ok()?.try_lock().ok()?;
+        Some(last)
     }
 
     /// Returns the file of an agent's records, such as `explore-1.jsonl`.
@@ -70,7 +83,7 @@ impl Store {
         let dir = self.reports_dir();
         let path = dir.join(format!("{}.md", file_name(agent)));
         create_private_dir(&dir).map_err(|fault| SessionError::new(&dir, "created", fault))?;
-        write_whole(&path, self.secrets.redact(report).as_bytes())?;
+        write_whole(&path, self.secrets.mask(report).as_bytes())?;
         Ok(path)
     }
 
@@ -85,15 +98,52 @@ impl Store {
         let path = self.dir.join("meta.json");
         let json = serde_json::to_string_pretty(meta)
             .map_err(|fault| SessionError::new(&path, "written", io::Error::other(fault)))?;
-        write_whole(&path, self.redact_json(json).as_bytes())
+        write_whole(&path, self.secrets.mask_json(json).as_bytes())
     }
 
     pub(super) fn create(&self) -> Result<(), SessionError> {
         create_private_dir(&self.dir).map_err(|fault| SessionError::new(&self.dir, "created", fault))
     }
 
-    pub(super) fn redact_json(&self, json: String) -> String {
-        self.secrets.redact_json(json)
+    /// Returns one record as its line in a file, without the line end.
+    pub(super) fn line(&self, record: &impl Serialize) -> serde_json::Result<String> {
+        Ok(escaped_json(self.secrets.mask_json(serde_json::to_string(record)?)))
+    }
+
+    /// Masks the secrets in a text that is kept, and what looks like one.
+    #[must_use]
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.secrets.mask(text)
+    }
+
+    /// Writes a text for the user to a new file, with the secrets masked: at `place`, or in the folder there, or in a
+    /// folder of the state directory. Blocks.
+    ///
+    /// # Errors
+    /// Returns an error if the file is there already or cannot be written.
+    pub fn export(&self, text: &str, place: Option<&Path>) -> Result<PathBuf, SessionError> {
+        let name = || Zoned::now().strftime("conversation-%Y-%m-%d-%H%M%S%.3f.md").to_string();
+        let path = match place {
+            Some(place) if place.is_dir() => place.join(name()),
+            Some(place) => place.to_path_buf(),
+            None => {
+                create_private_dir(&self.exports)
+                    .map_err(|fault| SessionError::new(&self.exports, "created", fault))?;
+                self.exports.join(name())
+            }
+        };
+        // Nothing that lies there is written through or over, no link either.
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|fault| SessionError::new(&path, "made", fault))?;
+        if let Err(fault) = file.write_all(self.mask(text).as_bytes()) {
+            let _ = std::fs::remove_file(&path);
+            return Err(SessionError::new(&path, "written", fault));
+        }
+        Ok(path)
     }
 }
 
@@ -151,9 +201,38 @@ pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
 /// Opens a file of the user's alone for appending, and makes it if need be.
 pub(super) fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.append(true).create(true);
+    options.read(true).append(true).create(true);
     options.mode(0o600);
     options.open(path)
+}
+
+/// Returns `true` if an open file is the one at `path`: it was neither deleted nor moved away.
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(open), Ok(there)) = (file.metadata(), std::fs::metadata(path)) else { return false };
+    (open.dev(), open.ino()) == (there.dev(), there.ino())
+}
+
+/// Appends one line to a file of the user's alone, which is made if need be with its folder. A line that a full disk has
+/// cut before is ended first. Blocks.
+///
+/// # Errors
+/// Returns an error if the file or its folder cannot be written.
+pub fn append_line(path: &Path, line: &str) -> Result<(), SessionError> {
+    let fault = |act| move |fault| SessionError::new(path, act, fault);
+    if let Some(folder) = path.parent() {
+        create_private_dir(folder).map_err(fault("created"))?;
+    }
+    let mut file = open_private(path).map_err(fault("opened"))?;
+    end_torn_line(&mut file).map_err(fault("written"))?;
+    // One write, so that two programs do not mix their lines.
+    file.write_all(format!("{line}\n").as_bytes()).map_err(fault("written"))
+}
+
+/// Ends a last line that a full disk or a crash has cut.
+pub(super) fn end_torn_line(file: &mut File) -> io::Result<()> {
+    let mut last = [b'\n'];
+    let is_torn = file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last)).is_ok() && last != *b"\n";
+    if is_torn { file.write_all(b"\n") } else { Ok(()) }
 }
 
 /// Names a project's folder: readable, and different for each path.

@@ -1,18 +1,20 @@
 //! Appending records as they arrive.
 //!
 //! Owns one thread that turns whatever waits in its channel into one write for each file. Leaves the choice of what is
-//! kept, and under which name, to a function it is given. Invariants: a record is on its way to the disk as soon as
-//! the thread is idle; a fault is reported once, and neither it nor a slow disk does more than fill the channel.
+//! kept, and under which name, to a function it is given, and the bytes of one file to `sheet`. Invariants: a record is
+//! on its way to the disk as soon as the thread is idle; what the disk does not take waits in memory, within bounds, and
+//! is written as whole lines once it does; neither a fault nor a slow disk does more than fill the channel, and each
+//! beginning and each end of a fault is reported.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::Write as _;
 use std::sync::Arc;
 
 use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 
-use super::{Record, SessionError, Store, VERSION, store};
+use super::sheet::Sheet;
+use super::{Record, SessionError, Store, VERSION};
 use crate::message::Diagnostic;
 
 /// Records that may wait before their senders do.
@@ -21,6 +23,10 @@ const CAPACITY: usize = 1_024;
 const BATCH: usize = 256;
 /// Files kept open; a session can have hundreds of agents.
 const MAX_OPEN: usize = 32;
+/// Bytes that wait in memory for the disk before records are lost.
+const MAX_HELD_BYTES: usize = 16 << 20;
+/// Reports of one session, so that a disk that comes and goes does not fill the screen. All are in the log.
+const MAX_REPORTS: usize = 20;
 
 /// A running writer. It ends when every sender is gone.
 #[derive(Debug)]
@@ -31,13 +37,13 @@ pub struct Writer {
 impl Writer {
     /// Starts to write to `store`. The folder and its `meta.json`, which holds `meta`, are made with the first record.
     ///
-    /// `route` names the agent whose file gets a record; `None` leaves the record out. `on_fault` is called at most
-    /// once, from another thread.
+    /// `route` names the agent whose file gets a record; `None` leaves the record out. `on_fault` is called when
+    /// something begins or ceases to be wrong, from another thread.
     pub fn spawn<R, M>(
         store: Store,
         meta: M,
         route: impl FnMut(&R) -> Option<Arc<str>> + Send + 'static,
-        on_fault: impl FnOnce(Diagnostic) + Send + 'static,
+        on_fault: impl FnMut(Diagnostic) + Send + 'static,
     ) -> (mpsc::Sender<R>, Self)
     where
         R: Serialize + Send + 'static,
@@ -47,13 +53,15 @@ impl Writer {
         let (progress, handled) = watch::channel(0);
         let mut thread = Thread {
             store,
-            meta: Some(meta),
+            meta,
             route,
-            on_fault: Some(on_fault),
+            on_fault,
             seq: 0,
-            pending: HashMap::new(),
-            open: HashMap::new(),
-            torn: HashSet::new(),
+            sheets: HashMap::new(),
+            lock: None,
+            fault: None,
+            lost: 0,
+            reports: 0,
         };
         let spawned = std::thread::Builder::new().name("session".to_owned()).spawn(move || {
             thread.run(receiver, &progress);
@@ -79,18 +87,22 @@ impl Writer {
 
 struct Thread<M, Route, Fault> {
     store: Store,
-    /// Taken once it is written.
-    meta: Option<M>,
+    meta: M,
     route: Route,
-    on_fault: Option<Fault>,
+    on_fault: Fault,
     seq: u64,
-    pending: HashMap<Arc<str>, Vec<u8>>,
-    open: HashMap<Arc<str>, File>,
-    /// Files whose last line may be incomplete.
-    torn: HashSet<Arc<str>>,
+    /// The files of the agents.
+    sheets: HashMap<Arc<str>, Sheet>,
+    /// The folder, locked as long as the session runs; none before there is something to keep.
+    lock: Option<File>,
+    /// What is wrong at present.
+    fault: Option<String>,
+    /// Records that did not fit into memory since it began.
+    lost: u64,
+    reports: usize,
 }
 
-impl<M: Serialize, Route, Fault: FnOnce(Diagnostic)> Thread<M, Route, Fault> {
+impl<M: Serialize, Route, Fault: FnMut(Diagnostic)> Thread<M, Route, Fault> {
     fn run<R: Serialize>(&mut self, mut receiver: mpsc::Receiver<R>, progress: &watch::Sender<u64>)
     where
         Route: FnMut(&R) -> Option<Arc<str>>,
@@ -116,82 +128,131 @@ impl<M: Serialize, Route, Fault: FnOnce(Diagnostic)> Thread<M, Route, Fault> {
     {
         let Some(agent) = (self.route)(body) else { return };
         self.seq += 1;
-        match serde_json::to_string(&Record { v: VERSION, seq: self.seq, body }) {
+        match self.store.line(&Record { v: VERSION, seq: self.seq, body }) {
             Ok(line) => {
-                let bytes = self.pending.entry(agent).or_default();
-                bytes.extend_from_slice(self.store.redact_json(line).as_bytes());
-                bytes.push(b'\n');
+                if self.fault.is_some() && self.held() + line.len() > MAX_HELD_BYTES {
+                    self.lost += 1;
+                    return;
+                }
+                let path = self.store.path_of(&agent);
+                self.sheets.entry(agent).or_insert_with(|| Sheet::new(path)).push(&line);
             }
             Err(fault) => {
                 let path = self.store.path_of(&agent);
-                self.report(&SessionError::new(&path, "written", std::io::Error::other(fault)));
+                let fault = SessionError::new(&path, "written", std::io::Error::other(fault));
+                self.report(format!("{fault}. One record is lost."));
             }
         }
     }
 
+    /// Returns how many bytes wait for the disk.
+    fn held(&self) -> usize {
+        self.sheets.values().map(Sheet::held).sum()
+    }
+
+    /// Writes what waits. What the disk does not take goes on waiting.
     fn flush(&mut self) {
-        if self.pending.is_empty() {
+        if self.held() == 0 {
             return;
         }
         if let Err(fault) = self.prepare() {
-            self.report(&fault);
-            self.pending.clear();
+            self.fails(&fault);
             return;
         }
-        for (agent, bytes) in std::mem::take(&mut self.pending) {
-            if let Err(fault) = self.append(&agent, bytes) {
-                self.open.remove(&agent);
-                self.torn.insert(agent);
-                self.report(&fault);
+        let mut first_fault = None;
+        let mut open = self.sheets.values().filter(|sheet| sheet.is_open()).count();
+        let waiting: Vec<Arc<str>> =
+            self.sheets.iter().filter(|(_, sheet)| sheet.held() > 0).map(|(agent, _)| Arc::clone(agent)).collect();
+        for agent in waiting {
+            if open >= MAX_OPEN {
+                self.close_all();
+                open = 0;
+            }
+            let Some(sheet) = self.sheets.get_mut(&agent) else { continue };
+            open += usize::from(!sheet.is_open());
+            if let Err(fault) = sheet.write() {
+                first_fault = first_fault.or(Some(fault));
             }
         }
-    }
-
-    fn prepare(&mut self) -> Result<(), SessionError> {
-        if let Some(meta) = &self.meta {
-            self.store.create()?;
-            self.store.write_meta(meta)?;
-            self.meta = None;
+        match first_fault {
+            Some(fault) => self.fails(&fault),
+            None => self.works(),
         }
-        Ok(())
-    }
-
-    fn append(&mut self, agent: &Arc<str>, mut bytes: Vec<u8>) -> Result<(), SessionError> {
-        let path = self.store.path_of(agent);
-        if !self.open.contains_key(agent) {
-            if self.open.len() >= MAX_OPEN {
-                self.close();
-            }
-            let file = store::open_private(&path).map_err(|fault| SessionError::new(&path, "opened", fault))?;
-            self.open.insert(Arc::clone(agent), file);
-        }
-        if self.torn.contains(agent) {
-            bytes.insert(0, b'\n');
-        }
-        if let Some(file) = self.open.get_mut(agent) {
-            file.write_all(&bytes).map_err(|fault| SessionError::new(&path, "written", fault))?;
-        }
-        self.torn.remove(agent);
-        Ok(())
     }
 
     /// Closes all files, after the disk has them.
-    fn close(&mut self) {
-        for (agent, file) in std::mem::take(&mut self.open) {
-            if let Err(fault) = file.sync_data() {
-                let path = self.store.path_of(&agent);
-                self.report(&SessionError::new(&path, "written", fault));
+    fn close_all(&mut self) {
+        for sheet in self.sheets.values_mut() {
+            if let Err(fault) = sheet.close() {
+                tracing::warn!(%fault, "the session may not be on the disk");
             }
         }
     }
 
-    fn report(&mut self, fault: &SessionError) {
-        tracing::warn!(%fault, "the session is not kept whole");
-        if let Some(on_fault) = self.on_fault.take() {
-            on_fault(Diagnostic::new(format!(
-                "{fault}. The work goes on, but this session is not kept whole; free some space or check the rights of \
-                 its folder."
-            )));
+    /// Makes the folder if it is not there: at first, and whenever it was deleted.
+    fn prepare(&mut self) -> Result<(), SessionError> {
+        let dir = self.store.dir();
+        if self.lock.as_ref().is_some_and(|lock| super::store::is_at(lock, dir)) {
+            return Ok(());
+        }
+        let was_deleted = self.lock.is_some();
+        self.store.create()?;
+        self.store.write_meta(&self.meta)?;
+        let lock =
+            File::open(self.store.dir()).map_err(|fault| SessionError::new(self.store.dir(), "opened", fault))?;
+        // Where locks are not known, nothing is said at the next start about how this session ended.
+        let _ = lock.try_lock();
+        self.lock = Some(lock);
+        if was_deleted {
+            self.report(format!(
+                "The folder of this session was deleted and has been made anew: {}. What was kept in it before is gone.",
+                self.store.dir().display()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Notes that something cannot be written, and reports it if that is new.
+    fn fails(&mut self, fault: &SessionError) {
+        let words = fault.to_string();
+        if self.fault.as_ref() != Some(&words) {
+            self.report(format!(
+                "{words}. The work goes on, and what is to be kept waits in memory; free some space or check the rights \
+                 of the folder."
+            ));
+        }
+        self.fault = Some(words);
+    }
+
+    /// Notes that everything was written, and reports it if something was wrong before.
+    fn works(&mut self) {
+        if self.fault.take().is_none() {
+            return;
+        }
+        let lost = std::mem::take(&mut self.lost);
+        self.report(match lost {
+            0 => "The session is kept again; what waited in memory is written.".to_owned(),
+            lost => {
+                format!("The session is kept again, but {lost} of its records did not fit into memory and are lost.")
+            }
+        });
+    }
+
+    /// Ends the session's files. What the disk has not taken by now is lost.
+    fn close(&mut self) {
+        self.flush();
+        self.close_all();
+        let lost = self.lost + self.sheets.values().map(Sheet::lines).sum::<u64>();
+        if let Some(fault) = self.fault.take() {
+            self.report(format!("{fault}. This session is not kept whole: {lost} of its records are lost."));
+        }
+    }
+
+    fn report(&mut self, words: String) {
+        tracing::warn!("{words}");
+        self.reports += 1;
+        if self.reports <= MAX_REPORTS {
+            (self.on_fault)(Diagnostic::new(words));
         }
     }
 }

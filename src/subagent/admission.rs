@@ -15,7 +15,7 @@ use super::task::AgentInput;
 use super::tree::{Parent, Tree};
 use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
 use crate::definition::{AgentDefinition, Isolation};
-use crate::message::AgentId;
+use crate::message::{AgentId, Effort};
 use crate::tool::ToolSet;
 
 /// A spawn that passed every check.
@@ -131,7 +131,7 @@ impl Tree {
             system,
             provider,
             model,
-            effort: moving.definition.effort,
+            effort: effort_of(&moving.definition),
             tools: self.offered_tools(own.clone()),
             place,
             permissions,
@@ -153,9 +153,22 @@ impl Tree {
     }
 }
 
+/// The effort of services that are asked for none.
+const USUAL_EFFORT: Effort = Effort::High;
+
+/// Returns how hard an agent of this definition thinks. A stranger's file does not let it think harder, and so cost more,
+/// than it would if nobody asked.
+pub(super) fn effort_of(definition: &AgentDefinition) -> Option<Effort> {
+    definition.effort.filter(|effort| !definition.source.tier.is_of_project() || *effort <= USUAL_EFFORT)
+}
+
 fn child_limits(limits: &Limits, definition: &AgentDefinition, calls: Option<u32>) -> Limits {
     Limits {
-        max_turns: definition.max_turns.or(limits.max_turns),
+        max_turns: match definition.max_turns {
+            // A stranger's file narrows; the user's own may be laxer than the user's default.
+            turns if definition.source.tier.is_of_project() => least(turns, limits.max_turns),
+            turns => turns.or(limits.max_turns),
+        },
         max_tool_calls: least(calls.map(|calls| calls.max(1)), limits.max_tool_calls),
         wall_timeout: least(definition.max_time, limits.wall_timeout),
         ..limits.clone()

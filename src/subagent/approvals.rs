@@ -7,7 +7,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
-use crate::permission::{Answer, ApprovalId, ApprovalRequest, Approver};
+use crate::permission::{Answer, ApprovalId, ApprovalRequest, Approver, Grant};
 
 /// Holds the questions that wait for a person. The front end sees them as events and answers by id.
 #[derive(Debug, Clone, Default)]
@@ -56,10 +56,24 @@ pub struct Unattended;
 
 impl Approver for Unattended {
     fn ask(&self, request: ApprovalRequest) -> BoxFuture<'_, Answer> {
-        let rule = request.grant.map_or_else(|| request.access.tool.clone(), |grant| grant.to_string());
-        let comment = format!(
-            "Nobody is there to ask. It would need --allowedTools '{rule}' or another --permission-mode. Go on without it."
-        );
+        let comment = unattended_refusal(request.grant.as_ref());
         async move { Answer::No { comment: Some(comment) } }.boxed()
     }
+}
+
+/// Returns what a model reads whose question nobody can answer. No entry is named that would allow more than was asked.
+#[must_use]
+pub fn unattended_refusal(grant: Option<&Grant>) -> String {
+    match grant {
+        Some(grant) => format!(
+            "Nobody is there to ask. It would need --allowedTools {} or another --permission-mode. Go on without it.",
+            quoted(&grant.to_string())
+        ),
+        None => "Nobody is there to ask, and no entry of --allowedTools allows just this. Go on without it.".to_owned(),
+    }
+}
+
+/// Returns a text as a shell reads it as one word.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -2,7 +2,7 @@
 
 use crate::agent::{Ground, WorktreeAct};
 use crate::message::{AgentId, BudgetLimit};
-use crate::permission::{Answer, ApprovalId, Grant, PermissionMode};
+use crate::permission::{Answer, ApprovalId, Grant, Holder, PermissionMode};
 
 /// One request to the tree. Plain data: it is sent, and what comes of it arrives as events.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,8 +12,11 @@ pub enum Command {
         /// The message.
         text: String,
     },
-    /// Takes back the messages that still wait, so that the user can edit them.
-    Unsend,
+    /// Takes back a message that still waits, so that the user can edit it.
+    Unsend {
+        /// The message.
+        text: String,
+    },
     /// Says something to one subagent, which reads it before its next request. If its end comes first, nobody reads it.
     Tell {
         /// Which one.
@@ -21,10 +24,12 @@ pub enum Command {
         /// The message.
         text: String,
     },
-    /// Takes back what a subagent has not read yet, so that the user can edit it.
+    /// Takes back a message that a subagent has not read yet, so that the user can edit it.
     Untell {
         /// Which one.
         agent: AgentId,
+        /// The message.
+        text: String,
     },
     /// Stops one subagent and what is below it; its siblings go on.
     Stop {
@@ -68,8 +73,18 @@ pub enum Command {
     SetMode(PermissionMode),
     /// Changes what all agents may use together, for every request from now on.
     SetBudget(BudgetLimit),
+    /// Lets another model answer the main agent from its next message on.
+    UseModel {
+        /// Its name, as `--model` takes it.
+        name: String,
+    },
     /// Takes back what an answer allowed, in the project and in the session.
-    Forget(Grant),
+    Forget {
+        /// What was allowed.
+        grant: Grant,
+        /// To whom.
+        holder: Holder,
+    },
     /// Has a subagent draft a new agent file. Its events tell what comes of it, and no conversation does.
     Draft {
         /// What the agent should do, in the user's words.

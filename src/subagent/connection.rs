@@ -45,7 +45,7 @@ impl Reach {
     #[must_use]
     pub fn of(tier: Tier) -> Self {
         match tier {
-            Tier::ProjectClaude | Tier::ProjectKode => Self::Here,
+            tier if tier.is_of_project() => Self::Here,
             _ => Self::Anywhere,
         }
     }
@@ -82,6 +82,16 @@ impl Wishes<'_> {
         };
         let Some((name, reach)) = wish else { return Ok((self.parent.clone(), None)) };
         Ok(match find(name, reach) {
+            Ok(found) if reach == Reach::Here && may_cost_more(&found.model, &self.main.model) => {
+                let note = format!(
+                    "{} comes with the project and does not choose a model ({}) that may cost more than yours. {} answers \
+                     instead.",
+                    plain_line(&self.definition.name),
+                    found.model.display,
+                    self.parent.model.display
+                );
+                (self.parent.clone(), Some(note))
+            }
             Ok(found) => (found, None),
             Err(why) => {
                 let note = format!("{} {} answers instead.", plain_line(&why), self.parent.model.display);
@@ -106,6 +116,15 @@ pub fn lead_connection(
         Ok((_, Some(note))) => Err(note),
         Err(refusal) => Err(refusal.to_string()),
     }
+}
+
+/// Returns `true` unless the model is known to cost no more than the other.
+fn may_cost_more(model: &Model, other: &Model) -> bool {
+    model.id != other.id
+        && match (&model.price, &other.price) {
+            (Some(price), Some(usual)) => price.input > usual.input || price.output > usual.output,
+            _ => true,
+        }
 }
 
 fn named(name: Option<&str>) -> Option<&str> {

@@ -26,6 +26,9 @@ use crate::tool::Freshness;
 /// The connection of the main agent, which may take a moment to be found. `Err` says what the user can do.
 pub type Connecting = Shared<BoxFuture<'static, Result<Connection, String>>>;
 
+/// Finds the model that the user names in mid-session.
+pub type Reconnect = Arc<dyn Fn(String) -> Connecting + Send + Sync>;
+
 /// By what name the other agents hear of the main agent.
 const MAIN: &str = "main";
 /// How long agents may take to end when the program quits.
@@ -36,6 +39,7 @@ pub struct Conversation {
     tree: Tree,
     approvals: ApprovalQueue,
     connecting: Connecting,
+    reconnect: Option<Reconnect>,
     limits: Limits,
     definition: LeadDefinition,
     freshness: Arc<Freshness>,
@@ -56,11 +60,11 @@ struct Running {
     then: Then,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Then {
     GoOn,
-    /// It was cleared meanwhile.
-    Forget,
+    /// It was cleared meanwhile, and these subagents with it were stopped.
+    Forget(Vec<AgentId>),
 }
 
 impl Conversation {
@@ -72,6 +76,7 @@ impl Conversation {
             tree,
             approvals,
             connecting,
+            reconnect: None,
             limits,
             definition: None,
             at_end: AtEnd::Leave,
@@ -89,6 +94,13 @@ impl Conversation {
         self.limits.max_turns = self.limits.max_turns.or(definition.max_turns);
         self.limits.wall_timeout = self.limits.wall_timeout.or(definition.max_time);
         self.definition = Some(definition);
+        self
+    }
+
+    /// Returns the same conversation, in which the user can name another model.
+    #[must_use]
+    pub fn reconnecting_by(mut self, reconnect: Reconnect) -> Self {
+        self.reconnect = Some(reconnect);
         self
     }
 
@@ -137,9 +149,13 @@ impl Conversation {
         match command {
             Command::Send { text } if self.running.is_some() => self.waiting.push_back(text),
             Command::Send { text } => self.say(text),
-            Command::Unsend => self.waiting.clear(),
+            Command::Unsend { text } => {
+                if let Some(at) = self.waiting.iter().rposition(|waiting| *waiting == text) {
+                    self.waiting.remove(at);
+                }
+            }
             Command::Tell { agent, text } => self.tree.tell(agent, Letter::of_user(text)),
-            Command::Untell { agent } => self.tree.untell(agent),
+            Command::Untell { agent, text } => self.tree.untell(agent, &text),
             Command::Stop { agent } => self.tree.stop(agent, StopCause::User),
             Command::StopAll => {
                 self.waiting.clear();
@@ -159,7 +175,8 @@ impl Conversation {
             Command::Answer { id, answer } => self.approvals.answer(&id, answer),
             Command::SetMode(mode) => self.tree.setup().permissions.set_mode(mode),
             Command::SetBudget(limit) => self.tree.set_budget(limit).await,
-            Command::Forget(grant) => self.tree.setup().permissions.forget(&grant),
+            Command::UseModel { name } => self.use_model(name),
+            Command::Forget { grant, holder } => self.tree.setup().permissions.forget(&grant, &holder),
             Command::Draft { wish } => {
                 while self.drafts.try_join_next().is_some() {}
                 self.drafts.spawn(self.tree.clone().draft(self.connecting.clone(), wish));
@@ -179,6 +196,19 @@ impl Conversation {
         }
     }
 
+    /// Lets another model answer from the next message on. If it cannot be had, the present one stays.
+    fn use_model(&mut self, name: String) {
+        let Some(reconnect) = &self.reconnect else { return };
+        let (wanted, present) = (reconnect(name), self.connecting.clone());
+        let connecting = async move {
+            match wanted.await {
+                Ok(connection) => Ok(connection),
+                Err(_) => present.await,
+            }
+        };
+        self.connecting = connecting.boxed().shared();
+    }
+
     fn interrupt(&self, cause: StopCause) {
         if let Some(running) = &self.running {
             running.cancel.stop(cause);
@@ -187,18 +217,18 @@ impl Conversation {
 
     async fn clear(&mut self) {
         self.waiting.clear();
-        self.tree.stop_all(StopCause::User);
+        let stopped = self.tree.stop_all(StopCause::User);
         self.interrupt(StopCause::User);
         match &mut self.running {
             // Its last events come first, and belong to the old conversation.
-            Some(running) => running.then = Then::Forget,
-            None => self.forget().await,
+            Some(running) => running.then = Then::Forget(stopped),
+            None => self.forget(&stopped).await,
         }
     }
 
-    /// Begins a new conversation. What was allowed for the session stays allowed.
-    async fn forget(&mut self) {
-        self.tree.forget();
+    /// Begins a new conversation. What was allowed for the session stays allowed, and what it stopped can be resumed.
+    async fn forget(&mut self, stopped: &[AgentId]) {
+        self.tree.forget(stopped);
         self.transcript = Transcript::default();
         self.freshness = self.tree.freshness(MAIN);
         self.tree.sink().send_unhindered(AgentId::MAIN, EventKind::Cleared).await;
@@ -258,8 +288,8 @@ impl Conversation {
             // What reached it before that is read with whatever comes next.
             self.tree.inbox().hush();
         }
-        if then == Then::Forget {
-            self.forget().await;
+        if let Then::Forget(stopped) = then {
+            self.forget(&stopped).await;
         }
         // Nobody is waited for at rest, whatever it was that ended the answer.
         self.tree.release(AgentId::MAIN).await;
@@ -305,7 +335,7 @@ struct Finished {
 async fn finished(running: &mut Option<Running>) -> Finished {
     let Some(present) = running else { return std::future::pending().await };
     let ended = (&mut present.task).await;
-    let then = present.then;
+    let then = std::mem::replace(&mut present.then, Then::GoOn);
     *running = None;
     // It fails only if the program's threads end before it.
     let (outcome, transcript) = ended.unwrap_or_else(|_| (Outcome::broken(), Transcript::default()));

@@ -115,7 +115,7 @@ impl Tree {
     pub(super) fn check_isolation(&self, wanted: Option<Isolation>) -> Result<(), Refusal> {
         match wanted {
             Some(Isolation::Worktree) if self.yard().worktrees.is_none() => {
-                Err(Refusal::NoWorktrees { why: "this program has no state directory to keep it in" })
+                Err(Refusal::NoWorktrees { why: "there is no project here, or no state directory to keep it in" })
             }
             _ => Ok(()),
         }

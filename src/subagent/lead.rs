@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::admission::effort_of;
 use super::connection::Connection;
 use super::limits::Refusal;
 use super::loadout::Loadout;
@@ -71,7 +72,7 @@ impl Tree {
             system,
             provider: connection.provider,
             model: connection.model,
-            effort: lead.definition.as_ref().and_then(|definition| definition.effort),
+            effort: lead.definition.as_deref().and_then(effort_of),
             tools: self.offered_tools(own),
             place: setup.place.clone(),
             permissions,

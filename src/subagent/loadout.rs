@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::limits::Refusal;
 use super::task::AGENT_TOOL;
 use crate::definition::{AgentDefinition, ToolsField};
-use crate::permission::{PermissionMode, Permissions, Places, Rule, Rules};
+use crate::permission::{Holder, PermissionMode, Permissions, Places, Rule, Rules};
 use crate::tool::ToolSet;
 
 /// What an agent can hand on to those below it.
@@ -36,8 +36,12 @@ pub enum Delegation {
 pub(super) struct Lists {
     /// The definition's name, for a refusal.
     agent: String,
+    /// To whom answers are given when an agent of the definition asks.
+    holder: Holder,
     /// What the definition allows; `None` if that is everything.
     defined: Option<Arc<[Rule]>>,
+    /// What the agent allows whose name it has.
+    bounds: Option<Arc<[Rule]>>,
     forbidden: Arc<[Rule]>,
     /// What the call allows.
     called: Option<Arc<[Rule]>>,
@@ -50,20 +54,24 @@ impl Lists {
         project: &Path,
         home: Option<&Path>,
     ) -> Self {
-        let read = |list: &[String]| list.iter().map(|entry| Rule::parse(entry, Places { project, home })).collect();
+        let read = |list: &[String]| -> Arc<[Rule]> {
+            list.iter().map(|entry| Rule::parse(entry, Places { project, home })).collect()
+        };
         Self {
             agent: definition.name.clone(),
+            holder: Holder::Agents { name: definition.name.clone(), source: definition.source.identity() },
             defined: match &definition.tools {
                 ToolsField::All => None,
                 ToolsField::List(list) => Some(read(list)),
             },
+            bounds: definition.bounded_by.as_deref().map(read),
             forbidden: read(&definition.disallowed_tools),
             called: called.map(read),
         }
     }
 
     fn allowing(&self) -> impl Iterator<Item = &Arc<[Rule]>> {
-        self.defined.iter().chain(&self.called)
+        self.defined.iter().chain(&self.bounds).chain(&self.called)
     }
 
     fn leave(&self, tool: &str) -> bool {
@@ -153,6 +161,7 @@ impl Loadout {
             return Err(Refusal::NoTools { agent: lists.agent.clone(), reasons });
         }
         let permissions = self.permissions.clone().with_rules(lists.rules(self.permissions.rules()));
+        let permissions = permissions.held_by(lists.holder.clone());
         let permissions = mode.map_or(permissions.clone(), |mode| permissions.at_most(mode));
         Ok(Self { tools, delegation, permissions })
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::loadout::Delegation;
 use crate::definition::AgentDefinition;
+use crate::message::plain_line;
 
 const MAIN: &str = include_str!("../../assets/prompts/main.md");
 const SAFETY: &str = include_str!("../../assets/prompts/safety.md");
@@ -30,11 +31,11 @@ pub struct Surroundings {
 impl Surroundings {
     fn fill(&self, template: &str) -> String {
         template
-            .replace("{{cwd}}", &self.cwd.display().to_string())
-            .replace("{{project}}", &self.project.display().to_string())
+            .replace("{{cwd}}", &quoted(&self.cwd.to_string_lossy()))
+            .replace("{{project}}", &quoted(&self.project.to_string_lossy()))
             .replace("{{platform}}", &self.platform)
             .replace("{{date}}", &self.date)
-            .replace("{{branch}}", self.branch.as_deref().unwrap_or("none"))
+            .replace("{{branch}}", &self.branch.as_deref().map_or_else(|| "none".to_owned(), quoted))
     }
 
     /// Returns the main agent's system prompt.
@@ -58,6 +59,12 @@ impl Surroundings {
         let tail = self.fill(SUBAGENT).replace("{{report_chars}}", &report_chars.to_string());
         joined([&definition.prompt, memory.unwrap_or_default(), &tail])
     }
+}
+
+/// Returns a name that someone else may have chosen as data: on one line, between backticks that it holds none of.
+fn quoted(name: &str) -> String {
+    let line: String = plain_line(name).chars().filter(|c| !c.is_control() && *c != '`').collect();
+    format!("`{line}`")
 }
 
 /// Joins what there is of the sections by blank lines.

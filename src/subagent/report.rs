@@ -85,12 +85,13 @@ pub fn report(source: &ReportSource<'_>) -> String {
 fn head(source: &ReportSource<'_>) -> String {
     let outcome = source.outcome;
     let mut text = format!(
-        "status: {}\nagent: {} ({})   tools: {}   time: {}   tokens: {}\n",
+        "status: {}\nagent: {} ({})   tools: {}   time: {}   tokens: {}{}\n",
         outcome.status.name(),
         line(source.name),
         line(source.agent_type),
         outcome.tool_calls,
         seconds(outcome.elapsed_ms),
+        outcome.usage.mark(),
         grouped(outcome.usage.total()),
     );
     if let Some(reason) = &outcome.reason {
@@ -194,12 +195,13 @@ fn imitates_a_head(line: &str) -> bool {
 }
 
 /// Tags that a model could take for the program's own.
-const FRAME_TAGS: [&str; 17] = [
+const FRAME_TAGS: [&str; 18] = [
     "memory",
     "summary",
     "findings",
     "answer",
     "context",
+    "project_agents",
     "system",
     "system-reminder",
     "human",

@@ -107,12 +107,15 @@ impl Tree {
         }
     }
 
-    /// Stops every subagent.
-    pub fn stop_all(&self, cause: StopCause) {
-        let all: Vec<Living> = self.roster().values().filter_map(|member| member.living.clone()).collect();
-        for living in all {
+    /// Stops every subagent, and returns those that worked.
+    pub fn stop_all(&self, cause: StopCause) -> Vec<AgentId> {
+        let living = |(id, member): (&AgentId, &Member)| Some((*id, member.living.clone()?));
+        let all: Vec<(AgentId, Living)> = self.roster().iter().filter_map(living).collect();
+        let stop = |(id, living): (AgentId, Living)| {
             living.cancel.stop(cause);
-        }
+            id
+        };
+        all.into_iter().map(stop).collect()
     }
 
     /// Stops a subagent for which nobody waits any more, if its call did until now.
@@ -144,10 +147,10 @@ impl Tree {
         }
     }
 
-    /// Takes back what the user said to one subagent and it has not read.
-    pub(super) fn untell(&self, agent: AgentId) {
+    /// Takes back a message of the user's that one subagent has not read.
+    pub(super) fn untell(&self, agent: AgentId, text: &str) {
         if let Some(living) = self.living(agent) {
-            living.inbox.take_back();
+            living.inbox.take_back(text);
         }
     }
 
@@ -163,10 +166,11 @@ impl Tree {
         }
     }
 
-    /// Forgets all subagents. Those that still live are on their way to their end, and nobody wants their reports.
-    pub(super) fn forget(&self) {
+    /// Forgets all subagents but those that were `stopped` for it, which can be resumed. Nobody wants their reports, nor
+    /// those of any that is still on its way to its end.
+    pub(super) fn forget(&self, stopped: &[AgentId]) {
         let mut roster = self.roster();
-        roster.retain(|_, member| member.living.is_some());
+        roster.retain(|id, member| member.living.is_some() || stopped.contains(id));
         roster.values_mut().for_each(|member| member.report = Report::Unwanted);
         self.inbox().clear();
     }

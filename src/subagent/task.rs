@@ -1,17 +1,16 @@
 //! The `Agent` tool: how a model hands a task to a subagent.
 
-use std::fmt::Write as _;
-
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::errand::Delivery;
+use super::offer;
 use super::tree::{Parent, Tree};
-use crate::definition::{Catalog, Isolation, ToolsField};
+use crate::definition::Isolation;
 use crate::message::ToolSpec;
-use crate::permission::{AccessKind, Rules};
+use crate::permission::AccessKind;
 use crate::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input, schema_of};
 
 /// Name of the tool.
@@ -81,7 +80,7 @@ impl Tool for AgentTool {
         ToolSpec {
             name: AGENT_TOOL.to_owned(),
             description: DESCRIPTION
-                .replace("{{agents}}", &offer(self.tree.catalog(), self.parent.loadout.permissions.rules())),
+                .replace("{{agents}}", &offer::listed(self.tree.catalog(), self.parent.loadout.permissions.rules())),
             input_schema: schema_of::<AgentInput>(),
         }
     }
@@ -129,19 +128,4 @@ fn in_background(name: &str) -> String {
         "{name} works in the background. Its report will reach you as a message: go on with something else, or end your \
          turn and wait. TaskOutput tells how far it is, SendMessage tells it more, TaskStop stops it."
     )
-}
-
-/// Lists every agent that may be used with when to use it and its tools.
-fn offer(catalog: &Catalog, rules: &Rules) -> String {
-    let mut text = String::new();
-    for definition in catalog.all().iter().filter(|definition| rules.allow_kind(&definition.name)) {
-        let tools = match &definition.tools {
-            ToolsField::All => "all".to_owned(),
-            ToolsField::List(names) if names.is_empty() => "none".to_owned(),
-            ToolsField::List(names) => names.join(", "),
-        };
-        let description = definition.description.split_whitespace().collect::<Vec<_>>().join(" ");
-        let _ = writeln!(text, "- {}: {description} (Tools: {tools})", definition.name);
-    }
-    text.trim_end().to_owned()
 }

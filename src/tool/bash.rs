@@ -1,9 +1,10 @@
 //! `Bash`: runs a shell command.
 //!
-//! Owns what a command sees of our environment, its time, and the words about how it ended. Leaves the processes to
-//! `process` and the text to `output`. Invariant: when a call returns, or is dropped, its processes are gone.
+//! Owns a command's time and the words about how it ended. Leaves the processes to `process`, what they see of our
+//! environment to `environment`, and the text to `output`. Invariant: when a call returns its processes are gone, but for
+//! those it names; when it is dropped, they are soon.
 
-use std::borrow::Cow;
+use std::ffi::OsString;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -17,11 +18,12 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::input::spec_of;
 use super::limit::counted;
 use super::output::Capture;
-use super::path::{argument, one_line};
-use super::process::{Environment, Group, read_some};
-use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView, git_guard, parse_input};
+use super::path::{argument, revealed_line};
+use super::process::{Group, Remains, Shell, read_some};
+use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView, parse_input};
 use crate::message::{INTERRUPTED, ResultPart, ToolSpec};
 use crate::permission::{AccessKind, Preview, is_read_only};
+use crate::program::SearchPath;
 
 const NAME: &str = "Bash";
 /// Milliseconds a command may take unless told otherwise.
@@ -36,32 +38,8 @@ const PROGRESS: Duration = Duration::from_millis(50);
 const PROGRESS_LINES: usize = 10;
 /// Lines of the finished output on the screen.
 const VIEW_LINES: usize = 20;
-/// Makers of models whose keys are no business of a command.
-const MAKERS: [&str; 20] = [
-    "ANTHROPIC",
-    "CLAUDE",
-    "OPENAI",
-    "OPENROUTER",
-    "DEEPSEEK",
-    "GEMINI",
-    "GOOGLE",
-    "GROQ",
-    "MISTRAL",
-    "XAI",
-    "TOGETHER",
-    "FIREWORKS",
-    "COHERE",
-    "PERPLEXITY",
-    "CEREBRAS",
-    "MOONSHOT",
-    "DASHSCOPE",
-    "AZURE_OPENAI",
-    "AWS_BEARER",
-    "BELVEDERE",
-];
-
 /// Runs commands.
-pub(super) struct Bash;
+pub(super) struct Bash(pub(super) Shell);
 
 /// The input.
 #[derive(Deserialize, JsonSchema)]
@@ -92,15 +70,17 @@ impl Tool for Bash {
     }
 
     fn title(&self, args: &Args, _context: &ToolContext) -> String {
-        one_line(argument(args, &["command", "cmd"]), 200)
+        revealed_line(argument(args, &["command", "cmd"]), 200)
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, _context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
+    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
         async move {
             let input = checked(args)?;
             let note = input.description.filter(|words| !words.trim().is_empty());
+            let guarded = context.planned.guard(&input.command, context).await.is_some();
             Ok(Plan {
-                access: AccessKind::Execute { command: input.command },
+                failure: None,
+                access: AccessKind::Execute { command: input.command, guarded },
                 preview: note.map(|text| Preview::Note { text }),
             })
         }
@@ -110,7 +90,7 @@ impl Tool for Bash {
     fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
         async move {
             match checked(args) {
-                Ok(input) => execute(&input, context).await,
+                Ok(input) => execute(&self.0, &input, context).await,
                 Err(failed) => failed,
             }
         }
@@ -134,20 +114,24 @@ enum End {
     Exited(ExitStatus),
     TimedOut,
     Cancelled,
-    Lost(std::io::Error),
+    Lost,
 }
 
-async fn execute(input: &Input, context: &ToolContext) -> ToolOutput {
+async fn execute(shell: &Shell, input: &Input, context: &ToolContext) -> ToolOutput {
     if context.cancel.is_cancelled() {
         return ToolOutput::error(INTERRUPTED);
     }
-    let mut environment = environment();
-    let mut command = Cow::Borrowed(input.command.as_str());
-    if is_read_only(&command) && command.trim_start().starts_with("git") {
-        environment.set.extend(git_guard::read_only_environment(&context.cwd).await);
-        command = Cow::Owned(git_guard::read_only_command(&command));
-    }
-    let (group, pipe) = match Group::spawn(&command, &context.cwd, environment) {
+    let (command, environment) = match context.planned.guard(&input.command, context).await {
+        Some(guard) => (guard.command.clone(), guard.environment.clone()),
+        None => (OsString::from(&input.command), shell.handed_on.environment()),
+    };
+    let search = SearchPath::of_process(&[&context.project, &context.cwd]);
+    let starting = Group::start(shell, command, context.cwd.to_path_buf(), environment, search);
+    let started = tokio::select! {
+        () = context.cancel.cancelled() => return ToolOutput::error(INTERRUPTED),
+        started = starting => started,
+    };
+    let (group, pipe) = match started {
         Ok(started) => started,
         Err(fault) => {
             return ToolOutput::error(format!(
@@ -159,15 +143,8 @@ async fn execute(input: &Input, context: &ToolContext) -> ToolOutput {
     let time = Duration::from_millis(input.timeout.filter(|ms| *ms > 0).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT));
     let mut run = Run { group, pipe, output: Capture::default(), buffer: vec![0; 64 << 10], open: true };
     let end = run.follow(context, Instant::now() + time).await;
-    let left_behind = run.finish(&end).await;
-    report(&run.output, &end, left_behind, time)
-}
-
-/// Whether a command left processes running when it ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum LeftBehind {
-    Nobody,
-    Someone,
+    let remains = run.finish(&end).await;
+    report(&run.output, &end, remains, time)
 }
 
 /// A command under way.
@@ -191,7 +168,7 @@ impl Run {
                 biased;
                 () = context.cancel.cancelled() => return End::Cancelled,
                 () = sleep_until(deadline) => return End::TimedOut,
-                status = self.group.wait() => return status.map_or_else(End::Lost, End::Exited),
+                status = self.group.wait() => return status.map_or(End::Lost, End::Exited),
                 () = sleep_until(next_look), if unseen => {
                     context.progress.send_replace(self.output.last_lines(PROGRESS_LINES));
                     unseen = false;
@@ -210,16 +187,13 @@ impl Run {
     }
 
     /// Takes in what is still in the pipe and ends whoever is left.
-    async fn finish(&mut self, end: &End) -> LeftBehind {
+    async fn finish(&mut self, end: &End) -> Remains {
         if matches!(end, End::Exited(_)) {
             self.drain().await;
-            if !self.group.has_members() {
-                return LeftBehind::Nobody;
-            }
         }
-        self.end().await;
+        let remains = self.end().await;
         self.drain().await;
-        LeftBehind::Someone
+        remains
     }
 
     /// Takes in what the pipe still holds.
@@ -235,13 +209,13 @@ impl Run {
     }
 
     /// Ends the processes. Whoever is told to end may have last words, and blocks if nobody reads them.
-    async fn end(&mut self) {
+    async fn end(&mut self) -> Remains {
         let Self { group, pipe, output, buffer, open } = self;
         let ending = group.end();
         tokio::pin!(ending);
         loop {
             tokio::select! {
-                () = &mut ending => return,
+                remains = &mut ending => return remains,
                 count = read_some(pipe, buffer), if *open => {
                     *open = count > 0;
                     output.push(&buffer[..count]);
@@ -251,26 +225,37 @@ impl Run {
     }
 }
 
-fn report(output: &Capture, end: &End, left_behind: LeftBehind, time: Duration) -> ToolOutput {
+fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> ToolOutput {
     let lines = counted(output.lines(), "line");
     let seconds = time.as_secs_f32();
+    let fate = |all: &str| match remains {
+        Remains::Nothing | Remains::Ended => all.to_owned(),
+        Remains::Unended(count) => format!("{} could not be ended and may still run", counted(count, "process")),
+        Remains::Unsupervised => {
+            "the command ended its supervisor; what was found of its processes was ended".to_owned()
+        }
+    };
     let (words, short, is_error) = match end {
         End::Exited(status) => {
             let words = exit_words(*status);
-            let kept = match left_behind {
-                LeftBehind::Someone => "; processes left in the background were ended with it",
-                LeftBehind::Nobody => "",
+            let kept = match remains {
+                Remains::Nothing => String::new(),
+                _ => format!("; {}", fate("processes left in the background were ended with it")),
             };
             (format!("[{words}{kept}]"), words, !status.success())
         }
         End::TimedOut => {
             let words = format!("timed out after {seconds} s");
-            (format!("[{words}; the command and its processes were ended]"), words, true)
+            (format!("[{words}; {}]", fate("the command and its processes were ended")), words, true)
         }
         End::Cancelled => {
-            (format!("[{INTERRUPTED}: the command and its processes were ended]"), INTERRUPTED.to_owned(), true)
+            let fate = fate("the command and its processes were ended");
+            (format!("[{INTERRUPTED}: {fate}]"), INTERRUPTED.to_owned(), true)
         }
-        End::Lost(fault) => (format!("[how the command ended is not known: {fault}]"), "lost".to_owned(), true),
+        End::Lost => {
+            let fate = fate("the command and its processes were ended");
+            (format!("[how the command ended is not known; {fate}]"), "lost".to_owned(), true)
+        }
     };
     let mut text = output.text();
     if text.is_empty() {
@@ -299,30 +284,4 @@ fn exit_words(status: ExitStatus) -> String {
             .map_or_else(|_| format!("ended by signal {signal}"), |signal| format!("ended by {signal}")),
         (None, None) => "ended".to_owned(),
     }
-}
-
-/// Returns what the command's environment has more and less than ours.
-fn environment() -> Environment {
-    // Nobody sits at a terminal: nothing may page, ask, open an editor, or draw.
-    let fixed = [
-        ("PAGER", "cat"),
-        ("GIT_PAGER", "cat"),
-        ("GIT_TERMINAL_PROMPT", "0"),
-        ("GIT_EDITOR", "true"),
-        ("TERM", "dumb"),
-        ("NO_COLOR", "1"),
-    ];
-    let set = fixed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let removed = std::env::vars_os().map(|(name, _)| name).filter(|name| is_model_key(&name.to_string_lossy()));
-    Environment { set, removed: removed.collect() }
-}
-
-/// Tells whether a variable of this name holds the key of a model's maker.
-fn is_model_key(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    let secret = ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word));
-    secret
-        && (MAKERS.iter().any(|maker| name.starts_with(maker))
-            || name.starts_with("HF_")
-            || name.starts_with("HUGGING"))
 }

@@ -5,12 +5,14 @@
 //! not happen.
 
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use super::diff::{diff_files, tally};
-use super::file::{look_at, open_regular, replace};
+use super::file::{FileFault, look_at, open_regular};
 use super::limit::{counted, size};
 use super::path::relative;
+use super::replace::replace;
 use super::{ChangeKind, FileChange, Knowledge, Plan, Stamp, ToolContext, ToolOutput, ToolView};
 use crate::message::FileDiff;
 use crate::permission::{AccessKind, Preview};
@@ -46,20 +48,21 @@ pub(super) struct Change {
 /// Fails for what is not a regular file, and for a file that the agent has not read as it is now.
 pub(super) fn before(path: &std::path::Path, context: &ToolContext) -> Result<Option<Before>, ToolOutput> {
     let shown = relative(path, &context.cwd);
-    if std::fs::symlink_metadata(path).is_err_and(|fault| fault.kind() == std::io::ErrorKind::NotFound) {
-        return Ok(None);
+    let failed = |fault: FileFault| ToolOutput::error(fault.to_string());
+    let metadata = match look_at(path, &shown) {
+        Err(FileFault::Missing(_)) => return Ok(None),
+        looked => looked.map_err(failed)?,
+    };
+    if metadata.nlink() > 1 {
+        return Err(failed(FileFault::Linked(shown, metadata.nlink())));
     }
-    let failed = |fault: super::file::FileFault| ToolOutput::error(fault.to_string());
-    let metadata = look_at(path, &shown).map_err(failed)?;
     match context.freshness.knowledge(path, Stamp::of(&metadata)) {
         Knowledge::Fresh => {}
         known => return Err(ToolOutput::error(refusal(&shown, &known))),
     }
     let (file, metadata) = open_regular(path, &shown).map_err(failed)?;
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|fault| failed(super::file::FileFault::system(&shown, fault)))?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|fault| failed(FileFault::system(&shown, fault)))?;
     let bytes = (bytes.len() as u64 <= MAX_BYTES).then_some(bytes);
     Ok(Some(Before { stamp: Stamp::of(&metadata), bytes }))
 }
@@ -92,6 +95,12 @@ pub(super) fn is_crlf(text: &str) -> bool {
     text.matches("\r\n").count() * 2 > memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }
 
+/// Returns the plan of a change that cannot be made as things are.
+pub(super) fn hopeless(path: PathBuf, failure: ToolOutput) -> Plan {
+    let preview = Some(Preview::Note { text: format!("As things are it fails: {}", failure.summary) });
+    Plan { preview, failure: Some(failure), ..Plan::new(AccessKind::Write { path }) }
+}
+
 impl Change {
     /// Returns what would be written, with a preview.
     pub(super) fn plan(self) -> Plan {
@@ -99,7 +108,7 @@ impl Change {
             Some(diff) => Preview::Diff(diff),
             None => Preview::Note { text: self.blind_words() },
         };
-        Plan { access: AccessKind::Write { path: self.path }, preview: Some(preview) }
+        Plan { preview: Some(preview), ..Plan::new(AccessKind::Write { path: self.path }) }
     }
 
     /// Makes the change.

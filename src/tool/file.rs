@@ -1,16 +1,17 @@
-//! Opening and replacing files without being held up or leaving half of one behind.
+//! Opening files without being held up, and what can be wrong with one.
 //!
-//! Invariants: only regular files are opened, and never in a way that waits for another process; a file is replaced
-//! as a whole or not at all.
+//! Leaves the way to a descriptor to `nofollow` and writing to `replace`. Invariant: only regular files are opened, and
+//! never in a way that waits for another process.
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
-use tokio_util::sync::CancellationToken;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
-use super::Stamp;
+use super::nofollow;
 
 /// Why a file cannot be read or written. The messages are for the model.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,18 @@ pub(super) enum FileFault {
     /// Another program made it meanwhile.
     #[error("{0} was made outside of this session's edits just now. Read it before you change it.")]
     Appeared(String),
+    /// A link was put into its path after the path was judged.
+    #[error("{0}: a link on the way was changed meanwhile; nothing was done. Look at it again.")]
+    Turned(String),
+    /// It has other names, which would keep the old content.
+    #[error(
+        "{0} has {1} names (hard links); a new version would have only this one, and the others would keep the old \
+         content. Ask the user; `cat new > file` with Bash changes all of them."
+    )]
+    Linked(String, u64),
+    /// Something about it cannot be given to a new version.
+    #[error("{0} has {1}, which a new version could not keep; nothing was written. Ask the user how to change it.")]
+    Unkept(String, String),
     /// Its permission bits forbid writing.
     #[error("{0} is write-protected. Ask the user before changing that.")]
     Protected(String),
@@ -47,25 +60,30 @@ impl FileFault {
         match fault.kind() {
             io::ErrorKind::NotFound => Self::Missing(shown.to_owned()),
             io::ErrorKind::IsADirectory => Self::Folder(shown.to_owned()),
+            _ if fault.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Self::Turned(shown.to_owned()),
             _ => Self::System(shown.to_owned(), fault),
         }
     }
 }
 
-/// Returns the metadata of a regular file; `shown` names it in errors.
+/// Returns the metadata of a regular file at a resolved path; `shown` names it in errors.
 pub(super) fn look_at(path: &Path, shown: &str) -> Result<Metadata, FileFault> {
-    let metadata = std::fs::metadata(path).map_err(|fault| FileFault::system(shown, fault))?;
+    let metadata = nofollow::look(path).map_err(|fault| FileFault::system(shown, fault))?;
     refuse_special(&metadata, shown)?;
     Ok(metadata)
 }
 
-fn refuse_special(metadata: &Metadata, shown: &str) -> Result<(), FileFault> {
+/// Refuses what is no regular file.
+pub(super) fn refuse_special(metadata: &Metadata, shown: &str) -> Result<(), FileFault> {
     let kind = metadata.file_type();
     if kind.is_file() {
         return Ok(());
     }
     if kind.is_dir() {
         return Err(FileFault::Folder(shown.to_owned()));
+    }
+    if kind.is_symlink() {
+        return Err(FileFault::Turned(shown.to_owned()));
     }
     let word = if kind.is_fifo() {
         "a named pipe (FIFO)"
@@ -79,77 +97,13 @@ fn refuse_special(metadata: &Metadata, shown: &str) -> Result<(), FileFault> {
     Err(FileFault::Special(shown.to_owned(), word))
 }
 
-/// Opens a regular file for reading.
+/// Opens a regular file at a resolved path for reading.
 pub(super) fn open_regular(path: &Path, shown: &str) -> Result<(File, Metadata), FileFault> {
     look_at(path, shown)?;
     // The file may have been swapped for a pipe since: never wait while opening, and look again at what is open.
-    // All links of the path were followed before it was judged; one that is there now has come since.
-    let flags = nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY | nix::libc::O_NOFOLLOW;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)
+    let file = nofollow::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
         .map_err(|fault| FileFault::system(shown, fault))?;
     let metadata = file.metadata().map_err(|fault| FileFault::system(shown, fault))?;
     refuse_special(&metadata, shown)?;
     Ok((file, metadata))
-}
-
-/// Writes `bytes` to a new file beside `path` and moves it into place.
-///
-/// With `expected`, replaces a file that must still be in that state, and keeps its permission bits and, where
-/// allowed, its owner; without, creates a file that must not exist. Returns the state of the new file.
-pub(super) fn replace(
-    path: &Path,
-    shown: &str,
-    bytes: &[u8],
-    expected: Option<Stamp>,
-    cancel: &CancellationToken,
-) -> Result<Stamp, FileFault> {
-    let system = |fault| FileFault::System(shown.to_owned(), fault);
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    std::fs::create_dir_all(folder).map_err(system)?;
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".belvedere-")
-        .suffix(".tmp")
-        .permissions(std::fs::Permissions::from_mode(0o666))
-        .tempfile_in(folder)
-        .map_err(system)?;
-    temporary.write_all(bytes).map_err(system)?;
-    if expected.is_some() {
-        take_over_rights(path, shown, temporary.as_file())?;
-    }
-    temporary.as_file().sync_data().map_err(system)?;
-    if cancel.is_cancelled() {
-        return Err(FileFault::Cancelled);
-    }
-    let file = match expected {
-        Some(stamp) => {
-            let now = std::fs::metadata(path).map_err(|_| FileFault::Changed(shown.to_owned()))?;
-            if Stamp::of(&now) != stamp {
-                return Err(FileFault::Changed(shown.to_owned()));
-            }
-            temporary.persist(path).map_err(|fault| system(fault.error))?
-        }
-        None => temporary.persist_noclobber(path).map_err(|fault| match fault.error.kind() {
-            io::ErrorKind::AlreadyExists => FileFault::Appeared(shown.to_owned()),
-            _ => system(fault.error),
-        })?,
-    };
-    file.metadata().map(|metadata| Stamp::of(&metadata)).map_err(system)
-}
-
-/// Gives the new file the rights of the one it replaces, which must be writable itself: replacing it by renaming would
-/// need only a writable folder.
-fn take_over_rights(path: &Path, shown: &str, new: &File) -> Result<(), FileFault> {
-    use std::os::unix::fs::MetadataExt as _;
-    let system = |fault| FileFault::system(shown, fault);
-    let old = look_at(path, shown)?;
-    if old.permissions().readonly() {
-        return Err(FileFault::Protected(shown.to_owned()));
-    }
-    OpenOptions::new().write(true).custom_flags(nix::libc::O_NONBLOCK).open(path).map_err(system)?;
-    // Only a privileged user may give files away; for everyone else the owner is the same already.
-    let _ = std::os::unix::fs::fchown(new, Some(old.uid()), Some(old.gid()));
-    new.set_permissions(old.permissions()).map_err(system)
 }

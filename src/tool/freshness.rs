@@ -4,6 +4,7 @@
 //! what the agent saw last, unless the file's stamp has changed since or another agent has written it.
 
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -31,15 +32,34 @@ struct Seen {
 pub struct Stamp {
     /// Size in bytes.
     pub len: u64,
-    /// Time of the last change.
+    /// Time of the last change of its content, as far as programs have not set it.
     pub modified: Option<SystemTime>,
+    /// Time of the last change of any kind, in seconds and nanoseconds; no program can set it.
+    pub changed: (i64, i64),
+    /// Device and number: a file that was put in the place of another is another one.
+    pub file: (u64, u64),
+    /// Mode, owner, group and number of names.
+    pub rights: (u32, u32, u32, u64),
 }
 
 impl Stamp {
     /// Takes the stamp from a file's metadata.
     #[must_use]
     pub fn of(metadata: &std::fs::Metadata) -> Self {
-        Self { len: metadata.len(), modified: metadata.modified().ok() }
+        Self {
+            len: metadata.len(),
+            modified: metadata.modified().ok(),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            file: (metadata.dev(), metadata.ino()),
+            rights: (metadata.mode(), metadata.uid(), metadata.gid(), metadata.nlink()),
+        }
+    }
+
+    /// Returns `true` if the file has the content that it had: a change of its rights alone is none.
+    #[must_use]
+    pub fn has_content_of(&self, other: &Self) -> bool {
+        (self.len, self.modified, self.file) == (other.len, other.modified, other.file)
+            && (self.changed == other.changed || self.rights != other.rights)
     }
 }
 
@@ -95,7 +115,7 @@ impl Freshness {
         };
         match written {
             Some(written) if written.number != seen.write => Knowledge::Stale(Some(written)),
-            _ if seen.stamp != now => Knowledge::Stale(None),
+            _ if !seen.stamp.has_content_of(&now) => Knowledge::Stale(None),
             _ => Knowledge::Fresh,
         }
     }

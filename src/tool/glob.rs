@@ -1,20 +1,23 @@
 //! `Glob`: finds files by name, the newest first.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::WalkState;
+use ignore::overrides::Override;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
+use super::ignores::{Ignores, Sieve};
 use super::input::spec_of;
 use super::limit::counted;
-use super::path::{argument, relative, resolve, title};
+use super::path::{argument, one_line, relative, resolve, revealed_line, title};
 use super::walk::{LATE, Watch, walk};
 use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
 use crate::message::{INTERRUPTED, ToolSpec};
@@ -27,7 +30,7 @@ const MAX_SHOWN: usize = 100;
 const MAX_FOUND: usize = 200_000;
 
 /// Finds files by name.
-pub(super) struct Glob;
+pub(super) struct Glob(pub(super) Ignores);
 
 /// The input.
 #[derive(Deserialize, JsonSchema)]
@@ -53,7 +56,7 @@ impl Tool for Glob {
     }
 
     fn title(&self, args: &Args, context: &ToolContext) -> String {
-        let pattern = super::path::one_line(argument(args, &["pattern"]), 120);
+        let pattern = revealed_line(argument(args, &["pattern"]), 120);
         match argument(args, &["path", "dir", "directory"]) {
             "" | "." => pattern,
             path => format!("{pattern} in {}", title(path, context)),
@@ -78,7 +81,8 @@ impl Tool for Glob {
                 Ok(input) => input,
                 Err(failed) => return failed,
             };
-            let done = off_thread(context, move |context| find(&Query::new(&input, context)?, context)).await;
+            let ignores = self.0.clone();
+            let done = off_thread(context, move |context| find(&Query::new(&input, context)?, &ignores, context)).await;
             done.unwrap_or_else(|failed| failed)
         }
         .boxed()
@@ -88,7 +92,7 @@ impl Tool for Glob {
 /// What is looked for, and below which folder.
 struct Query {
     root: PathBuf,
-    matcher: GlobMatcher,
+    matcher: GlobSet,
 }
 
 impl Query {
@@ -105,10 +109,12 @@ impl Query {
             folder => format!("{base}/{folder}"),
         };
         let any_depth = if pattern.contains('/') { rest.to_owned() } else { format!("**/{rest}") };
-        let glob = GlobBuilder::new(&any_depth).literal_separator(true).build().map_err(|fault| {
-            ToolOutput::error(format!("The pattern does not work: {}. Use * ? ** [a-z] {{a,b}}.", fault.kind()))
+        let glob = GlobBuilder::new(&any_depth).literal_separator(true).build();
+        let matcher = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build()).map_err(|fault| {
+            let reason = one_line(&fault.kind().to_string(), 200);
+            ToolOutput::error(format!("The pattern does not work: {reason}. Use * ? ** [a-z] {{a,b}}."))
         })?;
-        Ok(Self { root: resolve(&start, context)?, matcher: glob.compile_matcher() })
+        Ok(Self { root: resolve(&start, context)?, matcher })
     }
 }
 
@@ -122,7 +128,7 @@ fn split(pattern: &str) -> (&str, &str) {
     }
 }
 
-fn find(query: &Query, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+fn find(query: &Query, ignores: &Ignores, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     let shown_root = relative(&query.root, &context.cwd);
     match std::fs::metadata(&query.root) {
         Ok(metadata) if metadata.is_dir() => {}
@@ -131,12 +137,17 @@ fn find(query: &Query, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
     }
     let watch = Watch::new(&context.cancel);
     let found: Mutex<Vec<(SystemTime, PathBuf)>> = Mutex::default();
-    walk(&query.root).build_parallel().run(|| {
+    let unread = AtomicUsize::new(0);
+    let sieve = Arc::new(Sieve::new(&query.root, ignores, Override::empty()));
+    walk(&query.root, &sieve).build_parallel().run(|| {
         Box::new(|entry| {
             if watch.is_over() {
                 return WalkState::Quit;
             }
-            let Ok(entry) = entry else { return WalkState::Continue };
+            let Ok(entry) = entry else {
+                unread.fetch_add(1, Ordering::Relaxed);
+                return WalkState::Continue;
+            };
             if entry.file_type().is_none_or(|kind| kind.is_dir()) || !query.matches(entry.path()) {
                 return WalkState::Continue;
             }
@@ -157,6 +168,12 @@ fn find(query: &Query, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
     }
     if found.len() > MAX_SHOWN {
         text.push(format!("[{} more; narrow the pattern or the path]", found.len() - MAX_SHOWN));
+    }
+    match unread.into_inner() {
+        0 => {}
+        count => {
+            text.push(format!("[{} could not be looked into: no permission, or too deep]", counted(count, "place")));
+        }
     }
     if watch.is_late() {
         text.push(LATE.to_owned());

@@ -6,21 +6,22 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use ignore::overrides::OverrideBuilder;
+use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::TypesBuilder;
 use ignore::{WalkBuilder, WalkState};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
+use super::ignores::{Ignores, Sieve};
 use super::input::spec_of;
 use super::limit::{counted, grouped};
-use super::path::{argument, one_line, relative, resolve, title};
-use super::search::{Needle, Window};
+use super::path::{argument, relative, resolve, revealed_line, title};
+use super::search::{Looked, Needle, Window};
 use super::walk::{LATE, Watch, walk};
 use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
 use crate::message::{INTERRUPTED, ToolSpec};
@@ -39,7 +40,7 @@ const MAX_CONTEXT: usize = 50;
 const MAX_FILES: usize = 100_000;
 
 /// Finds text in files.
-pub(super) struct Grep;
+pub(super) struct Grep(pub(super) Ignores);
 
 /// The input.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -108,7 +109,7 @@ impl Tool for Grep {
     }
 
     fn title(&self, args: &Args, context: &ToolContext) -> String {
-        let pattern = one_line(argument(args, &["pattern"]), 120);
+        let pattern = revealed_line(argument(args, &["pattern"]), 120);
         match argument(args, &["path", "dir", "directory", "file_path"]) {
             "" | "." => format!("\"{pattern}\""),
             path => format!("\"{pattern}\" in {}", title(path, context)),
@@ -130,7 +131,8 @@ impl Tool for Grep {
                 Ok(input) => input,
                 Err(failed) => return failed,
             };
-            off_thread(context, move |context| grep(&input, context)).await.unwrap_or_else(|failed| failed)
+            let ignores = self.0.clone();
+            off_thread(context, move |context| grep(&input, &ignores, context)).await.unwrap_or_else(|failed| failed)
         }
         .boxed()
     }
@@ -146,7 +148,7 @@ struct Hit {
     count: u64,
 }
 
-fn grep(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+fn grep(input: &Input, ignores: &Ignores, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     let root = root(input, context)?;
     let shown = relative(&root, &context.cwd);
     match std::fs::metadata(&root) {
@@ -158,8 +160,8 @@ fn grep(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
     }
     let needle = Needle::new(input)?;
     let watch = Watch::new(&context.cancel);
-    let files = files(input, &root, &context.cwd)?;
-    let (hits, unread) = hits(&files, &needle, &watch, input.output_mode);
+    let files = files(input, &root, ignores, &context.cwd)?;
+    let (hits, skipped) = hits(&files, &needle, &watch, input.output_mode);
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
     }
@@ -178,12 +180,14 @@ fn grep(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
     }
-    Ok(page.output(&hits, unread, input, &watch))
+    Ok(page.output(&hits, &skipped, input, &watch))
 }
 
 /// Returns the walk over the files that the input asks for.
-fn files(input: &Input, root: &Path, cwd: &Path) -> Result<WalkBuilder, ToolOutput> {
-    let mut builder = walk(root);
+fn files(input: &Input, root: &Path, ignores: &Ignores, cwd: &Path) -> Result<WalkBuilder, ToolOutput> {
+    let wanted = wanted(input, root, cwd)?;
+    let mut builder = walk(root, &Arc::new(Sieve::new(root, ignores, wanted.clone())));
+    builder.overrides(wanted);
     if let Some(name) = input.file_type.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
         let mut types = TypesBuilder::new();
         types.add_defaults().select(known_type(name));
@@ -191,20 +195,20 @@ fn files(input: &Input, root: &Path, cwd: &Path) -> Result<WalkBuilder, ToolOutp
             ToolOutput::error(format!("`{name}` is not a known file type. Use glob instead, such as *.{name}."))
         })?);
     }
-    if let Some(globs) = &input.glob {
-        let mut overrides = OverrideBuilder::new(root);
-        for glob in globs_of(globs) {
-            for form in forms(glob, root, cwd) {
-                overrides
-                    .add(&form)
-                    .map_err(|fault| ToolOutput::error(format!("The glob `{glob}` does not work: {fault}.")))?;
-            }
-        }
-        builder.overrides(
-            overrides.build().map_err(|fault| ToolOutput::error(format!("The glob does not work: {fault}.")))?,
-        );
-    }
     Ok(builder)
+}
+
+/// Returns the globs of the input.
+fn wanted(input: &Input, root: &Path, cwd: &Path) -> Result<Override, ToolOutput> {
+    let mut overrides = OverrideBuilder::new(root);
+    for glob in input.glob.as_deref().into_iter().flat_map(globs_of) {
+        for form in forms(glob, root, cwd) {
+            overrides
+                .add(&form)
+                .map_err(|fault| ToolOutput::error(format!("The glob `{glob}` does not work: {fault}.")))?;
+        }
+    }
+    overrides.build().map_err(|fault| ToolOutput::error(format!("The glob does not work: {fault}.")))
 }
 
 /// Splits a list of globs at blanks and commas outside braces.
@@ -258,32 +262,62 @@ fn known_type(name: &str) -> &str {
     }
 }
 
-/// Looks through all files and returns those that match, by path, and the number of places that could not be read.
-fn hits(files: &WalkBuilder, needle: &Needle, watch: &Watch, mode: Mode) -> (Vec<Hit>, usize) {
+/// What a search has not looked through.
+#[derive(Default)]
+struct Skipped {
+    /// Places that could not be read.
+    unread: AtomicUsize,
+    /// Files that are no text.
+    binary: AtomicUsize,
+}
+
+impl Skipped {
+    fn unread(&self) -> String {
+        match self.unread.load(Ordering::Relaxed) {
+            0 => String::new(),
+            count => format!("[{} could not be searched: no permission, or too large]\n", counted(count, "place")),
+        }
+    }
+
+    fn binary(&self) -> String {
+        match self.binary.load(Ordering::Relaxed) {
+            0 => String::new(),
+            1 => "[1 binary file was not searched]\n".to_owned(),
+            count => format!("[{count} binary files were not searched]\n"),
+        }
+    }
+}
+
+/// Looks through all files and returns those that match, by path, and what was not looked through.
+fn hits(files: &WalkBuilder, needle: &Needle, watch: &Watch, mode: Mode) -> (Vec<Hit>, Skipped) {
     let found: Mutex<Vec<Hit>> = Mutex::default();
-    let unread = AtomicUsize::new(0);
+    let skipped = Skipped::default();
     files.build_parallel().run(|| {
         let mut searcher = needle.counter(match mode {
             Mode::FilesWithMatches => Some(1),
             Mode::Content | Mode::Count => None,
         });
-        let (found, unread) = (&found, &unread);
+        let (found, skipped) = (&found, &skipped);
         Box::new(move |entry| {
             if watch.is_over() {
                 return WalkState::Quit;
             }
             let Ok(entry) = entry else {
-                unread.fetch_add(1, Ordering::Relaxed);
+                skipped.unread.fetch_add(1, Ordering::Relaxed);
                 return WalkState::Continue;
             };
             if !entry.file_type().is_some_and(|kind| kind.is_file()) {
                 return WalkState::Continue;
             }
             let count = match needle.count(&mut searcher, entry.path(), watch) {
-                Ok(0) => return WalkState::Continue,
-                Ok(count) => count,
+                Ok(Looked::Through(0)) => return WalkState::Continue,
+                Ok(Looked::Through(count)) => count,
+                Ok(Looked::Binary) => {
+                    skipped.binary.fetch_add(1, Ordering::Relaxed);
+                    return WalkState::Continue;
+                }
                 Err(_) => {
-                    unread.fetch_add(1, Ordering::Relaxed);
+                    skipped.unread.fetch_add(1, Ordering::Relaxed);
                     return WalkState::Continue;
                 }
             };
@@ -294,7 +328,7 @@ fn hits(files: &WalkBuilder, needle: &Needle, watch: &Watch, mode: Mode) -> (Vec
     });
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    (found, unread.into_inner())
+    (found, skipped)
 }
 
 fn content(page: &mut Page, name: &str, path: &Path, needle: &Needle, input: &Input, watch: &Watch) {
@@ -367,7 +401,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    fn output(mut self, hits: &[Hit], unread: usize, input: &Input, watch: &Watch) -> ToolOutput {
+    fn output(mut self, hits: &[Hit], skipped: &Skipped, input: &Input, watch: &Watch) -> ToolOutput {
         let files = counted(hits.len(), "file");
         let total: u64 = hits.iter().map(|hit| hit.count).sum();
         let matches = format!("{} {} in {files}", grouped(total), if total == 1 { "hit" } else { "hits" });
@@ -375,13 +409,10 @@ impl Page {
             Mode::FilesWithMatches => files,
             Mode::Content | Mode::Count => matches,
         };
-        let unread = match unread {
-            0 => String::new(),
-            _ => format!("[{} could not be searched: no permission, or too large]\n", counted(unread, "place")),
-        };
+        let unread = skipped.unread();
         if hits.is_empty() {
             let advice = if watch.is_late() { LATE } else { "No matches found." };
-            return ToolOutput::text(format!("{advice}\n{unread}").trim_end(), summary);
+            return ToolOutput::text(format!("{advice}\n{}{unread}", skipped.binary()).trim_end(), summary);
         }
         let mut text = match input.output_mode {
             Mode::FilesWithMatches => format!("Found {summary}\n"),

@@ -18,6 +18,12 @@ use crate::message::ToolSpec;
 /// # Errors
 /// Returns a failed output that names the fault and the fields the tool has.
 pub fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(tool: &str, args: &Args) -> Result<T, ToolOutput> {
+    // The usual case copies nothing but what the tool keeps.
+    if !args.values().any(Value::is_null)
+        && let Ok(input) = T::deserialize(args)
+    {
+        return Ok(input);
+    }
     let mut given = Value::Object(args.iter().filter(|(_, value)| !value.is_null()).map(owned).collect());
     let fault = match T::deserialize(&given) {
         Ok(input) => return Ok(input),

@@ -5,14 +5,17 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use ignore::overrides::Override;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
+use super::ignores::{Ignores, Sieve};
 use super::input::spec_of;
 use super::path::{argument, printable, relative, resolve, title};
 use super::walk::{LATE, Watch, walk};
@@ -27,7 +30,7 @@ const MAX_ENTRIES: usize = 1_000;
 const MAX_READ: usize = 50_000;
 
 /// Lists folders.
-pub(super) struct Ls;
+pub(super) struct Ls(pub(super) Ignores);
 
 /// The input.
 #[derive(Deserialize, JsonSchema)]
@@ -74,7 +77,8 @@ impl Tool for Ls {
                 Ok(input) => input,
                 Err(failed) => return failed,
             };
-            off_thread(context, move |context| list(&input, context)).await.unwrap_or_else(|failed| failed)
+            let ignores = self.0.clone();
+            off_thread(context, move |context| list(&input, &ignores, context)).await.unwrap_or_else(|failed| failed)
         }
         .boxed()
     }
@@ -84,7 +88,7 @@ fn folder(input: &Input, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
     resolve(input.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("."), context)
 }
 
-fn list(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+fn list(input: &Input, ignores: &Ignores, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     let root = folder(input, context)?;
     let shown_root = relative(&root, &context.cwd);
     match std::fs::metadata(&root) {
@@ -94,19 +98,21 @@ fn list(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
             return Err(ToolOutput::error(format!("{shown_root}: {fault}. Find the right folder with Glob.")));
         }
     }
-    if let Err(fault) = std::fs::read_dir(&root) {
-        return Err(ToolOutput::error(format!("{shown_root}: {fault}.")));
-    }
+    let is_empty = match std::fs::read_dir(&root) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(fault) => return Err(ToolOutput::error(format!("{shown_root}: {fault}."))),
+    };
     let unwanted = unwanted(input.ignore.as_deref().unwrap_or_default())?;
     let watch = Watch::new(&context.cancel);
-    let tree = Tree::grow(&root, &unwanted, &watch);
+    let sieve = Arc::new(Sieve::new(&root, ignores, Override::empty()));
+    let tree = Tree::grow(&root, &sieve, &unwanted, &watch);
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
     }
     let mut text = format!("- {}/\n", printable(&root).trim_end_matches('/'));
     tree.write(&root, 1, &mut text);
     if tree.entries == 0 {
-        text.push_str("  (empty)\n");
+        text.push_str(if is_empty { "  (empty)\n" } else { "  (all entries are ignored or left out)\n" });
     }
     if tree.full {
         let _ = writeln!(text, "[Only {MAX_ENTRIES} entries are shown, top levels first. List a folder below.]");
@@ -148,13 +154,13 @@ struct Entry {
 }
 
 impl Tree {
-    fn grow(root: &Path, unwanted: &GlobSet, watch: &Watch) -> Self {
+    fn grow(root: &Path, sieve: &Arc<Sieve>, unwanted: &GlobSet, watch: &Watch) -> Self {
         let mut tree = Self { folders: BTreeMap::new(), entries: 0, full: false };
         let mut pending = VecDeque::from([root.to_path_buf()]);
         while let Some(folder) = pending.pop_front() {
             let mut inside = Vec::new();
             let mut entries = Vec::new();
-            for entry in walk(&folder).max_depth(Some(1)).build().flatten() {
+            for entry in walk(&folder, sieve).max_depth(Some(1)).build().flatten() {
                 if watch.is_over() {
                     return tree;
                 }

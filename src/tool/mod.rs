@@ -16,29 +16,37 @@ use tokio_util::sync::CancellationToken;
 use crate::message::{AgentId, FileDiff, ResultPart, ToolSpec};
 use crate::permission::{AccessKind, Preview};
 
+mod attributes;
 mod bash;
 mod blocking;
 mod change;
 mod diff;
 mod edit;
+mod environment;
 mod file;
 mod freshness;
-mod git_guard;
 mod glob;
 mod grep;
+mod guard;
+mod ignores;
 mod image;
 mod input;
 mod limit;
 mod ls;
 mod nearest;
+mod nofollow;
 mod output;
 mod path;
 mod process;
+#[cfg(target_os = "linux")]
+mod process_tree;
 mod pulse;
 mod read;
+mod replace;
 mod scripted;
 mod search;
 mod set;
+mod supervisor;
 mod todo;
 mod walk;
 mod write;
@@ -48,9 +56,11 @@ pub use diff::diff_files;
 pub use freshness::{Freshness, Knowledge, Stamp};
 pub use input::{parse_input, schema_of};
 pub use limit::bound_text;
-pub use path::Planned;
+pub use path::{Planned, asked_title};
+pub use process::Shell;
 pub use scripted::{ScriptError, ScriptedResult, ScriptedTool};
 pub use set::{ToolSet, standard_tools};
+pub use supervisor::supervise_if_asked;
 pub use writers::{Writers, Written};
 
 /// Characters of a failed call's summary.
@@ -102,13 +112,16 @@ pub struct Plan {
     pub access: AccessKind,
     /// What the user is shown before answering.
     pub preview: Option<Preview>,
+    /// Why it cannot be done as things are. It says what lies there, so only who may read the place is told at once; for
+    /// others the call goes on as one that could be done.
+    pub failure: Option<ToolOutput>,
 }
 
 impl Plan {
     /// Returns a plan without a preview.
     #[must_use]
     pub fn new(access: AccessKind) -> Self {
-        Self { access, preview: None }
+        Self { access, preview: None, failure: None }
     }
 }
 

@@ -95,8 +95,8 @@ fn is_binary(bytes: &[u8]) -> bool {
     count >= MIN_ODD && count * 10 > text.chars().count()
 }
 
-/// Returns what a reader would see of terminal output: escape sequences removed, text before a lone carriage return
-/// overwritten, backspaces carried out, other control characters dropped. A NUL ends a line, as in `find -print0`.
+/// Returns terminal output as text: escape sequences removed, a lone carriage return as the end of a line so that it hides
+/// nothing, backspaces carried out, other control characters dropped. A NUL ends a line, as in `find -print0`.
 fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut line_start = 0;
@@ -109,7 +109,10 @@ fn plain(text: &str) -> String {
             }
             '\t' => shown.push('\t'),
             '\r' if chars.peek() == Some(&'\n') => {}
-            '\r' if chars.peek().is_some() => shown.truncate(line_start),
+            '\r' if chars.peek().is_some() && shown.len() > line_start => {
+                shown.push('\n');
+                line_start = shown.len();
+            }
             '\u{8}' if shown.len() > line_start => {
                 shown.pop();
             }

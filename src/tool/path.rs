@@ -8,8 +8,12 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use tokio::sync::OnceCell;
+
+use super::guard::Guard;
 use super::{Args, ToolContext, ToolOutput};
-use crate::message::plain;
+use crate::message::{bare_line, plain};
+use crate::permission::AccessKind;
 
 /// Links followed for one path before it counts as a loop, as many as Linux follows.
 const MAX_LINKS: usize = 40;
@@ -17,7 +21,18 @@ const MAX_LINKS: usize = 40;
 /// The place that a call's plan named. Running the call must touch no other, even if a link was changed between the
 /// two: what was allowed is what is done.
 #[derive(Debug, Clone, Default)]
-pub struct Planned(Arc<OnceLock<PathBuf>>);
+pub struct Planned {
+    place: Arc<OnceLock<PathBuf>>,
+    /// How a command is run if nobody is asked about it.
+    guard: Arc<OnceCell<Option<Guard>>>,
+}
+
+impl Planned {
+    /// Returns how the call's command is run under guard, if it can be. The first time decides.
+    pub(super) async fn guard(&self, command: &str, context: &ToolContext) -> Option<&Guard> {
+        self.guard.get_or_init(|| Guard::of(command, context)).await.as_ref()
+    }
+}
 
 /// Returns the file that `raw` means, with links resolved; also for files that do not exist yet.
 ///
@@ -32,7 +47,7 @@ pub(super) fn resolve(raw: &str, context: &ToolContext) -> Result<PathBuf, ToolO
     let path = follow_links(&lexical(raw, &context.cwd)).ok_or_else(|| {
         ToolOutput::error(format!("{raw}: too many symbolic links, probably a loop. Name the file itself."))
     })?;
-    if *context.planned.0.get_or_init(|| path.clone()) == path {
+    if *context.planned.place.get_or_init(|| path.clone()) == path {
         return Ok(path);
     }
     Err(ToolOutput::error(format!(
@@ -114,9 +129,21 @@ pub(super) fn title(raw: &str, context: &ToolContext) -> String {
         && let Some(home) = std::env::home_dir()
         && let Ok(below) = path.strip_prefix(home)
     {
-        return plain(&format!("~/{}", printable(below))).into_owned();
+        return bare_line(&format!("~/{}", printable(below))).into_owned();
     }
-    plain(&relative(&path, &context.project)).into_owned()
+    bare_line(&relative(&path, &context.project)).into_owned()
+}
+
+/// Returns what a question names that is put about a call with this title: the title, and where that leads if it does not
+/// say so. A link is named with its target, and a place outside of the project in full.
+#[must_use]
+pub fn asked_title(title: String, access: &AccessKind, project: &Path) -> String {
+    let (AccessKind::Read { path } | AccessKind::Write { path }) = access else { return title };
+    let named = bare_line(&relative(path, project)).into_owned();
+    if named == title {
+        return title;
+    }
+    format!("{title} → {}", bare_line(&printable(path)))
 }
 
 /// Returns the path as text with control characters escaped, so that a file's name cannot pose as a line of output.
@@ -142,15 +169,25 @@ pub(super) fn argument<'a>(args: &'a Args, names: &[&str]) -> &'a str {
 
 /// Returns `text` on one line of at most `max` characters, without anything that a screen should not get.
 pub(super) fn one_line(text: &str, max: usize) -> String {
-    let mut line = plain(text)
-        .split(|c: char| c.is_whitespace() || c.is_control())
-        .filter(|word| !word.is_empty())
-        .fold(String::new(), |mut line, word| {
+    shortened(&plain(text), max)
+}
+
+/// Returns what a call is about on one line of at most `max` characters, with a sign for everything that would not be
+/// seen: the record of a command says what was run.
+pub(super) fn revealed_line(text: &str, max: usize) -> String {
+    shortened(&bare_line(text.trim()), max)
+}
+
+fn shortened(text: &str, max: usize) -> String {
+    let mut line = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).fold(
+        String::new(),
+        |mut line, word| {
             if !line.is_empty() {
                 line.push(' ');
             }
             line + word
-        });
+        },
+    );
     if let Some((cut, _)) = line.char_indices().nth(max) {
         line.truncate(cut);
         line.push('…');

@@ -1,139 +1,294 @@
-//! A child process with everything it starts, ended together.
+//! A command with everything it starts, ended together.
 //!
-//! Owns the process group and the one pipe that carries both output streams in the order of arrival. Leaves the
-//! meaning of the command to `bash`. Invariant: when a [`Group`] is dropped, nobody in the group is alive.
+//! Owns our side of a supervisor: starting it, hearing from it, and what happens if the command has killed it. Leaves
+//! the processes to `supervisor` and the meaning of the command to `bash`. Invariant: once [`Group::end`] has returned
+//! nobody of the command is alive, but for those it counts; a [`Group`] that is dropped is ended soon after, also if the
+//! drop is the end of this program.
 
-use std::ffi::OsString;
-use std::io;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as Socket;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
-use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::io::AsyncReadExt as _;
+use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
-use tokio::time::{sleep, timeout};
 
+use super::environment::HandedOn;
 use super::pulse::Pulse;
+use super::supervisor::{AT_ONCE, Answer, GRACE, KILL_LIMIT, SUPERVISE, request};
+use crate::program::SearchPath;
 
-/// How long a group may take to end after TERM.
-const GRACE: Duration = Duration::from_secs(2);
-/// How long the kernel may take to carry out KILL; a process in an uninterruptible wait takes longer and is left.
-const KILL_WAIT: Duration = Duration::from_secs(1);
-/// How often an ending group is looked at.
-const POLL: Duration = Duration::from_millis(10);
+/// How long a supervisor may take to end a command and to say so.
+const END_LIMIT: Duration = GRACE.saturating_add(KILL_LIMIT).saturating_add(Duration::from_secs(2));
+/// How long a supervisor may take to start a command.
+const START_LIMIT: Duration = Duration::from_secs(10);
+/// Pause between two looks at processes that lost their supervisor.
+const POLL: Duration = Duration::from_millis(5);
+
+/// How commands are run: by whom, and what they are told of our environment.
+#[derive(Debug, Clone, Default)]
+pub struct Shell {
+    /// This program, which is started once more as the supervisor of a command. Without it no command runs.
+    supervisor: PathBuf,
+    pub(super) handed_on: HandedOn,
+    /// The supervisors that are at work.
+    running: Arc<Mutex<BTreeSet<Pid>>>,
+}
+
+impl Shell {
+    /// Returns how commands are run: `supervisor` is the file of this program, `names` are the variables that the user
+    /// hands on beside the usual ones; one that ends in `*` stands for all that begin so.
+    #[must_use]
+    pub fn new(supervisor: impl Into<PathBuf>, names: &[String]) -> Self {
+        Self { supervisor: supervisor.into(), handed_on: HandedOn::with(names), running: Arc::default() }
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, BTreeSet<Pid>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the processes that fell to us because a command has killed its supervisor. A child of ours is one of them
+    /// if it started after that supervisor, in a session that is not ours, and is no supervisor itself: what else we
+    /// start stays in our session.
+    #[cfg(target_os = "linux")]
+    fn end_strays(&self, since: u64) {
+        use super::process_tree::{Stat, children};
+        use nix::sys::signal::{Signal, kill};
+        use nix::sys::wait::{WaitPidFlag, waitpid};
+
+        let Ok(session) = nix::unistd::getsid(None) else { return };
+        let deadline = Instant::now() + KILL_LIMIT;
+        loop {
+            // Nobody starts a supervisor meanwhile.
+            let running = self.running();
+            let strays = children(nix::unistd::getpid()).into_iter().filter(|child| !running.contains(child));
+            let strays: Vec<Pid> = strays
+                .filter(|child| Stat::of(*child).is_some_and(|stat| stat.session != session && stat.started >= since))
+                .collect();
+            for stray in &strays {
+                let _ = kill(*stray, Signal::SIGKILL);
+                let _ = waitpid(*stray, Some(WaitPidFlag::WNOHANG));
+            }
+            drop(running);
+            if strays.is_empty() || Instant::now() >= deadline {
+                return;
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+}
 
 /// A running command and all processes it started.
 #[derive(Debug)]
 pub(super) struct Group {
+    shell: Shell,
     child: Child,
     id: Option<Pid>,
+    /// What the supervisor has said, as far as it was not understood yet.
+    heard: Vec<u8>,
+    /// Where we talk to the supervisor, from the start of the command until its end is asked for.
+    control: Option<UnixStream>,
+    /// Its last words.
+    over: Option<Remains>,
+}
+
+/// What a command left running when it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Remains {
+    /// Nothing.
+    Nothing,
+    /// Processes, which were ended.
+    Ended,
+    /// Processes of which so many could not be ended.
+    Unended(usize),
+    /// The command has killed its supervisor. What it left was ended as far as it fell to us.
+    Unsupervised,
 }
 
 impl Group {
-    /// Starts `shell -c command` in `cwd` without a terminal and with a process group of its own.
+    /// Starts `shell -c command` in `cwd`, without a terminal, below a supervisor. The shell is looked for in `search`.
     ///
     /// Returns the group and the reading end of its output.
-    pub(super) fn spawn(command: &str, cwd: &Path, environment: Environment) -> io::Result<(Self, Receiver)> {
-        let (reader, writer) = io::pipe()?;
-        let shell = on_path("bash").unwrap_or_else(|| PathBuf::from("/bin/sh"));
-        // In a session of its own the command has no terminal that it could write on or read from. Only a program can
-        // do that for us without unsafe code; where it is missing, a group of its own has to do.
-        let mut builder = if let Some(setsid) = on_path("setsid") {
-            let mut builder = Command::new(setsid);
-            builder.arg(shell);
-            builder
-        } else {
-            let mut builder = Command::new(shell);
-            builder.process_group(0);
-            builder
-        };
-        builder
-            .args(["-c", "--", command])
-            .current_dir(cwd)
-            .stdin(Stdio::null())
-            .stdout(writer.try_clone()?)
-            .stderr(writer)
-            .kill_on_drop(true);
-        environment.removed.iter().for_each(|name| {
-            builder.env_remove(name);
-        });
-        builder.envs(environment.set);
-        let child = builder.spawn()?;
-        // The builder holds the writing end; the pipe would never end with it.
-        drop(builder);
-        let id = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
-        let receiver = Receiver::from_owned_fd(reader.into())?;
-        Ok((Self { child, id }, receiver))
+    pub(super) async fn start(
+        shell: &Shell,
+        command: OsString,
+        cwd: PathBuf,
+        environment: Vec<(OsString, OsString)>,
+        search: SearchPath,
+    ) -> io::Result<(Self, Receiver)> {
+        let shell = shell.clone();
+        // On a thread: the system takes its time, and no paused clock runs on meanwhile.
+        let starting = move || Self::spawn(shell, &command, &cwd, environment, &search);
+        tokio::task::spawn_blocking(starting).await.map_err(io::Error::other)?
     }
 
-    /// Returns the pulse of the group, for a command that keeps silent.
+    fn spawn(
+        shell: Shell,
+        command: &OsStr,
+        cwd: &Path,
+        environment: Vec<(OsString, OsString)>,
+        search: &SearchPath,
+    ) -> io::Result<(Self, Receiver)> {
+        let (reader, writer) = io::pipe()?;
+        let (mut ours, theirs) = Socket::pair()?;
+        let mut builder = Command::new(&shell.supervisor);
+        builder
+            .arg(SUPERVISE)
+            .current_dir(cwd)
+            .env_clear()
+            .envs(environment)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(writer.try_clone()?)
+            .stderr(writer);
+        let (child, id) = {
+            let mut running = shell.running();
+            let child = builder.spawn()?;
+            let id = child.id().map(|id| Pid::from_raw(id.cast_signed()));
+            running.extend(id);
+            (child, id)
+        };
+        // The builder holds the writing end; the pipe would never end with it.
+        drop(builder);
+        let receiver = Receiver::from_owned_fd(reader.into())?;
+        let mut group = Self { shell, child, id, heard: Vec::new(), control: None, over: None };
+        ours.set_read_timeout(Some(START_LIMIT))?;
+        ours.set_write_timeout(Some(START_LIMIT))?;
+        let program = search.find("bash").unwrap_or_else(|| PathBuf::from("/bin/sh"));
+        ours.write_all(&request(program.as_os_str(), &[OsStr::new("-c"), OsStr::new("--"), command]))?;
+        loop {
+            match group.next_answer() {
+                Some(Answer::Started) => break,
+                Some(Answer::NotStarted(fault)) => return Err(io::Error::other(fault)),
+                Some(_) => return Err(io::ErrorKind::InvalidData.into()),
+                None => {
+                    if hear(&mut ours, &mut group.heard)? == 0 {
+                        return Err(io::Error::other("its supervisor ended"));
+                    }
+                }
+            }
+        }
+        ours.set_nonblocking(true)?;
+        group.control = Some(UnixStream::from_std(ours)?);
+        Ok((group, receiver))
+    }
+
+    /// Returns the pulse of the command, for when it keeps silent.
     pub(super) fn pulse(&self) -> Pulse {
         Pulse::new(self.id)
     }
 
-    /// Waits for the leader of the group.
-    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait().await
-    }
-
-    /// Ends everyone in the group: TERM, and after two seconds KILL.
-    pub(super) async fn end(&mut self) {
-        self.signal(Signal::SIGTERM);
-        if timeout(GRACE, self.gone()).await.is_err() {
-            self.signal(Signal::SIGKILL);
-            let _ = timeout(KILL_WAIT, self.gone()).await;
+    /// Waits for the leader of the group. Returns `None` if nobody can tell how it ended. May be given up and called again
+    /// at any time.
+    pub(super) async fn wait(&mut self) -> Option<ExitStatus> {
+        loop {
+            if let Some(answer) = self.next_answer() {
+                if let Answer::Ended(status) = answer {
+                    return status.map(ExitStatus::from_raw);
+                }
+            } else if !matches!(self.control.as_mut()?.read_buf(&mut self.heard).await, Ok(1..)) {
+                return None;
+            }
         }
     }
 
-    async fn gone(&mut self) {
-        let _ = self.child.wait().await;
-        while self.has_members() {
-            sleep(POLL).await;
+    /// Takes in the next whole line of what was heard.
+    fn next_answer(&mut self) -> Option<Answer> {
+        let end = memchr::memchr(b'\n', &self.heard)?;
+        let line: Vec<u8> = self.heard.drain(..=end).collect();
+        let answer = serde_json::from_slice(&line).ok();
+        if let Some(Answer::Over { left_behind, unended }) = answer {
+            self.over = Some(match (left_behind, unended) {
+                (false, _) => Remains::Nothing,
+                (true, 0) => Remains::Ended,
+                (true, unended) => Remains::Unended(unended),
+            });
         }
+        answer
     }
 
-    /// Tells whether anyone is left in the group, once its leader has ended. The number of a group without members may
-    /// be given to someone else, so it is forgotten.
-    pub(super) fn has_members(&mut self) -> bool {
-        self.id = self.id.filter(|id| killpg(*id, None) != Err(Errno::ESRCH));
-        self.id.is_some()
+    /// Ends everyone in the group: TERM, and after two seconds KILL. Returns what was left.
+    pub(super) async fn end(&mut self) -> Remains {
+        while self.next_answer().is_some() {}
+        if self.over.is_none()
+            && let Some(control) = self.control.take().and_then(|control| control.into_std().ok())
+        {
+            // On a thread: neither a paused clock nor a busy program cuts the supervisor's time short.
+            let heard = tokio::task::spawn_blocking(move || last_words(control)).await;
+            self.heard.extend(heard.unwrap_or_default());
+            while self.next_answer().is_some() {}
+        }
+        let Some(remains) = self.over else {
+            self.end_unsupervised().await;
+            return Remains::Unsupervised;
+        };
+        if !matches!(remains, Remains::Unended(_)) {
+            let _ = self.child.wait().await;
+        }
+        remains
     }
 
-    fn signal(&mut self, signal: Signal) {
-        let Some(id) = self.id else { return };
-        if killpg(id, signal) == Err(Errno::ESRCH) {
-            // Either all are gone, or the leader was caught before it had its own group.
-            let _ = self.child.start_kill();
+    /// Ends what a supervisor has left that is dead, or does not answer.
+    async fn end_unsupervised(&mut self) {
+        let _ = self.child.start_kill();
+        #[cfg(target_os = "linux")]
+        {
+            // A zombie still tells when it began. Before it is gone, its number is nobody else's.
+            let since = self.id.and_then(super::process_tree::Stat::of).map_or(0, |stat| stat.started);
+            let _ = self.child.wait().await;
+            let shell = self.shell.clone();
+            let _ = tokio::task::spawn_blocking(move || shell.end_strays(since)).await;
         }
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.signal(Signal::SIGKILL);
+        // Closing the socket asks for the end; without waiting for TERM, as nobody waits for us.
+        if let Some(mut control) = self.control.take().and_then(|control| control.into_std().ok()) {
+            let _ = control.write(&[AT_ONCE]);
+        }
+        if let Some(id) = self.id {
+            self.shell.running().remove(&id);
+        }
     }
 }
 
-/// What a child's environment has more and less than ours.
-#[derive(Debug, Default)]
-pub(super) struct Environment {
-    /// Variables with their values.
-    pub(super) set: Vec<(String, String)>,
-    /// Variables that are taken away.
-    pub(super) removed: Vec<OsString>,
+/// Asks for the end and returns what the supervisor says until it is gone.
+fn last_words(mut control: Socket) -> Vec<u8> {
+    let mut heard = Vec::new();
+    let asked = control
+        .set_nonblocking(false)
+        .and_then(|()| control.set_read_timeout(Some(END_LIMIT)))
+        .and_then(|()| control.shutdown(Shutdown::Write));
+    let deadline = Instant::now() + END_LIMIT;
+    while asked.is_ok() && Instant::now() < deadline && matches!(hear(&mut control, &mut heard), Ok(1..)) {}
+    heard
 }
 
-/// Finds a program in the absolute folders of `PATH`.
-pub(super) fn on_path(name: &str) -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|path| path.is_file())
+/// Takes in more of what the supervisor says.
+fn hear(control: &mut Socket, heard: &mut Vec<u8>) -> io::Result<usize> {
+    let mut buffer = [0; 1024];
+    loop {
+        match control.read(&mut buffer) {
+            // With a time limit the system does not begin again by itself.
+            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
+            read => {
+                let count = read?;
+                heard.extend_from_slice(&buffer[..count]);
+                return Ok(count);
+            }
+        }
+    }
 }
 
 /// Reads from the pipe until it ends, handing on what arrives. A pipe that breaks has ended too.

@@ -1,7 +1,7 @@
 //! Whether a silent command is at work.
 //!
 //! Owns what counts as a sign of life of processes that print nothing: time on a processor, bytes read or written, and
-//! processes that come or go. Leaves what follows from it to `bash` and `agent`. Invariants: a command that prints is not
+//! processes that come or go, wherever they stand below the command's supervisor. Leaves what follows from it to `bash` and `agent`. Invariants: a command that prints is not
 //! looked at; nobody waits for a look, which is made on a thread of its own.
 //!
 //! `/proc` tells it on Linux (proc(5): `/proc/pid/stat` and `/proc/pid/io`). Elsewhere a command that exists counts as
@@ -13,13 +13,16 @@ use nix::unistd::Pid;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
+#[cfg(target_os = "linux")]
+use super::process_tree::{Stat, descendants};
+
 /// Silence before a command is looked at, and the time between two looks.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Watches the processes of one group while they are silent.
+/// Watches the processes below one supervisor while they are silent.
 #[derive(Debug)]
 pub(super) struct Pulse {
-    group: Option<Pid>,
+    supervisor: Option<Pid>,
     /// When to look next.
     due: Instant,
     /// A look under way.
@@ -29,9 +32,9 @@ pub(super) struct Pulse {
 }
 
 impl Pulse {
-    /// Returns the pulse of a group that has just started.
-    pub(super) fn new(group: Option<Pid>) -> Self {
-        Self { group, due: Instant::now() + INTERVAL, look: None, seen: None }
+    /// Returns the pulse of a command that has just started.
+    pub(super) fn new(supervisor: Option<Pid>) -> Self {
+        Self { supervisor, due: Instant::now() + INTERVAL, look: None, seen: None }
     }
 
     /// Notes that the command has printed something, so that no look is needed for a while.
@@ -41,13 +44,13 @@ impl Pulse {
 
     /// Waits for the next sign of life. May be given up and called again at any time.
     pub(super) async fn beat(&mut self) {
-        let Some(group) = self.group else { return std::future::pending().await };
+        let Some(supervisor) = self.supervisor else { return std::future::pending().await };
         loop {
             let look = if let Some(look) = &mut self.look {
                 look
             } else {
                 sleep_until(self.due).await;
-                self.look.insert(tokio::task::spawn_blocking(move || Signs::of(group)))
+                self.look.insert(tokio::task::spawn_blocking(move || Signs::of(supervisor)))
             };
             let signs = look.await;
             self.look = None;
@@ -61,31 +64,21 @@ impl Pulse {
     }
 }
 
-/// What can be seen of the processes of a group: their numbers, the time they had, the bytes they moved.
+/// What can be seen of processes: their numbers, the time they had, the bytes they moved.
 #[cfg(target_os = "linux")]
 #[derive(Debug, PartialEq, Eq)]
-struct Signs(Vec<(u32, u64, u64)>);
+struct Signs(Vec<(Pid, u64, u64)>);
 
 #[cfg(target_os = "linux")]
 impl Signs {
-    fn of(group: Pid) -> Self {
-        let Ok(entries) = std::fs::read_dir("/proc") else { return Self(Vec::new()) };
-        let processes = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        let mut signs: Vec<_> = processes.filter_map(|process| Self::of_member(process, group)).collect();
+    fn of(supervisor: Pid) -> Self {
+        let mut signs: Vec<_> = descendants(supervisor).into_iter().filter_map(Self::of_member).collect();
         signs.sort_unstable();
         Self(signs)
     }
 
-    fn of_member(process: u32, group: Pid) -> Option<(u32, u64, u64)> {
-        let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
-        // The program's name comes first, in brackets, and may itself hold blanks and brackets.
-        let name_ends = stat.iter().rposition(|byte| *byte == b')')?;
-        let fields: Vec<&str> = std::str::from_utf8(&stat[name_ends + 1..]).ok()?.split_ascii_whitespace().collect();
-        if fields.get(2)?.parse() != Ok(group.as_raw()) {
-            return None;
-        }
-        // Its own time in and out of the kernel, and that of its children that have ended.
-        let time = fields.get(11..15)?.iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    fn of_member(process: Pid) -> Option<(Pid, u64, u64)> {
+        let time = Stat::of(process)?.time;
         let io = std::fs::read_to_string(format!("/proc/{process}/io")).unwrap_or_default();
         let moved = io.lines().filter(|line| line.starts_with("rchar:") || line.starts_with("wchar:"));
         let moved = moved.filter_map(|line| line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok());
@@ -104,8 +97,8 @@ struct Signs(bool);
 
 #[cfg(not(target_os = "linux"))]
 impl Signs {
-    fn of(group: Pid) -> Self {
-        Self(nix::sys::signal::killpg(group, None).is_ok())
+    fn of(supervisor: Pid) -> Self {
+        Self(nix::sys::signal::kill(supervisor, None).is_ok())
     }
 
     fn differ(&self, later: Option<&Self>) -> bool {

@@ -115,9 +115,10 @@ impl Tool for ScriptedTool {
         let line = self.line(args);
         let plan = match line {
             Some(ScriptedResult { command: Some(command), .. }) => {
-                Plan::new(AccessKind::Execute { command: command.clone() })
+                Plan::new(AccessKind::Execute { command: command.clone(), guarded: false })
             }
             Some(ScriptedResult { diff: Some(diff), .. }) => Plan {
+                failure: None,
                 access: AccessKind::Write { path: context.project.join(&diff.path) },
                 preview: Some(Preview::Diff(diff.clone())),
             },

@@ -24,13 +24,26 @@ const MAX_LINE: usize = 500;
 const LEAD: usize = 100;
 /// Bytes that decide whether a file is text.
 const SNIFF: usize = 8 << 10;
-/// Memory for one file, or for one of its lines.
-const HEAP: usize = 64 << 20;
+/// What a pattern may take in memory once it is compiled, and how long a line it may be looked for in, or across lines a
+/// content. Within one line nothing stops a search, and its time grows with both.
+const SIZES: [(usize, usize); 3] = [(16 << 10, 64 << 20), (128 << 10, 8 << 20), (4 << 20, 256 << 10)];
+/// Memory for what is remembered of a pattern while it is looked for.
+const MAX_REMEMBERED: usize = 16 << 20;
 
 /// A compiled pattern.
 pub(super) struct Needle {
     matcher: RegexMatcher,
     multiline: bool,
+    /// Memory for one file, or for one of its lines.
+    heap: usize,
+}
+
+/// How a file was looked through.
+pub(super) enum Looked {
+    /// From end to end, with so many matching lines.
+    Through(u64),
+    /// Not at all: it is no text.
+    Binary,
 }
 
 /// Which lines of a file are shown.
@@ -63,15 +76,23 @@ impl Needle {
         if !multiline {
             builder.crlf(true);
         }
-        match builder.build(&input.pattern) {
-            Ok(matcher) => Ok(Self { matcher, multiline }),
-            Err(fault) => Err(ToolOutput::error(bad_pattern(&input.pattern, &fault.to_string(), multiline))),
+        builder.dfa_size_limit(MAX_REMEMBERED);
+        let mut fault = String::new();
+        for (size, heap) in SIZES {
+            match builder.size_limit(size).build(&input.pattern) {
+                Ok(matcher) => return Ok(Self { matcher, multiline, heap }),
+                Err(why) => fault = why.to_string(),
+            }
+            if !fault.contains("size limit") {
+                break;
+            }
         }
+        Err(ToolOutput::error(bad_pattern(&input.pattern, &fault, multiline)))
     }
 
     fn builder(&self) -> SearcherBuilder {
         let mut builder = SearcherBuilder::new();
-        builder.binary_detection(BinaryDetection::quit(0)).heap_limit(Some(HEAP)).multi_line(self.multiline);
+        builder.binary_detection(BinaryDetection::quit(0)).heap_limit(Some(self.heap)).multi_line(self.multiline);
         if !self.multiline {
             builder.line_terminator(LineTerminator::crlf());
         }
@@ -83,17 +104,19 @@ impl Needle {
         self.builder().line_number(false).max_matches(most).build()
     }
 
-    /// Returns the number of matching lines of a file; a binary or vanished one has none.
+    /// Returns the number of matching lines of a file; a vanished one has none.
     ///
     /// # Errors
     /// Fails for a file that may not be read, or that has a line, or across lines a content, beyond what memory is spent
     /// on.
-    pub(super) fn count(&self, searcher: &mut Searcher, path: &Path, watch: &Watch) -> io::Result<u64> {
-        let mut count = Count(0);
-        if let Some(file) = open(path, watch)? {
-            searcher.search_reader(&self.matcher, file, &mut count)?;
+    pub(super) fn count(&self, searcher: &mut Searcher, path: &Path, watch: &Watch) -> io::Result<Looked> {
+        let mut count = Count { lines: 0, is_binary: false };
+        match open(path, watch)? {
+            Opened::Text(file) => searcher.search_reader(&self.matcher, file, &mut count)?,
+            Opened::Binary => count.is_binary = true,
+            Opened::Gone => {}
         }
-        Ok(count.0)
+        Ok(if count.is_binary { Looked::Binary } else { Looked::Through(count.lines) })
     }
 
     /// Returns the lines of a file that are to be shown.
@@ -101,7 +124,7 @@ impl Needle {
         let mut searcher =
             self.builder().line_number(true).before_context(window.before).after_context(window.after).build();
         let mut lines = Collect { needle: self, found: Vec::new(), most: window.most };
-        if let Ok(Some(file)) = open(path, watch) {
+        if let Ok(Opened::Text(file)) = open(path, watch) {
             // A fault half way leaves what was found until then.
             let _ = searcher.search_reader(&self.matcher, file, &mut lines);
         }
@@ -124,18 +147,29 @@ impl Needle {
     }
 }
 
+/// What was found at a path.
+enum Opened<'w> {
+    Text(Watched<'w>),
+    Binary,
+    /// Nothing that could be searched.
+    Gone,
+}
+
 /// Opens a text file. Whether a file is text is decided by its beginning, before any search, so that it does not depend
 /// on how far the search gets. UTF-16 with a byte order mark is text.
-fn open<'w>(path: &Path, watch: &'w Watch) -> io::Result<Option<Watched<'w>>> {
+fn open<'w>(path: &Path, watch: &'w Watch) -> io::Result<Opened<'w>> {
     let mut file = match open_regular(path, "") {
         Ok((file, _)) => file,
         Err(FileFault::System(_, fault)) => return Err(fault),
-        Err(_) => return Ok(None),
+        Err(_) => return Ok(Opened::Gone),
     };
     let mut start = Vec::with_capacity(SNIFF);
     file.by_ref().take(SNIFF as u64).read_to_end(&mut start)?;
     let is_wide = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
-    Ok((is_wide || !start.contains(&0)).then(|| Watched { stream: Cursor::new(start).chain(file), watch }))
+    if !is_wide && start.contains(&0) {
+        return Ok(Opened::Binary);
+    }
+    Ok(Opened::Text(Watched { stream: Cursor::new(start).chain(file), watch }))
 }
 
 /// A file that stops being readable when its watch is over.
@@ -154,20 +188,22 @@ impl Read for Watched<'_> {
 }
 
 /// Counts matches.
-struct Count(u64);
+struct Count {
+    lines: u64,
+    /// Whether a NUL byte came after all.
+    is_binary: bool,
+}
 
 impl Sink for &mut Count {
     type Error = io::Error;
 
     fn matched(&mut self, _searcher: &Searcher, _found: &SinkMatch<'_>) -> io::Result<bool> {
-        self.0 += 1;
+        self.lines += 1;
         Ok(true)
     }
 
     fn finish(&mut self, _searcher: &Searcher, finish: &SinkFinish) -> io::Result<()> {
-        if finish.binary_byte_offset().is_some() {
-            self.0 = 0;
-        }
+        self.is_binary = finish.binary_byte_offset().is_some();
         Ok(())
     }
 }
@@ -215,7 +251,9 @@ impl Sink for &mut Collect<'_> {
 fn bad_pattern(pattern: &str, fault: &str, multiline: bool) -> String {
     let reason = fault.lines().map(str::trim).rfind(|line| line.starts_with("error:")).unwrap_or(fault);
     let mut words = format!("The pattern is not a regular expression that can be searched for ({reason}).");
-    if reason.contains("look-around") || reason.contains("backreference") {
+    if reason.contains("size limit") {
+        words.push_str(" It grows too large: repeat less in it, above all not within a repetition.");
+    } else if reason.contains("look-around") || reason.contains("backreference") {
         words.push_str(" Look for a simpler pattern, with context lines, and judge the hits yourself.");
     } else if pattern.contains("\\n") || pattern.contains('\n') {
         if !multiline {

@@ -7,7 +7,9 @@ use super::bash::Bash;
 use super::edit::Edit;
 use super::glob::Glob;
 use super::grep::Grep;
+use super::ignores::Ignores;
 use super::ls::Ls;
+use super::process::Shell;
 use super::read::Read;
 use super::todo::TodoWrite;
 use super::write::Write;
@@ -64,17 +66,19 @@ impl FromIterator<Arc<dyn Tool>> for ToolSet {
     }
 }
 
-/// Returns the tools that work on files and run commands, in the order they are offered.
+/// Returns the tools that work on files and run commands, in the order they are offered. `shell` says how commands are
+/// run.
 #[must_use]
-pub fn standard_tools() -> ToolSet {
+pub fn standard_tools(shell: &Shell) -> ToolSet {
+    let ignores = Ignores::default();
     let tools: [Arc<dyn Tool>; 8] = [
         Arc::new(Read),
         Arc::new(Write),
         Arc::new(Edit),
-        Arc::new(Bash),
-        Arc::new(Glob),
-        Arc::new(Grep),
-        Arc::new(Ls),
+        Arc::new(Bash(shell.clone())),
+        Arc::new(Glob(ignores.clone())),
+        Arc::new(Grep(ignores.clone())),
+        Arc::new(Ls(ignores)),
         Arc::new(TodoWrite),
     ];
     tools.into_iter().collect()

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
-use super::change::{Change, before, is_crlf};
+use super::change::{Change, before, hopeless, is_crlf};
 use super::input::spec_of;
 use super::path::{argument, resolve, title};
 use super::writers::as_only_writer;
@@ -49,7 +49,11 @@ impl Tool for Write {
     fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
         async move {
             let input: Input = parse_input(NAME, args)?;
-            off_thread(context, move |context| Ok(change(input, context)?.plan())).await
+            off_thread(context, move |context| {
+                let path = resolve(&input.file_path, context)?;
+                Ok(change(input, context).map_or_else(|failed| hopeless(path, failed), Change::plan))
+            })
+            .await
         }
         .boxed()
     }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -14,6 +14,7 @@ use ignore::WalkBuilder;
 
 use super::view::theme::ThemeFile;
 use crate::app::composer::History;
+use crate::session::{append_line, keep_file};
 
 /// The most files that are listed.
 const MAX_FILES: usize = 200_000;
@@ -57,24 +58,15 @@ pub fn load_history(path: &Path) -> Result<History> {
 }
 
 /// Appends a sent message to a history file, which is made if need be. One of more than 100,000 bytes is left out.
-pub fn append_history(path: &Path, text: &str) -> Result<()> {
+/// `masked` takes keys and tokens out of it.
+pub fn append_history(path: &Path, text: &str, masked: impl Fn(&str) -> String) -> Result<()> {
     if text.trim().is_empty() || text.len() > MAX_ENTRY_BYTES {
         return Ok(());
     }
-    let wrote = || format!("cannot write {}", path.display());
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(wrote)?;
-    }
     if fs::metadata(path).is_ok_and(|data| data.len() > MAX_HISTORY_BYTES) {
-        let kept = load_history(path)?.to_jsonl();
-        fs::write(path, kept).with_context(wrote)?;
+        keep_file(path, &load_history(path)?.to_jsonl())?;
     }
-    let mut options = fs::OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    // One write, so that two programs of one project do not mix their lines.
-    options.open(path).with_context(wrote)?.write_all(History::line(text).as_bytes()).with_context(wrote)
+    Ok(append_line(path, History::line(&masked(text)).trim_end_matches('\n'))?)
 }
 
 /// Reads the theme files of a folder, by name, and says what cannot be read.

@@ -129,16 +129,11 @@ async fn run_with(words: &[String], path: &std::path::Path) -> Result<()> {
 }
 
 /// Stops this process as the shell's job control does, and returns when it goes on.
-#[cfg(unix)]
-fn stop_here() -> Event {
-    match nix::sys::signal::raise(nix::sys::signal::Signal::SIGTSTP) {
+///
+/// Not by TSTP, which is caught. This one stops under the same rule: not if no shell is there that could continue it.
+pub(super) fn stop_here() -> Event {
+    match nix::sys::signal::raise(nix::sys::signal::Signal::SIGTTIN) {
         Ok(()) => Event::Refresh,
         Err(error) => Event::Fault(format!("The program cannot be suspended: {error}")),
     }
-}
-
-/// There is no job control here.
-#[cfg(not(unix))]
-fn stop_here() -> Event {
-    Event::Fault("The program cannot be suspended on this system.".to_owned())
 }

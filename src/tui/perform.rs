@@ -16,7 +16,7 @@ use super::terminal::{MouseOwner, Terminal};
 use super::{files, outside::Program};
 use crate::app::agent_files::{AgentPlaces, FileNews, FileRequest};
 use crate::app::{Effect, Event, MouseCapture};
-use crate::config::{Environment, git_branch, project_root};
+use crate::config::{Environment, Ground, git_branch, user};
 use crate::definition::{Library, duplicate};
 use crate::message::plain_line;
 use crate::session::Store;
@@ -102,7 +102,9 @@ impl Performer {
     pub(super) fn look_around(&self) {
         let cwd = Arc::clone(&self.cwd);
         self.in_background(move || {
-            let branch = git_branch(&project_root(&cwd));
+            let environment = Environment::of_process();
+            let ground = Ground::around(&cwd, &environment, user(&environment));
+            let branch = git_branch(&ground.root);
             Ok(Some(Event::BranchKnown(branch.map(|name| plain_line(&name).into_owned()))))
         });
         let places = AgentPlaces {
@@ -140,8 +142,9 @@ impl Performer {
             Effect::Page(text) => return Ok(Next::Outside(Program::pager(text))),
             Effect::Suspend => return Ok(Next::Outside(Program::shell())),
             Effect::SaveHistory(text) => {
-                if let Some(path) = self.history.clone() {
-                    self.in_background(move || files::append_history(&path, &text).map(|()| None));
+                if let (Some(path), Some(store)) = (self.history.clone(), self.store.clone()) {
+                    let masked = move |text: &str| store.mask(text).into_owned();
+                    self.in_background(move || files::append_history(&path, &text, masked).map(|()| None));
                 }
             }
             Effect::ListFiles => {
@@ -154,9 +157,14 @@ impl Performer {
                 MouseCapture::On => MouseOwner::Program,
                 MouseCapture::Off => MouseOwner::Terminal,
             })?,
-            Effect::Export(text) => {
-                let cwd = Arc::clone(&self.cwd);
-                self.in_background(move || Ok(Some(Event::Exported(export(&cwd, &text)?))));
+            Effect::Export { text, place } => {
+                let (store, cwd) = (self.store.clone(), Arc::clone(&self.cwd));
+                self.in_background(move || {
+                    let store =
+                        store.context("There is no folder for the program's files; set HOME and start again")?;
+                    let path = store.export(&text, place.map(|place| named(&cwd, &place)).as_deref())?;
+                    Ok(Some(Event::Exported(path.to_string_lossy().into_owned())))
+                });
             }
             Effect::SetTheme(name) => return Ok(Next::Theme(name)),
             Effect::Remember(choice) => {
@@ -238,10 +246,10 @@ fn known(library: &Library, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a text to a new file of the folder and returns the file's name.
-fn export(folder: &Path, text: &str) -> Result<String> {
-    let stamp = jiff::Zoned::now().strftime("%Y-%m-%d-%H%M%S").to_string();
-    let name = format!("conversation-{stamp}.md");
-    std::fs::write(folder.join(&name), text).with_context(|| format!("cannot write {name}"))?;
-    Ok(name)
+/// Returns the place that the user has named.
+fn named(cwd: &Path, place: &str) -> PathBuf {
+    match (place.strip_prefix("~/"), Environment::of_process().home()) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => cwd.join(place),
+    }
 }

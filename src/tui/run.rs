@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use super::input::InputStream;
 use super::notifier::Notifier;
-use super::outside::Program;
+use super::outside::{Program, stop_here};
 use super::perform::{Kept, Next, Performer};
 use super::remembered::Memory;
 use super::signals::{Signals, Told};
@@ -31,6 +31,7 @@ use crate::app::keymap::Keymap;
 use crate::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
 use crate::definition::Library;
 use crate::permission::PermissionMode;
+use crate::services::{EndSignal, EndSignals};
 use crate::session::Store;
 use crate::subagent::Command;
 
@@ -88,13 +89,17 @@ pub struct Farewell {
     pub running: Vec<String>,
     /// What the session used.
     pub spent: Spent,
+    /// The signal that has closed it.
+    pub ended_by: Option<EndSignal>,
 }
 
 /// Shows the screen until the user leaves.
 ///
 /// # Errors
 /// There is no terminal, or it is gone.
-pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
+pub async fn run(setup: ScreenSetup, end: &mut EndSignals) -> Result<Farewell> {
+    // Before the terminal is taken, so that no signal leaves it as it is then.
+    let signals = Signals::catch(end)?;
     let owner = if setup.mouse == MouseCapture::On { MouseOwner::Program } else { MouseOwner::Terminal };
     let terminal = Terminal::enter(owner).context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
@@ -136,13 +141,18 @@ pub async fn run(setup: ScreenSetup) -> Result<Farewell> {
         open: true,
         returned,
         input: Some(InputStream::open()?),
-        signals: Signals::catch()?,
+        signals,
+        ended_by: None,
     };
     let left = main_loop(&mut stage, &mut sources, &performer).await;
     performer.finish().await;
     left?;
     let agents = stage.app.agents();
-    Ok(Farewell { running: agents.running().map(|agent| agent.name.clone()).collect(), spent: agents.spent() })
+    Ok(Farewell {
+        running: agents.running().map(|agent| agent.name.clone()).collect(),
+        spent: agents.spent(),
+        ended_by: sources.ended_by,
+    })
 }
 
 /// What is drawn, and on what.
@@ -159,29 +169,36 @@ struct Stage {
 }
 
 /// Where events come from.
-struct Sources {
+struct Sources<'a> {
     events: mpsc::Receiver<Arc<AgentEvent>>,
     /// Whether the engine may still send.
     open: bool,
     returned: mpsc::UnboundedReceiver<Event>,
     /// None while another program has the terminal.
     input: Option<InputStream>,
-    signals: Signals,
+    signals: Signals<'a>,
+    /// The signal that asked for the end.
+    ended_by: Option<EndSignal>,
 }
 
-/// How soon a change has to be seen.
+/// How soon what has happened is to be dealt with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Urgency {
+    /// The program is to stop first, and to go on when it is told to.
+    Stop,
     /// Now: a key was pressed.
     Now,
     /// With the next frame.
     NextFrame,
 }
 
-async fn main_loop(stage: &mut Stage, sources: &mut Sources, performer: &Performer) -> Result<()> {
+async fn main_loop(stage: &mut Stage, sources: &mut Sources<'_>, performer: &Performer) -> Result<()> {
     let mut batch = Vec::with_capacity(BATCH);
     loop {
         let urgency = sources.wait(stage.deadline(), &mut batch).await?;
+        if urgency == Urgency::Stop {
+            stage.hand_over(Program::shell(), sources, performer).await?;
+        }
         for event in batch.drain(..) {
             if let Event::Input(Input::Resize { .. }) = event {
                 // Also at the size it had: a window that was made small and large again between two looks has lost
@@ -211,13 +228,16 @@ impl Stage {
     }
 
     /// Does what the app asked for.
-    async fn carry_out(&mut self, sources: &mut Sources, performer: &Performer) -> Result<ControlFlow<()>> {
-        for effect in std::mem::take(&mut self.owed) {
-            match performer.perform(effect, &mut self.terminal)? {
-                Next::Done => {}
-                Next::Outside(program) => self.hand_over(program, sources, performer).await?,
-                Next::Theme(name) => self.set_theme(name),
-                Next::Quit => return Ok(ControlFlow::Break(())),
+    async fn carry_out(&mut self, sources: &mut Sources<'_>, performer: &Performer) -> Result<ControlFlow<()>> {
+        // What is asked for while another program has the terminal is owed after it.
+        while !self.owed.is_empty() {
+            for effect in std::mem::take(&mut self.owed) {
+                match performer.perform(effect, &mut self.terminal)? {
+                    Next::Done => {}
+                    Next::Outside(program) => self.hand_over(program, sources, performer).await?,
+                    Next::Theme(name) => self.set_theme(name),
+                    Next::Quit => return Ok(ControlFlow::Break(())),
+                }
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -258,14 +278,25 @@ impl Stage {
     }
 
     /// Leaves the terminal to another program. Agents go on meanwhile: their events are taken in, not drawn.
-    async fn hand_over(&mut self, program: Program, sources: &mut Sources, performer: &Performer) -> Result<()> {
+    async fn hand_over(&mut self, program: Program, sources: &mut Sources<'_>, performer: &Performer) -> Result<()> {
         sources.input = None;
         self.terminal.suspend();
         let mut ended = std::pin::pin!(program.run());
         let mut batch = Vec::with_capacity(BATCH);
+        let mut terminate = None;
         let event = loop {
             tokio::select! {
                 event = &mut ended => break event,
+                told = sources.signals.next() => match told {
+                    // The other program has the terminal, and decides when it gives it back.
+                    Told::End(signal) if !signal.is_interrupt() => {
+                        sources.ended_by = Some(signal);
+                        terminate = Some(Event::Terminate);
+                    }
+                    // With the other program, as one job of the shell.
+                    Told::Stop => drop(stop_here()),
+                    Told::End(_) | Told::Resized => {}
+                },
                 count = sources.events.recv_many(&mut batch, BATCH), if sources.open => {
                     sources.open = count > 0;
                     for event in batch.drain(..) {
@@ -279,7 +310,7 @@ impl Stage {
             }
         };
         self.terminal.resume()?;
-        sources.signals.forget_interrupts()?;
+        sources.signals.forget_keys()?;
         sources.input = Some(InputStream::open()?);
         let size = self.terminal.size()?;
         let resize = Input::Resize { width: size.width, height: size.height };
@@ -288,14 +319,17 @@ impl Stage {
                 performer.perform(effect, &mut self.terminal)?;
             }
         }
+        if let Some(event) = terminate {
+            self.update(event);
+        }
         self.draw()
     }
 }
 
-impl Sources {
+impl Sources<'_> {
     /// Waits until something happens, or until the deadline.
     async fn wait(&mut self, deadline: Option<Instant>, batch: &mut Vec<Event>) -> Result<Urgency> {
-        let Self { events, open, returned, input, signals } = self;
+        let Self { events, open, returned, input, signals, ended_by } = self;
         let mut arrived = Vec::new();
         let sleep = async {
             match deadline {
@@ -314,7 +348,11 @@ impl Sources {
                 return Ok(Urgency::Now);
             }
             told = signals.next() => match told {
-                Told::End => batch.push(Event::Terminate),
+                Told::End(signal) => {
+                    *ended_by = Some(signal);
+                    batch.push(Event::Terminate);
+                }
+                Told::Stop => return Ok(Urgency::Stop),
                 Told::Resized => {
                     let (width, height) = crossterm::terminal::size().context("the terminal's size is not known")?;
                     batch.push(Event::Input(Input::Resize { width, height }));

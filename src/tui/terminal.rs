@@ -21,6 +21,16 @@ pub use canvas::{Canvas, Link, Linking, Marks, Scrolled};
 /// Whether this process has changed the terminal's modes.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
+/// Returns what sets the title of the terminal's window, whatever the title holds: nothing in it ends the sequence.
+#[must_use]
+pub fn title_sequence(title: &str) -> String {
+    let mut sequence = String::new();
+    let command = terminal::SetTitle(crate::message::plain_line(title));
+    // Writing to a string does not fail.
+    let _ = crossterm::Command::write_ansi(&command, &mut sequence);
+    sequence
+}
+
 /// Who gets what the mouse does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseOwner {
@@ -89,8 +99,7 @@ impl Terminal {
     /// # Errors
     /// The terminal is gone.
     pub fn set_title(&mut self, title: &str) -> io::Result<()> {
-        let title = crate::message::plain_line(title);
-        execute!(io::stdout(), terminal::SetTitle(title))
+        write(title_sequence(title).as_bytes())
     }
 
     /// Copies text to the clipboard of the user's machine, through the terminal (OSC 52).
@@ -113,20 +122,6 @@ impl Terminal {
     /// before.
     pub fn suspend(&mut self) {
         restore();
-    }
-
-    /// Stops the process as `ctrl+z` does in a shell, and returns with the terminal taken again once it is continued.
-    /// The input stream must be dropped before.
-    ///
-    /// # Errors
-    /// The terminal is gone, or the process may not be stopped.
-    #[cfg(unix)]
-    pub fn stop_process(&mut self) -> io::Result<()> {
-        use nix::sys::signal::{Signal, kill};
-        self.suspend();
-        // The whole group, as the terminal itself would: a pipeline stops as one.
-        kill(nix::unistd::Pid::from_raw(0), Signal::SIGTSTP)?;
-        self.resume()
     }
 
     /// Takes the terminal again after [`Terminal::suspend`]; the next frame is complete.

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::git::Refused;
 use crate::message::plain_line;
 
 /// Most paths an error names.
@@ -74,6 +75,9 @@ pub enum WorktreeError {
         /// Why not.
         source: io::Error,
     },
+    /// The repository is not one that git is run on unseen.
+    #[error("git is not run on this repository: {0}; mend that, or go on without `isolation: worktree`")]
+    Refused(#[from] Refused),
     /// git refused.
     #[error("git failed at {act}: {said}")]
     Git {

@@ -1,13 +1,14 @@
-//! One run of git: in a known place, with a deadline, and starting no program but itself.
+//! One run of git: in a known place, with a deadline, under settings of our own.
 //!
-//! Owns the environment git gets and how it is stopped. Leaves what is asked of it to the callers. Invariants: a
-//! repository's hooks, filters, merge drivers and signers never run; no variable of our own environment leads git
-//! elsewhere; a run that is given up on has ended.
+//! Owns what git gets to see of the world, and how it is stopped. Leaves what is asked of it to the callers, and the
+//! settings to `crate::git`. Invariants: a repository's hooks, filters, merge drivers and signers never run; no variable of
+//! our own environment, and no secret in it, reaches git; a run that is given up on has ended.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
@@ -18,7 +19,10 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::WorktreeError;
+use super::snapshot::blocking;
+use crate::git::{PrivateSettings, Repository};
 use crate::message::plain_line;
+use crate::program::SearchPath;
 
 /// How long one run may take; a checkout of a large repository takes minutes.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -30,33 +34,14 @@ const ANSWER_BYTES: usize = 256 << 20;
 const COMPLAINT_BYTES: usize = 16 << 10;
 /// Most characters of a complaint that reach an error.
 const COMPLAINT_CHARS: usize = 400;
-/// Settings that keep git to itself, and independent of the user's taste.
-const FIXED: [(&str, &str); 15] = [
-    ("core.fsmonitor", "false"),
-    ("core.hooksPath", "/dev/null"),
-    ("core.sshCommand", "false"),
-    ("core.safecrlf", "false"),
-    ("core.splitIndex", "false"),
-    ("core.untrackedCache", "false"),
-    ("core.quotePath", "true"),
-    ("commit.gpgSign", "false"),
-    ("diff.external", ""),
-    ("diff.noprefix", "false"),
-    ("diff.mnemonicPrefix", "false"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
-    ("submodule.recurse", "false"),
-    ("advice.addEmbeddedRepo", "false"),
-];
-/// Endings of settings that a repository can give any name to, with the value that runs nothing. A merge driver that
-/// fails reports a conflict.
-const NAMED: [(&str, &str); 6] = [
-    (".clean", ""),
-    (".smudge", ""),
-    (".process", ""),
-    (".required", "false"),
-    (".textconv", "cat"),
-    (".driver", "false"),
+/// What git says of itself and to whom, besides the settings.
+const WORDS: [(&str, &str); 6] = [
+    ("LC_ALL", "C"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_AUTHOR_NAME", "Belvedere"),
+    ("GIT_AUTHOR_EMAIL", "belvedere@localhost"),
+    ("GIT_COMMITTER_NAME", "Belvedere"),
+    ("GIT_COMMITTER_EMAIL", "belvedere@localhost"),
 ];
 
 /// git at one place.
@@ -65,6 +50,8 @@ pub(super) struct Git {
     program: PathBuf,
     dir: PathBuf,
     environment: Vec<(OsString, OsString)>,
+    /// The repository, and the settings that it is read with; neither for git on its own.
+    at: Option<(Repository, Arc<PrivateSettings>)>,
     cancel: CancellationToken,
 }
 
@@ -98,18 +85,29 @@ enum Stopping {
 }
 
 impl Git {
-    /// Finds the program in the absolute folders of `PATH`.
-    pub(super) fn program() -> Option<PathBuf> {
-        let folders = std::env::var_os("PATH")?;
-        std::env::split_paths(&folders)
-            .filter(|folder| folder.is_absolute())
-            .map(|folder| folder.join("git"))
-            .find(|path| path.is_file())
+    /// Returns git on its own, away from any repository.
+    pub(super) fn alone(program: &Path, dir: &Path, cancel: &CancellationToken) -> Self {
+        let environment = SearchPath::of_process(&[dir]).bare_environment();
+        Self { program: program.to_path_buf(), dir: dir.to_path_buf(), environment, at: None, cancel: cancel.clone() }
     }
 
-    /// Returns git as it works in `dir`. Listing settings runs nothing.
-    pub(super) async fn at(program: &Path, dir: &Path, cancel: &CancellationToken) -> Result<Self, WorktreeError> {
-        Self::with(program, dir, Vec::new(), cancel).await
+    /// Returns git as it works on a repository.
+    pub(super) async fn on(
+        program: &Path,
+        repository: Repository,
+        cancel: &CancellationToken,
+    ) -> Result<Self, WorktreeError> {
+        let search = SearchPath::of_process(&[&repository.top]);
+        let settings = PrivateSettings::new(program, &search, &repository).await?;
+        let mut environment = settings.environment().to_vec();
+        environment.extend(WORDS.map(|(name, value)| (name.into(), value.into())));
+        Ok(Self {
+            program: program.to_path_buf(),
+            dir: repository.top.clone(),
+            environment,
+            at: Some((repository, Arc::new(settings))),
+            cancel: cancel.clone(),
+        })
     }
 
     /// Returns git as it works in a linked worktree, whatever the `.git` file in it says by now.
@@ -119,50 +117,14 @@ impl Git {
         git_dir: &Path,
         cancel: &CancellationToken,
     ) -> Result<Self, WorktreeError> {
-        let place = vec![("GIT_DIR".into(), git_dir.into()), ("GIT_WORK_TREE".into(), root.into())];
-        Self::with(program, root, place, cancel).await
+        let (root, git_dir) = (root.to_path_buf(), git_dir.to_path_buf());
+        let repository = blocking(move || Ok(Repository::at(&root, &git_dir)?)).await?;
+        Self::on(program, repository, cancel).await
     }
 
-    async fn with(
-        program: &Path,
-        dir: &Path,
-        mut environment: Vec<(OsString, OsString)>,
-        cancel: &CancellationToken,
-    ) -> Result<Self, WorktreeError> {
-        environment.extend(
-            [
-                ("LC_ALL", "C"),
-                ("GIT_OPTIONAL_LOCKS", "0"),
-                ("GIT_NO_LAZY_FETCH", "1"),
-                ("GIT_ALLOW_PROTOCOL", "none"),
-                ("GIT_TERMINAL_PROMPT", "0"),
-                ("GIT_LITERAL_PATHSPECS", "1"),
-                ("GIT_AUTHOR_NAME", "Belvedere"),
-                ("GIT_AUTHOR_EMAIL", "belvedere@localhost"),
-                ("GIT_COMMITTER_NAME", "Belvedere"),
-                ("GIT_COMMITTER_EMAIL", "belvedere@localhost"),
-            ]
-            .map(|(name, value)| (name.into(), value.into())),
-        );
-        let mut git =
-            Self { program: program.to_path_buf(), dir: dir.to_path_buf(), environment, cancel: cancel.clone() };
-        let listed = git
-            .call("reading its settings")
-            .args(["config", "--null", "--name-only", "--get-regexp"])
-            .arg(r"^(filter|diff|merge)\..*\.(clean|smudge|process|required|textconv|driver)$")
-            .answer()
-            .await?;
-        let drivers = listed.out.split(|byte| *byte == 0).filter_map(|name| {
-            let name = std::str::from_utf8(name).ok()?;
-            NAMED.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, value)| (name, *value))
-        });
-        let settings: Vec<(&str, &str)> = FIXED.into_iter().chain(drivers).collect();
-        git.environment.push(("GIT_CONFIG_COUNT".into(), settings.len().to_string().into()));
-        for (number, (name, value)) in settings.into_iter().enumerate() {
-            git.environment.push((format!("GIT_CONFIG_KEY_{number}").into(), name.into()));
-            git.environment.push((format!("GIT_CONFIG_VALUE_{number}").into(), value.into()));
-        }
-        Ok(git)
+    /// Returns git's folder for all worktrees of the repository.
+    pub(super) fn common_dir(&self) -> Option<&Path> {
+        self.at.as_ref().map(|(repository, _)| repository.common_dir.as_path())
     }
 
     /// Returns the same git with an index of our own, so that the user's stays as it is.
@@ -268,14 +230,10 @@ impl Call<'_> {
 
     fn spawn(&self) -> Result<Child, WorktreeError> {
         let mut command = Command::new(&self.git.program);
-        for (name, _) in std::env::vars_os() {
-            if name.as_encoded_bytes().starts_with(b"GIT_") {
-                command.env_remove(name);
-            }
-        }
         command
             .args(&self.args)
             .current_dir(&self.git.dir)
+            .env_clear()
             .envs(self.git.environment.iter().map(|(name, value)| (name, value)))
             .stdin(if self.input.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())

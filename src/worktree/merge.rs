@@ -15,6 +15,9 @@ use super::snapshot::{Snapshot, Untracked, blocking, path_of};
 use super::{UNTRACKED_BYTES, Worktree, WorktreeError, Worktrees, commit_of};
 use crate::message::plain_line;
 
+/// Ways to join a file that are git's own.
+const GITS_OWN: [&str; 6] = ["unspecified", "set", "unset", "text", "binary", "union"];
+
 /// What came of a merge.
 #[derive(Debug)]
 pub enum Merged {
@@ -49,10 +52,15 @@ impl Worktrees {
         let _one = self.claim.lock().await;
         let (theirs, _) = self.state_of(worktree, cancel).await?;
         check(worktree, &theirs).await?;
-        let git = Git::at(self.program()?, &worktree.repository, cancel).await?;
+        let (repository, _) = Self::place_of(&worktree.repository).await?;
+        let git = self.git_on(repository, cancel).await?;
         let untracked = Untracked::UpTo(UNTRACKED_BYTES);
         let ours = Snapshot::take(&git, &worktree.repository, &worktree.claim.folder, untracked).await?;
         let (before, their_commit) = (ours.commit(&worktree.base).await?, theirs.commit(&worktree.base).await?);
+        let special = need_a_program(&ours.git, [&worktree.base, &ours.tree, &theirs.tree]).await?;
+        if !special.is_empty() {
+            return Ok(Merged::Conflicts(special));
+        }
         let tree = match join(&ours.git, &before, &their_commit).await? {
             Ok(tree) => tree,
             Err(conflicts) => return Ok(Merged::Conflicts(conflicts)),
@@ -80,6 +88,27 @@ async fn check(worktree: &Worktree, state: &Snapshot) -> Result<(), WorktreeErro
         }
     }
     Ok(())
+}
+
+/// Returns the files changed on both sides that the repository wants joined by a program of its choice. None is run, and
+/// git's own rules may join them wrongly.
+async fn need_a_program(git: &Git, [base, ours, theirs]: [&str; 3]) -> Result<Vec<Conflict>, WorktreeError> {
+    let mut sides = [BTreeSet::new(), BTreeSet::new()];
+    for (side, tree) in sides.iter_mut().zip([ours, theirs]) {
+        let call = git.call("comparing files").args(["diff-tree", "-r", "-z", "--name-only", "--no-renames"]);
+        let listing = call.args([base, tree]).run().await?;
+        side.extend(listing.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec));
+    }
+    let both: Vec<Vec<u8>> = sides[0].intersection(&sides[1]).cloned().collect();
+    if both.is_empty() {
+        return Ok(Vec::new());
+    }
+    let call = git.call("reading attributes").args(["check-attr", "-z", "--stdin", "merge"]);
+    let listing = call.input(both.join(&0)).run().await?;
+    let fields: Vec<&[u8]> = listing.split(|byte| *byte == 0).collect();
+    let is_gits_own = |value: &[u8]| GITS_OWN.iter().any(|name| name.as_bytes() == value);
+    let special = fields.chunks_exact(3).filter(|entry| !is_gits_own(entry[2]));
+    Ok(special.map(|entry| Conflict { path: path_of(entry[0]), why: "its own merge program is not run" }).collect())
 }
 
 /// Joins two commits that both stand on the base. No file is touched.

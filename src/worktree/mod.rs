@@ -22,13 +22,14 @@ pub use error::WorktreeError;
 pub use merge::{Conflict, Merged};
 pub use orphans::{Orphan, Orphans};
 
-use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
+use crate::git::Repository;
+use crate::program::SearchPath;
 use git::Git;
 use place::{Claim, Record};
 use snapshot::{Snapshot, Untracked, blocking};
@@ -46,6 +47,7 @@ const UNTRACKED_BYTES: u64 = 64 << 20;
 pub struct Worktrees {
     dir: PathBuf,
     session: String,
+    /// Which git it is, if not the one on the `PATH`.
     program: Option<PathBuf>,
     /// Held during everything that changes a repository, so that only one thing at a time does.
     claim: Mutex<Option<Claim>>,
@@ -84,7 +86,7 @@ impl Worktrees {
     /// nothing.
     #[must_use]
     pub fn new(dir: PathBuf, session: &str) -> Self {
-        Self { dir, session: session.to_owned(), program: Git::program(), claim: Mutex::default() }
+        Self { dir, session: session.to_owned(), program: None, claim: Mutex::default() }
     }
 
     /// Returns the same worktrees, made by this git in place of the one on the `PATH`.
@@ -103,8 +105,9 @@ impl Worktrees {
     pub async fn create(&self, cwd: &Path, name: &str, cancel: &CancellationToken) -> Result<Worktree, WorktreeError> {
         let mut claim = self.claim.lock().await;
         self.check_version(cwd, cancel).await?;
-        let (repository, inside) = self.place_of(cwd, cancel).await?;
-        let git = Git::at(self.program()?, &repository, cancel).await?;
+        let (found, inside) = Self::place_of(cwd).await?;
+        let repository = found.top.clone();
+        let git = self.git_on(found, cancel).await?;
         let head = git.call("finding the last commit").args(["rev-parse", "--verify", "-q", "HEAD^{commit}"]);
         let head = head.answer().await?;
         if head.code != Some(0) {
@@ -125,7 +128,7 @@ impl Worktrees {
         });
         let record = Record { repository, inside, branch: branch_of(&name), base, git_dir: None };
         claim.keep(&name, &record)?;
-        match self.check_out(&git, &claim, &name, record.clone(), cancel).await {
+        match check_out(&git, &claim, &name, record.clone()).await {
             Ok(worktree) => Ok(worktree),
             Err(fault) => {
                 let _ = self.undo(&claim, &name, &record).await;
@@ -167,12 +170,19 @@ impl Worktrees {
         self.remove(worktree).await
     }
 
-    fn program(&self) -> Result<&Path, WorktreeError> {
-        self.program.as_deref().ok_or(WorktreeError::NoGit)
+    /// Returns the program for work in `place`, which is not looked for there.
+    fn program(&self, place: &Path) -> Result<PathBuf, WorktreeError> {
+        let found = self.program.clone().or_else(|| SearchPath::of_process(&[place]).find("git"));
+        found.ok_or(WorktreeError::NoGit)
+    }
+
+    /// Returns git on the repository with these files.
+    async fn git_on(&self, repository: Repository, cancel: &CancellationToken) -> Result<Git, WorktreeError> {
+        Git::on(&self.program(&repository.top)?, repository, cancel).await
     }
 
     async fn check_version(&self, cwd: &Path, cancel: &CancellationToken) -> Result<(), WorktreeError> {
-        let git = Git::at(self.program()?, cwd, cancel).await?;
+        let git = Git::alone(&self.program(cwd)?, cwd, cancel);
         let found = git.call("telling its version").arg("--version").line().await?;
         let mut numbers = found.split([' ', '.', '-']).filter_map(|part| part.parse::<u32>().ok());
         match (numbers.next(), numbers.next()) {
@@ -181,26 +191,20 @@ impl Worktrees {
         }
     }
 
-    /// Returns the root of the repository's files, and the way from there to `cwd`.
-    async fn place_of(&self, cwd: &Path, cancel: &CancellationToken) -> Result<(PathBuf, PathBuf), WorktreeError> {
-        let git = Git::at(self.program()?, cwd, cancel).await?;
-        let top = git.call("finding the repository").args(["rev-parse", "--show-toplevel"]).answer().await?;
-        if top.code != Some(0) {
-            return Err(match top.said.as_str() {
-                said if said.contains("not a git repository") => WorktreeError::NoRepository { cwd: cwd.to_path_buf() },
-                said if said.contains("must be run in a work tree") || said.contains("bare repository") => {
-                    WorktreeError::NoFiles { cwd: cwd.to_path_buf() }
-                }
-                _ => top.failed("finding the repository"),
-            });
-        }
-        let top = PathBuf::from(OsStr::from_bytes(top.out.strip_suffix(b"\n").unwrap_or(&top.out)));
+    /// Returns the repository around `cwd`, and the way from its root to there.
+    async fn place_of(cwd: &Path) -> Result<(Repository, PathBuf), WorktreeError> {
         let cwd = cwd.to_path_buf();
         blocking(move || {
             let real = cwd.canonicalize().map_err(WorktreeError::disk(&cwd, "found"))?;
-            // A configuration can name any folder for its files; those of a repository lie beside its `.git`.
-            match real.strip_prefix(&top) {
-                Ok(inside) if top.join(".git").exists() => Ok((top.clone(), inside.to_path_buf())),
+            let Some(repository) = Repository::around(&real)? else {
+                let is_bare = ["HEAD", "objects", "refs"].iter().all(|name| real.join(name).exists());
+                return Err(if is_bare { WorktreeError::NoFiles { cwd } } else { WorktreeError::NoRepository { cwd } });
+            };
+            match real.strip_prefix(&repository.top) {
+                Ok(inside) if !real.starts_with(&repository.git_dir) && !real.starts_with(&repository.common_dir) => {
+                    let inside = inside.to_path_buf();
+                    Ok((repository, inside))
+                }
                 _ => Err(WorktreeError::NoFiles { cwd }),
             }
         })
@@ -218,32 +222,6 @@ impl Worktrees {
         Ok(made)
     }
 
-    async fn check_out(
-        &self,
-        git: &Git,
-        claim: &Claim,
-        name: &str,
-        record: Record,
-        cancel: &CancellationToken,
-    ) -> Result<Worktree, WorktreeError> {
-        let root = claim.root_of(name);
-        let call = git.call("making a worktree").args(["worktree", "add", "--no-track", "-b", &record.branch]);
-        call.arg("--").arg(&root).arg(&record.base).run().await?;
-        let inner = Git::at(self.program()?, &root, cancel).await?;
-        let git_dir = inner.call("finding the worktree").args(["rev-parse", "--absolute-git-dir"]).run().await?;
-        let git_dir = PathBuf::from(OsStr::from_bytes(git_dir.strip_suffix(b"\n").unwrap_or(&git_dir)));
-        let record = Record { git_dir: Some(git_dir.clone()), ..record };
-        let (claim, name) = (claim.clone(), name.to_owned());
-        blocking(move || {
-            // An ignored or empty folder is not in the commit.
-            let cwd = root.join(&record.inside);
-            std::fs::create_dir_all(&cwd).map_err(WorktreeError::disk(&cwd, "created"))?;
-            claim.keep(&name, &record)?;
-            Worktree::of(claim, name, record).ok_or(WorktreeError::NoFiles { cwd })
-        })
-        .await
-    }
-
     /// Takes the state of a worktree, and counts the commits made in it.
     async fn state_of(
         &self,
@@ -253,7 +231,8 @@ impl Worktrees {
         if !worktree.root.is_dir() {
             return Err(WorktreeError::Gone { root: worktree.root.clone(), branch: worktree.branch.clone() });
         }
-        let git = Git::linked(self.program()?, &worktree.root, &worktree.git_dir, cancel).await?;
+        let program = self.program(&worktree.root)?;
+        let git = Git::linked(&program, &worktree.root, &worktree.git_dir, cancel).await?;
         let snapshot = Snapshot::take(&git, &worktree.root, &worktree.claim.folder, Untracked::All).await?;
         let mut tips = Vec::new();
         for name in ["HEAD", &worktree.reference()] {
@@ -306,7 +285,8 @@ impl Worktrees {
         if !record.repository.is_dir() {
             return Ok(None);
         }
-        Git::at(self.program()?, &record.repository, cancel).await.map(Some)
+        let (repository, _) = Self::place_of(&record.repository).await?;
+        self.git_on(repository, cancel).await.map(Some)
     }
 }
 
@@ -329,6 +309,40 @@ impl Worktree {
     fn reference(&self) -> String {
         format!("refs/heads/{}", self.branch)
     }
+}
+
+/// Makes a worktree, and says where git keeps what it knows of it.
+async fn check_out(git: &Git, claim: &Claim, name: &str, record: Record) -> Result<Worktree, WorktreeError> {
+    let root = claim.root_of(name);
+    let common = git.common_dir().unwrap_or(&root).to_path_buf();
+    let folder = common.join("worktrees");
+    blocking(move || std::fs::create_dir_all(&folder).map_err(WorktreeError::disk(&folder, "created"))).await?;
+    let call = git.call("making a worktree").args(["worktree", "add", "--no-track", "-b", &record.branch]);
+    call.arg("--").arg(&root).arg(&record.base).run().await?;
+    let place = root.clone();
+    let git_dir = blocking(move || own_pointer(&place, &common)).await?;
+    let record = Record { git_dir: Some(git_dir.clone()), ..record };
+    let (claim, name) = (claim.clone(), name.to_owned());
+    blocking(move || {
+        // An ignored or empty folder is not in the commit.
+        let cwd = root.join(&record.inside);
+        std::fs::create_dir_all(&cwd).map_err(WorktreeError::disk(&cwd, "created"))?;
+        claim.keep(&name, &record)?;
+        Worktree::of(claim, name, record).ok_or(WorktreeError::NoFiles { cwd })
+    })
+    .await
+}
+
+/// Makes the `.git` file of a new worktree name git's own folder for it; git has put our private one there. Returns the
+/// folder.
+fn own_pointer(root: &Path, common: &Path) -> Result<PathBuf, WorktreeError> {
+    let path = root.join(".git");
+    let text = std::fs::read_to_string(&path).map_err(WorktreeError::disk(&path, "read"))?;
+    let name = Path::new(text.trim_end()).file_name().unwrap_or_default();
+    let git_dir = common.join("worktrees").join(name);
+    let pointer = [b"gitdir: ", git_dir.as_os_str().as_bytes(), b"\n"].concat();
+    std::fs::write(&path, pointer).map_err(WorktreeError::disk(&path, "written"))?;
+    Ok(git_dir)
 }
 
 /// Returns the commit to begin with: the last one, or a snapshot of the files if they differ from it.

@@ -160,8 +160,8 @@ fn models_are_those_of_the_catalog() {
 fn exit_statuses_are_those_of_the_program() {
     let readme = text();
     let named = first_cells(section(&readme, "Without a screen"), |cell| cell.parse::<u8>().ok().map(|_| cell));
-    let known =
-        [exit::OK, exit::FAILED, exit::USAGE, exit::CUT_SHORT, exit::INTERRUPTED, exit::BROKEN_PIPE, exit::TERMINATED];
+    let (interrupted, terminated) = (130, 143);
+    let known = [exit::OK, exit::FAILED, exit::USAGE, exit::CUT_SHORT, interrupted, exit::BROKEN_PIPE, terminated];
     assert_eq!(named, known.map(|status| status.to_string()));
     let help = Cli::command().render_long_help().to_string();
     for status in known.map(|status| status.to_string()) {

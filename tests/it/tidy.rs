@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// The floors, as in the crate's documentation. Imports go downwards only; rooms on one floor do not know each other.
 const FLOORS: [&[&str]; 9] = [
-    &["message"],
-    &["permission"],
+    &["message", "program"],
+    &["permission", "git"],
     &["provider", "tool", "definition", "session", "config", "worktree"],
     &["agent"],
     &["subagent"],

@@ -42,7 +42,13 @@ impl Gauge {
         });
         match counted {
             Some(known) => known.tokens + messages(&request.messages[known.messages..]),
-            None => FRAME + text(&request.system) + specs(&request.tools) + messages(&request.messages),
+            None => {
+                FRAME
+                    + text(&request.system)
+                    + specs(&request.tools)
+                    + specs(&request.withheld)
+                    + messages(&request.messages)
+            }
         }
     }
 
@@ -50,7 +56,7 @@ impl Gauge {
     pub(super) fn note(&mut self, messages: &[Arc<Message>], usage: &Usage, asked: u64) -> u64 {
         let tokens = usage.context() + usage.output;
         self.known = match messages.last() {
-            Some(last) if usage.context() > 0 => {
+            Some(last) if usage.context() > 0 && !usage.estimated => {
                 Some(Known { messages: messages.len(), last: Arc::clone(last), tokens })
             }
             _ => None,

@@ -27,10 +27,13 @@ pub struct Amount {
     pub tokens: u64,
     /// US dollars, where the price is known.
     pub usd: f64,
+    /// Whether any of it is an estimate.
+    pub estimated: bool,
 }
 
 impl Amount {
     fn add(&mut self, other: Self) {
+        self.estimated |= other.estimated;
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.usd += other.usd;
     }
@@ -74,6 +77,17 @@ pub struct Ask {
 impl Ask {
     fn amount(&self, output: u64) -> Amount {
         amount(self.input, output, self.price)
+    }
+
+    /// Returns the least that has to be left for it, with the report after it.
+    #[must_use]
+    pub fn least(&self) -> Amount {
+        let output = self.least_output();
+        [self.amount(output), self.kept(output)].into_iter().sum()
+    }
+
+    fn least_output(&self) -> u64 {
+        self.cap.clamp(1, LEAST_OUTPUT)
     }
 
     /// Returns what is kept for the agent's last turn if the reply is this long.
@@ -223,7 +237,7 @@ impl Ledger {
         if is_first && now >= ask.cap.min(AMPLE_OUTPUT) {
             return self.grant(seat, ask, ask.cap.min((now / SHARES).max(AMPLE_OUTPUT)));
         }
-        if later < ask.cap.clamp(1, LEAST_OUTPUT) {
+        if later < ask.least_output() {
             self.give_up(seat);
             return Verdict::Refused;
         }
@@ -330,7 +344,7 @@ const ROUNDING: f64 = 1e-9;
 
 fn amount(input: u64, output: u64, price: Option<Price>) -> Amount {
     let usd = price.map_or(0.0, |price| (float(input) * dearest_input(price) + float(output) * price.output) / 1e6);
-    Amount { tokens: input.saturating_add(output), usd }
+    Amount { tokens: input.saturating_add(output), usd, estimated: false }
 }
 
 /// Returns what is kept for the last turn of a conversation of this size.

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::message::{BudgetLimit, Dollars, grouped};
-use ledger::{Amount, Ledger, Left};
+use ledger::{Amount, Ask, Ledger, Left};
 pub(super) use seat::{Reserved, Seat};
 pub use spent::Spent;
 
@@ -60,23 +60,45 @@ impl Budget {
         self.0.changed.notify_waiters();
     }
 
-    /// Says why a request was refused, and what to do about it.
-    #[must_use]
-    pub fn refusal(&self) -> String {
+    /// Says why a request of this size was refused, and what to do about it.
+    fn refusal(&self, ask: &Ask) -> String {
+        let (limit, least) = (self.limit(), ask.least());
+        let tokens = limit.tokens.map(|_| format!("{} tokens", grouped(least.tokens.next_multiple_of(100))));
+        let usd = limit.usd.map(|_| Dollars::from((least.usd * 100.0).ceil() / 100.0).to_string());
+        let needs: Vec<String> = [tokens, usd].into_iter().flatten().collect();
+        let needs = match needs.as_slice() {
+            [] => String::new(),
+            needs => format!(", the next one needs about {}", needs.join(" and ")),
+        };
+        let held = if self.ledger().reserved().tokens > 0 { ", what is under way is held" } else { "" };
         format!(
-            "Too little of the budget is left for another request: {} spent, and what is under way is held. Raise it with \
-             /budget, --budget-tokens or --budget-usd.",
+            "Too little of the budget is left for another request: {} spent{held}{needs}. Raise it with /budget, \
+             --budget-tokens or --budget-usd.",
             self.account()
         )
     }
 
-    /// Says that the limit is near.
+    /// Says that the limit is near, or behind.
     fn nearly(&self) -> String {
-        format!(
-            "More than 80% of the budget is used: {}. At the limit every agent reports in one last turn and stops; /budget \
-             raises it.",
-            self.account()
-        )
+        let account = self.account();
+        match self.percent() {
+            0..=100 => format!(
+                "More than 80% of the budget is used: {account}. At the limit every agent reports in one last turn and \
+                 stops; /budget raises it."
+            ),
+            percent => format!("Over budget ({percent}%): {account}. Every agent stops; /budget raises it."),
+        }
+    }
+
+    /// Returns how much of the limit that is nearer is spent, in whole percent.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a cast of a float saturates")]
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
+    fn percent(&self) -> u64 {
+        let ledger = self.ledger();
+        let (limit, spent) = (ledger.limit(), ledger.spent());
+        let tokens = limit.tokens.map(|limit| spent.tokens as f64 / limit as f64);
+        let usd = limit.usd.map(|limit| spent.usd / f64::from(limit));
+        (tokens.into_iter().chain(usd).fold(0.0, f64::max) * 100.0) as u64
     }
 
     /// Says what was spent of each limit, such as `161,200 of 200,000 tokens`.
@@ -85,10 +107,11 @@ impl Budget {
             let ledger = self.ledger();
             (ledger.limit(), ledger.spent())
         };
-        let tokens = limit.tokens.map(|limit| format!("{} of {} tokens", grouped(spent.tokens), grouped(limit)));
-        let usd = limit.usd.map(|limit| format!("{} of {limit}", Dollars::from(cents(spent.usd))));
+        let mark = if spent.estimated { "~" } else { "" };
+        let tokens = limit.tokens.map(|limit| format!("{mark}{} of {} tokens", grouped(spent.tokens), grouped(limit)));
+        let usd = limit.usd.map(|limit| format!("{mark}{} of {limit}", Dollars::from(cents(spent.usd))));
         let parts: Vec<String> = [tokens, usd].into_iter().flatten().collect();
-        if parts.is_empty() { format!("{} tokens", grouped(spent.tokens)) } else { parts.join(" and ") }
+        if parts.is_empty() { format!("{mark}{} tokens", grouped(spent.tokens)) } else { parts.join(" and ") }
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {

@@ -32,6 +32,8 @@ pub(in crate::agent) struct Seat<'a> {
     id: SeatId,
     gauge: Gauge,
     ask: Ask,
+    /// The request that was refused.
+    refused: Option<Ask>,
     /// Used by attempts of the present request that failed.
     lost: Usage,
 }
@@ -41,7 +43,7 @@ impl<'a> Seat<'a> {
         let budget = agent.budget.clone();
         let id = budget.ledger().enter();
         let ask = Ask { input: 0, cap: 0, price: agent.model.price, purpose: Purpose::Work };
-        Self { agent, budget, id, gauge: Gauge::default(), ask, lost: Usage::default() }
+        Self { agent, budget, id, gauge: Gauge::default(), ask, refused: None, lost: Usage::default() }
     }
 
     /// Notes that the next request is the last one of the run: what was kept for it may be used.
@@ -73,6 +75,7 @@ impl<'a> Seat<'a> {
                     return Reserved::Granted;
                 }
                 Verdict::Refused => {
+                    self.refused = Some(self.ask);
                     self.pass_on();
                     self.tell_used_up(activity).await;
                     return Reserved::Refused;
@@ -125,7 +128,18 @@ impl<'a> Seat<'a> {
     }
 
     fn amount(&self, usage: &Usage) -> Amount {
-        Amount { tokens: usage.total(), usd: self.ask.price.map_or(0.0, |price| price.cost(usage)) }
+        let usd = self.ask.price.map_or(0.0, |price| price.cost(usage));
+        Amount { tokens: usage.total(), usd, estimated: usage.estimated }
+    }
+
+    /// Says why a request was refused, and what to do about it.
+    pub(in crate::agent) fn refusal(&self) -> String {
+        self.budget.refusal(self.refused.as_ref().unwrap_or(&self.ask))
+    }
+
+    /// Returns the measured size of the present request, in tokens.
+    pub(in crate::agent) fn asked(&self) -> u64 {
+        self.ask.input
     }
 
     /// Lets the others look whether they may go.
@@ -147,7 +161,7 @@ impl<'a> Seat<'a> {
 
     async fn tell_used_up(&self, activity: &Activity) {
         if self.budget.ledger().is_news(Warning::UsedUp) {
-            self.tell(self.budget.refusal(), activity).await;
+            self.tell(self.refusal(), activity).await;
         }
     }
 

@@ -120,12 +120,11 @@ impl App {
         }
     }
 
-    /// Takes pasted text: it is sought if a search is being typed.
-    pub(in crate::app) fn paste_in_agent_files(&mut self, text: &str) {
-        match self.agent_files.as_mut().filter(|view| view.is_typing()) {
-            Some(view) => view.search(&self.listing, |query| query.insert(text)),
-            None => self.inform("nothing is being written here; esc goes back to the message"),
-        }
+    /// Takes pasted text if a search is being typed.
+    pub(in crate::app) fn paste_in_agent_files(&mut self, text: &str) -> Taken {
+        let Some(view) = self.agent_files.as_mut().filter(|view| view.is_typing()) else { return Taken::No };
+        view.search(&self.listing, |query| query.insert(text));
+        Taken::Yes
     }
 
     /// Takes an act of the mouse: a click chooses, another one opens, the wheel scrolls.

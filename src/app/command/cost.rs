@@ -33,7 +33,7 @@ impl App {
 pub fn change_budget(words: &str, limit: BudgetLimit, spent: &Spent) -> Result<(BudgetLimit, String), String> {
     let changed = limit.changed(words, spent.usage.total(), spent.cost_usd.unwrap_or(0.0));
     let limit = changed.map_err(|fault| format!("{fault}; /budget off lifts it"))?;
-    let stops = if is_used_up(limit, spent) { ": every agent stops at its next request" } else { "" };
+    let stops = if is_used_up(limit, spent) { ", over budget: every agent stops at its next request" } else { "" };
     Ok((limit, format!("{}{stops}", budget_words(limit, spent))))
 }
 
@@ -44,8 +44,10 @@ fn is_used_up(limit: BudgetLimit, spent: &Spent) -> bool {
 /// Says what is in force and what is spent of it, such as `budget: 161,200 of 500,000 tokens spent`.
 #[must_use]
 pub fn budget_words(limit: BudgetLimit, spent: &Spent) -> String {
-    let tokens = limit.tokens.map(|limit| format!("{} of {} tokens", grouped(spent.usage.total()), grouped(limit)));
-    let usd = limit.usd.map(|limit| format!("${:.2} of {limit}", spent.cost_usd.unwrap_or(0.0)));
+    let (used, mark) = (grouped(spent.usage.total()), spent.usage.mark());
+    let tokens = limit.tokens.map(|limit| format!("{mark}{used} of {} tokens", grouped(limit)));
+    let cost = spent.cost_usd.unwrap_or(0.0);
+    let usd = limit.usd.map(|limit| format!("{}${cost:.2} of {limit}", cost_mark(spent)));
     let parts: Vec<String> = [tokens, usd].into_iter().flatten().collect();
     if parts.is_empty() {
         "no budget; set one with /budget 500k or /budget $2".to_owned()
@@ -61,9 +63,15 @@ pub fn cost_words(spent: &Spent) -> String {
     match spent.cost_usd {
         _ if spent.is_nothing() => String::new(),
         None => "unknown".to_owned(),
-        Some(cost) if spent.unpriced > 0 => format!("{} + unknown", exact(cost)),
-        Some(cost) => exact(cost),
+        Some(cost) if spent.unpriced > 0 => format!("{}{} + unknown", cost_mark(spent), exact(cost)),
+        Some(cost) => format!("{}{}", cost_mark(spent), exact(cost)),
     }
+}
+
+/// Returns what stands before a cost: `~` if tokens that cost something were estimated.
+#[must_use]
+pub fn cost_mark(spent: &Spent) -> &'static str {
+    if spent.cost_usd.is_some_and(|cost| cost > 0.0) { spent.usage.mark() } else { "" }
 }
 
 /// Returns the part of the budget that is spent, of the limit that is nearer; `None` without a limit.

@@ -47,6 +47,12 @@ impl Editor {
         }
     }
 
+    /// Removes the whole text; undo brings it back.
+    pub(super) fn remove_all(&mut self) {
+        self.area.select_all();
+        self.area.cut();
+    }
+
     pub(super) fn newline(&mut self) {
         self.area.insert_newline();
     }

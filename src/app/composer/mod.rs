@@ -50,6 +50,8 @@ pub struct Composer {
     search: Option<HistorySearch>,
     /// The keys of vi, where they are chosen.
     vi: Option<Vi>,
+    /// Whether what stands here came from the history, or stood here before one looked there, and was not edited since.
+    walked: bool,
     /// Columns of the last drawing, for keys that move by rows.
     columns: u16,
 }
@@ -89,13 +91,60 @@ impl Composer {
     pub fn clear(&mut self) {
         self.draft.editor.set("");
         self.draft.chips.clear();
+        self.leave_text();
+    }
+
+    /// Removes the text and returns it as it would be sent. Undo brings it back, and the history remembers it.
+    pub fn discard(&mut self) -> String {
+        let text = self.expanded();
+        self.history.push(&text);
+        self.draft.editor.remove_all();
+        self.leave_text();
+        text
+    }
+
+    fn leave_text(&mut self) {
         self.history.leave();
+        self.walked = false;
         if let Some(vi) = &mut self.vi {
             // A new text is begun by typing.
             vi.mode = ViMode::Insert;
         }
         self.completion = None;
         self.search = None;
+    }
+
+    /// Remembers a text that is not sent.
+    pub fn remember(&mut self, text: &str) {
+        self.history.push(text);
+    }
+
+    /// Returns `true` if the history was looked through since the text was last edited or sent.
+    #[must_use]
+    pub fn walks_history(&self) -> bool {
+        self.walked
+    }
+
+    /// Inserts letters that were typed elsewhere.
+    pub fn type_text(&mut self, text: &str) {
+        if let Some(vi) = &mut self.vi {
+            vi.cancel();
+            vi.mode = ViMode::Insert;
+        }
+        self.search = None;
+        self.walked = false;
+        self.insert(text);
+    }
+
+    /// Goes on in a new line where the cursor stands behind a `\` at the end of one. Returns `false` if it does not.
+    pub fn continue_line(&mut self) -> bool {
+        let editor = &mut self.draft.editor;
+        let continues = editor.before_cursor().ends_with('\\') && editor.after_cursor().is_empty();
+        if continues {
+            editor.delete_grapheme_back();
+            editor.newline();
+        }
+        continues
     }
 
     /// Removes the text and returns it as it is to be sent; the history remembers it.
@@ -108,6 +157,7 @@ impl Composer {
 
     /// Replaces the text, with its chips and what can be undone, and returns the one before.
     pub fn swap(&mut self, draft: Draft) -> Draft {
+        self.walked = false;
         self.history.leave();
         self.completion = None;
         self.search = None;
@@ -144,6 +194,7 @@ impl Composer {
 
     /// Inserts pasted text at the cursor: as a chip if it has more than 1,000 characters or 10 lines.
     pub fn paste(&mut self, text: &str) {
+        self.walked = false;
         match self.draft.chips.add(text) {
             Some(label) => self.draft.editor.insert(&label),
             None => self.insert(text.trim_end_matches('\r')),
@@ -204,6 +255,8 @@ impl Composer {
             (Mods::ALT, KeyCode::Char('_' | '/')) => editor.redo(),
             _ => return false,
         }
+        let moves = matches!(key.code, KeyCode::Up | KeyCode::Down | KeyCode::Left | KeyCode::Right);
+        self.walked &= moves || matches!(key.code, KeyCode::Home | KeyCode::End);
         self.draft.editor.leave_chip(&self.draft.chips);
         true
     }
@@ -272,6 +325,7 @@ impl Composer {
         self.draft.editor.set("");
         self.draft.chips.clear();
         self.paste(text);
+        self.walked = true;
     }
 
     fn text_columns(&self) -> u16 {

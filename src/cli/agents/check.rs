@@ -66,7 +66,7 @@ fn read_path(settled: &Settled, path: &Path) -> anyhow::Result<Vec<Listed>> {
     let missing = || format!("{} cannot be checked; name an agent file or a folder", wanted.display());
     let path = std::fs::canonicalize(&wanted).with_context(missing)?;
     let library = if path.is_dir() {
-        Library::new(AgentDirs::from(vec![AgentDir { tier, path }]), Vec::new(), tool_names())
+        Library::new(AgentDirs::from(vec![AgentDir { tier, path, bounds: None }]), Vec::new(), tool_names())
     } else if path.is_file() {
         let parsed = read_file(Source { tier, path: Some(path) });
         Library::new(AgentDirs::default(), vec![parsed], tool_names())

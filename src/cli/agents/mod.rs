@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::definition::Listing;
 use crate::headless::exit;
+use crate::message::escaped_json;
 use crate::services::Settled;
 use page::Page;
 
@@ -100,7 +101,7 @@ fn read(settled: &Settled) -> Listing {
 fn put(form: Form, value: &impl Serialize, page: Page, status: u8) -> Result<u8, Failure> {
     let failed = |fault: anyhow::Error| (exit::FAILED, fault);
     let text = match form {
-        Form::Json => serde_json::to_string_pretty(value).map_err(|fault| failed(fault.into()))? + "\n",
+        Form::Json => escaped_json(serde_json::to_string_pretty(value).map_err(|fault| failed(fault.into()))?) + "\n",
         Form::Text => page.into_text(),
     };
     let mut out = io::stdout().lock();

@@ -165,7 +165,9 @@ fn draft(args: NewArgs) -> anyhow::Result<AgentDraft> {
 fn no_folder(tier: Tier) -> anyhow::Error {
     match tier {
         Tier::UserClaude | Tier::UserKode => anyhow!("no home folder is known; set HOME, or write to the project"),
-        _ => anyhow!("the project is your home folder, whose agents are those of `--in user` and `--in user-kode`"),
+        _ => anyhow!(
+            "there is no project here; write to `--in user` or `--in user-kode`, or start in the folder of a project"
+        ),
     }
 }
 

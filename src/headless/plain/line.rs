@@ -37,8 +37,12 @@ pub(super) enum Wish {
     Cost,
     /// See the budget, or change it with these words.
     Budget(String),
+    /// Let another model answer.
+    Model(String),
     /// List the commands.
     Help,
+    /// Begin a new conversation.
+    Clear,
     /// Leave.
     Quit,
     /// Something else; says what.
@@ -46,7 +50,7 @@ pub(super) enum Wish {
 }
 
 /// What can be typed, one line each.
-pub(super) const HELP: [&str; 13] = [
+pub(super) const HELP: [&str; 15] = [
     "A line is sent to the main agent; one that ends in \\ goes on in the next.",
     "y, a, p, n or n with a reason answer a question: once, in this session, in this project, no. s shows all of what is asked.",
     "/tasks lists the agents.",
@@ -58,6 +62,8 @@ pub(super) const HELP: [&str; 13] = [
     "/worktrees lists what agents did apart; /merge N writes it into the project, /discard N, twice, gives it up.",
     "/cost lists the tokens and the cost of each agent.",
     "/budget shows the budget of all agents; /budget 500k, $2, +200k or off sets, raises or lifts it.",
+    "/model NAME lets another model answer from the next message on.",
+    "/clear begins a new conversation; while agents are at work, a second /clear stops them.",
     "/quit leaves. The end of the input leaves once everything is answered.",
     "Ctrl-C interrupts the main agent, and its agents go on in the background; twice, it leaves.",
 ];
@@ -120,6 +126,9 @@ fn read_command(command: &str) -> Wish {
         ("tasks" | "agents", _) => Wish::Tasks,
         ("cost", _) => Wish::Cost,
         ("budget", words) => Wish::Budget(words.to_owned()),
+        ("model", "") => Wish::Unclear("say which one: /model PROVIDER/NAME".to_owned()),
+        ("model", name) => Wish::Model(name.to_owned()),
+        ("clear", _) => Wish::Clear,
         ("help", _) => Wish::Help,
         ("quit" | "exit", _) => Wish::Quit,
         _ => Wish::Unclear(format!("there is no command /{name}; /help lists them")),

@@ -1,41 +1,34 @@
 //! The front end of lines: what happens is appended to standard output, what is typed is read from standard input.
 //!
-//! Owns the order of reading, telling and leaving. Leaves the words to `story`, what was used to `spending`, and the
-//! meaning of a typed line to `line`. Invariants: nothing that was written is changed, moved or coloured; input and signals are obeyed also while
+//! Owns the order of reading, telling and leaving. Leaves what a line does to `session`, the words to `story`, what was
+//! used to `spending`, and the meaning of a typed line to `line`. Invariants: nothing that was written is changed, moved or coloured; input and signals are obeyed also while
 //! nobody reads the output; once the input has ended, questions are answered with no.
 
+mod asked;
 mod line;
+mod rows;
+mod session;
 mod spending;
 mod story;
 mod worktrees;
 
-use std::collections::VecDeque;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::sync::Arc;
-use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
-use self::line::{HELP, Question, Wish};
-use self::spending::Spending;
-use self::story::Story;
+use self::session::{Next, Session, lines};
+use super::input::{self, TypedLine};
 use super::output::Output;
-use super::{Cut, LAST_WORDS, Signals, exit, input};
-use crate::agent::{AgentEvent, Author, EventKind, Status, WorktreeAct};
-use crate::permission::{Answer, ApprovalId};
-use crate::subagent::{Children, Command, Conversation};
+use super::{LAST_WORDS, exit};
+use crate::agent::AgentEvent;
+use crate::services::EndSignals;
+use crate::subagent::Conversation;
 
-/// How long a second act counts as the confirmation of the first.
-const CONFIRM: Duration = Duration::from_secs(2);
-/// How long a command that is typed once more does.
-const RETYPED: Duration = Duration::from_secs(30);
 /// Requests that may wait for the engine.
 const CAPACITY: usize = 64;
-/// Where something can be typed.
-const PROMPT: &str = "> ";
 
 /// Everything a session of lines needs.
 pub struct Plain {
@@ -49,7 +42,7 @@ pub struct Plain {
 
 /// Runs a session until the user leaves, or until the input has ended and everything is answered. Returns the exit
 /// status.
-pub async fn run(plain: Plain) -> u8 {
+pub async fn run(plain: Plain, signals: &mut EndSignals) -> u8 {
     let Plain { conversation, events, request } = plain;
     let started = input::lines(io::stdin()).and_then(|typed| Ok((typed, Output::start()?)));
     let (typed, output) = match started {
@@ -61,62 +54,62 @@ pub async fn run(plain: Plain) -> u8 {
     };
     let (commands, orders) = mpsc::channel(CAPACITY);
     let mut engine = tokio::spawn(conversation.drive(orders));
-    let mut desk = Desk::new(commands);
+    let mut session = Session::new(commands);
     if let Some(text) = request {
-        desk.send(text).await;
+        session.send(text).await;
     }
-    let mut sources = Sources { events, typed: Some(typed), signals: Signals::new() };
-    let code = attend(&mut desk, &mut sources, &output).await;
-    leave(desk, sources, output, &mut engine).await.unwrap_or(code)
+    let mut sources = Sources { events, typed: Some(typed), signals };
+    let code = attend(&mut session, &mut sources, &output).await;
+    leave(session, sources, output, &mut engine).await.unwrap_or(code)
 }
 
 /// Where it comes from what happens.
-struct Sources {
+struct Sources<'a> {
     events: mpsc::Receiver<Arc<AgentEvent>>,
     /// None once the input has ended.
-    typed: Option<mpsc::Receiver<String>>,
-    signals: Signals,
+    typed: Option<mpsc::Receiver<TypedLine>>,
+    signals: &'a mut EndSignals,
 }
 
 /// Tells, reads and obeys until it is time to leave. Returns the exit status.
-async fn attend(desk: &mut Desk, sources: &mut Sources, output: &Output) -> u8 {
+async fn attend(session: &mut Session, sources: &mut Sources<'_>, output: &Output) -> u8 {
     let broken = output.broken();
     loop {
         if sources.typed.is_none() {
-            desk.refuse_all().await;
-            if desk.is_idle() && desk.waiting.is_empty() {
+            session.refuse_all().await;
+            if session.is_idle() && session.waiting.is_empty() {
                 return exit::OK;
             }
         }
-        desk.prompt();
+        session.prompt();
+        session.note_asked();
         tokio::select! {
             biased;
-            cut = sources.signals.next() => match cut {
-                Cut::Interrupted => match desk.interrupted().await {
-                    Next::GoOn => {}
-                    Next::Leave => return exit::INTERRUPTED,
-                },
-                cut => return cut.status(),
-            },
+            signal = sources.signals.next() => {
+                let stays = signal.is_interrupt() && matches!(session.interrupted().await, Next::GoOn);
+                if !stays {
+                    return signal.exit_status();
+                }
+            }
             () = broken.wait() => return broken.status().unwrap_or(exit::BROKEN_PIPE),
-            () = output.pass(&mut desk.waiting), if !desk.waiting.is_empty() => {}
+            () = output.pass(&mut session.waiting), if !session.waiting.is_empty() => {}
             line = next_line(&mut sources.typed) => match line {
-                Some(line) => match desk.typed(&line).await {
+                Some(line) => match session.typed(line).await {
                     Next::GoOn => {}
                     Next::Leave => return exit::OK,
                 },
                 None => sources.typed = None,
             },
             // What happens waits while nobody reads, so that memory is bounded.
-            event = sources.events.recv(), if desk.waiting.is_empty() => match event {
-                Some(event) => desk.tell(&event),
+            event = sources.events.recv(), if session.waiting.is_empty() => match event {
+                Some(event) => session.tell(&event),
                 None => return exit::FAILED,
             },
         }
     }
 }
 
-async fn next_line(typed: &mut Option<mpsc::Receiver<String>>) -> Option<String> {
+async fn next_line(typed: &mut Option<mpsc::Receiver<TypedLine>>) -> Option<TypedLine> {
     match typed {
         Some(lines) => lines.recv().await,
         None => std::future::pending().await,
@@ -125,14 +118,14 @@ async fn next_line(typed: &mut Option<mpsc::Receiver<String>>) -> Option<String>
 
 /// Stops what runs, tells its end, and waits within bounds for both. A signal meanwhile does not wait; it is returned
 /// as the exit status.
-async fn leave(desk: Desk, mut sources: Sources, output: Output, engine: &mut JoinHandle<()>) -> Option<u8> {
-    let Desk { commands, mut story, mut waiting, .. } = desk;
+async fn leave(session: Session, mut sources: Sources<'_>, output: Output, engine: &mut JoinHandle<()>) -> Option<u8> {
+    let Session { commands, mut story, mut waiting, .. } = session;
     drop(commands);
     let mut open = true;
     while open {
         tokio::select! {
             biased;
-            cut = sources.signals.next() => return Some(cut.status()),
+            signal = sources.signals.next() => return Some(signal.exit_status()),
             () = output.pass(&mut waiting), if !waiting.is_empty() => {}
             Some(event) = sources.events.recv() => waiting.extend(lines(story.tell(&event))),
             _ = &mut *engine => open = false,
@@ -150,320 +143,4 @@ async fn leave(desk: Desk, mut sources: Sources, output: Output, engine: &mut Jo
     // Nobody may be reading.
     let _ = timeout(LAST_WORDS, last).await;
     None
-}
-
-/// Whether to stay.
-enum Next {
-    GoOn,
-    Leave,
-}
-
-/// Where the user stands with the agents.
-struct Desk {
-    commands: mpsc::Sender<Command>,
-    story: Story,
-    spending: Spending,
-    /// What is still to be written.
-    waiting: VecDeque<String>,
-    /// Messages that were sent and not yet answered to the end.
-    unanswered: usize,
-    /// What the main agent does.
-    lead: Lead,
-    /// The lines before the present one that end in `\`.
-    begun: String,
-    /// Until when a second act leaves.
-    armed: Option<Instant>,
-    /// The branch that a second command discards, and until when.
-    giving_up: Option<(String, Instant)>,
-    /// Whether someone types at a terminal whose screen shows the output too.
-    at_terminal: Terminal,
-    /// Whether a prompt stands at the end of the output.
-    prompted: Prompted,
-    /// What was typed last at a prompt: the terminal shows it already.
-    echoed: Option<String>,
-}
-
-/// What the main agent does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Lead {
-    Rests,
-    /// It answers a message of the user.
-    Answers,
-    /// It looks at what others had to say.
-    Woken,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Terminal {
-    Yes,
-    No,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Prompted {
-    Yes,
-    No,
-}
-
-/// Returns texts as lines.
-fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
-    texts.into_iter().map(|text| text + "\n")
-}
-
-impl Desk {
-    fn new(commands: mpsc::Sender<Command>) -> Self {
-        let both = io::stdin().is_terminal() && io::stdout().is_terminal();
-        Self {
-            commands,
-            story: Story::default(),
-            spending: Spending::default(),
-            waiting: VecDeque::new(),
-            unanswered: 0,
-            lead: Lead::Rests,
-            begun: String::new(),
-            armed: None,
-            giving_up: None,
-            at_terminal: if both { Terminal::Yes } else { Terminal::No },
-            prompted: Prompted::No,
-            echoed: None,
-        }
-    }
-
-    fn is_idle(&self) -> bool {
-        self.unanswered == 0 && self.lead == Lead::Rests && self.story.running() == 0 && self.story.owed() == 0
-    }
-
-    /// Writes lines. A prompt that stands there gets a line of its own.
-    fn write(&mut self, texts: Vec<String>) {
-        if texts.is_empty() {
-            return;
-        }
-        if self.prompted == Prompted::Yes {
-            self.prompted = Prompted::No;
-            self.waiting.push_back("\n".to_owned());
-        }
-        self.waiting.extend(lines(texts));
-    }
-
-    fn notice(&mut self, text: &str) {
-        let lines = self.story.notice(text);
-        self.write(lines);
-    }
-
-    /// Shows where to type, at a terminal and when there is nothing more to wait for.
-    fn prompt(&mut self) {
-        let invites = self.is_idle() || self.story.open().is_some();
-        if self.at_terminal == Terminal::Yes && self.prompted == Prompted::No && invites {
-            self.prompted = Prompted::Yes;
-            self.waiting.push_back(PROMPT.to_owned());
-        }
-    }
-
-    fn tell(&mut self, event: &AgentEvent) {
-        self.spending.hear(event);
-        if event.agent.is_main() {
-            self.count(&event.kind);
-        }
-        if let (EventKind::UserMessage { text, by: Author::User }, true) = (&event.kind, event.agent.is_main())
-            && self.echoed.take_if(|echoed| echoed == text).is_some()
-        {
-            return;
-        }
-        let lines = self.story.tell(event);
-        self.write(lines);
-    }
-
-    /// Keeps count of what the main agent still has to answer. It also works when only reports have woken it.
-    fn count(&mut self, kind: &EventKind) {
-        match kind {
-            EventKind::UserMessage { by: Author::User, .. } => self.lead = Lead::Answers,
-            EventKind::UserMessage { .. } | EventKind::Started if self.lead == Lead::Rests => self.lead = Lead::Woken,
-            EventKind::Ended { .. } => {
-                let answered = std::mem::replace(&mut self.lead, Lead::Rests) == Lead::Answers;
-                self.unanswered = self.unanswered.saturating_sub(usize::from(answered));
-            }
-            _ => {}
-        }
-    }
-
-    async fn order(&mut self, command: Command) {
-        // It fails only if the engine is gone, which ends the events too.
-        let _ = self.commands.send(command).await;
-    }
-
-    async fn send(&mut self, text: String) {
-        self.unanswered += 1;
-        self.order(Command::Send { text }).await;
-    }
-
-    /// Obeys a typed line.
-    async fn typed(&mut self, line: &str) -> Next {
-        let at_prompt = self.prompted == Prompted::Yes;
-        // The terminal has ended the line.
-        self.prompted = Prompted::No;
-        if let Some(begun) = line.strip_suffix('\\') {
-            self.begun.push_str(begun);
-            self.begun.push('\n');
-            return Next::GoOn;
-        }
-        let text = std::mem::take(&mut self.begun) + line;
-        let question = if self.story.open().is_some() { Question::Open } else { Question::None };
-        match line::read(&text, question) {
-            Wish::Nothing => {}
-            Wish::Say(text) => {
-                if at_prompt {
-                    self.echoed = Some(text.clone());
-                } else if self.unanswered > 0 {
-                    self.notice("this waits until the present answer is complete");
-                }
-                self.send(text).await;
-            }
-            Wish::Answer(answer) => self.answer(answer).await,
-            Wish::Show => {
-                let lines = self.story.details();
-                self.write(lines);
-            }
-            Wish::Stop(agent) => match self.story.find(&agent) {
-                Some(agent) => self.order(Command::Stop { agent }).await,
-                None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
-            },
-            Wish::WrapUp(agent) => match self.story.find(&agent) {
-                Some(agent) => self.order(Command::WrapUp { agent }).await,
-                None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
-            },
-            Wish::Move(agent) => match self.story.find(&agent) {
-                Some(agent) => {
-                    let ground = self.story.other_ground(agent);
-                    self.order(Command::Move { agent, ground }).await;
-                }
-                None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
-            },
-            Wish::Resume(agent, text) => self.resume(&agent, text).await,
-            Wish::StopAll => {
-                // Messages that wait are taken back with it.
-                self.unanswered = self.unanswered.min(1);
-                self.order(Command::StopAll).await;
-            }
-            Wish::Worktree(act, which) => self.worktree(act, &which).await,
-            Wish::Worktrees => {
-                let lines = self.story.worktrees();
-                self.write(lines);
-            }
-            Wish::Tasks => {
-                let lines = self.story.tasks(Timestamp::now());
-                self.write(lines);
-            }
-            Wish::Cost => {
-                let rows = self.spending.table(|id| self.story.name(id));
-                for row in &rows {
-                    self.notice(row);
-                }
-            }
-            Wish::Budget(words) => self.budget(&words).await,
-            Wish::Help => self.write(HELP.map(str::to_owned).to_vec()),
-            Wish::Quit if self.is_idle() || self.is_armed() => return Next::Leave,
-            Wish::Quit => {
-                self.arm();
-                self.notice("agents are at work; /quit again stops them and leaves");
-            }
-            Wish::Unclear(why) => self.notice(&why),
-        }
-        Next::GoOn
-    }
-
-    async fn worktree(&mut self, act: WorktreeAct, which: &str) {
-        let Some((branch, size)) = self.story.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
-            self.notice(&format!("no worktree of {which} waits; /worktrees lists those that do"));
-            return;
-        };
-        let asked = self.giving_up.take().is_some_and(|(asked, until)| asked == branch && Instant::now() <= until);
-        if act == WorktreeAct::Discard && !asked {
-            self.notice(&format!("this gives up {size}; /discard {which} again does it"));
-            self.giving_up = Some((branch, Instant::now() + RETYPED));
-            return;
-        }
-        self.order(Command::Worktree { branch, act }).await;
-    }
-
-    fn arm(&mut self) {
-        self.armed = Some(Instant::now() + CONFIRM);
-    }
-
-    fn is_armed(&mut self) -> bool {
-        self.armed.take().is_some_and(|until| Instant::now() <= until)
-    }
-
-    /// Interrupts the main agent, or leaves at the second time.
-    async fn interrupted(&mut self) -> Next {
-        // The terminal has shown it at the prompt.
-        self.prompted = Prompted::No;
-        if self.is_armed() {
-            return Next::Leave;
-        }
-        self.arm();
-        if self.is_idle() {
-            self.notice("ctrl-c again leaves");
-        } else {
-            let kept = if self.story.waited_for() > 0 { "; its agents go on in the background" } else { "" };
-            self.notice(&format!("interrupting the main agent{kept}; ctrl-c again leaves"));
-            self.order(Command::Interrupt { children: Children::Keep }).await;
-        }
-        Next::GoOn
-    }
-
-    /// Has an agent go on that has ended. One that has done all it was sent for needs to be told what is next.
-    async fn resume(&mut self, wanted: &str, text: Option<String>) {
-        match self.story.find_ended(wanted) {
-            Some((_, Status::Completed)) if text.is_none() => {
-                self.notice(&format!("say what it shall do next: /resume {wanted} and a message"));
-            }
-            Some((agent, _)) => self.order(Command::Resume { agent, text }).await,
-            None => self.notice(&format!("no agent {wanted} has ended; /tasks lists them")),
-        }
-    }
-
-    /// Shows the budget, or has it changed.
-    async fn budget(&mut self, words: &str) {
-        if words.is_empty() {
-            self.notice(&self.spending.budget());
-            return;
-        }
-        match self.spending.change(words) {
-            Ok((limit, said)) => {
-                self.order(Command::SetBudget(limit)).await;
-                self.notice(&said);
-            }
-            Err(fault) => self.notice(&fault),
-        }
-    }
-
-    async fn answer(&mut self, answer: Answer) {
-        let Some(request) = self.story.open() else { return };
-        if matches!(answer, Answer::Always | Answer::Project) && request.grant.is_none() {
-            self.notice("this can only be allowed once");
-            return;
-        }
-        let id = request.id.clone();
-        self.settle(id, answer).await;
-    }
-
-    async fn settle(&mut self, id: ApprovalId, answer: Answer) {
-        let lines = self.story.settle(&id);
-        self.order(Command::Answer { id, answer }).await;
-        self.write(lines);
-    }
-
-    /// Answers every question with no, because nobody is there any more.
-    async fn refuse_all(&mut self) {
-        while let Some(request) = self.story.open() {
-            let rule = request.grant.as_ref().map_or_else(|| request.access.tool.clone(), ToString::to_string);
-            let id = request.id.clone();
-            let comment = format!(
-                "Nobody is there to ask any more. It would need --allowedTools '{rule}' or another --permission-mode. \
-                 Go on without it."
-            );
-            self.notice("no: the input has ended");
-            self.settle(id, Answer::No { comment: Some(comment) }).await;
-        }
-    }
 }

@@ -52,5 +52,5 @@ impl Spending {
 fn row(who: &str, spent: &Spent) -> String {
     let cost = cost_words(spent);
     let cost = if cost.is_empty() { cost } else { format!(", cost {cost}") };
-    format!("{who}: {} tokens{cost}", grouped(spent.usage.total()))
+    format!("{who}: {}{} tokens{cost}", spent.usage.mark(), grouped(spent.usage.total()))
 }

@@ -1,21 +1,26 @@
 //! A session as lines of text, each complete when it is told.
 //!
 //! Owns what is worth a line, and the words. Leaves writing them to the front end. Invariants: a line is never taken
-//! back; text of models and tools is cleaned; what is kept does not grow with the length of the transcripts.
+//! back; text of models and tools is cleaned, and its further rows are set in, so that none of it can pass for a line of
+//! the program; what is kept does not grow with the length of the transcripts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use jiff::Timestamp;
 
 use super::super::text::{Waits, ended, tools};
+use super::rows::{SET_IN, changed_rows, diff_rows, set_in};
 use crate::agent::{AgentEvent, Author, EventKind, Ground, KeptWorktree, Outcome, Spawn, Status};
+use crate::app::question::is_said;
 use crate::app::summary_of;
-use crate::message::{AgentId, LineKind, bare_line, plain, plain_line};
+use crate::message::{AgentId, bare_line, plain, plain_line, shown_name};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
 use crate::subagent::report::seconds;
 
 /// A line of text that does not end is told in parts of this many bytes.
 const MAX_LINE: usize = 64 << 10;
+/// Changed lines that are told with a question. Those of a larger change are told before a yes counts.
+const MAX_CHANGES: usize = 40;
 /// Most characters of a summary.
 const MAX_SUMMARY: usize = 2_000;
 
@@ -26,6 +31,8 @@ pub(super) struct Story {
     /// Running calls: what they are shown as.
     calls: HashMap<(AgentId, String), String>,
     questions: VecDeque<ApprovalRequest>,
+    /// The question of which everything was told.
+    told: Option<ApprovalId>,
     /// Those in the background that have ended and whose reports have not arrived yet.
     owed: BTreeSet<AgentId>,
     /// The main agent's text that no line end followed yet.
@@ -111,7 +118,7 @@ impl Story {
                 words.map(|words| self.of(id, &words)).unwrap_or_default()
             }
             EventKind::ToolStarted { call, title } => {
-                let shown = format!("{} {}", plain_line(&call.name), plain_line(title));
+                let shown = format!("{} {}", plain_line(&call.name), bare_line(title));
                 if call.name != crate::subagent::AGENT_TOOL {
                     self.calls.insert((id, call.id.clone()), shown.trim_end().to_owned());
                 }
@@ -125,8 +132,9 @@ impl Story {
                 self.questions.push_back(request.clone());
                 if self.questions.len() == 1 { self.question() } else { Vec::new() }
             }
-            EventKind::ApprovalResolved { id: question, answer } => {
-                self.resolved(question, if answer.is_none() { Withdrawn::Yes } else { Withdrawn::No })
+            EventKind::ApprovalResolved { id: question, answer, by_grant } => {
+                let withdrawn = answer.is_none() && !by_grant;
+                self.resolved(question, if withdrawn { Withdrawn::Yes } else { Withdrawn::No })
             }
             EventKind::Stopping { .. } if !id.is_main() => {
                 if let Some(agent) = self.agents.get_mut(&id) {
@@ -141,8 +149,13 @@ impl Story {
                 lines.extend(note.iter().flat_map(|note| self.notice(note)));
                 lines
             }
+            EventKind::NoModel { reason } => self.notice(reason),
             EventKind::Notice { text } if self.agents.contains_key(&id) => self.of(id, &plain_line(text)),
             EventKind::Notice { text } => self.notice(text),
+            EventKind::Cleared => {
+                *self = Self { kept: std::mem::take(&mut self.kept), ..Self::default() };
+                self.notice("a new conversation begins")
+            }
             EventKind::Worktree { news } => self.worktree_news(id, news),
             EventKind::Worktrees { kept } => self.worktrees_changed(kept),
             _ => Vec::new(),
@@ -168,12 +181,13 @@ impl Story {
         };
         let change = match &request.preview {
             Some(Preview::Diff(diff)) => format!(" ({} lines added, {} removed)", diff.added, diff.removed),
+            Some(Preview::Note { text }) if !is_said(request) => format!(" ({})", bare_line(text)),
             _ => String::new(),
         };
         let always = request
             .grant
             .as_ref()
-            .map_or_else(String::new, |grant| format!("a session or p project {}, ", plain_line(&grant.to_string())));
+            .map_or_else(String::new, |grant| format!("a session or p project {}, ", bare_line(&grant.to_string())));
         let place = match self.questions.len() {
             1 => String::new(),
             count => format!(" (1 of {count} questions)"),
@@ -181,33 +195,36 @@ impl Story {
         let (tool, act) = (plain_line(&request.access.tool), request.act());
         let title = bare_line(&act);
         let text = format!("{who} asks: {tool} {title}{change}? y once, {always}n no, s show{place}");
-        self.notice(&text)
+        let changed: Vec<String> = changed_rows(request).take(MAX_CHANGES + 1).collect();
+        if changed.len() > MAX_CHANGES || self.is_told(&request.id) {
+            return self.notice(&text);
+        }
+        self.told = Some(request.id.clone());
+        let mut lines = self.lines(changed);
+        lines.extend(self.notice(&text));
+        lines
+    }
+
+    /// Returns `true` if all of what a question is about was told.
+    pub(super) fn is_told(&self, question: &ApprovalId) -> bool {
+        self.told.as_ref() == Some(question)
     }
 
     /// Returns all of what the open question is about.
     pub(super) fn details(&mut self) -> Vec<String> {
         let Some(request) = self.questions.front() else { return Vec::new() };
-        let mut lines: Vec<String> = request.act().lines().map(str::to_owned).collect();
+        let mut rows: Vec<String> = request.act().lines().map(str::to_owned).collect();
         match &request.preview {
-            Some(Preview::Note { text }) => lines.push(plain_line(text).into_owned()),
-            Some(Preview::Diff(diff)) => {
-                for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines) {
-                    let sign = match line.kind {
-                        LineKind::Context => ' ',
-                        LineKind::Added => '+',
-                        LineKind::Removed => '-',
-                    };
-                    lines.push(format!("{sign} {}", bare_line(line.text.trim_end_matches(['\n', '\r']))));
-                }
-                if diff.omitted > 0 {
-                    lines.push(format!("and {} more changed lines", diff.omitted));
-                }
-            }
-            None => {}
+            Some(Preview::Note { text }) if is_said(request) => rows.push(format!("says: {}", bare_line(text))),
+            Some(Preview::Note { text }) => rows.push(bare_line(text).into_owned()),
+            Some(Preview::Diff(_)) | None => {}
         }
+        let mut lines: Vec<String> = rows.into_iter().map(|row| format!("{SET_IN}{row}")).collect();
+        lines.extend(diff_rows(request));
         if !request.reason.is_empty() {
             lines.push(format!("asked because of {}", plain_line(&request.reason)));
         }
+        self.told = Some(request.id.clone());
         lines.extend(self.question());
         lines
     }
@@ -314,9 +331,9 @@ impl Story {
 
     fn say(&mut self, who: &str, text: &str) -> Vec<String> {
         let text = plain(text);
-        let mut rows = text.trim().lines().map(str::to_owned);
+        let mut rows = text.trim().lines();
         let first = format!("{who}: {}", rows.next().unwrap_or_default());
-        self.lines(std::iter::once(first).chain(rows).collect())
+        self.lines(std::iter::once(first).chain(rows.map(set_in)).collect())
     }
 
     fn stream(&mut self, text: &str) -> Vec<String> {
@@ -346,14 +363,14 @@ impl Story {
             }
             self.turn = Turn::Spoken;
             self.speaker = Speaker::Main;
-            lines.push(if begins { format!("main: {row}") } else { row.to_owned() });
+            lines.push(if begins { format!("main: {row}") } else { set_in(row) });
         }
         lines
     }
 
     fn spawned(&mut self, id: AgentId, spawn: &Spawn, at: Timestamp) -> Vec<String> {
         let told = Told {
-            name: plain_line(&spawn.name).into_owned(),
+            name: shown_name(&spawn.name).into_owned(),
             description: plain_line(&spawn.description).into_owned(),
             parent: spawn.parent,
             ground: spawn.ground,

@@ -1,84 +1,99 @@
-//! Reads the Messages API's stream: `message_start`, content blocks, `message_delta`, `message_stop`, `ping`, `error`.
+//! Reads the Messages API's stream: `message_start`, content blocks, `message_delta`, `message_stop`, `ping`, `error`; and
+//! a whole message, as gateways send it that do not stream.
 //!
-//! Owns the state of open content blocks. Invariant: the type stands in the data; the event's name, which some
-//! gateways drop, is not needed. Event and block types that are not known are passed over, as the API asks clients to.
+//! Owns the state of open content blocks. Invariants: the type stands in the data; the event's name, which some
+//! gateways drop, is not needed. Types of events, blocks and deltas that are not known are passed over, as the API asks
+//! clients to, and so are fields of another type: of an event only what its type promises is read.
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::message::Usage;
+use crate::provider::feed::{Decode, Progress, Queue};
+use crate::provider::lenient::{Lenient, List, Text, object};
 use crate::provider::service::{Fault, Service};
 use crate::provider::sse;
-use crate::provider::stream::{Decode, Progress, Queue, Text};
+use crate::provider::think::Think;
 use crate::provider::{ProviderError, StopReason, StreamEvent};
 
 /// One event. A flat struct, because a tagged enum would copy every event before reading it.
 #[derive(Deserialize)]
 struct WireEvent<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type", borrow, default)]
     kind: Text<'a>,
-    #[serde(default)]
-    index: usize,
     #[serde(borrow, default)]
-    delta: Option<Delta<'a>>,
+    index: Text<'a>,
     #[serde(borrow, default)]
-    content_block: Option<BlockStart<'a>>,
-    #[serde(default)]
-    message: Option<MessageStart>,
-    #[serde(default)]
-    usage: Option<WireUsage>,
+    delta: Lenient<Delta<'a>>,
+    #[serde(borrow, default)]
+    content_block: Lenient<BlockStart<'a>>,
+    #[serde(borrow, default)]
+    message: Lenient<MessageStart<'a>>,
+    #[serde(borrow, default)]
+    usage: Lenient<WireUsage<'a>>,
+    /// The blocks of a whole message.
+    #[serde(borrow, default)]
+    content: List<BlockStart<'a>>,
+    #[serde(borrow, default)]
+    stop_reason: Text<'a>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Delta<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Text<'a>,
     #[serde(borrow, default)]
-    text: Option<Text<'a>>,
+    text: Text<'a>,
     #[serde(borrow, default)]
-    thinking: Option<Text<'a>>,
+    thinking: Text<'a>,
     #[serde(borrow, default)]
-    signature: Option<Text<'a>>,
+    signature: Text<'a>,
     #[serde(borrow, default)]
-    partial_json: Option<Text<'a>>,
+    partial_json: Text<'a>,
     #[serde(borrow, default)]
-    stop_reason: Option<Text<'a>>,
+    stop_reason: Text<'a>,
 }
 
 #[derive(Deserialize)]
 struct BlockStart<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type", borrow, default)]
     kind: Text<'a>,
     #[serde(borrow, default)]
-    text: Option<Text<'a>>,
+    text: Text<'a>,
     #[serde(borrow, default)]
-    thinking: Option<Text<'a>>,
+    thinking: Text<'a>,
     #[serde(borrow, default)]
-    signature: Option<Text<'a>>,
+    signature: Text<'a>,
     #[serde(borrow, default)]
-    data: Option<Text<'a>>,
+    data: Text<'a>,
     #[serde(borrow, default)]
-    id: Option<Text<'a>>,
+    id: Text<'a>,
     #[serde(borrow, default)]
-    name: Option<Text<'a>>,
+    name: Text<'a>,
     #[serde(borrow, default)]
     input: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct MessageStart {
-    #[serde(default)]
-    usage: Option<WireUsage>,
+struct MessageStart<'a> {
+    #[serde(borrow, default)]
+    usage: Lenient<WireUsage<'a>>,
 }
 
 #[derive(Deserialize)]
-struct WireUsage {
-    #[serde(rename = "input_tokens")]
-    input: Option<u64>,
-    #[serde(rename = "output_tokens")]
-    output: Option<u64>,
-    #[serde(rename = "cache_read_input_tokens")]
-    cache_read: Option<u64>,
-    #[serde(rename = "cache_creation_input_tokens")]
-    cache_write: Option<u64>,
+struct WireUsage<'a> {
+    #[serde(rename = "input_tokens", borrow, default)]
+    input: Text<'a>,
+    #[serde(rename = "output_tokens", borrow, default)]
+    output: Text<'a>,
+    #[serde(rename = "cache_read_input_tokens", borrow, default)]
+    cache_read: Text<'a>,
+    #[serde(rename = "cache_creation_input_tokens", borrow, default)]
+    cache_write: Text<'a>,
 }
 
 /// A content block under way.
@@ -98,83 +113,126 @@ enum Open {
 /// The state of one answer.
 pub(super) struct Decoder {
     service: Service,
-    open: Vec<(usize, Open)>,
+    open: BTreeMap<u64, Open>,
     calls: usize,
+    think: Think,
     usage: Usage,
     stop: Option<StopReason>,
 }
 
 impl Decoder {
     pub(super) fn new(service: Service) -> Self {
-        Self { service, open: Vec::new(), calls: 0, usage: Usage::default(), stop: None }
+        let (usage, think) = (Usage::default(), Think::default());
+        Self { service, open: BTreeMap::new(), calls: 0, think, usage, stop: None }
     }
 
-    fn start(&mut self, index: usize, block: &BlockStart<'_>, out: &mut Queue) {
-        let text = |text: &Option<Text<'_>>| text.as_deref().unwrap_or_default().to_owned();
+    fn start(&mut self, index: u64, block: &BlockStart<'_>, out: &mut Queue) {
+        self.close(index, out);
         let open = match &*block.kind {
             "text" => {
-                out.text(block.text.as_deref().unwrap_or_default());
+                self.think.text(&block.text, out);
                 Open::Other
             }
             "thinking" => {
-                out.thinking(block.thinking.as_deref().unwrap_or_default());
-                Open::Thinking { signature: text(&block.signature) }
+                self.think.flush(out);
+                out.thinking(&block.thinking);
+                Open::Thinking { signature: block.signature.to_string() }
             }
             "redacted_thinking" => {
-                out.push(StreamEvent::RedactedThinking(text(&block.data)));
+                self.think.flush(out);
+                out.push(StreamEvent::RedactedThinking(block.data.to_string()));
                 Open::Other
             }
             "tool_use" => {
+                self.think.flush(out);
                 let call = self.calls;
                 self.calls += 1;
-                out.push(StreamEvent::ToolCallStart { index: call, id: text(&block.id), name: text(&block.name) });
+                let (id, name) = (block.id.to_string(), block.name.to_string());
+                out.push(StreamEvent::ToolCallStart { index: call, id, name });
                 let input = block.input.map(RawValue::get).filter(|input| !matches!(*input, "{}" | "null" | "\"\""));
                 Open::Call { call, input: input.map(str::to_owned) }
             }
             _ => Open::Other,
         };
-        self.open.retain(|(at, _)| *at != index);
-        self.open.push((index, open));
+        let held = match &open {
+            Open::Thinking { signature } => signature.len(),
+            Open::Call { input: Some(input), .. } => input.len(),
+            Open::Call { .. } | Open::Other => 0,
+        };
+        if out.charge_part(held) {
+            self.open.insert(index, open);
+        }
     }
 
-    fn delta(&mut self, index: usize, delta: &Delta<'_>, out: &mut Queue) -> Result<(), ProviderError> {
-        if let Some(text) = &delta.text {
-            out.text(text);
+    fn delta(&mut self, index: u64, delta: &Delta<'_>, out: &mut Queue) -> Result<(), ProviderError> {
+        // Without a type, what is there counts.
+        let is = |kind: &str, text: &str| !text.is_empty() && (delta.kind.is_empty() || &*delta.kind == kind);
+        if is("text_delta", &delta.text) {
+            self.think.text(&delta.text, out);
         }
-        if let Some(thinking) = &delta.thinking {
-            out.thinking(thinking);
+        if is("thinking_delta", &delta.thinking) {
+            self.think.flush(out);
+            out.thinking(&delta.thinking);
         }
-        let open = self.open.iter_mut().find(|(at, _)| *at == index).map(|(_, open)| open);
-        match (open, &delta.signature, &delta.partial_json) {
-            (Some(Open::Thinking { signature }), Some(more), _) => signature.push_str(more),
-            (Some(Open::Call { call, input }), _, Some(json)) => {
-                if !json.is_empty() {
+        if is("signature_delta", &delta.signature)
+            && let Some(Open::Thinking { signature }) = self.open.get_mut(&index)
+            && out.charge(delta.signature.len())
+        {
+            signature.push_str(&delta.signature);
+        }
+        if is("input_json_delta", &delta.partial_json) {
+            match self.open.get_mut(&index) {
+                Some(Open::Call { call, input }) => {
                     *input = None;
+                    out.input(*call, &delta.partial_json);
                 }
-                out.input(*call, json);
+                Some(Open::Thinking { .. } | Open::Other) => {}
+                // The event that began it was lost.
+                None => return Err(self.service.error(Fault::Protocol, "input for a tool call that never began")),
             }
-            (None, _, Some(_)) => {
-                return Err(self.service.error(Fault::Protocol, "input for a tool call that never began"));
-            }
-            _ => {}
         }
         Ok(())
     }
 
-    fn close(&mut self, index: usize, out: &mut Queue) {
-        if let Some(at) = self.open.iter().position(|(at, _)| *at == index) {
-            close(self.open.remove(at).1, out);
+    fn close(&mut self, index: u64, out: &mut Queue) {
+        if let Some(open) = self.open.remove(&index) {
+            close(open, out);
         }
     }
 
-    fn count(&mut self, usage: &WireUsage, out: &mut Queue) {
+    fn count(&mut self, usage: &WireUsage<'_>, out: &mut Queue) {
         // The counts of one answer only grow; a gateway that sends a zero later has merely left the count out.
-        let grow = |count: &mut u64, now: Option<u64>| *count = (*count).max(now.unwrap_or(0));
-        grow(&mut self.usage.input, usage.input);
-        grow(&mut self.usage.output, usage.output);
-        grow(&mut self.usage.cache_read, usage.cache_read);
-        grow(&mut self.usage.cache_write, usage.cache_write);
-        out.push(StreamEvent::Usage(self.usage));
+        let known = self.usage;
+        let grow = |count: &mut u64, now: &Text<'_>| *count = (*count).max(now.tokens().unwrap_or(0));
+        grow(&mut self.usage.input, &usage.input);
+        grow(&mut self.usage.output, &usage.output);
+        grow(&mut self.usage.cache_read, &usage.cache_read);
+        grow(&mut self.usage.cache_write, &usage.cache_write);
+        if self.usage != known {
+            out.push(StreamEvent::Usage(self.usage));
+        }
+    }
+
+    /// Takes a reason to stop; an empty one is none.
+    fn stopped(&mut self, reason: &str) -> Progress {
+        if reason.is_empty() {
+            return Progress::Open;
+        }
+        self.stop = Some(stop_reason(reason));
+        Progress::Stopped
+    }
+
+    /// Takes a whole message.
+    fn whole(&mut self, wire: WireEvent<'_>, out: &mut Queue) -> Progress {
+        for (index, block) in (0..).zip(wire.content.into_elements()) {
+            self.start(index, &block, out);
+            self.close(index, out);
+        }
+        if let Some(usage) = &wire.usage.0 {
+            self.count(usage, out);
+        }
+        self.stopped(&wire.stop_reason);
+        Progress::Complete
     }
 }
 
@@ -188,49 +246,52 @@ fn close(open: Open, out: &mut Queue) {
 
 impl Decode for Decoder {
     fn event(&mut self, event: sse::Event<'_>, out: &mut Queue) -> Result<Progress, ProviderError> {
-        if event.data.is_empty() || event.data == "[DONE]" {
+        let data = event.data.trim();
+        if data.is_empty() || data == "[DONE]" {
             return Ok(Progress::Open);
         }
         if event.name == "error" {
-            return Err(self.service.stream_error(event.data));
+            return Err(self.service.stream_error(data));
         }
-        let wire: WireEvent<'_> = serde_json::from_str(event.data)
+        let wire = object::<WireEvent<'_>>(data)
             .map_err(|fault| self.service.error(Fault::Protocol, &format!("an event that cannot be read: {fault}")))?;
+        let Some(wire) = wire else { return Ok(Progress::Open) };
+        if &*wire.kind == "error" || (wire.kind.is_empty() && wire.error.is_some()) {
+            return Err(self.service.stream_error(data));
+        }
+        let index = wire.index.number().unwrap_or(0);
         match &*wire.kind {
             "content_block_delta" => {
-                if let Some(delta) = &wire.delta {
-                    self.delta(wire.index, delta, out)?;
+                if let Some(delta) = &wire.delta.0 {
+                    self.delta(index, delta, out)?;
                 }
             }
             "content_block_start" => {
-                if let Some(block) = &wire.content_block {
-                    self.start(wire.index, block, out);
+                if let Some(block) = &wire.content_block.0 {
+                    self.start(index, block, out);
                 }
             }
-            "content_block_stop" => self.close(wire.index, out),
+            "content_block_stop" => self.close(index, out),
             "message_start" => {
-                if let Some(usage) = wire.message.and_then(|message| message.usage) {
+                if let Some(usage) = wire.message.0.and_then(|message| message.usage.0) {
                     self.count(&usage, out);
                 }
             }
             "message_delta" => {
-                if let Some(usage) = &wire.usage {
+                if let Some(usage) = &wire.usage.0 {
                     self.count(usage, out);
                 }
-                if let Some(reason) = wire.delta.and_then(|delta| delta.stop_reason).filter(|reason| !reason.is_empty())
-                {
-                    self.stop = Some(stop_reason(&reason));
-                    return Ok(Progress::Stopped);
-                }
+                return Ok(wire.delta.0.map_or(Progress::Open, |delta| self.stopped(&delta.stop_reason)));
             }
+            "message" => return Ok(self.whole(wire, out)),
             "message_stop" => return Ok(Progress::Complete),
-            "error" => return Err(self.service.stream_error(event.data)),
             _ => {}
         }
         Ok(Progress::Open)
     }
 
     fn finish(&mut self, out: &mut Queue) {
+        self.think.flush(out);
         for (_, open) in std::mem::take(&mut self.open) {
             close(open, out);
         }
@@ -248,6 +309,6 @@ fn stop_reason(wire: &str) -> StopReason {
         "refusal" => StopReason::Refusal,
         "pause_turn" => StopReason::PauseTurn,
         "model_context_window_exceeded" => StopReason::ContextWindow,
-        other => StopReason::Other(other.to_owned()),
+        other => StopReason::other(other),
     }
 }

@@ -7,9 +7,10 @@ use futures::future::BoxFuture;
 use reqwest::Url;
 
 use super::http::{Auth, Http};
+use super::learned::{Feature, has_pictures, without_pictures};
 use super::service::Service;
 use super::stream;
-use super::{EventStream, Feed, Gate, Provider, ProviderError, Request, Secret};
+use super::{EventStream, Feed, Gate, Provider, ProviderError, ReplySize, Request, Secret};
 
 mod decode;
 mod wire;
@@ -43,7 +44,7 @@ impl Anthropic {
             Credential::Token(token) => (Auth::Bearer(token.clone()), Some(token), "ANTHROPIC_AUTH_TOKEN"),
             Credential::None => (Auth::None, None, "ANTHROPIC_API_KEY"),
         };
-        let service = Service { name: "anthropic".to_owned(), key_variable: key_variable.to_owned(), key };
+        let service = Service::new("anthropic", key_variable, key);
         let mut base = base.clone();
         let path = base.path().trim_end_matches('/');
         let path = path.strip_suffix("/messages").unwrap_or(path);
@@ -75,10 +76,24 @@ impl Provider for Anthropic {
 
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
         Box::pin(async move {
-            let body = request_body(&request)?;
-            let answer = self.http.post("/messages", &[("anthropic-version", "2023-06-01")], body).await?;
-            let answer = self.http.expect_stream(answer).await?;
-            Ok(stream::events(self.http.clone(), answer, feed(self.http.service().clone())))
+            let learned = self.http.learned();
+            let lacks_pictures = learned.lacks(&request.model, Feature::Pictures);
+            let request = if lacks_pictures { without_pictures(request) } else { request };
+            let mut body = wire::Body::new(&request);
+            if learned.lacks(&request.model, Feature::Thinking) {
+                body.forgo_thinking();
+            }
+            let mut held = Vec::new();
+            // A gateway may lead to a model of another maker; the service itself means what it says.
+            if !self.http.is_at(BASE) {
+                held.extend(has_pictures(&request).then_some(Feature::Pictures));
+                held.extend(body.sets_thinking().then_some(Feature::Thinking));
+            }
+            let body = written(&body)?;
+            let answer = self.http.post("/messages", &[("anthropic-version", "2023-06-01")], body).await;
+            let answer = answer.map_err(|error| learned.explain(error, &request.model, &held))?;
+            let feed = feed(self.http.service().clone()).bounded(ReplySize::of_tokens(request.max_output_tokens));
+            stream::events(self.http.clone(), answer, feed).await
         })
     }
 }
@@ -88,7 +103,11 @@ impl Provider for Anthropic {
 /// # Errors
 /// Returns a bad-request error if a tool's schema cannot be written as JSON.
 pub fn request_body(request: &Request) -> Result<Vec<u8>, ProviderError> {
-    serde_json::to_vec(&wire::Body::new(request))
+    written(&wire::Body::new(request))
+}
+
+fn written(body: &wire::Body<'_>) -> Result<Vec<u8>, ProviderError> {
+    serde_json::to_vec(body)
         .map_err(|fault| ProviderError::BadRequest { provider: "anthropic".to_owned(), detail: fault.to_string() })
 }
 

@@ -151,8 +151,13 @@ impl<'a> Body<'a> {
         let mut tools: Vec<Tool<'a>> = request.tools.iter().map(offer).collect();
         let mut tool_choice = None;
         if tools.is_empty() {
-            // The API wants every tool that a conversation mentions to be defined, also where none may be called.
-            tools = mentioned(request);
+            // The API wants every tool that a conversation mentions to be defined, also where none may be called. It reads
+            // tools and system prompt from its cache as long as the tools are the same.
+            tools = if request.withheld.is_empty() {
+                mentioned(request)
+            } else {
+                request.withheld.iter().map(offer).collect()
+            };
             tool_choice = (!tools.is_empty()).then_some(Choice::None);
         }
         if let Some(last) = tools.last_mut() {
@@ -171,6 +176,18 @@ impl<'a> Body<'a> {
             tool_choice,
             messages,
         }
+    }
+}
+
+impl Body<'_> {
+    /// Returns `true` if it says whether and how hard to think.
+    pub(super) fn sets_thinking(&self) -> bool {
+        self.thinking.is_some() || self.output_config.is_some()
+    }
+
+    /// Takes that out, for a gateway that leads to a model without it.
+    pub(super) fn forgo_thinking(&mut self) {
+        (self.thinking, self.output_config) = (None, None);
     }
 }
 

@@ -7,24 +7,23 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::message::Usage;
+use crate::provider::feed::{Decode, Progress, Queue};
+use crate::provider::lenient::{Lenient, List, Text, object};
 use crate::provider::service::{Fault, Service};
 use crate::provider::sse;
-use crate::provider::stream::{Decode, Progress, Queue, Text};
+use crate::provider::think::Think;
 use crate::provider::{ProviderError, StopReason, StreamEvent};
 
 mod calls;
-mod think;
 
 use calls::Calls;
-use think::Think;
 
 #[derive(Deserialize)]
 struct Chunk<'a> {
     #[serde(borrow, default)]
-    choices: Option<Vec<Choice<'a>>>,
-    /// Read leniently: a count in a form of its own is no reason to lose an answer.
+    choices: List<Choice<'a>>,
     #[serde(borrow, default)]
-    usage: Option<&'a RawValue>,
+    usage: Lenient<WireUsage<'a>>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -34,10 +33,10 @@ struct Chunk<'a> {
 #[derive(Deserialize)]
 struct Choice<'a> {
     #[serde(borrow, default)]
-    delta: Option<Delta<'a>>,
+    delta: Lenient<Delta<'a>>,
     /// A server that does not stream sends the whole message in one chunk.
     #[serde(borrow, default)]
-    message: Option<Delta<'a>>,
+    message: Lenient<Delta<'a>>,
     #[serde(borrow, default)]
     finish_reason: Option<Text<'a>>,
     /// OpenRouter reports here what broke at the service behind it.
@@ -56,20 +55,20 @@ struct Delta<'a> {
     #[serde(borrow, default)]
     refusal: Option<Text<'a>>,
     #[serde(borrow, default)]
-    tool_calls: Option<Vec<CallDelta<'a>>>,
+    tool_calls: List<CallDelta<'a>>,
     /// The form before `tool_calls`.
     #[serde(borrow, default)]
-    function_call: Option<Function<'a>>,
+    function_call: Lenient<Function<'a>>,
 }
 
 #[derive(Deserialize)]
 struct CallDelta<'a> {
     #[serde(default)]
-    index: Option<i64>,
+    index: Lenient<i64>,
     #[serde(borrow, default)]
     id: Option<Text<'a>>,
     #[serde(borrow, default)]
-    function: Option<Function<'a>>,
+    function: Lenient<Function<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -82,24 +81,24 @@ struct Function<'a> {
 }
 
 #[derive(Deserialize)]
-struct WireUsage {
-    #[serde(default)]
-    prompt_tokens: Option<u64>,
-    #[serde(default)]
-    completion_tokens: Option<u64>,
-    #[serde(default)]
-    prompt_tokens_details: Option<PromptDetails>,
+struct WireUsage<'a> {
+    #[serde(borrow, default)]
+    prompt_tokens: Text<'a>,
+    #[serde(borrow, default)]
+    completion_tokens: Text<'a>,
+    #[serde(borrow, default)]
+    prompt_tokens_details: Lenient<PromptDetails<'a>>,
     /// DeepSeek's name for what came from its cache.
-    #[serde(default)]
-    prompt_cache_hit_tokens: Option<u64>,
+    #[serde(borrow, default)]
+    prompt_cache_hit_tokens: Text<'a>,
 }
 
 #[derive(Deserialize)]
-struct PromptDetails {
-    #[serde(default)]
-    cached_tokens: Option<u64>,
-    #[serde(default)]
-    cache_write_tokens: Option<u64>,
+struct PromptDetails<'a> {
+    #[serde(borrow, default)]
+    cached_tokens: Text<'a>,
+    #[serde(borrow, default)]
+    cache_write_tokens: Text<'a>,
 }
 
 /// The state of one answer.
@@ -116,17 +115,17 @@ impl Decoder {
         Self { service, calls: Calls::default(), think: Think::default(), usage: Usage::default(), stop: None }
     }
 
-    fn delta(&mut self, delta: &Delta<'_>, out: &mut Queue) -> Result<(), ProviderError> {
+    fn delta(&mut self, delta: Delta<'_>, out: &mut Queue) -> Result<(), ProviderError> {
         // Some gateways send the same reasoning under both names.
         let reasoning = delta.reasoning_content.as_ref().filter(|text| !text.is_empty()).or(delta.reasoning.as_ref());
         out.thinking(reasoning.map(|text| &**text).unwrap_or_default());
         self.think.text(delta.content.as_deref().unwrap_or_default(), out);
         out.text(delta.refusal.as_deref().unwrap_or_default());
-        for call in delta.tool_calls.iter().flatten() {
+        for call in delta.tool_calls.into_elements() {
             let id = call.id.as_deref().unwrap_or_default();
-            self.call(call.index, id, call.function.as_ref(), out)?;
+            self.call(call.index.0, id, call.function.0.as_ref(), out)?;
         }
-        match &delta.function_call {
+        match &delta.function_call.0 {
             Some(function) => self.call(Some(0), "", Some(function), out),
             None => Ok(()),
         }
@@ -151,15 +150,17 @@ impl Decoder {
         Ok(())
     }
 
-    fn count(&mut self, wire: &WireUsage, out: &mut Queue) {
-        let details = wire.prompt_tokens_details.as_ref();
-        let cached = details.and_then(|details| details.cached_tokens).or(wire.prompt_cache_hit_tokens).unwrap_or(0);
-        let written = details.and_then(|details| details.cache_write_tokens).unwrap_or(0);
+    fn count(&mut self, wire: &WireUsage<'_>, out: &mut Queue) {
+        let details = wire.prompt_tokens_details.0.as_ref();
+        let cached = details.and_then(|details| details.cached_tokens.tokens());
+        let cached = cached.or_else(|| wire.prompt_cache_hit_tokens.tokens()).unwrap_or(0);
+        let written = details.and_then(|details| details.cache_write_tokens.tokens()).unwrap_or(0);
         let usage = Usage {
-            input: wire.prompt_tokens.unwrap_or(0).saturating_sub(cached).saturating_sub(written),
-            output: wire.completion_tokens.unwrap_or(0),
+            input: wire.prompt_tokens.tokens().unwrap_or(0).saturating_sub(cached).saturating_sub(written),
+            output: wire.completion_tokens.tokens().unwrap_or(0),
             cache_read: cached,
             cache_write: written,
+            estimated: false,
         };
         if usage != self.usage && usage != Usage::default() {
             self.usage = usage;
@@ -184,16 +185,17 @@ impl Decode for Decoder {
         if event.name == "error" {
             return Err(self.service.stream_error(data));
         }
-        let chunk: Chunk<'_> = serde_json::from_str(data).map_err(|fault| self.unreadable(&fault))?;
+        let chunk = object::<Chunk<'_>>(data).map_err(|fault| self.unreadable(&fault))?;
+        let Some(chunk) = chunk else { return Ok(Progress::Open) };
         if chunk.error.is_some() || chunk.object.as_deref() == Some("error") {
             return Err(self.service.stream_error(data));
         }
-        if let Some(usage) = chunk.usage.and_then(|usage| serde_json::from_str(usage.get()).ok()) {
-            self.count(&usage, out);
+        if let Some(usage) = &chunk.usage.0 {
+            self.count(usage, out);
         }
         // Only one answer was asked for; of several choices the first is taken.
-        let Some(choice) = chunk.choices.into_iter().flatten().next() else { return Ok(Progress::Open) };
-        if let Some(delta) = choice.delta.as_ref().or(choice.message.as_ref()) {
+        let Some(choice) = chunk.choices.into_elements().next() else { return Ok(Progress::Open) };
+        if let Some(delta) = choice.delta.0.or(choice.message.0) {
             self.delta(delta, out)?;
         }
         if let Some(error) = choice.error {
@@ -218,7 +220,7 @@ impl Decode for Decoder {
             Some("length") => StopReason::MaxTokens,
             Some("content_filter") => StopReason::Refusal,
             Some("model_length") => StopReason::ContextWindow,
-            Some(other) => StopReason::Other(other.to_owned()),
+            Some(other) => StopReason::other(other),
         };
         out.push(StreamEvent::Stop(reason));
     }

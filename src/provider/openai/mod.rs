@@ -8,9 +8,10 @@ use futures::future::BoxFuture;
 use reqwest::Url;
 
 use super::http::{Auth, Http};
+use super::learned::{Feature, has_pictures, without_pictures};
 use super::service::Service;
 use super::stream;
-use super::{EventStream, Feed, Gate, Provider, ProviderError, Request};
+use super::{EventStream, Feed, Gate, Provider, ProviderError, ReplySize, Request};
 
 mod decode;
 mod wire;
@@ -84,10 +85,15 @@ impl Provider for OpenAi {
 
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
         Box::pin(async move {
+            let learned = self.http.learned();
+            let lacks_pictures = learned.lacks(&request.model, Feature::Pictures);
+            let request = if lacks_pictures { without_pictures(request) } else { request };
+            let held: Vec<Feature> = has_pictures(&request).then_some(Feature::Pictures).into_iter().collect();
             let body = request_body(&request, self.dialect)?;
-            let answer = self.http.post("/chat/completions", &[], body).await?;
-            let answer = self.http.expect_stream(answer).await?;
-            Ok(stream::events(self.http.clone(), answer, feed(self.http.service().clone())))
+            let answer = self.http.post("/chat/completions", &[], body).await;
+            let answer = answer.map_err(|error| learned.explain(error, &request.model, &held))?;
+            let feed = feed(self.http.service().clone()).bounded(ReplySize::of_tokens(request.max_output_tokens));
+            stream::events(self.http.clone(), answer, feed).await
         })
     }
 }

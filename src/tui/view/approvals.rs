@@ -1,59 +1,179 @@
 //! The open question: who asks, what would happen, why it is asked, and the keys that answer.
 //!
-//! Owns the drawing of one question. Leaves the queue to `app`. Invariant: the keys are visible whatever the length
-//! of the details, and what an answer would allow stands before them.
+//! Owns the drawing of one question, and which of its rows a frame showed. Leaves the queue and the record of what was seen
+//! to `app`. Invariants: the keys are visible whatever the length of the details, and what an answer would allow stands
+//! before them; a row counts as shown only if all of its columns were.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::diff::whole_diff;
 use super::look::Look;
 use super::pane_strip::rule;
-use super::wrap::{fit_line, width, wrap_indented};
+use super::wrap::{fit_line, width};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
-use crate::app::{Drawn, Focus};
-use crate::message::plain_line;
+use crate::app::question::{MAX_NOTE_ROWS, MIN_COLUMNS, NOTE_INDENT, QuestionSeen, is_said, shown_line, word_row_ends};
+use crate::app::{Drawn, Expanded, Focus};
+use crate::message::{bare_line, shown_name};
 use crate::permission::{AccessKind, ApprovalRequest, Grant, Preview};
 
-/// Draws the question that is shown.
+/// Draws the question that is shown, and notes what of it can be seen.
 pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
     let Some(request) = look.app.approvals().shown().filter(|_| !area.is_empty()) else { return };
+    let rows = details(request, area.width.saturating_sub(2), look);
+    // Where there is little room, what is asked comes before why.
+    let fits = rows.len() + 3 <= usize::from(area.height);
+    let reasons = u16::from(area.height > 5 || fits);
+    let height = area.height.saturating_sub(2 + reasons);
+    let body = Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(1), height };
+    let view = Part::of(&rows, usize::from(height), area, look);
     if area.height == 1 {
         let mut spans = heading(request, usize::from(area.width) / 2, look);
         spans.push(Span::styled(format!("  {}", request.title.lines().next().unwrap_or_default()), look.theme.text));
         buf.set_line(area.x, area.y, &fit_line(&Line::from(spans), usize::from(area.width)), area.width);
-        return;
+    } else {
+        draw_frame(request, area, look, buf);
+        for (line, y) in view.lines(&rows, look).into_iter().zip(body.y..body.bottom()) {
+            buf.set_line(body.x, y, &line, body.width);
+        }
+        if reasons > 0 {
+            let why = Line::styled(format!("  {}", terms(request, look)), look.theme.muted);
+            let inside = usize::from(area.width.saturating_sub(2));
+            buf.set_line(area.x + 1, body.bottom(), &fit_line(&why, inside), area.width);
+        }
+        let row = Rect { x: area.x + 1, y: area.bottom() - 1, width: area.width.saturating_sub(2), height: 1 };
+        draw_keys(request, &view, row, look, buf, drawn);
     }
+    if look.app.popup().is_none() {
+        drawn.popup_end = view.end;
+    }
+    drawn.question = Some(view.seen(request, area.width));
+}
+
+/// Draws the frame of a question: who asks, and its place among the others.
+fn draw_frame(request: &ApprovalRequest, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
     let (place, count) = (look.app.approvals().place() + 1, look.app.approvals().len());
-    // The frame of a rule, and the place of the question.
     let mut words = heading(request, usize::from(area.width).saturating_sub(16), look);
     if count > 1 {
         words.push(Span::styled(format!("  {place} of {count}"), look.theme.muted));
     }
     rule(Rect { height: 1, ..area }, words, Focus::Approvals, look, buf);
-    let inside = usize::from(area.width.saturating_sub(2));
-    // Where there is one row for it, what is asked comes before why.
-    let reasons = u16::from(area.height > 3);
-    let height = area.height - 2 - reasons;
-    let body = Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(1), height };
-    let details = details(request, body.width.saturating_sub(1), look);
-    let end = details.len().saturating_sub(usize::from(body.height));
-    let from = look.app.approvals().scroll.min(end);
-    for (line, y) in details.iter().skip(from).zip(body.y..body.bottom()) {
-        buf.set_line(body.x, y, line, body.width);
+}
+
+/// A row of the details.
+struct Row {
+    line: Line<'static>,
+    /// Whether it is part of what would be done. The others only stand around it.
+    is_act: bool,
+}
+
+impl Row {
+    fn act(line: Line<'static>) -> Self {
+        Self { line, is_act: true }
     }
-    let unseen = details.len().saturating_sub(from + usize::from(body.height));
-    if look.app.popup().is_none() {
-        drawn.popup_end = end;
+
+    fn aside(line: Line<'static>) -> Self {
+        Self { line, is_act: false }
     }
-    let why = Line::styled(format!("  {}", terms(request, look)), look.theme.muted);
-    if reasons > 0 {
-        buf.set_line(area.x + 1, body.bottom(), &fit_line(&why, inside), area.width);
+}
+
+/// What of the details is on the screen.
+struct Part {
+    /// The rows, in order.
+    shown: Vec<usize>,
+    /// Those of them of which no column is cut.
+    whole: Vec<usize>,
+    /// Before which of them a row says how many are left out, and how many.
+    gap: Option<(usize, usize)>,
+    /// How many rows of what would be done were never on the screen, and the first of them.
+    unseen: usize,
+    next: usize,
+    /// How many rows are left out, or stand below.
+    hidden: usize,
+    /// Last row that can come first.
+    end: usize,
+    has_room: bool,
+}
+
+impl Part {
+    /// Chooses the rows: in brief those of what would be done, of too many the first and the last.
+    fn of(rows: &[Row], height: usize, area: Rect, look: &Look<'_>) -> Self {
+        let end = rows.len().saturating_sub(height);
+        let approvals = look.app.approvals();
+        let (shown, gap) = match approvals.expanded {
+            Expanded::Yes => {
+                let from = approvals.scroll.min(end);
+                ((from..rows.len().min(from + height)).collect(), None)
+            }
+            Expanded::No => brief(rows, height),
+        };
+        let has_room = height > 0 && area.width >= MIN_COLUMNS;
+        let fits = |at: &usize| has_room && line_width(&rows[*at].line) <= usize::from(area.width.saturating_sub(1));
+        let whole: Vec<usize> = shown.iter().copied().filter(fits).collect();
+        let seen = approvals.seen();
+        let is_seen =
+            |at: &usize| whole.binary_search(at).is_ok() || seen.is_some_and(|seen| seen.contains(*at, area.width));
+        let mut unseen = (0..rows.len()).filter(|at| rows[*at].is_act && !is_seen(at)).peekable();
+        let next = unseen.peek().copied().unwrap_or(0).min(end);
+        let unseen = unseen.count();
+        let hidden = match (approvals.expanded, shown.last()) {
+            (Expanded::Yes, Some(last)) => rows.len() - last - 1,
+            _ => rows.len() - shown.len(),
+        };
+        Self { shown, whole, gap, unseen, next, hidden, end, has_room }
     }
-    let row = Rect { x: area.x + 1, y: area.bottom() - 1, width: area.width.saturating_sub(2), height: 1 };
-    draw_keys(request, unseen, row, look, buf, drawn);
+
+    /// Returns the lines to draw.
+    fn lines(&self, rows: &[Row], look: &Look<'_>) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        for (place, at) in self.shown.iter().enumerate() {
+            if let Some((_, count)) = self.gap.filter(|(before, _)| *before == place) {
+                let words = format!("  {} {}", look.glyphs.ellipsis, more_lines(count));
+                lines.push(Line::styled(words, look.theme.warning));
+            }
+            lines.push(rows[*at].line.clone());
+        }
+        lines
+    }
+
+    /// Returns what the app has to know.
+    fn seen(self, request: &ApprovalRequest, columns: u16) -> QuestionSeen {
+        let rows = self.whole.into_iter().map(|at| at..at + 1).collect();
+        let Self { unseen, next, has_room, .. } = self;
+        QuestionSeen { id: request.id.clone(), columns, rows, unseen, next, has_room }
+    }
+}
+
+/// Chooses the rows of a question in brief, and the place of the row that counts those between its head and its tail.
+fn brief(rows: &[Row], height: usize) -> (Vec<usize>, Option<(usize, usize)>) {
+    if rows.len() <= height {
+        return ((0..rows.len()).collect(), None);
+    }
+    let acts: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].is_act).collect();
+    if acts.len() <= height {
+        let asides = (0..rows.len()).filter(|at| !rows[*at].is_act).take(height - acts.len());
+        let mut shown: Vec<usize> = acts.iter().copied().chain(asides).collect();
+        shown.sort_unstable();
+        return (shown, None);
+    }
+    if height < 3 {
+        return (acts[..height].to_vec(), None);
+    }
+    let head = height / 2;
+    let tail = height - 1 - head;
+    let left_out = acts.len() - head - tail;
+    ([&acts[..head], &acts[acts.len() - tail..]].concat(), Some((head, left_out)))
+}
+
+fn more_lines(count: usize) -> String {
+    format!("{count} more {}", if count == 1 { "line" } else { "lines" })
+}
+
+fn line_width(line: &Line<'_>) -> usize {
+    line.spans.iter().map(|span| width(&span.content)).sum()
 }
 
 /// Returns the way down to an agent in so many columns: of a longer one, names in the middle are left out.
@@ -89,31 +209,58 @@ fn heading(request: &ApprovalRequest, columns: usize, look: &Look<'_>) -> Vec<Sp
     ]
 }
 
-/// Returns what would happen, in full.
-fn details(request: &ApprovalRequest, columns: u16, look: &Look<'_>) -> Vec<Line<'static>> {
+/// Returns what would happen, in full, in rows of so many columns.
+fn details(request: &ApprovalRequest, columns: u16, look: &Look<'_>) -> Vec<Row> {
     let theme = look.theme;
-    let indent = Line::from("  ");
-    let mut lines: Vec<Line<'static>> = Vec::new();
-    let shell = matches!(request.access.kind, AccessKind::Execute { .. });
-    let sign = if shell { Line::from(Span::styled("$ ", theme.faint)) } else { indent.clone() };
-    for (at, row) in request.title.lines().enumerate() {
-        let first = if at == 0 { &sign } else { &indent };
-        lines.extend(wrap_indented(&Line::styled(row.to_owned(), theme.title), columns.max(4), first, &indent));
+    let room = usize::from(columns.saturating_sub(2).max(1));
+    let sign = if is_said(request) { "$ " } else { "  " };
+    let mut rows: Vec<Row> = Vec::new();
+    for text in request.title.lines() {
+        for part in broken(text, room) {
+            let before = Span::styled(if rows.is_empty() { sign } else { "  " }, theme.faint);
+            rows.push(Row::act(Line::from(vec![before, Span::styled(part, theme.title)])));
+        }
     }
     match &request.preview {
         Some(Preview::Diff(diff)) => {
-            lines.extend(whole_diff(diff, columns.saturating_sub(2).max(1), theme).into_iter().map(|mut line| {
+            rows.extend(whole_diff(diff, columns.saturating_sub(2).max(1), theme).into_iter().map(|row| {
+                let mut line = row.line;
                 line.spans.insert(0, Span::raw("  "));
-                line
+                Row { line, is_act: row.changes }
             }));
         }
+        Some(Preview::Note { text }) if is_said(request) => {
+            // A mark on each row: what the model says must not pass for a row of the question.
+            let parts = broken(text, usize::from(columns).saturating_sub(NOTE_INDENT));
+            let cut = parts.len() > MAX_NOTE_ROWS;
+            for (at, part) in parts.into_iter().take(MAX_NOTE_ROWS).enumerate() {
+                let label = if at == 0 { "  says " } else { "       " };
+                let end = if cut && at + 1 == MAX_NOTE_ROWS { look.glyphs.ellipsis } else { "" };
+                let words =
+                    Span::styled(format!("{}{end}", part.trim_end()), theme.muted.add_modifier(Modifier::ITALIC));
+                let bar = Span::styled(format!("{label}{} ", look.glyphs.quote), theme.faint);
+                rows.push(Row::aside(Line::from(vec![bar, words])));
+            }
+        }
         Some(Preview::Note { text }) => {
-            let text = Line::styled(text.clone(), theme.muted);
-            lines.extend(wrap_indented(&text, columns.max(4), &indent, &indent));
+            let lines = broken(text, room).into_iter();
+            rows.extend(lines.map(|part| Row::act(Line::styled(format!("  {part}"), theme.muted))));
         }
         None => {}
     }
-    lines
+    rows
+}
+
+/// Returns a line of text in rows, with every character of it.
+fn broken(text: &str, columns: usize) -> Vec<String> {
+    let text = shown_line(text);
+    let mut from = 0;
+    let cut = |end: usize| {
+        let row = text[from..end].to_owned();
+        from = end;
+        row
+    };
+    word_row_ends(&text, columns).into_iter().map(cut).collect()
 }
 
 /// Returns what the wider answers would allow, and why it is asked.
@@ -125,38 +272,41 @@ fn terms(request: &ApprovalRequest, look: &Look<'_>) -> String {
         .collect();
     let allows = match &request.grant {
         None => "can only be allowed once".to_owned(),
-        Some(grant) => format!("{}: {}", chords.join(", "), covered(grant)),
+        Some(grant) => format!("{}: {}, for {}", chords.join(", "), covered(grant), kind(request, look)),
     };
     // What a yes would allow comes first: it is not cut where there is little room.
     if request.reason.is_empty() { allows } else { format!("{allows} · {}", request.reason) }
 }
 
-/// Says what a grant covers.
-fn covered(grant: &Grant) -> String {
-    match grant {
-        Grant::Tool(name) => format!("every use of {}", plain_line(name)),
-        Grant::Command(_) => "exactly this command".to_owned(),
-        Grant::Prefix(prefix) => format!("commands that begin with {}", plain_line(prefix)),
-        Grant::Edits => "every edit of the project's files".to_owned(),
-        Grant::Below(top) => format!("reading {} and what is below", plain_line(&top.to_string_lossy())),
+/// Says for whom an answer would hold besides the agent that asks.
+fn kind(request: &ApprovalRequest, look: &Look<'_>) -> String {
+    match look.app.agents().get(request.id.agent) {
+        Some(agent) if !agent.id.is_main() => format!("all {} agents", shown_name(&agent.agent_type)),
+        _ => "the main agent".to_owned(),
     }
 }
 
-/// Draws the line of keys, and notes where each answer stands, for the mouse.
-fn draw_keys(
-    request: &ApprovalRequest,
-    unseen: usize,
-    row: Rect,
-    look: &Look<'_>,
-    buf: &mut Buffer,
-    drawn: &mut Drawn,
-) {
+/// Says what a grant covers.
+fn covered(grant: &Grant) -> String {
+    match grant {
+        Grant::Tool(name) => format!("every use of {}", bare_line(name)),
+        Grant::Command(_) => "exactly this command".to_owned(),
+        Grant::Prefix(prefix) => format!("commands that begin with {}", bare_line(prefix)),
+        Grant::Edits => "every edit of the project's files".to_owned(),
+        Grant::Below(top) => format!("reading {} and what is below", bare_line(&top.to_string_lossy())),
+    }
+}
+
+/// Draws the line of keys, and notes where each answer stands, for the mouse. While something is hidden, the key for a yes
+/// shows it.
+fn draw_keys(request: &ApprovalRequest, view: &Part, row: Rect, look: &Look<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
     let theme = look.theme;
     let focused = look.app.focus() == Focus::Approvals;
     let context = if focused { Context::Approvals } else { Context::Global };
-    let more = format!("{unseen} more {}", if unseen == 1 { "line" } else { "lines" });
+    let show = format!("show {}", more_lines(view.unseen));
+    let more = more_lines(view.hidden);
     let wanted: &[(Action, &str)] = &[
-        (Action::ApproveOnce, "once"),
+        (Action::ApproveOnce, if view.unseen > 0 { &show } else { "once" }),
         (Action::ApproveAlways, "session"),
         (Action::ApproveProject, "project"),
         (Action::Deny, "no"),
@@ -167,11 +317,17 @@ fn draw_keys(
     ];
     let mut spans = Vec::new();
     let mut column = 0;
+    if !view.has_room {
+        let words = "make the terminal larger to answer yes  ";
+        column = u16::try_from(width(words)).unwrap_or(u16::MAX);
+        spans.push(Span::styled(words, theme.warning));
+    }
     for (action, word) in wanted {
         let fits = match action {
-            Action::ApproveAlways | Action::ApproveProject => request.grant.is_some(),
+            Action::ApproveOnce => view.has_room,
+            Action::ApproveAlways | Action::ApproveProject => request.grant.is_some() && view.unseen == 0,
             Action::FocusNext => !focused,
-            Action::ShowAll => unseen > 0,
+            Action::ShowAll => view.hidden > 0 && view.unseen == 0,
             Action::NextQuestion => look.app.approvals().len() > 1,
             _ => true,
         };
@@ -179,7 +335,8 @@ fn draw_keys(
         let Some(chord) = chord.or_else(|| (*action == Action::ShowAll).then(String::new)).filter(|_| fits) else {
             continue;
         };
-        let style = if *action == Action::ShowAll { theme.warning } else { theme.text };
+        let shows = *action == Action::ShowAll || *action == Action::ApproveOnce && view.unseen > 0;
+        let style = if shows { theme.warning } else { theme.text };
         let text = if chord.is_empty() { (*word).to_owned() } else { format!(" {word}") };
         let columns = u16::try_from(width(&chord) + width(&text)).unwrap_or(u16::MAX);
         let place = Rect { x: row.x.saturating_add(column), y: row.y, width: columns, height: 1 };

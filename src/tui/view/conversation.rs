@@ -84,10 +84,7 @@ fn welcome(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
             Span::styled(format!("{pad}{what}"), theme.text),
         ]));
     }
-    let note = match &look.app.status().model {
-        Some(model) => model.note.clone(),
-        None => None,
-    };
+    let note = look.app.status().model.chosen().and_then(|model| model.note.clone());
     let notices = look.app.agents().main().cells.iter().filter_map(|(_, cell)| match &cell.kind {
         CellKind::Notice { text } => Some(text.clone()),
         _ => None,

@@ -54,23 +54,34 @@ pub fn diff_lines(diff: &FileDiff, columns: u16, theme: &Theme, max_lines: usize
     lines
 }
 
+/// A row of a change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiffRow {
+    /// What is drawn.
+    pub line: Line<'static>,
+    /// Whether it is part of what changes; the others stand around it.
+    pub changes: bool,
+}
+
 /// Returns a change with all of every line: one that is wider than `columns` goes on in further rows.
 #[must_use]
-pub fn whole_diff(diff: &FileDiff, columns: u16, theme: &Theme) -> Vec<Line<'static>> {
+pub fn whole_diff(diff: &FileDiff, columns: u16, theme: &Theme) -> Vec<DiffRow> {
     let columns = usize::from(columns);
     let (digits, gutter) = (number_columns(diff), gutter_columns(diff, columns));
     let mut rows = Vec::new();
     for (at, hunk) in diff.hunks.iter().enumerate() {
         if at > 0 {
-            rows.push(fit_line(&separator(digits, theme), columns));
+            rows.push(DiffRow { line: fit_line(&separator(digits, theme), columns), changes: false });
         }
         for (line, partner) in hunk.lines.iter().zip(pair_up(&hunk.lines)) {
             let drawn = diff_line(line, partner, digits, theme);
-            rows.extend(wrapped(&drawn, ground(line.kind, theme), gutter, columns));
+            let lines = wrapped(&drawn, ground(line.kind, theme), gutter, columns);
+            let changes = line.kind != LineKind::Context;
+            rows.extend(lines.into_iter().map(|line| DiffRow { line, changes }));
         }
     }
     if diff.omitted > 0 {
-        rows.push(fit_line(&more(diff.omitted, digits, theme), columns));
+        rows.push(DiffRow { line: fit_line(&more(diff.omitted, digits, theme), columns), changes: true });
     }
     rows
 }

@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::look::{Look, clock, tokens};
+use super::look::{Look, clock, used};
 use super::money;
 use super::wrap::{fit, width};
 use super::{cell, limited};
@@ -101,12 +101,12 @@ fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
         facts.push((format!("run {}", agent.run), theme.muted));
     }
     if !agent.spent.is_nothing() {
-        facts.push((format!("{} tokens", tokens(agent.spent.usage.total())), theme.muted));
+        facts.push((format!("{} tokens", used(&agent.spent.usage)), theme.muted));
         facts.push((money::short(&agent.spent), theme.muted));
     }
     if let Some((below, spent)) = look.app.spent_below(agent) {
-        let used = format!("{} tokens {}", tokens(spent.usage.total()), money::short(&spent));
-        facts.push((format!("with {below} below: {used}"), theme.muted));
+        let all = format!("{} tokens {}", used(&spent.usage), money::short(&spent));
+        facts.push((format!("with {below} below: {all}"), theme.muted));
     }
     let mode = look.app.mode_of(agent);
     let word = if mode == PermissionMode::Plan { "reads only" } else { mode.word() };

@@ -33,7 +33,7 @@ pub(super) fn whole(agent: &AgentView, look: &Look<'_>) -> Option<String> {
         _ => return None,
     };
     // Another model may be another service's.
-    let model = look.app.status().model.as_ref();
+    let model = look.app.status().model.chosen();
     let service = model.filter(|model| agent.id.is_main() || model.display == agent.model);
     let service = service.map_or_else(String::new, |model| format!(" of {}", model.provider));
     let queue = in_line(ahead);

@@ -13,6 +13,7 @@ use super::theme::{Glyphs, Theme};
 use super::wrap::{fit, pad, width};
 use crate::agent::{Ground, Status};
 use crate::app::{AgentState, AgentView, Apart, App, Mood, Standing};
+use crate::message::Usage;
 
 /// Widest type that descriptions of other agents make room for.
 const ALIGNED_TYPE: usize = 18;
@@ -210,6 +211,12 @@ pub(super) fn tokens(count: u64) -> String {
         99_950..999_500 => format!("{}k", (count + 500) / 1000),
         _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
     }
+}
+
+/// Spells the tokens of a usage in at most six columns, with a sign if they are an estimate.
+#[must_use]
+pub(super) fn used(usage: &Usage) -> String {
+    format!("{}{}", usage.mark(), tokens(usage.total()))
 }
 
 /// Spells a noun with its count.

@@ -30,7 +30,7 @@ pub mod wrap;
 
 use std::collections::HashMap;
 
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
 
 use self::highlight::Highlighter;
@@ -94,6 +94,7 @@ impl Screen {
         for at in seen.positions() {
             buf[at] = whole[at].clone();
         }
+        painted.drawn.question = None;
         painted.marks =
             Marks { cursor: painted.marks.cursor.filter(|at| seen.contains(*at)), scrolled: None, links: Vec::new() };
         painted
@@ -115,6 +116,7 @@ impl Screen {
             let main = transcripts.entry(AgentId::MAIN).or_default();
             let moved = draw_conversation(main, &regions, &look, buf, &mut painted.drawn, &mut leads);
             let area = regions.conversation;
+            painted.drawn.talk_rows = talk_rows(area, app, buf);
             if moved > 0 && area.width == buf.area.width {
                 painted.marks.scrolled = Some(Scrolled { rows: area.y..area.bottom(), lines: moved });
             }
@@ -127,6 +129,7 @@ impl Screen {
             timeline::draw(&look, buf);
         }
         approvals::draw(&look, regions.approvals, buf, &mut painted.drawn);
+        let question = Cover::of(regions.approvals, buf);
         status::above_composer(&look, regions.rule, buf);
         let cursor = draw_composer(&regions, &look, buf);
         status::draw(&look, regions.status, buf);
@@ -146,10 +149,29 @@ impl Screen {
             let areas = panes.chain([conversation::inner(regions.conversation)]);
             leads.links(areas, buf, &mut painted.marks.links);
         }
+        if question.is_covered(buf) {
+            painted.drawn.question = None;
+        }
         if theme.glyphs == Glyphs::ASCII {
             keep_to_ascii(buf);
         }
         painted
+    }
+}
+
+/// What a region showed before anything was drawn in front of it.
+struct Cover {
+    area: Rect,
+    cells: Vec<Cell>,
+}
+
+impl Cover {
+    fn of(area: Rect, buf: &Buffer) -> Self {
+        Self { area, cells: area.positions().map(|at| buf[at].clone()).collect() }
+    }
+
+    fn is_covered(&self, buf: &Buffer) -> bool {
+        self.area.positions().zip(&self.cells).any(|(at, cell)| buf[at] != *cell)
     }
 }
 
@@ -160,6 +182,16 @@ fn keep_to_ascii(buf: &mut Buffer) {
             cell.set_symbol(sign);
         }
     }
+}
+
+/// Returns how many rows the conversation has, if it leaves some blank that an open question can take.
+fn talk_rows(area: Rect, app: &App, buf: &Buffer) -> Option<u16> {
+    if app.approvals().is_empty() {
+        return None;
+    }
+    let is_blank = |y: u16| area.columns().all(|column| buf[(column.x, y)].symbol() == " ");
+    let blank = (area.y..area.bottom()).rev().take_while(|y| is_blank(*y)).count();
+    (blank > 0).then(|| area.height - u16::try_from(blank).unwrap_or(0))
 }
 
 /// Draws the conversation, notes what was shown, and returns how many lines it moved up.

@@ -1,13 +1,13 @@
 //! How tokens and cost are spelled in few columns.
 //!
-//! Owns the signs for a price that is not known, and for a budget. Leaves the sums, and whole words, to `app`. Invariant: what is not known
-//! is never spelled as nothing, and a sum that leaves something out says so.
+//! Owns the signs for a price that is not known, and for a budget. Leaves the sums, and whole words, to `app`.
+//! Invariant: what is not known is never spelled as nothing, and a sum that leaves something out, or is an estimate, says so.
 
 use ratatui::style::Style;
 
 use super::look::{Look, tokens};
 use crate::agent::Spent;
-use crate::app::budget_share;
+use crate::app::{budget_share, cost_mark};
 use crate::message::BudgetLimit;
 
 /// Spells a cost in few columns, such as `$0.21`, `$0.21+?` or `$?`; nothing where nothing was used.
@@ -16,8 +16,8 @@ pub(super) fn short(spent: &Spent) -> String {
     match spent.cost_usd {
         _ if spent.is_nothing() => String::new(),
         None => "$?".to_owned(),
-        Some(cost) if spent.unpriced > 0 => format!("{}+?", cents(cost)),
-        Some(cost) => cents(cost),
+        Some(cost) if spent.unpriced > 0 => format!("{}{}+?", cost_mark(spent), cents(cost)),
+        Some(cost) => format!("{}{}", cost_mark(spent), cents(cost)),
     }
 }
 
@@ -35,9 +35,10 @@ pub(super) fn left(limit: BudgetLimit, spent: &Spent, look: &Look<'_>) -> Option
         _ if share >= 0.8 => look.theme.warning,
         _ => look.theme.muted,
     };
-    let used = spent.usage.total();
-    let count = limit.tokens.map(|limit| format!("{} tok", tokens(limit.saturating_sub(used))));
-    let usd = limit.usd.map(|limit| format!("${:.2}", (f64::from(limit) - spent.cost_usd.unwrap_or(0.0)).max(0.0)));
+    let (used, mark) = (spent.usage.total(), spent.usage.mark());
+    let count = limit.tokens.map(|limit| format!("{mark}{} tok", tokens(limit.saturating_sub(used))));
+    let cost = spent.cost_usd.unwrap_or(0.0);
+    let usd = limit.usd.map(|limit| format!("{}${:.2}", cost_mark(spent), (f64::from(limit) - cost).max(0.0)));
     let parts: Vec<String> = [count, usd].into_iter().flatten().collect();
     Some((format!("{} left", parts.join(", ")), style))
 }

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 
 use super::conversation::chip;
 use super::full_head;
-use super::look::{Look, clock, counted, elapsed, tokens};
+use super::look::{Look, clock, counted, elapsed, used};
 use super::money;
 use super::transcript::{Follow, Shown, Transcript};
 use super::wrap::{fit, pad, pad_left, width};
@@ -109,7 +109,7 @@ fn waiting_words(agent: &AgentView, look: &Look<'_>) -> String {
 fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, buf: &mut Buffer) {
     let area = pane.area;
     let theme = look.theme;
-    let focused = look.app.focused_agent() == Some(agent.id);
+    let focused = look.app.marked_agent() == Some(agent.id);
     let row = Rect { height: 1, ..area };
     let mut right = folded_part(agent, area.width, look);
     right.extend(right_part(agent, area.width, look));
@@ -189,8 +189,11 @@ fn right_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'sta
         spans.push(Span::styled(shown(time, if columns >= 72 { 7 } else { 6 }), theme.muted));
     }
     if columns >= 78 {
-        let used = agent.spent.usage.total();
-        spans.push(Span::styled(shown(if used == 0 { String::new() } else { tokens(used) }, 6), theme.faint));
+        let spent = &agent.spent;
+        spans.push(Span::styled(
+            shown(if spent.is_nothing() { String::new() } else { used(&spent.usage) }, 6),
+            theme.faint,
+        ));
     }
     if columns >= COST_FROM {
         spans.push(Span::styled(shown(money::short(&agent.spent), 8), theme.faint));

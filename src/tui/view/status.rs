@@ -7,13 +7,13 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::look::{Look, clock, counted, tokens};
+use super::look::{Look, clock, counted, used};
 use super::money;
 use super::pane_strip::rule;
 use super::wrap::{fit, width};
 use super::{full_head, limited};
 use crate::app::composer::ViMode;
-use crate::app::{AgentState, Focus, Tone};
+use crate::app::{AgentState, Focus, ModelState, Tone};
 use crate::permission::PermissionMode;
 
 /// Draws the status line.
@@ -47,26 +47,34 @@ fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
     let mut facts: Vec<(String, Style, u8)> = Vec::new();
     facts.push((status.place(), theme.muted, 2));
     match &status.model {
-        Some(model) => facts.push((model.display.clone(), theme.text, 4)),
-        None => facts.push((format!("looking for a model{}", look.glyphs.ellipsis), theme.faint, 4)),
+        ModelState::Chosen(model) => facts.push((model.display.clone(), theme.text, 4)),
+        ModelState::Searching(None) => {
+            facts.push((format!("looking for a model{}", look.glyphs.ellipsis), theme.faint, 4));
+        }
+        ModelState::Searching(Some(place)) => {
+            facts.push((format!("looking for a model at {place}{}", look.glyphs.ellipsis), theme.faint, 4));
+        }
+        ModelState::Missing(_) => facts.push(("no model".to_owned(), theme.error, 7)),
     }
     let mode = match status.mode {
         PermissionMode::Default => theme.muted,
         PermissionMode::BypassPermissions => theme.error,
         PermissionMode::AcceptEdits | PermissionMode::Plan => theme.warning,
     };
-    facts.push((status.mode.word().to_owned(), mode, 5));
+    let widened = if look.app.accepts_some_edits() { " +edits" } else { "" };
+    let mode = if widened.is_empty() { mode } else { theme.warning };
+    facts.push((format!("{}{widened}", status.mode.word()), mode, 5));
     if look.app.composer().vi_mode() == Some(ViMode::Normal) {
         facts.push(("NORMAL".to_owned(), theme.accent, 8));
     }
     let context = look.app.agents().main().context;
-    if let Some(window) = status.model.as_ref().and_then(|model| model.context_window).filter(|_| context > 0) {
+    if let Some(window) = status.model.chosen().and_then(|model| model.context_window).filter(|_| context > 0) {
         let percent = context.saturating_mul(100) / window.max(1);
         let style = if percent >= 80 { theme.warning } else { theme.muted };
         facts.push((format!("ctx {percent}%"), style, 3));
     }
     if !spent.is_nothing() {
-        facts.push((format!("{} tok {}", tokens(spent.usage.total()), money::short(&spent)), theme.muted, 1));
+        facts.push((format!("{} tok {}", used(&spent.usage), money::short(&spent)), theme.muted, 1));
     }
     if let Some((left, style)) = money::left(look.app.agents().budget(), &spent, look) {
         // What is about to stop everything matters more than where one is.

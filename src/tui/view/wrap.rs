@@ -191,9 +191,10 @@ fn split_words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the length of the word that a text begins with.
 fn word_end(text: &str) -> usize {
-    // Looks no further than the word: the rest of a line may be megabytes.
-    let end = memchr::memchr2(b' ', b'\t', text.as_bytes()).unwrap_or(text.len());
-    if text[..end].is_ascii() {
+    // Looks no further than the word: the rest of a line may be megabytes, of words of one sign each.
+    let ascii_end = |byte: &u8| matches!(byte, b' ' | b'\t') || !byte.is_ascii();
+    let end = text.as_bytes().iter().position(ascii_end).unwrap_or(text.len());
+    if text.as_bytes().get(end).is_none_or(u8::is_ascii) {
         return end;
     }
     for (at, grapheme) in text.grapheme_indices(true) {

@@ -2,8 +2,10 @@
 
 use belvedere::agent::EventKind;
 use belvedere::message::AgentId;
-use belvedere::permission::{Answer, ApprovalRequest};
-use belvedere::subagent::Command;
+use belvedere::permission::{
+    Access, AccessKind, Answer, ApprovalRequest, Grants, Holder, PermissionMode, Permissions, Project,
+};
+use belvedere::subagent::{Command, unattended_refusal};
 use serde_json::json;
 
 use super::{reply, script};
@@ -34,7 +36,7 @@ async fn an_answer_for_the_project_allows_what_was_shown_and_no_more() {
     let second = session.wait(question).await;
     assert_eq!(second.act(), "touch made.txt; touch more.txt", "the same command was not asked about again");
     assert!(session.root().join("made.txt").exists() && !session.root().join("more.txt").exists());
-    session.send(Command::Forget(first.grant.unwrap())).await;
+    session.send(Command::Forget { grant: first.grant.unwrap(), holder: Holder::Main }).await;
     session.send(Command::Answer { id: second.id, answer: Answer::No { comment: None } }).await;
     session.ended(AgentId::MAIN).await;
     session.quit().await;
@@ -55,4 +57,20 @@ async fn the_whole_of_a_command_is_shown_with_nothing_hidden() {
     session.send(Command::Answer { id: asked.id.clone(), answer: Answer::No { comment: None } }).await;
     session.ended(AgentId::MAIN).await;
     session.quit().await;
+}
+
+#[tokio::test]
+async fn nobody_is_told_to_allow_more_than_was_asked() {
+    for (command, named) in
+        [("ls -la", Some("'Bash(ls -la)'")), ("echo 'a'", Some(r"'Bash(echo '\''a'\'')'")), ("ls *", None)]
+    {
+        let access = Access::new("Bash", AccessKind::Execute { command: command.to_owned(), guarded: true });
+        let permissions =
+            Permissions::new(Project::at("/work/shop".into()), PermissionMode::Default, Grants::default());
+        let words = unattended_refusal(permissions.offer(&access).as_ref());
+        match named {
+            Some(named) => assert!(words.contains(&format!("--allowedTools {named} ")), "{words}"),
+            None => assert!(!words.contains("'Bash"), "{words}"),
+        }
+    }
 }

@@ -116,7 +116,8 @@ async fn the_main_agent_reports_at_the_limit_and_goes_on_once_it_is_raised() {
     let outcome = session.ask("look").await;
     assert_eq!((outcome.status, outcome.words), (Status::Budget, LastWords::Report));
     assert!(outcome.text.contains("so far"));
-    assert!(provider.requests().last().unwrap().tools.is_empty(), "the last turn has no tools");
+    let (first, last) = (provider.requests()[0].clone(), provider.requests().last().unwrap().clone());
+    assert!(last.tools.is_empty() && last.withheld == first.tools, "the last turn has no tools, but knows of them");
     let sent = provider.requests().len();
     // What is left is too little from the start: nothing is sent.
     session.send(Command::SetBudget(tokens(budget.spent().tokens + 1_000))).await;
@@ -232,4 +233,103 @@ async fn the_cap_on_a_reply_is_lowered_to_what_is_left() {
     let cap = provider.requests()[0].max_output_tokens;
     assert!((1_000..32_000).contains(&cap), "{cap}");
     session.quit().await;
+}
+
+/// Replies without a count of tokens, as some gateways send them, or with a count of nothing.
+fn uncounted(count: Option<&Value>) -> Arc<Scripted> {
+    let look = |words: &str| {
+        let mut steps = vec![json!({"say": words}), json!({"call": "Read", "input": {"file_path": "a.txt"}})];
+        steps.extend(count.cloned().or_else(|| Some(usage(0, 0))));
+        steps
+    };
+    script(&[
+        reply(json!({"last": "reached the limit"}), vec![json!({"say": "so far"}), usage(0, 0)]),
+        reply(json!({"task": "look"}), look("I shall look at the file once more.")),
+        reply(json!({}), vec![json!({"say": "all done"}), usage(0, 0)]),
+    ])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_counts_nothing_is_stopped_at_the_budget_like_one_that_does() {
+    let mut turns = Vec::new();
+    for count in [None, Some(usage(1_600, 30))] {
+        let budget = Budget::new(tokens(60_000));
+        let provider = uncounted(count.as_ref());
+        let mut session = Session::start(parts(provider.clone(), &budget));
+        let outcome = session.ask("look").await;
+        assert_eq!(outcome.status, Status::Budget, "{outcome:?}");
+        assert!(outcome.usage.total() > 20_000 && outcome.usage.total() <= 60_000, "{outcome:?}");
+        let events = session.quit().await;
+        let (used, _) = logged(&events);
+        assert_eq!((used.total(), used.estimated), (budget.spent().tokens, true), "the books are what the log says");
+        assert_eq!(budget.spent().estimated, used.estimated);
+        turns.push(outcome.turns);
+    }
+    assert!(turns[0] <= turns[1], "an estimate is on the large side: {turns:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_stopped_before_its_count_came_is_booked_by_estimate() {
+    let prompt = "long ".repeat(3_000);
+    let child = json!({"call": "Agent", "input": {"description": "dig", "prompt": format!("work called {prompt}")}});
+    let said = "word ".repeat(400);
+    let provider = script(&[
+        reply(json!({"task": "go", "turn": 0}), vec![child, usage(2_000, 4_000)]),
+        reply(json!({"task": "work called"}), vec![json!({"say": said}), json!({"stall": true})]),
+        reply(json!({}), vec![json!({"say": "done"}), usage(2_000, 20)]),
+    ]);
+    let budget = Budget::new(tokens(200_000));
+    let mut session = Session::start(parts(provider, &budget));
+    session.say("go").await;
+    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+    session.send(Command::Stop { agent: AgentId(1) }).await;
+    let outcome = session.ended(AgentId(1)).await;
+    assert!(outcome.usage.estimated && outcome.usage.context() > 5_000, "{outcome:?}");
+    assert_eq!(outcome.usage.output, 500, "bytes of the reply, four for each token");
+    session.ended(AgentId::MAIN).await;
+    let events = session.quit().await;
+    assert_eq!(budget.spent().tokens, logged(&events).0.total());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_counted_is_no_estimate_and_what_failed_at_once_has_used_nothing() {
+    let provider = script(&[
+        json!({"times": 2, "steps": [{"fail": "network", "detail": "gone"}]}),
+        json!({"steps": [{"say": "whole"}, usage(4_000, 60)]}),
+    ]);
+    let budget = Budget::new(tokens(100_000));
+    let mut session = Session::start(parts(provider, &budget));
+    let outcome = session.ask("hello").await;
+    assert_eq!((outcome.usage.total(), outcome.usage.estimated), (4_060, false));
+    session.quit().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_says_how_much_the_next_request_needs() {
+    let budget = Budget::new(tokens(8_000));
+    let mut session = Session::start(parts(restless(Vec::new()), &budget));
+    let outcome = session.ask("look").await;
+    let reason = outcome.reason.unwrap();
+    let (_, rest) = reason.split_once("0 of 8,000 tokens spent, the next one needs about ").expect(&reason);
+    let needs: u64 = rest.split(' ').next().unwrap().replace(',', "").parse().unwrap();
+    session.quit().await;
+    for (limit, turns) in [(needs - 200, 0), (needs, 1)] {
+        let mut session = Session::start(parts(restless(Vec::new()), &Budget::new(tokens(limit))));
+        assert!(session.ask("look").await.turns.min(1) == turns, "{limit}: {reason}");
+        session.quit().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_budget_that_is_passed_already_is_called_so() {
+    let budget = Budget::new(tokens(300_000));
+    let steps = vec![json!({"say": "half "}), json!({"wait_ms": 5_000}), json!({"say": "done"}), usage(100_500, 100)];
+    let mut session = Session::start(parts(script(&[reply(json!({}), steps)]), &budget));
+    session.say("hello").await;
+    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+    session.send(Command::SetBudget(tokens(60_000))).await;
+    session.ended(AgentId::MAIN).await;
+    let events = session.quit().await;
+    assert_eq!(notices(&events, "Over budget (167%): 100,600 of 60,000 tokens."), 1);
+    assert_eq!(notices(&events, "80%"), 0);
 }

@@ -256,7 +256,7 @@ async fn a_question_of_a_child_reaches_the_user_and_its_answer_the_child() {
 }
 
 #[tokio::test]
-async fn a_change_of_mode_settles_a_question_that_waits() {
+async fn a_change_of_mode_answers_no_question_with_yes() {
     let provider = script(&[
         reply(json!({"turn": 0}), vec![json!({"call": "Write", "input": {"file_path": "a.txt", "content": "x"}})]),
         reply(json!({"turn": 1}), vec![json!({"say": "done"})]),
@@ -264,9 +264,12 @@ async fn a_change_of_mode_settles_a_question_that_waits() {
     let mut session = Session::start(Parts::new(provider));
     session.say("go").await;
     session.wait(|event| matches!(event.kind, EventKind::ApprovalRequested { .. }).then_some(())).await;
-    session.send(Command::SetMode(PermissionMode::AcceptEdits)).await;
-    assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Completed);
-    assert!(session.root().join("a.txt").exists());
+    for mode in [PermissionMode::AcceptEdits, PermissionMode::BypassPermissions, PermissionMode::Plan] {
+        assert!(!session.root().join("a.txt").exists(), "nobody has said yes");
+        session.send(Command::SetMode(mode)).await;
+    }
+    assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Completed, "plan mode says no");
+    assert!(!session.root().join("a.txt").exists());
     session.quit().await;
 }
 

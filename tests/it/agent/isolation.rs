@@ -235,8 +235,8 @@ async fn every_tool_of_the_child_is_confined_to_its_worktree() {
         provider.requests().into_iter().find(|request| request.system.contains("worktree of your own")).unwrap();
     let branch = &kept(&session)[0].branch;
     assert!(
-        request.system.contains(&format!("Branch: {branch}"))
-            && request.system.contains(&format!("Working directory: {}", place.display()))
+        request.system.contains(&format!("Branch: `{branch}`"))
+            && request.system.contains(&format!("Working directory: `{}", place.display()))
     );
     session.quit().await;
 }
@@ -341,5 +341,36 @@ async fn a_definition_sends_its_agents_apart_and_into_the_background() {
     });
     assert_eq!(ground, Some(belvedere::agent::Ground::Background));
     assert_eq!(self::text(&session), FILE);
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn nothing_is_merged_or_discarded_while_an_agent_works_in_it() {
+    let provider = script(&[
+        reply(json!({"task": "called one.", "turn": 0}), vec![look()]),
+        reply(json!({"task": "called one.", "turn": 1}), vec![edit("one", "ONE")]),
+        reply(json!({"task": "called one."}), vec![say("I go "), json!({"stall": true})]),
+        reply(json!({"turn": 0}), vec![look(), apart("one")]),
+        reply(json!({}), vec![say("as you like")]),
+    ]);
+    let mut session = Session::start(repository(provider));
+    session.say("go").await;
+    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+    let root = made(&session, 1).pop().unwrap();
+    let branch = "belvedere/session/general-purpose-1".to_owned();
+    for act in [WorktreeAct::Merge, WorktreeAct::Discard] {
+        session.send(Command::Worktree { branch: branch.clone(), act }).await;
+        let reason = session.wait(|event| match &event.kind {
+            EventKind::Worktree { news: WorktreeNews::Refused { reason, .. } } => Some(reason.clone()),
+            EventKind::Worktree { news } if event.agent == AgentId(1) => Some(format!("{news:?}")),
+            _ => None,
+        });
+        assert_eq!(reason.await, "general-purpose-1 still works in it; stop it first, or wait for its end", "{act:?}");
+    }
+    assert_eq!(text(&session), FILE);
+    assert!(std::fs::read_to_string(root.join("a.txt")).unwrap().starts_with("ONE"), "its work is untouched");
+    session.send(Command::Stop { agent: AgentId(1) }).await;
+    session.ended(AgentId::MAIN).await;
+    assert!(matches!(harvest(&mut session, 1, WorktreeAct::Discard).await, WorktreeNews::Discarded { .. }));
     session.quit().await;
 }

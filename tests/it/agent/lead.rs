@@ -41,7 +41,7 @@ async fn its_prompt_tools_and_rules_are_the_definitions() {
     let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(tools, ["Read", "Bash"]);
     assert!(request.system.starts_with("You work.\n\n# Safety"), "{}", request.system);
-    assert!(request.system.contains("Working directory: /") && !request.system.contains("# Delegation"));
+    assert!(request.system.contains("Working directory: `/") && !request.system.contains("# Delegation"));
     assert!(!request.system.contains("You are Belvedere"));
     let failed: Vec<bool> = results(&request).iter().map(|result| result.is_error).collect();
     assert_eq!(failed, [true, true, false]);

@@ -1,7 +1,7 @@
 //! The books of a budget under every order of events: nothing is granted twice, and nobody is forgotten.
 
 use belvedere::agent::budget::ledger::{Amount, Ask, Ledger, Purpose, SeatId, Verdict};
-use belvedere::message::{BudgetLimit, Dollars};
+use belvedere::message::{BudgetLimit, Dollars, Usage};
 use belvedere::provider::Price;
 
 use crate::support::Dice;
@@ -90,6 +90,14 @@ impl Game {
                 let input = 500 + self.dice.roll(20_000);
                 self.ask(at, Ask { input, cap, price, purpose });
             }
+            State::UnderWay { ask, output } if self.dice.roll(4) == 0 => {
+                // The attempt fails after a part of the reply and is made again, if that still fits.
+                let tokens = self.dice.roll(ask.input + output + 1);
+                let usd = ask.price.map_or(0.0, |price| price.cost(&Usage { input: tokens, ..Usage::default() }));
+                if let Verdict::Refused = self.ledger.again(seat, Amount { tokens, usd, estimated: false }) {
+                    self.seats[at].1 = State::Idle;
+                }
+            }
             State::UnderWay { ask, output } => {
                 let (input, output) = (self.dice.roll(ask.input + 1), self.dice.roll(output + 1));
                 let usd = ask.price.map_or(0.0, |price| {
@@ -97,7 +105,12 @@ impl Game {
                     let cost = (input as f64 * price.input + output as f64 * price.output) / 1e6;
                     cost
                 });
-                self.ledger.settle(seat, Amount { tokens: input + output, usd }, input + output, &ask);
+                self.ledger.settle(
+                    seat,
+                    Amount { tokens: input + output, usd, estimated: false },
+                    input + output,
+                    &ask,
+                );
                 self.seats[at].1 = State::Idle;
                 if ask.purpose == Purpose::LastTurn || self.dice.roll(6) == 0 {
                     self.ledger.leave(seat);
@@ -114,7 +127,31 @@ impl Game {
         self.check();
     }
 
+    /// What is held is held for someone: the replies under way, and the last turns of agents that are there.
+    fn check_held(&self) {
+        let under_way = self.seats.iter().filter_map(|(_, state)| match state {
+            State::UnderWay { ask, output } => Some(ask.input + output),
+            _ => None,
+        });
+        assert_eq!(self.ledger.reserved().tokens, under_way.sum::<u64>(), "step {}", self.step);
+        let (reserved, kept) = (self.ledger.reserved(), self.ledger.kept());
+        if self.seats.iter().all(|(_, state)| *state == State::Gone) {
+            assert_eq!((reserved, kept), (Amount::default(), Amount::default()), "step {}", self.step);
+        }
+    }
+
+    /// Everyone leaves, wherever they are.
+    fn end(&mut self) {
+        for at in 0..self.seats.len() {
+            self.ledger.leave(self.seats[at].0);
+            self.seats[at].1 = State::Gone;
+            self.check_held();
+        }
+        assert_eq!(self.ledger.waiting(), 0);
+    }
+
     fn check(&self) {
+        self.check_held();
         let (spent, reserved, kept) = (self.ledger.spent(), self.ledger.reserved(), self.ledger.kept());
         let limit = self.ledger.limit();
         if let Some(limit) = limit.tokens {
@@ -142,6 +179,7 @@ fn whatever_happens_in_whatever_order_the_limit_holds_and_nobody_is_forgotten() 
             game.play();
             game.settle_down();
         }
+        game.end();
     }
 }
 
@@ -153,7 +191,7 @@ fn every_agent_can_still_report_when_all_are_refused_at_once() {
     let mut working = Vec::new();
     for seat in seats {
         if let Verdict::Granted { .. } = ledger.ask(seat, &ask(Purpose::Work)) {
-            ledger.settle(seat, Amount { tokens: 6_500, usd: 0.0 }, 6_500, &ask(Purpose::Work));
+            ledger.settle(seat, Amount { tokens: 6_500, ..Amount::default() }, 6_500, &ask(Purpose::Work));
             working.push(seat);
         }
     }
@@ -161,7 +199,7 @@ fn every_agent_can_still_report_when_all_are_refused_at_once() {
     // Now they use up what they can.
     let more = |purpose| Ask { input: 6_500, ..ask(purpose) };
     while let Verdict::Granted { .. } = ledger.ask(working[0], &more(Purpose::Work)) {
-        ledger.settle(working[0], Amount { tokens: 7_000, usd: 0.0 }, 6_500, &more(Purpose::Work));
+        ledger.settle(working[0], Amount { tokens: 7_000, ..Amount::default() }, 6_500, &more(Purpose::Work));
     }
     for seat in working {
         let verdict = ledger.ask(seat, &more(Purpose::LastTurn));

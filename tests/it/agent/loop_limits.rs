@@ -151,7 +151,7 @@ async fn messages_said_meanwhile_wait_and_can_be_taken_back() {
     let mut session = Session::start(Parts::new(provider.clone()));
     session.say("first").await;
     session.say("second, taken back").await;
-    session.send(Command::Unsend).await;
+    session.send(Command::Unsend { text: "second, taken back".to_owned() }).await;
     session.say("third").await;
     session.ended(AgentId::MAIN).await;
     session.ended(AgentId::MAIN).await;
@@ -198,4 +198,31 @@ async fn quitting_ends_everything() {
     session.wait(|event| matches!(event.kind, EventKind::TurnStarted { .. }).then_some(())).await;
     let seen = session.quit().await;
     assert!(matches!(seen.last().unwrap().kind, EventKind::Ended { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_many_calls_in_one_message_the_first_256_are_run_and_each_has_a_result() {
+    let calls: Vec<Value> = (0..300).map(|_| json!({"call": "LS", "input": {"path": "."}})).collect();
+    let provider = script(&[json!({"when": {"turn": 0}, "steps": calls}), json!({"steps": [{"say": "listed"}]})]);
+    let (outcome, _session) = outcome(Parts::new(provider.clone())).await;
+    assert_eq!((outcome.status, outcome.tool_calls), (Status::Completed, 256));
+    let requests = provider.requests();
+    let results = super::results(requests.last().unwrap());
+    let refused = results.iter().filter(|result| result.joined_text().contains("a message may hold 256")).count();
+    assert_eq!((results.len(), refused), (300, 44));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_that_is_too_long_gets_advice_that_can_be_followed() {
+    let full = json!({"fail": "context_too_long", "detail": "300 > 200"});
+    let (conversed, _) = outcome(Parts::new(script(&[json!({"steps": [full]})]))).await;
+    assert!(conversed.reason.unwrap().contains("/clear"));
+    let provider = script(&[
+        json!({"when": {"system": "You are Belvedere", "turn": 0}, "steps": super::delegate(&["a1"])}),
+        json!({"when": {"task": "RETURN: a word"}, "steps": [full]}),
+        json!({"steps": [{"say": "told"}]}),
+    ]);
+    let (_, _session) = outcome(Parts::new(provider.clone())).await;
+    let report = super::results(&super::last_of_main(&provider)).remove(0).joined_text();
+    assert!(report.contains("shorter task") && !report.contains("/clear"), "{report}");
 }

@@ -30,6 +30,7 @@ mod scopes;
 mod silence;
 mod steering;
 mod stops;
+mod strangers;
 mod transcript;
 mod turn;
 mod wire;

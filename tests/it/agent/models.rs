@@ -5,6 +5,7 @@ use std::sync::Arc;
 use belvedere::agent::EventKind;
 use belvedere::definition::{AgentDefinition, Catalog, Source, Tier};
 use belvedere::message::AgentId;
+use belvedere::provider::Price;
 use belvedere::provider::scripted::Scripted;
 use serde_json::json;
 
@@ -87,6 +88,7 @@ async fn neither_a_call_nor_a_file_of_the_project_reaches_another_service() {
         }
         let provider = one_child(spawn);
         let mut parts = Parts::new(provider.clone());
+        parts.model.price = Some(Price::FREE);
         parts.catalog = Catalog::of(vec![definition]);
         let mut session = Session::start(parts);
         session.ask("go").await;

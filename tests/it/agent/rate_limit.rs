@@ -162,3 +162,57 @@ async fn a_service_that_answers_nobody_is_given_up() {
     assert_eq!(failed.count(), 9);
     session.quit().await;
 }
+
+/// Fails every request of a child: most lose their connection, some meet a service without room.
+struct Failing {
+    script: Arc<Scripted>,
+    gate: Gate,
+    asked: AtomicUsize,
+}
+
+impl Provider for Failing {
+    fn name(&self) -> &'static str {
+        "failing"
+    }
+
+    fn gate(&self) -> Option<&Gate> {
+        Some(&self.gate)
+    }
+
+    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
+        if request.system.starts_with("You are Belvedere") {
+            return self.script.stream(request);
+        }
+        let number = self.asked.fetch_add(1, Ordering::SeqCst);
+        let (provider, detail) = ("failing".to_owned(), "gone".to_owned());
+        async move {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            Err(match number {
+                0 => ProviderError::Overloaded { provider, detail, retry_after: None },
+                _ => ProviderError::Network { provider, detail },
+            })
+        }
+        .boxed()
+    }
+}
+
+/// Returns how long it takes until so many children have failed for good.
+async fn failing(children: usize) -> Duration {
+    let script = script(&[
+        reply(json!({"system": "You are Belvedere", "turn": 0}), delegate(&NAMES[..children])),
+        reply(json!({}), vec![json!({"say": "composed"})]),
+    ]);
+    let provider = Arc::new(Failing { script, gate: Gate::default(), asked: AtomicUsize::new(0) });
+    let mut session = Session::start(Parts::new(provider.clone()));
+    let started = Instant::now();
+    assert_eq!(session.ask("go").await.status, Status::Completed);
+    assert_eq!(provider.asked.load(Ordering::SeqCst), children * 6, "each was tried as often as one alone");
+    started.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_of_one_agent_after_a_failure_is_nobody_elses() {
+    let (one, eight) = (failing(1).await, failing(8).await);
+    // The jitter of the eight differs, and after the first refusal they are sent one at a time.
+    assert!(eight < one + Duration::from_secs(10), "one: {one:?}, eight: {eight:?}");
+}

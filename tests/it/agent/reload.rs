@@ -38,7 +38,14 @@ fn offer(request: &Request) -> Option<&str> {
 async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_began_with() {
     let root = tempfile::tempdir().unwrap();
     let project = root.path();
-    let dirs = AgentDirs::new(&Roots { home: None, claude: None, kode: None, cwd: project, project });
+    let dirs = AgentDirs::new(&Roots {
+        home: None,
+        claude: None,
+        kode: None,
+        cwd: project,
+        project: Some(project),
+        owner: belvedere::permission::Owner::new(nix::unistd::geteuid().as_raw(), None),
+    });
     let file = project.join(".kode/agents/a.md");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     write(&file, "state one");

@@ -1,5 +1,6 @@
 //! Who is silent and who is only slow: commands, models and servers, in paused time.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,11 +16,15 @@ use serde_json::json;
 use super::{agent, reply, script};
 use crate::support::{Parts, Session};
 
-async fn outcome(provider: Arc<dyn Provider>, idle: u64) -> (Outcome, Session) {
+fn session(provider: Arc<dyn Provider>, idle: u64) -> Session {
     let mut parts = Parts::new(provider);
     parts.mode = PermissionMode::BypassPermissions;
     parts.main_limits.idle_timeout = Some(Duration::from_secs(idle));
-    let mut session = Session::start(parts);
+    Session::start(parts)
+}
+
+async fn outcome(provider: Arc<dyn Provider>, idle: u64) -> (Outcome, Session) {
+    let mut session = session(provider, idle);
     let outcome = session.ask("go").await;
     (outcome, session)
 }
@@ -35,9 +40,46 @@ fn runs(command: &str) -> Arc<dyn Provider> {
     ])
 }
 
+/// Makes the paused clock wait for a process: not a second passes in which it has moved no bytes. Without that the clock
+/// runs through hours before the machine finds the time for the process.
+#[cfg(target_os = "linux")]
+fn keep_step_with(noted: PathBuf) -> tokio::task::JoinHandle<()> {
+    tokio::spawn(async move {
+        let mut last = None;
+        loop {
+            let (noted, before) = (noted.clone(), last);
+            last = tokio::task::spawn_blocking(move || moved_since(&noted, before.as_deref())).await.unwrap();
+            if last.is_none() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    })
+}
+
+/// Waits until a process has moved more bytes than before. Returns `None` once it has ended.
+#[cfg(target_os = "linux")]
+fn moved_since(noted: &Path, before: Option<&str>) -> Option<String> {
+    let start = std::time::Instant::now();
+    while start.elapsed().as_secs() < 60 {
+        let process = std::fs::read_to_string(noted).unwrap_or_default();
+        let now = std::fs::read_to_string(format!("/proc/{}/io", process.trim())).ok();
+        if (now.is_some() && now.as_deref() != before) || (before.is_some() && now.is_none()) {
+            return now;
+        }
+        std::thread::yield_now();
+    }
+    panic!("the process does not get on")
+}
+
+#[cfg(target_os = "linux")]
 #[tokio::test(start_paused = true)]
 async fn a_command_that_works_without_a_word_is_alive() {
-    let (outcome, session) = outcome(runs("dd if=/dev/zero of=/dev/null bs=1 status=none"), 200).await;
+    let work = "timeout 60 sh -c 'echo $$ > noted; exec dd if=/dev/zero of=/dev/null bs=1 status=none'";
+    let mut session = session(runs(work), 200);
+    let step = keep_step_with(session.project.path().join("noted"));
+    let outcome = session.ask("go").await;
+    step.abort();
     assert_eq!(outcome.status, Status::Completed, "its own time limit ends it, {outcome:?}");
     assert!((600_000..620_000).contains(&outcome.elapsed_ms), "{}", outcome.elapsed_ms);
     assert!(signs(&session) > 3, "listeners hear of it: {}", signs(&session));

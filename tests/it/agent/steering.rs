@@ -102,7 +102,7 @@ async fn what_is_taken_back_in_time_is_never_read() {
     session.say("go").await;
     hear_one(&mut session).await;
     session.send(tell("CANARY one")).await;
-    session.send(Command::Untell { agent: ONE }).await;
+    session.send(Command::Untell { agent: ONE, text: "CANARY one".to_owned() }).await;
     session.send(tell("second thoughts")).await;
     session.ended(AgentId::MAIN).await;
     let one = format!("{:?}", requests_of(&provider, "one"));

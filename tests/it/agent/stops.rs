@@ -11,13 +11,13 @@ use belvedere::permission::{AccessKind, Answer, ApprovalRequest, Approver, Grant
 use belvedere::provider::scripted::Scripted;
 use belvedere::session::Secrets;
 use belvedere::subagent::{Children, Command, TreeLimits};
-use belvedere::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, standard_tools};
+use belvedere::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::support::{Parts, Session, model};
+use crate::support::{Parts, Session, model, standard_tools};
 
 fn script(lines: &[Value]) -> Arc<Scripted> {
     let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
@@ -316,7 +316,7 @@ struct Distracted(Permissions);
 
 impl Approver for Distracted {
     fn ask(&self, _request: ApprovalRequest) -> BoxFuture<'_, Answer> {
-        self.0.set_mode(PermissionMode::BypassPermissions);
+        self.0.set_mode(PermissionMode::Plan);
         std::future::pending().boxed()
     }
 }
@@ -329,7 +329,11 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
     ]);
     let folder = tempfile::tempdir().unwrap();
     let root = Arc::new(folder.path().canonicalize().unwrap());
-    let permissions = Permissions::new(root.as_ref().clone(), PermissionMode::Default, Grants::default());
+    let permissions = Permissions::new(
+        belvedere::permission::Project::at(root.as_ref().clone()),
+        PermissionMode::Default,
+        Grants::default(),
+    );
     let cancel = Cancel::default();
     let agent = Agent {
         id: AgentId::MAIN,
@@ -355,5 +359,5 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
     let run = belvedere::agent::run(&agent, Transcript::with_task("go"));
     let (outcome, _) = tokio::time::timeout(Duration::from_secs(60), run).await.expect("it waits for ever");
     assert_eq!(outcome.status, Status::Completed);
-    assert!(root.join("a.txt").exists());
+    assert!(!root.join("a.txt").exists());
 }

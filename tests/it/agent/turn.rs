@@ -100,7 +100,10 @@ fn stop_reasons_lead_to_steps() {
     assert!(matches!(next_step(&said(StopReason::MaxTokens), 0), Step::Continue(Some(_))));
     assert!(matches!(next_step(&said(StopReason::MaxTokens), MAX_CONTINUATIONS), Step::Fail(_)));
     assert!(matches!(next_step(&said(StopReason::Refusal), 0), Step::Fail(_)));
-    assert!(matches!(next_step(&said(StopReason::ContextWindow), 0), Step::Fail(_)));
+    assert_eq!(next_step(&said(StopReason::ContextWindow), 0), Step::Full);
+    let cut = fold(vec![start(0, "a"), input(0, "{\"a\": \"b"), StreamEvent::Stop(StopReason::MaxTokens)]);
+    assert!(matches!(next_step(&cut, 0), Step::Tools(calls) if calls.len() == 1), "the model can mend it");
+    assert!(matches!(next_step(&cut, MAX_CONTINUATIONS), Step::Fail(_)), "but not for ever");
     let called = fold(vec![start(0, "a"), StreamEvent::Stop(StopReason::EndTurn)]);
     assert!(matches!(next_step(&called, 0), Step::Tools(calls) if calls.len() == 1));
 }

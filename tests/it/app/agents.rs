@@ -19,7 +19,7 @@ fn outcome(status: Status) -> Outcome {
         reason: None,
         turns: 1,
         tool_calls: 1,
-        usage: Usage { input: 10, output: 5, cache_read: 0, cache_write: 0 },
+        usage: Usage { input: 10, output: 5, ..Usage::default() },
         cost_usd: None,
         elapsed_ms: 10,
         files: FileTally::default(),
@@ -81,8 +81,9 @@ pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
         (0_u32..5, call.clone())
             .prop_map(|(agent, call)| EventKind::ApprovalRequested { request: request(agent, call, "make") }),
         (0_u32..5, call).prop_map(|(agent, call)| EventKind::ApprovalResolved {
-            id: ApprovalId { agent: AgentId(agent), call_id: call.to_owned() },
+            id: ApprovalId { agent: AgentId(agent), call_id: call.to_owned(), number: 0 },
             answer: Some(Answer::Once),
+            by_grant: false,
         }),
         Just(EventKind::Stopping { cause: StopCause::User }),
         (0_u32..6, ground()).prop_map(|(run, ground)| EventKind::Resumed { run, ground }),
@@ -251,13 +252,79 @@ fn a_pane_folds_only_after_its_report_was_seen() {
 #[test]
 fn a_cleared_conversation_is_not_raised_from_the_dead() {
     let mut stage = scenes::eight_agents(120, 40);
-    stage.keys("/clear<enter>");
+    for agent in [1, 2, 3, 5, 7, 8] {
+        stage.ends(agent, Status::Completed, "done", None);
+    }
+    stage.keys("/clear<enter><enter>");
     stage.says(1, "late words");
     stage.ends(2, Status::Cancelled, "", None);
     assert!(stage.app.agents().is_empty());
     stage.asks("new");
     stage.spawns(9, "explore", "Fresh");
     assert_eq!(stage.app.agents().len(), 1);
+}
+
+#[test]
+fn what_a_cleared_conversation_stopped_is_silent_until_it_is_resumed() {
+    let mut stage = scenes::eight_agents(120, 40);
+    // It is heard of before it is known who it is.
+    stage.agent(9, EventKind::Started);
+    stage.spawns_below(3, 10, "explore", "Look further");
+    stage.keys("/clear<enter><enter>");
+    let kept = |stage: &Stage| stage.app.agents().children().map(|agent| agent.id.0).collect::<Vec<_>>();
+    let rows = |stage: &Stage| stage.app.agents().main().cells.iter().count();
+    let all = [1, 2, 3, 10, 5, 7, 8, 9];
+    assert_eq!((kept(&stage), rows(&stage)), (all.to_vec(), 0));
+    stage.agent(9, spawn(0, "call-9"));
+    stage.says(1, "late words");
+    stage.wants_to_run(2, "late", "make");
+    assert!(stage.app.approvals().is_empty(), "whom the user has stopped asks nothing");
+    for agent in all {
+        stage.ends(agent, Status::Cancelled, "", None);
+    }
+    stage.main(EventKind::Cleared);
+    stage.says(4, "later words");
+    stage.agent(6, EventKind::Resumed { run: 2, ground: Ground::Background });
+    for agent in all {
+        let before = stage.app.agents().get(AgentId(agent)).unwrap().cells.iter().count();
+        stage.starts(agent);
+        stage.says(agent, "later words");
+        stage.agent(agent, spawn(0, "again"));
+        stage.wants_to_run(agent, "later", "make");
+        let agent = stage.app.agents().get(AgentId(agent)).unwrap();
+        assert_eq!((agent.phase, agent.cells.iter().count()), (Phase::Ended(Status::Cancelled), before));
+    }
+    assert_eq!((kept(&stage), rows(&stage)), (all.to_vec(), 0), "nothing rises again");
+    assert!(stage.app.approvals().is_empty());
+    stage.agent(2, EventKind::Resumed { run: 2, ground: Ground::Background });
+    stage.wants_to_run(2, "now", "make");
+    assert_eq!(stage.app.approvals().len(), 1, "whoever was resumed asks again");
+    stage.keys("/clear<enter><enter>");
+    assert_eq!(kept(&stage), [2], "what ended before the next clearing goes with it");
+    stage.ends(10, Status::Cancelled, "", None);
+    stage.says(1, "last words");
+    assert_eq!((kept(&stage), rows(&stage)), (vec![2], 0));
+}
+
+#[test]
+fn the_line_of_a_child_follows_it_through_a_cleared_conversation() {
+    let mut stage = Stage::new(120, 40);
+    stage.asks("go");
+    stage.spawns(1, "explore", "Find things");
+    stage.starts(1);
+    stage.spawns_below(1, 2, "explore", "Look further");
+    stage.starts(2);
+    stage.keys("/clear<enter><enter>");
+    stage.ends(2, Status::Cancelled, "", None);
+    stage.ends(1, Status::Cancelled, "", None);
+    stage.main(EventKind::Cleared);
+    stage.keys("<alt+1><alt+1>");
+    let stopped = stage.text();
+    assert!(!stopped.contains("done"), "{stopped}");
+    stage.agent(2, EventKind::Resumed { run: 2, ground: Ground::Background });
+    stage.ends(2, Status::Completed, "<summary>Four files.</summary>", None);
+    let done = stage.text();
+    assert!(done.contains("Four files."), "{done}");
 }
 
 #[test]
@@ -323,4 +390,17 @@ fn words(status: Status) -> LastWords {
         Status::TimedOut | Status::Budget | Status::Cancelled | Status::Failed => LastWords::Partial,
         _ => LastWords::Report,
     }
+}
+
+#[test]
+fn a_reply_that_was_cut_off_says_so_at_its_end() {
+    let mut stage = Stage::new(100, 30).with_model();
+    stage.asks("tell me all");
+    stage.says(0, "It begins well and");
+    let message = AssistantMessage { content: vec![Block::Text { text: "It begins well and".to_owned() }] };
+    let usage = Usage { input: 10, output: 5, cache_read: 0, cache_write: 0, estimated: false };
+    stage.main(EventKind::TurnEnded { message, usage, cost_usd: None, stop: None });
+    let text = stage.text();
+    let (said, mark) = (text.find("It begins well and"), text.find("cut off here"));
+    assert!(said.is_some() && said < mark, "{text}");
 }

@@ -86,13 +86,31 @@ fn what_is_left_stands_in_the_status_line() {
 #[test]
 fn a_cleared_conversation_is_paid_for_to_its_end() {
     let mut stage = two(140, 40);
-    stage.keys("/clear<enter>");
+    stage.keys("/clear<enter><enter>");
     stage.main(EventKind::Cleared);
     stage.agent(1, turn(1_000, Some(0.1)));
     let spent = stage.app.agents().spent();
     assert_eq!((spent.usage.total(), spent.unpriced), (31_200, 10_000));
     stage.keys("/cost<enter>");
     assert!(stage.text().contains("before /clear"));
+}
+
+#[test]
+fn an_estimate_is_marked_wherever_it_is_shown() {
+    let mut stage = two(140, 40);
+    let usage = Usage { input: 5_300, output: 100, estimated: true, ..Usage::default() };
+    let message = AssistantMessage::default();
+    stage.main(EventKind::TurnEnded { message, usage, cost_usd: Some(0.02), stop: None });
+    stage.main(EventKind::BudgetChanged { limit: BudgetLimit { tokens: Some(50_000), usd: None } });
+    let text = stage.text();
+    assert!(text.contains("~35.5k tok ~$0.23+?") && text.contains("~14.5k tok left"), "{text}");
+    stage.keys("/budget<enter>");
+    assert!(stage.text().contains("~35,500 of 50,000 tokens spent"), "{}", stage.text());
+    stage.keys("/cost<enter>");
+    let text = stage.text();
+    assert!(text.contains("~$0.2300 + unknown") && text.contains("~ marks an estimate"), "{text}");
+    let child = text.lines().find(|line| line.contains("  explore-1 ")).unwrap();
+    assert!(child.contains("10.0k") && !child.contains('~'), "what was counted is exact: {child}");
 }
 
 #[test]

@@ -172,3 +172,22 @@ async fn many_choices_are_written_once_and_the_last_one_also_at_the_end() {
     assert_eq!(writes.load(Ordering::SeqCst), 2);
     assert!(last.lock().unwrap().contains(&split(79)));
 }
+
+#[test]
+fn an_export_goes_where_it_is_named_and_an_empty_one_nowhere() {
+    let exported = |effects: &[Effect]| {
+        effects.iter().find_map(|effect| match effect {
+            Effect::Export { text, place } => Some((text.clone(), place.clone())),
+            _ => None,
+        })
+    };
+    let mut stage = scenes::ended(120, 40);
+    let (text, place) = exported(&stage.keys("/export<enter>")).unwrap();
+    assert!(!text.trim().is_empty() && place.is_none());
+    let (_, place) = exported(&stage.keys("/export ~/talks/a b.md<enter>")).unwrap();
+    assert_eq!(place.as_deref(), Some("~/talks/a b.md"));
+    assert!(stage.keys("/usr/bin/env is where?<enter>").iter().any(|effect| matches!(effect, Effect::Engine(_))));
+    let mut stage = Stage::new(120, 40);
+    assert_eq!(exported(&stage.keys("/export<enter>")), None);
+    assert!(stage.text().contains("nothing to export"), "{}", stage.text());
+}

@@ -62,8 +62,8 @@ fn event(stage: &mut Stage, dice: &mut Dice, ended: &mut BTreeSet<u32>) {
             }
         }
         9 => {
-            let id = ApprovalId { agent: AgentId(agent), call_id: call };
-            stage.agent(agent, EventKind::ApprovalResolved { id, answer: None });
+            let id = ApprovalId { agent: AgentId(agent), call_id: call, number: 0 };
+            stage.agent(agent, EventKind::ApprovalResolved { id, answer: None, by_grant: false });
         }
         10 => {
             let reason = words(dice).to_owned();
@@ -122,7 +122,7 @@ fn a_hundred_thousand_throws_break_nothing() {
         match dice.roll(10) {
             0..=5 => event(&mut stage, &mut dice, &mut ended),
             6..=8 => input(&mut stage, &mut dice, &keys),
-            _ => stage.wait(dice.roll(2_000)),
+            _ => drop(stage.wait(dice.roll(2_000))),
         }
         if dice.roll(400) == 0 {
             let (widest, highest) = if dice.roll(3) == 0 { (12, 6) } else { (220, 70) };

@@ -1,8 +1,9 @@
 //! What keys do.
 
 use belvedere::agent::{Author, EventKind, Status};
+use belvedere::app::key::Input;
 use belvedere::app::layout::{Form, LayoutMode};
-use belvedere::app::{Effect, Event, Focus, Movement, Popup};
+use belvedere::app::{Effect, Event, Focus, Movement};
 use belvedere::message::AgentId;
 use belvedere::permission::PermissionMode;
 use belvedere::subagent::{Children, Command};
@@ -46,9 +47,12 @@ fn queued_messages_are_shown_and_taken_back() {
     assert_eq!(stage.app.queued(), ["second", "third"]);
     assert!(stage.text().contains("queued  second"));
     let effects = stage.keys("<up>");
-    assert_eq!(commands(&effects), [Command::Unsend]);
-    assert_eq!(stage.app.composer().text(), "second\n\nthird");
-    stage.keys("<ctrl+c>fourth<enter>");
+    assert_eq!(commands(&effects), [Command::Unsend { text: "third".to_owned() }], "the newest, and no other");
+    assert_eq!((stage.app.composer().text().as_str(), stage.app.queued()), ("third", &["second".to_owned()][..]));
+    assert_eq!(commands(&stage.keys("<ctrl+c><up>")), [Command::Unsend { text: "second".to_owned() }]);
+    stage.main(EventKind::UserMessage { text: "second".to_owned(), by: Author::User });
+    assert!(stage.app.composer().is_empty(), "it had been read already");
+    stage.keys("fourth<enter>");
     stage.main(EventKind::UserMessage { text: "fourth".to_owned(), by: Author::User });
     assert!(stage.app.queued().is_empty());
 }
@@ -58,6 +62,8 @@ fn x_stops_the_chosen_agent_and_no_other() {
     let mut stage = scenes::eight_agents(120, 40);
     let effects = stage.keys("<down>jx");
     assert_eq!(commands(&effects), [Command::Stop { agent: AgentId(2) }]);
+    stage.ends(2, Status::Cancelled, "", Some("stopped by the user"));
+    assert!(stage.text().contains("plan-2 stopped · r resumes"), "{}", stage.text());
     let effects = stage.keys("4x");
     assert_eq!(commands(&effects), [], "an ended agent is not stopped again");
 }
@@ -87,13 +93,15 @@ fn esc_stops_nothing_wherever_it_is_pressed() {
         for _ in 0..20 {
             stage.wait(300);
             let effects = stage.keys("<esc>");
-            assert_eq!(commands(&effects), [], "after {view:?}");
+            // Twice in the composer it interrupts the main agent, whose subagents go on.
+            let kept = Command::Interrupt { children: Children::Keep };
+            assert!(commands(&effects).iter().all(|command| *command == kept), "after {view:?}: {effects:?}");
         }
     }
 }
 
 #[test]
-fn esc_twice_interrupts_the_main_agent_only_when_it_is_alone() {
+fn esc_twice_interrupts_the_main_agent_and_no_subagent() {
     let mut stage = Stage::new(100, 30);
     stage.asks("a long task");
     assert_eq!(commands(&stage.keys("<esc>")), []);
@@ -105,10 +113,23 @@ fn esc_twice_interrupts_the_main_agent_only_when_it_is_alone() {
     stage.wait(2_500);
     assert_eq!(commands(&stage.keys("<esc>")), [], "the second press came too late");
 
+    stage.wait(3_000);
     stage.spawns(1, "explore", "Find things");
     assert_eq!(commands(&stage.keys("<esc>")), []);
-    assert_eq!(stage.app.popup(), Some(&Popup::Interrupt { chosen: 0 }));
-    assert_eq!(commands(&stage.keys("s")), [Command::Interrupt { children: Children::Stop }]);
+    assert!(stage.text().contains("esc again interrupts; agents go on in the background · ctrl+x ctrl+x stops all"));
+    assert_eq!(commands(&stage.keys("<esc>")), [Command::Interrupt { children: Children::Keep }]);
+    for keys in ["stop doing that please", "<left>", "<ctrl+a>", "<pageup>"] {
+        assert_eq!(commands(&stage.keys("<esc>")), []);
+        stage.effects.clear();
+        stage.keys(keys);
+        assert_eq!(commands(&stage.effects), [], "{keys}");
+        assert!(!stage.text().contains("again interrupts"), "{keys} takes the question back");
+        assert_eq!(commands(&stage.keys("<end><esc>")), [], "{keys} disarms");
+        stage.wait(3_000);
+    }
+    assert_eq!(stage.app.composer().text(), "stop doing that please", "no letter is lost");
+    stage.keys("<esc>");
+    assert_eq!(commands(&stage.keys("<ctrl+x><ctrl+x>")), [Command::StopAll]);
 }
 
 #[test]
@@ -125,8 +146,21 @@ fn stopping_everything_takes_two_presses_and_says_how_many() {
 #[test]
 fn ctrl_c_clears_then_names_what_runs_then_quits() {
     let mut stage = scenes::eight_agents(120, 40);
-    stage.keys("draft<ctrl+c>");
-    assert!(stage.app.composer().is_empty());
+    let cleared = stage.keys("draft<ctrl+c>");
+    assert!(stage.app.composer().is_empty() && cleared.contains(&Effect::SaveHistory("draft".to_owned())));
+    stage.keys("<ctrl+_>");
+    assert_eq!(stage.app.composer().text(), "draft", "undo brings it back");
+    stage.keys("<ctrl+c><up>");
+    assert_eq!(stage.app.composer().text(), "draft", "so does the history");
+    stage.event(Event::Input(Input::Paste("line\n".repeat(500))));
+    stage.keys("<ctrl+c><ctrl+_>");
+    assert_eq!(stage.app.composer().expanded().lines().count(), 500, "a paste comes back whole");
+    stage.keys("<ctrl+c>");
+    for between in ["x<backspace>", "<left>", "<f1><esc>"] {
+        stage.keys("<ctrl+c>");
+        assert!(!stage.keys(&format!("{between}<ctrl+c>")).contains(&Effect::Quit), "{between} disarms");
+        stage.wait(3_000);
+    }
     stage.keys("<ctrl+c>");
     assert!(stage.text().contains("ctrl+c again quits and stops the main agent and 6 subagents"));
     let effects = stage.keys("<ctrl+c>");
@@ -167,14 +201,38 @@ fn slash_commands_do_what_they_say() {
     assert_eq!(commands(&stage.keys("/cancel 2<enter>")), [Command::Stop { agent: AgentId(2) }]);
     assert_eq!(commands(&stage.keys("/cancel all<enter>")), [Command::StopAll]);
     assert_eq!(commands(&stage.keys("/mode plan<enter>")), [Command::SetMode(PermissionMode::Plan)]);
+    let named = Command::UseModel { name: "llamacpp".to_owned() };
+    assert_eq!(commands(&stage.keys("/model llamacpp<enter>")), [named]);
     stage.keys("/layout rail<enter>");
     assert!(stage.text().contains("layout: rail"));
     stage.keys("/cost<enter>");
     assert!(stage.text().contains("all agents"));
     stage.keys("<esc>");
-    assert_eq!(commands(&stage.keys("/clear<enter>")), [Command::Clear]);
-    assert!(stage.app.agents().is_empty());
-    assert!(stage.keys("/quit<enter>").contains(&Effect::Quit));
+    assert!(Stage::new(80, 24).keys("/clear<enter>").contains(&Effect::Engine(Command::Clear)));
+}
+
+#[test]
+fn clear_names_what_it_stops_and_what_is_stopped_can_be_resumed() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.keys("<alt+1>mhalf a thought<esc>second<enter>");
+    assert_eq!(commands(&stage.keys("/clear<enter>")), []);
+    assert!(stage.text().contains("enter again begins anew and stops the main agent and 6 subagents: explore-1"));
+    assert_eq!(commands(&stage.keys("<left><enter>")), [], "any other key disarms");
+    assert_eq!(stage.app.agents().len(), 8);
+    assert_eq!(commands(&stage.keys("<enter>")), [Command::Clear]);
+    let names = |stage: &Stage| stage.app.agents().children().map(|agent| agent.id.0).collect::<Vec<_>>();
+    assert_eq!(names(&stage), [1, 2, 3, 5, 7, 8], "those that were stopped stay");
+    for agent in [1, 2, 3, 5, 7, 8] {
+        stage.ends(agent, Status::Cancelled, "", Some("stopped by the user"));
+    }
+    stage.main(EventKind::Cleared);
+    assert_eq!(names(&stage), [1, 2, 3, 5, 7, 8]);
+    assert!(stage.text().contains("explore"), "{}", stage.text());
+    let resumed = [Command::Resume { agent: AgentId(2), text: None }];
+    assert_eq!(commands(&stage.keys("<alt+2>r")), resumed);
+    stage.keys("<alt+1>m");
+    assert_eq!(stage.app.composer().text(), "half a thought", "no draft is lost");
+    assert!(stage.app.composer().history().entries().contains(&"second".to_owned()), "nor what had waited");
 }
 
 #[test]
@@ -236,7 +294,8 @@ fn slash_quit_names_what_runs_first() {
     let mut stage = scenes::eight_agents(120, 40);
     assert!(!stage.keys("/quit<enter>").contains(&Effect::Quit));
     assert!(stage.text().contains("the main agent and 6 subagents: explore-1"), "{}", stage.text());
-    assert!(stage.keys("/quit<enter>").contains(&Effect::Quit));
+    assert!(!stage.keys("<left><enter>").contains(&Effect::Quit), "any other key disarms");
+    assert!(stage.keys("<enter>").contains(&Effect::Quit));
     let mut idle = Stage::new(80, 24);
     assert!(idle.keys("/quit<enter>").contains(&Effect::Quit));
 }

@@ -127,6 +127,7 @@ proptest! {
             panes: &panes,
             focused,
             full: focused.filter(|_| full),
+            ..LayoutState::default()
         };
         let regions = layout(size, &state);
         assert_sound(size, &regions);

@@ -1,7 +1,7 @@
 //! Background, wrap up and resume: what their keys ask for, and what the events that answer change.
 
 use belvedere::agent::{Author, EventKind, Ground, Status};
-use belvedere::app::{AgentState, CellKind, Effect, Event, Focus, Phase, Popup};
+use belvedere::app::{AgentState, CellKind, Effect, Event, Focus, Phase};
 use belvedere::message::AgentId;
 use belvedere::subagent::{Children, Command};
 
@@ -272,12 +272,14 @@ fn what_waits_for_an_agent_is_taken_back_also_while_it_is_resumed() {
     let mut stage = five();
     stage.keys("<alt+3>mone<enter>two<enter>");
     let effects = stage.keys("<up>");
-    assert_eq!(commands(&effects), [Command::Untell { agent: AgentId(3) }]);
-    assert_eq!(stage.app.composer().text(), "one\n\ntwo");
+    assert_eq!(commands(&effects), [Command::Untell { agent: AgentId(3), text: "two".to_owned() }]);
+    assert_eq!((stage.app.composer().text().as_str(), stage.app.unread(AgentId(3))), ("two", &["one".to_owned()][..]));
     resumes(&mut stage, 3, 2);
     stage.agent(3, EventKind::UserMessage { text: "one".to_owned(), by: Author::User });
-    assert_eq!(stage.app.composer().text(), "two", "one was read already");
-    stage.keys("<enter>");
+    assert_eq!(stage.app.composer().text(), "two");
+    stage.agent(3, EventKind::UserMessage { text: "two".to_owned(), by: Author::User });
+    assert_eq!(stage.app.composer().text(), "", "it had been read already");
+    stage.keys("two<enter>");
     stage.keys("<esc><alt+3>bw");
     assert_eq!(stage.app.unread(AgentId(3)), ["two"], "neither act touches what waits");
 }
@@ -308,25 +310,6 @@ fn others_speak_without_touching_what_the_user_has_queued() {
 }
 
 #[test]
-fn the_question_at_an_interrupt_names_who_is_waited_for_and_keeps_them_by_default() {
-    let mut stage = five();
-    stage.agent(2, EventKind::Moved { ground: Ground::Background });
-    assert_eq!(commands(&stage.keys("<esc>")), []);
-    let text = stage.text();
-    assert!(text.contains("The main agent waits for 2 subagents: explore-1, explore-5."), "{text}");
-    assert_eq!(commands(&stage.keys("<enter>")), [Command::Interrupt { children: Children::Keep }]);
-    assert_eq!(stage.app.popup(), None);
-    for keys in ["s", "<down><enter>", "<tab><enter>"] {
-        stage.keys("<esc>");
-        assert_eq!(commands(&stage.keys(keys)), [Command::Interrupt { children: Children::Stop }], "{keys}");
-    }
-    for keys in ["<esc>", "n", "q"] {
-        stage.keys("<esc>");
-        assert_eq!((commands(&stage.keys(keys)), stage.app.popup()), (vec![], None), "{keys}");
-    }
-}
-
-#[test]
 fn with_none_but_background_agents_an_interrupt_is_as_without_any() {
     let mut stage = five();
     for agent in [1, 2, 5] {
@@ -335,17 +318,8 @@ fn with_none_but_background_agents_an_interrupt_is_as_without_any() {
     // Whom one in the background waits for is no concern of the main agent.
     stage.agent(6, super::agents::spawn(1, "below"));
     stage.keys("<esc>");
-    assert_eq!((stage.app.popup(), flash(&stage)), (None, "esc again interrupts the main agent"));
+    assert_eq!(flash(&stage), "esc again interrupts the main agent");
     assert_eq!(commands(&stage.keys("<esc>")), [Command::Interrupt { children: Children::Keep }]);
-}
-
-#[test]
-fn the_question_goes_with_the_answer_it_is_about() {
-    let mut stage = five();
-    stage.keys("<esc>");
-    assert_eq!(stage.app.popup(), Some(&Popup::Interrupt { chosen: 0 }));
-    stage.ends(0, Status::Completed, "", None);
-    assert_eq!(stage.app.popup(), None);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod agent_files;
 mod agents;
 mod approvals;
+mod asking;
 mod budget;
 mod calm;
 mod choices;
@@ -18,8 +19,10 @@ mod nested;
 mod past;
 mod rate_limit;
 mod scrolling;
+mod search_for_model;
 mod stalled;
 mod steering;
 mod timeline;
+mod typing;
 mod wizard;
 mod worktrees;

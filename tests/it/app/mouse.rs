@@ -16,12 +16,12 @@ fn mouse(stage: &mut Stage, kind: MouseKind, column: u16, row: u16) -> Vec<Effec
 }
 
 #[test]
-fn a_click_focuses_folds_and_stops() {
+fn a_click_chooses_folds_and_stops() {
     let mut stage = scenes::eight_agents(120, 40);
     stage.draw();
     let title = stage.app.regions().pane(AgentId(2)).unwrap().area;
     mouse(&mut stage, MouseKind::Press, title.x + 10, title.y + 1);
-    assert_eq!((stage.app.focus(), stage.app.focused_agent()), (Focus::Agents, Some(AgentId(2))));
+    assert_eq!((stage.app.focus(), stage.app.marked_agent()), (Focus::Composer, Some(AgentId(2))));
     let effects = mouse(&mut stage, MouseKind::Press, title.right() - 1, title.y);
     assert_eq!(effects, [Effect::Engine(Command::Stop { agent: AgentId(2) })]);
     mouse(&mut stage, MouseKind::Press, title.x, title.y);

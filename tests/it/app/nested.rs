@@ -57,7 +57,8 @@ fn an_order_of_events_that_cannot_be_changes_nothing_but_places() {
     stage.agent(2, spawn(0, "call"));
     assert_eq!(order(&stage), [2, 3, 4, 5, 7, 6], "the child stands below it as soon as it is known");
     stage.text();
-    stage.keys("/clear<enter>");
+    (2..=7).for_each(|agent| stage.ends(agent, Status::Completed, "done", None));
+    stage.keys("/clear<enter><enter>");
     stage.asks("anew");
     stage.agent(100, spawn(2, "call"));
     assert_eq!(order(&stage), [100]);

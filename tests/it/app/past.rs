@@ -7,6 +7,7 @@ use std::path::Path;
 use belvedere::agent::{AgentEvent, Author, EventKind};
 use belvedere::app::{Effect, Event, Found, LogNews};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
+use belvedere::provider::StopReason;
 use belvedere::session::{Record, Secrets, Store};
 use belvedere::tui::read_log;
 use tempfile::TempDir;
@@ -40,8 +41,8 @@ impl Long {
             log.take(&mut stage, EventKind::TurnStarted { turn: step + 1 });
             stage.says(CHILD, &format!("Step {step} begins."));
             let message = AssistantMessage { content: vec![Block::Text { text: format!("Step {step} begins.") }] };
-            let usage = Usage::default();
-            log.take(&mut stage, EventKind::TurnEnded { message, usage, cost_usd: None, stop: None });
+            let (usage, stop) = (Usage::default(), Some(StopReason::ToolUse));
+            log.take(&mut stage, EventKind::TurnEnded { message, usage, cost_usd: None, stop });
             let id = format!("call-{step}");
             log.take(&mut stage, tool_started(&id, "Read", &format!("src/{step}.rs")));
             let result = ToolResult::text(&id, "x".repeat(bytes));
@@ -137,7 +138,7 @@ fn the_view_stays_put_while_steps_before_it_arrive() {
     long.stage.draw();
     long.stage.keys("<pageup>");
     let before = long.stage.text();
-    assert_eq!(long.keys("<space>").lines().nth(5), before.lines().nth(5));
+    assert_eq!(long.keys("<f12>").lines().nth(5), before.lines().nth(5));
 }
 
 #[test]

@@ -108,9 +108,9 @@ fn up_takes_back_what_was_not_read() {
     stage.keys("to main<enter>");
     stage.keys("<alt+1>mone<enter>two<enter>");
     let effects = stage.keys("<up>");
-    assert!(effects.contains(&Effect::Engine(Command::Untell { agent: AgentId(1) })), "{effects:?}");
-    assert_eq!(stage.app.composer().text(), "one\n\ntwo");
-    assert!(stage.app.unread(AgentId(1)).is_empty());
+    assert!(effects.contains(&Effect::Engine(Command::Untell { agent: AgentId(1), text: "two".to_owned() })));
+    assert_eq!(stage.app.composer().text(), "two", "the newest, and no other");
+    assert_eq!(stage.app.unread(AgentId(1)), ["one"]);
     stage.keys("<ctrl+c><esc><up>");
     assert_eq!(stage.app.composer().text(), "to main", "the main agent's queue is its own");
 }
@@ -242,7 +242,7 @@ fn the_editor_gives_its_text_to_whom_it_was_opened_for() {
 #[test]
 fn clearing_forgets_whom_was_written_to() {
     let mut stage = at_work();
-    stage.keys("<alt+1>mdraft<alt+2>m/clear<enter>");
+    stage.keys("<alt+1>mdraft<alt+2>m/clear<enter><enter>");
     assert_eq!((target(&stage), stage.app.composer().text()), (None, String::new()));
     assert!(stage.effects.contains(&Effect::Engine(Command::Clear)));
 }

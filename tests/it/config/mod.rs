@@ -1,9 +1,12 @@
 //! Settings: the order of the layers, what a project may not do, and files that are broken.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod git;
+mod ground;
 
-use belvedere::config::{Config, Environment, Limits, Loaded, Overrides, Paths, load, project_root};
+use std::fs;
+use std::path::Path;
+
+use belvedere::config::{Config, Environment, Limits, Loaded, Overrides, Paths, load};
 use belvedere::message::{BudgetLimit, Dollars};
 use belvedere::permission::{Grant, PermissionMode};
 use tempfile::TempDir;
@@ -44,7 +47,7 @@ impl Place {
 
     fn load(&self) -> Loaded {
         let environment: Environment = self.environment.clone().into_iter().collect();
-        load(&Paths::resolve(&environment).unwrap(), &self.home.path().join("shop"), &environment, &self.flags)
+        load(Some(&Paths::resolve(&environment).unwrap()), &self.home.path().join("shop"), &environment, &self.flags)
     }
 
     /// The diagnostics without the changing name of the home.
@@ -331,20 +334,6 @@ fn directories_follow_xdg_and_ignore_relative_ones() {
 }
 
 #[test]
-fn a_project_begins_at_the_nearest_git() {
-    let home = tempfile::tempdir().unwrap();
-    let deep = home.path().join("repo/worktree/src/deep");
-    fs::create_dir_all(&deep).unwrap();
-    let root = |from: &Path| project_root(from).strip_prefix(home.path()).map(PathBuf::from).unwrap();
-    fs::create_dir(home.path().join("repo/.git")).unwrap();
-    assert_eq!(root(&deep), Path::new("repo"));
-    fs::write(home.path().join("repo/worktree/.git"), "gitdir: elsewhere").unwrap();
-    assert_eq!(root(&deep), Path::new("repo/worktree"));
-    let outside = Path::new("/no/such/folder");
-    assert_eq!(project_root(outside), outside);
-}
-
-#[test]
 fn the_settings_in_the_readme_are_the_defaults() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let (_, rest) = readme.split_once("```toml\n").unwrap();
@@ -374,4 +363,18 @@ fn names_for_models_are_the_users_alone() {
     );
     let faults = Place::new().user("[aliases]\nx = 1\n").faults();
     assert_eq!(faults, [".config/belvedere/config.toml:2:1: `aliases.x` expects a model as a string"]);
+}
+
+#[test]
+fn without_a_home_flags_environment_and_the_projects_file_hold() {
+    let place = Place::new().project("[limits]\nmax_parallel = 2\n").variable("BELVEDERE_LIMITS_MAX_TURNS", "7");
+    let environment: Environment = place.environment.clone().into_iter().collect();
+    let flags = Overrides {
+        permission_mode: Some(PermissionMode::Plan),
+        budget: BudgetLimit { tokens: Some(200), ..BudgetLimit::default() },
+        ..Overrides::default()
+    };
+    let config = load(None, &place.home.path().join("shop"), &environment, &flags).config;
+    assert_eq!((config.permission_mode, config.limits.budget.tokens), (PermissionMode::Plan, Some(200)));
+    assert_eq!((config.limits.max_parallel, config.limits.max_turns), (2, 7));
 }

@@ -11,7 +11,11 @@ use belvedere::definition::{AgentDir, AgentDirs, Library, Listed, Standing, Tier
 use tempfile::TempDir;
 
 fn dirs(paths: &[(Tier, PathBuf)]) -> AgentDirs {
-    paths.iter().map(|(tier, path)| AgentDir { tier: *tier, path: path.clone() }).collect::<Vec<_>>().into()
+    paths
+        .iter()
+        .map(|(tier, path)| AgentDir { tier: *tier, path: path.clone(), bounds: None })
+        .collect::<Vec<_>>()
+        .into()
 }
 
 fn library(folder: &Path) -> Library {

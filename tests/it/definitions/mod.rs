@@ -7,6 +7,7 @@ mod frontmatter;
 mod given;
 mod library;
 mod shapes;
+mod strangers;
 mod watch;
 
 use std::path::PathBuf;

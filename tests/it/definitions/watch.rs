@@ -29,11 +29,20 @@ impl Ground {
     fn of(tier: Tier) -> Self {
         let root = tempfile::tempdir().unwrap();
         let base = root.path().canonicalize().unwrap();
-        let (project, elsewhere) = (base.join("home/project"), base.join("elsewhere"));
+        let project = base.join("home/project");
+        // No link may lead out of a project.
+        let elsewhere = if tier.is_of_project() { project.join("elsewhere") } else { base.join("elsewhere") };
         fs::create_dir_all(project.join("inner")).unwrap();
         fs::create_dir(&elsewhere).unwrap();
         let (home, cwd) = (base.join("home"), project.join("inner"));
-        let dirs = AgentDirs::new(&Roots { home: Some(&home), claude: None, kode: None, cwd: &cwd, project: &project });
+        let dirs = AgentDirs::new(&Roots {
+            home: Some(&home),
+            claude: None,
+            kode: None,
+            cwd: &cwd,
+            project: Some(&project),
+            owner: belvedere::permission::Owner::new(nix::unistd::geteuid().as_raw(), None),
+        });
         let folder = dirs.iter().filter(|dir| dir.tier == tier).last().unwrap().path.clone();
         let library = Arc::new(Library::new(dirs, Vec::new(), Vec::new()));
         Self { root, library, folder, elsewhere, watcher: None }

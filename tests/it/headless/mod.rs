@@ -1,5 +1,6 @@
 //! The real binary without a screen, as a shell runs it.
 
+mod free;
 mod plain;
 
 use std::io::{Read as _, Write as _};
@@ -12,8 +13,11 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod ground;
 mod models;
+mod processes;
 mod rate_limit;
+mod services;
 mod worktrees;
 
 /// A project, and a home of its own for the program.
@@ -227,34 +231,6 @@ fn a_full_disk_behind_standard_output_is_a_failure_that_says_so() {
 }
 
 #[test]
-fn a_second_interrupt_leaves_no_command_behind() {
-    let bench = Bench::new();
-    let command = "run `trap '' TERM; echo $$ > pid; mv pid ready; sleep 1000; sleep 1000`";
-    let mut child = bench
-        .command(&["-p", command, "--model", "offline", "--permission-mode", "bypassPermissions"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let shell = wait_for(&bench.project.path().join("ready"));
-    let program = Pid::from_raw(i32::try_from(child.id()).unwrap());
-    kill(program, Signal::SIGINT).unwrap();
-    kill(program, Signal::SIGTERM).unwrap();
-    assert!(matches!(child.wait().unwrap().code(), Some(130 | 143)));
-    let start = std::time::Instant::now();
-    while runs(shell) {
-        assert!(start.elapsed().as_secs() < 60, "the command goes on");
-    }
-}
-
-/// Tells whether a process is more than a corpse that its new parent has not buried yet.
-fn runs(process: i32) -> bool {
-    let state = Command::new("ps").args(["-o", "state=", "-p", &process.to_string()]).output().unwrap();
-    let state = text(&state.stdout);
-    !state.trim().is_empty() && !state.trim().starts_with('Z')
-}
-
-#[test]
 fn a_project_whose_name_is_not_unicode_is_kept_and_told_like_any_other() {
     use std::os::unix::ffi::OsStrExt as _;
     let bench = Bench::new();
@@ -286,35 +262,6 @@ fn a_project_file_full_of_faults_is_told_in_short() {
     let err = text(&output.stderr);
     assert_eq!(err.lines().filter(|line| line.contains("nonsense_")).count(), 20, "{err}");
     assert!(err.contains("2980 more faults"), "{err}");
-}
-
-#[test]
-fn an_interrupt_ends_the_command_that_runs() {
-    let bench = Bench::new();
-    let command = "run `echo $$ > pid; mv pid ready; sleep 1000`";
-    let mut child = bench
-        .command(&["-p", command, "--model", "offline", "--permission-mode", "bypassPermissions"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let ready = bench.project.path().join("ready");
-    let shell = wait_for(&ready);
-    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(kill(Pid::from_raw(shell), None).is_err(), "the command goes on");
-}
-
-/// Waits until another program has written a number into a file.
-fn wait_for(path: &Path) -> i32 {
-    let start = std::time::Instant::now();
-    loop {
-        if let Ok(number) = std::fs::read_to_string(path) {
-            return number.trim().parse().unwrap();
-        }
-        assert!(start.elapsed().as_secs() < 60, "{} does not appear", path.display());
-        std::thread::yield_now();
-    }
 }
 
 #[test]
@@ -360,9 +307,39 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
         play: Play::Work,
         agents: Vec::new(),
         agent: Some(agent.to_owned()),
+        program: std::path::PathBuf::new(),
     };
     let fault = format!("{:#}", settle(wanted("nobody")).unwrap_err());
     assert!(fault.starts_with("there is no agent `nobody`; there are general-purpose, explore"), "{fault}");
     assert!(fault.contains("Mine"), "{fault}");
     assert_eq!(settle(wanted("mine")).unwrap().agent.unwrap().name, "Mine");
+}
+
+#[test]
+fn a_request_that_is_cut_off_says_what_it_took() {
+    for (format, signal, status) in
+        [("json", Signal::SIGINT, 130), ("stream-json", Signal::SIGTERM, 143), ("json", Signal::SIGHUP, 143)]
+    {
+        let bench = Bench::new();
+        let gate = bench.project.path().join("gate");
+        assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
+        let mut child = bench
+            .command(&["-p", "--model", "offline", "--output-format", format, "run `echo go > gate; sleep 60`"])
+            .args(["--permission-mode", "bypassPermissions"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // The command says that it runs.
+        let (sent, works) = std::sync::mpsc::channel();
+        std::thread::spawn(move || sent.send(std::fs::read_to_string(gate)));
+        assert_eq!(works.recv_timeout(std::time::Duration::from_secs(20)).unwrap().unwrap(), "go\n");
+        kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
+        let mut out = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(status));
+        let last: Value = serde_json::from_str(out.lines().last().unwrap_or_default()).unwrap();
+        assert_eq!((&last["type"], &last["is_error"]), (&"result".into(), &true.into()), "{out}");
+        assert!(last["tree"]["agents"].as_u64() >= Some(1) && last["usage"].is_object(), "{out}");
+    }
 }

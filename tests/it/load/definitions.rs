@@ -27,7 +27,7 @@ fn five_hundred_agents_take_less_than_ten_megabytes_however_often_they_are_read(
         let text = format!("---\nname: agent-{at}\ndescription: {description}\n---\n{prompt}");
         fs::write(ground.path().join(format!("{at}.md")), text).unwrap();
     }
-    let dirs = vec![AgentDir { tier: Tier::ProjectClaude, path: ground.path().to_path_buf() }];
+    let dirs = vec![AgentDir { tier: Tier::ProjectClaude, path: ground.path().to_path_buf(), bounds: None }];
     let library = Library::new(dirs.into(), Vec::new(), Vec::new());
     library.reload();
     let first = library.catalog().listing();

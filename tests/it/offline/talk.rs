@@ -152,6 +152,7 @@ pub(super) fn request(messages: Vec<Arc<Message>>, tools: &[&str]) -> Request {
         system: "You are an agent.".into(),
         messages,
         tools: tools.iter().map(spec).collect::<Vec<_>>().into(),
+        withheld: std::sync::Arc::default(),
         max_output_tokens: 8000,
         effort: None,
     }

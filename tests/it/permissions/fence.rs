@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use belvedere::permission::{
-    Access, AccessKind, Decision, Fence, Grant, Grants, PermissionMode, Permissions, Places, Rule, Rules,
+    Access, AccessKind, Decision, Fence, Grant, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules,
 };
 
 const PROJECT: &str = "/home/me/shop";
@@ -13,7 +13,7 @@ const TREE: &str = "/home/me/.local/state/trees/s1/code-1";
 fn inside(mode: PermissionMode) -> Permissions {
     let closed = vec![PathBuf::from("/home/me/.local/state/trees/s1")];
     let fence = Fence::new(PathBuf::from(TREE), PathBuf::from(PROJECT), closed, Some(Path::new("/home/me")));
-    Permissions::new(PathBuf::from(PROJECT), mode, Grants::default()).within(fence)
+    Permissions::new(Project::at(PROJECT.into()), mode, Grants::default()).within(fence)
 }
 
 fn read(path: &str) -> Access {
@@ -25,7 +25,7 @@ fn write(path: &str) -> Access {
 }
 
 fn run(command: &str) -> Access {
-    Access::new("Bash", AccessKind::Execute { command: command.to_owned() })
+    Access::new("Bash", AccessKind::Execute { command: command.to_owned(), guarded: true })
 }
 
 #[test]
@@ -58,6 +58,34 @@ fn the_project_and_the_trees_of_others_are_closed_in_every_mode() {
     };
     assert!(words.ends_with(&format!("Use {TREE}/src/a.rs instead.")), "{words}");
 }
+
+#[test]
+fn a_write_is_judged_in_the_tree_as_in_the_project_in_every_mode() {
+    let here = |path: &str| format!("{TREE}/{path}");
+    let inside_plain = [Decision::Ask, Decision::Allow, REFUSED, Decision::Allow];
+    let inside_settings = [Decision::Ask, Decision::Ask, REFUSED, Decision::Allow];
+    let elsewhere = [Decision::Ask, Decision::Ask, REFUSED, Decision::Allow];
+    let closed = [REFUSED, REFUSED, REFUSED, REFUSED];
+    for (path, expected) in [
+        (here("src/a.rs"), inside_plain),
+        (here(".claude/settings.json"), inside_settings),
+        ("/etc/motd".to_owned(), elsewhere),
+        (format!("{PROJECT}/src/a.rs"), closed.clone()),
+        ("/home/me/.local/state/trees/s1/code-2/a.rs".to_owned(), closed),
+    ] {
+        for (mode, expected) in PermissionMode::ALL.into_iter().zip(expected) {
+            let decision = inside(mode).decide(&write(&path));
+            let same = match (&decision, &expected) {
+                (Decision::Deny(_), Decision::Deny(_)) => true,
+                _ => decision == expected,
+            };
+            assert!(same, "{mode:?} {path}: {decision:?}");
+        }
+    }
+}
+
+/// Refused, whatever the words.
+const REFUSED: Decision = Decision::Deny(String::new());
 
 #[test]
 fn in_the_tree_everything_is_as_in_the_project_and_elsewhere_as_ever() {

@@ -1,14 +1,13 @@
 //! What is allowed, refused or asked: decisions, grants, and which commands only read.
 
-use std::path::Path;
-
 use belvedere::permission::{
-    Access, AccessKind, Decision, Grant, Grants, PermissionMode, Permissions, decide, is_read_only,
+    Access, AccessKind, Decision, Grant, Grants, Holder, PermissionMode, Permissions, Project, decide, is_read_only,
 };
 use proptest::prelude::*;
 
 mod allowed;
 mod fence;
+mod project;
 mod rules;
 
 const PROJECT: &str = "/work/shop";
@@ -22,16 +21,16 @@ fn write(path: &str) -> Access {
 }
 
 fn execute(command: &str) -> Access {
-    Access::new("Bash", AccessKind::Execute { command: command.to_owned() })
+    Access::new("Bash", AccessKind::Execute { command: command.to_owned(), guarded: true })
 }
 
 fn in_mode(mode: PermissionMode, access: &Access) -> Decision {
-    decide(mode, &Grants::default(), Path::new(PROJECT), access)
+    decide(mode, (&Grants::default(), &Holder::Main), &Project::at(PROJECT.into()), access)
 }
 
 fn granted(grant: &str, access: &Access) -> Decision {
     let grants = Grants::from_iter([grant.parse::<Grant>().unwrap()]);
-    decide(PermissionMode::Default, &grants, Path::new(PROJECT), access)
+    decide(PermissionMode::Default, (&grants, &Holder::Main), &Project::at(PROJECT.into()), access)
 }
 
 #[test]
@@ -63,7 +62,7 @@ fn accept_edits_covers_plain_project_files_only() {
 fn plan_mode_refuses_in_words_even_what_was_granted() {
     let grants = Grants::from_iter([Grant::Tool("Bash".to_owned()), Grant::Edits]);
     for access in [execute("cargo test"), write("/work/shop/a.rs")] {
-        let decision = decide(PermissionMode::Plan, &grants, Path::new(PROJECT), &access);
+        let decision = decide(PermissionMode::Plan, (&grants, &Holder::Main), &Project::at(PROJECT.into()), &access);
         assert!(matches!(decision, Decision::Deny(words) if words.contains("Plan mode")), "{access:?}");
     }
     assert_eq!(in_mode(PermissionMode::Plan, &execute("git status")), Decision::Allow);
@@ -155,6 +154,15 @@ fn a_prefix_covers_simple_commands_of_the_same_words() {
         "npm test && rm x",
         "npm test | sh",
         "npm test\nrm x",
+        "npm test \nrm x",
+        "npm test a\nrm x",
+        "npm test *",
+        "npm test a?b",
+        "npm test [a-z]*",
+        "npm test ~",
+        "npm test ~root",
+        "npm test --x=~root",
+        "npm test \"a",
         "npm test $(rm x)",
         "npm test `rm x`",
         "npm test > ~/.bashrc",
@@ -168,6 +176,133 @@ fn a_prefix_covers_simple_commands_of_the_same_words() {
         assert_eq!(granted("Bash(npm test:*)", &execute(other)), Decision::Ask, "{other:?}");
     }
     assert_eq!(granted("Bash(npm test *)", &execute("npm test --watch")), Decision::Allow);
+}
+
+#[test]
+fn no_sign_of_the_shell_is_part_of_a_simple_command() {
+    for sign in "\n;&|<>`$(){}\\*?[~".chars() {
+        let command = format!("npm test a {sign} b");
+        assert_eq!(granted("Bash(npm test:*)", &execute(&command)), Decision::Ask, "{command:?}");
+    }
+    for quoted in ["npm test 'src/**/*.js'", "npm test \"a?\" '~'", "npm test a~b"] {
+        assert_eq!(granted("Bash(npm test:*)", &execute(quoted)), Decision::Allow, "{quoted:?}");
+    }
+}
+
+/// A prefix, a command that it is meant for, and commands with options that lead its program elsewhere.
+const STRAYING: &[(&str, &str, &[&str])] = &[
+    (
+        "npm test",
+        "npm test -- --config x -C y",
+        &[
+            "npm test --script-shell=./evil.sh",
+            "npm test --script-shell ./evil.sh",
+            "npm test '--script-shell=./evil.sh'",
+            "npm test --node-options=--require=./x",
+            "npm test --prefix ../other",
+            "npm test -C ../other",
+            "npm test --script-she=./evil.sh",
+        ],
+    ),
+    ("pnpm test", "pnpm test --run", &["pnpm test --dir ../x", "pnpm test -C ../x", "pnpm test --shell x"]),
+    ("yarn test", "yarn test --watch", &["yarn test --cwd ../x"]),
+    (
+        "git diff",
+        "git diff --stat HEAD -- a.rs",
+        &[
+            "git diff --output=F",
+            "git diff --outp=F",
+            "git diff --output F",
+            "git diff --ext-diff",
+            "git diff --textconv",
+            "git diff --no-index /etc/passwd x",
+        ],
+    ),
+    ("git log", "git log -p --graph", &["git log --output=F", "git log --ext-diff", "git log -OF"]),
+    ("git grep", "git grep -n x", &["git grep -O x", "git grep -nO x", "git grep --open-files-in-pager=x y"]),
+    (
+        "git",
+        "git --no-pager log",
+        &["git -c alias.x=!y x", "git -C .. log", "git --exec-path=. log", "git -p log", "git --git-dir=x log"],
+    ),
+    ("git fetch", "git fetch origin", &["git fetch --upload-pack=./x origin"]),
+    (
+        "find",
+        "find . -name '*.rs' -type f",
+        &[
+            "find . -delete",
+            "find . -exec rm x",
+            "find . -execdir rm x",
+            "find . -ok rm x",
+            "find . -fprint F",
+            "find . -fprintf F x",
+            "find . -fls F",
+        ],
+    ),
+    (
+        "sed -n",
+        "sed -n 1,5p a.txt",
+        &[
+            "sed -n 1wF a.txt",
+            "sed -n 1e a.txt",
+            "sed -n -i 1p a.txt",
+            "sed -n --in-place 1p a",
+            "sed -n s/a/b/w a",
+            "sed -n -f x a",
+        ],
+    ),
+    (
+        "tar",
+        "tar -tf x.tar",
+        &[
+            "tar -xf x --checkpoint-action=exec=x",
+            "tar --to-command=x -xf x",
+            "tar -I ./x -xf x",
+            "tar xIf ./x x",
+            "tar --use-compress=x -xf x",
+        ],
+    ),
+    (
+        "cargo test",
+        "cargo test -- --config x",
+        &["cargo test --config x", "cargo test --manifest-path ../x", "cargo test --target-dir=/x", "cargo test -Zx"],
+    ),
+    ("make", "make -j4 all", &["make -f x", "make -C ..", "make SHELL=./x", "make --eval=x", "make -ftmp"]),
+    ("rg", "rg --pretty -n x", &["rg --pre ./x y", "rg --pre=./x y", "rg --hostname-bin ./x y"]),
+    (
+        "go test",
+        "go test -run X ./pkg",
+        &["go test -exec ./x", "go test -toolexec=./x", "go test --exec=./x", "go test -overlay x"],
+    ),
+    ("pytest", "pytest -x -k name", &["pytest -p x", "pytest -c x", "pytest --rootdir=..", "pytest -pevil"]),
+];
+
+#[test]
+fn a_prefix_covers_no_options_that_lead_a_program_elsewhere() {
+    for (prefix, meant, straying) in STRAYING {
+        let grant = format!("Bash({prefix}:*)");
+        assert_eq!(granted(&grant, &execute(meant)), Decision::Allow, "{meant}");
+        for command in *straying {
+            assert_eq!(granted(&grant, &execute(command)), Decision::Ask, "{command}");
+            assert_eq!(granted(&format!("Bash({command})"), &execute(command)), Decision::Allow, "{command}, as it is");
+        }
+    }
+}
+
+#[test]
+fn git_that_cannot_be_guarded_is_asked_about() {
+    let unguarded =
+        |command: &str| Access::new("Bash", AccessKind::Execute { command: command.to_owned(), guarded: false });
+    for command in ["ls", "date", "git status", "git log -p"] {
+        assert_eq!(in_mode(PermissionMode::Default, &execute(command)), Decision::Allow, "{command}");
+        assert_eq!(in_mode(PermissionMode::Default, &unguarded(command)), Decision::Ask, "{command}");
+        assert!(matches!(in_mode(PermissionMode::Plan, &unguarded(command)), Decision::Deny(_)), "{command}");
+    }
+    assert_eq!(granted("Bash(git diff:*)", &execute("git diff HEAD")), Decision::Allow);
+    assert_eq!(granted("Bash(git diff:*)", &unguarded("git diff HEAD")), Decision::Ask);
+    assert_eq!(granted("Bash(git push:*)", &unguarded("git push origin")), Decision::Allow);
+    let old: Access = serde_json::from_str(r#"{"tool":"Bash","kind":"execute","command":"ls"}"#).unwrap();
+    assert_eq!(old, unguarded("ls"), "a log of an earlier version");
 }
 
 #[test]
@@ -199,7 +334,7 @@ fn what_is_no_permission_is_refused_with_an_example() {
 
 #[test]
 fn always_offers_the_narrowest_grant_of_use() {
-    let permissions = Permissions::new(PROJECT.into(), PermissionMode::Default, Grants::default());
+    let permissions = Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, Grants::default());
     assert_eq!(permissions.offer(&execute(" make all ")), Some(Grant::Command("make all".to_owned())));
     assert_eq!(permissions.offer(&write("/work/shop/a.rs")), Some(Grant::Edits));
     assert_eq!(permissions.offer(&write("/work/shop/.git/config")), None);
@@ -214,7 +349,7 @@ fn always_offers_the_narrowest_grant_of_use() {
 proptest! {
     #[test]
     fn an_offered_grant_survives_being_written_down(command in ".{0,40}", path in "/[a-z .)(*:]{0,12}") {
-        let permissions = Permissions::new(PROJECT.into(), PermissionMode::Default, Grants::default());
+        let permissions = Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, Grants::default());
         for access in [execute(&command), read(&path)] {
             if let Some(grant) = permissions.offer(&access) {
                 let json = serde_json::to_string(&grant).unwrap();

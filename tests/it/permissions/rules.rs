@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use belvedere::permission::{Access, AccessKind, Decision, Grants, PermissionMode, Permissions, Places, Rule, Rules};
+use belvedere::permission::{
+    Access, AccessKind, Decision, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules,
+};
 use proptest::prelude::*;
 
 use super::{PROJECT, execute};
@@ -14,7 +16,8 @@ fn rules(entries: &[&str]) -> Arc<[Rule]> {
 }
 
 fn decided(rules: Rules, access: &Access) -> bool {
-    let permissions = Permissions::new(PROJECT.into(), PermissionMode::BypassPermissions, Grants::default());
+    let permissions =
+        Permissions::new(Project::at(PROJECT.into()), PermissionMode::BypassPermissions, Grants::default());
     permissions.with_rules(rules).decide(access) == Decision::Allow
 }
 
@@ -103,8 +106,10 @@ fn lists_have_to_agree_and_never_allow_what_the_mode_does_not() {
     assert!(decided(both.clone(), &execute("git log -p")));
     assert!(!decided(both.clone(), &execute("git push")));
     assert!(!decided(both.clone(), &reading("Read", "/work/shop/a")));
-    let permissions = Permissions::new(PROJECT.into(), PermissionMode::Default, Grants::default()).with_rules(both);
-    assert_eq!(permissions.decide(&execute("git log --output=x")), Decision::Ask);
+    let permissions =
+        Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, Grants::default()).with_rules(both);
+    assert_eq!(permissions.decide(&execute("git log --author=x")), Decision::Ask);
+    assert!(matches!(permissions.decide(&execute("git log --output=x")), Decision::Deny(_)), "it writes a file");
 }
 
 /// Lines that run, or may run, what [`FORBIDDEN`] names.
@@ -187,30 +192,165 @@ const HIDDEN: &[&str] = &[
     "for f in a; do rm $f; done",
 ];
 
-/// Lines that do not.
+/// Lines that do not, because all that they run only reads.
 const HARMLESS: &[&str] = &[
     "ls",
     "ls -la | grep rm",
     "echo 'rm x'",
     "echo \"; rm x\"",
     "git status && git log -n 3",
-    "npm publish-dry",
-    "npm publish --dry-run",
+    "git --no-pager log -p",
     "echo rm",
-    "cargo test 2>&1 | tail -5",
-    "X=1 make all >out.txt",
     "for f in a b; do wc $f; done",
     "[ -f x ] && cat x",
-    "git commit -m push",
-    "python x.py",
     "echo \"$HOME\"",
     "ls # rm x",
     "find . -name x",
     "echo a\\;rm",
-    "test -d x || mkdir x",
     "grep 'a|b' *.rs",
-    "(cd x; make)",
+    "/usr/bin/head -n 3 x 2>/dev/null",
+    "cat x 2>&1 | sort -u | tail -5",
+    "(cd x; pwd) | wc -l",
+    "date -u +%F",
 ];
+
+/// Lines that make a file `CANARY` although `touch` is forbidden, some by another writer.
+const EVADING: &[&str] = &[
+    "awk 'BEGIN{system(\"touch CANARY\")}'",
+    "sed '1e touch CANARY' a.txt",
+    "sed -n 's/one/touch CANARY/e' a.txt",
+    "python3.11 -c 'import os; os.system(\"touch CANARY\")'",
+    "perl5.36.0 -e 'system(\"touch CANARY\")'",
+    "node --eval='require(\"child_process\").execSync(\"touch CANARY\")'",
+    "python3 x.py",
+    "git -c alias.x='!touch CANARY' x",
+    "git -c core.fsmonitor='touch CANARY' status",
+    "tar cf /dev/null a.txt --checkpoint=1 --checkpoint-action=exec='touch CANARY'",
+    "hash -p /usr/bin/touch ls; ls CANARY",
+    "mapfile -C 'touch CANARY #' -c 1 x <a.txt",
+    "/lib64/ld-linux-x86-64.so.2 /usr/bin/touch CANARY",
+    "flock x touch CANARY",
+    "taskset 1 touch CANARY",
+    "prlimit touch CANARY",
+    "choom -n 0 touch CANARY",
+    "chrt -o 0 touch CANARY",
+    "setpriv touch CANARY",
+    "runuser -u root touch CANARY",
+    "start-stop-daemon --start --exec /usr/bin/touch -- CANARY",
+    "capsh -- -c 'touch CANARY'",
+    "npx -c 'touch CANARY'",
+    "npm exec -c 'touch CANARY'",
+    "vim -c '!touch CANARY' -c q",
+    "ed a.txt",
+    "gdb -batch -ex 'shell touch CANARY'",
+    "sqlite3 :memory: '.shell touch CANARY'",
+    "ln -s /usr/bin/touch t; ./t CANARY",
+    "cp /usr/bin/touch t; ./t CANARY",
+    "./script.sh",
+    "make canary",
+    "> CANARY",
+    "echo x >> CANARY",
+    "echo x >| CANARY",
+    "cat x &> CANARY",
+    "cat x <> CANARY",
+    "tee CANARY",
+    "dd of=CANARY",
+    "cp a.txt CANARY",
+    "install a.txt CANARY",
+    "sort -o CANARY a.txt",
+    "sort a.txt --compress-program=./x",
+    "uniq a.txt CANARY",
+    "find . -fprint CANARY",
+    "find . -delete",
+    "find . $x",
+    "git diff --output=CANARY",
+    "PATH=. ls",
+    "LD_PRELOAD=./x.so ls",
+    "PATH=.; ls",
+    "export PATH=.; ls",
+    "test -v 'a[$(touch CANARY)]'",
+    "printf -v 'a[$(touch CANARY)]' x",
+    "[[ 'a[$(touch CANARY)]' -eq 0 ]]",
+    "cargo test",
+    "rg --pre ./x y",
+    "tree -o CANARY",
+    "date -s now",
+    "./ls x",
+    "/tmp/ls x",
+];
+
+#[test]
+fn with_a_command_forbidden_only_what_is_known_to_read_runs() {
+    let list = ["Bash(touch:*)"];
+    for command in EVADING {
+        assert!(!spares(&list, &execute(command)), "{command}");
+    }
+    for command in HARMLESS {
+        assert!(spares(&list, &execute(command)), "{command}");
+    }
+}
+
+/// What is known to run what its arguments say; the program's own list must not lose one.
+const RUNNERS: [&str; 45] = [
+    "alias",
+    "ash",
+    "bash",
+    "builtin",
+    "bun",
+    "busybox",
+    "case",
+    "chroot",
+    "command",
+    "coproc",
+    "csh",
+    "dash",
+    "deno",
+    "doas",
+    "enable",
+    "env",
+    "eval",
+    "exec",
+    "fish",
+    "function",
+    "ionice",
+    "ksh",
+    "nice",
+    "nohup",
+    "nsenter",
+    "osascript",
+    "parallel",
+    "script",
+    "select",
+    "setsid",
+    "sh",
+    "source",
+    "ssh",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "tcsh",
+    "time",
+    "timeout",
+    "trap",
+    "unshare",
+    "watch",
+    "xargs",
+    "zsh",
+];
+
+#[test]
+fn what_runs_its_arguments_is_refused_in_these_words() {
+    let permissions =
+        Permissions::new(Project::at(PROJECT.into()), PermissionMode::BypassPermissions, Grants::default())
+            .with_rules(Rules::default().forbidding(rules(&["Bash(rm:*)"])));
+    for runner in RUNNERS {
+        let Decision::Deny(why) = permissions.decide(&execute(&format!("/usr/bin/{runner} rm x"))) else {
+            panic!("{runner} runs");
+        };
+        assert!(why.contains("a command in it runs other commands"), "{runner}: {why}");
+    }
+}
 
 const FORBIDDEN: [&str; 3] = ["Bash(rm:*)", "Bash(git push *)", "Bash(npm publish)"];
 

@@ -19,6 +19,9 @@ fn env(set: &[(&str, &str)]) -> ProviderEnv {
             "OPENROUTER_API_KEY" => env.openrouter_key = key,
             "DEEPSEEK_API_KEY" => env.deepseek_key = key,
             "OLLAMA_HOST" => env.ollama_host = text,
+            "LLAMACPP_API_KEY" => env.llamacpp_key = key,
+            "LMSTUDIO_API_KEY" => env.lmstudio_key = key,
+            "OLLAMA_API_KEY" => env.ollama_key = key,
             other => panic!("{other}"),
         }
     }
@@ -91,6 +94,13 @@ fn models_are_named_in_full_by_alias_or_by_id() {
     assert_eq!(wish("gpt-9", &[GPT]), "openai/gpt-9 at https://api.openai.com/v1 with bearer");
     assert_eq!(wish("ollama/qwen3:8b", &[]), "ollama/qwen3:8b at http://127.0.0.1:11434/v1 with none");
     assert_eq!(wish("lmstudio/org/model", &[]), "lmstudio/org/model at http://127.0.0.1:1234/v1 with none");
+    let keyed = [("LLAMACPP_API_KEY", "k"), ("LMSTUDIO_API_KEY", "k"), ("OLLAMA_API_KEY", "k")];
+    assert_eq!(wish("llamacpp/any", &keyed), "llamacpp/any at http://127.0.0.1:8080/v1 with bearer");
+    assert_eq!(wish("lmstudio/any", &keyed), "lmstudio/any at http://127.0.0.1:1234/v1 with bearer");
+    assert_eq!(wish("ollama/any", &keyed), "ollama/any at http://127.0.0.1:11434/v1 with bearer");
+    assert_eq!(wish("ollama/any", &[GPT]), "ollama/any at http://127.0.0.1:11434/v1 with none");
+    let with_others = [LOCAL, keyed[0], keyed[1], keyed[2]];
+    assert_eq!(wish("qwen3", &with_others), "openai/qwen3 at http://localhost:8000 with none", "each its own server's");
     assert_eq!(wish("llamacpp", &[CLAUDE]), "probe llamacpp for any asked llamacpp");
     assert_eq!(
         wish("qwen/qwen3", &[("OPENROUTER_API_KEY", "r")]),
@@ -182,6 +192,34 @@ fn connecting_makes_a_provider_that_knows_its_name_and_model() {
         let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
         let (provider, model) = connect(endpoint, &Gates::default());
         assert_eq!((provider.name(), model.display.as_str()), (name, display));
+    }
+}
+
+#[test]
+fn a_name_that_is_nearly_known_is_asked_back() {
+    let words = |wish: &str| ChoiceError::NoServer { wish: wish.to_owned() }.to_string();
+    assert!(words("sonet").starts_with("Nothing answers for sonet: did you mean sonnet?"), "{}", words("sonet"));
+    assert!(words("anthropc/opus").contains("did you mean anthropic/opus?"), "{}", words("anthropc/opus"));
+    for other in ["qwen3", "mistral", "org/model", "sonnet"] {
+        let words = words(other);
+        assert!(!words.contains("did you mean") && words.len() < 200, "{words}");
+    }
+}
+
+#[test]
+fn a_gateway_on_this_machine_has_no_price_that_is_known() {
+    for (flag, set, price_is_known) in [
+        ("sonnet", ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9"), false),
+        ("openai/gpt-5", ("OPENAI_BASE_URL", "http://localhost:9/v1"), false),
+        ("openai/gpt-5", ("OPENAI_API_KEY", "k"), true),
+        ("ollama/qwen3", ("OPENAI_API_KEY", "k"), true),
+    ] {
+        let env = env(&[set]);
+        let wishes = Wishes { flag: Some(flag.to_owned()), config: None, env: env.clone() };
+        let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
+        assert_eq!(env.is_behind_gateway(&endpoint.provider), !price_is_known);
+        let (_, model) = connect(endpoint, &Gates::default());
+        assert_eq!(model.price.is_some(), price_is_known, "{flag} {set:?}");
     }
 }
 

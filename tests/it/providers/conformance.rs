@@ -87,7 +87,7 @@ fn cases() -> Vec<(&'static str, Answer)> {
             "usage",
             Answer {
                 text: "ok".to_owned(),
-                usage: Usage { input: 3, output: 7, cache_read: 1500, cache_write: 200 },
+                usage: Usage { input: 3, output: 7, cache_read: 1500, cache_write: 200, estimated: false },
                 stop: stop(StopReason::EndTurn),
                 ..Answer::default()
             },
@@ -116,13 +116,178 @@ fn every_case_gives_the_same_answer_however_the_bytes_are_cut() {
 #[test]
 fn an_error_in_the_stream_is_typed_and_what_came_before_it_is_kept() {
     for format in &FORMATS {
-        let bytes = fixture(&format!("{}_error.sse", format.name));
-        for size in 1..=bytes.len() {
-            let (answer, result) = decode((format.feed)(), &bytes, size);
-            assert_eq!(answer.text, "Half an ans");
-            assert_eq!(answer.stop, None);
-            let Err(ProviderError::Overloaded { detail, .. }) = result else { panic!("{}: {result:?}", format.name) };
-            assert_eq!(detail, "Overloaded");
+        let named = fixture(&format!("{}_error.sse", format.name));
+        // Some gateways drop the names of events, and the type of an error.
+        let nameless = without_names(&named);
+        let bare = String::from_utf8(nameless.clone()).unwrap().replace(r#"{"type":"error","error""#, r#"{"error""#);
+        for bytes in [named, nameless, bare.into_bytes()] {
+            for size in 1..=bytes.len() {
+                let (answer, result) = decode((format.feed)(), &bytes, size);
+                assert_eq!(answer.text, "Half an ans");
+                assert_eq!(answer.stop, None);
+                let Err(ProviderError::Overloaded { detail, .. }) = result else {
+                    panic!("{}: {result:?}", format.name)
+                };
+                assert_eq!(detail, "Overloaded");
+            }
+        }
+    }
+}
+
+/// Returns a stream without the names of its events.
+fn without_names(bytes: &[u8]) -> Vec<u8> {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"event:"));
+    lines.flatten().copied().collect()
+}
+
+/// Reads what either format has to bear: bytes that give this answer however they are cut.
+fn bears(format: &Format, bytes: &[u8], expected: &Answer, what: &str) {
+    for size in 1..=bytes.len() {
+        let (answer, result) = decode((format.feed)(), bytes, size);
+        assert_eq!((result, &answer), (Ok(()), expected), "{}, {what}, cut at {size}", format.name);
+    }
+}
+
+#[test]
+fn what_is_not_known_or_of_another_type_is_passed_over() {
+    let strange: [&[&str]; 2] = [
+        &[
+            r#"{"type":"content_block_start","index":7,"content_block":{"type":"hologram","data":[1,2],"text":{"a":1},"input":5}}"#,
+            r#"{"type":"content_block_delta","index":7,"delta":{"type":"hologram_delta","text":["a"],"partial_json":"{"}}"#,
+            "{\"type\":\"content_block_start\",\"index\":7,\"content_block\":{\"type\":\"server_tool_use\"}}\n\ndata: \
+             {\"type\":\"content_block_delta\",\"index\":7,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{}\"}}",
+            r#"{"type":"content_block_delta","index":"x","delta":"y"}"#,
+            r#"{"type":"content_block_delta","index":-1,"delta":{"type":"text_delta","text":null}}"#,
+            r#"{"type":"content_block_start","index":[],"content_block":"text"}"#,
+            r#"{"type":"content_block_stop","index":{"a":1}}"#,
+            r#"{"type":"message_start","message":"hello"}"#,
+            r#"{"type":"message_start","message":{"usage":"much"}}"#,
+            r#"{"type":"message_delta","delta":5,"usage":{"output_tokens":"12","input_tokens":-1}}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":-1,"input_tokens":1e99}}"#,
+            r#"{"type":"weather","message":{"usage":{"output_tokens":99}},"index":true}"#,
+            r#"{"type":7}"#,
+            r#"{"kind":"none"}"#,
+        ],
+        &[
+            r#"{"choices":"none","usage":7}"#,
+            r#"{"choices":[5,{"delta":"x"}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":"none","function_call":3,"content":{"a":1}}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[7]},"message":9,"finish_reason":false}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":-1,"completion_tokens":[1]}}"#,
+            r#"{"object":3}"#,
+        ],
+    ];
+    let both = ["keep-alive", "still at work", "5", "null", "\"hello\"", "[1, 2]"];
+    for (format, strange) in FORMATS.iter().zip(strange) {
+        let (_, expected) = cases().remove(0);
+        let whole = String::from_utf8(fixture(&format!("{}_text.sse", format.name))).unwrap();
+        let (first, rest) = whole.split_once("\n\n").unwrap();
+        for data in strange.iter().copied().chain(both) {
+            let bytes = format!("{first}\n\ndata: {data}\n\n{rest}");
+            bears(format, bytes.as_bytes(), &expected, data);
+        }
+    }
+}
+
+#[test]
+fn counts_in_a_strange_form_do_not_cost_the_end_of_an_answer() {
+    for (count, output) in [(r#""12""#, 12), ("-1", 0), ("null", 0), ("[]", 0), ("1e300", 0)] {
+        let claude = format!(
+            "data: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\"end_turn\"}},\"usage\":{{\"output_tokens\":{count}}}}}\n\ndata: {{\"type\":\"message_stop\"}}\n\n"
+        );
+        let gpt = format!(
+            "data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"stop\"}}],\"usage\":{{\"completion_tokens\":{count}}}}}\n\ndata: [DONE]\n\n"
+        );
+        let expected = Answer { usage: usage(0, output), stop: Some(StopReason::EndTurn), ..Answer::default() };
+        for (format, bytes) in FORMATS.iter().zip([claude, gpt]) {
+            bears(format, bytes.as_bytes(), &expected, count);
+        }
+    }
+}
+
+#[test]
+fn an_input_whose_call_was_lost_is_a_broken_connection() {
+    let lost = "data: {\"type\":\"content_block_delta\",\"index\":7,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{}\"}}\n\n";
+    let bytes = [&fixture("anthropic_early.sse"), lost.as_bytes()].concat();
+    let error = decode(anthropic::feed(service("anthropic")), &bytes, 9).1.expect_err("its beginning is missing");
+    assert!(matches!(error, ProviderError::Interrupted { .. }), "{error:?}");
+}
+
+#[test]
+fn a_broken_event_in_mid_answer_is_a_broken_connection() {
+    for format in &FORMATS {
+        let begun = fixture(&format!("{}_early.sse", format.name));
+        for broken in ["{\"type\":\"content_bl", "{\"choices\":[{\"del", "<html>", "{\"a\":1}}"] {
+            let bytes = [&begun, format!("data: {broken}\n\n").as_bytes()].concat();
+            for size in [1, 2, 3, 7, bytes.len()] {
+                let (answer, result) = decode((format.feed)(), &bytes, size);
+                let error = result.expect_err("an event that cannot be read");
+                assert!(error.is_transient(), "{}: {error}", format.name);
+                assert!(!error.to_string().contains("base URL"), "{error}");
+                assert_eq!((answer.text.as_str(), answer.stop), ("Half an ans", None));
+            }
+        }
+    }
+}
+
+/// Makes a stream of one event for each piece of text.
+fn pieces(format: &Format, pieces: &[&str]) -> Vec<u8> {
+    let event = |piece: &&str| {
+        let text = serde_json::Value::from(*piece);
+        match format.name {
+            "anthropic" => format!(
+                "data: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":{text}}}}}\n\n"
+            ),
+            _ => format!("data: {{\"choices\":[{{\"delta\":{{\"content\":{text}}}}}]}}\n\n"),
+        }
+    };
+    (pieces.iter().map(event).collect::<String>() + &(format.stopped)(format.stops[0].0)).into_bytes()
+}
+
+#[test]
+fn reasoning_in_tags_is_no_part_of_the_answer() {
+    let far = format!("{}<think>x</think>", " ".repeat(300));
+    for (text, thinking, answer) in [
+        ("<think>\nHm </th.\n</think>\n\nOk </think>", "\nHm </th.\n", "Ok </think>"),
+        (" \n<think></think>Ok", "", "Ok"),
+        ("<think>never closed </thi", "never closed </thi", ""),
+        ("<thing> is a tag", "", "<thing> is a tag"),
+        ("Write <think>x</think>", "", "Write <think>x</think>"),
+        ("<thi", "", "<thi"),
+        (&far, "", &far),
+    ] {
+        for format in &FORMATS {
+            let letters: Vec<String> = text.chars().map(String::from).collect();
+            let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
+            for cut in [vec![text], letters] {
+                let (read, result) = decode((format.feed)(), &pieces(format, &cut), 64);
+                assert_eq!(result, Ok(()));
+                assert_eq!((read.thinking.as_str(), read.text.as_str()), (thinking, answer), "{} {text}", format.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_whole_answer_in_one_document_is_read() {
+    let claude = r#"{"type":"message","id":"m","role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"s"},{"type":"text","text":"I look."},{"type":"tool_use","id":"t","name":"Read","input":{"a":1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":7}}"#;
+    let gpt = r#"{"id":"m","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"Hm.","content":"I look.","tool_calls":[{"id":"t","type":"function","function":{"name":"Read","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":7}}"#;
+    for (format, (document, signature)) in FORMATS.iter().zip([(claude, "s"), (gpt, "")]) {
+        let mut feed = (format.feed)();
+        assert_eq!(feed.document(document.as_bytes()), Ok(()), "{}", format.name);
+        let expected = Answer {
+            text: "I look.".to_owned(),
+            thinking: "Hm.".to_owned(),
+            signature: signature.to_owned(),
+            calls: vec![("t".to_owned(), "Read".to_owned(), object(r#"{"a":1}"#))],
+            usage: usage(3, 7),
+            stop: Some(StopReason::ToolUse),
+            ..Answer::default()
+        };
+        assert_eq!(super::fold(std::iter::from_fn(|| feed.next_event())), expected, "{}", format.name);
+        for none in ["{}", "[]", "{\"data\":[]}", "nothing"] {
+            let error = (format.feed)().document(none.as_bytes()).expect_err("no answer");
+            assert!(matches!(error, ProviderError::Protocol { .. }), "{}: {error:?}", format.name);
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use belvedere::provider::Secret;
 use belvedere::provider::choice::Endpoint;
-use belvedere::provider::discover::{LocalEndpoint, find_local_server};
+use belvedere::provider::discover::{LocalEndpoint, Why, find_local_server};
 
 use super::server::{Piece, Reply, Server};
 
@@ -11,7 +12,12 @@ use super::server::{Piece, Reply, Server};
 const BUDGET: Duration = Duration::from_secs(20);
 
 fn at(name: &str, base: &str) -> LocalEndpoint {
-    LocalEndpoint { name: name.to_owned(), base: format!("{base}/v1").parse().expect("a base"), key: None }
+    LocalEndpoint {
+        name: name.to_owned(),
+        base: format!("{base}/v1").parse().expect("a base"),
+        key: None,
+        is_named: false,
+    }
 }
 
 async fn listing(body: &str) -> Server {
@@ -38,7 +44,7 @@ async fn the_first_server_in_order_that_has_a_model_is_taken() {
     assert_eq!((endpoint.provider.as_str(), endpoint.model.as_str()), ("ollama", "qwen3:latest"));
 
     for (wanted, expected) in [("qwen3", Some("qwen3:latest")), ("z", Some("z")), ("shoe", None)] {
-        let found = find_local_server(&endpoints, Some(wanted), BUDGET).await.map(|server| server.model);
+        let found = find_local_server(&endpoints, Some(wanted), BUDGET).await.ok().map(|server| server.model);
         assert_eq!(found.as_deref(), expected, "{wanted}");
     }
 }
@@ -47,6 +53,67 @@ async fn the_first_server_in_order_that_has_a_model_is_taken() {
 async fn a_server_that_keeps_silent_costs_no_more_than_the_budget() {
     let silent = Server::start(Reply::new(200, "application/json", "{").then(Piece::Stall)).await;
     let endpoints = [at("ollama", &silent.base)];
-    assert_eq!(find_local_server(&endpoints, None, Duration::from_millis(200)).await, None);
-    assert_eq!(find_local_server(&[], None, BUDGET).await, None);
+    let misses = find_local_server(&endpoints, None, Duration::from_millis(200)).await.unwrap_err();
+    assert_eq!(misses[0].why, Why::Late);
+    assert!(find_local_server(&[], None, BUDGET).await.is_err());
+}
+
+/// Asks a server that the user named, and returns what is said of it.
+async fn said(reply: Reply, key: Option<&str>, wanted: Option<&str>) -> String {
+    let server = Server::start(reply).await;
+    let mut endpoint = at("openai", &server.base);
+    (endpoint.is_named, endpoint.key) = (true, key.and_then(Secret::new));
+    let misses = find_local_server(&[endpoint], wanted, Duration::from_millis(200)).await.unwrap_err();
+    let sent = server.seen()[0].headers.get("authorization").map(|value| value.to_str().expect("text").to_owned());
+    assert_eq!(sent, key.map(|key| format!("Bearer {key}")));
+    misses[0].words(wanted).replace(server.base.trim_start_matches("http://"), "HOST")
+}
+
+#[tokio::test]
+async fn what_keeps_a_named_server_from_use_is_said_with_what_to_do() {
+    let json = |status, body: &str| Reply::new(status, "application/json", body);
+    let list = r#"{"object":"list","data":[{"id":"tiny"},{"id":"mid"}]}"#;
+    for (reply, key, wanted, words) in [
+        (json(401, "{}"), None, None, "HOST answers 401: set OPENAI_API_KEY."),
+        (json(401, "{}"), Some("wrong-key"), None, "HOST answers 401: check OPENAI_API_KEY."),
+        (
+            json(404, "{}"),
+            None,
+            None,
+            "HOST does not list its models (404 for /v1/models): name one with --model openai/NAME.",
+        ),
+        (json(503, "{}"), None, None, "HOST is still loading its model (503): try again in a moment."),
+        (
+            json(500, r#"{"error":{"message":"no db"}}"#),
+            None,
+            None,
+            "HOST answered with an internal error (HTTP 500: no db). Look at the log of HOST. To use it without its list of \
+             models, name one with --model openai/NAME.",
+        ),
+        (
+            Reply::new(200, "text/html", "<html>"),
+            None,
+            None,
+            "HOST answers with something that is no list of models: check the address, or name one with --model openai/NAME.",
+        ),
+        (json(200, list), Some("local-key"), Some("qwen3"), "HOST has no model qwen3; it has tiny, mid."),
+    ] {
+        assert_eq!(said(reply, key, wanted).await, words);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_only_guessed_gets_no_key_and_says_what_it_wants() {
+    let locked = Server::start(Reply::new(401, "application/json", "{}")).await;
+    let mut endpoint = at("llamacpp", &locked.base);
+    endpoint.key = Secret::new("local-secret");
+    let misses = find_local_server(&[endpoint], None, BUDGET).await.unwrap_err();
+    assert!(!locked.seen()[0].headers.contains_key("authorization"));
+    assert!(misses[0].is_server());
+    let words = misses[0].words(None);
+    assert!(words.contains("answers 401: set LLAMACPP_API_KEY and start with --model llamacpp."), "{words}");
+    // A shop that wants a login is told of too, but nobody is there where nothing answers.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let nobody = at("ollama", &format!("http://127.0.0.1:{port}"));
+    assert!(!find_local_server(&[nobody], None, BUDGET).await.unwrap_err()[0].is_server());
 }

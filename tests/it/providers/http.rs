@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use belvedere::message::Message;
+use belvedere::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
 use belvedere::provider::anthropic::{Anthropic, Credential};
 use belvedere::provider::openai::OpenAi;
-use belvedere::provider::{EventStream, Provider, ProviderError, Secret, Service, StopReason, StreamEvent};
+use belvedere::provider::{
+    EventStream, Feature, Provider, ProviderError, Request, Secret, Service, StopReason, StreamEvent,
+};
 use futures::StreamExt;
 
-use super::server::{Piece, Reply, Server, break_off};
+use super::server::{Piece, Reply, Server, break_off, close_after_each};
 use super::{fixture, fold, request};
 
 const KEY: &str = "sk-secret-1234";
@@ -18,8 +20,7 @@ fn claude(base: &str) -> Anthropic {
 }
 
 fn gpt(base: &str) -> OpenAi {
-    let service = Service { name: "ollama".to_owned(), key_variable: "OPENAI_API_KEY".to_owned(), key: None };
-    OpenAi::new(service, &base.parse().expect("a base"))
+    OpenAi::new(Service::new("ollama", "OLLAMA_API_KEY", None), &base.parse().expect("a base"))
 }
 
 async fn ask(provider: &dyn Provider) -> Result<EventStream, ProviderError> {
@@ -29,6 +30,14 @@ async fn ask(provider: &dyn Provider) -> Result<EventStream, ProviderError> {
 async fn refusal(reply: Reply) -> ProviderError {
     let server = Server::start(reply).await;
     ask(&claude(&server.base)).await.err().expect("a refusal")
+}
+
+/// Returns the words of an error with `HOST` for where the server was.
+fn placeless(error: &ProviderError) -> String {
+    let words = error.to_string();
+    let Some((_, rest)) = words.split_once("127.0.0.1:") else { return words };
+    let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    words.replace(&format!("127.0.0.1:{port}"), "HOST")
 }
 
 #[tokio::test]
@@ -81,8 +90,8 @@ async fn statuses_become_typed_errors() {
     };
     let error = json(401, "authentication_error", "invalid x-api-key").await;
     assert_eq!(
-        error.to_string(),
-        "anthropic did not accept the key (invalid x-api-key). Check ANTHROPIC_API_KEY and that the key may use this model."
+        placeless(&error),
+        "HOST did not accept the key (invalid x-api-key). Check ANTHROPIC_API_KEY and that the key may use this model."
     );
     assert!(matches!(json(403, "permission_error", "no").await, ProviderError::Authentication { .. }));
     assert!(matches!(json(404, "not_found_error", "model: m").await, ProviderError::NotFound { .. }));
@@ -102,11 +111,56 @@ async fn statuses_become_typed_errors() {
     assert!(matches!(json(429, "insufficient_quota", "pay").await, ProviderError::BadRequest { .. }));
     assert!(matches!(json(429, "billing_error", "pay").await, ProviderError::BadRequest { .. }));
     let slow = json(500, "api_error", "llm runner: context deadline exceeded").await;
-    assert!(matches!(slow, ProviderError::Overloaded { .. }), "{slow}");
-    for status in [500, 502, 503, 529] {
-        let error = json(status, "api_error", "oh").await;
-        assert!(matches!(error, ProviderError::Overloaded { .. }) && error.is_transient());
+    assert!(matches!(slow, ProviderError::Internal { .. }), "{slow}");
+    for (status, kind) in [(503, "api_error"), (529, "overloaded_error"), (500, "overloaded_error")] {
+        let error = json(status, kind, "oh").await;
+        assert!(matches!(error, ProviderError::Overloaded { .. }) && error.is_transient(), "{status} {kind}");
     }
+    for status in [500, 502, 504] {
+        let error = json(status, "api_error", "no db").await;
+        let words = format!("HOST answered with an internal error (HTTP {status}: no db). Look at the log of HOST.");
+        assert_eq!((placeless(&error), error.is_transient()), (words, true));
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_model_is_not_found_whatever_the_status_and_an_unknown_address_is_named() {
+    let words =
+        "/chat/completions: Invalid model name passed in model=nope. Call `/v1/models` to view available models";
+    for words in [words, "nope is not a valid model ID", "The model `nope` does not exist", "Model not found: nope"] {
+        let error =
+            refusal(Reply::new(400, "application/json", format!(r#"{{"error":{{"message":"{words}"}}}}"#))).await;
+        assert!(matches!(error, ProviderError::NotFound { .. }) && error.to_string().contains("--model"), "{error}");
+    }
+    for words in ["tiny doesn't support reasoning.effort", "messages: roles must alternate", "the model refuses"] {
+        let error = refusal(Reply::new(400, "text/plain", words)).await;
+        assert!(matches!(error, ProviderError::BadRequest { .. }), "{error}");
+    }
+    let error = refusal(Reply::new(404, "text/html", "<html>")).await;
+    let words = "HOST does not know this model or address (/v1/messages: HTTP 404). Check --model and the base URL.";
+    assert_eq!(placeless(&error), words);
+}
+
+#[tokio::test]
+async fn a_key_that_is_part_of_words_blots_nothing_out() {
+    for (key, words, shown) in [
+        ("k", "unexpected EOF during chunk size line", "unexpected EOF during chunk size line"),
+        ("maximum", "the maximum is 3", "the maximum is 3"),
+        (KEY, "the key sk-secret-1234 is bad", "the key *** is bad"),
+    ] {
+        let server = Server::start(Reply::new(400, "text/plain", words)).await;
+        let key = Credential::Key(Secret::new(key).expect("a key"));
+        let provider = Anthropic::new(&server.base.parse().expect("a base"), key);
+        let error = ask(&provider).await.err().expect("a refusal");
+        assert_eq!(placeless(&error), format!("HOST refused the request ({shown})."));
+    }
+}
+
+#[tokio::test]
+async fn a_local_server_that_wants_a_key_names_its_own_variable() {
+    let server = Server::start(Reply::new(401, "text/plain", "Invalid API Key")).await;
+    let error = ask(&gpt(&server.base)).await.err().expect("a refusal");
+    assert_eq!(placeless(&error), "ollama at HOST wants a key (Invalid API Key). Set OLLAMA_API_KEY.");
 }
 
 #[tokio::test]
@@ -136,7 +190,7 @@ async fn the_words_of_a_refusal_are_bounded_and_hold_no_key() {
     let words = format!("{error} {error:?}");
     assert!(words.len() < 1000 && !words.contains("sk-") && !words.contains('\u{1b}'), "{words}");
     let page = refusal(Reply::new(502, "text/html", "<html><h1>Bad gateway</h1>")).await;
-    assert!(page.to_string().contains("HTTP status 502"), "{page}");
+    assert!(page.to_string().contains("HTTP 502"), "{page}");
 }
 
 #[tokio::test]
@@ -152,8 +206,51 @@ async fn a_document_in_place_of_a_stream_is_a_protocol_error() {
         let error = refusal(Reply::new(200, kind, "{}")).await;
         assert!(matches!(error, ProviderError::Protocol { .. }), "{error}");
     }
+    let error = refusal(Reply::new(200, "application/json", vec![b' '; 17 << 20])).await;
+    assert!(error.to_string().contains("larger than 16 MiB"), "{error}");
     let error = refusal(Reply::new(200, "application/json", r#"{"error":{"message":"m","code":429}}"#)).await;
     assert!(matches!(error, ProviderError::RateLimit { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_whole_answer_in_place_of_a_stream_is_read() {
+    let claude_says =
+        r#"{"type":"message","content":[{"type":"text","text":"<think>Hm.</think>ok"}],"stop_reason":"end_turn"}"#;
+    let gpt_says = r#"{"choices":[{"message":{"content":"<think>Hm.</think>ok"},"finish_reason":"stop"}]}"#;
+    let says = |body: &str| Server::start(Reply::new(200, "application/json; charset=utf-8", body));
+    let (one, two) = (says(claude_says).await, says(gpt_says).await);
+    for stream in [ask(&claude(&one.base)).await, ask(&gpt(&two.base)).await] {
+        let events: Vec<_> = stream.expect("an answer").map(|event| event.expect("an event")).collect().await;
+        let answer = fold(events);
+        assert_eq!((answer.thinking.as_str(), answer.text.as_str()), ("Hm.", "ok"));
+        assert_eq!(answer.stop, Some(StopReason::EndTurn));
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_answer_without_end_is_cut_off() {
+    // 48 MiB of text in 48 KiB.
+    let server = Server::start(
+        Reply::events(fixture("anthropic_bomb.sse.gz")).header("content-encoding", "gzip").then(Piece::Stall),
+    )
+    .await;
+    let stream = ask(&claude(&server.base)).await.expect("an answer");
+    let events: Vec<_> = stream.map(|event| event.expect("an event")).collect().await;
+    let answer = fold(events);
+    assert_eq!(answer.stop, Some(StopReason::MaxTokens));
+    assert!((1_000_000..=1 << 20).contains(&answer.text.len()), "{}", answer.text.len());
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_has_closed_meanwhile_is_replaced_at_once() {
+    let (base, asked) = close_after_each(fixture("anthropic_text.sse")).await;
+    let provider = claude(&base);
+    for _ in 0..20 {
+        let stream = ask(&provider).await.expect("no failure is seen");
+        assert!(stream.all(|event| std::future::ready(event.is_ok())).await);
+    }
+    // The server itself saw each of the requests that were answered once, and no more than one lost one for each.
+    assert!(asked.load(std::sync::atomic::Ordering::SeqCst) <= 40);
 }
 
 #[tokio::test]
@@ -164,6 +261,51 @@ async fn a_stream_is_asked_for_plain_and_read_though_a_proxy_compresses_it() {
     let events: Vec<_> = stream.map(|event| event.expect("an event")).collect().await;
     assert_eq!(fold(events).stop, Some(StopReason::EndTurn));
     assert_eq!(server.seen()[0].headers["accept-encoding"], "identity");
+}
+
+#[tokio::test]
+async fn what_a_model_does_not_take_is_left_out_from_the_second_time_on() {
+    let picture = ResultPart::Image { media_type: "image/png".to_owned(), data: "iVBO".to_owned() };
+    let shown = Message::ToolResults {
+        results: vec![ToolResult { call_id: "c".to_owned(), content: vec![picture], is_error: false }],
+    };
+    let call = ToolCall { id: "c".to_owned(), name: "Read".to_owned(), input: ToolInput::parse("{}") };
+    let looked = Message::Assistant(AssistantMessage { content: vec![Block::ToolCall(call)] });
+    let mut asked = request(vec![Message::user("Hi"), looked, shown], &["Read"]);
+    asked.model = "claude-opus-5-5".to_owned();
+    asked.effort = Some(Effort::High);
+    let says =
+        |status, words: &str| Reply::new(status, "application/json", format!(r#"{{"error":{{"message":"{words}"}}}}"#));
+    let blind = says(500, "image input is not supported - hint: you may need to provide the mmproj");
+    let dull = says(400, "UnsupportedParamsError: tiny doesn't support reasoning.effort");
+    for (reply, feature, word) in [(blind, Feature::Pictures, "iVBO"), (dull, Feature::Thinking, "\"effort\"")] {
+        let server = Server::start(reply).await;
+        let (claude, gpt) = (claude(&server.base), gpt(&server.base));
+        let providers: [&dyn Provider; 2] = [&claude, &gpt];
+        for provider in &providers[..if feature == Feature::Pictures { 2 } else { 1 }] {
+            let before = server.seen().len();
+            for is_news in [true, false] {
+                let error = provider.stream(asked.clone()).await.err().expect("a refusal");
+                match error {
+                    ProviderError::Unsupported { feature: lacking, is_news: true, model, .. } if is_news => {
+                        assert_eq!((lacking, model), (feature, asked.model.clone()));
+                    }
+                    // It did not hold what is refused, so the refusal means something else.
+                    error => assert!(!is_news && !matches!(error, ProviderError::Unsupported { .. }), "{error:?}"),
+                }
+            }
+            let bodies: Vec<String> = server.seen()[before..].iter().map(|seen| seen.body.clone()).collect();
+            assert!(bodies[0].contains(word) && !bodies[1].contains(word), "{bodies:?}");
+            assert_eq!(feature == Feature::Pictures, bodies[1].contains("[picture left out: this model takes none]"));
+            // Another model at the same place is asked as before.
+            let other = Request { model: "claude-sonnet-5-5".to_owned(), ..asked.clone() };
+            drop(provider.stream(other).await);
+            assert!(server.seen().last().expect("a request").body.contains(word));
+        }
+    }
+    let large = Server::start(says(400, "image exceeds 5 MB maximum")).await;
+    let error = gpt(&large.base).stream(asked).await.err().expect("a refusal");
+    assert!(matches!(error, ProviderError::BadRequest { .. }), "one picture's size says nothing of others: {error:?}");
 }
 
 #[tokio::test]
@@ -184,13 +326,22 @@ async fn a_server_that_is_not_there_is_a_network_error() {
 }
 
 #[tokio::test]
-async fn tls_is_set_up_on_first_use_and_a_server_without_it_is_a_network_error() {
+async fn tls_is_set_up_on_first_use_and_a_server_without_it_is_named_as_such() {
     let server = Server::start(Reply::events(fixture("anthropic_text.sse"))).await;
     let base = server.base.replace("http://", "https://");
     let error = ask(&claude(&base)).await.err().expect("no TLS there");
-    assert!(matches!(error, ProviderError::Network { .. }), "{error}");
-    assert!(!error.to_string().contains("could not be set up"), "{error}");
+    assert!(matches!(error, ProviderError::Tls { .. }) && !error.is_transient(), "{error}");
+    let words = "No secure connection to HOST: what answers does not speak TLS. Begin the base URL with http://.";
+    assert_eq!(placeless(&error), words);
     assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_wants_tls_is_named_as_such() {
+    let page = "<html><h1>400</h1>The plain HTTP request was sent to HTTPS port</html>";
+    let error = refusal(Reply::new(400, "text/html", page)).await;
+    let words = "No secure connection to HOST: what answers speaks TLS only. Begin the base URL with https://.";
+    assert_eq!((placeless(&error).as_str(), error.is_transient()), (words, false));
 }
 
 #[tokio::test]
@@ -198,7 +349,7 @@ async fn a_connection_that_breaks_fails_unless_the_model_had_stopped() {
     let base = break_off(fixture("openai_early.sse")).await;
     let events: Vec<_> = ask(&gpt(&base)).await.expect("an answer").collect().await;
     assert_eq!(events[0], Ok(StreamEvent::Text("Half an ans".to_owned())));
-    assert!(matches!(events.last(), Some(Err(ProviderError::Network { .. }))), "{events:?}");
+    assert!(matches!(events.last(), Some(Err(ProviderError::Interrupted { .. }))), "{events:?}");
 
     let mut whole = fixture("openai_text.sse");
     whole.truncate(whole.len() - b"data: [DONE]\n\n".len());

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use belvedere::message::{Message, ToolInput, ToolSpec, Usage};
 use belvedere::provider::{Feed, ProviderError, Request, Service, StopReason, StreamEvent};
 
+mod bounds;
 mod choice;
 mod conformance;
 mod dialects;
@@ -20,6 +21,7 @@ mod http;
 mod policy;
 mod scripted;
 mod server;
+mod servers;
 mod sse;
 mod wire_anthropic;
 mod wire_openai;
@@ -87,11 +89,7 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 fn service(name: &str) -> Service {
-    Service {
-        name: name.to_owned(),
-        key_variable: "TEST_API_KEY".to_owned(),
-        key: belvedere::provider::Secret::new("sk-secret-1234"),
-    }
+    Service::new(name, "TEST_API_KEY", belvedere::provider::Secret::new("sk-secret-1234"))
 }
 
 fn object(json: &str) -> ToolInput {
@@ -112,6 +110,7 @@ fn request(messages: Vec<Message>, tools: &[&str]) -> Request {
         system: "Be brief.".into(),
         messages: messages.into_iter().map(Arc::new).collect(),
         tools: tools.iter().map(|name| spec(name)).collect(),
+        withheld: Arc::default(),
         max_output_tokens: 100,
         effort: None,
     }

@@ -81,7 +81,7 @@ fn limited(seconds: u64) -> ProviderError {
 }
 
 fn tried(attempt: u32) -> Trial {
-    Trial { attempt, refusals: attempt, lasted: Duration::ZERO, fruitless: Duration::ZERO }
+    Trial { attempt, alike: attempt, refusals: attempt, lasted: Duration::ZERO, fruitless: Duration::ZERO }
 }
 
 #[test]
@@ -100,6 +100,20 @@ fn a_server_is_never_asked_earlier_than_it_wishes() {
     assert!(retry::delay(&limited(600), &tried(1), 1.0) >= Some(Duration::from_secs(600)));
     assert_eq!(retry::delay(&limited(601), &tried(1), 0.0), None);
     assert_eq!(retry::delay(&limited(0), &tried(3), 0.0), Some(Duration::from_secs(4)), "no wait is no advice");
+    // A wait of next to nothing grows with each refusal: no server is asked a hundred times a second, whatever it says.
+    let soon = |millis| ProviderError::RateLimit {
+        provider: "p".to_owned(),
+        detail: "d".to_owned(),
+        retry_after: Some(Duration::from_millis(millis)),
+    };
+    assert_eq!(retry::delay(&soon(1), &tried(1), 0.0), Some(Duration::from_millis(50)));
+    assert_eq!(retry::delay(&soon(1), &tried(3), 0.0), Some(Duration::from_millis(200)));
+    assert_eq!(retry::delay(&soon(1), &tried(7), 0.0), Some(Duration::from_secs(30)));
+    assert_eq!(retry::delay(&soon(500), &tried(3), 0.0), Some(Duration::from_millis(500)));
+    for millis in [0, 1, 499, 500, 1_000] {
+        let minute: Duration = (1..=20).filter_map(|attempt| retry::delay(&soon(millis), &tried(attempt), 1.0)).sum();
+        assert!(minute >= Duration::from_secs(60), "20 attempts in {minute:?} at {millis} ms");
+    }
     let lasting = ProviderError::BadRequest { provider: "p".to_owned(), detail: "d".to_owned() };
     assert_eq!(retry::delay(&lasting, &tried(1), 0.0), None);
 }
@@ -108,7 +122,7 @@ fn a_server_is_never_asked_earlier_than_it_wishes() {
 fn a_rate_limit_is_borne_as_long_as_the_service_answers_anybody_and_never_for_ever() {
     let seconds = Duration::from_secs;
     let wait = |attempt, refusals, lasted, fruitless| {
-        let trial = Trial { attempt, refusals, lasted: seconds(lasted), fruitless: seconds(fruitless) };
+        let trial = Trial { attempt, alike: 1, refusals, lasted: seconds(lasted), fruitless: seconds(fruitless) };
         retry::delay(&limited(7), &trial, 0.0)
     };
     assert_eq!(wait(100, 1, 2_000, 10), Some(seconds(7)), "others are answered");
@@ -118,6 +132,15 @@ fn a_rate_limit_is_borne_as_long_as_the_service_answers_anybody_and_never_for_ev
     assert_eq!(wait(1, 9, 300, 900), None, "it waited in vain while others were refused");
     assert_eq!(wait(1, 9, 10, 900), Some(seconds(7)), "it has just come");
     assert_eq!(wait(100, 1, 3_600, 0), None);
+}
+
+#[test]
+fn a_server_that_breaks_down_in_the_same_words_is_asked_three_times() {
+    let broke = ProviderError::Internal { provider: "p".to_owned(), detail: "HTTP 500".to_owned(), is_own: true };
+    let waits = |error: &ProviderError, alike| retry::delay(error, &Trial { alike, ..tried(4) }, 0.0).is_some();
+    assert_eq!([1, 2, 3].map(|alike| waits(&broke, alike)), [true, true, false]);
+    assert!(waits(&network(), 4), "a lost connection has always the same words");
+    assert_eq!(retry::pause_for_all(&broke, Some(Duration::from_secs(4))), None, "it may be this request alone");
 }
 
 #[test]

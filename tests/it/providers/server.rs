@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -10,7 +11,7 @@ use axum::extract::{ConnectInfo, Request};
 use axum::http::{HeaderMap, Response, StatusCode};
 use futures::{Stream, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
 /// A request as it came in.
@@ -144,4 +145,42 @@ pub(super) async fn break_off(bytes: Vec<u8>) -> String {
         socket.write_all(&answer).await.expect("written");
     });
     base
+}
+
+/// Starts a server that keeps a connection after its answer and closes it when the next request has come. Counts the
+/// requests.
+pub(super) async fn close_after_each(bytes: Vec<u8>) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let base = format!("http://{}", listener.local_addr().expect("an address"));
+    let count = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&count);
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let (bytes, counted) = (bytes.clone(), Arc::clone(&counted));
+            tokio::spawn(async move {
+                if !read_request(&mut socket).await {
+                    return;
+                }
+                counted.fetch_add(1, Ordering::SeqCst);
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
+                let answer = [format!("{head}content-length: {}\r\n\r\n", bytes.len()).as_bytes(), &bytes].concat();
+                socket.write_all(&answer).await.expect("written");
+                if read_request(&mut socket).await {
+                    counted.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    (base, count)
+}
+
+/// Reads to the end of a request's JSON; returns `false` if none comes.
+async fn read_request(socket: &mut TcpStream) -> bool {
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"}]}") {
+        if socket.read_buf(&mut seen).await.unwrap_or(0) == 0 {
+            return false;
+        }
+    }
+    true
 }

@@ -23,6 +23,10 @@ fn call(id: &str, name: &str, input: ToolInput) -> Block {
     Block::ToolCall(ToolCall { id: id.to_owned(), name: name.to_owned(), input })
 }
 
+fn results(id: &str) -> Message {
+    Message::ToolResults { results: vec![ToolResult::text(id, "x")] }
+}
+
 #[test]
 fn a_first_request_has_three_breakpoints() {
     let request = request(vec![Message::user("Hi")], &["Read", "Grep"]);
@@ -141,6 +145,17 @@ fn a_turn_without_tools_defines_the_tools_of_the_past_and_forbids_them() {
     assert_eq!(body["tools"][0]["name"], "Read_me");
     let ids = (&body["messages"][1]["content"][0]["id"], &body["messages"][2]["content"][0]["tool_use_id"]);
     assert_eq!(ids, (&json!("call_1_x"), &json!("call_1_x")));
+}
+
+#[test]
+fn a_last_turn_keeps_the_tools_as_they_were_and_forbids_them() {
+    let said = || vec![Message::user("a"), assistant(vec![call("c", "Read", object("{}"))]), results("c")];
+    let before = body(&request(said(), &["Read", "Grep"]));
+    let mut last = request(said(), &[]);
+    last.withheld = request(said(), &["Read", "Grep"]).tools;
+    let last = body(&last);
+    assert_eq!((&last["tools"], &last["system"]), (&before["tools"], &before["system"]), "what is kept is found again");
+    assert_eq!((before.get("tool_choice"), &last["tool_choice"]), (None, &json!({"type": "none"})));
 }
 
 #[test]

@@ -29,14 +29,52 @@ fn the_quit_command_quits() {
 }
 
 #[test]
-fn a_signal_gives_the_terminal_back() {
+fn a_signal_gives_the_terminal_back_and_is_the_status() {
     let home = Home::new();
-    for signal in [Signal::SIGTERM, Signal::SIGHUP] {
-        let terminal = home.start((100, 30), &["demo"]);
+    let signals = [
+        (Signal::SIGTERM, 143),
+        (Signal::SIGHUP, 143),
+        (Signal::SIGINT, 130),
+        (Signal::SIGQUIT, 131),
+        (Signal::SIGABRT, 134),
+        (Signal::SIGUSR1, 138),
+    ];
+    let running: Vec<_> = signals.map(|(signal, status)| (home.start((100, 30), &["demo"]), signal, status)).into();
+    for (terminal, signal, status) in running {
         terminal.shows("Find auth files");
         terminal.signal(signal);
-        terminal.ended();
+        assert_eq!(terminal.ended().exit_code(), status, "{signal}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stop_from_outside_gives_the_terminal_to_the_shell_and_takes_it_again() {
+    let home = Home::new();
+    let program = env!("CARGO_BIN_EXE_belvedere");
+    // With job control, so that the shell goes on when the program is stopped.
+    let script = format!(
+        "set -m; '{program}' --model offline; \
+         printf 'stopped '; stty -a | grep -o ' -\\?icanon'; read line; fg >/dev/null; echo over $?"
+    );
+    let env = [("HOME", home.path().to_str().unwrap())];
+    let terminal = Terminal::start_program("bash", (80, 24), &["--norc", "-c", &script], home.path(), &env);
+    terminal.shows(COMPOSER);
+    terminal.send("draft");
+    terminal.shows("draft");
+    let children = format!("/proc/{0}/task/{0}/children", terminal.process());
+    let program = std::fs::read_to_string(children).unwrap().trim().parse().unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(program), Signal::SIGTSTP).unwrap();
+    let screen = terminal.shows("stopped  icanon");
+    assert!(!screen.contains(COMPOSER), "{screen}");
+    terminal.send("\r");
+    // The draft is there again, and keys are the program's.
+    terminal.shows("draft");
+    terminal.send(" again");
+    terminal.shows("draft again");
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(program), Signal::SIGTERM).unwrap();
+    terminal.shows("over 143");
+    terminal.ended();
 }
 
 #[test]
@@ -52,7 +90,7 @@ fn a_signal_while_the_editor_is_open_is_not_lost() {
     terminal.shows("editing");
     terminal.signal(Signal::SIGTERM);
     terminal.send("\r");
-    terminal.ended();
+    assert_eq!(terminal.ended().exit_code(), 143);
 }
 
 #[test]

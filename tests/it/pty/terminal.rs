@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use belvedere::app::GUARD;
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 
 /// How long a test waits for something that has to happen.
@@ -42,10 +43,21 @@ struct State {
 impl Terminal {
     /// Starts the binary on a terminal of this size.
     pub(crate) fn start(cols: u16, rows: u16, args: &[&str], cwd: &Path, env: &[(&str, &str)]) -> Self {
+        Self::start_program(env!("CARGO_BIN_EXE_belvedere"), (cols, rows), args, cwd, env)
+    }
+
+    /// Starts any program on a terminal of this size.
+    pub(crate) fn start_program(
+        program: &str,
+        (cols, rows): (u16, u16),
+        args: &[&str],
+        cwd: &Path,
+        env: &[(&str, &str)],
+    ) -> Self {
         let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let before = line_settings(pair.master.as_ref());
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_belvedere"));
+        let mut command = CommandBuilder::new(program);
         command.args(args);
         command.cwd(cwd);
         command.env_clear();
@@ -87,6 +99,28 @@ impl Terminal {
         let mut writer = self.writer.lock().unwrap();
         writer.write_all(keys.as_bytes()).unwrap();
         writer.flush().unwrap();
+    }
+
+    /// Answers a question, again and again with time between, because a key that comes too soon does not count.
+    pub(crate) fn answers(&self, keys: &str, is_so: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            self.send(keys);
+            let again = Instant::now() + GUARD * 2;
+            let mut state = self.emulator.lock();
+            loop {
+                let screen = state.parser.screen().contents();
+                if is_so(&screen) {
+                    return;
+                }
+                assert!(Instant::now() < deadline && !state.closed, "no answer counts on this screen:\n{screen}");
+                let left = again.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    break;
+                }
+                state = self.emulator.changed.wait_timeout(state, left).unwrap().0;
+            }
+        }
     }
 
     /// Waits until the program has written something more.
@@ -143,8 +177,12 @@ impl Terminal {
 
     /// Sends a signal to the program.
     pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
-        let pid = i32::try_from(self.child.process_id().unwrap()).unwrap();
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.process()), signal).unwrap();
+    }
+
+    /// Returns the number of the program's process.
+    pub(crate) fn process(&self) -> i32 {
+        i32::try_from(self.child.process_id().unwrap()).unwrap()
     }
 
     /// Waits for the program's end and checks that the terminal is as it was before.

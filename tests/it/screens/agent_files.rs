@@ -17,7 +17,14 @@ pub(crate) fn places() -> AgentPlaces {
     let (home, project) = (Path::new(HOME), Path::new(PROJECT));
     AgentPlaces {
         home: Some(home.to_path_buf()),
-        dirs: AgentDirs::new(&Roots { home: Some(home), claude: None, kode: None, cwd: project, project }),
+        dirs: AgentDirs::new(&Roots {
+            home: Some(home),
+            claude: None,
+            kode: None,
+            cwd: project,
+            project: Some(project),
+            owner: belvedere::permission::Owner::new(0, None),
+        }),
         tools: ["Read", "Grep", "Glob", "LS", "Write", "Edit", "Bash", "TodoWrite", "Agent"].map(str::to_owned).into(),
     }
 }

@@ -69,7 +69,7 @@ async fn lists_and_help() {
 #[tokio::test(start_paused = true)]
 async fn the_end_and_the_beginning() {
     is_readable("the end", async || {
-        let player = Player::demo(150, 40).await.until(9_500).await.keys("<alt+y>").await.until(11_200).await;
+        let player = Player::demo(150, 40).await.until(9_500).await.keys("<alt+y>").await.until(11_900).await;
         player.keys("<alt+y>").await.until(60_000).await
     })
     .await;

@@ -10,7 +10,7 @@ use belvedere::app::agent_files::FileNews;
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
-use belvedere::config::Config;
+use belvedere::config::{Config, Ground};
 use belvedere::definition::{AgentDirs, Library};
 use belvedere::permission::PermissionMode;
 use belvedere::services::{
@@ -181,10 +181,12 @@ fn settled(play: Play) -> Settled {
             play,
             agents: Vec::new(),
             agent: None,
+            program: PathBuf::new(),
         },
         config: Config::default(),
         diagnostics: Vec::new(),
         paths: None,
+        ground: Ground { root: nowhere.as_ref().clone(), is_project: true, foreign: Vec::new() },
         place: Place { cwd: nowhere.clone(), project: nowhere },
         library: Arc::new(Library::new(AgentDirs::default(), Vec::new(), tool_names())),
         agent: None,

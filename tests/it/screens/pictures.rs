@@ -96,7 +96,9 @@ async fn agents() {
 
 #[tokio::test(start_paused = true)]
 async fn light() {
-    let player = Player::demo(150, 40).await.until(6_000).await.keys("<alt+8>x<alt+6>x<esc>").await;
-    let player = player.until(9_500).await.keys("<alt+y>").await.until(11_200).await.keys("<alt+y>").await;
+    // A letter acts once no other has followed it for a moment.
+    let player = Player::demo(150, 40).await.until(6_000).await.keys("<alt+8>x").await;
+    let player = player.until(6_400).await.keys("<alt+6>x").await.until(6_800).await.keys("<esc>").await;
+    let player = player.until(9_500).await.keys("<alt+y>").await.until(11_900).await.keys("<alt+y>").await;
     check("light", player.until(60_000).await, "light", 1).await;
 }

@@ -128,7 +128,7 @@ pub(crate) fn approval(width: u16, height: u16) -> Stage {
         3,
         EventKind::ApprovalRequested {
             request: ApprovalRequest {
-                id: ApprovalId { agent: AgentId(3), call_id: "e9".to_owned() },
+                id: ApprovalId { agent: AgentId(3), call_id: "e9".to_owned(), number: 0 },
                 access: Access::new("Edit", AccessKind::Write { path }),
                 title: "src/auth/claims.rs".to_owned(),
                 preview: Some(Preview::Diff(diff())),

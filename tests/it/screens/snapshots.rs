@@ -57,15 +57,6 @@ fn a_second_run() {
 }
 
 #[test]
-fn interrupt() {
-    check("interrupt", |width, height| {
-        let mut stage = scenes::lives(width, height);
-        stage.keys("<esc>");
-        stage
-    });
-}
-
-#[test]
 fn help() {
     check("help", |width, height| {
         let mut stage = scenes::eight_agents(width, height);

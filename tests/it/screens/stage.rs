@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use belvedere::agent::{AgentEvent, Author, Bounds, EventKind, FileTally, Ground, LastWords, Outcome, Spawn, Status};
-use belvedere::app::key::{Input, Key};
-use belvedere::app::keymap::Keymap;
-use belvedere::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
+use belvedere::app::key::{Input, Key, KeyCode, Mods};
+use belvedere::app::keymap::{Context, Keymap};
+use belvedere::app::{
+    App, Arrangement, Editing, Effect, Event, Focus, GUARD, HOLD, LETTER_PAUSE, MouseCapture, Movement, Setup,
+};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolCall, ToolInput, ToolResult, Usage};
 use belvedere::permission::{Access, AccessKind, ApprovalId, ApprovalRequest, Grant, PermissionMode};
 use belvedere::provider::StopReason;
@@ -84,14 +86,56 @@ impl Stage {
         effects
     }
 
-    /// Presses keys, written as in `hi<enter>`, a second after whatever was before.
+    /// Presses keys, written as in `hi<enter>`, a second after whatever was before. Letters that are commands are pressed
+    /// one by one, as one who means them does; what may answer a question is pressed after a look at the screen.
     pub(crate) fn keys(&mut self, keys: &str) -> Vec<Effect> {
         self.wait(1_000);
         let mut effects = Vec::new();
         for key in Key::parse_sequence(keys).unwrap() {
-            effects.extend(self.event(Event::Input(Input::Key(key))));
+            let commands = key.typed().is_some() && self.reads_commands();
+            effects.extend(self.input(Input::Key(key)));
+            if commands {
+                self.now += LETTER_PAUSE;
+                effects.extend(self.event(Event::Wakeup));
+                effects.extend(self.event(Event::Wakeup));
+            }
         }
         effects
+    }
+
+    /// Does one thing at the keyboard or with the mouse; with thought if it may answer a question.
+    pub(crate) fn input(&mut self, input: Input) -> Vec<Effect> {
+        let may_answer = match &input {
+            Input::Key(key) => {
+                let chord = matches!(key.code, KeyCode::Char('y' | 'a' | 'n')) && key.mods == Mods::ALT;
+                chord || self.app.focus() == Focus::Approvals && self.app.popup().is_none()
+            }
+            _ => true,
+        };
+        if self.app.approvals().is_empty() || !may_answer {
+            return self.event(Event::Input(input));
+        }
+        self.draw();
+        self.draw();
+        self.now += GUARD;
+        let mut effects = self.event(Event::Input(input));
+        self.draw();
+        self.now += HOLD;
+        effects.extend(self.event(Event::Wakeup));
+        effects
+    }
+
+    fn reads_commands(&self) -> bool {
+        match self.app.popup() {
+            Some(popup) => !popup.takes_text(),
+            None => !matches!(self.app.context(), Context::Composer | Context::Popup),
+        }
+    }
+
+    /// Presses keys all at once.
+    pub(crate) fn burst(&mut self, keys: &str) -> Vec<Effect> {
+        let keys = Key::parse_sequence(keys).unwrap();
+        keys.into_iter().flat_map(|key| self.event(Event::Input(Input::Key(key)))).collect()
     }
 
     pub(crate) fn resize(&mut self, width: u16, height: u16) {
@@ -99,9 +143,9 @@ impl Stage {
     }
 
     /// Lets time pass.
-    pub(crate) fn wait(&mut self, milliseconds: u64) {
+    pub(crate) fn wait(&mut self, milliseconds: u64) -> Vec<Effect> {
         self.now += Duration::from_millis(milliseconds);
-        self.event(Event::Wakeup);
+        self.event(Event::Wakeup)
     }
 
     pub(crate) fn agent(&mut self, agent: u32, kind: EventKind) -> Vec<Effect> {
@@ -155,7 +199,7 @@ impl Stage {
 
     pub(crate) fn ends_turn(&mut self, agent: u32, text: &str, tokens: u64) {
         let message = AssistantMessage { content: vec![Block::Text { text: text.to_owned() }] };
-        let usage = Usage { input: tokens, output: tokens / 10, cache_read: 0, cache_write: 0 };
+        let usage = Usage { input: tokens, output: tokens / 10, ..Usage::default() };
         let stop = Some(StopReason::EndTurn);
         self.agent(agent, EventKind::TurnEnded { message, usage, cost_usd: Some(0.01), stop });
     }
@@ -219,7 +263,7 @@ impl Stage {
                     reason: reason.map(str::to_owned),
                     turns: 3,
                     tool_calls: 8,
-                    usage: Usage { input: 18_000, output: 2_914, cache_read: 0, cache_write: 0 },
+                    usage: Usage { input: 18_000, output: 2_914, ..Usage::default() },
                     cost_usd: Some(0.02),
                     elapsed_ms: 5_100,
                     files: FileTally::default(),
@@ -237,8 +281,8 @@ impl Stage {
 /// Returns the question whether a command may run.
 pub(crate) fn request(agent: u32, id: &str, command: &str) -> ApprovalRequest {
     ApprovalRequest {
-        id: ApprovalId { agent: AgentId(agent), call_id: id.to_owned() },
-        access: Access::new("Bash", AccessKind::Execute { command: command.to_owned() }),
+        id: ApprovalId { agent: AgentId(agent), call_id: id.to_owned(), number: 0 },
+        access: Access::new("Bash", AccessKind::Execute { command: command.to_owned(), guarded: true }),
         title: command.to_owned(),
         preview: None,
         grant: Some(Grant::Command(command.to_owned())),

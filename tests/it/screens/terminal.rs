@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::rc::Rc;
 
-use belvedere::tui::terminal::{Canvas, FrameBackend};
+use belvedere::tui::terminal::{Canvas, FrameBackend, title_sequence};
 use ratatui::layout::Size;
 
 use super::scenes;
@@ -105,4 +105,20 @@ fn a_frame_that_changes_nothing_writes_nothing() {
     let mut show = Show::new(200, 50);
     show.frame(&mut stage);
     assert_eq!(show.frame(&mut stage), 0);
+}
+
+#[test]
+fn nothing_in_a_title_ends_the_sequence_that_sets_it() {
+    assert_eq!(title_sequence("belvedere: 2 agents"), "\u{1b}]0;belvedere: 2 agents\u{7}");
+    for hostile in [
+        "a\u{1b}]0;b\u{7}c",
+        "a\u{1b}\\\u{1b}[2Jb",
+        "a\u{9d}52;c;b\u{9c}c",
+        "a\r\nb\u{7f}\u{202e}c",
+        "\u{1b}P$q\u{1b}\\",
+    ] {
+        let sequence = title_sequence(hostile);
+        let inner = sequence.strip_prefix("\u{1b}]0;").and_then(|rest| rest.strip_suffix('\u{7}')).expect(&sequence);
+        assert!(!inner.chars().any(char::is_control) && !inner.contains('\u{202e}'), "{inner:?} of {hostile:?}");
+    }
 }

@@ -8,7 +8,7 @@ use belvedere::app::composer::History;
 use belvedere::app::{Editing, Event};
 use belvedere::definition::{AgentHome, HomeState, Tier};
 use belvedere::message::{DiffLine, FileDiff, Hunk, LineKind};
-use belvedere::permission::{Access, AccessKind, Given, Grant, GrantOrigin, Preview};
+use belvedere::permission::{Access, AccessKind, Given, Grant, GrantOrigin, Holder, Preview};
 use belvedere::tool::{Todo, TodoStatus, ToolView};
 
 use super::agent_files::{everything, file, listing, places};
@@ -154,8 +154,11 @@ fn outside(stage: &mut Stage, words: &str) {
     let mut files = everything();
     files.push(file(Tier::ProjectClaude, "hostile", &format!("{head}\n# Go {words}\n\n{words}\n")));
     stage.event(Event::AgentFiles(FileNews::Listed(listing(files))));
-    let grants = [GrantOrigin::Session, GrantOrigin::Project]
-        .map(|origin| Given { grant: Grant::Command(format!("make {words}")), origin });
+    let grants = [GrantOrigin::Session, GrantOrigin::Project].map(|origin| Given {
+        grant: Grant::Command(format!("make {words}")),
+        origin,
+        holder: Holder::Main,
+    });
     stage.main(EventKind::GrantsChanged { grants: grants.into() });
 }
 

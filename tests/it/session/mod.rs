@@ -163,21 +163,22 @@ fn a_torn_last_line_costs_that_line() {
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_made_is_reported_once_and_nothing_stops() {
+async fn a_folder_that_cannot_be_made_is_reported_and_nothing_stops() {
     let state = tempfile::tempdir().unwrap();
     let blocked = state.path().join("file");
     fs::write(&blocked, "").unwrap();
     let store = store(&blocked);
     let lines: Vec<Line> = (0..3_000).map(|number| line("main", &format!("{number}"))).collect();
     let faults = keep(&store, &lines).await;
-    assert_eq!(faults.len(), 1);
+    assert_eq!(faults.len(), 2, "once, and at the end: {faults:?}");
     assert!(faults[0].message.contains("cannot be created") && faults[0].message.contains("The work goes on"));
+    assert!(faults[1].message.contains("3000 of its records are lost"), "{}", faults[1]);
     assert!(store.save_report("main", "text").is_err());
 }
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
-async fn a_full_disk_costs_one_file_its_records_and_is_reported_once() {
+async fn what_a_full_disk_did_not_take_is_written_once_there_is_room() {
     let state = tempfile::tempdir().unwrap();
     let store = store(state.path());
     fs::create_dir_all(store.dir()).unwrap();
@@ -189,7 +190,7 @@ async fn a_full_disk_costs_one_file_its_records_and_is_reported_once() {
         |line: &Line| Some(line.agent.as_str().into()),
         move |fault| sent.send(fault).unwrap(),
     );
-    sender.send(line("main", "lost")).await.unwrap();
+    sender.send(line("main", "held")).await.unwrap();
     assert!(faults.recv().await.unwrap().message.contains("main.jsonl cannot be written"));
     // Room again, but the last line may have been cut anywhere.
     writer.handled().wait_for(|handled| *handled == 1).await.unwrap();
@@ -200,9 +201,181 @@ async fn a_full_disk_costs_one_file_its_records_and_is_reported_once() {
     }
     drop(sender);
     writer.finish().await;
-    assert_eq!(texts(&store.path_of("main"))[1..], ["kept"]);
+    assert_eq!(texts(&store.path_of("main"))[1..], ["held", "kept"]);
     assert_eq!(texts(&store.path_of("explore-1")), ["kept"]);
-    assert!(faults.recv().await.is_none(), "reported once");
+    assert!(faults.recv().await.unwrap().message.contains("is kept again"));
+    assert!(faults.recv().await.is_none());
+}
+
+#[tokio::test]
+async fn a_fault_is_reported_each_time_it_begins() {
+    let state = tempfile::tempdir().unwrap();
+    let store = store(state.path());
+    let (sent, mut faults) = tokio::sync::mpsc::unbounded_channel();
+    let on_fault = move |fault: Diagnostic| sent.send(fault.message).unwrap();
+    let (sender, writer) = Writer::spawn(store.clone(), json!({}), |_: &Line| Some("main".into()), on_fault);
+    let mut handled = writer.handled();
+    let mut send = async |count: u64| {
+        sender.send(line("main", &count.to_string())).await.unwrap();
+        handled.wait_for(|handled| *handled == count).await.unwrap();
+    };
+    for round in 0..2 {
+        // A folder lies where the file should be.
+        fs::create_dir_all(store.path_of("main")).unwrap();
+        send(round * 2 + 1).await;
+        fs::remove_dir(store.path_of("main")).unwrap();
+        send(round * 2 + 2).await;
+        assert!(faults.recv().await.unwrap().contains("main.jsonl cannot be opened"));
+        assert!(faults.recv().await.unwrap().contains("kept again; what waited in memory is written"));
+        assert_eq!(texts(&store.path_of("main")), [(round * 2 + 1).to_string(), (round * 2 + 2).to_string()]);
+        fs::remove_file(store.path_of("main")).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_folder_is_made_anew_and_said() {
+    let state = tempfile::tempdir().unwrap();
+    let store = store(&state.path().join("state"));
+    let (sent, mut faults) = tokio::sync::mpsc::unbounded_channel();
+    let on_fault = move |fault: Diagnostic| sent.send(fault.message).unwrap();
+    let (sender, writer) = Writer::spawn(
+        store.clone(),
+        json!({"project": "/p"}),
+        |line: &Line| Some(line.agent.as_str().into()),
+        on_fault,
+    );
+    let mut handled = writer.handled();
+    for round in 1..=3 {
+        sender.send(line("main", &round.to_string())).await.unwrap();
+        sender.send(line("explore-1", &round.to_string())).await.unwrap();
+        handled.wait_for(|handled| *handled == round * 2).await.unwrap();
+        for agent in ["main", "explore-1"] {
+            assert_eq!(texts(&store.path_of(agent)), [round.to_string()]);
+        }
+        assert!(store.dir().join("meta.json").is_file());
+        if round > 1 {
+            assert!(faults.recv().await.unwrap().contains("was deleted and has been made anew"));
+        }
+        fs::remove_dir_all(state.path().join("state")).unwrap();
+    }
+    drop(sender);
+    writer.finish().await;
+    assert!(faults.recv().await.is_none());
+}
+
+#[tokio::test]
+async fn what_waits_for_the_disk_is_bounded_and_what_is_lost_is_counted() {
+    let state = tempfile::tempdir().unwrap();
+    let store = store(state.path());
+    fs::create_dir_all(store.path_of("main")).unwrap();
+    let (sent, mut faults) = tokio::sync::mpsc::unbounded_channel();
+    let on_fault = move |fault: Diagnostic| sent.send(fault.message).unwrap();
+    let (sender, writer) = Writer::spawn(store.clone(), json!({}), |_: &Line| Some("main".into()), on_fault);
+    let mut handled = writer.handled();
+    let large = "7".repeat(1 << 20);
+    for count in 1..=20 {
+        sender.send(line("main", &large)).await.unwrap();
+        handled.wait_for(|handled| *handled == count).await.unwrap();
+    }
+    fs::remove_dir(store.path_of("main")).unwrap();
+    sender.send(line("main", "small")).await.unwrap();
+    drop(sender);
+    writer.finish().await;
+    assert!(faults.recv().await.unwrap().contains("cannot be opened"));
+    assert!(faults.recv().await.unwrap().contains("5 of its records did not fit into memory and are lost"));
+    assert_eq!(texts(&store.path_of("main")).len(), 16);
+}
+
+/// One token of each shape, put together here so that none stands in the source.
+fn tokens() -> Vec<String> {
+    let random = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+    let of = |start: &str, length: usize| format!("{start}{}", &random[..length]);
+    let web = format!("eyJ{random}.eyJ{random}.{random}");
+    let pem = format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{random}\n{random}\n-----END OPENSSH PRIVATE KEY-----");
+    let starts = [
+        ("sk-ant-api03-", 36),
+        ("sk-proj-", 36),
+        ("sk-", 36),
+        ("ghp_", 36),
+        ("gho_", 36),
+        ("github_pat_", 36),
+        ("glpat-", 20),
+        ("xoxb-", 24),
+        ("xoxp-", 24),
+        ("AIza", 35),
+        ("npm_", 36),
+        ("hf_", 34),
+        ("gsk_", 36),
+        ("sk_live_", 24),
+    ];
+    let aws = format!("AKIA{}", "ABCDEFGH12345678");
+    starts.into_iter().map(|(start, length)| of(start, length)).chain([web, pem, aws]).collect()
+}
+
+#[tokio::test]
+async fn what_looks_like_a_token_is_masked_in_what_is_kept() {
+    let state = tempfile::tempdir().unwrap();
+    let store = store(state.path());
+    for token in tokens() {
+        for (before, after) in [("", ""), ("token=", "\n"), ("\"", "\""), ("\n", " and more"), ("Bearer ", ",")] {
+            let text = format!("{before}{token}{after}");
+            assert_eq!(store.mask(&text), format!("{before}***{after}"), "{text}");
+        }
+        let kept =
+            Store::new(state.path(), Path::new(&token), "2026-11-21T06:30:00Z".parse().unwrap(), Secrets::default());
+        assert!(keep(&kept, &[line("main", &format!("{KEY}\n{token}"))]).await.is_empty());
+        let written = fs::read_to_string(kept.path_of("main")).unwrap();
+        assert!(!written.contains(&token[token.len() - 12..]), "{written}");
+    }
+    // What an agent works with it sees as it is.
+    assert_eq!(Secrets::default().redact(&tokens()[0]), tokens()[0]);
+    for word in [
+        "sk-spinner-double-bounce-child-2",
+        "task-force-2026-11-21-of-the-north",
+        "ghp_short",
+        "AKIAlower",
+        "the risk-adjusted-return-on-capital-2",
+        "npm_config_registry",
+        "AIzaShort",
+        "eyJ.eyJ.x",
+        "xoxb-",
+        "sk-learn",
+    ] {
+        assert_eq!(store.mask(word), word);
+    }
+}
+
+#[test]
+fn an_export_is_a_new_file_of_the_users_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let state = tempfile::tempdir().unwrap();
+    let store = store(state.path());
+    let token = &tokens()[3];
+    let path = store.export(&format!("a {KEY} and a {token}\n"), None).unwrap();
+    assert_eq!(path.parent(), Some(state.path().join("exports").as_path()));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "a *** and a ***\n");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let named = state.path().join("talk.md");
+    assert_eq!(store.export("text", Some(&named)).unwrap(), named);
+    assert!(store.export("other", Some(&named)).unwrap_err().to_string().contains("talk.md cannot be made"));
+    assert_eq!(fs::read_to_string(&named).unwrap(), "text", "nothing is written over");
+    // A link that somebody put there is not written through.
+    std::os::unix::fs::symlink(state.path().join("target"), state.path().join("link.md")).unwrap();
+    assert!(store.export("text", Some(&state.path().join("link.md"))).is_err());
+    assert!(!state.path().join("target").exists());
+    let folder = store.export("text", Some(state.path())).unwrap();
+    assert_eq!(folder.parent(), Some(state.path()));
+}
+
+#[tokio::test]
+async fn signs_that_are_not_seen_are_escaped_in_records() {
+    let state = tempfile::tempdir().unwrap();
+    let store = store(state.path());
+    let hostile = "\u{7f}\u{9b}31m\u{202e}\u{2028}\u{feff}é中";
+    assert!(keep(&store, &[line("main", hostile)]).await.is_empty());
+    assert_eq!(texts(&store.path_of("main")), [hostile]);
+    let written = fs::read_to_string(store.path_of("main")).unwrap();
+    assert!(written.contains(r"\u007f\u009b31m\u202e\u2028\ufeffé中"), "{written}");
 }
 
 #[tokio::test]

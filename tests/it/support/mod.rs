@@ -15,9 +15,9 @@ use belvedere::provider::{Model, Provider};
 use belvedere::session::Secrets;
 use belvedere::subagent::{
     ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, Reach, ReadBack, Surroundings, Tree,
-    TreeLimits, TreeSetup, UserDirs, connected,
+    TreeLimits, TreeSetup, Unattended, UserDirs, connected,
 };
-use belvedere::tool::{ToolSet, standard_tools};
+use belvedere::tool::{Shell, ToolSet};
 use belvedere::worktree::Worktrees;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -27,6 +27,11 @@ pub(crate) use dice::Dice;
 
 /// How long a test waits for something that has to happen; also in paused time, where it costs nothing.
 const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Returns the tools of the program, with the real binary as the supervisor of commands.
+pub(crate) fn standard_tools() -> ToolSet {
+    belvedere::tool::standard_tools(&Shell::new(env!("CARGO_BIN_EXE_belvedere"), &[]))
+}
 
 /// What a session is made of.
 pub(crate) struct Parts {
@@ -40,6 +45,10 @@ pub(crate) struct Parts {
     pub(crate) catalog: Catalog,
     pub(crate) secrets: Secrets,
     pub(crate) subagent_model: Option<String>,
+    /// In place of what is known of the folder.
+    pub(crate) surroundings: Option<Surroundings>,
+    /// Whether nobody answers questions.
+    pub(crate) unattended: bool,
     /// What the main agent works as.
     pub(crate) lead: Option<Arc<AgentDefinition>>,
     /// What the project is before anything starts.
@@ -77,6 +86,8 @@ impl Parts {
             catalog: Catalog::builtin(),
             secrets: Secrets::default(),
             subagent_model: None,
+            surroundings: None,
+            unattended: false,
             lead: None,
             project: Project::Folder,
             folder: None,
@@ -122,11 +133,7 @@ impl Session {
         let root = Arc::new(project.path().canonicalize().unwrap());
         let home_dir = tempfile::tempdir().unwrap();
         let home = home_dir.path().canonicalize().unwrap();
-        for (path, content) in parts.files {
-            let path = root.join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, content).unwrap();
-        }
+        put_files(&root, parts.files);
         if parts.project == Project::Repository {
             git(&root, ["init", "-q", "-b", "main"]);
             git(&root, ["add", "-A"]);
@@ -149,11 +156,15 @@ impl Session {
             budget: parts.budget,
             tools: parts.tools,
             place: Place { cwd: root.clone(), project: root.clone() },
-            permissions: Permissions::new(root.as_ref().clone(), parts.mode, Grants::default()),
-            approver: Arc::new(approvals.clone()),
+            permissions: Permissions::new(
+                belvedere::permission::Project::at(root.as_ref().clone()),
+                parts.mode,
+                Grants::default(),
+            ),
+            approver: if parts.unattended { Arc::new(Unattended) } else { Arc::new(approvals.clone()) },
             sink: Sink::new([log].into_iter().chain(parts.listeners).chain([sender]).collect()),
             secrets: parts.secrets,
-            surroundings: surroundings(&root),
+            surroundings: parts.surroundings.unwrap_or_else(|| surroundings(&root)),
             resolve_model: Arc::new(|wish| match wish.name {
                 "missing" => Err("There is no model `missing`.".to_owned()),
                 "main" => Ok(wish.main.clone()),
@@ -257,6 +268,15 @@ impl Session {
         timeout(PATIENCE, rest).await.expect("the session does not end");
         timeout(PATIENCE, driver).await.expect("the session does not end").unwrap();
         seen
+    }
+}
+
+/// Writes the files of a project.
+fn put_files(root: &std::path::Path, files: Vec<(&'static str, String)>) {
+    for (path, content) in files {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
     }
 }
 

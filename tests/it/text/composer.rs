@@ -151,13 +151,13 @@ fn the_history_file_survives_what_others_wrote_into_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state/history.jsonl");
     assert!(load_history(&path).unwrap().entries().is_empty());
-    append_history(&path, "one\ntwo").unwrap();
-    append_history(&path, "  ").unwrap();
+    append_history(&path, "one\ntwo", str::to_owned).unwrap();
+    append_history(&path, "  ", str::to_owned).unwrap();
     let mut bytes = std::fs::read(&path).unwrap();
     bytes.extend_from_slice(b"not json\n\xff\xfe\n");
     std::fs::write(&path, bytes).unwrap();
-    append_history(&path, "three").unwrap();
-    assert_eq!(load_history(&path).unwrap().entries(), ["one\ntwo", "three"]);
+    append_history(&path, "three", |_| "masked".to_owned()).unwrap();
+    assert_eq!(load_history(&path).unwrap().entries(), ["one\ntwo", "masked"]);
     let many: String = (0..1500).map(|number| History::line(&format!("m{number}"))).collect();
     let history = History::parse(&many);
     assert_eq!((history.entries().len(), history.entries()[0].as_str()), (1000, "m500"));

@@ -186,16 +186,16 @@ fn a_whole_change_loses_nothing_of_a_wide_line() {
     let lines = vec![line(LineKind::Context, 9, &wide), line(LineKind::Context, 10, &cjk)];
     let change = FileDiff { hunks: vec![Hunk { lines }], ..diff() };
     for columns in [20, 56, 57] {
-        let rows: Vec<String> = whole_diff(&change, columns, &theme()).iter().map(ToString::to_string).collect();
+        let rows: Vec<String> = whole_diff(&change, columns, &theme()).iter().map(|row| row.line.to_string()).collect();
         assert_eq!(joined(&rows, 5), [wide.clone(), cjk.clone()], "{columns}");
         assert_eq!(rows.iter().filter(|row| row.trim_start().starts_with("9 ")).count(), 1);
     }
     let theme = theme();
     for columns in 0..30 {
         let rows = whole_diff(&diff(), columns, &theme);
-        assert!(rows.iter().all(|row| row.width() <= usize::from(columns).max(1)), "{columns}");
+        assert!(rows.iter().all(|row| row.line.width() <= usize::from(columns).max(1)), "{columns}");
     }
-    let rows = whole_diff(&diff(), 20, &theme);
+    let rows: Vec<_> = whole_diff(&diff(), 20, &theme).into_iter().map(|row| row.line).collect();
     let shown: Vec<String> = rows.iter().map(ToString::to_string).collect();
     assert_eq!(shown[1..4], [" 10 -     let token ", "      = session(user", "      );            "], "{shown:#?}");
     assert_eq!(rows[3].spans.last().unwrap().style, theme.diff_removed, "the ground reaches the edge in every row");

@@ -1,7 +1,8 @@
 //! Hostile text comes out harmless and readable.
 
-use belvedere::message::{plain, plain_line};
+use belvedere::message::{bare, plain, plain_line, shown_name};
 use proptest::prelude::*;
+use unicode_segmentation::UnicodeSegmentation as _;
 
 #[test]
 fn escape_sequences_leave_nothing_behind() {
@@ -31,10 +32,67 @@ fn an_unterminated_sequence_swallows_nothing_that_can_be_read() {
 }
 
 #[test]
-fn carriage_returns_overwrite_as_a_terminal_does() {
+fn a_carriage_return_hides_nothing() {
     assert_eq!(plain("a\r\nb\r\n"), "a\nb\n");
-    assert_eq!(plain("10 %\r50 %\r100 %\nnext"), "100 %\nnext");
-    assert_eq!(plain("50 %\r"), "50 %");
+    assert_eq!(plain("10 %\r50 %\r100 %\nnext"), "10 %\n50 %\n100 %\nnext");
+    assert_eq!(plain("touch x #\rls -la"), "touch x #\nls -la");
+    assert_eq!(plain("50 %\r\r"), "50 %");
+    assert_eq!(plain("\r\ra\r\r\rb"), "a\nb");
+    assert_eq!(plain(&format!("a{}b", "\r".repeat(1 << 20))), "a\nb", "and not in quadratic time");
+}
+
+#[test]
+fn marks_do_not_heap_up() {
+    let heap = format!("z{}y", "\u{301}".repeat(200_000));
+    assert_eq!(plain(&heap), format!("z{}y", "\u{301}".repeat(16)));
+    assert_eq!(bare(&heap).chars().filter(|c| *c == '⍰').count(), 200_000 - 16, "none is taken out of what is judged");
+    for word in ["Việt Nam", "שָׁלוֹם", "สวัสดี", "हिन्दी", "e\u{301}\u{302}\u{303}"] {
+        assert_eq!((plain(word), bare(word)), (word.into(), word.into()));
+    }
+}
+
+#[test]
+fn what_is_judged_shows_what_hides_and_what_poses() {
+    for (hostile, shown) in [
+        ("touch x #\rls", "touch x #␍ls"),
+        ("touch x #\u{8}\u{8}ls", "touch x #␈␈ls"),
+        ("\u{1b}]0;x\u{7}\u{1b}P1\u{1b}\\\u{9b}31m\u{9d}y\u{9c}", "␛]0;x␇␛P1␛\\⍰31m⍰y⍰"),
+        ("src/ma\u{200b}in.rs", "src/ma⍰in.rs"),
+        ("r\u{435}viewer", "r⍰viewer"),
+        ("\u{441}at \u{410}\u{412}\u{421}", "⍰at ⍰⍰⍰"),
+        ("\u{440}\u{430}\u{441}\u{441}", "⍰⍰⍰⍰"),
+        ("\u{391}pple \u{212a}ode", "⍰pple ⍰ode"),
+        ("a\u{2800}b\u{3000}c\u{a0}d\u{2009}e", "a⍰b⍰c⍰d⍰e"),
+        ("a\u{2215}b\u{2024}c\u{37e}d", "a⍰b⍰c⍰d"),
+        ("rm\u{fe0f}", "rm⍰"),
+    ] {
+        assert_eq!(bare(hostile), shown, "{hostile:?}");
+    }
+    for honest in [
+        "git commit -m 'с новой строки'",
+        "μs Δx λ-calculus",
+        "naïve café",
+        "设置 の 한국어",
+        "src/Größe.rs",
+        "❤️ 1️⃣ 👍🏽",
+    ] {
+        assert_eq!(bare(honest), honest);
+    }
+}
+
+#[test]
+fn a_name_passes_for_nothing_else() {
+    for (name, shown) in [
+        ("explore-1", "explore-1"),
+        ("设置-2", "设置-2"),
+        ("you: y", "“you: y”"),
+        ("main › you", "“main ' you”"),
+        ("r\u{435}viewer-1", "“r⍰viewer-1”"),
+        ("", "“”"),
+    ] {
+        assert_eq!(shown_name(name), shown);
+    }
+    assert_eq!(shown_name(&"a".repeat(500)).chars().count(), 43);
 }
 
 #[test]
@@ -75,4 +133,22 @@ proptest! {
         prop_assert_eq!(by_line.join("\n"), clean.as_ref());
         prop_assert!(!plain_line(&text).contains('\n'));
     }
+}
+
+#[test]
+fn a_sign_carries_no_more_marks_than_a_cell_can_show() {
+    let marks = |count| "\u{301}".repeat(count);
+    let families = |count| "👩\u{200d}".repeat(count) + "👦";
+    assert_eq!(plain(&format!("a{}b", marks(200_000))), format!("a{}b", marks(16)));
+    assert_eq!(plain(&format!("a{}b{}", marks(16), marks(16))), format!("a{}b{}", marks(16), marks(16)));
+    assert_eq!(plain(&families(3)), families(3));
+    for hostile in
+        [families(50_000), "👍\u{fe0f}".to_owned() + &"\u{fe0f}".repeat(50_000), "\u{1160}\u{0e49}".repeat(20_000)]
+    {
+        let shown = plain(&hostile);
+        let longest = shown.graphemes(true).map(str::len).max().unwrap();
+        assert!(longest <= 200, "{longest} bytes in one cell");
+    }
+    // What has to be judged shows that there is more.
+    assert_eq!(bare(&format!("a{}b", marks(18))), format!("a{}⍰⍰b", marks(16)));
 }

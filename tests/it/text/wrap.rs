@@ -96,3 +96,13 @@ fn a_row_tells_how_its_line_goes_on() {
     assert_eq!(ends("one", 5), [End::Hard]);
     assert_eq!(ends("", 5), [End::Hard]);
 }
+
+#[test]
+fn a_line_of_wide_signs_is_wrapped_in_time_that_follows_its_length() {
+    // Looking at the rest of the line for each sign, as was done once, takes minutes here.
+    for (text, row) in [("中".repeat(200_000), "中".repeat(60)), ("中a".repeat(60_000), "中a".repeat(40))] {
+        let wrapped = rows(&text, 120);
+        assert_eq!(wrapped[0], row);
+        assert_eq!(wrapped.len(), text.chars().count().div_ceil(row.chars().count()));
+    }
+}

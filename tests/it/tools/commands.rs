@@ -45,7 +45,7 @@ async fn a_plan_names_the_whole_command() {
     let bench = Bench::new();
     let input = json!({"command": "make\nrm x", "description": "Build it"});
     let plan = bench.plan("Bash", input).await.unwrap();
-    assert_eq!(plan.access, AccessKind::Execute { command: "make\nrm x".to_owned() });
+    assert_eq!(plan.access, AccessKind::Execute { command: "make\nrm x".to_owned(), guarded: false });
     assert_eq!(plan.preview, Some(Preview::Note { text: "Build it".to_owned() }));
 }
 
@@ -69,7 +69,7 @@ async fn terminal_tricks_are_made_plain() {
         r"printf '\033[31mred\033[0m \033]0;title\007ok\n10%%\r99%%\rdone\nab\bc\n\033]0;never ends\nlast\r\n'",
     )
     .await;
-    assert_eq!(text_of(&output), "red ok\ndone\nac\n\nlast\n[exit 0]");
+    assert_eq!(text_of(&output), "red ok\n10%\n99%\ndone\nac\n\nlast\n[exit 0]");
     let output = bash(&bench, r"printf 'caf\351 \033['").await;
     assert_eq!(text_of(&output), "caf\u{fffd} \n[exit 0]");
 }
@@ -104,7 +104,7 @@ async fn ten_gigabytes_neither_fill_memory_nor_outlive_a_cancel() {
     let mut bench = Bench::new();
     let cancel = bench.context.cancel.clone();
     let mut progress = bench.progress.clone();
-    let command = "echo $$ > pids; yes | head -c 10G";
+    let command = "echo $$ > pids; timeout 60 yes | head -c 10G";
     let run = bash(&bench, command);
     let stop = async {
         progress.changed().await.unwrap();
@@ -161,7 +161,7 @@ async fn a_command_that_takes_too_long_is_ended() {
 #[tokio::test]
 async fn a_child_in_the_background_neither_holds_up_nor_survives_the_command() {
     let bench = Bench::new();
-    let command = "(echo $BASHPID >> pids; exec sleep 1000) & (echo $BASHPID >> pids; exec yes) >/dev/null & \
+    let command = "(echo $BASHPID >> pids; exec sleep 1000) & (echo $BASHPID >> pids; exec timeout 60 yes) >/dev/null & \
                    while [ \"$(wc -l < pids)\" -lt 2 ]; do :; done; echo done";
     let output = bash(&bench, &format!("touch pids; {command}")).await;
     assert_eq!(text_of(&output), "done\n[exit 0; processes left in the background were ended with it]");
@@ -194,30 +194,143 @@ async fn a_folder_that_is_gone_is_a_clear_result() {
     assert!(words.contains("could not be started in"), "{words}");
 }
 
-/// Run by the test below in a process with keys in its environment.
+/// Runs something in the background in a way that leads out of the command's process group, after it has noted itself.
+const HIDDEN: &str = "touch pids
+    setsid -f bash -c 'echo $$ >> pids; exec sleep 1000'
+    (setsid bash -c 'echo $$ >> pids; exec sleep 1000' &)
+    (setsid bash -c '(echo $BASHPID >> pids; exec sleep 1000) & exit' &)
+    nohup bash -c 'echo $$ >> pids; exec sleep 1000' >/dev/null 2>&1 &
+    bash -c 'echo $$ >> pids; exec sleep 1000' & disown
+    setsid bash -c 'echo $$ >> pids; kill -STOP $$' &
+    while [ \"$(wc -l < pids)\" -lt 6 ]; do sleep 0.01; done";
+
 #[tokio::test]
-async fn the_environment_holds_no_key_of_a_model() {
+async fn processes_that_hide_are_ended_with_the_command() {
     let bench = Bench::new();
-    let text = text_of(&bash(&bench, "env").await);
-    assert!(!text.contains("canary"), "{text}");
-    if std::env::var_os("GITHUB_TOKEN").is_some() {
-        assert!(text.contains("GITHUB_TOKEN="), "what is not a model's key stays");
-    }
+    let output = bash(&bench, &format!("{HIDDEN}; echo done; exit 3")).await;
+    assert_eq!(text_of(&output), "done\n[exit 3; processes left in the background were ended with it]");
+    let pids = pids(&bench);
+    assert_eq!(pids.len(), 6);
+    assert!(pids.iter().all(|pid| !is_alive(pid)), "{pids:?}");
 }
 
+#[tokio::test]
+async fn processes_that_hide_are_ended_when_the_command_is_stopped() {
+    let bench = Bench::new();
+    let stop = async {
+        printed(&bench, "hidden").await;
+        bench.context.cancel.cancel();
+    };
+    let command = format!("{HIDDEN}; echo hidden; sleep 1000");
+    let (output, ()) = tokio::join!(bash(&bench, &command), stop);
+    assert!(output.summary.starts_with("interrupted"), "{}", output.summary);
+    let pids = pids(&bench);
+    assert_eq!(pids.len(), 6);
+    assert!(pids.iter().all(|pid| !is_alive(pid)), "{pids:?}");
+}
+
+#[tokio::test]
+async fn a_process_that_runs_away_from_its_own_end_is_caught() {
+    let bench = Bench::new();
+    // Each hands on to a new one and is gone.
+    let runner = "run() { (echo $BASHPID >> at; run) & exit; }; run";
+    std::fs::write(bench.path("run.sh"), runner).unwrap();
+    let output = bash(&bench, "setsid -f bash run.sh >/dev/null 2>&1; while [ ! -s at ]; do sleep 0.01; done").await;
+    assert!(text_of(&output).contains("were ended with it"), "{}", text_of(&output));
+    let last = bench.get("at").lines().last().unwrap().to_owned();
+    std::fs::remove_file(bench.path("at")).unwrap();
+    assert!(!is_alive(&last) && !bench.path("at").exists());
+}
+
+#[tokio::test]
+async fn a_command_that_signals_its_own_group_ends_as_it_would() {
+    let bench = Bench::new();
+    assert_eq!(text_of(&bash(&bench, "trap 'echo told; exit 4' TERM; kill 0; sleep 1").await), "told\n[exit 4]");
+    assert_eq!(text_of(&bash(&bench, "kill -34 $$").await), "(no output)\n[ended by signal 34]");
+}
+
+fn shell(names: &[&str]) -> belvedere::tool::Shell {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    belvedere::tool::Shell::new(env!("CARGO_BIN_EXE_belvedere"), &names)
+}
+
+/// Run by the test below in a process with much in its environment.
+#[tokio::test]
+async fn the_environment_is_a_list_of_what_commands_need() {
+    let bench = Bench::new();
+    let tools = belvedere::tool::standard_tools(&shell(&["DATABASE_URL", "MYAPP_*", "OPENAI_*", "BASH_ENV", "GIT_*"]));
+    let args = super::args(json!({"command": "env"}));
+    let text = text_of(&tools.find("Bash").unwrap().run(&args, &bench.context).await);
+    assert!(!text.contains("canary"), "{text}");
+    if std::env::var_os("DATABASE_URL").is_some() {
+        for line in ["DATABASE_URL=postgres://me:kept@host/db", "MYAPP_TOKEN=kept", "CARGO_HOME=/kept", "LC_ALL=C"] {
+            assert!(text.lines().any(|shown| shown == line), "{line} is missing: {text}");
+        }
+    }
+    let text = text_of(&bash(&bench, "env").await);
+    assert!(!text.contains("MYAPP") && !text.contains("DATABASE"), "{text}");
+}
+
+/// Names of secrets that other programs know.
+const SECRETS: [&str; 40] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_CUSTOM_HEADERS",
+    "OPENAI_API_KEY",
+    "openrouter_api_key",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "AZURE_OPENAI_API_KEY",
+    "AZURE_API_KEY",
+    "KIMI_API_KEY",
+    "ZAI_API_KEY",
+    "NVIDIA_API_KEY",
+    "LITELLM_MASTER_KEY",
+    "HF_TOKEN",
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "GITLAB_TOKEN",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "NPM_TOKEN",
+    "NODE_AUTH_TOKEN",
+    "PYPI_TOKEN",
+    "UV_PUBLISH_TOKEN",
+    "PIP_PASSWORD",
+    "CARGO_REGISTRY_TOKEN",
+    "CARGO_REGISTRIES_MINE_TOKEN",
+    "DOCKER_AUTH_CONFIG",
+    "KUBECONFIG",
+    "SSH_AUTH_SOCK",
+    "SLACK_TOKEN",
+    "STRIPE_SECRET_KEY",
+    "SENTRY_DSN",
+    "PGPASSWORD",
+    "MYSQL_PWD",
+    "REDIS_URL",
+    "VAULT_TOKEN",
+    "BELVEDERE_MODEL",
+    "GIT_CONFIG_PARAMETERS",
+    "SOMETHING_ELSE",
+];
+
 #[test]
-fn keys_of_models_are_taken_out_of_the_environment() {
+fn what_no_list_names_stays_out_of_the_environment_of_commands() {
     let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "tools::commands::the_environment_holds_no_key_of_a_model"])
+        .args(["--exact", "tools::commands::the_environment_is_a_list_of_what_commands_need"])
+        .envs(SECRETS.map(|name| (name, "canary")))
         .envs([
-            ("ANTHROPIC_API_KEY", "canary"),
-            ("ANTHROPIC_AUTH_TOKEN", "canary"),
-            ("OPENAI_API_KEY", "canary"),
-            ("openrouter_api_key", "canary"),
-            ("CLAUDE_CODE_OAUTH_TOKEN", "canary"),
-            ("AZURE_OPENAI_API_KEY", "canary"),
-            ("HF_TOKEN", "canary"),
-            ("GITHUB_TOKEN", "kept"),
+            ("https_proxy", "http://me:canary@proxy:8080"),
+            ("PIP_INDEX_URL", "https://canary@packages/simple"),
+            ("GOPROXY", "https://a,https://me:canary@b"),
+            ("BASH_ENV", "/canary"),
+            ("BASH_FUNC_ls%%", "() { echo canary; }"),
+            ("LD_PRELOAD", ""),
+            ("DATABASE_URL", "postgres://me:kept@host/db"),
+            ("MYAPP_TOKEN", "kept"),
+            ("CARGO_HOME", "/kept"),
+            ("LC_ALL", "C"),
         ])
         .output()
         .unwrap();

@@ -5,16 +5,19 @@ mod edits;
 mod files;
 mod hostile_git;
 mod offer;
+mod program;
+mod replacing;
 mod searches;
 mod text;
 mod writers;
 
+use crate::support::standard_tools;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use belvedere::message::{AgentId, ResultPart};
 use belvedere::permission::AccessKind;
-use belvedere::tool::{Args, Freshness, Plan, Planned, ToolContext, ToolOutput, standard_tools};
+use belvedere::tool::{Args, Freshness, Plan, Planned, ToolContext, ToolOutput};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -68,7 +71,8 @@ impl Bench {
     }
 
     pub(crate) async fn plan(&self, tool: &str, input: Value) -> Result<Plan, ToolOutput> {
-        standard_tools().find(tool).unwrap().plan(&args(input), &self.call()).await
+        let plan = standard_tools().find(tool).unwrap().plan(&args(input), &self.call()).await?;
+        plan.failure.clone().map_or(Ok(plan), Err)
     }
 
     pub(crate) async fn run(&self, tool: &str, input: Value) -> ToolOutput {
@@ -108,7 +112,7 @@ impl Bench {
     }
 }
 
-fn args(input: Value) -> Args {
+pub(crate) fn args(input: Value) -> Args {
     match input {
         Value::Object(map) => map,
         other => panic!("not an object: {other}"),

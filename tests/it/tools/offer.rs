@@ -1,6 +1,6 @@
 //! What the model is offered, and what it is told when it gets the input wrong.
 
-use belvedere::tool::standard_tools;
+use crate::support::standard_tools;
 use serde_json::json;
 
 use super::{Bench, text_of};
@@ -118,7 +118,7 @@ fn titles_bear_any_input_and_are_one_line() {
     }
     assert_eq!(bench.title("Read", json!({"file_path": "src/../a\nb"})), "a\\nb");
     assert_eq!(bench.title("Read", json!({"file_path": "../x"})), bench.outside("x").to_str().unwrap());
-    assert_eq!(bench.title("Bash", json!({"command": "cd x &&\n  make"})), "cd x && make");
+    assert_eq!(bench.title("Bash", json!({"command": "cd x &&\n  make"})), "cd x && ⏎ make");
     assert_eq!(bench.title("Grep", json!({"pattern": "fn main", "path": "src/"})), "\"fn main\" in src");
     assert_eq!(bench.title("LS", json!({})), ".");
 }

@@ -82,7 +82,8 @@ async fn grep_has_three_modes() {
         "src/auth/login.rs:2:    verify(\"a\");\nsrc/auth/login.rs:3:    verify(\"b\");\n"
     );
     let none = bench.run("Grep", json!({"pattern": "nothing like it"})).await;
-    assert_eq!((text_of(&none).as_str(), none.is_error), ("No matches found.", false));
+    let words = "No matches found.\n[1 binary file was not searched]";
+    assert_eq!((text_of(&none).as_str(), none.is_error), (words, false));
 }
 
 #[tokio::test]
@@ -214,4 +215,86 @@ async fn ls_shows_upper_levels_before_deep_ones() {
     let text = text_of(&output);
     assert_eq!(output.summary, "1000+ entries");
     assert!(text.contains("\n  - z/\n    - last\n") && text.contains("Only 1000 entries"), "{text}");
+}
+
+#[tokio::test]
+async fn ignore_files_count_as_git_has_them_and_change_with_their_file() {
+    let bench = Bench::new();
+    bench.put(".gitignore", "\u{feff}*.log\nbuild/\n/only-here\n!keep.log\r\n");
+    bench.put(".ignore", "secret.txt\n");
+    bench.put("sub/.gitignore", "!*.log\n*.tmp\n");
+    bench.put("sub/inner/.gitignore", "x.log\n");
+    std::fs::create_dir_all(bench.path(".git/info")).unwrap();
+    bench.put(".git/info/exclude", "private\n");
+    std::fs::write(bench.outside(".gitignore"), "*\n").unwrap();
+    for name in ["a.log", "keep.log", "build/b", "only-here", "sub/only-here", "secret.txt", "sub/secret.txt"] {
+        bench.put(name, "here");
+    }
+    for name in ["sub/a.log", "sub/a.tmp", "sub/inner/x.log", "sub/inner/y.log", "private", "sub/private"] {
+        bench.put(name, "here");
+    }
+    let found = async || {
+        let text = bench.text("Grep", json!({"pattern": "here"})).await;
+        text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let expected = [".gitignore", "keep.log", "sub/a.log", "sub/inner/y.log", "sub/only-here"];
+    assert_eq!(found().await, expected);
+    let tools = crate::support::standard_tools();
+    let glob = async || {
+        let input = super::args(json!({"pattern": "*.tmp"}));
+        super::text_of(&tools.find("Glob").unwrap().run(&input, &bench.call()).await)
+    };
+    assert_eq!(glob().await, "No files found.");
+    bench.put("sub/.gitignore", "!*.log\n");
+    assert_eq!(glob().await, "sub/a.tmp", "compiled anew when the file changes");
+    // What is named is found, ignored or not, unless its folder is ignored.
+    let named = bench.text("Grep", json!({"pattern": "here", "glob": "a.log"})).await;
+    assert_eq!(named, "Found 2 files\na.log\nsub/a.log\n");
+}
+
+#[tokio::test]
+async fn what_is_not_looked_into_is_said() {
+    let bench = Bench::new();
+    assert!(bench.text("LS", json!({})).await.ends_with("(empty)\n"));
+    bench.put("early.bin", b"needle\0");
+    bench.put("late.bin", [b"needle\n".repeat(4_000), vec![0]].concat());
+    let words = bench.text("Grep", json!({"pattern": "needle", "path": "early.bin"})).await;
+    assert_eq!(words, "No matches found.\n[1 binary file was not searched]");
+    let words = bench.text("Grep", json!({"pattern": "needle", "output_mode": "count"})).await;
+    assert_eq!(words, "No matches found.\n[2 binary files were not searched]");
+    bench.put(".gitignore", "*\n");
+    assert!(bench.text("LS", json!({})).await.ends_with("(all entries are ignored or left out)\n"));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn glob_says_what_it_could_not_look_into() {
+    let bench = Bench::new();
+    // A path longer than the system takes cannot be listed by its name.
+    let name = "d".repeat(200);
+    let mut folder = std::fs::File::open(bench.path("")).unwrap();
+    for _ in 0..25 {
+        rustix::fs::mkdirat(&folder, &*name, rustix::fs::Mode::RWXU).unwrap();
+        let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::RDONLY;
+        folder = rustix::fs::openat(&folder, &*name, flags, rustix::fs::Mode::empty()).unwrap().into();
+    }
+    let words = bench.text("Glob", json!({"pattern": "**/x"})).await;
+    assert_eq!(words, "No files found.\n[1 place could not be looked into: no permission, or too deep]");
+}
+
+#[tokio::test]
+async fn patterns_that_grow_without_bound_are_refused() {
+    let bench = Bench::new();
+    bench.put("a.txt", "aaaa\n");
+    let words = bench.fault("Grep", json!({"pattern": "(a{1000}){1000}"})).await;
+    assert!(words.contains("grows too large"), "{words}");
+    let words = bench.fault("Glob", json!({"pattern": "{a,".repeat(1_000)})).await;
+    assert!(words.contains("The pattern does not work"), "{words}");
+    let words = bench.fault("Glob", json!({"pattern": format!("{}b{}", "{a,".repeat(1_000), "}".repeat(1_000))})).await;
+    assert!(words.contains("The pattern does not work"), "{words}");
+    // A costly pattern is not looked for in a long line, which nothing could interrupt; a plain one is.
+    bench.put("long.txt", "ab".repeat(400_000));
+    let costly = bench.text("Grep", json!({"pattern": "(a|b)*a(a|b){2000}c", "path": "long.txt"})).await;
+    assert!(costly.contains("1 place could not be searched"), "{costly}");
+    assert!(bench.text("Grep", json!({"pattern": "abab$", "path": "long.txt"})).await.contains("long.txt"));
 }

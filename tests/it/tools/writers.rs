@@ -1,10 +1,11 @@
 //! Several agents that write the same files: whoever comes second is told who came first.
 
+use crate::support::standard_tools;
 use std::sync::Arc;
 use std::time::Duration;
 
 use belvedere::message::AgentId;
-use belvedere::tool::{Freshness, Planned, ToolContext, ToolOutput, Writers, standard_tools};
+use belvedere::tool::{Freshness, Planned, ToolContext, ToolOutput, Writers};
 use futures::future::join;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};

@@ -60,6 +60,45 @@ async fn no_program_of_the_repository_runs() {
 }
 
 #[tokio::test]
+async fn programs_under_names_that_are_no_text_do_not_run() {
+    let repo = Repo::new(&[("a.txt", "one\ntwo\nthree\n")]);
+    let owned = repo.top().join("owned");
+    let mut settings = std::fs::read(repo.root().join(".git/config")).unwrap();
+    for (section, key) in [("filter", "clean"), ("filter", "smudge"), ("diff", "textconv"), ("merge", "driver")] {
+        settings.extend([b"[", section.as_bytes(), b" \"\xff\"]\n"].concat());
+        settings.extend(format!("\t{key} = env >> '{}'; cat\n", owned.display()).as_bytes());
+    }
+    put(&repo.root(), ".git/config", settings);
+    put(&repo.root(), ".gitattributes", b"*.txt filter=\xff diff=\xff merge=\xff\n");
+    repo.put("a.txt", "eins\ntwo\nthree\n");
+    let tree = repo.create("a").await;
+    put(&tree.root, "a.txt", "eins\ntwo\ndrei\n");
+    assert_eq!(repo.changes(&tree).await.files.len(), 1);
+    // What both sides changed would be joined by the program.
+    repo.put("a.txt", "uno\ntwo\nthree\n");
+    let Merged::Conflicts(conflicts) = repo.trees.merge(&tree, &go_on()).await.unwrap() else { panic!("it merged") };
+    assert_eq!(conflicts[0].why, "its own merge program is not run");
+    repo.put("a.txt", "eins\ntwo\nthree\n");
+    repo.merge(&tree).await;
+    assert_eq!(repo.text("a.txt"), "eins\ntwo\ndrei\n");
+    assert!(!owned.exists(), "a program ran");
+    let _ = super::run(&repo.root(), ["add", "a.txt"]);
+    assert!(owned.exists(), "the trap does not work");
+}
+
+#[tokio::test]
+async fn a_pipe_in_the_git_folder_is_refused_at_once() {
+    for name in ["HEAD", "config", "index"] {
+        let repo = Repo::new(&[("a", "1\n")]);
+        let path = repo.root().join(".git").join(name);
+        std::fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let error = repo.refused(&repo.root()).await.to_string();
+        assert!(error.contains(name) && error.contains("no plain file"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_child_cannot_lead_git_elsewhere() {
     let repo = Repo::new(&[("a", "1\n")]);
     let other = Repo::new(&[("a", "of another repository\n")]);

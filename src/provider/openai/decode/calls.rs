@@ -1,73 +1,87 @@
 //! Tells the tool calls of one answer apart.
 //!
 //! After the API each piece has an index, and the first piece of a call has its id and name. Servers leave out the id,
-//! the index or both, give two calls the same index, or send a call whole. Invariant: a call begins once its name is
-//! known; what came of its input before that is kept.
+//! the index or both, give two calls the same index, or send a call whole. Invariants: a call begins once its name is
+//! known; what came of its input before that is kept; a piece costs time by its own length, not by what came before.
 
-use serde::de::IgnoredAny;
+use std::collections::HashMap;
 
 use crate::provider::StreamEvent;
-use crate::provider::stream::Queue;
+use crate::provider::feed::Queue;
 
 /// The calls so far, in the order they began.
 #[derive(Default)]
-pub(super) struct Calls(Vec<Call>);
+pub(super) struct Calls {
+    in_order: Vec<Call>,
+    /// The latest call with each id, and with each index.
+    by_id: HashMap<String, usize>,
+    by_index: HashMap<i64, usize>,
+}
 
+#[derive(Default)]
 struct Call {
-    wire_index: Option<i64>,
     id: String,
     name: String,
-    input: String,
+    /// What came of the input before the name.
+    held: String,
+    input: Extent,
 }
 
 impl Calls {
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.in_order.is_empty()
     }
 
     /// Takes one piece.
     pub(super) fn piece(&mut self, index: Option<i64>, id: &str, name: &str, json: &str, out: &mut Queue) {
-        let at = self.find(index, id, name, json).unwrap_or_else(|| {
-            let (id, name, input) = (String::new(), String::new(), String::new());
-            self.0.push(Call { wire_index: index, id, name, input });
-            self.0.len() - 1
-        });
-        let call = &mut self.0[at];
-        if call.id.is_empty() {
+        let at = match self.find(index, id, name, json) {
+            Some(at) => at,
+            None if !out.charge_part(0) => return,
+            None => {
+                self.in_order.push(Call::default());
+                let at = self.in_order.len() - 1;
+                if let Some(index) = index {
+                    self.by_index.insert(index, at);
+                }
+                at
+            }
+        };
+        let call = &mut self.in_order[at];
+        if call.id.is_empty() && !id.is_empty() && out.charge(id.len()) {
             id.clone_into(&mut call.id);
+            self.by_id.insert(id.to_owned(), at);
         }
-        let begins = call.name.is_empty() && !name.is_empty();
-        if begins {
+        if call.name.is_empty() && !name.is_empty() {
             name.clone_into(&mut call.name);
             out.push(StreamEvent::ToolCallStart { index: at, id: call.id.clone(), name: call.name.clone() });
-            out.input(at, &call.input);
+            out.input(at, &std::mem::take(&mut call.held));
         }
-        call.input.push_str(json);
+        call.input.extend(json);
         if !call.name.is_empty() {
             out.input(at, json);
+        } else if out.charge(json.len()) {
+            call.held.push_str(json);
         }
     }
 
     /// Begins the calls whose name never came, so that the model hears of it.
     pub(super) fn finish(&mut self, out: &mut Queue) {
-        for (index, call) in self.0.iter().enumerate().filter(|(_, call)| call.name.is_empty()) {
+        for (index, call) in self.in_order.iter().enumerate().filter(|(_, call)| call.name.is_empty()) {
             out.push(StreamEvent::ToolCallStart { index, id: call.id.clone(), name: String::new() });
-            out.input(index, &call.input);
+            out.input(index, &call.held);
         }
     }
 
     /// Finds the call that a piece belongs to; `None` if it begins one.
     fn find(&self, index: Option<i64>, id: &str, name: &str, json: &str) -> Option<usize> {
-        if !id.is_empty()
-            && let Some(at) = self.0.iter().rposition(|call| call.id == id)
-        {
-            return Some(at);
+        if let Some(at) = self.by_id.get(id) {
+            return Some(*at);
         }
         let at = match index {
-            Some(_) => self.0.iter().rposition(|call| call.wire_index == index)?,
-            None => self.0.len().checked_sub(1)?,
+            Some(index) => *self.by_index.get(&index)?,
+            None => self.in_order.len().checked_sub(1)?,
         };
-        let call = &self.0[at];
+        let call = &self.in_order[at];
         if call.name.is_empty() || name.is_empty() {
             // A second id without a name is a server that makes up an id for each piece.
             return Some(at);
@@ -76,11 +90,53 @@ impl Calls {
             return None;
         }
         // Named again: a new call if the last one is whole, otherwise a server that repeats the name.
-        let another = name != call.name || (!json.is_empty() && is_whole(&call.input));
+        let another = name != call.name || (!json.is_empty() && call.input.is_whole());
         (!another).then_some(at)
     }
 }
 
-fn is_whole(json: &str) -> bool {
-    json.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(json).is_ok()
+/// How far a JSON object has come, by its brackets: reading it again for each piece would take time without bound.
+#[derive(Default)]
+struct Extent {
+    depth: usize,
+    in_string: bool,
+    after_backslash: bool,
+    end: End,
+}
+
+#[derive(Default, PartialEq)]
+enum End {
+    /// Nothing but blanks has come, or its end has not.
+    #[default]
+    Open,
+    Whole,
+    /// Something else than an object came, or something behind it.
+    Never,
+}
+
+impl Extent {
+    fn is_whole(&self) -> bool {
+        self.end == End::Whole
+    }
+
+    fn extend(&mut self, json: &str) {
+        for byte in json.bytes() {
+            match byte {
+                _ if self.after_backslash => self.after_backslash = false,
+                b'\\' if self.in_string => self.after_backslash = true,
+                b'"' if self.depth > 0 => self.in_string = !self.in_string,
+                _ if self.in_string || byte.is_ascii_whitespace() => {}
+                b'{' if self.depth == 0 && self.end == End::Open => self.depth = 1,
+                _ if self.depth == 0 => self.end = End::Never,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        self.end = End::Whole;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
 }

@@ -6,11 +6,11 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::look::{Look, tokens};
+use super::super::look::{Look, tokens, used};
 use super::super::money;
 use super::super::wrap::{fit, fit_line, pad, pad_left, width, wrap_line};
 use crate::agent::Spent;
-use crate::app::{AgentView, cost_words};
+use crate::app::{AgentView, cost_mark, cost_words};
 use crate::message::{AgentId, grouped};
 
 /// Columns from which on the kinds of tokens stand apart.
@@ -46,6 +46,11 @@ pub(super) fn lines(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
     }
     let mut lines = budget(look, &all, columns);
     lines.extend(laid(&rows, usize::from(columns), look));
+    if all.usage.estimated {
+        let words = "~ marks an estimate: the service did not count the tokens of every request.";
+        lines.push(Line::default());
+        lines.extend(wrap_line(&Line::styled(words, theme.muted), columns));
+    }
     if all.unpriced > 0 {
         let words = "The price of a model that is marked as unknown is not in the program's list; its tokens are counted, \
                      its cost is not.";
@@ -77,14 +82,15 @@ fn head(look: &Look<'_>, columns: u16) -> Row {
 
 fn row(name: &str, spent: &Spent, below: Option<&Spent>, columns: u16, style: Style) -> Row {
     let usage = &spent.usage;
-    let count = |count: u64| if spent.is_nothing() { String::new() } else { tokens(count) };
+    let count =
+        |count: u64| if spent.is_nothing() { String::new() } else { format!("{}{}", usage.mark(), tokens(count)) };
     let cost = |spent: &Spent| if columns >= EXACT_FROM { cost_words(spent) } else { money::short(spent) };
     let mut cells = vec![count(usage.total()), cost(spent)];
     if columns >= ALL_FROM {
         cells.splice(0..0, [usage.input + usage.cache_write, usage.output, usage.cache_read].map(count));
     }
     if columns >= BELOW_FROM {
-        cells.push(below.map(|below| tokens(below.usage.total())).unwrap_or_default());
+        cells.push(below.map(|below| used(&below.usage)).unwrap_or_default());
         cells.push(below.map(cost).unwrap_or_default());
     }
     Row { name: name.to_owned(), cells, style }
@@ -115,8 +121,10 @@ fn budget(look: &Look<'_>, spent: &Spent, columns: u16) -> Vec<Line<'static>> {
         lines.push(Line::default());
         return lines;
     };
-    let tokens = limit.tokens.map(|limit| format!("{} of {} tokens", grouped(spent.usage.total()), grouped(limit)));
-    let usd = limit.usd.map(|limit| format!("${:.4} of {limit}", spent.cost_usd.unwrap_or(0.0)));
+    let (used, mark) = (grouped(spent.usage.total()), spent.usage.mark());
+    let tokens = limit.tokens.map(|limit| format!("{mark}{used} of {} tokens", grouped(limit)));
+    let cost = spent.cost_usd.unwrap_or(0.0);
+    let usd = limit.usd.map(|limit| format!("{}${cost:.4} of {limit}", cost_mark(spent)));
     let parts: Vec<String> = [tokens, usd].into_iter().flatten().collect();
     let line = Line::from(vec![
         Span::styled("budget  ", look.theme.muted),

@@ -7,8 +7,8 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::super::look::{Look, clock};
-use super::super::wrap::{fit, fit_line, pad, width, wrap_line};
-use super::{centred, frame, inner_columns, type_line};
+use super::super::wrap::{fit, fit_line, pad, width};
+use super::{centred, frame, type_line};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::layout::Regions;
@@ -120,49 +120,6 @@ pub(super) fn folders(
     }
 }
 
-/// Draws the question what becomes of the agents that the main agent waits for, if it is interrupted.
-pub(super) fn interrupt(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
-    let theme = look.theme;
-    let columns = inner_columns(screen, 66);
-    let waited: Vec<&str> = look.app.agents().waited_for().map(|agent| agent.name.as_str()).collect();
-    let question = match waited.len() {
-        0 => "The main agent waits for no subagent any more.".to_owned(),
-        1 => format!("The main agent waits for {}.", waited[0]),
-        count => format!("The main agent waits for {count} subagents: {}.", waited.join(", ")),
-    };
-    // Short enough for the narrowest screen, whatever the subagent is called.
-    let (keeps, them) = match waited[..] {
-        [one] => ("the subagent goes on", one),
-        _ => ("they go on", "them"),
-    };
-    let mut head = wrap_line(&Line::styled(question, theme.text), columns);
-    head.truncate(4);
-    let entry = |key: &str, what: &str| {
-        let line = Line::from(vec![Span::styled(pad(key, 6), theme.accent), Span::styled(what.to_owned(), theme.text)]);
-        fit_line(&line, usize::from(columns))
-    };
-    let entries = [
-        entry("enter", &format!("interrupt; {keeps} in the background")),
-        entry("s", &format!("interrupt and stop {them}")),
-    ];
-    let foot = Line::styled("esc does neither", theme.faint);
-    let rows = u16::try_from(head.len()).unwrap_or(0) + 7;
-    let area = centred(screen, 66, rows.min(screen.height.saturating_sub(2).max(3)));
-    let inner = frame("interrupt the main agent?", area, look, buf);
-    // Names give way before the answers do.
-    head.truncate(usize::from(inner.height.saturating_sub(2)));
-    for (line, y) in head.iter().zip(inner.y..) {
-        buf.set_line(inner.x, y, line, inner.width);
-    }
-    let asked = u16::try_from(head.len()).unwrap_or(0);
-    let gap = u16::from(inner.height > asked + 3);
-    let list = Rect { y: inner.y + asked + gap, height: inner.height.saturating_sub(asked + gap).min(2), ..inner };
-    drawn.list = draw_list(&entries, chosen, list, look, buf);
-    if list.bottom() + gap < inner.bottom() {
-        buf.set_line(inner.x, list.bottom() + gap, &foot, inner.width);
-    }
-}
-
 /// Draws the names of all themes.
 pub(super) fn themes(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
     let names = look.app.themes();
@@ -192,10 +149,13 @@ pub(super) fn grants(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
         .map(|given| {
             let key = remove.as_deref().filter(|_| given.origin.is_answer());
             let key = key.map(|chord| format!("  {chord} takes it back")).unwrap_or_default();
-            let grant = fit(&bare_line(&given.grant.to_string()), columns.saturating_sub(16 + width(&key)));
+            let holder = if given.holder.is_everyone() { String::new() } else { format!("  {}", given.holder.words()) };
+            let room = columns.saturating_sub(16 + width(&key) + width(&holder));
+            let grant = fit(&bare_line(&given.grant.to_string()), room);
             let line = Line::from(vec![
                 Span::styled(pad(given.origin.word(), 16), look.theme.muted),
                 Span::styled(grant, look.theme.text),
+                Span::styled(holder, look.theme.muted),
                 Span::styled(key, look.theme.faint),
             ]);
             fit_line(&line, columns)

@@ -45,10 +45,6 @@ pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut 
             draw_text(title, &lines, *scroll, screen, 80, look, buf, drawn);
             None
         }
-        Popup::Interrupt { chosen } => {
-            list::interrupt(*chosen, look, screen, buf, drawn);
-            None
-        }
         Popup::DeleteAgent { name, path } => {
             let lines = text::delete(name, &look.app.agent_places().shown(path), look, inner_columns(screen, 70));
             draw_text("delete?", &lines, 0, screen, 70, look, buf, drawn);

@@ -152,6 +152,8 @@ impl Glyphs {
             "│" => "|",
             "“" | "”" => "\"",
             "‘" | "’" => "'",
+            "⍰" => "?",
+            sign if sign.starts_with(|c| ('\u{2400}'..='\u{2421}').contains(&c)) => "?",
             _ => return None,
         })
     }

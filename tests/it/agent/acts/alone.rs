@@ -8,14 +8,13 @@ use belvedere::message::{AgentId, Message};
 use belvedere::provider::scripted::Scripted;
 use belvedere::provider::{EventStream, Provider, ProviderError, Request};
 use belvedere::subagent::Command;
-use belvedere::tool::standard_tools;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{assert_ends, assert_grows, assert_valid, deaf, nap, requests_of, statuses};
 use crate::agent::{agent, reply, script};
-use crate::support::{Parts, Session};
+use crate::support::{Parts, Session, standard_tools};
 
 const NAMES: [&str; 8] = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
 const THIRD: AgentId = AgentId(3);

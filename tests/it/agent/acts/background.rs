@@ -6,12 +6,11 @@ use belvedere::agent::{AtEnd, Author, EventKind, Ground};
 use belvedere::message::{AgentId, ToolResult};
 use belvedere::provider::scripted::Scripted;
 use belvedere::subagent::{Children, Command};
-use belvedere::tool::standard_tools;
 use serde_json::{Value, json};
 
 use super::{assert_ends, assert_valid, heard, nap, quiet, requests_of, statuses};
 use crate::agent::{agent, last_of_main, reply, results, script};
-use crate::support::{Parts, Session};
+use crate::support::{Parts, Session, standard_tools};
 
 const CHILD: AgentId = AgentId(1);
 

@@ -5,12 +5,11 @@ use std::time::Duration;
 use belvedere::agent::{EventKind, Outcome};
 use belvedere::message::AgentId;
 use belvedere::subagent::Command;
-use belvedere::tool::standard_tools;
 use serde_json::{Value, json};
 
 use super::{assert_ends, assert_valid, nap, requests_of};
 use crate::agent::{agent, last_of_main, reply, results, script};
-use crate::support::{Parts, Session};
+use crate::support::{Parts, Session, standard_tools};
 
 const CHILD: AgentId = AgentId(1);
 

@@ -8,12 +8,11 @@ use belvedere::message::{AgentId, Message, ToolResult};
 use belvedere::provider::Request;
 use belvedere::subagent::Command;
 use belvedere::subagent::read_back::transcript_of;
-use belvedere::tool::standard_tools;
 use serde_json::{Value, json};
 
 use super::{assert_ends, assert_grows, assert_valid, heard, nap, quiet, requests_of, statuses};
 use crate::agent::{agent, last_of_main, reply, results, script, task};
-use crate::support::{Parts, Session};
+use crate::support::{Parts, Session, standard_tools};
 
 const CHILD: AgentId = AgentId(1);
 

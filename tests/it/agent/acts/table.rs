@@ -8,12 +8,11 @@ use belvedere::message::AgentId;
 use belvedere::permission::Answer;
 use belvedere::provider::scripted::Scripted;
 use belvedere::subagent::{Children, Command};
-use belvedere::tool::standard_tools;
 use serde_json::{Value, json};
 
 use super::{ONE, ZERO, assert_ends, assert_grows, assert_valid, deaf, heard, nap, quiet, requests_of, statuses};
 use crate::agent::{agent, reply, script};
-use crate::support::{Parts, Session};
+use crate::support::{Parts, Session, standard_tools};
 
 /// What the subagent is doing when something is done to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

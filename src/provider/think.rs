@@ -2,12 +2,15 @@
 //!
 //! Models such as DeepSeek's and Qwen's begin with `<think>…</think>`; a server without a parser for it passes the tags
 //! on. Invariants: only a tag that begins the answer counts, so a text about the tags stays as it is; what comes out does
-//! not depend on where the text was cut; at most a tag's length, and the blanks before the first, are held back.
+//! not depend on where the text was cut; at most a tag's length, and a bounded number of blanks before the first, are
+//! held back.
 
-use crate::provider::stream::Queue;
+use super::feed::Queue;
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
+/// Most blanks before a tag; behind more of them it is a part of the answer.
+const MAX_INDENT: usize = 256;
 
 /// How far an answer has come.
 #[derive(Default)]
@@ -44,7 +47,10 @@ impl Think {
             Place::Start => {
                 self.held.push_str(more);
                 let begun = self.held.trim_start();
-                if let Some(thoughts) = begun.strip_prefix(OPEN) {
+                if self.held.len() - begun.len() > MAX_INDENT {
+                    self.place = Place::Answer;
+                    out.text(&std::mem::take(&mut self.held));
+                } else if let Some(thoughts) = begun.strip_prefix(OPEN) {
                     let thoughts = thoughts.to_owned();
                     self.held.clear();
                     self.place = Place::Thinking;

@@ -1,0 +1,226 @@
+//! What a repository's own files say, without running git.
+//!
+//! Owns the checked-out branch, and which files of a project git runs or obeys: its folders wherever they lie, and what
+//! its settings name. Leaves git itself to `worktree` and `tool`. Invariants: whatever lies there (a pipe, a device, a
+//! huge file), reading it ends soon; and settings that cannot be read make every file of the repository one that git
+//! may obey.
+
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::Environment;
+
+/// Bytes of the longest file of one line.
+const MAX_LINE_BYTES: u64 = 1 << 10;
+/// Bytes of the longest file of settings.
+const MAX_SETTINGS_BYTES: u64 = 1 << 20;
+/// Files of settings that one repository may have.
+const MAX_SETTINGS_FILES: usize = 64;
+/// Characters of the longest name of a branch.
+const MAX_BRANCH_CHARS: usize = 120;
+
+/// Settings whose values are places and names that git only looks at or talks to.
+const NOT_OBEYED: [&str; 9] =
+    ["worktree", "directory", "repo", "url", "pushurl", "insteadof", "merge", "fetch", "remote"];
+
+/// Why a file was not read.
+#[derive(Debug, PartialEq, Eq)]
+enum Unread {
+    Absent,
+    /// Too long, unreadable, or no regular file.
+    Unreadable,
+}
+
+/// Reads a regular file of at most `max` bytes.
+fn read(path: &Path, max: u64) -> Result<String, Unread> {
+    let unread = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Unread::Absent,
+        _ => Unread::Unreadable,
+    };
+    // A pipe that someone puts there between a look and the opening must not hold the program up.
+    let flags = nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unread)?;
+    let facts = file.metadata().map_err(unread)?;
+    if !facts.is_file() || facts.len() > max {
+        return Err(Unread::Unreadable);
+    }
+    let mut bytes = Vec::new();
+    file.take(max).read_to_end(&mut bytes).map_err(unread)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns the folder that the `.git` file of a worktree, a submodule or a separate git folder names.
+pub(super) fn linked_dir(folder: &Path) -> Option<PathBuf> {
+    let pointer = read(&folder.join(".git"), MAX_LINE_BYTES).ok()?;
+    Some(folder.join(pointer.strip_prefix("gitdir:")?.trim()))
+}
+
+/// Returns the branch that is checked out in the repository at `root`, or the start of the commit if none is: one
+/// short line.
+#[must_use]
+pub fn git_branch(root: &Path) -> Option<String> {
+    let git_dir = linked_dir(root).unwrap_or_else(|| root.join(".git"));
+    let head = read(&git_dir.join("HEAD"), MAX_LINE_BYTES).ok()?;
+    let head = head.lines().next()?.trim();
+    let name: String = match head.strip_prefix("ref:") {
+        Some(reference) => {
+            let name = reference.trim().trim_start_matches("refs/heads/");
+            name.chars().filter(|c| !c.is_control()).take(MAX_BRANCH_CHARS).collect()
+        }
+        None => head.chars().take_while(char::is_ascii_hexdigit).take(8).collect(),
+    };
+    Some(name).filter(|name| !name.is_empty())
+}
+
+/// Returns the files and folders below `root` that git runs or obeys and that bear on a change of `path`: the folders of
+/// the repositories around it, and whatever their settings name. `path` is absolute with links resolved.
+#[must_use]
+pub fn obeyed_by_git(root: &Path, path: &Path, environment: &Environment) -> BTreeSet<PathBuf> {
+    let mut obeyed = Obeyed { root, home: environment.home(), found: BTreeSet::new(), settings: BTreeSet::new() };
+    for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(root)) {
+        if folder.join(".git").symlink_metadata().is_ok() {
+            obeyed.repository(folder);
+        }
+        if is_git_dir(folder, path) {
+            obeyed.add(folder);
+        }
+    }
+    for file in global_settings(environment) {
+        obeyed.settings(&file, root);
+    }
+    obeyed.found
+}
+
+/// Returns `true` if the folder has the shape of a git folder once `path` is written: `git` would take it for one.
+fn is_git_dir(folder: &Path, path: &Path) -> bool {
+    ["HEAD", "objects", "refs"].iter().all(|name| {
+        let part = folder.join(name);
+        path.starts_with(&part) || part.symlink_metadata().is_ok()
+    })
+}
+
+/// Returns the files of settings that hold for all repositories.
+fn global_settings(environment: &Environment) -> Vec<PathBuf> {
+    let home = environment.home();
+    let own = environment.directory("GIT_CONFIG_GLOBAL").or_else(|| Some(home.as_ref()?.join(".gitconfig")));
+    let xdg = environment.directory("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+    let system = environment.directory("GIT_CONFIG_SYSTEM").unwrap_or_else(|| PathBuf::from("/etc/gitconfig"));
+    [own, xdg.map(|folder| folder.join("git/config")), Some(system)].into_iter().flatten().collect()
+}
+
+struct Obeyed<'a> {
+    root: &'a Path,
+    home: Option<PathBuf>,
+    found: BTreeSet<PathBuf>,
+    /// Files of settings that were read.
+    settings: BTreeSet<PathBuf>,
+}
+
+impl Obeyed<'_> {
+    /// Adds a path, and what it leads to if it is a link.
+    fn add(&mut self, path: &Path) {
+        let path = normalised(path);
+        let resolved = std::fs::canonicalize(&path).ok();
+        for path in resolved.into_iter().chain([path]) {
+            if path.starts_with(self.root) && path != self.root {
+                self.found.insert(path);
+            }
+        }
+    }
+
+    fn repository(&mut self, worktree: &Path) {
+        let git_dir = linked_dir(worktree).unwrap_or_else(|| worktree.join(".git"));
+        let common = match read(&git_dir.join("commondir"), MAX_LINE_BYTES) {
+            Ok(common) => git_dir.join(common.trim()),
+            Err(_) => git_dir.clone(),
+        };
+        self.add(&git_dir);
+        self.add(&common);
+        self.settings(&common.join("config"), worktree);
+        self.settings(&git_dir.join("config.worktree"), worktree);
+    }
+
+    /// Adds what a file of settings names, and what the files that it includes name.
+    fn settings(&mut self, file: &Path, worktree: &Path) {
+        let file = normalised(file);
+        if !self.settings.insert(file.clone()) {
+            return;
+        }
+        let text = match read(&file, MAX_SETTINGS_BYTES) {
+            Ok(text) if self.settings.len() <= MAX_SETTINGS_FILES => text,
+            Err(Unread::Absent) => return,
+            Ok(_) | Err(Unread::Unreadable) => {
+                self.found.insert(self.root.to_path_buf());
+                return;
+            }
+        };
+        let folder = file.parent().unwrap_or(worktree).to_path_buf();
+        for (key, value) in entries(&text) {
+            if NOT_OBEYED.contains(&key.as_str()) {
+                continue;
+            }
+            let is_path = matches!(key.as_str(), "path" | "hookspath" | "attributesfile");
+            let before_comment = value.split(['#', ';']).next().unwrap_or_default().trim();
+            let whole = [value.as_str(), before_comment].into_iter().filter(|_| is_path);
+            let words = value.split(|c: char| c.is_whitespace() || "'!;&|()=#".contains(c));
+            let named = words.filter(|word| word.contains('/') || word.starts_with('.'));
+            for name in whole.chain(named).filter(|name| !name.is_empty()) {
+                let Some(name) = self.below_home(name) else { continue };
+                self.add(&worktree.join(&name));
+                self.add(&folder.join(&name));
+                if key == "path" {
+                    self.settings(&folder.join(&name), worktree);
+                }
+            }
+        }
+    }
+
+    /// Returns a name with `~/` in front as a path below the home.
+    fn below_home(&self, name: &str) -> Option<PathBuf> {
+        match name.strip_prefix("~/") {
+            Some(below) => Some(self.home.as_ref()?.join(below)),
+            None => Some(PathBuf::from(name)),
+        }
+    }
+}
+
+/// Returns keys in lower case and values of a file of git's settings, without quotes. Read more loosely than git reads
+/// it: comments come along.
+fn entries(text: &str) -> Vec<(String, String)> {
+    let joined = text.replace("\\\r\n", "").replace("\\\n", "");
+    let entry = |line: &str| {
+        let (key, value) = after_header(line.trim_start()).split_once('=')?;
+        let value: String = value.chars().filter(|c| !matches!(c, '"' | '\\')).collect();
+        Some((key.trim().to_lowercase(), value.trim().to_owned()))
+    };
+    joined.lines().filter_map(entry).collect()
+}
+
+/// Returns what follows the header of a section, which may stand on the line of a key.
+fn after_header(line: &str) -> &str {
+    if !line.starts_with('[') {
+        return line;
+    }
+    let mut is_quoted = false;
+    let end = line.char_indices().find(|(_, c)| {
+        is_quoted ^= *c == '"';
+        *c == ']' && !is_quoted
+    });
+    end.map_or("", |(at, _)| &line[at + 1..])
+}
+
+/// Returns the path without `.` and `..`, as if no part of it were a link.
+fn normalised(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(out.pop()),
+            Component::CurDir => {}
+            part => out.push(part),
+        }
+    }
+    out
+}

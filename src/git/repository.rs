@@ -1,0 +1,211 @@
+//! Where a repository lies, and whether reading it stays inside the project.
+//!
+//! Everything here blocks. Invariant: only plain files and folders of the user's own are read.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use super::Refused;
+
+/// Bytes of the longest file that names a folder.
+const MAX_POINTER_BYTES: u64 = 4 << 10;
+/// Entries of a git folder that are looked at; a repository that is packed now and then has fewer.
+const MAX_ENTRIES: usize = 200_000;
+/// How deep the folders in a git folder nest; parts of a branch's name are folders.
+const MAX_DEPTH: usize = 32;
+/// What git does not read when it is asked a question; links are nobody's business there.
+const UNREAD: [&str; 7] = ["hooks", "modules", "worktrees", "lfs", "annex", "branches", "description"];
+/// What files of the git folder name places that objects come from.
+const BORROWED: [&str; 2] = ["objects/info/alternates", "objects/info/http-alternates"];
+/// Where git's own monitor of files listens.
+const MONITOR: &str = "fsmonitor--daemon.ipc";
+
+/// A repository with files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// The folder of its files, with links resolved.
+    pub top: PathBuf,
+    /// git's folder for these files.
+    pub git_dir: PathBuf,
+    /// git's folder for all worktrees of the repository: the same one, unless this is a linked worktree.
+    pub common_dir: PathBuf,
+}
+
+impl Repository {
+    /// Finds the repository around `cwd`, an absolute path with links resolved. `None` means that there is none.
+    ///
+    /// # Errors
+    /// Returns an error if something lies there that is no repository of the user's own.
+    pub fn around(cwd: &Path) -> Result<Option<Self>, Refused> {
+        let Some(top) = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
+            return Ok(None);
+        };
+        let dot_git = top.join(".git");
+        let facts = dot_git.metadata().map_err(Refused::disk(&dot_git))?;
+        let git_dir = if facts.is_file() {
+            let pointer = read_pointer(&dot_git)?;
+            let named = pointer.strip_prefix("gitdir:").map(str::trim);
+            top.join(named.ok_or_else(|| Refused::at(&dot_git, "names no folder of git's"))?)
+        } else {
+            dot_git.clone()
+        };
+        Self::at(top, &git_dir).map(Some)
+    }
+
+    /// Returns the repository with these files and this folder of git's.
+    ///
+    /// # Errors
+    /// Returns an error if it is none of the user's own, or holds pipes or devices where git would read.
+    pub fn at(top: &Path, git_dir: &Path) -> Result<Self, Refused> {
+        let real = |path: &Path| path.canonicalize().map_err(Refused::disk(path));
+        let git_dir = real(git_dir)?;
+        let common_dir = match read_pointer(&git_dir.join("commondir")) {
+            Ok(common) => real(&git_dir.join(common.trim()))?,
+            Err(_) if git_dir.join("commondir").symlink_metadata().is_err() => git_dir.clone(),
+            Err(refused) => return Err(refused),
+        };
+        let found = Self { top: real(top)?, git_dir, common_dir };
+        for folder in [&found.git_dir, &found.common_dir] {
+            found.check_folder(folder)?;
+        }
+        Ok(found)
+    }
+
+    /// Checks whose a folder is, and that reading a file in it ends.
+    fn check_folder(&self, folder: &Path) -> Result<(), Refused> {
+        let facts = folder.metadata().map_err(Refused::disk(folder))?;
+        if !facts.is_dir() {
+            return Err(Refused::at(folder, "is no folder"));
+        }
+        let owner = facts.uid();
+        let dot_git = self.top.join(".git");
+        let pointer = dot_git.symlink_metadata().map_or(owner, |facts| facts.uid());
+        if [owner, pointer].iter().any(|owner| *owner != nix::unistd::geteuid().as_raw()) {
+            return Err(Refused::at(folder, "belongs to another user"));
+        }
+        for entry in std::fs::read_dir(folder).map_err(Refused::disk(folder))? {
+            let path = entry.map_err(Refused::disk(folder))?.path();
+            let kind = path.metadata().map(|facts| facts.file_type());
+            if kind.is_ok_and(|kind| kind.is_fifo() || kind.is_char_device() || kind.is_block_device()) {
+                return Err(Refused::at(&path, "is no plain file"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that git reads nothing outside of `project` when it is asked about this repository. A worktree may have its
+    /// folder elsewhere if that folder knows it: `worktree` is what the repository's settings call its files.
+    ///
+    /// # Errors
+    /// Returns an error that says what leads out.
+    pub(super) fn check_within(&self, project: &Path, worktree: Option<&Path>) -> Result<(), Refused> {
+        let project = project.canonicalize().map_err(Refused::disk(project))?;
+        if !self.top.starts_with(&project) {
+            return Err(Refused::at(&self.top, "is not part of the project"));
+        }
+        for name in [".git", ".mailmap"] {
+            let path = self.top.join(name);
+            if path.is_symlink() {
+                return Err(Refused::at(&path, "is a link"));
+            }
+        }
+        let is_known = || self.is_known_to_git_dir(worktree);
+        if !self.git_dir.starts_with(&project) && !is_known() {
+            return Err(Refused::at(&self.git_dir, "is the git folder of other files"));
+        }
+        let is_linked = self.git_dir.parent().and_then(Path::parent) == Some(&self.common_dir);
+        if !self.common_dir.starts_with(&project) && self.common_dir != self.git_dir && !(is_linked && is_known()) {
+            return Err(Refused::at(&self.common_dir, "is the git folder of another repository"));
+        }
+        for name in BORROWED {
+            let path = self.common_dir.join(name);
+            if path.symlink_metadata().is_ok_and(|facts| facts.len() > 0) {
+                return Err(Refused::at(&path, "borrows objects of another repository"));
+            }
+        }
+        let mut entries = MAX_ENTRIES;
+        check_plain(&self.git_dir, 0, &mut entries)?;
+        if self.common_dir != self.git_dir {
+            check_plain(&self.common_dir, 0, &mut entries)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the repository's settings do not put its files elsewhere. They say nothing of linked worktrees.
+    ///
+    /// # Errors
+    /// Returns an error if they do.
+    pub(super) fn check_worktree(&self, worktree: Option<&Path>) -> Result<(), Refused> {
+        let place = worktree.map(|path| self.git_dir.join(path).canonicalize().ok());
+        if self.git_dir == self.common_dir && place.is_some_and(|place| place.as_ref() != Some(&self.top)) {
+            return Err(Refused::at(&self.git_dir, "has its files elsewhere"));
+        }
+        Ok(())
+    }
+
+    /// Tells whether git's folder says that these files are its own.
+    fn is_known_to_git_dir(&self, worktree: Option<&Path>) -> bool {
+        let real = |path: &Path| self.git_dir.join(path).canonicalize().ok();
+        let linked = read_pointer(&self.git_dir.join("gitdir")).ok();
+        linked.is_some_and(|path| real(Path::new(path.trim())) == self.top.join(".git").canonicalize().ok())
+            || worktree.is_some_and(|path| real(path).as_deref() == Some(&self.top))
+    }
+}
+
+/// Checks that a word of a command names nothing that lies outside of `project`, also through links.
+pub(super) fn check_word(word: &str, cwd: &Path, project: &Path) -> Result<(), Refused> {
+    let path = cwd.join(word);
+    match path.ancestors().find_map(|path| path.canonicalize().ok()) {
+        Some(real) if real.starts_with(project) => Ok(()),
+        _ => Err(Refused::at(&path, "leads out of the project")),
+    }
+}
+
+/// Checks that what git reads in a folder are plain files and folders.
+fn check_plain(folder: &Path, depth: usize, entries: &mut usize) -> Result<(), Refused> {
+    if depth > MAX_DEPTH {
+        return Err(Refused::at(folder, "nests too deep"));
+    }
+    for entry in std::fs::read_dir(folder).map_err(Refused::disk(folder))? {
+        let entry = entry.map_err(Refused::disk(folder))?;
+        *entries = entries.checked_sub(1).ok_or_else(|| Refused::at(folder, "holds too many files"))?;
+        let (name, path) = (entry.file_name(), entry.path());
+        if depth == 0 && UNREAD.iter().any(|unread| name == *unread) {
+            continue;
+        }
+        let kind = entry.file_type().map_err(Refused::disk(&path))?;
+        if kind.is_dir() {
+            check_plain(&path, depth + 1, entries)?;
+        } else if !(kind.is_file() || kind.is_socket() && name == MONITOR) {
+            return Err(Refused::at(&path, "is no plain file"));
+        }
+    }
+    Ok(())
+}
+
+/// Reads the file that names a folder.
+fn read_pointer(path: &Path) -> Result<String, Refused> {
+    let bytes = read_plain(path, MAX_POINTER_BYTES)?;
+    let text = String::from_utf8(bytes).map_err(|_| Refused::at(path, "names a folder in another encoding"))?;
+    Ok(text)
+}
+
+/// Reads a plain file of at most `max` bytes; a pipe or a device does not hold it up.
+pub(super) fn read_plain(path: &Path, max: u64) -> Result<Vec<u8>, Refused> {
+    let open = || -> io::Result<File> {
+        OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY).open(path)
+    };
+    let file = open().map_err(Refused::disk(path))?;
+    let facts = file.metadata().map_err(Refused::disk(path))?;
+    if !facts.is_file() {
+        return Err(Refused::at(path, "is no plain file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(max + 1).read_to_end(&mut bytes).map_err(Refused::disk(path))?;
+    if bytes.len() as u64 > max {
+        return Err(Refused::at(path, "is too long"));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,76 @@
+//! Tool calls that were not allowed, with what would have allowed them.
+//!
+//! Owns the list for the JSON formats and the line for standard error. Leaves the decision to `permission`. Invariant: a
+//! call is in the list once, however it was refused.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::agent::{AgentEvent, EventKind};
+use crate::message::{AgentId, plain_line};
+use crate::permission::{Answer, ApprovalId, ApprovalRequest};
+
+/// Longest title in a line, in characters.
+const TITLE_CHARS: usize = 200;
+
+/// A tool call that was not allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Denial {
+    /// Name of the agent.
+    agent: String,
+    tool: String,
+    title: String,
+    /// What `--allowedTools` would have to hold; null where that would not help.
+    rule: Option<String>,
+    reason: String,
+}
+
+/// The calls that were not allowed so far.
+#[derive(Debug, Default)]
+pub(super) struct Denials {
+    names: HashMap<AgentId, String>,
+    open: HashMap<ApprovalId, ApprovalRequest>,
+    list: Vec<Denial>,
+}
+
+impl Denials {
+    /// Takes in an event. Returns the line for a call that it refuses.
+    pub(super) fn apply(&mut self, event: &AgentEvent) -> Option<String> {
+        match &event.kind {
+            EventKind::Spawned(spawn) => drop(self.names.insert(event.agent, spawn.name.clone())),
+            EventKind::ApprovalRequested { request } => drop(self.open.insert(request.id.clone(), request.clone())),
+            EventKind::ApprovalResolved { id, answer, .. } => {
+                let request = self.open.remove(id)?;
+                if let Some(Answer::No { .. }) = answer {
+                    let rule = request.grant.as_ref().map(ToString::to_string);
+                    let reason = "nobody to ask".to_owned();
+                    return Some(self.add(event.agent, &request.access.tool, &request.act(), rule, reason));
+                }
+            }
+            EventKind::ToolRefused { tool, title, reason } => {
+                return Some(self.add(event.agent, tool, title, None, plain_line(reason).into_owned()));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Returns every call that was not allowed.
+    pub(super) fn list(&self) -> &[Denial] {
+        &self.list
+    }
+
+    fn add(&mut self, agent: AgentId, tool: &str, title: &str, rule: Option<String>, reason: String) -> String {
+        let agent = self.names.get(&agent).map_or("main", String::as_str);
+        let (agent, tool) = (plain_line(agent).into_owned(), plain_line(tool).into_owned());
+        let title: String = plain_line(title).chars().take(TITLE_CHARS).collect();
+        let how = rule.as_ref().map_or_else(String::new, |rule| {
+            // As a shell reads it.
+            format!(" (allow with --allowedTools '{}')", plain_line(rule).replace('\'', r"'\''"))
+        });
+        let line = format!("[{agent}] {tool} {title} refused: {reason}{how}");
+        self.list.push(Denial { agent, tool, title, rule, reason });
+        line
+    }
+}

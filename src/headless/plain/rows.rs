@@ -1,0 +1,43 @@
+//! Rows that belong to the line before them, or after: what else was said, and the lines of a change.
+//!
+//! Invariant: each begins with blanks, as no line of the program does, so that nothing in it can pass for one.
+
+use crate::message::{DiffLine, LineKind, bare_line};
+use crate::permission::{ApprovalRequest, Preview};
+
+/// Stands before each row.
+pub(super) const SET_IN: &str = "  ";
+
+/// Returns a further row of what was said.
+pub(super) fn set_in(row: &str) -> String {
+    if row.is_empty() { String::new() } else { format!("{SET_IN}{row}") }
+}
+
+/// Returns the lines of the change that a question is about, if it is about one.
+pub(super) fn diff_rows(request: &ApprovalRequest) -> impl Iterator<Item = String> {
+    rows(request, |_| true)
+}
+
+/// Returns those of them that are changed.
+pub(super) fn changed_rows(request: &ApprovalRequest) -> impl Iterator<Item = String> {
+    rows(request, |line| line.kind != LineKind::Context)
+}
+
+fn rows(request: &ApprovalRequest, wanted: impl Fn(&DiffLine) -> bool) -> impl Iterator<Item = String> {
+    let diff = match &request.preview {
+        Some(Preview::Diff(diff)) => Some(diff),
+        _ => None,
+    };
+    let row = |line: &DiffLine| {
+        let sign = match line.kind {
+            LineKind::Context => ' ',
+            LineKind::Added => '+',
+            LineKind::Removed => '-',
+        };
+        format!("{SET_IN}{sign} {}", bare_line(line.text.trim_end_matches(['\n', '\r'])))
+    };
+    let omitted = diff.map_or(0, |diff| diff.omitted);
+    let more = (omitted > 0).then(|| format!("{SET_IN}… and {omitted} more changed lines, too many to show"));
+    let lines = diff.into_iter().flat_map(|diff| &diff.hunks).flat_map(|hunk| &hunk.lines);
+    lines.filter(move |line| wanted(line)).map(row).chain(more)
+}

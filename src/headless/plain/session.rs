@@ -1,0 +1,380 @@
+//! A session of lines: what was written, what waits, and what a typed line does.
+//!
+//! Owns the meaning of commands and answers, and the prompt. Leaves reading and writing to the loop in `mod`, and the words
+//! to `story`. Invariant: nothing here waits for the output.
+
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::asked::{Asked, Typist};
+use super::line::{self, HELP, Question, Wish};
+use super::spending::Spending;
+use super::story::Story;
+use crate::agent::{AgentEvent, Author, EventKind, Status, WorktreeAct};
+use crate::headless::input::TypedLine;
+use crate::permission::{Answer, ApprovalId};
+use crate::subagent::{Children, Command, unattended_refusal};
+
+/// How long a second act counts as the confirmation of the first.
+const CONFIRM: Duration = Duration::from_secs(2);
+/// How long a command that is typed once more does.
+const RETYPED: Duration = Duration::from_secs(30);
+/// Where something can be typed.
+const PROMPT: &str = "> ";
+
+/// Whether to stay.
+pub(super) enum Next {
+    GoOn,
+    Leave,
+}
+
+/// Where the user stands with the agents.
+pub(super) struct Session {
+    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) story: Story,
+    spending: Spending,
+    /// What is still to be written.
+    pub(super) waiting: VecDeque<String>,
+    /// Messages that were sent and not yet answered to the end.
+    unanswered: usize,
+    /// What the main agent does.
+    lead: Lead,
+    /// The lines before the present one that end in `\`.
+    begun: String,
+    /// Until when a second act leaves.
+    armed: Option<Instant>,
+    /// The branch that a second command discards, and until when.
+    giving_up: Option<(String, Instant)>,
+    /// Until when a second command begins a new conversation although agents are at work.
+    clearing: Option<Instant>,
+    /// Whether someone types at a terminal whose screen shows the output too.
+    at_terminal: Terminal,
+    /// When the open question was written.
+    asked: Asked,
+    /// Whether a prompt stands at the end of the output.
+    prompted: Prompted,
+    /// What was typed last at a prompt: the terminal shows it already.
+    echoed: Option<String>,
+}
+
+/// What the main agent does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lead {
+    Rests,
+    /// It answers a message of the user.
+    Answers,
+    /// It looks at what others had to say.
+    Woken,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Terminal {
+    Yes,
+    No,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prompted {
+    Yes,
+    No,
+}
+
+/// Returns texts as lines.
+pub(super) fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
+    texts.into_iter().map(|text| text + "\n")
+}
+
+impl Session {
+    pub(super) fn new(commands: mpsc::Sender<Command>) -> Self {
+        let typist = if io::stdin().is_terminal() { Typist::Person } else { Typist::Program };
+        let both = typist == Typist::Person && io::stdout().is_terminal();
+        Self {
+            commands,
+            story: Story::default(),
+            spending: Spending::default(),
+            waiting: VecDeque::new(),
+            unanswered: 0,
+            lead: Lead::Rests,
+            begun: String::new(),
+            armed: None,
+            giving_up: None,
+            clearing: None,
+            at_terminal: if both { Terminal::Yes } else { Terminal::No },
+            asked: Asked::new(typist),
+            prompted: Prompted::No,
+            echoed: None,
+        }
+    }
+
+    /// Notes which question stands at the end of what was written.
+    pub(super) fn note_asked(&mut self) {
+        let open = self.story.open().map(|request| &request.id);
+        self.asked.note(open, self.waiting.is_empty(), std::time::Instant::now());
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.unanswered == 0 && self.lead == Lead::Rests && self.story.running() == 0 && self.story.owed() == 0
+    }
+
+    /// Writes lines. A prompt that stands there gets a line of its own.
+    fn write(&mut self, texts: Vec<String>) {
+        if texts.is_empty() {
+            return;
+        }
+        if self.prompted == Prompted::Yes {
+            self.prompted = Prompted::No;
+            self.waiting.push_back("\n".to_owned());
+        }
+        self.waiting.extend(lines(texts));
+    }
+
+    fn notice(&mut self, text: &str) {
+        let lines = self.story.notice(text);
+        self.write(lines);
+    }
+
+    /// Shows where to type, at a terminal and when there is nothing more to wait for.
+    pub(super) fn prompt(&mut self) {
+        let invites = self.is_idle() || self.story.open().is_some();
+        if self.at_terminal == Terminal::Yes && self.prompted == Prompted::No && invites {
+            self.prompted = Prompted::Yes;
+            self.waiting.push_back(PROMPT.to_owned());
+        }
+    }
+
+    pub(super) fn tell(&mut self, event: &AgentEvent) {
+        self.spending.hear(event);
+        if event.agent.is_main() {
+            self.count(&event.kind);
+        }
+        if let (EventKind::UserMessage { text, by: Author::User }, true) = (&event.kind, event.agent.is_main())
+            && self.echoed.take_if(|echoed| echoed == text).is_some()
+        {
+            return;
+        }
+        let lines = self.story.tell(event);
+        self.write(lines);
+    }
+
+    /// Keeps count of what the main agent still has to answer. It also works when only reports have woken it.
+    fn count(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::UserMessage { by: Author::User, .. } => self.lead = Lead::Answers,
+            EventKind::UserMessage { .. } | EventKind::Started if self.lead == Lead::Rests => self.lead = Lead::Woken,
+            EventKind::Ended { .. } => {
+                let answered = std::mem::replace(&mut self.lead, Lead::Rests) == Lead::Answers;
+                self.unanswered = self.unanswered.saturating_sub(usize::from(answered));
+            }
+            _ => {}
+        }
+    }
+
+    async fn order(&mut self, command: Command) {
+        // It fails only if the engine is gone, which ends the events too.
+        let _ = self.commands.send(command).await;
+    }
+
+    pub(super) async fn send(&mut self, text: String) {
+        self.unanswered += 1;
+        self.order(Command::Send { text }).await;
+    }
+
+    /// Obeys a typed line.
+    pub(super) async fn typed(&mut self, line: TypedLine) -> Next {
+        self.asked.read(line.at);
+        let line = line.text.as_str();
+        let at_prompt = self.prompted == Prompted::Yes;
+        // The terminal has ended the line.
+        self.prompted = Prompted::No;
+        if let Some(begun) = line.strip_suffix('\\') {
+            self.begun.push_str(begun);
+            self.begun.push('\n');
+            return Next::GoOn;
+        }
+        let text = std::mem::take(&mut self.begun) + line;
+        let question = if self.story.open().is_some() { Question::Open } else { Question::None };
+        match line::read(&text, question) {
+            Wish::Nothing => {}
+            Wish::Say(text) => {
+                if at_prompt {
+                    self.echoed = Some(text.clone());
+                } else if self.unanswered > 0 {
+                    self.notice("this waits until the present answer is complete");
+                }
+                self.send(text).await;
+            }
+            Wish::Answer(answer) => self.answer(answer).await,
+            Wish::Show => {
+                let lines = self.story.details();
+                self.write(lines);
+            }
+            Wish::Stop(agent) => match self.story.find(&agent) {
+                Some(agent) => self.order(Command::Stop { agent }).await,
+                None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
+            },
+            Wish::WrapUp(agent) => match self.story.find(&agent) {
+                Some(agent) => self.order(Command::WrapUp { agent }).await,
+                None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
+            },
+            Wish::Move(agent) => match self.story.find(&agent) {
+                Some(agent) => {
+                    let ground = self.story.other_ground(agent);
+                    self.order(Command::Move { agent, ground }).await;
+                }
+                None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
+            },
+            Wish::Resume(agent, text) => self.resume(&agent, text).await,
+            Wish::StopAll => {
+                // Messages that wait are taken back with it.
+                self.unanswered = self.unanswered.min(1);
+                self.order(Command::StopAll).await;
+            }
+            Wish::Worktree(act, which) => self.worktree(act, &which).await,
+            Wish::Worktrees => {
+                let lines = self.story.worktrees();
+                self.write(lines);
+            }
+            Wish::Tasks => {
+                let lines = self.story.tasks(Timestamp::now());
+                self.write(lines);
+            }
+            Wish::Cost => {
+                let rows = self.spending.table(|id| self.story.name(id));
+                for row in &rows {
+                    self.notice(row);
+                }
+            }
+            Wish::Model(name) => self.order(Command::UseModel { name }).await,
+            Wish::Budget(words) => self.budget(&words).await,
+            Wish::Help => self.write(HELP.map(str::to_owned).to_vec()),
+            Wish::Clear => self.clear().await,
+            Wish::Quit if self.is_idle() || self.is_armed() => return Next::Leave,
+            Wish::Quit => {
+                self.arm();
+                self.notice("agents are at work; /quit again stops them and leaves");
+            }
+            Wish::Unclear(why) => self.notice(&why),
+        }
+        Next::GoOn
+    }
+
+    /// Begins a new conversation, at the second time if that stops agents.
+    async fn clear(&mut self) {
+        let asked = self.clearing.take().is_some_and(|until| Instant::now() <= until);
+        if !asked && !self.is_idle() {
+            self.notice("agents are at work; /clear again stops them and begins a new conversation");
+            self.clearing = Some(Instant::now() + RETYPED);
+            return;
+        }
+        // Messages that wait are taken back with it.
+        self.unanswered = self.unanswered.min(1);
+        self.order(Command::Clear).await;
+    }
+
+    async fn worktree(&mut self, act: WorktreeAct, which: &str) {
+        let Some((branch, size)) = self.story.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
+            self.notice(&format!("no worktree of {which} waits; /worktrees lists those that do"));
+            return;
+        };
+        let asked = self.giving_up.take().is_some_and(|(asked, until)| asked == branch && Instant::now() <= until);
+        if act == WorktreeAct::Discard && !asked {
+            self.notice(&format!("this gives up {size}; /discard {which} again does it"));
+            self.giving_up = Some((branch, Instant::now() + RETYPED));
+            return;
+        }
+        self.order(Command::Worktree { branch, act }).await;
+    }
+
+    fn arm(&mut self) {
+        self.armed = Some(Instant::now() + CONFIRM);
+    }
+
+    fn is_armed(&mut self) -> bool {
+        self.armed.take().is_some_and(|until| Instant::now() <= until)
+    }
+
+    /// Interrupts the main agent, or leaves at the second time.
+    pub(super) async fn interrupted(&mut self) -> Next {
+        // The terminal has shown it at the prompt.
+        self.prompted = Prompted::No;
+        if self.is_armed() {
+            return Next::Leave;
+        }
+        self.arm();
+        if self.is_idle() {
+            self.notice("ctrl-c again leaves");
+        } else {
+            let kept = if self.story.waited_for() > 0 { "; its agents go on in the background" } else { "" };
+            self.notice(&format!("interrupting the main agent{kept}; ctrl-c again leaves"));
+            self.order(Command::Interrupt { children: Children::Keep }).await;
+        }
+        Next::GoOn
+    }
+
+    /// Has an agent go on that has ended. One that has done all it was sent for needs to be told what is next.
+    async fn resume(&mut self, wanted: &str, text: Option<String>) {
+        match self.story.find_ended(wanted) {
+            Some((_, Status::Completed)) if text.is_none() => {
+                self.notice(&format!("say what it shall do next: /resume {wanted} and a message"));
+            }
+            Some((agent, _)) => self.order(Command::Resume { agent, text }).await,
+            None => self.notice(&format!("no agent {wanted} has ended; /tasks lists them")),
+        }
+    }
+
+    /// Shows the budget, or has it changed.
+    async fn budget(&mut self, words: &str) {
+        if words.is_empty() {
+            self.notice(&self.spending.budget());
+            return;
+        }
+        match self.spending.change(words) {
+            Ok((limit, said)) => {
+                self.order(Command::SetBudget(limit)).await;
+                self.notice(&said);
+            }
+            Err(fault) => self.notice(&fault),
+        }
+    }
+
+    async fn answer(&mut self, answer: Answer) {
+        let Some(request) = self.story.open() else { return };
+        if !self.asked.counts_for(&request.id) {
+            self.notice("that came before the question could be read; answer again");
+            return;
+        }
+        if matches!(answer, Answer::Always | Answer::Project) && request.grant.is_none() {
+            self.notice("this can only be allowed once");
+            return;
+        }
+        let id = request.id.clone();
+        if !matches!(answer, Answer::No { .. }) && !self.story.is_told(&id) {
+            let lines = self.story.details();
+            self.write(lines);
+            self.notice("that is all of it; answer again");
+            return;
+        }
+        self.settle(id, answer).await;
+    }
+
+    async fn settle(&mut self, id: ApprovalId, answer: Answer) {
+        let lines = self.story.settle(&id);
+        self.order(Command::Answer { id, answer }).await;
+        self.write(lines);
+    }
+
+    /// Answers every question with no, because nobody is there any more.
+    pub(super) async fn refuse_all(&mut self) {
+        while let Some(request) = self.story.open() {
+            let id = request.id.clone();
+            let comment = unattended_refusal(request.grant.as_ref());
+            self.notice("no: the input has ended");
+            self.settle(id, Answer::No { comment: Some(comment) }).await;
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Where agents may read without a question, and which files there other programs run or obey.
+//!
+//! Owns the ground that is free and the files of it that are not plain. Leaves finding the project and reading git's
+//! settings to `config`. Invariant: without a project nothing is free, and a file is plain only if nothing speaks
+//! against it, in whatever spelling a disk would take for the same name.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+/// The ground that agents work on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Project {
+    /// `None` where nothing is free.
+    root: Option<PathBuf>,
+    /// Files and folders, with what is below them, that are not plain.
+    guarded: BTreeSet<PathBuf>,
+}
+
+impl Project {
+    /// Returns the project below `root`, an absolute path with links resolved.
+    #[must_use]
+    pub fn at(root: PathBuf) -> Self {
+        Self { root: Some(root), guarded: BTreeSet::new() }
+    }
+
+    /// Returns the ground of an agent that works in no project.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Returns the root of the project, if there is one.
+    #[must_use]
+    pub fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
+    /// Takes these files and folders for ones that other programs run or obey.
+    pub fn guard(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        self.guarded.extend(paths);
+    }
+
+    /// Returns `true` if the path lies in the project.
+    pub(super) fn contains(&self, path: &Path) -> bool {
+        self.root.as_ref().is_some_and(|root| path.starts_with(root))
+    }
+
+    /// Returns `true` if the path is a file of the project that an edit mode may change without a question.
+    pub(super) fn is_plain_file(&self, path: &Path) -> bool {
+        let Some(inside) = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok()) else { return false };
+        let is_guarded = path.ancestors().any(|folder| self.guarded.contains(folder));
+        !is_guarded && inside.components().all(is_plain_name)
+    }
+}
+
+/// Names, beside those that begin with a dot, of files and folders that other programs run or obey.
+const OBEYED: [&str; 34] = [
+    // Read by interpreters, package managers and version managers wherever they start.
+    "pip.conf",
+    "pip.ini",
+    "pyvenv.cfg",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "site-packages",
+    "venv",
+    "mise.toml",
+    "mise.local.toml",
+    // Read by git's hooks.
+    "lefthook.yml",
+    "lefthook.yaml",
+    "lefthook.toml",
+    "lefthook.json",
+    "lefthook-local.yml",
+    "lefthook-local.yaml",
+    "_darcs",
+    "git~1",
+    // Read by editors and shells.
+    "_vimrc",
+    "_exrc",
+    "_netrc",
+    "devcontainer.json",
+    // Run by a server at the next push.
+    "jenkinsfile",
+    "azure-pipelines.yml",
+    "azure-pipelines.yaml",
+    "bitbucket-pipelines.yml",
+    "appveyor.yml",
+    "codemagic.yaml",
+    // What other agents are told.
+    "claude.md",
+    "claude.local.md",
+    "agents.md",
+    "agents.override.md",
+    "gemini.md",
+    // Who may enter, and with what.
+    "authorized_keys",
+    "authorized_keys2",
+];
+
+/// Endings of files that other programs obey, or that hold keys.
+const OBEYED_ENDINGS: [&str; 12] = [
+    ".pth",
+    ".pem",
+    ".key",
+    ".p12",
+    ".pfx",
+    ".jks",
+    ".keystore",
+    ".ppk",
+    ".kdbx",
+    ".code-workspace",
+    ".desktop",
+    ".sublime-project",
+];
+
+/// Names that begin with a dot and that no program acts on beyond leaving files alone or laying them out.
+const HARMLESS: [&str; 9] = [
+    ".editorconfig",
+    ".gitkeep",
+    ".keep",
+    ".nojekyll",
+    ".mailmap",
+    ".env.example",
+    ".env.sample",
+    ".env.template",
+    ".all-contributorsrc",
+];
+
+/// Returns `true` if a part of a path names nothing that other programs run or obey.
+fn is_plain_name(part: Component<'_>) -> bool {
+    let Component::Normal(name) = part else { return false };
+    let name = folded(&name.to_string_lossy());
+    if let Some(rest) = name.strip_prefix('.') {
+        return HARMLESS.contains(&name.as_str()) || rest.ends_with("ignore");
+    }
+    let is_key = name
+        .strip_prefix("id_")
+        .is_some_and(|kind| ["rsa", "dsa", "ecdsa", "ed25519", "xmss"].iter().any(|known| kind.starts_with(known)));
+    !is_key && !OBEYED.contains(&name.as_str()) && !OBEYED_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Returns a name as a disk that folds letters, drops signs without width, or ends names early would know it.
+fn folded(name: &str) -> String {
+    let name = name.split_once(':').map_or(name, |(name, _)| name);
+    let seen = name.chars().filter(|c| !is_dropped(*c));
+    let folded: String = seen.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
+    let kept = folded.trim_end_matches(['.', ' ']);
+    if kept.is_empty() { ".".to_owned() } else { kept.to_owned() }
+}
+
+/// Returns `true` for what Unicode lets a comparison of names pass over.
+fn is_dropped(c: char) -> bool {
+    matches!(c,
+        '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
+        | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
+        | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFF8}'
+        | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
+}

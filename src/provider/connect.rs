@@ -1,0 +1,142 @@
+//! Why no connection could be made, in words that say what to do: certificates, and the proxy on the way.
+//!
+//! Owns the reading of TLS errors, and which proxy the environment names for an address. Leaves connecting to `http`.
+//! Invariants: no word holds a proxy's password; a proxy that is named and cannot be used is never passed by.
+
+use std::error::Error;
+use std::io;
+
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::Url;
+use rustls::{CertificateError, InvalidMessage};
+
+use super::ProviderError;
+
+/// The proxy on the way to a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Proxy {
+    /// Host and port.
+    address: String,
+    /// Environment variable that names it.
+    variable: &'static str,
+}
+
+impl Proxy {
+    /// Finds the proxy that the environment names for an address, as the HTTP client does.
+    ///
+    /// # Errors
+    /// Returns an error if a proxy is named in a way that the client would pass over.
+    pub(super) fn of(base: &Url) -> Result<Option<Self>, ProviderError> {
+        let own = if base.scheme() == "https" { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
+        let names = own.into_iter().chain(["ALL_PROXY", "all_proxy"]);
+        let mut set = names.filter_map(|name| Some((name, std::env::var(name).ok()?)));
+        let Some((variable, value)) = set.find(|(_, value)| !value.trim().is_empty()) else { return Ok(None) };
+        let Ok(target) = base.as_str().parse() else { return Ok(None) };
+        let excepted = ["NO_PROXY", "no_proxy"].into_iter().find_map(|name| std::env::var(name).ok());
+        let excepted = excepted.unwrap_or_default();
+        let through = |proxy: &str| Matcher::builder().all(proxy).no(excepted.as_str()).build().intercept(&target);
+        // In a CGI script a request's header could name a proxy; the client looks for none there.
+        let is_cgi = std::env::var_os("REQUEST_METHOD").is_some();
+        if is_cgi || through("http://any.invalid").is_none() {
+            return Ok(None);
+        }
+        let Some(found) = through(&value) else {
+            // A name and a password may stand before the host.
+            let shown = value.rsplit('@').next().unwrap_or_default();
+            return Err(ProviderError::Proxy {
+                proxy: format!("The proxy of {variable}"),
+                detail: format!("has no address that can be read ({shown}); it has to look like http://host:port"),
+                variable: variable.to_owned(),
+                is_lasting: true,
+            });
+        };
+        let host = found.uri().host().unwrap_or_default();
+        let address = found.uri().port_u16().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        Ok(Some(Self { address, variable }))
+    }
+
+    /// Returns the error for a connection to `place` that the proxy did not make.
+    pub(super) fn failed(&self, place: &str, root: &str) -> ProviderError {
+        if root.contains("proxy authorization required") {
+            return self.wants_password();
+        }
+        let refused = root.contains("tunnel error");
+        let did = if refused { "refused the connection" } else { "gives no connection" };
+        self.error(format!("{did} to {place} ({root})"), false)
+    }
+
+    /// Returns the error for a status 407.
+    pub(super) fn wants_password(&self) -> ProviderError {
+        self.error("refused: 407, it wants a name and a password (http://name:password@host:port)".to_owned(), true)
+    }
+
+    fn error(&self, detail: String, is_lasting: bool) -> ProviderError {
+        let proxy = format!("The proxy {} ({})", self.address, self.variable);
+        ProviderError::Proxy { proxy, detail, variable: self.variable.to_owned(), is_lasting }
+    }
+}
+
+/// What is wrong with a connection, and what to do.
+pub(super) type Advice = (String, &'static str);
+
+const TRUST: &str = "Name the file of the authority that signed it in SSL_CERT_FILE.";
+const LEAF: &str = "Make one that is no authority (openssl req -x509 -addext basicConstraints=critical,CA:FALSE …), or \
+                    sign one with it.";
+const RENEW: &str = "Renew it, or set the clock.";
+const RENAME: &str = "Write the base URL with a name that the certificate has.";
+const LEAVE_OUT_TLS: &str = "Begin the base URL with http://.";
+const USE_TLS: &str = "Begin the base URL with https://.";
+const LOOK: &str = "Check the base URL and the server's certificate.";
+
+/// Returns what is wrong with TLS if that is why there is no connection.
+pub(super) fn tls_advice(error: &reqwest::Error) -> Option<Advice> {
+    let cause = find::<rustls::Error>(error)?;
+    Some(match cause {
+        rustls::Error::InvalidCertificate(fault) => of_certificate(fault),
+        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            ("what answers does not speak TLS".to_owned(), LEAVE_OUT_TLS)
+        }
+        other => (other.to_string(), LOOK),
+    })
+}
+
+fn of_certificate(fault: &CertificateError) -> Advice {
+    use CertificateError as E;
+    match fault {
+        E::UnknownIssuer | E::BadSignature => ("its certificate is not trusted".to_owned(), TRUST),
+        E::Expired | E::ExpiredContext { .. } => ("its certificate has expired".to_owned(), RENEW),
+        E::NotValidYet | E::NotValidYetContext { .. } => ("its certificate is not valid yet".to_owned(), RENEW),
+        E::NotValidForName | E::NotValidForNameContext { .. } => {
+            ("its certificate is for another name".to_owned(), RENAME)
+        }
+        other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            ("its certificate is that of an authority (CA:TRUE), not of a server".to_owned(), LEAF)
+        }
+        other => (format!("its certificate is not valid: {other}"), LOOK),
+    }
+}
+
+/// Returns what to do if a server that was asked without TLS wants it: `words` are its answer, or the client's about it.
+pub(super) fn plain_advice(base: &Url, words: &str) -> Option<Advice> {
+    let signs = ["invalid HTTP version", "HTTP request to an HTTPS server", "HTTP request was sent to HTTPS port"];
+    let wants_tls = base.scheme() == "http" && signs.iter().any(|sign| words.contains(sign));
+    wants_tls.then(|| ("what answers speaks TLS only".to_owned(), USE_TLS))
+}
+
+/// Returns the error at the bottom of all that wrap it.
+pub(super) fn root(error: &reqwest::Error) -> &dyn Error {
+    let mut root: &dyn Error = error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    root
+}
+
+/// Finds an error among those that wrap each other. An I/O error hides the one that it was made of from `source`.
+fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
+    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    error
+        .downcast_ref::<E>()
+        .or_else(|| inner.and_then(|inner| find(inner)))
+        .or_else(|| error.source().and_then(|source| find(source)))
+}

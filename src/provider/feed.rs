@@ -1,0 +1,350 @@
+//! From the bytes of an answer to its events, without a connection, for every wire format.
+//!
+//! Owns the pipe from parser to decoder, the merging of small pieces, the size of a reply, and what a broken event means.
+//! Leaves the meaning of one event to the [`Decode`] of each format. Invariants: the events do not depend on how the
+//! bytes were cut, but for where a run of text is divided; an answer that breaks off is an error; whatever a server
+//! sends, the events of one reply hold no more than [`ReplySize`] allows, and a reply that would grow past it ends as one
+//! that was cut off.
+
+use std::collections::VecDeque;
+
+use super::service::Fault;
+use super::sse::{self, EVENT_CAP, Parser, TooLarge};
+use super::{ProviderError, Service, StopReason, StreamEvent};
+
+/// Bytes of text, reasoning and tool input for each token that was asked for. A token is four bytes on average.
+const BYTES_PER_TOKEN: usize = 16;
+const SMALLEST_REPLY: usize = 1 << 20;
+const LARGEST_REPLY: usize = 64 << 20;
+/// Bytes of the stream, decompressed, for each byte of the reply: a token comes in an event of some hundred bytes.
+const WIRE_FACTOR: usize = 32;
+/// What a part of a reply, such as a tool call, takes of its size besides its text.
+const PART_COST: usize = 256;
+
+/// How large one reply may become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplySize {
+    /// Bytes of text, reasoning and tool input, each part counting as 256 more.
+    pub content: usize,
+    /// Bytes of the stream that are read, after decompression.
+    pub wire: usize,
+}
+
+impl ReplySize {
+    /// Returns the size of a reply for which so many tokens were asked.
+    #[must_use]
+    pub fn of_tokens(max_output_tokens: u32) -> Self {
+        let asked = usize::try_from(max_output_tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN);
+        let content = asked.clamp(SMALLEST_REPLY, LARGEST_REPLY);
+        Self { content, wire: content * WIRE_FACTOR }
+    }
+}
+
+/// How far a decoder has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// The answer goes on.
+    Open,
+    /// The model has stopped; token counts may follow.
+    Stopped,
+    /// Nothing of interest can follow.
+    Complete,
+}
+
+/// Turns the events of one wire format into stream events.
+pub(super) trait Decode: Send {
+    /// Takes one event.
+    fn event(&mut self, event: sse::Event<'_>, out: &mut Queue) -> Result<Progress, ProviderError>;
+
+    /// Completes an answer that has stopped: called once, after the last event.
+    fn finish(&mut self, out: &mut Queue);
+}
+
+/// What a run of pieces belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Run {
+    Text,
+    Thinking,
+    Input(usize),
+}
+
+/// Events that are ready. Neighbouring pieces of text are merged, so that a burst costs one event; what would make the
+/// reply too large is left out.
+#[derive(Debug)]
+pub(super) struct Queue {
+    events: VecDeque<StreamEvent>,
+    /// What the reply may still take.
+    room: usize,
+    is_full: bool,
+    run: Option<Run>,
+}
+
+impl Queue {
+    fn new(room: usize) -> Self {
+        Self { events: VecDeque::new(), room, is_full: false, run: None }
+    }
+
+    pub(super) fn text(&mut self, more: &str) {
+        let more = self.admit(Run::Text, more);
+        match self.events.back_mut() {
+            _ if more.is_empty() => {}
+            Some(StreamEvent::Text(text)) => text.push_str(more),
+            _ => self.events.push_back(StreamEvent::Text(more.to_owned())),
+        }
+    }
+
+    pub(super) fn thinking(&mut self, more: &str) {
+        let more = self.admit(Run::Thinking, more);
+        match self.events.back_mut() {
+            _ if more.is_empty() => {}
+            Some(StreamEvent::Thinking(text)) => text.push_str(more),
+            _ => self.events.push_back(StreamEvent::Thinking(more.to_owned())),
+        }
+    }
+
+    pub(super) fn input(&mut self, call: usize, more: &str) {
+        let more = self.admit(Run::Input(call), more);
+        match self.events.back_mut() {
+            _ if more.is_empty() => {}
+            Some(StreamEvent::ToolCallDelta { index, json }) if *index == call => json.push_str(more),
+            _ => self.events.push_back(StreamEvent::ToolCallDelta { index: call, json: more.to_owned() }),
+        }
+    }
+
+    /// Adds an event that is no piece of a text.
+    pub(super) fn push(&mut self, event: StreamEvent) {
+        let fits = match &event {
+            StreamEvent::ToolCallStart { id, name, .. } => self.charge_part(id.len() + name.len()),
+            StreamEvent::RedactedThinking(data) => self.charge_part(data.len()),
+            _ => true,
+        };
+        if fits {
+            self.events.push_back(event);
+        }
+    }
+
+    /// Takes room for a part that is kept until it is complete, or returns `false` if there is none left.
+    pub(super) fn charge_part(&mut self, bytes: usize) -> bool {
+        self.run = None;
+        self.charge(bytes.saturating_add(PART_COST))
+    }
+
+    /// Takes room for more of such a part, or returns `false` if there is none left.
+    pub(super) fn charge(&mut self, bytes: usize) -> bool {
+        let left = self.room.checked_sub(bytes);
+        self.is_full |= left.is_none();
+        self.room = left.unwrap_or(0);
+        left.is_some()
+    }
+
+    /// Returns as much of a piece as there is room for.
+    fn admit<'a>(&mut self, run: Run, more: &'a str) -> &'a str {
+        if more.is_empty() || (self.run != Some(run) && !self.charge_part(0)) {
+            return "";
+        }
+        self.run = Some(run);
+        let mut end = more.len().min(self.room);
+        while !more.is_char_boundary(end) {
+            end -= 1;
+        }
+        self.is_full |= end < more.len();
+        self.room = if self.is_full { 0 } else { self.room - end };
+        &more[..end]
+    }
+}
+
+/// A decoder without a connection: bytes in, events out.
+pub struct Feed {
+    parser: Parser,
+    reader: Reader,
+    /// Bytes of the stream that may still be read.
+    wire_room: usize,
+}
+
+/// What becomes of events.
+struct Reader {
+    decode: Box<dyn Decode>,
+    service: Service,
+    queue: Queue,
+    progress: Progress,
+    /// Whether an event of the format was read.
+    has_begun: bool,
+}
+
+/// What can go wrong inside a push.
+enum Fail {
+    TooLarge,
+    Provider(ProviderError),
+}
+
+impl From<TooLarge> for Fail {
+    fn from(_: TooLarge) -> Self {
+        Self::TooLarge
+    }
+}
+
+impl Feed {
+    pub(super) fn new(service: Service, decode: Box<dyn Decode>) -> Self {
+        let size = ReplySize::of_tokens(0);
+        let (queue, progress) = (Queue::new(size.content), Progress::Open);
+        let reader = Reader { decode, service, queue, progress, has_begun: false };
+        Self { parser: Parser::default(), reader, wire_room: size.wire }
+    }
+
+    /// Bounds the reply; without it the smallest bound holds. To be called before the first bytes.
+    #[must_use]
+    pub fn bounded(mut self, size: ReplySize) -> Self {
+        self.reader.queue = Queue::new(size.content);
+        self.wire_room = size.wire;
+        self
+    }
+
+    /// Takes the next bytes of the answer. Bytes after its end are passed over.
+    ///
+    /// # Errors
+    /// Returns what the service reported in the stream, or a protocol error.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
+        if self.is_complete() {
+            return Ok(());
+        }
+        let Self { parser, reader, wire_room } = self;
+        let within = &bytes[..bytes.len().min(*wire_room)];
+        *wire_room -= within.len();
+        let result = parser.push(within, |event| reader.take(event));
+        reader.settle(result)?;
+        if within.len() < bytes.len() {
+            reader.cut_off();
+        }
+        Ok(())
+    }
+
+    /// Takes a whole answer that came as one document, from a server that does not stream.
+    ///
+    /// # Errors
+    /// Returns what the service reported, or a protocol error if the document is no answer.
+    pub fn document(&mut self, json: &[u8]) -> Result<(), ProviderError> {
+        let reader = &mut self.reader;
+        if json.len() > EVENT_CAP {
+            return reader.settle(Err(Fail::TooLarge));
+        }
+        let result = reader.take(sse::Event { name: "", data: &String::from_utf8_lossy(json) });
+        reader.settle(result)?;
+        match reader.progress {
+            Progress::Open => Err(reader.service.error(Fault::Protocol, "a document that is no answer of a model")),
+            Progress::Stopped | Progress::Complete => self.end(),
+        }
+    }
+
+    /// Ends the answer: the connection has closed.
+    ///
+    /// # Errors
+    /// Returns a transient error if the model had not stopped.
+    pub fn end(&mut self) -> Result<(), ProviderError> {
+        if self.is_complete() {
+            return Ok(());
+        }
+        let Self { parser, reader, .. } = self;
+        let result = parser.finish(|event| reader.take(event));
+        match reader.settle(result) {
+            // Half an event at the end is no broken server but a broken connection.
+            Ok(()) | Err(ProviderError::Protocol { .. } | ProviderError::Interrupted { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        match reader.progress {
+            Progress::Open => Err(reader.service.error(Fault::Interrupted, "the answer ended early")),
+            Progress::Stopped | Progress::Complete => {
+                reader.complete();
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns the next event that is ready.
+    pub fn next_event(&mut self) -> Option<StreamEvent> {
+        self.reader.queue.events.pop_front()
+    }
+
+    /// Returns `true` once nothing of interest can follow.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.reader.progress == Progress::Complete
+    }
+
+    /// Returns `true` while the model has not said that it has stopped.
+    pub(super) fn is_open(&self) -> bool {
+        self.reader.progress == Progress::Open
+    }
+
+    /// Returns `true` if the model has stopped, and token counts may follow.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.reader.progress == Progress::Stopped
+    }
+
+    /// Returns `true` if the reply was ended here because it grew too large: the server may go on for ever.
+    pub(super) fn was_cut_off(&self) -> bool {
+        self.is_complete() && (self.reader.queue.is_full || self.wire_room == 0)
+    }
+
+    /// Returns the error of a connection that failed, which has another meaning in the middle of an answer.
+    pub(super) fn failed(&self, error: ProviderError) -> ProviderError {
+        if self.reader.has_begun { error.in_mid_answer() } else { error }
+    }
+}
+
+impl Reader {
+    fn take(&mut self, event: sse::Event<'_>) -> Result<(), Fail> {
+        if self.progress == Progress::Complete || (event.name != "error" && is_chatter(event.data)) {
+            return Ok(());
+        }
+        let now = self.decode.event(event, &mut self.queue).map_err(|error| {
+            // A server that has spoken its API so far does not change it: the bytes were damaged on the way.
+            Fail::Provider(match error {
+                ProviderError::Protocol { .. } if self.has_begun => error.in_mid_answer(),
+                error => error,
+            })
+        })?;
+        self.has_begun = true;
+        if now == Progress::Complete {
+            self.complete();
+        } else if self.queue.is_full {
+            self.cut_off();
+        } else if now == Progress::Stopped {
+            // A late event, such as a token count, does not take a stop back.
+            self.progress = now;
+        }
+        Ok(())
+    }
+
+    /// Ends the answer as one that reached the cap on output.
+    fn cut_off(&mut self) {
+        if self.progress == Progress::Open {
+            self.queue.is_full = true;
+        }
+        self.complete();
+    }
+
+    fn complete(&mut self) {
+        if self.progress == Progress::Complete {
+            return;
+        }
+        self.progress = Progress::Complete;
+        self.decode.finish(&mut self.queue);
+        if self.queue.is_full
+            && let Some(StreamEvent::Stop(reason)) = self.queue.events.back_mut()
+        {
+            *reason = StopReason::MaxTokens;
+        }
+    }
+
+    fn settle(&self, result: Result<(), Fail>) -> Result<(), ProviderError> {
+        result.map_err(|fail| match fail {
+            Fail::TooLarge => self.service.error(Fault::Protocol, &TooLarge.to_string()),
+            Fail::Provider(error) => error,
+        })
+    }
+}
+
+/// Returns `true` for words that some gateways send to keep a connection open. What holds a bracket may be a broken event.
+fn is_chatter(data: &str) -> bool {
+    !data.contains(['{', '}', '[', ']', '<', '"'])
+}

@@ -1,0 +1,43 @@
+//! Whether the project's last session broke off, so that the user hears of it at the next start.
+//!
+//! Owns what counts as broken off. Leaves finding the session to `session`. Invariant: a session that still runs, and one
+//! whose record cannot be read, are passed over.
+
+use super::Front;
+use crate::agent::{AgentEvent, EventKind, Sink};
+use crate::message::AgentId;
+use crate::session::{Store, Stretch, read_part};
+
+/// Bytes at the end of a record that are looked at.
+const MAX_TAIL_BYTES: u64 = 256 << 10;
+
+/// Tells somebody who sits there of a session that broke off.
+pub(super) async fn announce(front: Front, store: Option<Store>, sink: &Sink) {
+    let (Front::Screen | Front::Plain, Some(store)) = (front, store) else { return };
+    if let Ok(Some(text)) = tokio::task::spawn_blocking(move || notice(&store)).await {
+        sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
+    }
+}
+
+/// Returns the words about a session that broke off while its main agent worked.
+fn notice(store: &Store) -> Option<String> {
+    let record = store.last_ended()?.join("main.jsonl");
+    let part = read_part(&record, Stretch::Before(u64::MAX), MAX_TAIL_BYTES).ok()?;
+    let events = part.lines.iter().rev().filter_map(|line| line.record::<AgentEvent>().ok()).map(|record| record.body);
+    let last = events.filter(|event| event.agent == AgentId::MAIN).find(|event| {
+        matches!(
+            event.kind,
+            EventKind::Ended { .. }
+                | EventKind::Started
+                | EventKind::TurnStarted { .. }
+                | EventKind::TurnEnded { .. }
+                | EventKind::ToolStarted { .. }
+                | EventKind::ToolEnded { .. }
+        )
+    })?;
+    if matches!(last.kind, EventKind::Ended { .. }) {
+        return None;
+    }
+    let at = last.at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M");
+    Some(format!("The last session in this project broke off at work, {at}. Its record: {}", record.display()))
+}

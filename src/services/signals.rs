@@ -1,0 +1,84 @@
+//! The signals that ask the program to end, for every front end.
+//!
+//! Owns which these are and the exit status of each. Leaves the ending to the front ends. Invariants: they are caught
+//! from [`EndSignals::catch`] on, for as long as the program runs; each one that would end the program at once is among
+//! them, but for KILL and those by which the processor reports a fault.
+
+use std::future::poll_fn;
+use std::io;
+use std::task::Poll;
+
+use nix::sys::signal::Signal;
+use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
+
+use Signal::{
+    SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
+};
+
+/// What ends a program that does not catch it, and comes from outside.
+const ENDING: [Signal; 12] =
+    [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO];
+
+/// A signal that asks the program to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndSignal(Signal);
+
+impl EndSignal {
+    /// Tells whether it is the one that `ctrl+c` sends.
+    #[must_use]
+    pub fn is_interrupt(self) -> bool {
+        self.0 == SIGINT
+    }
+
+    /// Returns the exit status: 128 and the signal's number, with that of SIGTERM for SIGHUP too.
+    #[must_use]
+    pub fn exit_status(self) -> u8 {
+        let signal = if self.0 == SIGHUP { SIGTERM } else { self.0 };
+        128 + u8::try_from(signal as i32).unwrap_or_default()
+    }
+}
+
+/// Catches the signals that ask the program to end.
+#[derive(Debug)]
+pub struct EndSignals(Vec<(Signal, Arrivals)>);
+
+impl EndSignals {
+    /// Begins to catch. A file that grows beyond the limit for files is from now on an error where it is written.
+    ///
+    /// # Errors
+    /// The system lets none be caught.
+    pub fn catch() -> io::Result<Self> {
+        drop(arrivals(SIGXFSZ)?);
+        ENDING.into_iter().map(|signal| Ok((signal, arrivals(signal)?))).collect::<io::Result<_>>().map(Self)
+    }
+
+    /// Waits for the next one. May be given up and called again at any time.
+    pub async fn next(&mut self) -> EndSignal {
+        poll_fn(|context| {
+            let arrived = self
+                .0
+                .iter_mut()
+                .find_map(|(signal, arrivals)| arrivals.poll_recv(context).is_ready().then_some(*signal));
+            arrived.map_or(Poll::Pending, |signal| Poll::Ready(EndSignal(signal)))
+        })
+        .await
+    }
+
+    /// Forgets an interrupt that was meant for another program. Whoever asked for the end by another signal meanwhile is
+    /// still heard.
+    ///
+    /// # Errors
+    /// The system lets it not be caught.
+    pub fn forget_interrupts(&mut self) -> io::Result<()> {
+        for (signal, caught) in &mut self.0 {
+            if *signal == SIGINT {
+                *caught = arrivals(*signal)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn arrivals(kind: Signal) -> io::Result<Arrivals> {
+    signal(SignalKind::from_raw(kind as i32))
+}

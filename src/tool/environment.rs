@@ -1,0 +1,149 @@
+//! The environment of commands: a list of what they need, not ours less some names.
+//!
+//! Owns which of our variables are handed on. Leaves asking the user for more names to `config`. Invariants: a variable
+//! that no list names stays with us; a value with a name and a password in an address stays with us too; nothing is
+//! handed on that makes a shell, the loader or git run something by itself.
+
+use std::ffi::OsString;
+
+/// Variables with exactly this name.
+#[rustfmt::skip]
+const NAMES: &[&str] = &[
+    // The user, the place, the language, the desktop.
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "LANG", "LANGUAGE", "TZ", "TZDIR", "TMPDIR", "TMP", "TEMP",
+    "COLUMNS", "LINES", "CI", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "MANPATH", "INFOPATH",
+    // The way to the network.
+    "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy",
+    "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+    // Compilers and what they find.
+    "CC", "CXX", "CPP", "LD", "AR", "AS", "NM", "RANLIB", "STRIP", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LIBS",
+    "MAKEFLAGS", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH", "ACLOCAL_PATH", "SDKROOT", "DEVELOPER_DIR", "MACOSX_DEPLOYMENT_TARGET", "SCCACHE_DIR",
+    // Toolchains.
+    "GOPATH", "GOROOT", "GOBIN", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB",
+    "GONOSUMDB", "GOTOOLCHAIN", "GOOS", "GOARCH", "GO111MODULE", "GOWORK",
+    "JAVA_HOME", "JDK_HOME", "M2_HOME", "MAVEN_HOME", "MAVEN_OPTS", "GRADLE_HOME", "GRADLE_USER_HOME", "GRADLE_OPTS",
+    "ANT_HOME", "KOTLIN_HOME", "SCALA_HOME", "ANDROID_HOME", "ANDROID_SDK_ROOT", "ANDROID_NDK_HOME", "FLUTTER_ROOT",
+    "NODE_PATH", "NODE_ENV", "NODE_OPTIONS", "PNPM_HOME", "BUN_INSTALL", "DENO_DIR", "DENO_INSTALL", "VOLTA_HOME",
+    "PIPX_HOME", "PIPX_BIN_DIR", "POETRY_HOME", "GEM_HOME", "GEM_PATH", "RUBYLIB", "RUBYOPT", "BUNDLE_PATH",
+    "BUNDLE_GEMFILE", "COMPOSER_HOME", "NUGET_PACKAGES", "PERL5LIB", "LUA_PATH", "LUA_CPATH", "STACK_ROOT", "CABAL_DIR",
+    "OCAMLPATH", "CAML_LD_LIBRARY_PATH", "HOMEBREW_PREFIX", "HOMEBREW_CELLAR", "HOMEBREW_REPOSITORY", "IN_NIX_SHELL",
+];
+
+/// Variables that begin so, unless a word of [`SECRET`] is in the name.
+#[rustfmt::skip]
+const PREFIXES: &[&str] = &[
+    "LC_", "XDG_", "CARGO_", "RUST", "CGO_", "SDKMAN_", "NVM_", "FNM_", "COREPACK_", "npm_config_", "PYENV_", "PYTHON",
+    "VIRTUAL_ENV", "CONDA_", "MAMBA_", "PIP_", "UV_", "RBENV_", "DOTNET_", "CMAKE_", "PKG_CONFIG", "CCACHE_", "NIX_",
+    "GUIX_", "ASDF_", "MISE_", "GHCUP_", "OPAM", "JULIA_", "R_LIBS", "ZIG_", "MIX_",
+];
+
+/// Words in the names of secrets.
+const SECRET: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE"];
+
+/// What is never handed on, whoever names it: it makes a shell, the loader or git run something by itself, or is ours.
+const NEVER: [&str; 13] = [
+    "BASH_ENV",
+    "ENV",
+    "BASH_FUNC_*",
+    "BASHOPTS",
+    "SHELLOPTS",
+    "PS4",
+    "PROMPT_COMMAND",
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "GCONV_PATH",
+    "GIT_*",
+    "BELVEDERE_*",
+];
+
+/// Makers of models, whose keys are handed on only by their whole name.
+const MAKERS: [&str; 21] = [
+    "ANTHROPIC",
+    "CLAUDE",
+    "OPENAI",
+    "OPENROUTER",
+    "DEEPSEEK",
+    "GEMINI",
+    "GOOGLE",
+    "GROQ",
+    "MISTRAL",
+    "XAI",
+    "TOGETHER",
+    "FIREWORKS",
+    "COHERE",
+    "PERPLEXITY",
+    "CEREBRAS",
+    "MOONSHOT",
+    "DASHSCOPE",
+    "AZURE_OPENAI",
+    "AWS_BEARER",
+    "HF_",
+    "HUGGING",
+];
+
+/// Nobody sits at a terminal: nothing may page, ask, open an editor, or draw.
+const FIXED: [(&str, &str); 6] = [
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_EDITOR", "true"),
+    ("TERM", "dumb"),
+    ("NO_COLOR", "1"),
+];
+
+/// Which of our variables commands get.
+#[derive(Debug, Clone, Default)]
+pub(super) struct HandedOn {
+    /// What the user adds; a name that ends in `*` stands for all that begin so.
+    names: Vec<String>,
+}
+
+impl HandedOn {
+    /// Returns the usual variables and those of these names.
+    pub(super) fn with(names: &[String]) -> Self {
+        Self { names: names.to_vec() }
+    }
+
+    /// Returns the environment of a command that is started now.
+    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let ours = std::env::vars_os().filter(|(name, value)| {
+            // What is not UTF-8 is on no list.
+            name.to_str().is_some_and(|name| self.allows(name, &value.to_string_lossy()))
+        });
+        ours.chain(FIXED.iter().map(|(name, value)| (name.into(), value.into()))).collect()
+    }
+
+    fn allows(&self, name: &str, value: &str) -> bool {
+        if NEVER.iter().any(|never| covers(never, name)) {
+            return false;
+        }
+        self.names.iter().any(|wanted| covers(wanted, name) && (wanted == name || !is_model_key(name)))
+            || ((NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix) && !is_secret(name)))
+                && !has_credentials(value))
+    }
+}
+
+/// Tells whether a pattern, a name or the beginning of one with `*`, covers a name.
+fn covers(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |prefix| name.starts_with(prefix))
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    SECRET.iter().any(|word| name.contains(word))
+}
+
+fn is_model_key(name: &str) -> bool {
+    is_secret(name) && MAKERS.iter().any(|maker| name.to_ascii_uppercase().starts_with(maker))
+}
+
+/// Tells whether an address in the value holds a user's name, which a password or a token usually follows.
+fn has_credentials(value: &str) -> bool {
+    value.split("://").skip(1).any(|rest| {
+        let authority = rest.split(['/', '?', '#', ',', ' ']).next().unwrap_or_default();
+        authority.contains('@')
+    })
+}

@@ -1,0 +1,100 @@
+//! How commands run that nobody is asked about.
+//!
+//! Owns the judgement whether a command can be run so that nothing of the project's runs with it and, if it is git, that
+//! it reads inside the project only. Leaves which commands these are to `permission`, and git's settings to `crate::git`.
+//! Invariant: what was judged is what runs; where the judgement fails, the command is one that is asked about.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::ToolContext;
+use crate::git::{PrivateSettings, Repository};
+use crate::permission::{is_git_query, is_read_only};
+use crate::program::SearchPath;
+
+/// How long the judgement may take.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+
+/// A command as it is run under guard.
+#[derive(Debug)]
+pub(super) struct Guard {
+    /// The line, with its program named by its place.
+    pub(super) command: OsString,
+    /// The whole environment.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// Must outlive the command.
+    _settings: Option<PrivateSettings>,
+}
+
+impl Guard {
+    /// Returns how the command is run under guard, if it can be.
+    pub(super) async fn of(command: &str, context: &ToolContext) -> Option<Self> {
+        if !is_read_only(command) && !is_git_query(command) {
+            return None;
+        }
+        timeout(TIME_LIMIT, Self::judged(command, context)).await.ok()?
+    }
+
+    async fn judged(command: &str, context: &ToolContext) -> Option<Self> {
+        let words: Vec<&str> = command.split([' ', '\t', '\n']).filter(|word| !word.is_empty()).collect();
+        let (name, arguments) = words.split_first()?;
+        let search = SearchPath::of_process(&[&context.project, &context.cwd]);
+        // A shell has `pwd` built in.
+        let program = if *name == "pwd" { Path::new("pwd").to_path_buf() } else { search.find(name)? };
+        if *name != "git" {
+            let environment = search.bare_environment();
+            return Some(Self { command: line(&program, arguments), environment, _settings: None });
+        }
+        let cwd = context.cwd.as_path().to_path_buf();
+        let repository = tokio::task::spawn_blocking(move || Repository::around(&cwd)).await.ok()?.ok()?;
+        let Some(repository) = repository else {
+            // A bare repository is one that was not looked for.
+            let looks_bare = |folder: &Path| folder.join("HEAD").exists() && folder.join("objects").is_dir();
+            if context.cwd.ancestors().any(looks_bare) {
+                return None;
+            }
+            // There is nothing to read. Git says so itself, and finds nothing that comes into being meanwhile.
+            let mut environment = search.bare_environment();
+            environment.push(("GIT_DIR".into(), "/dev/null".into()));
+            return Some(Self { command: git_line(&program, arguments), environment, _settings: None });
+        };
+        let places = [context.cwd.as_path(), context.project.as_path()];
+        let settings =
+            PrivateSettings::within(&program, &search, &repository, places, &paths_in(arguments)).await.ok()?;
+        let environment = settings.environment().to_vec();
+        Some(Self { command: git_line(&program, arguments), environment, _settings: Some(settings) })
+    }
+}
+
+/// Returns the words that may name files.
+fn paths_in<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    let words = arguments.iter().map(|word| word.trim_matches(['"', '\'']));
+    words.filter(|word| !word.is_empty() && !word.starts_with('-')).collect()
+}
+
+/// Returns the line for git. `status` and `diff` look into submodules, which have settings of their own; they are kept
+/// from looking.
+fn git_line(program: &Path, arguments: &[&str]) -> OsString {
+    let at = usize::from(arguments.first() == Some(&"--no-pager"));
+    let mut words = arguments.to_vec();
+    if matches!(words.get(at), Some(&"status" | &"diff")) {
+        words.insert(at + 1, "--ignore-submodules=dirty");
+    }
+    line(program, &words)
+}
+
+fn line(program: &Path, words: &[&str]) -> OsString {
+    let quoted = program.as_os_str().as_bytes().split(|byte| *byte == b'\'').collect::<Vec<_>>().join(&b"'\\''"[..]);
+    let mut line = OsString::from("'");
+    line.push(OsStr::from_bytes(&quoted));
+    line.push("'");
+    for word in words {
+        line.push(" ");
+        line.push(word);
+    }
+    line
+}

@@ -1,0 +1,152 @@
+//! Ignore files: compiled once, and asked for each entry of a walk.
+//!
+//! Owns which of them count for an entry, nearest first: `.ignore` in every folder above it, `.gitignore` and the
+//! `exclude` file up to the repository's root, and the user's own file. Leaves what a pattern means to the `ignore`
+//! crate. Invariant: rules are kept for as long as their file stays as it is, so a walk costs no more than looking at it.
+
+use std::collections::HashMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
+use ignore::overrides::Override;
+
+use super::Stamp;
+use super::file::{look_at, open_regular};
+
+/// Bytes of an ignore file that are read.
+const MAX_BYTES: u64 = 4 << 20;
+/// Compiled files kept; with more of them, all are compiled anew.
+const MAX_KEPT: usize = 4_096;
+
+/// Compiled ignore files. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Ignores(Arc<Mutex<HashMap<PathBuf, Kept>>>);
+
+struct Kept {
+    stamp: Stamp,
+    /// The folder that the patterns are about.
+    base: PathBuf,
+    rules: Arc<Gitignore>,
+}
+
+impl Ignores {
+    /// Returns the rules of a file; none if there is none, or nothing in it.
+    fn rules(&self, base: &Path, file: &Path) -> Option<Arc<Gitignore>> {
+        let stamp = Stamp::of(&look_at(file, "").ok()?);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let rules = match all.get(file) {
+            Some(kept) if kept.stamp.has_content_of(&stamp) && kept.base == base => Arc::clone(&kept.rules),
+            _ => {
+                let rules = Arc::new(compiled(base, file)?);
+                if all.len() >= MAX_KEPT {
+                    all.clear();
+                }
+                let kept = Kept { stamp, base: base.to_path_buf(), rules: Arc::clone(&rules) };
+                all.insert(file.to_path_buf(), kept);
+                rules
+            }
+        };
+        (!rules.is_empty()).then_some(rules)
+    }
+}
+
+/// Compiles a file. A line that is no pattern is left out, as git does.
+fn compiled(base: &Path, file: &Path) -> Option<Gitignore> {
+    let mut bytes = Vec::new();
+    open_regular(file, "").ok()?.0.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut builder = GitignoreBuilder::new(base);
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().ok()
+}
+
+/// What one walk, or several below one folder, leave out.
+pub(super) struct Sieve {
+    ignores: Ignores,
+    /// Files named by the caller, which count even if they are ignored.
+    wanted: Override,
+    /// The user's own rules.
+    global: Option<Arc<Gitignore>>,
+    folders: RwLock<HashMap<PathBuf, Arc<Folder>>>,
+}
+
+/// The rules of one folder, and those above it.
+struct Folder {
+    above: Option<Arc<Folder>>,
+    plain: Option<Arc<Gitignore>>,
+    git: Option<Arc<Gitignore>>,
+    exclude: Option<Arc<Gitignore>>,
+    /// Whether it is the root of a repository: git's rules above it do not count.
+    is_root: bool,
+}
+
+impl Sieve {
+    /// Returns the sieve for walks below `root`, which is resolved.
+    pub(super) fn new(root: &Path, ignores: &Ignores, wanted: Override) -> Self {
+        let global = gitconfig_excludes_path().and_then(|file| ignores.rules(root, &file.canonicalize().ok()?));
+        Self { ignores: ignores.clone(), wanted, global, folders: RwLock::default() }
+    }
+
+    /// Returns `true` if an entry is ignored.
+    pub(super) fn drops(&self, path: &Path, is_folder: bool) -> bool {
+        if !self.wanted.is_empty() && self.wanted.matched(path, is_folder).is_whitelist() {
+            return false;
+        }
+        let Some(parent) = path.parent() else { return false };
+        let (mut plain, mut git, mut exclude, mut in_repository) = (Match::None, Match::None, Match::None, true);
+        let nearest = self.folder(parent);
+        let mut folder = Some(&nearest);
+        while let Some(at) = folder {
+            let asked = |rules: &Option<Arc<Gitignore>>| match rules {
+                Some(rules) => rules.matched(path, is_folder).map(|_| ()),
+                None => Match::None,
+            };
+            plain = plain.or(asked(&at.plain));
+            if in_repository {
+                git = git.or(asked(&at.git));
+                exclude = exclude.or(asked(&at.exclude));
+            }
+            in_repository &= !at.is_root;
+            folder = at.above.as_ref();
+        }
+        let global = self.global.as_ref().map_or(Match::None, |rules| rules.matched(path, is_folder).map(|_| ()));
+        plain.or(git).or(exclude).or(global).is_ignore()
+    }
+
+    fn folder(&self, path: &Path) -> Arc<Folder> {
+        if let Some(known) = self.folders.read().unwrap_or_else(PoisonError::into_inner).get(path) {
+            return Arc::clone(known);
+        }
+        let repository = path.join(".git");
+        let is_root = repository.symlink_metadata().is_ok();
+        let folder = Arc::new(Folder {
+            above: path.parent().map(|above| self.folder(above)),
+            plain: self.ignores.rules(path, &path.join(".ignore")),
+            git: self.ignores.rules(path, &path.join(".gitignore")),
+            exclude: is_root.then(|| self.ignores.rules(path, &git_folder(repository).join("info/exclude"))).flatten(),
+            is_root,
+        });
+        let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(folders.entry(path.to_path_buf()).or_insert(folder))
+    }
+}
+
+/// Returns the folder that the worktrees of a repository share; `repository` is the `.git` of one.
+fn git_folder(repository: PathBuf) -> PathBuf {
+    let line = |path: &Path| {
+        let mut text = String::new();
+        open_regular(path, "").ok()?.0.take(8 << 10).read_to_string(&mut text).ok()?;
+        Some(text.trim().to_owned())
+    };
+    let Some(own) = line(&repository).and_then(|text| Some(text.strip_prefix("gitdir:")?.trim().to_owned())) else {
+        return repository;
+    };
+    let own = repository.parent().unwrap_or(&repository).join(own);
+    let shared = line(&own.join("commondir")).map_or_else(|| own.clone(), |shared| own.join(shared));
+    shared.canonicalize().unwrap_or(shared)
+}

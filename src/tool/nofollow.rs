@@ -1,0 +1,77 @@
+//! Opening a path in which no part may be a symbolic link.
+//!
+//! Owns the way from a resolved path to a descriptor. Leaves what may be opened to `file`. Invariant: a descriptor leads
+//! to the place that its path names: all links were followed before the path was judged, so a link that is met while
+//! opening has come since, and is refused.
+
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::{Component, Path};
+
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+use rustix::io::Errno;
+
+/// Opens a place without the right to read it and without any effect on what is there.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const LOOK: OFlags = OFlags::PATH;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const LOOK: OFlags = OFlags::NONBLOCK;
+
+/// Opens an absolute path.
+pub(super) fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::CLOEXEC;
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    match rustix::fs::openat2(CWD, path, flags, Mode::empty(), rustix::fs::ResolveFlags::NO_SYMLINKS) {
+        // An older kernel, or a sandbox that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM) => {}
+        opened => return Ok(File::from(opened?)),
+    }
+    open_by_parts(path, flags)
+}
+
+/// Opens the parts of a path one after the other, none of them a link.
+fn open_by_parts(path: &Path, flags: OFlags) -> io::Result<File> {
+    let names = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name),
+        _ => None,
+    });
+    let mut names = names.peekable();
+    let mut place = File::from(openat(CWD, "/", LOOK | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?);
+    while let Some(name) = names.next() {
+        let flags = if names.peek().is_some() { LOOK | OFlags::DIRECTORY } else { flags };
+        place = open_in(&place, name, flags)?;
+    }
+    Ok(place)
+}
+
+/// Opens an entry of a folder.
+pub(super) fn open_in(folder: &File, name: &OsStr, flags: OFlags) -> io::Result<File> {
+    Ok(File::from(openat(folder, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?))
+}
+
+/// Returns what is known of an entry of a folder; of a link, what is known of the link.
+pub(super) fn look_in(folder: &File, name: &OsStr) -> io::Result<Metadata> {
+    open_in(folder, name, LOOK)?.metadata()
+}
+
+/// Returns what is known of the place at an absolute path.
+pub(super) fn look(path: &Path) -> io::Result<Metadata> {
+    open(path, LOOK)?.metadata()
+}
+
+/// Opens a folder, to work with the entries below it. It and those above it are made if need be.
+pub(super) fn make_folder(path: &Path) -> io::Result<File> {
+    match open(path, LOOK | OFlags::DIRECTORY) {
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => {}
+        opened => return opened,
+    }
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
+    let above = make_folder(above)?;
+    match mkdirat(&above, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
+        Ok(()) | Err(Errno::EXIST) => open_in(&above, name, LOOK | OFlags::DIRECTORY),
+        Err(fault) => Err(fault.into()),
+    }
+}

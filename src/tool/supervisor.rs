@@ -1,0 +1,379 @@
+//! The process between us and a command, which sees to it that nothing of the command is left.
+//!
+//! Each command runs below a supervisor: this program, started once more. It outlives us for a moment, whatever becomes
+//! of us, and ends everything that the command has started: each process that loses its parent becomes a child of the
+//! supervisor (`PR_SET_CHILD_SUBREAPER`), so that neither a session of its own nor a double fork leads out. Where the
+//! system knows no subreapers, the command's process group is ended.
+//!
+//! Owns that process and its words with us, which go over its standard input, a socket. Leaves our side to `process`.
+//! Invariants: while it runs it knows no other children than those of its command; it holds no end of the command's
+//! output; it exits when nothing is left that it could end.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
+use tokio::time::{Instant, timeout};
+
+#[cfg(target_os = "linux")]
+use super::process_tree;
+
+/// The argument that makes this program a supervisor.
+pub(super) const SUPERVISE: &str = "__supervise-command";
+/// Bytes of a request: more than any command line the system takes.
+const MAX_REQUEST: u32 = 4 << 20;
+/// How long what is ending by itself may take before it counts as left behind.
+const SETTLING: Duration = Duration::from_millis(20);
+/// How long processes may take to end after TERM.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+/// How long the kernel may take to carry out KILL before we are told of what is left.
+pub(super) const KILL_LIMIT: Duration = Duration::from_secs(1);
+/// How long what is left is still pursued after that. What does not end by then waits in the kernel for good, or
+/// belongs to somebody else.
+const PURSUIT_LIMIT: Duration = Duration::from_secs(10);
+/// First pause between two rounds of KILL; each is twice as long, up to [`LOOK`]. What appears meanwhile is met in the
+/// next round.
+const ROUND: Duration = Duration::from_millis(1);
+/// Longest time between two looks at processes that are to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What the supervisor says, one JSON object a line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Answer {
+    /// The command runs.
+    Started,
+    /// The command could not be started, and why.
+    NotStarted(String),
+    /// The command's leader has ended, with this status as wait(2) gives it; `None` if it could not be learnt.
+    Ended(Option<i32>),
+    /// All is over. Last words.
+    Over {
+        /// Whether processes were left when their end was asked for.
+        left_behind: bool,
+        /// Processes that could not be ended.
+        unended: usize,
+    },
+}
+
+/// Asks for the end at once, where closing the socket asks for it with a grace.
+pub(super) const AT_ONCE: u8 = b'!';
+
+/// Returns the bytes that ask a supervisor to run a program with these arguments.
+pub(super) fn request(program: &OsStr, arguments: &[&OsStr]) -> Vec<u8> {
+    let words: Vec<&[u8]> = [program].iter().chain(arguments).map(|word| word.as_bytes()).collect();
+    let body = words.join(&0);
+    let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
+    [&length.to_le_bytes()[..], &body].concat()
+}
+
+/// Runs as a supervisor if the arguments of this process say so. To be called before anything else.
+pub fn supervise_if_asked() -> Option<ExitCode> {
+    let is_asked = std::env::args_os().nth(1).is_some_and(|argument| argument == SUPERVISE);
+    is_asked.then(|| match supervise() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            let _ = writeln!(io::stderr(), "belvedere: {SUPERVISE} is how the program runs commands: {fault}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn supervise() -> io::Result<()> {
+    let control = std::os::unix::net::UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    control.peer_addr()?;
+    control.set_nonblocking(true)?;
+    // No terminal to write on or to read from, for all that follows.
+    let _ = nix::unistd::setsid();
+    #[cfg(target_os = "linux")]
+    {
+        nix::sys::prctl::set_child_subreaper(true)?;
+        // Nobody but root may look into this process or change it.
+        nix::sys::prctl::set_dumpable(false)?;
+        nix::sys::prctl::set_name(c"belvedere-run")?;
+    }
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let signals = Signals { child: signal(SignalKind::child())?, end: ending_signals()? };
+        let mut control = UnixStream::from_std(control)?;
+        let Some((program, arguments)) = receive(&mut control).await else { return Ok(()) };
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).process_group(0);
+        match command.spawn() {
+            Ok(leader) => {
+                drop(command);
+                let_go_of_output()?;
+                say(&mut control, &Answer::Started).await;
+                let id = Pid::from_raw(leader.id().cast_signed());
+                let family = Family { id, leader: Some(leader), has_children: true };
+                Supervisor { family, control, signals }.run().await;
+            }
+            Err(fault) => say(&mut control, &Answer::NotStarted(fault.to_string())).await,
+        }
+        Ok(())
+    })
+}
+
+/// Lets go of the command's output, which ends when the command and its children have let go of it too.
+fn let_go_of_output() -> io::Result<()> {
+    let nowhere = std::fs::File::options().write(true).open("/dev/null")?;
+    nix::unistd::dup2_stdout(&nowhere)?;
+    nix::unistd::dup2_stderr(&nowhere)?;
+    Ok(())
+}
+
+/// Catches what would end the supervisor before its work is done.
+fn ending_signals() -> io::Result<[Arrivals; 4]> {
+    let [terminate, hangup] = [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?];
+    Ok([terminate, hangup, signal(SignalKind::interrupt())?, signal(SignalKind::quit())?])
+}
+
+/// Reads the request; `None` if we are gone before it is complete.
+async fn receive(control: &mut UnixStream) -> Option<(OsString, Vec<OsString>)> {
+    let length = control.read_u32_le().await.ok().filter(|length| *length <= MAX_REQUEST)?;
+    let mut body = vec![0; usize::try_from(length).ok()?];
+    control.read_exact(&mut body).await.ok()?;
+    let mut words = body.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).to_owned());
+    Some((words.next()?, words.collect()))
+}
+
+/// Says something; nobody may be listening any more.
+async fn say(control: &mut UnixStream, answer: &Answer) {
+    let line = serde_json::to_string(answer).unwrap_or_default() + "\n";
+    let _ = control.write_all(line.as_bytes()).await;
+}
+
+/// What the system tells the supervisor.
+struct Signals {
+    child: Arrivals,
+    end: [Arrivals; 4],
+}
+
+impl Signals {
+    /// Waits for the next one. Returns whether it asks for the end.
+    async fn next(&mut self) -> bool {
+        let [terminate, hangup, interrupt, quit] = &mut self.end;
+        tokio::select! {
+            _ = terminate.recv() => true,
+            _ = hangup.recv() => true,
+            _ = interrupt.recv() => true,
+            _ = quit.recv() => true,
+            _ = self.child.recv() => false,
+        }
+    }
+
+    /// Waits until a child has ended, or for `pause`.
+    async fn child_or(&mut self, pause: Duration) {
+        let _ = timeout(pause, self.child.recv()).await;
+    }
+}
+
+/// How the end is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// TERM first.
+    Gently,
+    /// KILL.
+    AtOnce,
+}
+
+struct Supervisor {
+    family: Family,
+    control: UnixStream,
+    signals: Signals,
+}
+
+impl Supervisor {
+    /// Follows the command to its end, and ends what is left when the end is asked for.
+    async fn run(mut self) {
+        let manner = self.until_asked().await;
+        let is_over = match manner {
+            None => true,
+            Some(Manner::Gently) => self.gone_within(SETTLING).await,
+            Some(Manner::AtOnce) => false,
+        };
+        if is_over {
+            return say(&mut self.control, &Answer::Over { left_behind: false, unended: 0 }).await;
+        }
+        let is_gone = (manner == Some(Manner::Gently) && self.end_gently().await) || self.kill(KILL_LIMIT).await;
+        let unended = if is_gone { 0 } else { self.family.count() };
+        say(&mut self.control, &Answer::Over { left_behind: true, unended }).await;
+        if !is_gone {
+            self.kill(PURSUIT_LIMIT).await;
+        }
+    }
+
+    /// Waits until the end is asked for: by closing the socket, as our death does too, or by a signal. Returns `None`
+    /// if nobody is left before.
+    async fn until_asked(&mut self) -> Option<Manner> {
+        loop {
+            if !self.reap().await {
+                return None;
+            }
+            tokio::select! {
+                manner = asked(&mut self.control) => return Some(manner),
+                is_end = self.signals.next() => if is_end {
+                    return Some(Manner::Gently);
+                },
+            }
+        }
+    }
+
+    /// Notices who has ended, and says so of the leader. Returns whether anyone is left.
+    async fn reap(&mut self) -> bool {
+        if let Some(answer) = self.family.reap() {
+            say(&mut self.control, &answer).await;
+        }
+        self.family.has_members()
+    }
+
+    async fn gone_within(&mut self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        while self.reap().await {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            self.signals.child_or(LOOK.min(deadline - Instant::now())).await;
+        }
+        true
+    }
+
+    /// Asks all to end and waits a while. Returns whether they did.
+    async fn end_gently(&mut self) -> bool {
+        self.family.signal(Signal::SIGTERM);
+        // Whoever is stopped could not do as asked.
+        self.family.signal(Signal::SIGCONT);
+        let deadline = Instant::now() + GRACE;
+        while self.reap().await {
+            tokio::select! {
+                () = asked_at_once(&mut self.control) => return false,
+                () = self.signals.child_or(LOOK) => {}
+            }
+            if Instant::now() >= deadline {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Kills until nobody is left. Returns whether that is so.
+    async fn kill(&mut self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        let mut pause = ROUND;
+        loop {
+            self.family.signal(Signal::SIGKILL);
+            if !self.reap().await {
+                return true;
+            }
+            if Instant::now() >= deadline {
+                return false;
+            }
+            self.signals.child_or(pause).await;
+            pause = LOOK.min(pause * 2);
+        }
+    }
+}
+
+/// Waits until the end is asked for.
+async fn asked(control: &mut UnixStream) -> Manner {
+    match control.read_u8().await {
+        Ok(_) => Manner::AtOnce,
+        Err(_) => Manner::Gently,
+    }
+}
+
+/// Waits until the end is asked for at once.
+async fn asked_at_once(control: &mut UnixStream) {
+    if asked(control).await == Manner::Gently {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// The command and all processes it started.
+struct Family {
+    /// The command's own process, and its group.
+    id: Pid,
+    /// The same until its end was noticed.
+    leader: Option<Child>,
+    /// Whether there were children when they were last looked at.
+    has_children: bool,
+}
+
+impl Family {
+    /// Notices who has ended. Returns what is said of the leader if it is among them.
+    fn reap(&mut self) -> Option<Answer> {
+        // The library knows each way to end; what is reaped below may have ended in a way that has no name.
+        let mut ended = match self.leader.as_mut().map(Child::try_wait) {
+            Some(Ok(Some(status))) => Some(Some(status.into_raw())),
+            Some(Err(_)) => Some(None),
+            Some(Ok(None)) | None => None,
+        };
+        loop {
+            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(process, code)) if process == self.id => ended = Some(Some(code << 8)),
+                Ok(WaitStatus::Signaled(process, signal, _)) if process == self.id => ended = Some(Some(signal as i32)),
+                Ok(WaitStatus::StillAlive) => {
+                    self.has_children = true;
+                    break;
+                }
+                Ok(_) | Err(Errno::EINTR | Errno::EINVAL) => {}
+                Err(_) => {
+                    self.has_children = false;
+                    break;
+                }
+            }
+        }
+        if ended.is_some() {
+            self.leader = None;
+        }
+        ended.map(Answer::Ended)
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[expect(clippy::unused_self, reason = "elsewhere the group is asked for by its number")]
+impl Family {
+    /// Whoever loses its parent becomes our child, so that nobody is left when there is no child.
+    fn has_members(&self) -> bool {
+        self.has_children
+    }
+
+    fn signal(&self, signal: Signal) {
+        for process in process_tree::descendants(nix::unistd::getpid()) {
+            let _ = nix::sys::signal::kill(process, signal);
+        }
+    }
+
+    /// Counts those who have not ended.
+    fn count(&self) -> usize {
+        let members = process_tree::descendants(nix::unistd::getpid());
+        members.into_iter().filter(|member| process_tree::Stat::of(*member).is_some_and(|stat| !stat.is_zombie)).count()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Family {
+    fn has_members(&self) -> bool {
+        self.has_children || nix::sys::signal::killpg(self.id, None) != Err(Errno::ESRCH)
+    }
+
+    fn signal(&self, signal: Signal) {
+        let _ = nix::sys::signal::killpg(self.id, signal);
+    }
+
+    /// Nobody tells how many they are.
+    fn count(&self) -> usize {
+        1
+    }
+}
