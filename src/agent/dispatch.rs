@@ -230,11 +230,13 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, activity: 
     match agent.permissions.decide(&question.access) {
         Decision::Allow => return Ok(()),
         Decision::Deny(reason) => {
-            let (tool, title) = (question.access.tool, question.title);
-            activity.tell(agent, EventKind::ToolRefused { tool, title, reason: reason.clone() }).await;
-            return Err(ToolOutput::error(reason));
+            return Err(refused(agent, question, reason, activity).await);
         }
         Decision::Ask => {}
+    }
+    let omitted = question.preview.as_ref().map_or(0, Preview::omitted);
+    if omitted > 0 {
+        return Err(refused(agent, question, too_large(omitted), activity).await);
     }
     let id = ApprovalId::new(agent.id, call_id);
     let grant = agent.permissions.offer(&question.access);
@@ -263,6 +265,19 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, activity: 
         Waited::Refused(reason) => Err(ToolOutput::error(reason)),
         Waited::Stopped => Err(ToolOutput::error(INTERRUPTED)),
     }
+}
+
+/// Says that an access is refused, to the user and to the model.
+async fn refused(agent: &Agent, question: Question, reason: String, activity: &Activity) -> ToolOutput {
+    let (tool, title) = (question.access.tool, question.title);
+    activity.tell(agent, EventKind::ToolRefused { tool, title, reason: reason.clone() }).await;
+    ToolOutput::error(reason)
+}
+
+/// Says why nobody is asked about a change: a yes is only for what was shown.
+fn too_large(omitted: usize) -> String {
+    let lines = if omitted == 1 { "1 changed line".to_owned() } else { format!("{omitted} changed lines") };
+    format!("Too large to be shown to the user, who has to allow it: {lines} too many. Change less at a time.")
 }
 
 /// Looks at what git runs or obeys around a file before its change is decided on: a command, or the user in another

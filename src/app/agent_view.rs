@@ -415,8 +415,7 @@ impl AgentView {
     }
 
     fn tool_progress(&mut self, call_id: &str, tail: &str) {
-        let from = tail.len().saturating_sub(TAIL_CAP);
-        let from = (from..=tail.len()).find(|at| tail.is_char_boundary(*at)).unwrap_or(0);
+        let from = tail.ceil_char_boundary(tail.len().saturating_sub(TAIL_CAP));
         self.change_tool(call_id, |tool| tool.tail = plain(&tail[from..]).into_owned());
     }
 

@@ -37,6 +37,7 @@ impl App {
             return;
         };
         let (id, grant) = (request.id.clone(), request.grant.is_some());
+        let request_is_whole = request.is_shown_whole();
         if self.popup.is_some() {
             self.inform("close this first, to see what is asked");
             return;
@@ -64,6 +65,10 @@ impl App {
             _ => Answer::No { comment: None },
         };
         let is_yes = !matches!(answer, Answer::No { .. });
+        if is_yes && !request_is_whole {
+            self.warn("part of this cannot be shown: it can only be refused");
+            return;
+        }
         match self.approvals.hidden() {
             Hidden::Rows if is_yes => {
                 self.approvals.show_more();

@@ -7,7 +7,7 @@
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::message::{DiffLine, FileDiff, LineKind, bare_line};
+use crate::message::{FileDiff, LineKind, bare_line};
 
 /// Returns the columns of the largest line number.
 #[must_use]
@@ -25,8 +25,8 @@ pub fn gutter_columns(diff: &FileDiff, columns: usize) -> usize {
 
 /// Returns a line of a file with a sign for all that would not be seen: the file gets all of it.
 #[must_use]
-pub fn laid_bare(line: &DiffLine) -> String {
-    bare_line(&line.text.trim_end_matches(['\n', '\r']).replace('\t', "    ")).into_owned()
+pub fn laid_bare(line: &str) -> String {
+    bare_line(&line.trim_end_matches(['\n', '\r']).replace('\t', "    ")).into_owned()
 }
 
 /// Returns where each row of a text ends that is broken wherever a row is full. Words are not kept whole: the spaces
@@ -48,6 +48,14 @@ pub fn row_ends(text: &str, columns: usize) -> Vec<usize> {
     ends
 }
 
+/// Returns as much of a text as fills so many rows: of a line of a megabyte, what is counted is the screen's share.
+pub(super) fn start_of(text: &str, columns: usize, rows: usize) -> &str {
+    /// Bytes of a column: those of a sign with a mark or two.
+    const BYTES: usize = 8;
+    let most = columns.max(1).saturating_mul(rows.saturating_add(1)).saturating_mul(BYTES);
+    &text[..text.floor_char_boundary(most)]
+}
+
 /// Counts the rows of a change, and those of them that are changed, no further than about `most` of these.
 pub(super) fn count_rows(diff: &FileDiff, columns: usize, most: usize) -> (usize, usize) {
     let room = columns.saturating_sub(gutter_columns(diff, columns));
@@ -57,7 +65,7 @@ pub(super) fn count_rows(diff: &FileDiff, columns: usize, most: usize) -> (usize
         if changed >= most {
             break;
         }
-        let rows = row_ends(&laid_bare(line), room).len();
+        let rows = row_ends(&laid_bare(start_of(&line.text, room, most - changed)), room).len();
         all += rows;
         changed += if line.kind == LineKind::Context { 0 } else { rows };
     }

@@ -62,8 +62,7 @@ impl LineEdit {
             }
             KeyCode::Char('w') if ctrl => {
                 let kept = self.text[..self.cursor].trim_end();
-                let from = kept.rfind(char::is_whitespace).map_or(0, |at| at + 1);
-                let from = (from..=self.cursor).find(|at| self.text.is_char_boundary(*at)).unwrap_or(self.cursor);
+                let from = kept.rfind(char::is_whitespace).map_or(0, |at| self.text.ceil_char_boundary(at + 1));
                 self.text.drain(from..self.cursor);
                 self.cursor = from;
             }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::diff_rows::count_rows;
+use super::diff_rows::{count_rows, start_of};
 use crate::permission::{AccessKind, ApprovalId, ApprovalRequest, Preview};
 
 /// Rows that the model's own words on a command may take.
@@ -128,7 +128,7 @@ fn text_rows(text: &str, columns: usize, most: usize) -> usize {
         if rows >= most {
             break;
         }
-        rows += word_row_ends(&shown_line(line), columns).len();
+        rows += word_row_ends(&shown_line(start_of(line, columns, most - rows)), columns).len();
     }
     rows
 }

@@ -95,8 +95,7 @@ fn label(agent: &AgentView, cell: CellId) -> Box<str> {
         Some(CellKind::Retry { reason, .. }) => reason.clone(),
         _ => String::new(),
     };
-    let end = (0..=LABEL.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    text[..end].into()
+    text[..text.floor_char_boundary(LABEL)].into()
 }
 
 impl App {

@@ -57,6 +57,12 @@ impl ApprovalRequest {
             _ => bare(&self.title),
         }
     }
+
+    /// Returns `true` if the preview holds all that would be done. Nobody can allow what cannot be shown.
+    #[must_use]
+    pub fn is_shown_whole(&self) -> bool {
+        self.preview.as_ref().is_none_or(|preview| preview.omitted() == 0)
+    }
 }
 
 /// What an act would do, in detail.
@@ -70,6 +76,17 @@ pub enum Preview {
         /// The words.
         text: String,
     },
+}
+
+impl Preview {
+    /// Returns how many changed lines are left out.
+    #[must_use]
+    pub fn omitted(&self) -> usize {
+        match self {
+            Self::Diff(diff) => diff.omitted,
+            Self::Note { .. } => 0,
+        }
+    }
 }
 
 /// What the user answered.

@@ -143,10 +143,7 @@ impl Queue {
             return "";
         }
         self.run = Some(run);
-        let mut end = more.len().min(self.room);
-        while !more.is_char_boundary(end) {
-            end -= 1;
-        }
+        let end = more.floor_char_boundary(self.room);
         self.is_full |= end < more.len();
         self.room = if self.is_full { 0 } else { self.room - end };
         &more[..end]

@@ -8,13 +8,13 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-use super::diff::{diff_files, tally};
+use super::diff::{diff_asked, diff_files, tally};
 use super::file::{FileFault, look_at, open_regular};
 use super::limit::{counted, size};
 use super::path::relative;
 use super::replace::replace;
 use super::{ChangeKind, FileChange, Knowledge, Plan, Stamp, ToolContext, ToolOutput, ToolView};
-use crate::message::FileDiff;
+use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
 use crate::permission::{AccessKind, Preview};
 
 /// Bytes of a file that can be edited or compared.
@@ -104,11 +104,23 @@ pub(super) fn hopeless(path: PathBuf, failure: ToolOutput) -> Plan {
 impl Change {
     /// Returns what would be written, with a preview.
     pub(super) fn plan(self) -> Plan {
-        let preview = match self.diff() {
-            Some(diff) => Preview::Diff(diff),
-            None => Preview::Note { text: self.blind_words() },
-        };
-        Plan { preview: Some(preview), ..Plan::new(AccessKind::Write { path: self.path }) }
+        let preview = Some(Preview::Diff(self.asked()));
+        Plan { preview, ..Plan::new(AccessKind::Write { path: self.path }) }
+    }
+
+    /// Returns all that would be written. What it takes the place of is named by its size where it is no text.
+    fn asked(&self) -> FileDiff {
+        let Some(before) = &self.before else { return diff_asked(&self.path, "", &self.after) };
+        let old = before.bytes.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+        if let Some(old) = old {
+            return diff_asked(&self.path, old, &self.after);
+        }
+        let mut diff = diff_asked(&self.path, "", &self.after);
+        let what = if before.bytes.is_some() { "that are no text" } else { "that are too many to compare" };
+        let text = format!("{} {what}", size(before.stamp.len));
+        diff.hunks.insert(0, Hunk { lines: vec![DiffLine { kind: LineKind::Removed, number: 1, text }] });
+        diff.removed = 1;
+        diff
     }
 
     /// Makes the change.

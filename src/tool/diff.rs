@@ -12,24 +12,44 @@ use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
 const MAX_COMPARED: usize = 200_000;
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
-/// Lines shown in all, context included.
-const MAX_SHOWN: usize = 400;
-/// Bytes shown in all: what a yes is said to has to be seen, also in a long line.
-const MAX_SIZE: usize = 300_000;
-/// Characters shown of one line.
-const MAX_LINE: usize = 20_000;
+/// What is kept of a change that was made.
+const DONE: Bounds = Bounds { lines: 400, bytes: 300_000, line: 20_000 };
+/// What is kept of a change that is asked for: more than anybody reads, and no line is cut.
+const ASKED: Bounds = Bounds { lines: 20_000, bytes: 2_000_000, line: usize::MAX };
 /// After this the comparison settles for a difference that is right but not the smallest.
 const DEADLINE: Duration = Duration::from_millis(200);
 
+/// How much of a difference is kept.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// Lines in all, context included.
+    lines: usize,
+    /// Bytes in all, of whole lines.
+    bytes: usize,
+    /// Characters of one line.
+    line: usize,
+}
+
 /// Compares two versions of a file line by line.
 ///
-/// At most 400 lines and about 300,000 bytes are shown; [`FileDiff::omitted`] counts the changed lines beyond them. A
+/// At most 400 lines and about 300,000 bytes are kept; [`FileDiff::omitted`] counts the changed lines beyond them. A
 /// line that is longer than 20,000 characters is cut, and says so.
 #[must_use]
 pub fn diff_files(path: &Path, old: &str, new: &str) -> FileDiff {
+    compare(path, old, new, DONE)
+}
+
+/// Compares like [`diff_files`] for somebody who is to allow the change: 20,000 lines and 2 MB are kept, each line whole
+/// or not at all.
+pub(super) fn diff_asked(path: &Path, old: &str, new: &str) -> FileDiff {
+    compare(path, old, new, ASKED)
+}
+
+fn compare(path: &Path, old: &str, new: &str, bounds: Bounds) -> FileDiff {
     let (same, old, new) = middle(old, new);
     let mut shown = Shown {
         diff: FileDiff { path: path.to_path_buf(), added: 0, removed: 0, hunks: Vec::new(), omitted: 0 },
+        bounds,
         lines: Vec::new(),
         count: 0,
         size: 0,
@@ -60,9 +80,10 @@ pub fn diff_files(path: &Path, old: &str, new: &str) -> FileDiff {
 /// A difference as it is put together.
 struct Shown {
     diff: FileDiff,
+    bounds: Bounds,
     /// Lines of the present hunk.
     lines: Vec<DiffLine>,
-    /// Lines shown so far.
+    /// Lines kept so far.
     count: usize,
     /// Their bytes.
     size: usize,
@@ -72,8 +93,9 @@ impl Shown {
     fn push(&mut self, kind: LineKind, number: usize, line: &str) {
         self.diff.added += usize::from(kind == LineKind::Added);
         self.diff.removed += usize::from(kind == LineKind::Removed);
-        if self.count < MAX_SHOWN && self.size < MAX_SIZE {
-            let text = shown_line(line);
+        let size = line.len().min(self.bounds.line);
+        if self.count < self.bounds.lines && self.size + size <= self.bounds.bytes {
+            let text = shown_line(line, self.bounds.line);
             self.count += 1;
             self.size += text.len();
             self.lines.push(DiffLine { kind, number, text });
@@ -106,9 +128,9 @@ fn middle<'t>(old: &'t str, new: &'t str) -> (usize, &'t str, &'t str) {
     (same, &old[..old.len() - rest], &new[..new.len() - rest])
 }
 
-fn shown_line(line: &str) -> String {
+fn shown_line(line: &str, max: usize) -> String {
     let text = line.trim_end_matches(['\n', '\r']);
-    let (start, whole) = cut(text, MAX_LINE);
+    let (start, whole) = cut(text, max);
     match whole {
         super::limit::Whole::Yes => start.to_owned(),
         super::limit::Whole::No => {

@@ -352,8 +352,13 @@ impl Session {
             self.notice("this can only be allowed once");
             return;
         }
+        let is_yes = !matches!(answer, Answer::No { .. });
+        if is_yes && !request.is_shown_whole() {
+            self.notice("part of this cannot be shown: it can only be refused");
+            return;
+        }
         let id = request.id.clone();
-        if !matches!(answer, Answer::No { .. }) && !self.story.is_told(&id) {
+        if is_yes && !self.story.is_told(&id) {
             let lines = self.story.details();
             self.write(lines);
             self.notice("that is all of it; answer again");

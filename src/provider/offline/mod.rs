@@ -100,8 +100,7 @@ fn events(request: &Request) -> Vec<StreamEvent> {
     let room = usize::try_from(request.max_output_tokens).unwrap_or(usize::MAX).saturating_mul(4);
     let mut stop = if reply.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
     if reply.text.len() > room {
-        let end = (0..=room).rev().find(|at| reply.text.is_char_boundary(*at)).unwrap_or(0);
-        reply.text.truncate(end);
+        reply.text.truncate(reply.text.floor_char_boundary(room));
         reply.calls.clear();
         stop = StopReason::MaxTokens;
     }

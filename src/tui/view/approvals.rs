@@ -18,25 +18,50 @@ use crate::app::keymap::Context;
 use crate::app::question::{MAX_NOTE_ROWS, MIN_COLUMNS, NOTE_INDENT, QuestionSeen, is_said, shown_line, word_row_ends};
 use crate::app::{Drawn, Expanded, Focus};
 use crate::message::{bare_line, shown_name};
-use crate::permission::{AccessKind, ApprovalRequest, Grant, Preview};
+use crate::permission::{AccessKind, ApprovalId, ApprovalRequest, Grant, Preview};
+
+/// The rows of the question that was drawn last, which may be twenty thousand.
+#[derive(Default)]
+pub(super) struct QuestionRows {
+    /// The question and the width they are of.
+    of: Option<(ApprovalId, u16)>,
+    rows: Vec<Row>,
+}
+
+impl QuestionRows {
+    fn of(&mut self, request: &ApprovalRequest, columns: u16, look: &Look<'_>) -> &[Row] {
+        let is_same = self.of.as_ref().is_some_and(|(id, width)| *id == request.id && *width == columns);
+        if !is_same {
+            self.rows = details(request, columns, look);
+            self.of = Some((request.id.clone(), columns));
+        }
+        &self.rows
+    }
+}
 
 /// Draws the question that is shown, and notes what of it can be seen.
-pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
-    let Some(request) = look.app.approvals().shown().filter(|_| !area.is_empty()) else { return };
-    let rows = details(request, area.width.saturating_sub(2), look);
+pub(super) fn draw(kept: &mut QuestionRows, look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
+    let Some(request) = look.app.approvals().shown() else {
+        *kept = QuestionRows::default();
+        return;
+    };
+    if area.is_empty() {
+        return;
+    }
+    let rows = kept.of(request, area.width.saturating_sub(2), look);
     // Where there is little room, what is asked comes before why.
     let fits = rows.len() + 3 <= usize::from(area.height);
     let reasons = u16::from(area.height > 5 || fits);
     let height = area.height.saturating_sub(2 + reasons);
     let body = Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(1), height };
-    let view = Part::of(&rows, usize::from(height), area, look);
+    let view = Part::of(rows, usize::from(height), area, look);
     if area.height == 1 {
         let mut spans = heading(request, usize::from(area.width) / 2, look);
         spans.push(Span::styled(format!("  {}", request.title.lines().next().unwrap_or_default()), look.theme.text));
         buf.set_line(area.x, area.y, &fit_line(&Line::from(spans), usize::from(area.width)), area.width);
     } else {
         draw_frame(request, area, look, buf);
-        for (line, y) in view.lines(&rows, look).into_iter().zip(body.y..body.bottom()) {
+        for (line, y) in view.lines(rows, look).into_iter().zip(body.y..body.bottom()) {
             buf.set_line(body.x, y, &line, body.width);
         }
         if reasons > 0 {

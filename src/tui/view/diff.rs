@@ -160,9 +160,9 @@ fn diff_line(line: &DiffLine, partner: Option<&DiffLine>, digits: usize, theme: 
     };
     let mut spans =
         vec![Span::styled(format!("{:>digits$} ", line.number), theme.faint), Span::styled(format!("{sign} "), style)];
-    let text = laid_bare(line);
+    let text = laid_bare(&line.text);
     match partner {
-        Some(partner) => spans.extend(emphasised(&text, &laid_bare(partner), style, emphasis)),
+        Some(partner) => spans.extend(emphasised(&text, &laid_bare(&partner.text), style, emphasis)),
         None => spans.push(Span::styled(text, style)),
     }
     Line::from(spans)

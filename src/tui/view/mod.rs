@@ -33,6 +33,7 @@ use std::collections::HashMap;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
 
+use self::approvals::QuestionRows;
 use self::highlight::Highlighter;
 use self::links::Leads;
 use self::look::Look;
@@ -51,6 +52,7 @@ pub struct Screen {
     transcripts: HashMap<AgentId, Transcript>,
     /// The prompt of the agent that is looked at.
     prompt: MarkdownDoc,
+    question: QuestionRows,
 }
 
 /// A drawn frame.
@@ -66,13 +68,15 @@ impl Screen {
     /// Returns views that have not drawn anything.
     #[must_use]
     pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
-        Self { theme, highlighter, transcripts: HashMap::new(), prompt: MarkdownDoc::new() }
+        let (transcripts, prompt) = (HashMap::new(), MarkdownDoc::new());
+        Self { theme, highlighter, transcripts, prompt, question: QuestionRows::default() }
     }
 
     /// Draws in another theme from now on, with the same signs. Returns what is wrong with its file.
     pub fn set_theme(&mut self, name: &str, themes: &Themes) -> Vec<Diagnostic> {
         let Some((theme, faults)) = themes.load(name, self.theme.depth()) else { return Vec::new() };
         self.theme = theme.with_glyphs(self.theme.glyphs);
+        self.question = QuestionRows::default();
         faults
     }
 
@@ -106,7 +110,7 @@ impl Screen {
         if screen.is_empty() {
             return painted;
         }
-        let Self { theme, highlighter, transcripts, prompt } = self;
+        let Self { theme, highlighter, transcripts, prompt, question } = self;
         let look = Look { app, theme, glyphs: &theme.glyphs, highlighter };
         let regions = app.regions();
         pane_strip::borders(&regions, &look, buf);
@@ -128,7 +132,7 @@ impl Screen {
         if files.is_none() {
             timeline::draw(&look, buf);
         }
-        approvals::draw(&look, regions.approvals, buf, &mut painted.drawn);
+        approvals::draw(question, &look, regions.approvals, buf, &mut painted.drawn);
         let question = Cover::of(regions.approvals, buf);
         status::above_composer(&look, regions.rule, buf);
         let cursor = draw_composer(&regions, &look, buf);

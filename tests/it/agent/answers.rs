@@ -3,7 +3,7 @@
 use belvedere::agent::EventKind;
 use belvedere::message::AgentId;
 use belvedere::permission::{
-    Access, AccessKind, Answer, ApprovalRequest, Grants, Holder, PermissionMode, Permissions, Project,
+    Access, AccessKind, Answer, ApprovalRequest, Grants, Holder, PermissionMode, Permissions, Preview, Project,
 };
 use belvedere::subagent::{Command, unattended_refusal};
 use serde_json::json;
@@ -39,6 +39,39 @@ async fn an_answer_for_the_project_allows_what_was_shown_and_no_more() {
     session.send(Command::Forget { grant: first.grant.unwrap(), holder: Holder::Main }).await;
     session.send(Command::Answer { id: second.id, answer: Answer::No { comment: None } }).await;
     session.ended(AgentId::MAIN).await;
+    session.quit().await;
+}
+
+#[tokio::test]
+async fn a_change_is_asked_about_whole_or_not_at_all() {
+    let write = |content: &str| vec![json!({"call": "Write", "input": {"file_path": "a.txt", "content": content}})];
+    let long = format!("{}end\n", "x".repeat(50_000));
+    let whole = format!("{long}{}", "line\n".repeat(5_000));
+    let provider = script(&[
+        reply(json!({"turn": 0}), write(&"line\n".repeat(30_000))),
+        reply(json!({"turn": 1}), write(&"x".repeat(2_000_001))),
+        reply(json!({"turn": 2}), write(&whole)),
+        reply(json!({"turn": 3}), vec![json!({"say": "done"})]),
+    ]);
+    let mut session = Session::start(Parts::new(provider));
+    session.say("go").await;
+    let refused = |event: &belvedere::agent::AgentEvent| match &event.kind {
+        EventKind::ToolRefused { title, reason, .. } => Some(format!("{title}: {reason}")),
+        EventKind::ApprovalRequested { .. } => Some("asked".to_owned()),
+        _ => None,
+    };
+    for too_many in ["10000 changed lines", "1 changed line"] {
+        let words = session.wait(refused).await;
+        assert!(words.starts_with("a.txt: Too large to be shown") && words.contains(too_many), "{words}");
+    }
+    let asked = session.wait(question).await;
+    assert!(asked.is_shown_whole());
+    let Some(Preview::Diff(diff)) = &asked.preview else { panic!("{:?}", asked.preview) };
+    let shown: String = diff.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| format!("{}\n", line.text)).collect();
+    assert!(shown == whole, "every line is there, each to its end");
+    session.send(Command::Answer { id: asked.id.clone(), answer: Answer::Once }).await;
+    session.ended(AgentId::MAIN).await;
+    assert_eq!(std::fs::read_to_string(session.root().join("a.txt")).unwrap(), whole);
     session.quit().await;
 }
 

@@ -148,6 +148,42 @@ fn changed_lines_come_before_those_around_them() {
 }
 
 #[test]
+fn a_long_change_is_gone_through_to_its_end() {
+    let lines: Vec<DiffLine> = (1..=1_000).map(|at| line(LineKind::Added, at, &format!("line<{at}>"))).collect();
+    let mut stage = at_work(80, 24);
+    asks(&mut stage, change(lines));
+    let mut unseen: Vec<String> = (1..=1_000).map(|at| format!("line<{at}>")).collect();
+    let mut given = Vec::new();
+    for press in 0.. {
+        assert!(press < 100, "{} lines were not shown", unseen.len());
+        let text = stage.text();
+        unseen.retain(|line| !text.contains(line));
+        given.extend(answers(&stage.keys("<alt+y>")));
+        if !given.is_empty() {
+            break;
+        }
+    }
+    assert_eq!((given, unseen.len()), (vec![Answer::Once], 0));
+}
+
+#[test]
+fn what_cannot_be_shown_is_allowed_by_no_key() {
+    let mut stage = at_work(80, 24);
+    let mut request = change(vec![line(LineKind::Added, 1, "seen")]);
+    if let Some(Preview::Diff(diff)) = &mut request.preview {
+        diff.omitted = 1;
+    }
+    asks(&mut stage, request);
+    stage.text();
+    for chord in ["<alt+y>", "<alt+a>", "<alt+y>", "<alt+y>"] {
+        assert_eq!(answers(&stage.keys(chord)), []);
+    }
+    let text = stage.text();
+    assert!(text.contains("part of this cannot be shown"), "{text}");
+    assert_eq!(answers(&stage.keys("<alt+n>")), [Answer::No { comment: None }]);
+}
+
+#[test]
 fn a_question_takes_the_rows_that_the_conversation_leaves_blank() {
     let lines: Vec<String> = (1..=15).map(|at| format!("echo {at}")).collect();
     let mut stage = at_work(80, 24);

@@ -2,11 +2,13 @@
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
+use belvedere::message::LineKind;
 use belvedere::permission::Preview;
 use belvedere::tool::{ChangeKind, ToolView};
 use serde_json::{Value, json};
 
 use super::{Bench, text_of};
+use crate::support::standard_tools;
 
 fn edit(name: &str, old: &str, new: &str) -> Value {
     json!({"file_path": name, "old_string": old, "new_string": new})
@@ -203,6 +205,12 @@ async fn bytes_that_are_no_text_are_not_edited_but_can_be_replaced() {
     bench.put("a.txt", b"caf\xe9\n");
     bench.text("Read", json!({"file_path": "a.txt"})).await;
     assert!(bench.fault("Edit", edit("a.txt", "caf", "x")).await.contains("not valid UTF-8"));
+    let args = super::args(json!({"file_path": "a.txt", "content": "café\n"}));
+    let plan = standard_tools().find("Write").unwrap().plan(&args, &bench.context).await.unwrap();
+    let Some(Preview::Diff(diff)) = plan.preview else { panic!("{:?}", plan.preview) };
+    let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| (line.kind, line.text.as_str()));
+    let shown = [(LineKind::Removed, "5 bytes that are no text"), (LineKind::Added, "café")];
+    assert!(lines.eq(shown), "what is asked for says what goes and shows all that comes");
     let output = bench.run("Write", json!({"file_path": "a.txt", "content": "café\n"})).await;
     assert_eq!((output.summary.as_str(), output.view), ("5 bytes replaced by 6 bytes", None));
     let again = bench.run("Write", json!({"file_path": "a.txt", "content": "café\n"})).await;
