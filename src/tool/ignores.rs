@@ -18,6 +18,8 @@ use super::file::{look_at, open_regular};
 
 /// Bytes of an ignore file that are read.
 const MAX_BYTES: u64 = 4 << 20;
+/// Patterns with signs such as `*` that are compiled together: an automaton of very many is refused.
+const MAX_WILD: usize = 1_000;
 /// Compiled files kept; with more of them, all are compiled anew.
 const MAX_KEPT: usize = 4_096;
 
@@ -29,12 +31,23 @@ struct Kept {
     stamp: Stamp,
     /// The folder that the patterns are about.
     base: PathBuf,
-    rules: Arc<Gitignore>,
+    rules: Arc<Rules>,
+}
+
+/// The patterns of one file, in parts of a size that can be compiled.
+struct Rules(Vec<Gitignore>);
+
+impl Rules {
+    /// Says what the last of the patterns that match says.
+    fn matched(&self, path: &Path, is_folder: bool) -> Match<()> {
+        let mut parts = self.0.iter().rev().map(|part| part.matched(path, is_folder).map(|_| ()));
+        parts.find(|matched| !matched.is_none()).unwrap_or(Match::None)
+    }
 }
 
 impl Ignores {
     /// Returns the rules of a file; none if there is none, or nothing in it.
-    fn rules(&self, base: &Path, file: &Path) -> Option<Arc<Gitignore>> {
+    fn rules(&self, base: &Path, file: &Path) -> Option<Arc<Rules>> {
         let stamp = Stamp::of(&look_at(file, "").ok()?);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let rules = match all.get(file) {
@@ -49,20 +62,28 @@ impl Ignores {
                 rules
             }
         };
-        (!rules.is_empty()).then_some(rules)
+        (!rules.0.is_empty()).then_some(rules)
     }
 }
 
 /// Compiles a file. A line that is no pattern is left out, as git does.
-fn compiled(base: &Path, file: &Path) -> Option<Gitignore> {
+fn compiled(base: &Path, file: &Path) -> Option<Rules> {
     let mut bytes = Vec::new();
     open_regular(file, "").ok()?.0.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    let mut builder = GitignoreBuilder::new(base);
+    let mut parts = Vec::new();
+    let (mut builder, mut wild) = (GitignoreBuilder::new(base), 0);
     for line in text.trim_start_matches('\u{feff}').lines() {
         let _ = builder.add_line(None, line);
+        wild += usize::from(line.contains(['*', '?', '[']));
+        if wild == MAX_WILD {
+            parts.extend(builder.build());
+            (builder, wild) = (GitignoreBuilder::new(base), 0);
+        }
     }
-    builder.build().ok()
+    parts.extend(builder.build());
+    parts.retain(|part| !part.is_empty());
+    Some(Rules(parts))
 }
 
 /// What one walk, or several below one folder, leave out.
@@ -71,16 +92,16 @@ pub(super) struct Sieve {
     /// Files named by the caller, which count even if they are ignored.
     wanted: Override,
     /// The user's own rules.
-    global: Option<Arc<Gitignore>>,
+    global: Option<Arc<Rules>>,
     folders: RwLock<HashMap<PathBuf, Arc<Folder>>>,
 }
 
 /// The rules of one folder, and those above it.
 struct Folder {
     above: Option<Arc<Folder>>,
-    plain: Option<Arc<Gitignore>>,
-    git: Option<Arc<Gitignore>>,
-    exclude: Option<Arc<Gitignore>>,
+    plain: Option<Arc<Rules>>,
+    git: Option<Arc<Rules>>,
+    exclude: Option<Arc<Rules>>,
     /// Whether it is the root of a repository: git's rules above it do not count.
     is_root: bool,
 }
@@ -102,8 +123,8 @@ impl Sieve {
         let nearest = self.folder(parent);
         let mut folder = Some(&nearest);
         while let Some(at) = folder {
-            let asked = |rules: &Option<Arc<Gitignore>>| match rules {
-                Some(rules) => rules.matched(path, is_folder).map(|_| ()),
+            let asked = |rules: &Option<Arc<Rules>>| match rules {
+                Some(rules) => rules.matched(path, is_folder),
                 None => Match::None,
             };
             plain = plain.or(asked(&at.plain));
@@ -114,7 +135,7 @@ impl Sieve {
             in_repository &= !at.is_root;
             folder = at.above.as_ref();
         }
-        let global = self.global.as_ref().map_or(Match::None, |rules| rules.matched(path, is_folder).map(|_| ()));
+        let global = self.global.as_ref().map_or(Match::None, |rules| rules.matched(path, is_folder));
         plain.or(git).or(exclude).or(global).is_ignore()
     }
 

@@ -253,6 +253,19 @@ async fn ignore_files_count_as_git_has_them_and_change_with_their_file() {
 }
 
 #[tokio::test]
+async fn an_ignore_file_of_twenty_thousand_patterns_counts_to_its_last_line() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path(".git")).unwrap();
+    let patterns: String = (0..20_000).map(|at| format!("build{at}*\n")).collect();
+    bench.put(".gitignore", format!("{patterns}!build7.txt\n"));
+    for name in ["build7.txt", "build8.txt", "build19999", "src.txt"] {
+        bench.put(name, "here");
+    }
+    let found = bench.text("Grep", json!({"pattern": "here"})).await;
+    assert_eq!(found, "Found 2 files\nbuild7.txt\nsrc.txt\n");
+}
+
+#[tokio::test]
 async fn what_is_not_looked_into_is_said() {
     let bench = Bench::new();
     assert!(bench.text("LS", json!({})).await.ends_with("(empty)\n"));
