@@ -136,15 +136,20 @@ impl AgentView {
         }
     }
 
-    /// Puts the report in place of the last text, which it usually is.
+    /// Puts the report in place of the last text, which it usually is. What an agent said in an earlier step, before it was
+    /// cut off, is not shown again as its last words.
     fn report_cell(&mut self, outcome: &Outcome) {
         let shown = self.shown(&outcome.text);
         let is_it = |cell: &Cell| matches!(&cell.kind, CellKind::Text { text } if text.trim() == shown);
         let last = self.cells.iter().next_back().filter(|(_, cell)| is_it(cell));
         let mut text = report_markdown(&outcome.text);
         if let Some(reason) = outcome.reason.as_ref().filter(|_| !outcome.status.is_complete()) {
+            let is_above = last.is_none() && self.last_text().is_some_and(|text| text.trim() == shown);
+            if is_above {
+                text.clear();
+            }
             let gap = if text.is_empty() { "" } else { "\n\n" };
-            text = format!("*{reason}*{gap}{text}");
+            text = format!("{text}{gap}*{reason}*");
         }
         if text.is_empty() {
             "*no report*".clone_into(&mut text);

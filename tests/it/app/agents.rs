@@ -3,7 +3,7 @@
 use belvedere::agent::{
     Author, Bounds, EventKind, FileTally, Ground, Hold, LastWords, Outcome, Spawn, Status, StopCause,
 };
-use belvedere::app::{AgentState, CellKind, Phase};
+use belvedere::app::{AgentState, Cell, CellId, CellKind, Phase};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
 use belvedere::permission::{Answer, ApprovalId};
 use proptest::prelude::*;
@@ -403,4 +403,36 @@ fn a_reply_that_was_cut_off_says_so_at_its_end() {
     let text = stage.text();
     let (said, mark) = (text.find("It begins well and"), text.find("cut off here"));
     assert!(said.is_some() && said < mark, "{text}");
+}
+
+#[test]
+fn why_an_agent_was_cut_off_stands_below_what_it_said_last() {
+    for is_earlier_step in [false, true] {
+        let mut stage = Stage::new(100, 30).with_model();
+        stage.asks("go");
+        stage.spawns(1, "explore", "Look around");
+        stage.starts(1);
+        stage.says(1, "Words of a step.");
+        if is_earlier_step {
+            stage.agent(1, tool_started("c", "LS", "."));
+        }
+        let outcome = Outcome {
+            text: "Words of a step.".to_owned(),
+            words: LastWords::Partial,
+            reason: Some("Stopped by the user.".to_owned()),
+            ..outcome(Status::Cancelled)
+        };
+        stage.agent(1, EventKind::Ended { outcome });
+        let cells: Vec<String> = stage.app.agents().get(AgentId(1)).unwrap().cells.iter().map(said).collect();
+        let pane = cells.join("\n");
+        assert_eq!(pane.matches("Words of a step.").count(), 1, "{pane}");
+        assert!(pane.ends_with("*Stopped by the user.*"), "{pane}");
+    }
+}
+
+fn said((_, cell): (CellId, &Cell)) -> String {
+    match &cell.kind {
+        CellKind::Text { text } | CellKind::Report { text } => text.clone(),
+        _ => String::new(),
+    }
 }

@@ -318,7 +318,7 @@ fn the_budget_and_the_cost_are_shown_and_changed_in_words() {
 fn a_session_that_broke_off_is_named_once_at_the_next_start() {
     let bench = Bench::new();
     let mut session = Session::start(&bench, &["demo", "--plain"]);
-    session.until("explore-1: done");
+    session.until("explore-1: started");
     session.signal(Signal::SIGKILL);
     session.child.wait().unwrap();
     let mut session = Session::start(&bench, &["demo", "--plain"]);
@@ -328,7 +328,7 @@ fn a_session_that_broke_off_is_named_once_at_the_next_start() {
     session.signal(Signal::SIGTERM);
     session.child.wait().unwrap();
     let mut session = Session::start(&bench, &["demo", "--plain"]);
-    session.until("explore-1: done");
+    session.until("explore-1: started");
     assert!(!session.seen.contains("broke off"), "{}", session.seen);
     session.signal(Signal::SIGTERM);
     session.child.wait().unwrap();
