@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::agent::{AgentEvent, Author, Bounds, EventKind, Ground, Spawn};
+use belvedere::agent::{AgentEvent, Author, Bounds, EventKind, RunMode, Spawn};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::{App, Arrangement, Event, MouseCapture, Movement, Setup};
@@ -164,6 +164,6 @@ fn spawn(child: u32, call_id: String) -> Spawn {
         model: "sonnet".to_owned(),
         tools: Vec::new(),
         bounds: Bounds::default(),
-        ground: Ground::Foreground,
+        ground: RunMode::Foreground,
     }
 }

@@ -64,7 +64,7 @@
 //!
 //! # A request, from end to end
 //!
-//! 1. `main` parses the command line, and [`services::settle`] reads the settings. The first frame is drawn.
+//! 1. `main` parses the command line, and [`services::bootstrap`] reads the settings. The first frame is drawn.
 //! 2. [`services::start`] opens the log, chooses the model in the background and builds the [`subagent::Tree`].
 //! 3. The message is sent as [`subagent::Command::Send`]; [`subagent::Conversation`] runs the loop with it.
 //! 4. The model calls `Agent` three times in one reply. The tree admits, queues or refuses each, and runs the same loop for

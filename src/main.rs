@@ -9,7 +9,9 @@ use anyhow::Context as _;
 use belvedere::cli::{Cli, Subcommands, agents};
 use belvedere::headless::{self, Headless, Plain};
 use belvedere::message::{self, BudgetLimit};
-use belvedere::services::{self, EVENT_CAPACITY, EndSignal, EndSignals, Front, Play, Settled, Started, Wanted};
+use belvedere::services::{
+    self, Bootstrap, EVENT_CAPACITY, EndSignal, EndSignals, FrontEnd, Options, SessionKind, Started,
+};
 use belvedere::subagent::Command;
 use belvedere::tool;
 use belvedere::tui;
@@ -21,9 +23,9 @@ fn main() -> ExitCode {
     }
     guard_process();
     let code =
-        answer(Cli::of(std::env::args_os()).unwrap_or_else(|fault| fault.exit())).unwrap_or_else(|(code, fault)| {
+        answer(Cli::of(std::env::args_os()).unwrap_or_else(|error| error.exit())).unwrap_or_else(|(code, error)| {
             // It may quote an argument, which need not be written by the user.
-            let _ = writeln!(io::stderr(), "belvedere: {}", message::plain(&format!("{fault:#}")));
+            let _ = writeln!(io::stderr(), "belvedere: {}", message::sanitize(&format!("{error:#}")));
             code
         });
     ExitCode::from(code)
@@ -36,9 +38,9 @@ fn guard_process() {
         use nix::sys::prctl::{set_child_subreaper, set_dumpable};
         // Nobody but root may read the environment or the memory of this process, or open its files.
         let kept = set_dumpable(false).and_then(|()| set_child_subreaper(true));
-        if let Err(fault) = kept {
+        if let Err(error) = kept {
             let _ =
-                writeln!(io::stderr(), "belvedere: commands can see more of this program than they should: {fault}");
+                writeln!(io::stderr(), "belvedere: commands can see more of this program than they should: {error}");
         }
     }
 }
@@ -53,54 +55,55 @@ fn program() -> anyhow::Result<PathBuf> {
 
 /// Does what the command line asks for. An error says with which status to end.
 fn answer(cli: Cli) -> Result<u8, (u8, anyhow::Error)> {
-    let usage = |fault| (headless::exit::USAGE, fault);
-    let failed = |fault| (headless::exit::FAILED, fault);
+    let usage = |error| (headless::exit::USAGE, error);
+    let failed = |error| (headless::exit::FAILED, error);
     if let Some(Subcommands::Agents(args)) = cli.command.clone() {
-        let settled = services::settle(wanted(cli, Front::Headless).map_err(usage)?).map_err(usage)?;
-        return run(agents::run(settled, args)).map_err(failed)?;
+        let bootstrap = services::bootstrap(options(cli, FrontEnd::Headless).map_err(usage)?).map_err(usage)?;
+        return run(agents::run(bootstrap, args)).map_err(failed)?;
     }
-    let front = match (cli.print, cli.plain) {
-        (true, _) => Front::Headless,
-        (false, true) => Front::Plain,
-        (false, false) => Front::Screen,
+    let front_end = match (cli.print, cli.plain) {
+        (true, _) => FrontEnd::Headless,
+        (false, true) => FrontEnd::Plain,
+        (false, false) => FrontEnd::Screen,
     };
     let demo = matches!(cli.command, Some(Subcommands::Demo)).then(|| services::DEMO_REQUEST.to_owned());
     let (prompt, format) = (demo.or_else(|| cli.prompt.clone()), cli.output_format);
-    let settled = services::settle(wanted(cli, front).map_err(usage)?).map_err(usage)?;
-    match front {
-        Front::Headless => {
+    let bootstrap = services::bootstrap(options(cli, front_end).map_err(usage)?).map_err(usage)?;
+    match front_end {
+        FrontEnd::Headless => {
             let input = Some(io::stdin()).filter(|input| !input.is_terminal());
-            let prompt = headless::with_piped(prompt.as_deref(), input, headless::PATIENCE).map_err(usage)?;
-            run(print(settled, prompt, format)).and_then(|printed| printed).map_err(failed)
+            let prompt = headless::with_piped(prompt.as_deref(), input, headless::FIRST_BYTE_TIMEOUT).map_err(usage)?;
+            run(print(bootstrap, prompt, format)).and_then(|printed| printed).map_err(failed)
         }
-        Front::Plain => run(plain(settled, prompt)).and_then(|told| told).map_err(failed),
-        Front::Screen => run(show(settled, prompt)).and_then(|shown| shown).map_err(failed),
+        FrontEnd::Plain => run(plain(bootstrap, prompt)).and_then(|told| told).map_err(failed),
+        FrontEnd::Screen => run(show(bootstrap, prompt)).and_then(|shown| shown).map_err(failed),
     }
 }
 
-fn wanted(cli: Cli, front: Front) -> anyhow::Result<Wanted> {
+fn options(cli: Cli, front_end: FrontEnd) -> anyhow::Result<Options> {
     let directory = match cli.directory {
         Some(directory) => directory,
         None => std::env::current_dir().context("the current folder cannot be found; name one with --cd")?,
     };
-    Ok(Wanted {
+    Ok(Options {
         directory,
         model: cli.model,
         mode: cli.permission_mode,
         grants: cli.allowed_tools.into_iter().flat_map(|list| list.0).collect(),
         max_turns: cli.max_turns,
         budget: BudgetLimit { tokens: cli.budget_tokens, usd: cli.budget_usd },
-        front,
+        front_end,
         agents: cli.agents.map(|given| given.0).unwrap_or_default(),
         agent: cli.agent,
         program: program()?,
-        play: if matches!(cli.command, Some(Subcommands::Demo)) { Play::Demo } else { Play::Work },
+        kind: if matches!(cli.command, Some(Subcommands::Demo)) { SessionKind::Demo } else { SessionKind::Live },
     })
 }
 
 /// Runs the program to its end. Two threads suffice: the work is waiting, and what computes goes to threads of its own.
 fn run<T>(program: impl Future<Output = T>) -> anyhow::Result<T> {
-    check_threads()
+    check_files().context("the program cannot open the files it needs; raise the limit `ulimit -n`")?;
+    tool::check_threads(MIN_THREADS)
         .context("the program cannot start its threads; end other programs, or raise the limit `ulimit -u`")?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -113,18 +116,14 @@ fn run<T>(program: impl Future<Output = T>) -> anyhow::Result<T> {
     Ok(result)
 }
 
-/// Checks that the system lets the program have the threads it needs at least: the runtime has no words for it.
-fn check_threads() -> io::Result<()> {
-    let gate = std::sync::Mutex::new(());
-    let closed = gate.lock();
-    std::thread::scope(|scope| {
-        let wait = || drop(gate.lock());
-        let started =
-            (0..MIN_THREADS).try_for_each(|_| std::thread::Builder::new().spawn_scoped(scope, wait).map(drop));
-        drop(closed);
-        started
-    })
+/// Checks that the system lets the program have the open files it needs at least.
+fn check_files() -> io::Result<()> {
+    let open = || std::fs::File::open("/dev/null");
+    (0..MIN_FILES).map(|_| open()).collect::<io::Result<Vec<_>>>().map(drop)
 }
+
+/// Those of the runtime and of one tool call. The runtime has no words for fewer.
+const MIN_FILES: usize = 16;
 
 /// Two for the runtime, two for files, one each for the session, standard output, input and the watch over agent files.
 const MIN_THREADS: usize = 8;
@@ -135,26 +134,29 @@ const SHUTDOWN: Duration = Duration::from_millis(500);
 /// How long a session may take to end, which has its own limits for agents and disk.
 const ENDING: Duration = Duration::from_secs(20);
 
-async fn print(settled: Settled, prompt: String, format: headless::OutputFormat) -> anyhow::Result<u8> {
+/// How long after the first signal another one is part of the same request.
+const SAME_REQUEST: Duration = Duration::from_secs(1);
+
+async fn print(bootstrap: Bootstrap, prompt: String, format: headless::OutputFormat) -> anyhow::Result<u8> {
     let mut signals = catch_signals()?;
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
-    let Started { conversation, session, kept } = services::start(settled, listener).await;
+    let Started { conversation, session, kept } = services::start(bootstrap, listener).await;
     let code = headless::run(Headless { conversation, events, session, format }, prompt, &mut signals).await;
-    kept.finish().await;
+    warn(kept.finish().await);
     Ok(code)
 }
 
-async fn plain(settled: Settled, request: Option<String>) -> anyhow::Result<u8> {
+async fn plain(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<u8> {
     let mut signals = catch_signals()?;
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
-    let Started { conversation, kept, .. } = services::start(settled, listener).await;
+    let Started { conversation, kept, .. } = services::start(bootstrap, listener).await;
     let code = headless::run_plain(Plain { conversation, events, request }, &mut signals).await;
-    kept.finish().await;
+    warn(kept.finish().await);
     Ok(code)
 }
 
 /// Runs the screen. The first frame does not wait for the session, which starts beside it.
-async fn show(settled: Settled, request: Option<String>) -> anyhow::Result<u8> {
+async fn show(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<u8> {
     anyhow::ensure!(io::stdout().is_terminal(), "the screen needs a terminal; use -p to answer without one");
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
     let (commands, orders) = mpsc::channel(COMMAND_CAPACITY);
@@ -162,27 +164,53 @@ async fn show(settled: Settled, request: Option<String>) -> anyhow::Result<u8> {
         commands.send(Command::Send { text }).await?;
     }
     let mut signals = catch_signals()?;
-    let setup = tui::screen_setup(&settled, events, commands)?;
-    tui::terminal::install_panic_hook(settled.log_file());
+    let setup = tui::screen_setup(&bootstrap, events, commands)?;
+    tui::terminal::install_panic_hook(bootstrap.log_file());
     let session = tokio::spawn(async move {
-        let Started { conversation, kept, .. } = services::start(settled, listener).await;
+        let Started { conversation, kept, .. } = services::start(bootstrap, listener).await;
         conversation.drive(orders).await;
-        kept.finish().await;
+        kept.finish().await
     });
     let farewell = tui::run(setup, &mut signals).await;
+    let mut hung_up = None;
     tokio::select! {
         // Whatever it still waits for has limits of its own, unless it never came to begin.
         ended = tokio::time::timeout(ENDING, session) => if let Ok(ended) = ended {
-            ended.context("the session broke")?;
+            warn(ended.context("the session broke")?);
         },
         // A second signal does not wait.
-        signal = signals.next() => return Ok(signal.exit_status()),
+        signal = second_signal(&mut signals, &mut hung_up) => return Ok(signal.exit_status()),
     }
-    let farewell = farewell?;
+    let farewell = match (farewell, hung_up) {
+        // Without a terminal there is nobody to tell of the error.
+        (Err(_), Some(signal)) => return Ok(signal.exit_status()),
+        (farewell, _) => farewell?,
+    };
     if !farewell.running.is_empty() {
         let _ = writeln!(io::stderr(), "Stopped with the program: {}.", farewell.running.join(", "));
     }
     Ok(farewell.ended_by.map_or(headless::exit::OK, EndSignal::exit_status))
+}
+
+/// Tells the user at the end of the program what is wrong.
+fn warn(words: Option<String>) {
+    if let Some(words) = words {
+        let _ = writeln!(io::stderr(), "belvedere: {words}");
+    }
+}
+
+/// Waits for a signal by which somebody asks again for the end. One that comes with the first is not that, and neither is
+/// the hangup of a terminal that was closed, which may come after the error of reading from it.
+async fn second_signal(signals: &mut EndSignals, hung_up: &mut Option<EndSignal>) -> EndSignal {
+    let begun = tokio::time::Instant::now();
+    loop {
+        let signal = signals.next().await;
+        if signal.is_hangup() {
+            *hung_up = Some(signal);
+        } else if begun.elapsed() >= SAME_REQUEST {
+            return signal;
+        }
+    }
 }
 
 fn catch_signals() -> anyhow::Result<EndSignals> {

@@ -12,7 +12,7 @@ use futures::future::{BoxFuture, join_all};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::activity::Activity;
+use super::watchdog::Watchdog;
 use super::{Agent, EventKind, Status};
 use crate::config::{Environment, obeyed_by_git};
 use crate::message::{INTERRUPTED, ResultPart, ToolCall, ToolInput, ToolResult};
@@ -45,29 +45,29 @@ pub(super) struct Dispatched {
 
 /// Runs the calls of one message. Calls past `allowance` or [`MAX_CALLS_PER_MESSAGE`] are answered but not run, and so
 /// are those that are still to come when the agent is told something, or asked to report.
-pub(super) async fn dispatch(agent: &Agent, calls: &[ToolCall], allowance: usize, activity: &Activity) -> Dispatched {
+pub(super) async fn dispatch(agent: &Agent, calls: &[ToolCall], allowance: usize, watchdog: &Watchdog) -> Dispatched {
     let mut all = Dispatched::default();
     let (granted, refused) = calls.split_at(allowance.min(calls.len()));
     let (granted, excess) = granted.split_at(MAX_CALLS_PER_MESSAGE.min(granted.len()));
     for group in groups(agent, granted) {
         if let Some(why) = passed_over(agent, all.begun) {
-            pass_over(agent, group, why, &mut all, activity).await;
+            pass_over(agent, group, why, &mut all, watchdog).await;
             continue;
         }
         all.begun += u32::try_from(group.len()).unwrap_or(u32::MAX);
-        let outputs = join_all(group.iter().map(|call| one(agent, call, activity))).await;
+        let outputs = join_all(group.iter().map(|call| one(agent, call, watchdog))).await;
         for (result, changes) in outputs {
             all.results.push(result);
             all.changes.extend(changes);
         }
     }
-    pass_over(agent, excess, MESSAGE_LIMIT, &mut all, activity).await;
-    pass_over(agent, refused, TOOL_LIMIT, &mut all, activity).await;
+    pass_over(agent, excess, MESSAGE_LIMIT, &mut all, watchdog).await;
+    pass_over(agent, refused, TOOL_LIMIT, &mut all, watchdog).await;
     all
 }
 
 /// Answers the calls of a run's last turn, in which nothing is run, and says why it is the last.
-pub(super) async fn refuse(agent: &Agent, calls: &[ToolCall], why: Status, activity: &Activity) -> Vec<ToolResult> {
+pub(super) async fn refuse(agent: &Agent, calls: &[ToolCall], why: Status, watchdog: &Watchdog) -> Vec<ToolResult> {
     let why = match why {
         Status::TurnLimit => "Not run: the limit on turns is reached.",
         Status::TimedOut => "Not run: the time of this run is over.",
@@ -76,7 +76,7 @@ pub(super) async fn refuse(agent: &Agent, calls: &[ToolCall], why: Status, activ
         _ => TOOL_LIMIT,
     };
     let mut all = Dispatched::default();
-    pass_over(agent, calls, why, &mut all, activity).await;
+    pass_over(agent, calls, why, &mut all, watchdog).await;
     all.results
 }
 
@@ -93,10 +93,10 @@ fn passed_over(agent: &Agent, begun: u32) -> Option<&'static str> {
 }
 
 /// Answers calls without running them.
-async fn pass_over(agent: &Agent, calls: &[ToolCall], why: &str, all: &mut Dispatched, activity: &Activity) {
+async fn pass_over(agent: &Agent, calls: &[ToolCall], why: &str, all: &mut Dispatched, watchdog: &Watchdog) {
     for call in calls {
-        start(agent, call, String::new(), activity).await;
-        all.results.push(end(agent, call, ToolOutput::error(why), activity).await.0);
+        start(agent, call, String::new(), watchdog).await;
+        all.results.push(end(agent, call, ToolOutput::error(why), watchdog).await.0);
     }
 }
 
@@ -112,12 +112,12 @@ fn groups<'a>(agent: &Agent, calls: &'a [ToolCall]) -> Vec<&'a [ToolCall]> {
     calls.chunk_by(|left, right| parallel(left) && parallel(right)).collect()
 }
 
-async fn one(agent: &Agent, call: &ToolCall, activity: &Activity) -> (ToolResult, Vec<FileChange>) {
+async fn one(agent: &Agent, call: &ToolCall, watchdog: &Watchdog) -> (ToolResult, Vec<FileChange>) {
     let (tool, args) = match resolve(agent, call) {
         Ok(found) => found,
         Err(output) => {
-            start(agent, call, String::new(), activity).await;
-            return end(agent, call, output, activity).await;
+            start(agent, call, String::new(), watchdog).await;
+            return end(agent, call, output, watchdog).await;
         }
     };
     let (progress, tail) = watch::channel(String::new());
@@ -132,15 +132,15 @@ async fn one(agent: &Agent, call: &ToolCall, activity: &Activity) -> (ToolResult
         planned: Planned::default(),
     };
     let title = tool.title(args, &context);
-    start(agent, call, title.clone(), activity).await;
-    let work = AssertUnwindSafe(permitted(agent, tool, args, &context, title, activity)).catch_unwind();
+    start(agent, call, title.clone(), watchdog).await;
+    let work = AssertUnwindSafe(permitted(agent, tool, args, &context, title, watchdog)).catch_unwind();
     let output = tokio::select! {
         output = work => output.unwrap_or_else(|_| {
             ToolOutput::error(format!("{} failed inside (a fault of this program, noted in its log).", call.name))
         }),
-        never = tell_progress(agent, call, tail, activity) => never,
+        never = emit_progress(agent, call, tail, watchdog) => never,
     };
-    end(agent, call, output, activity).await
+    end(agent, call, output, watchdog).await
 }
 
 /// Finds the tool and the arguments, or says what is wrong with the call.
@@ -167,7 +167,7 @@ async fn permitted(
     args: &Args,
     context: &ToolContext,
     title: String,
-    activity: &Activity,
+    watchdog: &Watchdog,
 ) -> ToolOutput {
     let plan = tokio::select! {
         biased;
@@ -186,17 +186,17 @@ async fn permitted(
     }
     let title = asked_title(title, &access.kind, &context.project);
     let request = Question { access, title, preview: agent.secrets.redact_all(plan.preview) };
-    if let Err(output) = permission(agent, request, &context.call_id, activity).await {
+    if let Err(output) = permission(agent, request, &context.call_id, watchdog).await {
         return output;
     }
     if agent.work.cause().is_some() {
         return ToolOutput::error(INTERRUPTED);
     }
-    activity.touch();
+    watchdog.heartbeat();
     let work = tool.run(args, context);
     if tool.keeps_time() {
         // What it waits for is stopped with this agent, and has ended only when it says so.
-        return activity.excused(work).await;
+        return watchdog.paused(work).await;
     }
     tokio::pin!(work);
     tokio::select! {
@@ -221,7 +221,7 @@ struct Question {
 }
 
 /// Waits until the access is allowed, by decision or by answer.
-async fn permission(agent: &Agent, question: Question, call_id: &str, activity: &Activity) -> Result<(), ToolOutput> {
+async fn permission(agent: &Agent, question: Question, call_id: &str, watchdog: &Watchdog) -> Result<(), ToolOutput> {
     if let AccessKind::Write { path } = &question.access.kind {
         guard(agent, path.clone()).await;
     }
@@ -230,13 +230,13 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, activity: 
     match agent.permissions.decide(&question.access) {
         Decision::Allow => return Ok(()),
         Decision::Deny(reason) => {
-            return Err(refused(agent, question, reason, activity).await);
+            return Err(refused(agent, question, reason, watchdog).await);
         }
         Decision::Ask => {}
     }
     let omitted = question.preview.as_ref().map_or(0, Preview::omitted);
     if omitted > 0 {
-        return Err(refused(agent, question, too_large(omitted), activity).await);
+        return Err(refused(agent, question, too_large(omitted), watchdog).await);
     }
     let id = ApprovalId::new(agent.id, call_id);
     let grant = agent.permissions.offer(&question.access);
@@ -250,15 +250,15 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, activity: 
         reason: agent.permissions.reason(&access),
     };
     let ask = agent.approver.ask(request.clone());
-    activity.tell(agent, EventKind::ApprovalRequested { request }).await;
-    let answer = activity.excused(answer(agent, ask, &access, changes)).await;
+    watchdog.emit(agent, EventKind::ApprovalRequested { request }).await;
+    let answer = watchdog.paused(answer(agent, ask, &access, changes)).await;
     let resolved = EventKind::ApprovalResolved { id, answer: answer.answer(), by_grant: answer.is_by_grant() };
     match (&answer, grant) {
         (Waited::Answered(Answer::Always), Some(grant)) => agent.permissions.grant(grant),
         (Waited::Answered(Answer::Project), Some(grant)) => agent.permissions.grant_for_project(grant),
         _ => {}
     }
-    activity.tell(agent, resolved).await;
+    watchdog.emit(agent, resolved).await;
     match answer {
         Waited::Answered(Answer::Once | Answer::Always | Answer::Project) | Waited::Granted => Ok(()),
         Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref()))),
@@ -268,9 +268,9 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, activity: 
 }
 
 /// Says that an access is refused, to the user and to the model.
-async fn refused(agent: &Agent, question: Question, reason: String, activity: &Activity) -> ToolOutput {
+async fn refused(agent: &Agent, question: Question, reason: String, watchdog: &Watchdog) -> ToolOutput {
     let (tool, title) = (question.access.tool, question.title);
-    activity.tell(agent, EventKind::ToolRefused { tool, title, reason: reason.clone() }).await;
+    watchdog.emit(agent, EventKind::ToolRefused { tool, title, reason: reason.clone() }).await;
     ToolOutput::error(reason)
 }
 
@@ -340,32 +340,32 @@ fn refusal(comment: Option<&str>) -> String {
 }
 
 /// Tells of a running tool's output. Never returns; it is raced against the tool.
-async fn tell_progress(
+async fn emit_progress(
     agent: &Agent,
     call: &ToolCall,
     mut tail: watch::Receiver<String>,
-    activity: &Activity,
+    watchdog: &Watchdog,
 ) -> ToolOutput {
     let mut told = String::new();
     while tail.changed().await.is_ok() {
-        activity.touch();
+        watchdog.heartbeat();
         let latest = agent.secrets.redact(&tail.borrow_and_update()).into_owned();
         if latest == told {
-            activity.alive(agent).await;
+            watchdog.emit_alive(agent).await;
         } else {
             told.clone_from(&latest);
-            activity.tell(agent, EventKind::ToolProgress { call_id: call.id.clone(), tail: latest }).await;
+            watchdog.emit(agent, EventKind::ToolProgress { call_id: call.id.clone(), tail: latest }).await;
         }
         sleep(PROGRESS_INTERVAL).await;
     }
     std::future::pending().await
 }
 
-async fn start(agent: &Agent, call: &ToolCall, title: String, activity: &Activity) {
-    activity.tell(agent, EventKind::ToolStarted { call: call.clone(), title }).await;
+async fn start(agent: &Agent, call: &ToolCall, title: String, watchdog: &Watchdog) {
+    watchdog.emit(agent, EventKind::ToolStarted { call: call.clone(), title }).await;
 }
 
-async fn end(agent: &Agent, call: &ToolCall, output: ToolOutput, activity: &Activity) -> (ToolResult, Vec<FileChange>) {
+async fn end(agent: &Agent, call: &ToolCall, output: ToolOutput, watchdog: &Watchdog) -> (ToolResult, Vec<FileChange>) {
     // Here passes all that tools find out: to the model, the log, the screen and standard output.
     let (limit, secrets) = (agent.limits.result_chars, &agent.secrets);
     let content = output.content.into_iter().map(|part| match part {
@@ -379,6 +379,6 @@ async fn end(agent: &Agent, call: &ToolCall, output: ToolOutput, activity: &Acti
         view: secrets.redact_all(output.view),
         changes: output.changes.clone(),
     };
-    activity.tell(agent, kind).await;
+    watchdog.emit(agent, kind).await;
     (result, output.changes)
 }

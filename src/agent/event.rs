@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::worktrees::{KeptWorktree, WorktreeNews};
 use crate::definition::Changes;
 use crate::message::{AgentId, AssistantMessage, BudgetLimit, ToolCall, ToolResult, Usage};
-use crate::permission::{Answer, ApprovalId, ApprovalRequest, Given, PermissionMode};
+use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, PermissionMode};
 use crate::provider::StopReason;
 use crate::tool::{ChangeKind, FileChange, ToolView};
 
@@ -49,12 +49,12 @@ pub enum EventKind {
         /// Number of the run, from 2.
         run: u32,
         /// Whether its parent waits for it.
-        ground: Ground,
+        ground: RunMode,
     },
     /// Whether its parent waits for it has changed.
     Moved {
         /// What holds from now on.
-        ground: Ground,
+        ground: RunMode,
     },
     /// One turn is left, without tools, to report in.
     LastTurn {
@@ -179,7 +179,7 @@ pub enum EventKind {
     /// What is allowed in advance has changed; this is all of it.
     GrantsChanged {
         /// Every grant in force.
-        grants: Vec<Given>,
+        grants: Vec<ActiveGrant>,
     },
     /// What all agents may use together has changed.
     BudgetChanged {
@@ -266,7 +266,7 @@ pub struct Spawn {
     pub bounds: Bounds,
     /// Whether its parent waits for it.
     #[serde(default)]
-    pub ground: Ground,
+    pub ground: RunMode,
 }
 
 /// Who wrote a message that joined a transcript.
@@ -293,7 +293,7 @@ impl Author {
 /// Whether an agent's parent waits for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ground {
+pub enum RunMode {
     /// Its parent waits, and gets its report as the result of the call.
     #[default]
     Foreground,

@@ -15,7 +15,7 @@ use crate::message::AgentId;
 
 /// One message for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Letter {
+pub struct InboxMessage {
     /// The text.
     pub text: String,
     /// Who wrote it.
@@ -35,7 +35,7 @@ pub enum Urgency {
     Now,
 }
 
-impl Letter {
+impl InboxMessage {
     /// Returns what the user says to an agent at work.
     #[must_use]
     pub fn of_user(text: String) -> Self {
@@ -64,15 +64,15 @@ impl Letter {
     }
 
     /// Returns what the model reads.
-    pub(super) fn told(&self) -> String {
-        self.by.told(&self.text)
+    pub(super) fn model_text(&self) -> String {
+        self.by.model_text(&self.text)
     }
 }
 
 impl Author {
     /// Returns what the model of an agent at work reads of this text.
     #[must_use]
-    pub fn told(&self, text: &str) -> String {
+    pub fn model_text(&self, text: &str) -> String {
         let note = |words: &str| format!("<system-reminder>\n{words}\n</system-reminder>");
         match self {
             Self::Program => text.to_owned(),
@@ -97,7 +97,7 @@ const REPORTED: &str = "Subagents that worked in the background have reported. T
 
 /// A report that is still to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Debt {
+pub enum PendingReport {
     /// The agent goes on meanwhile.
     Expected,
     /// The agent asks its model nothing before it has come.
@@ -116,15 +116,15 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<Letter>,
+    waiting: VecDeque<InboxMessage>,
     expected: usize,
     awaited: usize,
-    door: Door,
+    access: InboxState,
 }
 
 /// Whether a letter can still be left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Door {
+enum InboxState {
     #[default]
     Open,
     /// It stays open from run to run.
@@ -134,7 +134,7 @@ enum Door {
 
 /// What a look at the end of a run found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(super) enum IdleState {
     /// Nothing, and nothing can come that the agent would wait for.
     Nothing,
     /// Something waits to be read.
@@ -157,7 +157,7 @@ impl Inbox {
     #[must_use]
     pub fn lasting() -> Self {
         let inbox = Self::default();
-        inbox.state().door = Door::Lasting;
+        inbox.state().access = InboxState::Lasting;
         inbox
     }
 
@@ -165,12 +165,12 @@ impl Inbox {
     ///
     /// # Errors
     /// Returns the letter if the inbox is closed.
-    pub fn put(&self, letter: Letter) -> Result<(), Letter> {
+    pub fn push(&self, message: InboxMessage) -> Result<(), InboxMessage> {
         let mut state = self.state();
-        if state.door == Door::Closed {
-            return Err(letter);
+        if state.access == InboxState::Closed {
+            return Err(message);
         }
-        state.waiting.push_back(letter);
+        state.waiting.push_back(message);
         drop(state);
         self.0.changed.notify_waiters();
         Ok(())
@@ -179,13 +179,13 @@ impl Inbox {
     /// Tells whether its agent has said its last word.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.state().door == Door::Closed
+        self.state().access == InboxState::Closed
     }
 
     /// Takes back the latest message of this text by the user that nobody has read.
     pub fn take_back(&self, text: &str) {
         let mut state = self.state();
-        let is_it = |letter: &Letter| letter.by == Author::User && letter.text == text;
+        let is_it = |message: &InboxMessage| message.by == Author::User && message.text == text;
         if let Some(at) = state.waiting.iter().rposition(is_it) {
             state.waiting.remove(at);
         }
@@ -195,27 +195,27 @@ impl Inbox {
     pub fn take_report(&self, agent: AgentId) {
         let by = Author::Subagents(vec![agent]);
         let mut state = self.state();
-        if let Some(at) = state.waiting.iter().rposition(|letter| letter.by == by) {
+        if let Some(at) = state.waiting.iter().rposition(|message| message.by == by) {
             state.waiting.remove(at);
         }
     }
 
     /// Takes out the reports that its agent did not read before its end.
     #[must_use]
-    pub fn unread_reports(&self) -> Vec<Letter> {
+    pub fn unread_reports(&self) -> Vec<InboxMessage> {
         let waiting = std::mem::take(&mut self.state().waiting);
-        waiting.into_iter().filter(Letter::is_report).collect()
+        waiting.into_iter().filter(InboxMessage::is_report).collect()
     }
 
     /// Notes that a report is to come.
-    pub fn owe(&self, debt: Debt) {
-        *self.state().count(debt) += 1;
+    pub fn expect(&self, pending: PendingReport) {
+        *self.state().count(pending) += 1;
     }
 
     /// Notes that a report has come, or will not.
-    pub fn settle(&self, debt: Debt) {
+    pub fn resolve(&self, pending: PendingReport) {
         let mut state = self.state();
-        let count = state.count(debt);
+        let count = state.count(pending);
         *count = count.saturating_sub(1);
         drop(state);
         self.0.changed.notify_waiters();
@@ -224,19 +224,19 @@ impl Inbox {
     /// Forgets everything that waits or is owed.
     pub fn clear(&self) {
         let mut state = self.state();
-        *state = State { door: state.door, ..State::default() };
+        *state = State { access: state.access, ..State::default() };
         drop(state);
         self.0.changed.notify_waiters();
     }
 
     /// Lets nothing that waits now wake its agent.
-    pub fn hush(&self) {
-        self.state().waiting.iter_mut().for_each(|letter| letter.urgency = Urgency::Later);
+    pub fn mute(&self) {
+        self.state().waiting.iter_mut().for_each(|message| message.urgency = Urgency::Later);
     }
 
     /// Waits until something waits that an agent at rest is woken for.
     pub async fn woken(&self) {
-        self.until(|state| state.waiting.iter().any(|letter| letter.urgency > Urgency::Later)).await;
+        self.until(|state| state.waiting.iter().any(|message| message.urgency > Urgency::Later)).await;
     }
 
     /// Waits until no awaited report is owed.
@@ -251,36 +251,36 @@ impl Inbox {
 
     /// Tells whether something is to be read before the next tool call.
     pub(super) fn is_urgent(&self) -> bool {
-        self.state().waiting.iter().any(|letter| letter.urgency == Urgency::Now)
+        self.state().waiting.iter().any(|message| message.urgency == Urgency::Now)
     }
 
     /// Takes what waits, oldest first. Reports that stand together come as one letter.
-    pub(super) fn take(&self) -> Vec<Letter> {
-        let mut letters: Vec<Letter> = Vec::new();
-        for letter in self.state().waiting.drain(..) {
-            match (letters.last_mut(), &letter.by) {
-                (Some(Letter { text, by: Author::Subagents(all), .. }), Author::Subagents(more)) => {
+    pub(super) fn take(&self) -> Vec<InboxMessage> {
+        let mut messages: Vec<InboxMessage> = Vec::new();
+        for message in self.state().waiting.drain(..) {
+            match (messages.last_mut(), &message.by) {
+                (Some(InboxMessage { text, by: Author::Subagents(all), .. }), Author::Subagents(more)) => {
                     text.push_str("\n\n");
-                    text.push_str(&letter.text);
+                    text.push_str(&message.text);
                     all.extend(more);
                 }
-                _ => letters.push(letter),
+                _ => messages.push(message),
             }
         }
-        letters
+        messages
     }
 
     /// Closes it if nothing waits or is owed, in one step: no letter slips in between the look and the end of the run.
-    pub(super) fn close_if_idle(&self, at_end: AtEnd) -> Rest {
+    pub(super) fn close_if_idle(&self, at_end: AtEnd) -> IdleState {
         let mut state = self.state();
         if !state.waiting.is_empty() {
-            return Rest::More;
+            return IdleState::More;
         }
         if state.owed(at_end) > 0 {
-            return Rest::Owed;
+            return IdleState::Owed;
         }
         state.close();
-        Rest::Nothing
+        IdleState::Nothing
     }
 
     /// Closes it, whatever waits.
@@ -306,10 +306,10 @@ impl Inbox {
 }
 
 impl State {
-    fn count(&mut self, debt: Debt) -> &mut usize {
-        match debt {
-            Debt::Expected => &mut self.expected,
-            Debt::Awaited => &mut self.awaited,
+    fn count(&mut self, pending: PendingReport) -> &mut usize {
+        match pending {
+            PendingReport::Expected => &mut self.expected,
+            PendingReport::Awaited => &mut self.awaited,
         }
     }
 
@@ -322,11 +322,11 @@ impl State {
     }
 
     fn close(&mut self) {
-        if self.door == Door::Open {
+        if self.access == InboxState::Open {
             let mut waiting = std::mem::take(&mut self.waiting);
             // Somebody further up can still read these.
-            waiting.retain(Letter::is_report);
-            *self = Self { door: Door::Closed, waiting, ..Self::default() };
+            waiting.retain(InboxMessage::is_report);
+            *self = Self { access: InboxState::Closed, waiting, ..Self::default() };
         }
     }
 }

@@ -15,7 +15,6 @@ use crate::provider::{Model, Provider};
 use crate::session::Secrets;
 use crate::tool::{Freshness, ToolSet};
 
-mod activity;
 pub mod budget;
 mod dispatch;
 mod event;
@@ -24,13 +23,14 @@ mod run;
 mod sink;
 mod stream;
 pub mod turn;
+mod watchdog;
 mod worktrees;
 
 pub use budget::{Budget, Spent};
 pub use event::{
-    AgentEvent, Author, Bounds, EventKind, FileTally, Ground, Hold, LastWords, Outcome, Spawn, Status, StopCause,
+    AgentEvent, Author, Bounds, EventKind, FileTally, Hold, LastWords, Outcome, RunMode, Spawn, Status, StopCause,
 };
-pub use inbox::{AtEnd, Debt, Inbox, Letter, Urgency};
+pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};
 pub use run::run;
 pub use sink::Sink;
 pub use worktrees::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};

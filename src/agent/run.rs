@@ -8,12 +8,12 @@ use futures::FutureExt as _;
 use futures::future::{FusedFuture as _, join3};
 use tokio::time::Instant;
 
-use super::activity::{self, Activity};
-use super::budget::{Reserved, Seat};
+use super::budget::{BudgetReservation, Reserved};
 use super::dispatch::{dispatch, refuse};
-use super::inbox::{AtEnd, Letter, Rest};
-use super::stream::{Reply, Way, reply};
+use super::inbox::{AtEnd, IdleState, InboxMessage};
+use super::stream::{Reply, RequestContext, reply};
 use super::turn::{Step, Turn, next_step};
+use super::watchdog::{self, Watchdog};
 use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause};
 use crate::message::{Message, ToolCall, Transcript, Usage};
 use crate::provider::{ProviderError, Request};
@@ -25,31 +25,31 @@ use crate::tool::ToolSet;
 /// running. The returned transcript is valid whatever happened.
 pub async fn run(agent: &Agent, transcript: Transcript) -> (Outcome, Transcript) {
     let started = Instant::now();
-    let activity = Activity::new(started);
-    activity.tell(agent, EventKind::Started).await;
-    let mut run = Run::new(agent, transcript, &activity);
+    let watchdog = Watchdog::new(started);
+    watchdog.emit(agent, EventKind::Started).await;
+    let mut run = Run::new(agent, transcript, &watchdog);
     let end = run.watched(started).await;
     agent.inbox.close();
     let (outcome, transcript) = run.conclude(end, started);
-    activity.tell(agent, EventKind::Ended { outcome: outcome.clone() }).await;
+    watchdog.emit(agent, EventKind::Ended { outcome: outcome.clone() }).await;
     (outcome, transcript)
 }
 
 /// Tells of a stop when it is asked for: carrying it out may take a tool a while.
-async fn tell_stop(agent: &Agent, activity: &Activity) {
+async fn emit_stop(agent: &Agent, watchdog: &Watchdog) {
     agent.cancel.cancelled().await;
     if let Some(cause) = agent.cancel.cause() {
-        activity.tell(agent, EventKind::Stopping { cause }).await;
+        watchdog.emit(agent, EventKind::Stopping { cause }).await;
     }
 }
 
 /// Tells that one turn is left when the work is stopped: carrying it out may take a tool a while.
-async fn tell_last_turn(agent: &Agent, activity: &Activity) {
+async fn emit_last_turn(agent: &Agent, watchdog: &Watchdog) {
     agent.work.cancelled().await;
     if agent.cancel.cause().is_none()
         && let Some(why) = agent.work.cause().map(early_status)
     {
-        activity.tell_last_turn(agent, why).await;
+        watchdog.emit_last_turn(agent, why).await;
     }
 }
 
@@ -83,8 +83,8 @@ enum End {
 
 struct Run<'a> {
     agent: &'a Agent,
-    seat: Seat<'a>,
-    activity: &'a Activity,
+    reservation: BudgetReservation<'a>,
+    watchdog: &'a Watchdog,
     transcript: Transcript,
     ids: HashSet<String>,
     turns: u32,
@@ -100,13 +100,13 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(agent: &'a Agent, mut transcript: Transcript, activity: &'a Activity) -> Self {
+    fn new(agent: &'a Agent, mut transcript: Transcript, watchdog: &'a Watchdog) -> Self {
         transcript.interrupt_pending();
         let ids = call_ids(&transcript);
         Self {
             agent,
-            seat: Seat::take(agent),
-            activity,
+            reservation: BudgetReservation::take(agent),
+            watchdog,
             transcript,
             ids,
             turns: 0,
@@ -122,11 +122,11 @@ impl<'a> Run<'a> {
 
     /// Works while the watchdog looks on and stops are told.
     async fn watched(&mut self, started: Instant) -> End {
-        let (agent, activity) = (self.agent, self.activity);
-        let mut stopping = pin!(tell_stop(agent, activity).fuse());
+        let (agent, watchdog) = (self.agent, self.watchdog);
+        let mut stopping = pin!(emit_stop(agent, watchdog).fuse());
         let end = {
-            let watchdog = activity::watch(activity, started, agent);
-            let aside = join3(watchdog, tell_last_turn(agent, activity), stopping.as_mut());
+            let watching = watchdog::watch(watchdog, started, agent);
+            let aside = join3(watching, emit_last_turn(agent, watchdog), stopping.as_mut());
             tokio::select! {
                 biased;
                 _ = aside => End::Stopped,
@@ -164,7 +164,7 @@ impl<'a> Run<'a> {
                 Step::Continue(words) => {
                     self.continuations += 1;
                     if let Some(words) = words {
-                        self.hear(Letter::of_program(words)).await;
+                        self.receive(InboxMessage::of_program(words)).await;
                     }
                 }
                 Step::Finish => match self.rest().await {
@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
 
     async fn run_tools(&mut self, calls: &[ToolCall]) {
         self.answer.clear();
-        let done = dispatch(self.agent, calls, self.allowance(), self.activity).await;
+        let done = dispatch(self.agent, calls, self.allowance(), self.watchdog).await;
         self.tool_calls = self.tool_calls.saturating_add(done.begun);
         done.changes.iter().for_each(|change| self.files.add(change));
         self.transcript.push_results(done.results);
@@ -190,37 +190,37 @@ impl<'a> Run<'a> {
 
     /// Adds what the agent was told meanwhile to the transcript, after the reports that it has to wait for.
     async fn read_inbox(&mut self) {
-        let ready = self.activity.excused(self.agent.inbox.ready());
+        let ready = self.watchdog.paused(self.agent.inbox.ready());
         tokio::select! {
             biased;
             () = self.agent.work.cancelled() => {}
             () = ready => {}
         }
-        for letter in self.agent.inbox.take() {
-            self.hear(letter).await;
+        for message in self.agent.inbox.take() {
+            self.receive(message).await;
         }
     }
 
     /// Adds a message to the transcript, and tells of it.
-    async fn hear(&mut self, letter: Letter) {
-        self.transcript.push_user(letter.told());
-        self.activity.tell(self.agent, EventKind::UserMessage { text: letter.text, by: letter.by }).await;
+    async fn receive(&mut self, message: InboxMessage) {
+        self.transcript.push_user(message.model_text());
+        self.watchdog.emit(self.agent, EventKind::UserMessage { text: message.text, by: message.by }).await;
     }
 
     /// Decides what follows when the model has nothing more to ask for: the end, or more to read.
     async fn rest(&mut self) -> Option<End> {
         let agent = self.agent;
         match agent.inbox.close_if_idle(agent.at_end) {
-            Rest::Nothing => return Some(End::Answered),
-            Rest::More => {}
-            Rest::Owed => {
-                let arrival = self.activity.excused(agent.inbox.arrival(agent.at_end));
+            IdleState::Nothing => return Some(End::Answered),
+            IdleState::More => {}
+            IdleState::Owed => {
+                let arrival = self.watchdog.paused(agent.inbox.arrival(agent.at_end));
                 tokio::select! {
                     biased;
                     () = agent.work.cancelled() => {}
                     () = arrival => {}
                 }
-                if agent.work.cause().is_none() && agent.inbox.close_if_idle(agent.at_end) == Rest::Nothing {
+                if agent.work.cause().is_none() && agent.inbox.close_if_idle(agent.at_end) == IdleState::Nothing {
                     return Some(End::Answered);
                 }
             }
@@ -249,15 +249,15 @@ impl<'a> Run<'a> {
     /// One turn without tools, so that a run that ends early still reports.
     async fn last_turn(&mut self, limit: Status) -> End {
         self.answer.clear();
-        let limit = self.activity.tell_last_turn(self.agent, limit).await;
-        self.seat.begin_last_turn();
+        let limit = self.watchdog.emit_last_turn(self.agent, limit).await;
+        self.reservation.begin_last_turn();
         let words = if limit == Status::WrappedUp { WRAP_UP } else { REPORT_NOW };
-        self.hear(Letter::of_program(words)).await;
+        self.receive(InboxMessage::of_program(words)).await;
         match self.turn(&ToolSet::default(), &self.agent.cancel).await {
             Ok(turn) => {
                 // A model may ask for tools all the same; every call that was told of has to be seen to end.
                 let calls: Vec<ToolCall> = turn.message.tool_calls().cloned().collect();
-                self.transcript.push_results(refuse(self.agent, &calls, limit, self.activity).await);
+                self.transcript.push_results(refuse(self.agent, &calls, limit, self.watchdog).await);
                 End::Limited(limit, LastWords::Report)
             }
             Err(End::Failed(reason)) => {
@@ -279,15 +279,15 @@ impl<'a> Run<'a> {
             // One that the model does not know would be refused.
             effort: self.agent.effort.and_then(|wish| Some(wish.min(self.agent.model.max_effort?))),
         };
-        match self.seat.reserve(&mut request, self.activity, stop).await {
+        match self.reservation.reserve(&mut request, self.watchdog, stop).await {
             Reserved::Granted => {}
             Reserved::Refused => return Err(End::Spent),
             Reserved::Stopped => return Err(End::Stopped),
         }
         self.turns += 1;
-        self.activity.tell(self.agent, EventKind::TurnStarted { turn: self.turns }).await;
-        let way = Way { activity: self.activity, stop };
-        match reply(self.agent, request, &mut self.ids, &mut self.seat, &way).await {
+        self.watchdog.emit(self.agent, EventKind::TurnStarted { turn: self.turns }).await;
+        let way = RequestContext { watchdog: self.watchdog, stop };
+        match reply(self.agent, request, &mut self.ids, &mut self.reservation, &way).await {
             Reply::Whole(turn) => {
                 self.record(&turn).await;
                 Ok(turn)
@@ -318,14 +318,14 @@ impl<'a> Run<'a> {
             self.answer.push(text);
         }
         self.transcript.push_assistant(turn.message.clone());
-        let usage = self.seat.settle(self.transcript.messages(), turn.usage, self.activity).await;
+        let usage = self.reservation.settle(self.transcript.messages(), turn.usage, self.watchdog).await;
         let cost_usd = self.agent.model.price.map(|price| price.cost(&usage));
         self.usage += usage;
         if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
             *total += cost;
         }
         let kind = EventKind::TurnEnded { message: turn.message.clone(), usage, cost_usd, stop: turn.stop.clone() };
-        self.activity.tell(self.agent, kind).await;
+        self.watchdog.emit(self.agent, kind).await;
     }
 
     fn conclude(mut self, end: End, started: Instant) -> (Outcome, Transcript) {
@@ -337,10 +337,10 @@ impl<'a> Run<'a> {
             }
             End::Answered => (Status::Completed, LastWords::Report, None),
             End::Limited(status, _) if answer.trim().is_empty() => {
-                (status, LastWords::Partial, Some(limit_words(self.agent, &self.seat, status)))
+                (status, LastWords::Partial, Some(limit_words(self.agent, &self.reservation, status)))
             }
-            End::Limited(status, words) => (status, words, Some(limit_words(self.agent, &self.seat, status))),
-            End::Spent => (Status::Budget, LastWords::Partial, Some(self.seat.refusal())),
+            End::Limited(status, words) => (status, words, Some(limit_words(self.agent, &self.reservation, status))),
+            End::Spent => (Status::Budget, LastWords::Partial, Some(self.reservation.refusal())),
             End::Stopped => {
                 let (status, reason) = stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User));
                 (status, LastWords::Partial, Some(reason.to_owned()))
@@ -374,10 +374,10 @@ fn shorter(agent: &Agent) -> &'static str {
     }
 }
 
-fn limit_words(agent: &Agent, seat: &Seat<'_>, status: Status) -> String {
+fn limit_words(agent: &Agent, reservation: &BudgetReservation<'_>, status: Status) -> String {
     let count = |limit: Option<u32>| limit.map_or_else(String::new, |n| n.to_string());
     match status {
-        Status::Budget => seat.refusal(),
+        Status::Budget => reservation.refusal(),
         Status::TurnLimit => format!("Reached the limit of {} turns.", count(agent.limits.max_turns)),
         Status::WrappedUp => "Asked to report before it was done.".to_owned(),
         Status::TimedOut => stop_words(agent.work.cause().unwrap_or(StopCause::Idle)).1.to_owned(),

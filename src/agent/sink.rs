@@ -16,7 +16,7 @@ use crate::message::AgentId;
 
 /// How long an agent that was stopped waits for a listener without room. What it still has to say then follows on its
 /// own, so that no listener keeps an agent from ending.
-const PATIENCE: Duration = Duration::from_millis(500);
+const LISTENER_GRACE: Duration = Duration::from_millis(500);
 
 /// Sends the events of one session to its listeners over bounded channels.
 ///
@@ -69,7 +69,7 @@ impl Sink {
 /// Waits until a stopped agent need not wait any longer.
 async fn patience(stop: &Cancel) {
     stop.cancelled().await;
-    sleep(PATIENCE).await;
+    sleep(LISTENER_GRACE).await;
 }
 
 /// Events that could not be waited for. While it is not empty a task hands them on.

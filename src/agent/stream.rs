@@ -15,13 +15,13 @@ use std::time::Duration;
 use futures::StreamExt;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::activity::Activity;
-use super::budget::{Reserved, Seat};
+use super::budget::{BudgetReservation, Reserved};
 use super::turn::{Delta, Turn, TurnBuilder};
+use super::watchdog::Watchdog;
 use super::{Agent, Cancel, EventKind, Hold, StopCause};
 use crate::message::{AgentId, Usage};
-use crate::provider::gate::{Outlook, Pass, Step, Ticket};
-use crate::provider::retry::{self, Trial};
+use crate::provider::rate_limiter::{Permit, QueueStatus, QueueTicket, RequestStep};
+use crate::provider::retry::{self, RetryState};
 use crate::provider::{ProviderError, Request, StreamEvent};
 
 /// How long deltas are gathered before they are told: half a frame at 30 frames a second.
@@ -43,8 +43,8 @@ pub(super) enum Reply {
 }
 
 /// What goes with a request on its way.
-pub(super) struct Way<'a> {
-    pub(super) activity: &'a Activity,
+pub(super) struct RequestContext<'a> {
+    pub(super) watchdog: &'a Watchdog,
     /// Ends it: the agent's end, or the end of its work. Where the user asks for the latter, a text that is being said
     /// comes to its own end, unless it comes to a halt.
     pub(super) stop: &'a Cancel,
@@ -55,61 +55,62 @@ pub(super) async fn reply(
     agent: &Agent,
     request: Request,
     ids: &mut HashSet<String>,
-    seat: &mut Seat<'_>,
-    way: &Way<'_>,
+    reservation: &mut BudgetReservation<'_>,
+    context: &RequestContext<'_>,
 ) -> Reply {
-    let Way { activity, stop } = *way;
+    let RequestContext { watchdog, stop } = *context;
     let gate = agent.provider.gate().cloned().unwrap_or_default();
     let mut ticket = gate.ticket();
     let (mut attempt, mut alike) = (1, Alike::default());
     loop {
-        let mut pass = match admitted(agent, &mut ticket, activity, stop).await {
-            Admission::Granted(pass) => pass,
+        let mut permit = match admitted(agent, &mut ticket, watchdog, stop).await {
+            Admission::Granted(permit) => permit,
             Admission::Stopped => return Reply::Cut(TurnBuilder::default().cut()),
             Admission::Hopeless(error) => return Reply::Failed(error, TurnBuilder::default().cut()),
         };
-        let (error, builder) = match once(agent, request.clone(), way, &mut pass).await.counted(seat.asked()) {
-            Ended::Whole(builder) => {
-                pass.succeeded();
-                return Reply::Whole(builder.finish(agent.id, ids));
-            }
-            Ended::Cut(builder) => return Reply::Cut(builder.cut()),
-            Ended::Failed(error, builder) => (error, builder),
-        };
+        let (error, builder) =
+            match once(agent, request.clone(), context, &mut permit).await.counted(reservation.asked()) {
+                Ended::Whole(builder) => {
+                    permit.succeeded();
+                    return Reply::Whole(builder.finish(agent.id, ids));
+                }
+                Ended::Cut(builder) => return Reply::Cut(builder.cut()),
+                Ended::Failed(error, builder) => (error, builder),
+            };
         if let ProviderError::Unsupported { model, feature, is_news, .. } = &error {
-            drop(pass);
+            drop(permit);
             if *is_news {
                 let text = format!("{model} does not take {}: requests to it go without from now on.", feature.words());
-                activity.tell(agent, EventKind::Notice { text }).await;
+                watchdog.emit(agent, EventKind::Notice { text }).await;
             }
             continue;
         }
-        let (lasted, fruitless) = (ticket.since().elapsed(), gate.fruitless());
+        let (lasted, failing_for) = (ticket.since().elapsed(), gate.failing_for());
         let alike = alike.count(&error);
-        let trial = Trial { attempt, alike, refusals: pass.refusals(), lasted, fruitless };
-        let delay = retry::delay(&error, &trial, jitter(agent.id, attempt));
+        let state = RetryState { attempt, alike, refusals: permit.refusals(), lasted, failing_for };
+        let delay = retry::delay(&error, &state, jitter(agent.id, attempt));
         // Its place at the gate is free before it waits: a wait of its own is nobody else's.
         let pause = if let Some(pause) = retry::pause_for_all(&error, delay) {
-            pass.refused(pause)
+            permit.refused(pause)
         } else {
-            drop(pass);
+            drop(permit);
             Duration::ZERO
         };
         let Some(wait) = delay else { return Reply::Failed(error, builder.cut()) };
         let cut = builder.cut();
-        if seat.again(&cut.usage) == Reserved::Refused {
+        if reservation.again(&cut.usage) == Reserved::Refused {
             return Reply::Spent(Turn { usage: Usage::default(), ..cut });
         }
         attempt += 1;
         let limited = matches!(error, ProviderError::RateLimit { .. });
         let wait = if limited { wait.max(pause) } else { wait };
-        activity.tell(agent, retrying(attempt, wait, &error)).await;
+        watchdog.emit(agent, retrying(attempt, wait, &error)).await;
         if limited {
             // The wait is the gate's: it may become longer, and others may stand before this one.
             ticket.told(wait);
             continue;
         }
-        let mut pause = pin!(activity.excused(sleep(wait)));
+        let mut pause = pin!(watchdog.paused(sleep(wait)));
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
@@ -143,21 +144,21 @@ impl Alike {
 
 /// What comes of waiting at the gate.
 enum Admission {
-    Granted(Pass),
+    Granted(Permit),
     Stopped,
     /// It took too long.
     Hopeless(ProviderError),
 }
 
 /// Waits at the gate, which is nobody's silence, and tells of it.
-async fn admitted(agent: &Agent, ticket: &mut Ticket, activity: &Activity, stop: &Cancel) -> Admission {
-    let end = ticket.since() + retry::LONGEST_TRIAL;
+async fn admitted(agent: &Agent, ticket: &mut QueueTicket, watchdog: &Watchdog, stop: &Cancel) -> Admission {
+    let end = ticket.since() + retry::MAX_RETRY_TIME;
     loop {
         let waited = ticket.is_told();
         let step = tokio::select! {
             biased;
             () = stop.cancelled() => return Admission::Stopped,
-            step = activity.excused(ticket.step()) => step,
+            step = watchdog.paused(ticket.step()) => step,
             () = sleep_until(end) => return Admission::Hopeless(ProviderError::RateLimit {
                 provider: agent.provider.name().to_owned(),
                 detail: "the request waited an hour for others; set max_parallel lower, or ask again later".to_owned(),
@@ -165,20 +166,20 @@ async fn admitted(agent: &Agent, ticket: &mut Ticket, activity: &Activity, stop:
             }),
         };
         match step {
-            Step::Enter(pass) => {
+            RequestStep::Enter(permit) => {
                 if waited {
-                    activity.tell(agent, held(Outlook { until: Some(Instant::now()), ahead: 0 })).await;
+                    watchdog.emit(agent, held(QueueStatus { until: Some(Instant::now()), ahead: 0 })).await;
                 }
-                return Admission::Granted(pass);
+                return Admission::Granted(permit);
             }
-            Step::Wait(outlook) => activity.tell(agent, held(outlook)).await,
+            RequestStep::Wait(status) => watchdog.emit(agent, held(status)).await,
         }
     }
 }
 
-fn held(outlook: Outlook) -> EventKind {
-    let wait = outlook.until.map(|until| until.saturating_duration_since(Instant::now()));
-    EventKind::Held { why: Hold::RateLimit, wait_ms: wait.map(millis), ahead: outlook.ahead }
+fn held(status: QueueStatus) -> EventKind {
+    let wait = status.until.map(|until| until.saturating_duration_since(Instant::now()));
+    EventKind::Held { why: Hold::RateLimit, wait_ms: wait.map(millis), ahead: status.ahead }
 }
 
 fn millis(time: Duration) -> u64 {
@@ -221,8 +222,8 @@ impl Ended {
     }
 }
 
-async fn once(agent: &Agent, request: Request, way: &Way<'_>, pass: &mut Pass) -> Ended {
-    let Way { activity, stop } = *way;
+async fn once(agent: &Agent, request: Request, context: &RequestContext<'_>, permit: &mut Permit) -> Ended {
+    let RequestContext { watchdog, stop } = *context;
     let mut builder = TurnBuilder::default();
     let begun = tokio::select! {
         biased;
@@ -233,12 +234,12 @@ async fn once(agent: &Agent, request: Request, way: &Way<'_>, pass: &mut Pass) -
         Ok(stream) => stream,
         Err(error) => return Ended::Failed(error, builder),
     };
-    pass.answered();
+    permit.answered();
     let mut merged = Merged::default();
     let mut spared = false;
     let mut heard = Instant::now();
     let ended = loop {
-        activity.touch();
+        watchdog.heartbeat();
         spared &= builder.is_speaking();
         tokio::select! {
             biased;
@@ -249,7 +250,7 @@ async fn once(agent: &Agent, request: Request, way: &Way<'_>, pass: &mut Pass) -
                 _ => break Ended::Cut(builder),
             },
             () = sleep_until(heard + SPARED_PAUSE), if spared => break Ended::Cut(builder),
-            () = sleep_until(merged.due), if merged.is_waiting() => merged.flush(agent, activity).await,
+            () = sleep_until(merged.due), if merged.is_waiting() => merged.flush(agent, watchdog).await,
             event = stream.next() => match event {
                 None => break Ended::Whole(builder),
                 Some(Err(error)) => break Ended::Failed(error, builder),
@@ -257,18 +258,18 @@ async fn once(agent: &Agent, request: Request, way: &Way<'_>, pass: &mut Pass) -
                     heard = Instant::now();
                     let stopped = matches!(event, StreamEvent::Stop(_));
                     if let Some(delta) = builder.push(event) {
-                        merged.add(agent, activity, delta).await;
+                        merged.add(agent, watchdog, delta).await;
                     } else if stopped {
-                        merged.flush(agent, activity).await;
+                        merged.flush(agent, watchdog).await;
                     } else {
                         // The input of a long call, such as a whole file, shows nothing until it is complete.
-                        activity.alive(agent).await;
+                        watchdog.emit_alive(agent).await;
                     }
                 }
             },
         }
     };
-    merged.flush(agent, activity).await;
+    merged.flush(agent, watchdog).await;
     ended
 }
 
@@ -289,28 +290,28 @@ impl Merged {
         self.waiting.is_some()
     }
 
-    async fn add(&mut self, agent: &Agent, activity: &Activity, delta: Delta) {
+    async fn add(&mut self, agent: &Agent, watchdog: &Watchdog, delta: Delta) {
         match (&mut self.waiting, delta) {
             (Some(Delta::Text(text)), Delta::Text(more)) | (Some(Delta::Thinking(text)), Delta::Thinking(more)) => {
                 text.push_str(&more);
             }
             (_, delta) => {
-                self.flush(agent, activity).await;
+                self.flush(agent, watchdog).await;
                 self.waiting = Some(delta);
             }
         }
         if Instant::now() >= self.due {
-            self.flush(agent, activity).await;
+            self.flush(agent, watchdog).await;
         }
     }
 
-    async fn flush(&mut self, agent: &Agent, activity: &Activity) {
+    async fn flush(&mut self, agent: &Agent, watchdog: &Watchdog) {
         let kind = match self.waiting.take() {
             None => return,
             Some(Delta::Text(text)) => EventKind::Text { text },
             Some(Delta::Thinking(text)) => EventKind::Thinking { text },
         };
-        activity.tell(agent, kind).await;
+        watchdog.emit(agent, kind).await;
         self.due = Instant::now() + MERGE_WINDOW;
     }
 }

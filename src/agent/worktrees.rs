@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{AgentId, FileDiff, plain_line};
+use crate::message::{AgentId, FileDiff, sanitize_line};
 use crate::worktree::{ChangeKind, ChangedFile, Changes, Conflict};
 
 /// What happened to the worktree of one agent.
@@ -164,10 +164,20 @@ impl WorktreeNews {
         }
     }
 
+    /// Returns the branch of a worktree that waits for nobody any more. The list of those that wait follows as an event of
+    /// its own.
+    #[must_use]
+    pub fn settled_branch(&self) -> Option<&str> {
+        match self {
+            Self::Merged { branch, .. } | Self::Discarded { branch } => Some(branch),
+            _ => None,
+        }
+    }
+
     /// Says what happened, for people. The first line goes on from a name, such as `coder-1: merged into the project`.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
-        let line = |text: String| vec![plain_line(&text).into_owned()];
+        let line = |text: String| vec![sanitize_line(&text).into_owned()];
         match self {
             Self::Making => line("makes a worktree".to_owned()),
             Self::Made { branch, path } => line(format!("works in a worktree: branch {branch}, {}", path.display())),
@@ -185,16 +195,16 @@ impl WorktreeNews {
                 };
                 let mut lines = line(format!("merged into the project, not committed · {what}"));
                 lines.extend(
-                    leftover
-                        .iter()
-                        .map(|fault| plain_line(&format!("of its worktree something is left: {fault}")).into_owned()),
+                    leftover.iter().map(|error| {
+                        sanitize_line(&format!("of its worktree something is left: {error}")).into_owned()
+                    }),
                 );
                 lines
             }
             Self::Discarded { branch } => line(format!("worktree discarded, with its branch {branch}")),
             Self::Conflicts { files, .. } => {
                 let mut lines = line("cannot be merged; nothing was changed".to_owned());
-                lines.extend(files.iter().map(|(name, why)| plain_line(&format!("{name}: {why}")).into_owned()));
+                lines.extend(files.iter().map(|(name, why)| sanitize_line(&format!("{name}: {why}")).into_owned()));
                 lines
             }
             Self::Refused { reason, .. } => line(format!("worktree: {reason}")),

@@ -9,12 +9,12 @@ mod runs;
 
 use std::time::{Duration, Instant};
 
-use self::runs::Former;
+use self::runs::PreviousRuns;
 use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
 use super::phase::Phase;
 use super::report::TagReader;
-use crate::agent::{AgentEvent, Bounds, EventKind, Ground, Outcome, Spawn, Spent, Status};
-use crate::message::{AgentId, AssistantMessage, Block, ToolResult, bare_line, plain, plain_line};
+use crate::agent::{AgentEvent, Bounds, EventKind, Outcome, RunMode, Spawn, Spent, Status};
+use crate::message::{AgentId, AssistantMessage, Block, ToolResult, reveal_line, sanitize, sanitize_line};
 use crate::tool::{Todo, ToolView};
 
 /// Bytes of text kept of one subagent; the rest is in the session log.
@@ -52,11 +52,11 @@ pub struct AgentView {
     /// How far it may go.
     pub bounds: Bounds,
     /// Whether its parent waits for it.
-    pub ground: Ground,
+    pub ground: RunMode,
     /// Number of its present or last run, from 1.
     pub run: u32,
     /// What the runs before that one came to.
-    former: Former,
+    previous: PreviousRuns,
     /// The status that the run will end with, once its last turn was granted.
     pub last_turn: Option<Status>,
     /// What it is doing.
@@ -84,7 +84,7 @@ pub struct AgentView {
     /// What came of it.
     pub outcome: Option<Outcome>,
     /// Where it works apart.
-    pub worktree: Option<super::Apart>,
+    pub worktree: Option<super::WorktreeView>,
     /// Calls in flight with their cells, oldest first.
     running: Vec<(String, CellId)>,
     /// Cells of text and thought of the present turn.
@@ -112,9 +112,9 @@ impl AgentView {
             model: String::new(),
             tool_names: Vec::new(),
             bounds: Bounds::default(),
-            ground: Ground::default(),
+            ground: RunMode::default(),
             run: 1,
-            former: Former::default(),
+            previous: PreviousRuns::default(),
             last_turn: None,
             phase: if id.is_main() { Phase::Idle } else { Phase::Unknown },
             since: now,
@@ -203,12 +203,12 @@ impl AgentView {
     /// Takes in what it was created with.
     pub(super) fn spawned(&mut self, spawn: &Spawn, now: Instant) {
         self.parent = Some(spawn.parent);
-        self.name = plain_line(&spawn.name).into_owned();
-        self.agent_type = plain_line(&spawn.agent_type).into_owned();
+        self.name = sanitize_line(&spawn.name).into_owned();
+        self.agent_type = sanitize_line(&spawn.agent_type).into_owned();
         self.color.clone_from(&spawn.color);
-        self.description = plain_line(&spawn.description).into_owned();
-        self.prompt = plain(&spawn.prompt).into_owned();
-        self.model = plain_line(&spawn.model).into_owned();
+        self.description = sanitize_line(&spawn.description).into_owned();
+        self.prompt = sanitize(&spawn.prompt).into_owned();
+        self.model = sanitize_line(&spawn.model).into_owned();
         self.tool_names.clone_from(&spawn.tools);
         self.bounds.clone_from(&spawn.bounds);
         if self.run == 1 {
@@ -233,7 +233,7 @@ impl AgentView {
                 self.last_turn = None;
                 self.enter(Phase::Starting, now);
             }
-            EventKind::UserMessage { text, by } => self.hears(text, by),
+            EventKind::UserMessage { text, by } => self.receive(text, by),
             EventKind::Resumed { run, ground } if self.is_later_run(kind) => {
                 self.resumed((*run, *ground), event.at, now);
             }
@@ -253,7 +253,7 @@ impl AgentView {
             EventKind::Retrying { attempt, wait_ms, rate_limited, reason } => {
                 self.void_turn();
                 let until = now + Duration::from_millis(*wait_ms);
-                let reason = plain_line(reason).into_owned();
+                let reason = sanitize_line(reason).into_owned();
                 let cell = self.cells.push(CellKind::Retry { attempt: *attempt, until, reason });
                 self.turn.push(cell);
                 self.enter(if *rate_limited { Phase::limited(until) } else { Phase::Retrying { until } }, now);
@@ -265,7 +265,7 @@ impl AgentView {
                     self.cells.push(CellKind::Notice { text: CUT_OFF.to_owned() });
                 }
                 self.context = usage.context();
-                self.spent.hear(kind);
+                self.spent.apply(kind);
             }
             EventKind::ToolStarted { call, title } => self.tool_started(&call.id, &call.name, title, now),
             EventKind::ToolProgress { call_id, tail } => self.tool_progress(call_id, tail),
@@ -281,7 +281,7 @@ impl AgentView {
             EventKind::Stopping { .. } => self.enter(Phase::Stopping, now),
             EventKind::Ended { outcome } => self.ended(outcome, now),
             EventKind::Notice { text } => {
-                self.cells.push(CellKind::Notice { text: plain_line(text).into_owned() });
+                self.cells.push(CellKind::Notice { text: sanitize_line(text).into_owned() });
             }
             EventKind::Worktree { news } => self.worktree_news(news, now),
             EventKind::Spawned(_)
@@ -326,7 +326,7 @@ impl AgentView {
         if text.is_empty() {
             return;
         }
-        let text = plain(text);
+        let text = sanitize(text);
         let wanted = std::mem::discriminant(&cell(String::new()));
         let last = self.cells.end().checked_sub(1).filter(|last| self.turn.last() == Some(last));
         let last =
@@ -342,7 +342,7 @@ impl AgentView {
 
     /// Returns a text of a reply as it is shown: cleaned, the tags of a subagent's report as headings.
     fn shown(&self, text: &str) -> String {
-        let text = plain(text);
+        let text = sanitize(text);
         let text = if self.id.is_main() { text.into_owned() } else { TagReader::whole(&text) };
         text.trim().to_owned()
     }
@@ -362,7 +362,7 @@ impl AgentView {
         for block in &message.content {
             match block {
                 Block::Text { text } => whole.0.push_str(&self.shown(text)),
-                Block::Thinking { text, .. } => whole.1.push_str(plain(text).trim()),
+                Block::Thinking { text, .. } => whole.1.push_str(sanitize(text).trim()),
                 _ => {}
             }
         }
@@ -392,7 +392,7 @@ impl AgentView {
                     self.cells.push(CellKind::Text { text: self.shown(text) });
                 }
                 Block::Thinking { text, .. } if !text.trim().is_empty() => {
-                    self.cells.push(CellKind::Thinking { text: plain(text).trim().to_owned() });
+                    self.cells.push(CellKind::Thinking { text: sanitize(text).trim().to_owned() });
                 }
                 _ => {}
             }
@@ -403,8 +403,8 @@ impl AgentView {
         self.tools = self.tools.saturating_add(1);
         let cell = self.cells.push(CellKind::Tool(Box::new(ToolCell {
             call_id: call_id.to_owned(),
-            name: plain_line(name).into_owned(),
-            title: bare_line(title).into_owned(),
+            name: sanitize_line(name).into_owned(),
+            title: reveal_line(title).into_owned(),
             state: ToolState::Running { since: now },
             summary: String::new(),
             tail: String::new(),
@@ -416,7 +416,7 @@ impl AgentView {
 
     fn tool_progress(&mut self, call_id: &str, tail: &str) {
         let from = tail.ceil_char_boundary(tail.len().saturating_sub(TAIL_CAP));
-        self.change_tool(call_id, |tool| tool.tail = plain(&tail[from..]).into_owned());
+        self.change_tool(call_id, |tool| tool.tail = sanitize(&tail[from..]).into_owned());
     }
 
     fn tool_ended(&mut self, result: &ToolResult, summary: &str, view: Option<&ToolView>, now: Instant) {
@@ -430,7 +430,7 @@ impl AgentView {
                 ToolState::Running { since } => ToolState::Done { took: now.saturating_duration_since(since) },
                 _ => ToolState::Done { took: Duration::ZERO },
             };
-            tool.summary = plain_line(summary).into_owned();
+            tool.summary = sanitize_line(summary).into_owned();
             tool.tail = String::new();
             tool.view = view;
         });

@@ -1,7 +1,7 @@
 //! All agents of the session as the screen knows them: the main agent and every subagent.
 //!
 //! Owns who exists, and sums over the tree. Leaves one agent's life to `agent_view` and the order in which they stand to
-//! `family`. Invariants: the order is made anew only when an agent appears; a number that was forgotten stays
+//! `order`. Invariants: the order is made anew only when an agent appears; a number that was forgotten stays
 //! forgotten; whoever has ended comes back with a later run and with nothing else.
 
 use std::collections::BTreeMap;
@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use super::agent_view::AgentView;
 use super::cells::CellId;
-use super::family::Family;
-use super::worktrees::Kept;
-use crate::agent::{AgentEvent, EventKind, Ground, Spent, Status};
+use super::order::AgentOrder;
+use super::worktrees::KeptWorktrees;
+use crate::agent::{AgentEvent, EventKind, RunMode, Spent, Status};
 use crate::message::{AgentId, BudgetLimit, shown_name};
 
 /// The main agent and its subagents.
@@ -20,7 +20,7 @@ pub struct Agents {
     main: AgentView,
     children: BTreeMap<AgentId, AgentView>,
     /// Their order.
-    family: Family,
+    order: AgentOrder,
     /// Numbers up to this one belong to a conversation that was cleared.
     forgotten: u32,
     /// Those that the last clearing stopped, and the run in which it did. They stay, and can be resumed.
@@ -32,7 +32,7 @@ pub struct Agents {
     /// Columns of the longest type.
     widest_type: usize,
     /// The worktrees that wait for the user. They outlast the conversation.
-    pub(super) kept: Kept,
+    pub(super) kept: KeptWorktrees,
 }
 
 /// How many subagents are in which part of their life.
@@ -57,13 +57,13 @@ impl Agents {
         Self {
             main: AgentView::new(AgentId::MAIN, now),
             children: BTreeMap::new(),
-            family: Family::default(),
+            order: AgentOrder::default(),
             forgotten: 0,
             outlasting: BTreeMap::new(),
             spent: Spent::default(),
             budget: BudgetLimit::default(),
             widest_type: 0,
-            kept: Kept::default(),
+            kept: KeptWorktrees::default(),
         }
     }
 
@@ -97,18 +97,18 @@ impl Agents {
 
     /// Returns the subagents in the order in which they are shown.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = &AgentView> + Clone {
-        self.family.all().iter().filter_map(|kin| self.children.get(&kin.agent))
+        self.order.all().iter().filter_map(|kin| self.children.get(&kin.agent))
     }
 
     /// Returns who stands below whom.
     #[must_use]
-    pub fn family(&self) -> &Family {
-        &self.family
+    pub fn order(&self) -> &AgentOrder {
+        &self.order
     }
 
     /// Returns the subagents below one, at any depth.
     pub fn below(&self, agent: AgentId) -> impl Iterator<Item = &AgentView> {
-        self.family.below(agent).iter().filter_map(|kin| self.children.get(&kin.agent))
+        self.order.below(agent).iter().filter_map(|kin| self.children.get(&kin.agent))
     }
 
     /// Returns the number of subagents.
@@ -135,7 +135,7 @@ impl Agents {
             let mut at = Some(*agent);
             // A cycle cannot come from the engine, but events may be anything.
             for _ in 0..16 {
-                let Some(agent) = at.filter(|agent| agent.ground == Ground::Foreground) else { return false };
+                let Some(agent) = at.filter(|agent| agent.ground == RunMode::Foreground) else { return false };
                 if agent.parent.is_none_or(AgentId::is_main) {
                     return true;
                 }
@@ -226,13 +226,13 @@ impl Agents {
         }
         if id.0 <= self.forgotten && !self.children.contains_key(&id) {
             // Whoever still works for a conversation that was cleared is paid all the same.
-            self.spent.hear(&event.kind);
+            self.spent.apply(&event.kind);
             return Folded::Ignored;
         }
         let known = self.children.contains_key(&id);
         if !known {
             self.children.insert(id, AgentView::new(id, now));
-            self.family = ordered(&self.children);
+            self.order = ordered(&self.children);
         }
         let Some(agent) = self.children.get_mut(&id) else { return Folded::Ignored };
         if let EventKind::Worktree { news } = &event.kind {
@@ -258,14 +258,14 @@ impl Agents {
             self.widest_type = self.widest_type.max(type_columns(agent));
             let (parent, call_id) = (spawn.parent, spawn.call_id.clone());
             if !parent.is_main() {
-                self.family = ordered(&self.children);
+                self.order = ordered(&self.children);
             }
             self.attach(id, parent, &call_id);
             return if known { Folded::Changed } else { Folded::Appeared };
         }
         agent.fold(event, now);
         let ended = agent.has_ended() && !ended_before;
-        self.hear(id, now);
+        self.apply(id, now);
         if ended || goes_on {
             self.touch_anchor(id);
         }
@@ -276,7 +276,7 @@ impl Agents {
     }
 
     /// Notes that an agent is not silent: neither then is who waits for it.
-    fn hear(&mut self, id: AgentId, now: Instant) {
+    fn apply(&mut self, id: AgentId, now: Instant) {
         let mut at = id;
         for _ in 0..16 {
             let Some(parent) = self.children.get(&at).and_then(|agent| agent.parent) else { return };
@@ -317,7 +317,7 @@ impl Agents {
                 self.spent.add(&agent.spent);
             }
         }
-        self.family = ordered(&self.children);
+        self.order = ordered(&self.children);
         self.widest_type = self.children.values().map(type_columns).max().unwrap_or(0);
         let mut cells = std::mem::replace(&mut self.main, AgentView::new(AgentId::MAIN, now)).cells;
         cells.clear();
@@ -349,8 +349,8 @@ impl Agents {
 }
 
 /// Puts agents in the order in which they are shown.
-fn ordered(children: &BTreeMap<AgentId, AgentView>) -> Family {
-    Family::of(children.values().map(|agent| (agent.id, agent.parent)))
+fn ordered(children: &BTreeMap<AgentId, AgentView>) -> AgentOrder {
+    AgentOrder::of(children.values().map(|agent| (agent.id, agent.parent)))
 }
 
 /// What an event did to the set of agents.

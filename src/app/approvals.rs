@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::guard::TypeAhead;
 use super::question::{MAX_NOTE, QuestionSeen, Seen};
-use crate::message::{AgentId, bare_line, plain_line};
+use crate::message::{AgentId, reveal_line, sanitize_line};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
 
 /// All open questions.
@@ -179,9 +179,9 @@ impl Approvals {
         let mut request = request.clone();
         request.title = request.act().into_owned();
         if let Some(Preview::Note { text }) = &mut request.preview {
-            *text = bare_line(text).chars().take(MAX_NOTE).collect();
+            *text = reveal_line(text).chars().take(MAX_NOTE).collect();
         }
-        request.reason = plain_line(&request.reason).into_owned();
+        request.reason = sanitize_line(&request.reason).into_owned();
         self.queue.push_back(Open { request, seen: Seen::default() });
         if self.queue.len() == 1 {
             self.appeared();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::message::{AgentId, plain, plain_line};
+use crate::message::{AgentId, sanitize, sanitize_line};
 use crate::tool::ToolView;
 
 /// Number of a cell within its transcript, from 0.
@@ -102,7 +102,7 @@ pub enum CellKind {
         text: String,
     },
     /// Something that went wrong, and what to do.
-    Fault {
+    Error {
         /// One or more lines.
         text: String,
     },
@@ -167,7 +167,7 @@ impl CellKind {
                 | Self::Thinking { text }
                 | Self::Notice { text }
                 | Self::Report { text }
-                | Self::Fault { text } => text.len(),
+                | Self::Error { text } => text.len(),
                 Self::Retry { reason, .. } => reason.len(),
                 Self::Reports { of } => size_of_val(of.as_slice()),
                 Self::Subagent { .. } | Self::Resumed { .. } | Self::Void => 0,
@@ -339,17 +339,17 @@ impl Cells {
 /// Makes what a tool shows fit for a screen.
 pub(super) fn clean_view(view: ToolView) -> ToolView {
     match view {
-        ToolView::Output { text } => ToolView::Output { text: plain(&text).into_owned() },
+        ToolView::Output { text } => ToolView::Output { text: sanitize(&text).into_owned() },
         ToolView::Diff(mut diff) => {
             for line in diff.hunks.iter_mut().flat_map(|hunk| &mut hunk.lines) {
-                line.text = plain_line(&line.text).into_owned();
+                line.text = sanitize_line(&line.text).into_owned();
             }
             ToolView::Diff(diff)
         }
         ToolView::Todos { mut items } => {
             for item in &mut items {
-                item.content = plain_line(&item.content).into_owned();
-                item.active_form = plain_line(&item.active_form).into_owned();
+                item.content = sanitize_line(&item.content).into_owned();
+                item.active_form = sanitize_line(&item.active_form).into_owned();
             }
             ToolView::Todos { items }
         }

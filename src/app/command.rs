@@ -16,7 +16,7 @@ use super::composer::Candidate;
 use super::keymap::Context;
 use super::{AgentView, App, Effect, Focus, ModelState, Popup};
 use crate::agent::WorktreeAct;
-use crate::message::{AgentId, plain_line};
+use crate::message::{AgentId, sanitize_line};
 use crate::permission::PermissionMode;
 use crate::subagent::Command;
 
@@ -75,7 +75,7 @@ pub(super) fn as_text(agent: &AgentView, zone: &TimeZone) -> String {
                 writeln!(out, "── run {run} · resumed {} ──\n", at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M"))
             }
             CellKind::Retry { reason, .. } => writeln!(out, "(tried again: {reason})\n"),
-            CellKind::Notice { text } | CellKind::Fault { text } => writeln!(out, "({text})\n"),
+            CellKind::Notice { text } | CellKind::Error { text } => writeln!(out, "({text})\n"),
             CellKind::Void => Ok(()),
         };
     }
@@ -225,7 +225,7 @@ impl App {
     }
 
     fn use_model(&mut self, name: &str, effects: &mut Vec<Effect>) {
-        self.inform(format!("looking for {}", plain_line(name)));
+        self.inform(format!("looking for {}", sanitize_line(name)));
         effects.push(Effect::Engine(Command::UseModel { name: name.to_owned() }));
     }
 

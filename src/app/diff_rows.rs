@@ -7,7 +7,7 @@
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::message::{FileDiff, LineKind, bare_line};
+use crate::message::{FileDiff, LineKind, reveal_line};
 
 /// Returns the columns of the largest line number.
 #[must_use]
@@ -25,8 +25,8 @@ pub fn gutter_columns(diff: &FileDiff, columns: usize) -> usize {
 
 /// Returns a line of a file with a sign for all that would not be seen: the file gets all of it.
 #[must_use]
-pub fn laid_bare(line: &str) -> String {
-    bare_line(&line.trim_end_matches(['\n', '\r']).replace('\t', "    ")).into_owned()
+pub fn revealed(line: &str) -> String {
+    reveal_line(&line.trim_end_matches(['\n', '\r']).replace('\t', "    ")).into_owned()
 }
 
 /// Returns where each row of a text ends that is broken wherever a row is full. Words are not kept whole: the spaces
@@ -65,7 +65,7 @@ pub(super) fn count_rows(diff: &FileDiff, columns: usize, most: usize) -> (usize
         if changed >= most {
             break;
         }
-        let rows = row_ends(&laid_bare(start_of(&line.text, room, most - changed)), room).len();
+        let rows = row_ends(&revealed(start_of(&line.text, room, most - changed)), room).len();
         all += rows;
         changed += if line.kind == LineKind::Context { 0 } else { rows };
     }

@@ -2,7 +2,7 @@
 
 use super::agent_files::FileRequest;
 use super::choices::Choice;
-use super::past::LogRequest;
+use super::log_scrollback::LogRequest;
 use crate::subagent::Command;
 
 /// One thing to be done outside of the app.

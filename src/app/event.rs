@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::agent_files::FileNews;
 use super::composer::History;
 use super::key::Input;
-use super::past::LogNews;
+use super::log_scrollback::LogNews;
 use super::scroll::Drawn;
 use crate::agent::AgentEvent;
 
@@ -37,7 +37,7 @@ pub enum Event {
     /// The operating system asks the program to end.
     Terminate,
     /// Something outside failed; says what to do.
-    Fault(String),
+    Error(String),
     /// Something to draw is ready, such as highlighted code.
     Refresh,
 }

@@ -1,12 +1,12 @@
 //! Panes of nested agents: what a fold hides, what the parent's title says of it, and how one moves among them.
 //!
-//! Owns which panes are wished for, and the fold of a whole subtree. Leaves the order to `family` and room to `panes`.
+//! Owns which panes are wished for, and the fold of a whole subtree. Leaves the order to `order` and room to `panes`.
 //! Invariants: who needs the user, who has the focus and whom one writes to is never hidden; unfolding brings every
 //! pane back as it was.
 
 use super::action::Action;
 use super::pane_state::Subtree;
-use super::panes::{Live, PaneSize, PaneWish};
+use super::panes::{Live, PaneRequest, PaneSize};
 use super::{AgentState, AgentView, App, Effect, Phase};
 use crate::agent::{Spent, Status};
 use crate::message::AgentId;
@@ -60,12 +60,12 @@ fn urgency(state: &AgentState) -> Urgency {
 
 impl App {
     /// Returns the panes that are wished for, in the order in which they are shown.
-    pub(super) fn wishes(&self) -> Vec<PaneWish> {
+    pub(super) fn wishes(&self) -> Vec<PaneRequest> {
         let watched = self.watched();
         let mut wishes = Vec::with_capacity(self.agents.len());
         // Places up to this one are hidden by a fold above them.
         let mut hidden = 0;
-        for (at, kin) in self.agents.family().all().iter().enumerate() {
+        for (at, kin) in self.agents.order().all().iter().enumerate() {
             let Some(agent) = self.agents.get(kin.agent) else { continue };
             let folds = kin.below > 0 && self.subtree(kin.agent) == Subtree::Hidden;
             let stays = at >= hidden || watched == Some(kin.agent) || self.needs_you(agent);
@@ -75,7 +75,7 @@ impl App {
             if stays {
                 let wish = self.wish(agent);
                 let chosen = if folds { Some(PaneSize::Row) } else { wish.chosen };
-                wishes.push(PaneWish { chosen, parent: kin.parent, depth: kin.depth, branch: kin.branch, ..wish });
+                wishes.push(PaneRequest { chosen, parent: kin.parent, depth: kin.depth, branch: kin.branch, ..wish });
             }
         }
         wishes
@@ -90,7 +90,7 @@ impl App {
         self.approvals.of(agent.id) > 0 && !agent.has_ended()
     }
 
-    fn wish(&self, agent: &AgentView) -> PaneWish {
+    fn wish(&self, agent: &AgentView) -> PaneRequest {
         let state = self.panes.get(&agent.id);
         let asking = self.approvals.of(agent.id) > 0;
         let live = match agent.phase {
@@ -104,7 +104,7 @@ impl App {
         let heard = if agent.waits_for_agents() { agent.since } else { agent.heard };
         let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(heard) };
         let chosen = state.and_then(|state| state.chosen).filter(|size| *size != PaneSize::Full);
-        PaneWish { chosen, silent, ..PaneWish::new(agent.id, live) }
+        PaneRequest { chosen, silent, ..PaneRequest::new(agent.id, live) }
     }
 
     fn subtree(&self, agent: AgentId) -> Subtree {
@@ -114,7 +114,7 @@ impl App {
     /// Tells whether an agent's pane is drawn as a folded one: by what is below it, else by its own size.
     #[must_use]
     pub fn is_folded(&self, agent: AgentId, size: PaneSize) -> bool {
-        match self.agents.family().below(agent) {
+        match self.agents.order().below(agent) {
             [] => size == PaneSize::Row,
             _ => self.subtree(agent) == Subtree::Hidden,
         }
@@ -137,7 +137,7 @@ impl App {
     /// Folds or unfolds an agent's pane, with all panes below it.
     pub(super) fn toggle_fold(&mut self, agent: AgentId, size: PaneSize) {
         self.full = None;
-        let leads = !self.agents.family().below(agent).is_empty();
+        let leads = !self.agents.order().below(agent).is_empty();
         let state = self.pane_mut(agent);
         match (leads, state.subtree) {
             (true, Subtree::Shown) => state.subtree = Subtree::Hidden,
@@ -163,7 +163,7 @@ impl App {
         let Some(at) = wishes.iter().position(|wish| Some(wish.agent) == self.chosen) else { return };
         let regions = self.regions();
         let beside = regions.columns() > 1;
-        let column = |wish: &PaneWish| if beside { wish.column() } else { 0 };
+        let column = |wish: &PaneRequest| if beside { wish.column() } else { 0 };
         let own = column(&wishes[at]);
         let across = || {
             let row = |agent: AgentId| regions.pane(agent).map(|pane| pane.area.y);
@@ -174,7 +174,7 @@ impl App {
         let before = || wishes[..at].iter().rev().find(|wish| column(wish) == own);
         let behind = || wishes[at + 1..].iter().find(|wish| column(wish) == own);
         // Of who is seen although a fold hides the ones above, the nearest one that is seen too.
-        let above = std::iter::successors(wishes[at].parent, |agent| self.agents.family().get(*agent)?.parent);
+        let above = std::iter::successors(wishes[at].parent, |agent| self.agents.order().get(*agent)?.parent);
         let parent = above.into_iter().find_map(|agent| wishes.iter().find(|wish| wish.agent == agent));
         let to = match action {
             Action::MoveDown => behind(),
@@ -204,7 +204,7 @@ impl App {
     /// Returns how many agents stand below one, and what it and they used; `None` if there are none.
     #[must_use]
     pub fn spent_below(&self, agent: &AgentView) -> Option<(usize, Spent)> {
-        let below = self.agents.family().below(agent.id).len();
+        let below = self.agents.order().below(agent.id).len();
         (below > 0).then(|| (below, self.agents.spent_below(agent.id)))
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct TypeAhead {
     pub(super) key: Option<Key>,
     held: Option<Held>,
     /// The question of which it was said that a key came too early.
-    told: Option<ApprovalId>,
+    announced: Option<ApprovalId>,
 }
 
 impl TypeAhead {
@@ -72,10 +72,10 @@ impl TypeAhead {
 
     /// Notes that a key was refused; returns `true` the first time for a question.
     pub(super) fn refuse(&mut self, id: &ApprovalId) -> bool {
-        if self.told.as_ref() == Some(id) {
+        if self.announced.as_ref() == Some(id) {
             return false;
         }
-        self.told = Some(id.clone());
+        self.announced = Some(id.clone());
         true
     }
 }

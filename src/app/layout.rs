@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use ratatui::layout::Rect;
 
-use super::panes::{PaneSize, PaneWish, Share, share};
+use super::panes::{PaneRequest, PaneSize, Share, share};
 use crate::message::AgentId;
 
 /// How the agents are placed, as the user chose.
@@ -114,7 +114,7 @@ pub struct LayoutState<'a> {
     /// How many rows it may have.
     pub approval_room: QuestionRoom,
     /// One entry for each agent, in order.
-    pub panes: &'a [PaneWish],
+    pub panes: &'a [PaneRequest],
     /// The agent that has the focus.
     pub focused: Option<AgentId>,
     /// The agent that is shown alone.
@@ -293,7 +293,7 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
 }
 
 /// Says how each pane shows whom it stands below, and puts the panes in order.
-fn show_descent(panes: &mut [PaneRect], wishes: &[PaneWish]) {
+fn show_descent(panes: &mut [PaneRect], wishes: &[PaneRequest]) {
     let order: HashMap<AgentId, usize> = wishes.iter().enumerate().map(|(at, wish)| (wish.agent, at)).collect();
     panes.sort_by_key(|pane| order.get(&pane.agent));
     let mut shown: HashMap<AgentId, u16> = HashMap::new();
@@ -331,7 +331,7 @@ fn choose_form(size: Rect, main: Rect, state: &LayoutState<'_>) -> Form {
 
 fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutState<'_>) {
     // When nothing wants room any more, the conversation gets more of it.
-    let share_of = if state.panes.iter().any(PaneWish::wants_room) { 55 } else { 45 };
+    let share_of = if state.panes.iter().any(PaneRequest::wants_room) { 55 } else { 45 };
     let percent = state.split.unwrap_or(share_of).clamp(20, 80);
     let agents_width = u16::try_from(u32::from(main.width) * u32::from(percent) / 100).unwrap_or(0);
     let agents_width = agents_width.clamp(20, main.width - 21);
@@ -348,7 +348,7 @@ fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutSta
         let columns =
             [Rect { width: half, ..right }, Rect { x: right.x + half + 1, width: right.width - half - 1, ..right }];
         for (at, column) in columns.into_iter().enumerate() {
-            let wishes: Vec<PaneWish> = state.panes.iter().filter(|pane| pane.column() == at).cloned().collect();
+            let wishes: Vec<PaneRequest> = state.panes.iter().filter(|pane| pane.column() == at).cloned().collect();
             place_column(regions, column, &wishes, state.focused);
         }
     } else {
@@ -361,7 +361,7 @@ fn place_below(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
     // Every agent that is at work keeps its title, at the cost of the conversation.
     let titles = live_titles(state).min(main.height.saturating_sub(LEAST_CONVERSATION));
     let most = u16::try_from(u32::from(main.height) * percent / 100).unwrap_or(0).max(titles);
-    let wanted = state.panes.iter().map(PaneWish::useful_rows).fold(0, u16::saturating_add);
+    let wanted = state.panes.iter().map(PaneRequest::useful_rows).fold(0, u16::saturating_add);
     let room = wanted.min(most.saturating_sub(1)).max(1);
     let shares = share(room, state.panes, state.focused);
     let used = shares.iter().map(|share| share.rows).fold(0, u16::saturating_add);
@@ -388,11 +388,11 @@ fn place_rail(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
     let mut agents = cut_bottom(&mut main, count.saturating_add(1).min(most));
     regions.agents_head = cut_top(&mut agents, 1);
     regions.conversation = main;
-    let rows: Vec<PaneWish> = state.panes.iter().map(PaneWish::as_row).collect();
+    let rows: Vec<PaneRequest> = state.panes.iter().map(PaneRequest::as_row).collect();
     place_column(regions, agents, &rows, state.focused);
 }
 
-fn place_column(regions: &mut Regions, column: Rect, wishes: &[PaneWish], focused: Option<AgentId>) {
+fn place_column(regions: &mut Regions, column: Rect, wishes: &[PaneRequest], focused: Option<AgentId>) {
     let shares = share(column.height, wishes, focused);
     regions.unseen += wishes.len() - shares.len();
     place_shares(regions, column, shares);

@@ -6,7 +6,7 @@
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::key::{Key, KeyCode, Mods};
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// One line of text with a cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl LineEdit {
 
     /// Inserts a text, on one line.
     pub fn insert(&mut self, text: &str) {
-        let text = plain_line(text);
+        let text = sanitize_line(text);
         self.text.insert_str(self.cursor, &text);
         self.cursor += text.len();
     }

@@ -4,12 +4,13 @@
 //! world. Leaves drawing and every effect to `tui`. Invariants: no I/O, no locks, no clock (the present time comes
 //! with each event); an event costs no more than its own size, however long the transcripts are.
 
-mod act;
 pub mod action;
+mod actions;
+mod agent_events;
 pub mod agent_files;
 mod agent_view;
 mod agents;
-mod answers;
+mod approval_input;
 mod approvals;
 mod cells;
 mod choices;
@@ -18,25 +19,24 @@ pub mod composer;
 pub mod diff_rows;
 mod effect;
 mod event;
-mod family;
 pub mod files;
 mod folding;
 mod guard;
-mod inbox;
+mod input;
 pub mod key;
 pub mod keymap;
-mod keys;
 pub mod layout;
 mod line_edit;
-mod lives;
+mod log_scrollback;
 mod mouse;
+mod order;
 mod pane_state;
 pub mod panes;
-mod past;
 mod phase;
 mod popup;
 pub mod question;
 mod report;
+mod requests;
 mod scroll;
 mod selection;
 mod setup;
@@ -61,14 +61,14 @@ pub use choices::{Arrangement, Choice};
 pub use command::{SLASH_COMMANDS, budget_share, budget_words, change_budget, cost_mark, cost_words};
 pub use effect::{Effect, MouseCapture};
 pub use event::Event;
-pub use family::{Family, Kin};
 pub use folding::FoldedAway;
 pub use guard::{GUARD, HOLD};
 pub use line_edit::LineEdit;
+pub use log_scrollback::{Before, Found, LogNews, LogPage, LogRequest, LogSpan, StepView, begins_turn, fold_log};
 pub use mouse::STOP_FROM;
+pub use order::{AgentOrder, TreeNode};
 pub use pane_state::{Detail, PaneState, Subtree};
-pub use past::{Before, Found, LogNews, LogPage, LogRequest, LogSpan, Story, begins_turn, fold_log};
-pub use phase::{AgentState, Awaited, Mood, Phase};
+pub use phase::{AgentState, Awaited, Phase, Severity};
 pub use popup::{PaletteAct, PaletteEntry, Popup, palette};
 pub use report::{report_markdown, summary_of};
 pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
@@ -76,7 +76,7 @@ pub use selection::{End, Point, Selection, SelectionStage, Unit};
 pub use setup::{Editing, Movement, Setup};
 pub use status::{Armed, Flash, ModelFact, ModelState, Status, Tone};
 pub use typing::LETTER_PAUSE;
-pub use worktrees::{Apart, Standing};
+pub use worktrees::{WorktreeState, WorktreeView};
 
 use self::agent_files::{AgentFilesView, AgentPlaces};
 use self::composer::{Composer, History};
@@ -88,7 +88,7 @@ use self::panes::PaneSize;
 use self::timeline::Timeline;
 use crate::definition::Listing;
 use crate::message::AgentId;
-use crate::permission::Given;
+use crate::permission::ActiveGrant;
 
 /// Where keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub struct App {
     /// How many questions an answer settled besides its own, and until when more count as its doing.
     also_allowed: Option<(usize, Instant)>,
     /// What is allowed in advance, by origin.
-    grants: Vec<Given>,
+    grants: Vec<ActiveGrant>,
     composer: Composer,
     keymap: Keymap,
     /// Keys that begin a longer chord, and when they were pressed.
@@ -142,7 +142,7 @@ pub struct App {
     split: Option<u16>,
     panes: BTreeMap<AgentId, PaneState>,
     /// What was read back of the agent that has the whole screen.
-    past: Option<Box<past::Past>>,
+    past: Option<Box<log_scrollback::LogScrollback>>,
     timeline: Timeline,
     popup: Option<Popup>,
     popup_end: usize,
@@ -167,7 +167,7 @@ pub struct App {
     /// Messages that wait for the main agent, oldest first.
     queued: Vec<String>,
     steering: steering::Steering,
-    lives: lives::Lives,
+    requests: requests::PendingRequests,
     attention: Attention,
     mouse: MouseCapture,
     motion: Movement,
@@ -232,7 +232,7 @@ impl App {
             visible: Vec::new(),
             queued: Vec::new(),
             steering: steering::Steering::default(),
-            lives: lives::Lives::default(),
+            requests: requests::PendingRequests::default(),
             attention: Attention::Here,
             mouse: setup.mouse,
             motion: setup.motion,
@@ -259,7 +259,7 @@ impl App {
         self.now = self.now.max(now);
         let mut effects = Vec::new();
         self.act_on_held(&mut effects);
-        let retitles = inbox::may_retitle(&event);
+        let retitles = agent_events::may_retitle(&event);
         if !matches!(event, Event::Agent(_) | Event::Drawn(_) | Event::Wakeup) {
             self.dirty = true;
         }
@@ -294,7 +294,7 @@ impl App {
             Event::Edited(None) => self.warn("The editor failed. Set $EDITOR to a program that edits a file."),
             Event::Exported(path) => self.inform(format!("Written to {path}")),
             Event::Terminate => self.quit(&mut effects),
-            Event::Fault(text) => self.fault(&text),
+            Event::Error(text) => self.error(&text),
             Event::Refresh => {}
         }
         if retitles {
@@ -347,7 +347,7 @@ impl App {
 
     /// Returns what is allowed in advance, by origin.
     #[must_use]
-    pub fn grants(&self) -> &[Given] {
+    pub fn grants(&self) -> &[ActiveGrant] {
         &self.grants
     }
 

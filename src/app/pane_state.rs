@@ -5,9 +5,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::log_scrollback::NotFound;
 use super::mouse::Pointed;
 use super::panes::PaneSize;
-use super::past::Missed;
 use super::scroll::{Drawn, Scroll};
 use super::selection::{End, Selection};
 use super::{App, Effect, Phase};
@@ -101,6 +101,6 @@ impl App {
         self.on_question_drawn(drawn.question, drawn.talk_rows);
         self.pointed = Pointed { answers: drawn.answers, list: drawn.list };
         self.visible = drawn.panes;
-        self.on_searched(wished, if drawn.not_found { Missed::Yes } else { Missed::No }, effects);
+        self.on_searched(wished, if drawn.not_found { NotFound::Yes } else { NotFound::No }, effects);
     }
 }

@@ -59,7 +59,7 @@ impl PaneSize {
 
 /// What one agent would like.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PaneWish {
+pub struct PaneRequest {
     /// Whose wish.
     pub agent: AgentId,
     /// The size the user chose, which is kept.
@@ -99,7 +99,7 @@ impl Live {
     }
 }
 
-impl PaneWish {
+impl PaneRequest {
     /// Returns the wish of an agent that was just heard, stands below no other and has the size of its liveliness.
     #[must_use]
     pub fn new(agent: AgentId, live: Live) -> Self {
@@ -152,7 +152,7 @@ pub struct Share {
 
 /// Shares `height` rows. Agents for whom there is not even a title are left out.
 #[must_use]
-pub fn share(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<Share> {
+pub fn share(height: u16, wishes: &[PaneRequest], focused: Option<AgentId>) -> Vec<Share> {
     let shown = choose_shown(height, wishes, focused);
     let mut shares: Vec<Share> =
         shown.iter().map(|wish| Share { agent: wish.agent, rows: wish.wanted().rows(), size: wish.wanted() }).collect();
@@ -163,8 +163,8 @@ pub fn share(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<
 
 /// Leaves out ended agents, oldest first, until those that run can show something; then whoever matters least, of equals
 /// the deepest, and of those whoever stands farthest from the focus.
-fn choose_shown(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> Vec<&PaneWish> {
-    let mut shown: Vec<&PaneWish> = wishes.iter().collect();
+fn choose_shown(height: u16, wishes: &[PaneRequest], focused: Option<AgentId>) -> Vec<&PaneRequest> {
+    let mut shown: Vec<&PaneRequest> = wishes.iter().collect();
     let height = usize::from(height);
     let wanting = shown.iter().filter(|wish| wish.wants_room()).count();
     let titles = height.saturating_sub((wanting * usize::from(PANE_ROWS - 1)).min(height / 2));
@@ -192,7 +192,7 @@ fn choose_shown(height: u16, wishes: &[PaneWish], focused: Option<AgentId>) -> V
 
 /// Shrinks panes until the room suffices: those silent for longest first, then the latest; what the user chose and
 /// what has the focus last.
-fn make_room(height: u16, wishes: &[&PaneWish], shares: &mut [Share], focused: Option<AgentId>) {
+fn make_room(height: u16, wishes: &[&PaneRequest], shares: &mut [Share], focused: Option<AgentId>) {
     let total = |shares: &[Share]| shares.iter().map(|share| u32::from(share.rows)).sum::<u32>();
     let mut order: Vec<usize> = (0..shares.len()).collect();
     order.sort_by_key(|at| {

@@ -13,7 +13,7 @@ use crate::agent::Status;
 use crate::message::AgentId;
 
 /// Silence after which a working agent counts as stalled.
-pub(super) const STALLED_AFTER: Duration = Duration::from_secs(60);
+pub(super) const STALLED_AFTER: Duration = Duration::from_mins(1);
 
 /// Letters of `stalled` with the longest wait.
 const STALLED_WORD: usize = 11;
@@ -170,7 +170,7 @@ impl Awaited {
 
 /// How a state is to be felt; themes give it a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mood {
+pub enum Severity {
     /// Nothing to say.
     Neutral,
     /// At work.
@@ -300,26 +300,26 @@ impl AgentState {
 
     /// Returns how the state is to be felt.
     #[must_use]
-    pub fn mood(&self) -> Mood {
+    pub fn severity(&self) -> Severity {
         match self {
-            Self::Idle | Self::Unknown | Self::Queued | Self::Waiting => Mood::Neutral,
+            Self::Idle | Self::Unknown | Self::Queued | Self::Waiting => Severity::Neutral,
             Self::Starting
             | Self::Thinking
             | Self::Tool { .. }
             | Self::LastTurn { .. }
             | Self::Stopping
-            | Self::Resuming => Mood::Busy,
+            | Self::Resuming => Severity::Busy,
             Self::NeedsApproval
             | Self::RateLimited { .. }
             | Self::AwaitsBudget { .. }
             | Self::Retrying { .. }
-            | Self::Stalled { .. } => Mood::Attention,
+            | Self::Stalled { .. } => Severity::Attention,
             Self::Ended(status) => match status {
-                Status::Completed => Mood::Good,
-                Status::Failed | Status::TimedOut => Mood::Bad,
+                Status::Completed => Severity::Good,
+                Status::Failed | Status::TimedOut => Severity::Bad,
                 // What the user asked for needs no second look.
-                Status::Cancelled | Status::Empty | Status::WrappedUp => Mood::Neutral,
-                Status::TurnLimit | Status::ToolLimit | Status::Budget => Mood::Attention,
+                Status::Cancelled | Status::Empty | Status::WrappedUp => Severity::Neutral,
+                Status::TurnLimit | Status::ToolLimit | Status::Budget => Severity::Attention,
             },
         }
     }

@@ -140,13 +140,13 @@ pub(super) fn ending_note(outcome: &Outcome) -> Option<CellKind> {
         Status::Completed => None,
         Status::Cancelled => Some(CellKind::Notice { text: reason("Interrupted. Say what to do instead.") }),
         Status::Empty => Some(CellKind::Notice { text: reason("The model ended without a word. Ask again.") }),
-        Status::Failed => Some(CellKind::Fault { text: reason("The run failed. Ask again.") }),
+        Status::Failed => Some(CellKind::Error { text: reason("The run failed. Ask again.") }),
         Status::TurnLimit => Some(CellKind::Notice { text: reason("Cut off at the limit of turns. Say “go on”.") }),
         Status::ToolLimit => {
             Some(CellKind::Notice { text: reason("Cut off at the limit of tool calls. Say “go on”.") })
         }
-        Status::TimedOut => Some(CellKind::Fault { text: reason("Nothing arrived for too long. Ask again.") }),
-        Status::Budget => Some(CellKind::Fault { text: reason("The budget is used up.") }),
+        Status::TimedOut => Some(CellKind::Error { text: reason("Nothing arrived for too long. Ask again.") }),
+        Status::Budget => Some(CellKind::Error { text: reason("The budget is used up.") }),
         Status::WrappedUp => Some(CellKind::Notice { text: reason("Asked to report early. Say “go on”.") }),
     }
 }

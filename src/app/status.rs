@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jiff::tz::TimeZone;
 
 use super::{AgentView, App};
-use crate::permission::{Given, Grant, PermissionMode};
+use crate::permission::{ActiveGrant, Grant, PermissionMode};
 
 /// How long a passing message stays.
 const FLASH: Duration = Duration::from_secs(4);
@@ -147,7 +147,7 @@ impl App {
     /// Returns `true` if an answer lets some agents edit files that the mode asks about.
     #[must_use]
     pub fn accepts_some_edits(&self) -> bool {
-        let is_edits = |given: &Given| given.grant == Grant::Edits && given.origin.is_answer();
+        let is_edits = |given: &ActiveGrant| given.grant == Grant::Edits && given.origin.is_answer();
         self.status.mode == PermissionMode::Default && self.grants.iter().any(is_edits)
     }
 }

@@ -1,7 +1,7 @@
 //! Messages to one subagent: whom the composer writes to, a draft for each, and what was sent but not read yet.
 //!
 //! Owns the target, the drafts and the queues of subagents. Leaves the main agent's queue to `command`, bringing the
-//! ended back to `lives`, and delivery to the engine. Invariants: what was written for one agent goes to no other one;
+//! ended back to `requests`, and delivery to the engine. Invariants: what was written for one agent goes to no other one;
 //! what an agent never read comes back.
 
 use std::collections::BTreeMap;
@@ -58,12 +58,12 @@ impl App {
             self.inform(text);
         }
         self.chosen = Some(id);
-        self.aim(Some(id));
+        self.set_target(Some(id));
         self.focus = Focus::Composer;
     }
 
     /// Writes to another agent, and keeps what was being written.
-    pub(super) fn aim(&mut self, target: Option<AgentId>) {
+    pub(super) fn set_target(&mut self, target: Option<AgentId>) {
         let before = std::mem::replace(&mut self.steering.target, target);
         if before != target {
             let next = self.steering.drafts.remove(&target.unwrap_or(AgentId::MAIN));
@@ -72,11 +72,11 @@ impl App {
                 self.steering.drafts.insert(before.unwrap_or(AgentId::MAIN), draft);
             }
         }
-        self.sign();
+        self.update_prompt_label();
     }
 
     /// Says before the text whom it is for, and whether sending it resumes them.
-    pub(super) fn sign(&mut self) {
+    pub(super) fn update_prompt_label(&mut self) {
         let sign = self.target().map(|agent| {
             let act = if self.is_over(agent) { "resume " } else { "" };
             format!("{act}→ {}", agent.name)
@@ -89,7 +89,7 @@ impl App {
     /// Writes to the main agent again, if it was another one.
     pub(super) fn leave_target(&mut self) {
         self.armed = None;
-        self.aim(None);
+        self.set_target(None);
         if self.full.is_some() {
             self.focus = Focus::Agents;
         }
@@ -97,7 +97,7 @@ impl App {
 
     /// Forgets the subagents that are gone. What was being written for them goes to the history.
     pub(super) fn forget_targets(&mut self, effects: &mut Vec<Effect>) {
-        self.aim(None);
+        self.set_target(None);
         let is_gone = |id: &AgentId| !id.is_main() && self.agents.get(*id).is_none();
         let gone: Vec<AgentId> = self.steering.drafts.keys().copied().filter(is_gone).collect();
         for text in gone.iter().filter_map(|id| self.steering.drafts.remove(id)).map(|draft| draft.expanded()) {
@@ -118,7 +118,7 @@ impl App {
     /// Takes a text back from `$EDITOR`, for the agent that it was opened for.
     pub(super) fn edited_outside(&mut self, text: &str) {
         let known = self.steering.editing.take().filter(|id| self.agents.get(*id).is_some());
-        self.aim(known);
+        self.set_target(known);
         self.composer.set_text(text);
     }
 
@@ -162,7 +162,7 @@ impl App {
         let over = self.is_over(agent);
         if said.is_empty() {
             self.composer.clear();
-            self.aim(Some(id));
+            self.set_target(Some(id));
             return true;
         }
         effects.push(Effect::SaveHistory(self.composer.take()));
@@ -265,10 +265,10 @@ impl App {
                 self.warn(format!("{name} ended before it read your message; m on its pane shows the text"));
             }
         } else if self.composer.is_empty() {
-            self.aim(None);
+            self.set_target(None);
             self.inform(format!("{name} has ended; you write to the main agent again"));
         } else {
-            self.sign();
+            self.update_prompt_label();
             self.warn(format!("{name} has ended and has not read this; enter resumes it with it"));
         }
     }

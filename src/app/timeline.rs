@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 pub use track::{SLICES, Seen, Span, SpanKind, TOP_LEVEL, Track};
 pub use window::{Row, Window};
 
-use self::window::{Scale, Wish, window};
+use self::window::{Scale, WindowRequest, window};
 use super::action::Action;
 use super::cells::{CellId, CellKind, ToolState};
 use super::phase::Phase;
@@ -100,7 +100,7 @@ fn label(agent: &AgentView, cell: CellId) -> Box<str> {
 
 impl App {
     /// Notes what an agent does now, after an event of it. Who waits for it is not silent either.
-    pub(super) fn trace(&mut self, id: AgentId) {
+    pub(super) fn record_activity(&mut self, id: AgentId) {
         let now = self.now;
         let Some(agent) = self.agents.get(id) else { return };
         let Timeline { tracks, origin, .. } = &mut self.timeline;
@@ -109,7 +109,7 @@ impl App {
             origin.get_or_insert(now);
         }
         let track = tracks.entry(id).or_insert_with(|| Track::new(now));
-        track.hear(now);
+        track.apply(now);
         track.count(now);
         match (does, agent.phase) {
             (Some((kind, cell)), _) => track.enter(kind, cell, now, || label(agent, cell)),
@@ -121,7 +121,7 @@ impl App {
         for _ in 0..16 {
             let Some(parent) = at else { break };
             let (Some(agent), Some(track)) = (self.agents.get(parent), tracks.get_mut(&parent)) else { break };
-            track.hear(now);
+            track.apply(now);
             // With the birth of a child, the call that asked for it is a wait.
             if let Some((kind, cell)) = doing(agent, self.approvals.of(parent)) {
                 track.enter(kind, cell, now, || label(agent, cell));
@@ -198,12 +198,21 @@ impl App {
         let origin = self.timeline.origin?;
         let View { chosen, at, scale, first } = view;
         let time = (origin, self.timeline.end(self.now));
-        Some(window(Wish { area: self.regions().timeline, time, rows, chosen, name_columns, at, scale, first }))
+        Some(window(WindowRequest {
+            area: self.regions().timeline,
+            time,
+            rows,
+            chosen,
+            name_columns,
+            at,
+            scale,
+            first,
+        }))
     }
 
     /// Returns every agent, each below its parent.
     fn rows(&self) -> Vec<Row> {
-        let all = self.agents.family().all().iter();
+        let all = self.agents.order().all().iter();
         let below = all.map(|kin| Row { agent: kin.agent, depth: kin.depth.min(DEEPEST) });
         std::iter::once(Row { agent: AgentId::MAIN, depth: 0 }).chain(below).collect()
     }

@@ -62,7 +62,7 @@ struct Shown {
 
 /// What a letter does where it is pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Letter {
+enum TypedLetter {
     /// Nothing.
     Unbound,
     /// It moves what is chosen or shown, or opens a line to type in.
@@ -122,9 +122,9 @@ impl App {
         self.typing.last = Some(self.now);
         match self.means(key) {
             _ if self.typing.held.is_some() => self.type_run(effects),
-            Letter::Unbound => self.type_run(effects),
-            Letter::Moves => self.press_key(key, effects),
-            Letter::Acts => self.hold(key),
+            TypedLetter::Unbound => self.type_run(effects),
+            TypedLetter::Moves => self.press_key(key, effects),
+            TypedLetter::Acts => self.hold(key),
         }
     }
 
@@ -238,25 +238,25 @@ impl App {
         }
     }
 
-    fn means(&self, key: Key) -> Letter {
+    fn means(&self, key: Key) -> TypedLetter {
         let letter = key.typed().unwrap_or_default();
         match &self.popup {
-            Some(Popup::Worktrees { .. }) if matches!(letter, 'm' | 'd') => return Letter::Acts,
-            Some(Popup::DeleteAgent { .. }) if letter == 'y' => return Letter::Acts,
-            Some(Popup::Worktrees { .. }) if letter == 'q' => return Letter::Moves,
-            Some(Popup::DeleteAgent { .. }) if matches!(letter, 'n' | 'q') => return Letter::Moves,
+            Some(Popup::Worktrees { .. }) if matches!(letter, 'm' | 'd') => return TypedLetter::Acts,
+            Some(Popup::DeleteAgent { .. }) if letter == 'y' => return TypedLetter::Acts,
+            Some(Popup::Worktrees { .. }) if letter == 'q' => return TypedLetter::Moves,
+            Some(Popup::DeleteAgent { .. }) if matches!(letter, 'n' | 'q') => return TypedLetter::Moves,
             Some(popup) if popup.scrolls() && matches!(letter, 'j' | 'k' | 'g' | 'G' | 'q' | '?') => {
-                return Letter::Moves;
+                return TypedLetter::Moves;
             }
             Some(Popup::Permissions { .. } | Popup::Worktrees { .. }) | None => {}
             // What is bound in lists does nothing in the others.
-            Some(_) => return Letter::Unbound,
+            Some(_) => return TypedLetter::Unbound,
         }
         match self.keymap.lookup(self.context(), &[key]) {
-            Lookup::Action(action) if action.only_moves() => Letter::Moves,
-            Lookup::Action(_) => Letter::Acts,
-            Lookup::Pending(_) => Letter::Moves,
-            Lookup::None => Letter::Unbound,
+            Lookup::Action(action) if action.only_moves() => TypedLetter::Moves,
+            Lookup::Action(_) => TypedLetter::Acts,
+            Lookup::Pending(_) => TypedLetter::Moves,
+            Lookup::None => TypedLetter::Unbound,
         }
     }
 }

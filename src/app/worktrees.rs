@@ -13,7 +13,7 @@ use super::phase::Phase;
 use super::status::Armed;
 use super::{App, Effect, Popup};
 use crate::agent::{AgentEvent, EventKind, KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
-use crate::message::{AgentId, LineKind, bare_line, plain_line};
+use crate::message::{AgentId, LineKind, reveal_line, sanitize_line};
 use crate::subagent::Command;
 use crate::tool::ToolView;
 
@@ -24,20 +24,20 @@ const SHOWN_LINES: usize = 2_000;
 
 /// Where an agent works apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Apart {
+pub struct WorktreeView {
     /// Its branch; empty as long as it is being made.
     pub branch: String,
     /// Its root, as shown.
     pub path: String,
     /// How it stands.
-    pub standing: Standing,
+    pub state: WorktreeState,
     /// The line that says where it works.
     note: Option<CellId>,
 }
 
 /// How a worktree stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum WorktreeState {
     /// It is being made.
     Making,
     /// Its agent is in it.
@@ -50,7 +50,7 @@ pub enum Standing {
 
 /// The worktrees that wait for the user.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptWorktrees {
     list: Vec<KeptWorktree>,
     /// The branch that a second press would discard.
     asked: Option<String>,
@@ -63,28 +63,29 @@ impl AgentView {
         if self.id.is_main() {
             return;
         }
-        let none = Apart { branch: String::new(), path: String::new(), standing: Standing::Making, note: None };
+        let none =
+            WorktreeView { branch: String::new(), path: String::new(), state: WorktreeState::Making, note: None };
         let mut apart = self.worktree.take().unwrap_or(none);
         let text = news.words().join("\n");
         match news {
             WorktreeNews::Making => {
                 apart.note = Some(self.cells.push(CellKind::Notice { text }));
-                apart.standing = Standing::Making;
+                apart.state = WorktreeState::Making;
                 if self.phase == Phase::Queued {
                     self.enter(Phase::Starting, now);
                 }
             }
             WorktreeNews::Made { branch, path } => {
-                apart.branch = plain_line(branch).into_owned();
-                apart.path = plain_line(&path.to_string_lossy()).into_owned();
-                apart.standing = Standing::InUse;
+                apart.branch = sanitize_line(branch).into_owned();
+                apart.path = sanitize_line(&path.to_string_lossy()).into_owned();
+                apart.state = WorktreeState::InUse;
                 match apart.note.take() {
                     Some(note) => self.cells.change(note, |kind| *kind = CellKind::Notice { text }),
                     None => drop(self.cells.push(CellKind::Notice { text })),
                 }
             }
             WorktreeNews::Kept(kept) => {
-                apart.standing = Standing::Kept;
+                apart.state = WorktreeState::Kept;
                 let id = self.id;
                 self.cells.push(CellKind::Notice { text: format!("{text} · /merge {id} or /discard {id}") });
                 for file in kept.files.iter().take(SHOWN_FILES) {
@@ -95,10 +96,10 @@ impl AgentView {
                 }
             }
             WorktreeNews::Conflicts { .. } | WorktreeNews::Refused { .. } => {
-                self.cells.push(CellKind::Fault { text });
+                self.cells.push(CellKind::Error { text });
             }
             WorktreeNews::Removed | WorktreeNews::Merged { .. } | WorktreeNews::Discarded { .. } => {
-                apart.standing = Standing::Gone;
+                apart.state = WorktreeState::Gone;
                 self.cells.push(CellKind::Notice { text });
             }
         }
@@ -115,9 +116,9 @@ fn changed(file: &KeptFile) -> CellKind {
     CellKind::Tool(Box::new(ToolCell {
         call_id: String::new(),
         name: "worktree".to_owned(),
-        title: plain_line(&file.name).into_owned(),
+        title: sanitize_line(&file.name).into_owned(),
         state: ToolState::Done { took: std::time::Duration::ZERO },
-        summary: plain_line(&summary).into_owned(),
+        summary: sanitize_line(&summary).into_owned(),
         tail: String::new(),
         view: Some(clean_view(ToolView::Diff(file.diff.clone()))).filter(|_| !file.diff.hunks.is_empty()),
     }))
@@ -131,10 +132,15 @@ impl App {
     }
 
     /// Takes in what concerns worktrees beyond the agent's own pane: its number may be forgotten by now.
-    pub(super) fn worktrees_hear(&mut self, event: &AgentEvent) {
+    pub(super) fn on_worktree_event(&mut self, event: &AgentEvent) {
         match &event.kind {
             EventKind::Worktrees { kept } => self.worktrees_changed(kept),
-            EventKind::Worktree { news } => self.tell_of_worktree(event.agent, news),
+            EventKind::Worktree { news } => {
+                if let Some(branch) = news.settled_branch() {
+                    self.agents.kept.list.retain(|kept| kept.branch != branch);
+                }
+                self.tell_of_worktree(event.agent, news);
+            }
             _ => {}
         }
     }
@@ -178,7 +184,7 @@ impl App {
             }
             WorktreeNews::Conflicts { .. } | WorktreeNews::Refused { .. } => {
                 self.warn(text.lines().next().unwrap_or_default());
-                self.fault(&text);
+                self.error(&text);
             }
         }
     }
@@ -222,7 +228,7 @@ impl App {
 
     fn ask_for(&mut self, found: &KeptWorktree, act: WorktreeAct, effects: &mut Vec<Effect>) {
         let branch = found.branch.clone();
-        let name = plain_line(&found.name).into_owned();
+        let name = sanitize_line(&found.name).into_owned();
         if act == WorktreeAct::Discard {
             let is_same = self.agents.kept.asked.take().is_some_and(|asked| asked == branch);
             if !(self.take_armed(Armed::Discard) && is_same) {
@@ -250,12 +256,17 @@ impl App {
     /// Shows what was done in a worktree of the list.
     pub(super) fn show_worktree(&mut self, chosen: usize) {
         let Some(found) = self.kept_worktrees().get(chosen) else { return };
-        let name = plain_line(&found.name).into_owned();
-        let path = plain_line(&found.path.to_string_lossy()).into_owned();
-        let mut body = format!("`{}` · {}\n\n`{path}`\n", plain_line(&found.branch), found.size());
+        let name = sanitize_line(&found.name).into_owned();
+        let path = sanitize_line(&found.path.to_string_lossy()).into_owned();
+        let mut body = format!("`{}` · {}\n\n`{path}`\n", sanitize_line(&found.branch), found.size());
         let mut left = SHOWN_LINES;
         for file in &found.files {
-            let _ = write!(body, "\n**{}** · {}\n", plain_line(&file.name).replace('*', "\\*"), plain_line(&file.what));
+            let _ = write!(
+                body,
+                "\n**{}** · {}\n",
+                sanitize_line(&file.name).replace('*', "\\*"),
+                sanitize_line(&file.what)
+            );
             let lines = file.diff.hunks.iter().flat_map(|hunk| &hunk.lines).take(left);
             let rows: Vec<String> = lines
                 .map(|line| {
@@ -264,7 +275,7 @@ impl App {
                         LineKind::Added => '+',
                         LineKind::Removed => '-',
                     };
-                    format!("{sign}{}", bare_line(line.text.trim_end_matches(['\n', '\r'])))
+                    format!("{sign}{}", reveal_line(line.text.trim_end_matches(['\n', '\r'])))
                 })
                 .collect();
             left -= rows.len();

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::definition::{Parsed, parse_given};
+use crate::definition::{Parsed, parse_cli_agents};
 use crate::headless::OutputFormat;
 use crate::message::{Dollars, parse_tokens};
 use crate::permission::{Grant, PermissionMode};
@@ -167,11 +167,11 @@ fn parse_dollars(text: &str) -> Result<Dollars, String> {
 }
 
 fn parse_agents(json: &str) -> Result<GivenAgents, String> {
-    parse_given(json).map(GivenAgents)
+    parse_cli_agents(json).map(GivenAgents)
 }
 
 fn parse_grants(text: &str) -> Result<GrantList, String> {
-    let grants = entries(text).map(|entry| entry.parse::<Grant>().map_err(|fault| fault.to_string()));
+    let grants = entries(text).map(|entry| entry.parse::<Grant>().map_err(|error| error.to_string()));
     grants.collect::<Result<Vec<Grant>, String>>().map(GrantList)
 }
 

@@ -24,18 +24,18 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, Diagnostic> {
         Ok(metadata) if !metadata.is_file() => return Err(left_out("not a regular file".to_owned())),
         Ok(metadata) if metadata.len() > MAX_BYTES => return Err(left_out("larger than 1 MiB".to_owned())),
         Ok(_) => {}
-        Err(fault) if is_absent(&fault) => return Ok(None),
-        Err(fault) => return Err(left_out(format!("cannot be read: {fault}"))),
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(left_out(format!("cannot be read: {error}"))),
     }
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes))
-        .map_err(|fault| left_out(format!("cannot be read: {fault}")))?;
+        .map_err(|error| left_out(format!("cannot be read: {error}")))?;
     String::from_utf8(bytes).map(Some).map_err(|_| left_out("not UTF-8 text".to_owned()))
 }
 
-fn is_absent(fault: &std::io::Error) -> bool {
-    matches!(fault.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
 /// Applies what the text of a file says.
@@ -44,9 +44,9 @@ pub(super) fn apply(loaded: &mut Loaded, text: &str, path: &Path, origin: Origin
     let mut walk = Walk { loaded, text, path, origin };
     match DeTable::parse(text) {
         Ok(table) => walk.table("", table.get_ref()),
-        Err(fault) => {
-            let start = fault.span().map_or(0, |span| span.start);
-            walk.report(start..start, format!("{}. The file is left out.", fault.message().trim_end_matches('.')));
+        Err(error) => {
+            let start = error.span().map_or(0, |span| span.start);
+            walk.report(start..start, format!("{}. The file is left out.", error.message().trim_end_matches('.')));
         }
     }
 }
@@ -74,8 +74,8 @@ impl Walk<'_> {
             let row = layer::ROWS.iter().find(|row| row.name == name);
             match (row, value.get_ref()) {
                 (Some(row), value) => {
-                    if let Err(fault) = layer::set(&mut self.loaded.config, row, plain(value), self.origin) {
-                        self.report(key.span(), fault);
+                    if let Err(error) = layer::set(&mut self.loaded.config, row, plain(value), self.origin) {
+                        self.report(key.span(), error);
                     }
                 }
                 (None, DeValue::Table(inner)) if name == "keys" => self.keys(key.span(), inner),

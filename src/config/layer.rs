@@ -98,7 +98,7 @@ pub(super) const ROWS: &[Row] = &[
         name: "allowed_tools",
         set: Setter::List(|config, names| {
             let grants: Vec<Grant> =
-                names.iter().map(|name| name.parse()).collect::<Result<_, _>>().map_err(|fault| format!("{fault}"))?;
+                names.iter().map(|name| name.parse()).collect::<Result<_, _>>().map_err(|error| format!("{error}"))?;
             config.allowed_tools.extend(grants);
             Ok(())
         }),
@@ -242,7 +242,7 @@ pub(super) fn set(config: &mut Config, row: &Row, value: Value, origin: Origin) 
         return Err(refusal(row.name, why));
     }
     let mut changed = config.clone();
-    assign(&mut changed, row, value).map_err(|fault| format!("`{}`: {fault}", row.name))?;
+    assign(&mut changed, row, value).map_err(|error| format!("`{}`: {error}", row.name))?;
     match (origin, &row.project) {
         (Origin::Project, ProjectRule::Tighten(measure)) if measure(&changed) > measure(config) => {
             Err(refusal(row.name, "it would be laxer than your own setting"))
@@ -305,8 +305,8 @@ pub(super) fn apply_environment(loaded: &mut Loaded, environment: &Environment) 
         let variable = format!("BELVEDERE_{}", row.name.replace('.', "_").to_uppercase());
         let Some(text) = environment.get(&variable).filter(|text| !text.is_empty()) else { continue };
         let result = parse(row, text).and_then(|value| set(&mut loaded.config, row, value, Origin::Environment));
-        if let Err(fault) = result {
-            loaded.diagnostics.push(Diagnostic::new(format!("{variable}: {fault}. Ignored.")));
+        if let Err(error) = result {
+            loaded.diagnostics.push(Diagnostic::new(format!("{variable}: {error}. Ignored.")));
         }
     }
 }

@@ -19,7 +19,7 @@ use layer::Origin;
 
 pub use git::{git_branch, obeyed_by_git};
 pub use paths::{Environment, Paths, PathsError};
-pub use project::{Ground, user};
+pub use project::{ProjectRoot, user};
 
 /// All settings in force.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -160,7 +160,7 @@ pub fn load(paths: Option<&Paths>, project: &Path, environment: &Environment, fl
         match file::read(&path) {
             Ok(Some(text)) => file::apply(&mut loaded, &text, &path, origin),
             Ok(None) => {}
-            Err(fault) => loaded.diagnostics.push(fault),
+            Err(error) => loaded.diagnostics.push(error),
         }
     }
     layer::apply_environment(&mut loaded, environment);

@@ -11,7 +11,7 @@ use crate::permission::Owner;
 
 /// Where agents work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ground {
+pub struct ProjectRoot {
     /// Root of the project, or the working directory where there is no project.
     pub root: PathBuf,
     /// Whether this is a project.
@@ -20,7 +20,7 @@ pub struct Ground {
     pub foreign: Vec<PathBuf>,
 }
 
-impl Ground {
+impl ProjectRoot {
     /// Finds the ground of `user` around `cwd`, an absolute path with links resolved: the nearest folder with a `.git` of
     /// the user's own (a folder, or the file of a worktree), else `cwd` itself.
     #[must_use]

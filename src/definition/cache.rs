@@ -136,12 +136,12 @@ pub fn read_file(source: Source) -> Parsed {
     match bytes_of(&path) {
         Ok(bytes) => match std::str::from_utf8(&bytes) {
             Ok(text) => load::parse(text, source),
-            Err(fault) => of_damaged(&bytes, fault.valid_up_to(), source),
+            Err(error) => of_damaged(&bytes, error.valid_up_to(), source),
         },
-        Err(fault) if fault.kind() == ErrorKind::PermissionDenied => {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             Parsed::broken(source, "may not be read. Allow it, as with `chmod u+r`. The file is left out.".to_owned())
         }
-        Err(fault) => Parsed::broken(source, format!("cannot be read: {fault}. The file is left out.")),
+        Err(error) => Parsed::broken(source, format!("cannot be read: {error}. The file is left out.")),
     }
 }
 
@@ -172,8 +172,8 @@ fn of_damaged(bytes: &[u8], valid: usize, source: Source) -> Parsed {
     };
     let line = memchr::memchr_iter(b'\n', &bytes[..valid]).count() + 1;
     let message = "the file is not UTF-8, so some of its characters may be wrong. Save it as UTF-8.".to_owned();
-    let fault = Diagnostic { path: source.path.clone(), line: Some(line), column: None, message };
+    let error = Diagnostic { path: source.path.clone(), line: Some(line), column: None, message };
     let mut parsed = load::parse(&text, source);
-    parsed.diagnostics.insert(0, fault);
+    parsed.diagnostics.insert(0, error);
     parsed
 }

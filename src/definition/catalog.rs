@@ -32,7 +32,7 @@ pub struct Listed {
     /// Where it comes from.
     pub source: Source,
     /// Whether it is in force.
-    pub standing: Standing,
+    pub standing: DefinitionState,
     /// What is wrong with its file.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -64,7 +64,7 @@ impl From<Parsed> for Entry {
 
 /// Whether a definition is in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum DefinitionState {
     /// It is.
     InForce,
     /// Another one has its name and weighs more.
@@ -86,7 +86,7 @@ pub struct Changes {
     /// In force no more.
     pub removed: Vec<String>,
     /// Faults that were not there before.
-    pub faults: Vec<Diagnostic>,
+    pub errors: Vec<Diagnostic>,
 }
 
 impl Changes {
@@ -173,9 +173,9 @@ impl State {
             .map(|(index, Entry { source, definition, diagnostics })| {
                 let winner = definition.as_ref().and_then(|definition| winners.get(&loose_name(&definition.name)));
                 let standing = match winner {
-                    None => Standing::Broken,
-                    Some(winner) if *winner == index => Standing::InForce,
-                    Some(winner) => Standing::Shadowed { by: sources[*winner].clone() },
+                    None => DefinitionState::Broken,
+                    Some(winner) if *winner == index => DefinitionState::InForce,
+                    Some(winner) => DefinitionState::Shadowed { by: sources[*winner].clone() },
                 };
                 Listed { definition, source, standing, diagnostics }
             })
@@ -201,12 +201,12 @@ impl State {
         }
         let gone = before.iter().filter(|(key, _)| !now.contains_key(*key));
         changes.removed = gone.map(|(_, definition)| definition.name.clone()).collect();
-        let known: std::collections::HashSet<&Diagnostic> = old.faults().collect();
-        changes.faults = self.faults().filter(|fault| !known.contains(fault)).cloned().collect();
+        let known: std::collections::HashSet<&Diagnostic> = old.errors().collect();
+        changes.errors = self.errors().filter(|error| !known.contains(error)).cloned().collect();
         changes
     }
 
-    fn faults(&self) -> impl Iterator<Item = &Diagnostic> {
+    fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
         self.listing.iter().flat_map(|listed| &listed.diagnostics)
     }
 }

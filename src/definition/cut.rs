@@ -16,7 +16,7 @@ pub(super) struct Cut<'a> {
     /// What follows.
     pub(super) body: &'a str,
     /// What had to be guessed, and the line that it is about.
-    pub(super) fault: Option<(usize, &'static str)>,
+    pub(super) error: Option<(usize, &'static str)>,
 }
 
 /// Lines of a file that are looked through for a block that has no end.
@@ -47,28 +47,28 @@ pub(super) fn cut(text: &str) -> Result<Cut<'_>, (usize, &'static str)> {
         let indent = first.len() - first.trim_start().len();
         let inside = &head[first.len()..];
         let cut = if let Some((end, rest)) = end_of(inside, indent) {
-            Cut { block: &inside[..end], lines_before: line, body: &inside[rest..], fault: None }
+            Cut { block: &inside[..end], lines_before: line, body: &inside[rest..], error: None }
         } else {
             let end = guessed_end(inside).ok_or((line, NO_END))?;
-            Cut { block: &inside[..end], lines_before: line, body: &inside[end..], fault: Some((line, NO_END)) }
+            Cut { block: &inside[..end], lines_before: line, body: &inside[end..], error: Some((line, NO_END)) }
         };
         return Ok(preamble.unwrapped(cut));
     }
     if head.starts_with('{')
         && let Some(end) = end_of_json(head)
     {
-        let fault = Some((line, "its fields are JSON. Other programs want YAML between two `---` lines"));
-        return Ok(Cut { block: &head[..end], lines_before: line - 1, body: &head[end..], fault });
+        let error = Some((line, "its fields are JSON. Other programs want YAML between two `---` lines"));
+        return Ok(Cut { block: &head[..end], lines_before: line - 1, body: &head[end..], error });
     }
     if keys::at_start_of(first).is_none() || !["name", "description"].iter().all(|key| holds(head, key)) {
         return Err((line, NO_HEAD));
     }
-    let fault = Some((line, "the `---` line before its first field is missing. Add it"));
+    let error = Some((line, "the `---` line before its first field is missing. Add it"));
     let (end, rest) = match end_of(head, 0) {
         Some(end) => end,
         None => guessed_end(head).map(|end| (end, end)).ok_or((line, NO_HEAD))?,
     };
-    Ok(preamble.unwrapped(Cut { block: &head[..end], lines_before: line - 1, body: &head[rest..], fault }))
+    Ok(preamble.unwrapped(Cut { block: &head[..end], lines_before: line - 1, body: &head[rest..], error }))
 }
 
 /// What stands before the head and is none of it.

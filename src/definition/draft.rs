@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::{AgentDefinition, Source, Tier, ToolsField, load};
-use crate::message::plain;
+use crate::message::sanitize;
 
 /// An agent that is being made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,12 +41,12 @@ pub enum DraftError {
     #[error("{} exists already. Choose another name, or edit that file.", .0.display())]
     Exists(PathBuf),
     /// The disk says no.
-    #[error("{} cannot be written: {fault}. Choose another folder, or mend its permissions.", path.display())]
+    #[error("{} cannot be written: {error}. Choose another folder, or mend its permissions.", path.display())]
     Disk {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        fault: std::io::Error,
+        error: std::io::Error,
     },
 }
 
@@ -106,7 +106,7 @@ impl AgentDraft {
         let parsed = load::parse(answered_file(text), Source { tier: Tier::CommandLine, path: None });
         match parsed.definition {
             Some(definition) => Ok(Self::from(&definition)),
-            None => Err(parsed.diagnostics.first().map_or_else(String::new, |fault| fault.message.clone())),
+            None => Err(parsed.diagnostics.first().map_or_else(String::new, |error| error.message.clone())),
         }
     }
 
@@ -117,7 +117,7 @@ impl AgentDraft {
         let lines = |text: &str| text.replace("\r\n", "\n").replace('\r', "\n");
         Self {
             // A reader takes these two characters for a line end, because generators write them so.
-            description: plain(&lines(&self.description).replace("\\n", "\n")).trim().to_owned(),
+            description: sanitize(&lines(&self.description).replace("\\n", "\n")).trim().to_owned(),
             prompt: lines(&self.prompt).trim().to_owned(),
             ..self.clone()
         }
@@ -169,7 +169,7 @@ impl From<&AgentDefinition> for AgentDraft {
 /// # Errors
 /// There is such a file, or the disk says no.
 pub fn write_new(path: &Path, text: &str) -> Result<PathBuf, DraftError> {
-    let disk = |fault| DraftError::Disk { path: path.to_path_buf(), fault };
+    let disk = |error| DraftError::Disk { path: path.to_path_buf(), error };
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(disk)?;
     let mut file = unfinished(folder).map_err(disk)?;

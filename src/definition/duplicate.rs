@@ -17,12 +17,12 @@ pub enum CopyError {
     #[error("`{0}` has no file to copy. Make a new agent instead.")]
     NoText(String),
     /// Its file is gone or may not be read.
-    #[error("{} cannot be read: {fault}.", path.display())]
+    #[error("{} cannot be read: {error}.", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        fault: std::io::Error,
+        error: std::io::Error,
     },
     /// Its name cannot be changed by a program.
     #[error("The name of `{0}` is written in a way that only a person can change. Edit its file, or make a new agent.")]
@@ -59,7 +59,7 @@ pub fn duplicate(original: &Listed, tier: Tier, folder: &Path) -> Result<PathBuf
 fn text_of(original: &Listed, name: &str) -> Result<String, CopyError> {
     match &original.source {
         Source { path: Some(path), .. } => {
-            std::fs::read_to_string(path).map_err(|fault| CopyError::Unreadable { path: path.clone(), fault })
+            std::fs::read_to_string(path).map_err(|error| CopyError::Unreadable { path: path.clone(), error })
         }
         Source { tier: Tier::BuiltIn, .. } => {
             builtin::text_of(name).map(str::to_owned).ok_or_else(|| CopyError::NoText(name.to_owned()))

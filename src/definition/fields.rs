@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::frontmatter::{self, Fields, Read};
 use super::{AgentDefinition, Isolation, Parsed, Source, keys};
-use crate::message::{Diagnostic, plain_line};
+use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::PermissionMode;
 
 /// Modes of Claude Code that this program does not have. The mode of the session holds in their place.
@@ -39,9 +39,9 @@ impl<'a> Reader<'a> {
     /// Takes what was read of a block that stands after so many lines.
     pub(super) fn take(&mut self, read: Read, block: &'a str, lines_before: usize) {
         (self.fields, self.block, self.lines_before) = (read.fields, block, lines_before);
-        if let Some((line, fault)) = read.fault {
+        if let Some((line, error)) = read.error {
             let hint = "Read piece by piece; put quotes around the value, or write it as a block after `|`";
-            self.report(lines_before + line, format!("the frontmatter is not YAML ({fault}). {hint}."));
+            self.report(lines_before + line, format!("the frontmatter is not YAML ({error}). {hint}."));
         }
     }
 
@@ -124,8 +124,8 @@ impl<'a> Reader<'a> {
     pub(super) fn parsed<T: FromStr<Err = String>>(&mut self, key: &str) -> Option<T> {
         let text = self.text(key).filter(|text| !matches!(text.as_str(), "auto" | "inherit"))?;
         let value: Result<T, String> = text.parse();
-        if let Err(fault) = &value {
-            self.report_at(key, format!("{}; that of the session is used.", plain_line(fault)));
+        if let Err(error) = &value {
+            self.report_at(key, format!("{}; that of the session is used.", sanitize_line(error)));
         }
         value.ok()
     }
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         let text = self.text(key)?;
         let number = text.parse().ok().filter(|number| (1..=u64::from(u32::MAX)).contains(number));
         if number.is_none() {
-            let text = plain_line(&text).into_owned();
+            let text = sanitize_line(&text).into_owned();
             self.report_at(key, format!("`{key}` is `{text}`, not a number from 1; the default is used."));
         }
         number
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
             "worktree" => Some(Isolation::Worktree),
             "none" | "false" => None,
             _ => {
-                let text = plain_line(&text).into_owned();
+                let text = sanitize_line(&text).into_owned();
                 self.report_at(
                     KEY,
                     format!(
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
             Some("true" | "yes" | "on") => true,
             None | Some("false" | "no" | "off") => false,
             Some(other) => {
-                let other = plain_line(other).into_owned();
+                let other = sanitize_line(other).into_owned();
                 self.report_at(key, format!("`{key}` is `{other}`, neither `true` nor `false`; `false` is used."));
                 false
             }
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
                 }
                 value => scalar(value).unwrap_or_else(|| value.to_string()),
             };
-            plain_line(&text).chars().take(IDLE_CHARS).collect()
+            sanitize_line(&text).chars().take(IDLE_CHARS).collect()
         };
         keys.iter().filter_map(|key| Some(((*key).to_owned(), short(self.value(key)?)))).collect()
     }
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
     pub(super) fn doubt_unknown_keys(&mut self) {
         let unknown = self.fields.keys().filter(|key| keys::canonical(key).is_none());
         let slips: Vec<(String, &str)> = unknown
-            .filter_map(|key| Some((plain_line(key).into_owned(), keys::meant(key)?)))
+            .filter_map(|key| Some((sanitize_line(key).into_owned(), keys::meant(key)?)))
             .take(MAX_DOUBTS)
             .collect();
         for (key, meant) in slips {

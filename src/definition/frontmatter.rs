@@ -8,7 +8,7 @@
 use serde_json::{Map, Value};
 
 use super::keys;
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// The fields of a block, by [`keys::canonical`] names where they are known.
 pub(super) type Fields = Map<String, Value>;
@@ -24,15 +24,15 @@ pub(super) struct Read {
     /// The fields.
     pub(super) fields: Fields,
     /// Why the block is not YAML (with a line of the block, from 1), if it had to be recovered.
-    pub(super) fault: Option<(usize, String)>,
+    pub(super) error: Option<(usize, String)>,
 }
 
 /// Reads a block.
 pub(super) fn read(block: &str) -> Read {
     let json = if block.starts_with('{') { serde_json::from_str(block).ok() } else { None };
     match json.map_or_else(|| strictly(block), Ok) {
-        Ok(fields) => Read { fields: canonical(fields), fault: None },
-        Err(fault) => Read { fields: recovered(block), fault: Some(fault) },
+        Ok(fields) => Read { fields: canonical(fields), error: None },
+        Err(error) => Read { fields: recovered(block), error: Some(error) },
     }
 }
 
@@ -77,10 +77,10 @@ fn strictly(yaml: &str) -> Result<Fields, (usize, String)> {
         // `name: on` is a name.
         strict_booleans: true,
     };
-    serde_saphyr::from_str_with_options(yaml, options).map_err(|fault| {
-        let line = fault.location().map_or(1, |place| usize::try_from(place.line()).unwrap_or(1));
-        let words = fault.without_snippet().to_string();
-        let words = plain_line(words.lines().next().unwrap_or_default()).chars().take(MAX_WORDS).collect();
+    serde_saphyr::from_str_with_options(yaml, options).map_err(|error| {
+        let line = error.location().map_or(1, |place| usize::try_from(place.line()).unwrap_or(1));
+        let words = error.without_snippet().to_string();
+        let words = sanitize_line(words.lines().next().unwrap_or_default()).chars().take(MAX_WORDS).collect();
         (line, words)
     })
 }

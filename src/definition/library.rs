@@ -40,9 +40,9 @@ impl Library {
         let entries = |parsed: Vec<Parsed>| -> Vec<Entry> { parsed.into_iter().map(Entry::from).collect() };
         let (built_in, given) = (entries(builtin::parsed()), entries(given));
         // Faults are told by the first reading, when there is someone to hear of them.
-        let faultless = given.iter().map(|entry| Entry { diagnostics: Vec::new(), ..entry.clone() });
+        let no_error = given.iter().map(|entry| Entry { diagnostics: Vec::new(), ..entry.clone() });
         let catalog = Catalog::of(Vec::new());
-        catalog.put(built_in.iter().cloned().chain(faultless).collect());
+        catalog.put(built_in.iter().cloned().chain(no_error).collect());
         let (cache, news) = (Mutex::default(), Mutex::default());
         Self { catalog, dirs, built_in, given, tools, cache, news, told: Notify::new() }
     }
@@ -74,7 +74,7 @@ impl Library {
         let mut entries = self.built_in.clone();
         for dir in self.dirs.iter() {
             let found = walk::find(dir);
-            entries.extend(found.faults.into_iter().map(Entry::from));
+            entries.extend(found.errors.into_iter().map(Entry::from));
             sources.extend(found.files.into_iter().map(|path| Source { tier: dir.tier, path: Some(path) }));
         }
         entries.extend(cache.read(sources, &self.tools));

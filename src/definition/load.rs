@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::fields::Reader;
 use super::frontmatter::{self, Fields, Read};
 use super::{AgentDefinition, MemoryScope, Parsed, Source, ToolsField, cut, keys, tools};
-use crate::message::{loose_name, plain, plain_line};
+use crate::message::{loose_name, sanitize, sanitize_line};
 
 /// Reads one agent file.
 #[must_use]
@@ -23,7 +23,7 @@ pub fn parse(text: &str, source: Source) -> Parsed {
 /// Makes an agent of fields that were read elsewhere.
 pub(super) fn of_fields(fields: Fields, prompt: &str, source: Source) -> Parsed {
     let mut reader = Reader::of_file(source.path.clone());
-    reader.take(Read { fields: frontmatter::canonical(fields), fault: None }, "", 0);
+    reader.take(Read { fields: frontmatter::canonical(fields), error: None }, "", 0);
     let definition = definition(&mut reader, prompt, &source);
     reader.into_parsed(source, definition)
 }
@@ -31,13 +31,13 @@ pub(super) fn of_fields(fields: Fields, prompt: &str, source: Source) -> Parsed 
 fn of_text<'a>(reader: &mut Reader<'a>, text: &'a str, source: &Source) -> Option<AgentDefinition> {
     let cut = match cut::cut(text) {
         Ok(cut) => cut,
-        Err((line, fault)) => {
-            reader.report(line, format!("{fault}. The file is left out."));
+        Err((line, error)) => {
+            reader.report(line, format!("{error}. The file is left out."));
             return None;
         }
     };
-    if let Some((line, fault)) = cut.fault {
-        reader.report(line, format!("{fault}."));
+    if let Some((line, error)) = cut.error {
+        reader.report(line, format!("{error}."));
     }
     reader.take(frontmatter::read(cut.block), cut.block, cut.lines_before);
     definition(reader, cut.body, source)
@@ -61,7 +61,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
     Some(AgentDefinition {
         name,
         // Generators write the line ends of a one-line description as the two characters `\n`.
-        description: plain(&description.replace("\\n", "\n")).into_owned(),
+        description: sanitize(&description.replace("\\n", "\n")).into_owned(),
         tools: allowed(reader),
         bounded_by: None,
         disallowed_tools: tools::disallowed(reader),
@@ -74,7 +74,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         memory: memory(reader, source),
         isolation: reader.isolation(),
         background: reader.is_on("background"),
-        initial_prompt: reader.prose("initialPrompt").map(|text| plain(&text).into_owned()),
+        initial_prompt: reader.prose("initialPrompt").map(|text| sanitize(&text).into_owned()),
         idle_fields,
         prompt,
         source: source.clone(),
@@ -87,14 +87,14 @@ const MAX_NAME_CHARS: usize = 100;
 fn name(reader: &mut Reader<'_>) -> Option<String> {
     let written = reader.prose("name").or_else(|| {
         let stem = reader.path()?.file_stem()?.to_string_lossy().into_owned();
-        reader.report_head(format!("there is no `name`; the file's own name, `{}`, is used.", plain_line(&stem)));
+        reader.report_head(format!("there is no `name`; the file's own name, `{}`, is used.", sanitize_line(&stem)));
         Some(stem)
     });
     let Some(written) = written else {
         reader.report_head("there is no `name`. Add one. The agent is left out.");
         return None;
     };
-    let mut name = plain_line(&written).trim().to_owned();
+    let mut name = sanitize_line(&written).trim().to_owned();
     if let Some((cut, _)) = name.char_indices().nth(MAX_NAME_CHARS) {
         name.truncate(cut);
         reader.report_at("name", format!("the name is cut: it has more than {MAX_NAME_CHARS} characters."));
@@ -119,14 +119,14 @@ fn model(reader: &mut Reader<'_>) -> Option<String> {
     if is_id && model.len() <= LONGEST_MODEL {
         return Some(model);
     }
-    let shown: String = plain_line(&model).chars().take(60).collect();
+    let shown: String = sanitize_line(&model).chars().take(60).collect();
     reader.report_at(key, format!("`{shown}` is not the name of a model; the parent's model is used. Write an alias such as `haiku`, a full name, or `inherit`."));
     None
 }
 
 fn color(reader: &mut Reader<'_>) -> Option<String> {
     // `color: #ff0000` without quotes is a comment to YAML.
-    let color = plain_line(&reader.text("color").or_else(|| reader.raw("color"))?).trim().to_lowercase();
+    let color = sanitize_line(&reader.text("color").or_else(|| reader.raw("color"))?).trim().to_lowercase();
     let Some(digits) = color.strip_prefix('#') else { return Some(color) };
     let is_hex = digits.bytes().all(|c| c.is_ascii_hexdigit());
     match digits.len() {
@@ -156,7 +156,7 @@ fn memory(reader: &mut Reader<'_>, source: &Source) -> Option<MemoryScope> {
         "local" => Some(MemoryScope::Local),
         "none" | "false" => None,
         _ => {
-            let text = plain_line(&text);
+            let text = sanitize_line(&text);
             reader.report_at(
                 "memory",
                 format!("`{text}` is no kind of memory; it keeps none. Write user, project or local."),

@@ -6,13 +6,13 @@
 mod builtin;
 mod cache;
 mod catalog;
+mod cli_agents;
 mod cut;
 mod dirs;
 mod draft;
 mod duplicate;
 mod fields;
 mod frontmatter;
-mod given;
 mod keys;
 mod library;
 mod load;
@@ -32,11 +32,11 @@ use crate::message::{Diagnostic, Effort};
 use crate::permission::PermissionMode;
 
 pub use cache::read_file;
-pub use catalog::{Catalog, Changes, Listed, Listing, Standing, same_name};
+pub use catalog::{Catalog, Changes, DefinitionState, Listed, Listing, same_name};
+pub use cli_agents::parse_cli_agents;
 pub use dirs::{AgentDir, AgentDirs, AgentHome, Bounds, HomeState, Roots};
 pub use draft::{AgentDraft, DraftError, write_new};
 pub use duplicate::{CopyError, duplicate};
-pub use given::parse_given;
 pub use library::Library;
 pub use load::parse;
 pub use tier::Tier;

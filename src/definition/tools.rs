@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::fields::{Reader, scalar};
 use super::{Parsed, ToolsField};
-use crate::message::{Diagnostic, canonical_name, plain_line};
+use crate::message::{Diagnostic, canonical_name, sanitize_line};
 
 /// Entries of one list that are complained of.
 const MAX_FAULTS: usize = 20;
@@ -79,7 +79,7 @@ fn entries(text: &str) -> Vec<String> {
     });
     let bare = |name: &str| {
         let name = name.trim().trim_start_matches("- ").trim_matches(['"', '\'', '`']).trim();
-        plain_line(&name.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+        sanitize_line(&name.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
     };
     names.map(bare).filter(|name| !name.is_empty()).collect()
 }
@@ -104,16 +104,16 @@ pub(super) fn check(parsed: &mut Parsed, known: &[String]) {
         ToolsField::List(names) => names,
     };
     let lists = [(allowed, "it is left out"), (&definition.disallowed_tools, "it forbids nothing")];
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     for ((names, outcome), line) in lists.into_iter().zip(parsed.tool_lines) {
         for name in names.iter().filter(|name| !knows_tool(name, known)).take(MAX_FAULTS) {
             let shown: String = name.chars().take(80).collect();
             let nearest = nearest(bare_name(name), known).map(|near| format!(" Perhaps you mean `{near}`."));
             let message = format!("there is no tool `{shown}`; {outcome}.{}", nearest.unwrap_or_default());
-            faults.push(Diagnostic { path: parsed.source.path.clone(), line, column: None, message });
+            errors.push(Diagnostic { path: parsed.source.path.clone(), line, column: None, message });
         }
     }
-    parsed.diagnostics.extend(faults);
+    parsed.diagnostics.extend(errors);
 }
 
 /// Returns the known tool whose name is most like this one.

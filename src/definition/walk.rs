@@ -26,7 +26,7 @@ pub(super) struct Found {
     /// The agent files, in the order of their paths.
     pub(super) files: Vec<PathBuf>,
     /// What cannot be read.
-    pub(super) faults: Vec<Parsed>,
+    pub(super) errors: Vec<Parsed>,
 }
 
 /// Finds the agent files below a folder, which need not exist. Links are followed.
@@ -56,25 +56,25 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn fault(&mut self, path: &Path, reason: String) {
+    fn error(&mut self, path: &Path, reason: String) {
         let source = Source { tier: self.dir.tier, path: Some(path.to_path_buf()) };
-        self.found.faults.push(Parsed::broken(source, reason));
+        self.found.errors.push(Parsed::broken(source, reason));
     }
 
     fn enter(&mut self, folder: &Path, depth: usize) {
         let metadata = match fs::metadata(folder) {
             Ok(metadata) => metadata,
-            Err(fault) => return self.unreachable(folder, &fault),
+            Err(error) => return self.unreachable(folder, &error),
         };
         if let Some(reason) = self.refusal(folder, &metadata) {
-            return self.fault(folder, reason);
+            return self.error(folder, reason);
         }
         if !self.entered.insert((metadata.dev(), metadata.ino())) {
             return;
         }
         if depth > MAX_DEPTH || self.entered.len() > MAX_FOLDERS {
             let reason = "the folder lies too deep, or there are too many; it is left out. Move its agents further up.";
-            return self.fault(folder, reason.to_owned());
+            return self.error(folder, reason.to_owned());
         }
         match fs::read_dir(folder) {
             Ok(entries) => {
@@ -84,18 +84,18 @@ impl Walk<'_> {
                     self.seen += 1;
                     if self.seen > MAX_ENTRIES {
                         let reason = "there are too many files; the rest is left out. Keep nothing here but agents.";
-                        return self.fault(folder, reason.to_owned());
+                        return self.error(folder, reason.to_owned());
                     }
                     self.entry(&entry, depth);
                 }
             }
-            Err(fault) if fault.kind() == ErrorKind::NotADirectory => {
-                self.fault(folder, "is not a folder. Remove it, and make a folder for agents.".to_owned());
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                self.error(folder, "is not a folder. Remove it, and make a folder for agents.".to_owned());
             }
-            Err(fault) => {
-                self.fault(
+            Err(error) => {
+                self.error(
                     folder,
-                    format!("the folder cannot be read: {fault}. Make it readable, as with `chmod u+rx`."),
+                    format!("the folder cannot be read: {error}. Make it readable, as with `chmod u+rx`."),
                 );
             }
         }
@@ -110,7 +110,7 @@ impl Walk<'_> {
                 Ok(metadata) => metadata.file_type(),
                 // An editor locks a file with a link to nowhere.
                 Err(_) if name.as_encoded_bytes().starts_with(b".") => return,
-                Err(fault) => return self.unreachable(&path, &fault),
+                Err(error) => return self.unreachable(&path, &error),
             }
         } else {
             kind
@@ -129,11 +129,11 @@ impl Walk<'_> {
         if kind.is_file() {
             let refusal = self.dir.bounds.as_ref().and_then(|_| self.refusal(&path, &fs::metadata(&path).ok()?));
             match refusal {
-                Some(reason) => self.fault(&path, reason),
+                Some(reason) => self.error(&path, reason),
                 None => self.found.files.push(path),
             }
         } else {
-            self.fault(&path, "is a pipe, a socket or a device, not a file; it is left out. Remove it.".to_owned());
+            self.error(&path, "is a pipe, a socket or a device, not a file; it is left out. Remove it.".to_owned());
         }
     }
 
@@ -156,18 +156,18 @@ impl Walk<'_> {
     }
 
     /// Tells of what a link or a folder hides.
-    fn unreachable(&mut self, path: &Path, fault: &std::io::Error) {
-        let reason = match (fault.kind(), fs::read_link(path)) {
+    fn unreachable(&mut self, path: &Path, error: &std::io::Error) {
+        let reason = match (error.kind(), fs::read_link(path)) {
             (ErrorKind::NotFound, Ok(target)) => {
                 format!("the link leads to {}, which is not there. Mend the link or remove it.", target.display())
             }
             // It was removed while it was looked at.
             (ErrorKind::NotFound, Err(_)) => return,
             (_, Ok(target)) => {
-                format!("the link to {} cannot be followed: {fault}. Mend the link or remove it.", target.display())
+                format!("the link to {} cannot be followed: {error}. Mend the link or remove it.", target.display())
             }
-            (_, Err(_)) => format!("cannot be read: {fault}. Make it readable, or remove it."),
+            (_, Err(_)) => format!("cannot be read: {error}. Make it readable, or remove it."),
         };
-        self.fault(path, reason);
+        self.error(path, reason);
     }
 }

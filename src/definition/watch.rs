@@ -54,8 +54,8 @@ impl Watcher {
                 poll(&library, &messages);
             }
         });
-        if let Err(fault) = started {
-            tracing::warn!(%fault, "agent files are not watched; /agents reads them anew");
+        if let Err(error) = started {
+            tracing::warn!(%error, "agent files are not watched; /agents reads them anew");
         }
         Self(sender)
     }
@@ -93,11 +93,11 @@ fn watch(library: &Library, events: Sender<Message>, messages: &Receiver<Message
     };
     let mut watches = match notify::recommended_watcher(tell) {
         Ok(watcher) => Watches { watcher, plan: Plan::default() },
-        Err(fault) => return unable(&fault),
+        Err(error) => return unable(&error),
     };
     loop {
-        if let Err(fault) = watches.set(library) {
-            return unable(&fault);
+        if let Err(error) = watches.set(library) {
+            return unable(&error);
         }
         reload(library);
         match watches.wait(messages) {
@@ -108,8 +108,8 @@ fn watch(library: &Library, events: Sender<Message>, messages: &Receiver<Message
     }
 }
 
-fn unable(fault: &notify::Error) -> Ended {
-    tracing::warn!(%fault, "the system does not tell of changed files; agent files are looked at every {POLL:?}");
+fn unable(error: &notify::Error) -> Ended {
+    tracing::warn!(%error, "the system does not tell of changed files; agent files are looked at every {POLL:?}");
     Ended::Unable
 }
 
@@ -150,7 +150,7 @@ impl Watches {
             }
             for folder in plan.folders().filter(|folder| !self.plan.holds(folder)) {
                 match self.watcher.watch(folder, RecursiveMode::NonRecursive) {
-                    Err(fault) if !plan::is_out_of_reach(&fault) => return Err(fault),
+                    Err(error) if !plan::is_out_of_reach(&error) => return Err(error),
                     Ok(()) | Err(_) => {}
                 }
             }
@@ -173,8 +173,8 @@ impl Watches {
             };
             let matters = match message {
                 Ok(Message::Happened(Ok(event))) => self.take_in(&event),
-                Ok(Message::Happened(Err(fault))) => match fault.kind {
-                    notify::ErrorKind::MaxFilesWatch => return Some(unable(&fault)),
+                Ok(Message::Happened(Err(error))) => match error.kind {
+                    notify::ErrorKind::MaxFilesWatch => return Some(unable(&error)),
                     _ => true,
                 },
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return Some(Ended::Dropped),
@@ -235,15 +235,15 @@ fn reload(library: &Library) {
         return;
     }
     let age_ms = newest(library, &changes).and_then(|at| at.elapsed().ok()).map(|age| age.as_millis());
-    let Changes { added, changed, removed, faults } = changes;
-    let faults = faults.len();
-    tracing::info!(?added, ?changed, ?removed, faults, took_ms, age_ms, "agent files in force");
+    let Changes { added, changed, removed, errors } = changes;
+    let errors = errors.len();
+    tracing::info!(?added, ?changed, ?removed, errors, took_ms, age_ms, "agent files in force");
 }
 
 /// Returns when the newest of the changed files was written.
 fn newest(library: &Library, changes: &Changes) -> Option<SystemTime> {
     let names = changes.added.iter().chain(&changes.changed);
     let files = names.filter_map(|name| library.catalog().get(name)?.source.path.clone());
-    let broken = changes.faults.iter().filter_map(|fault| fault.path.clone());
+    let broken = changes.errors.iter().filter_map(|error| error.path.clone());
     files.chain(broken).filter_map(|path| std::fs::metadata(path).ok()?.modified().ok()).max()
 }

@@ -16,7 +16,7 @@ pub use repository::Repository;
 
 use std::path::Path;
 
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// Why git is not run on a repository.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +26,7 @@ pub struct Refused(String);
 impl Refused {
     /// Names a place and what is wrong with it.
     fn at(path: &Path, what: &str) -> Self {
-        Self(format!("{} {what}", plain_line(&path.to_string_lossy())))
+        Self(format!("{} {what}", sanitize_line(&path.to_string_lossy())))
     }
 
     fn disk(path: &Path) -> impl FnOnce(std::io::Error) -> Self {

@@ -204,24 +204,24 @@ fn settings(users: &[u8], layout: &Layout) -> String {
 }
 
 fn make_folder(repository: &Repository, settings: &str) -> Result<TempDir, Refused> {
-    let fault = |error: std::io::Error| Refused(format!("a folder for its settings cannot be made: {error}"));
+    let error = |error: std::io::Error| Refused(format!("a folder for its settings cannot be made: {error}"));
     let mut builder = tempfile::Builder::new();
     builder.prefix("belvedere-git-").permissions(Permissions::from_mode(0o700));
-    let folder = builder.tempdir().map_err(fault)?;
+    let folder = builder.tempdir().map_err(error)?;
     let own = |name: &str| folder.path().join(name);
-    std::fs::write(own("config"), settings).map_err(fault)?;
-    std::fs::create_dir(own("info")).map_err(fault)?;
+    std::fs::write(own("config"), settings).map_err(error)?;
+    std::fs::create_dir(own("info")).map_err(error)?;
     for name in LINKED {
         let real = repository.common_dir.join(name);
         // The first worktree makes its folder later.
         if name == "worktrees" || real.symlink_metadata().is_ok() {
-            symlink(real, own(name)).map_err(fault)?;
+            symlink(real, own(name)).map_err(error)?;
         }
     }
     for name in COPIED {
         let real: PathBuf = repository.common_dir.join(name);
         if real.symlink_metadata().is_ok() {
-            std::fs::write(own(name), read_plain(&real, MAX_SETTINGS_BYTES)?).map_err(fault)?;
+            std::fs::write(own(name), read_plain(&real, MAX_SETTINGS_BYTES)?).map_err(error)?;
         }
     }
     Ok(folder)

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::agent::{AgentEvent, EventKind};
-use crate::message::{AgentId, plain_line};
+use crate::message::{AgentId, sanitize_line};
 use crate::permission::{Answer, ApprovalId, ApprovalRequest};
 
 /// Longest title in a line, in characters.
@@ -49,7 +49,7 @@ impl Denials {
                 }
             }
             EventKind::ToolRefused { tool, title, reason } => {
-                return Some(self.add(event.agent, tool, title, None, plain_line(reason).into_owned()));
+                return Some(self.add(event.agent, tool, title, None, sanitize_line(reason).into_owned()));
             }
             _ => {}
         }
@@ -63,11 +63,11 @@ impl Denials {
 
     fn add(&mut self, agent: AgentId, tool: &str, title: &str, rule: Option<String>, reason: String) -> String {
         let agent = self.names.get(&agent).map_or("main", String::as_str);
-        let (agent, tool) = (plain_line(agent).into_owned(), plain_line(tool).into_owned());
-        let title: String = plain_line(title).chars().take(TITLE_CHARS).collect();
+        let (agent, tool) = (sanitize_line(agent).into_owned(), sanitize_line(tool).into_owned());
+        let title: String = sanitize_line(title).chars().take(TITLE_CHARS).collect();
         let how = rule.as_ref().map_or_else(String::new, |rule| {
             // As a shell reads it.
-            format!(" (allow with --allowedTools '{}')", plain_line(rule).replace('\'', r"'\''"))
+            format!(" (allow with --allowedTools '{}')", sanitize_line(rule).replace('\'', r"'\''"))
         });
         let line = format!("[{agent}] {tool} {title} refused: {reason}{how}");
         self.list.push(Denial { agent, tool, title, rule, reason });

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use tokio::sync::mpsc;
 
 /// How long the first byte may take when there is a prompt.
-pub const PATIENCE: Duration = Duration::from_secs(3);
+pub const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Most bytes that become part of a prompt.
 const MAX_BYTES: usize = 10 << 20;
 
@@ -113,8 +113,8 @@ fn pieces(mut input: impl Read + Send + 'static) -> anyhow::Result<Receiver<io::
                 let piece = match input.read(&mut buffer) {
                     Ok(0) => break,
                     Ok(count) => Ok((Instant::now(), buffer[..count].to_vec())),
-                    Err(fault) if fault.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(fault) => Err(fault),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => Err(error),
                 };
                 let failed = piece.is_err();
                 if sender.send(piece).is_err() || failed {

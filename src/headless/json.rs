@@ -57,8 +57,8 @@ struct BudgetFields {
 }
 
 impl TreeFields {
-    fn new(bill: &Bill) -> Self {
-        let Bill { spent, agents, limit } = bill;
+    fn new(totals: &UsageTotals) -> Self {
+        let UsageTotals { spent, agents, limit } = totals;
         let (used, cost) = (spent.usage.total(), spent.cost_usd.unwrap_or(0.0));
         let budget = BudgetFields {
             tokens: limit.tokens,
@@ -80,16 +80,16 @@ impl TreeFields {
 
 /// What the tree has used, as its events say.
 #[derive(Debug, Default)]
-pub(super) struct Bill {
+pub(super) struct UsageTotals {
     spent: Spent,
     /// Who has begun.
     agents: BTreeSet<AgentId>,
     limit: BudgetLimit,
 }
 
-impl Bill {
-    pub(super) fn hear(&mut self, event: &AgentEvent) {
-        self.spent.hear(&event.kind);
+impl UsageTotals {
+    pub(super) fn apply(&mut self, event: &AgentEvent) {
+        self.spent.apply(&event.kind);
         match event.kind {
             EventKind::BudgetChanged { limit } => self.limit = limit,
             EventKind::Started => drop(self.agents.insert(event.agent)),
@@ -150,7 +150,7 @@ impl From<Usage> for UsageFields {
 pub(super) fn result_line(
     outcome: &Outcome,
     session: &str,
-    bill: &Bill,
+    totals: &UsageTotals,
     kept: &[KeptWorktree],
     denials: &[Denial],
 ) -> serde_json::Result<String> {
@@ -168,7 +168,7 @@ pub(super) fn result_line(
         duration_ms: outcome.elapsed_ms,
         total_cost_usd: outcome.cost_usd,
         usage: outcome.usage.into(),
-        tree: TreeFields::new(bill),
+        tree: TreeFields::new(totals),
         worktrees: kept.iter().map(WorktreeFields::from).collect(),
         denials,
     };

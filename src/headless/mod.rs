@@ -25,7 +25,7 @@ use crate::subagent::Conversation;
 use denials::Denials;
 use output::Output;
 
-pub use input::{PATIENCE, with_piped};
+pub use input::{FIRST_BYTE_TIMEOUT, with_piped};
 pub use plain::{Plain, run as run_plain};
 pub use text::Progress;
 
@@ -90,8 +90,8 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut EndSignals) -
     let Headless { mut conversation, events, session, format } = headless;
     let output = match Output::start() {
         Ok(output) => output,
-        Err(fault) => {
-            let _ = writeln!(io::stderr(), "belvedere: {fault}");
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "belvedere: {error}");
             return exit::FAILED;
         }
     };
@@ -104,7 +104,7 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut EndSignals) -
         Printer {
             format,
             progress: Progress::default(),
-            bill: json::Bill::default(),
+            totals: json::UsageTotals::default(),
             output,
             kept: Vec::new(),
             session,
@@ -189,7 +189,7 @@ async fn print(
 struct Printer {
     format: OutputFormat,
     progress: Progress,
-    bill: json::Bill,
+    totals: json::UsageTotals,
     output: Output,
     /// Worktrees with changes that nobody has merged.
     kept: Vec<KeptWorktree>,
@@ -203,7 +203,7 @@ struct Printer {
 
 impl Printer {
     async fn event(&mut self, event: &AgentEvent) {
-        self.bill.hear(event);
+        self.totals.apply(event);
         let refused = self.denials.apply(event);
         for line in self.progress.line(event, Instant::now()).into_iter().chain(refused) {
             complain(&line);
@@ -227,7 +227,7 @@ impl Printer {
     }
 
     async fn result(&self, outcome: &Outcome) {
-        self.json(json::result_line(outcome, &self.session, &self.bill, &self.kept, self.denials.list())).await;
+        self.json(json::result_line(outcome, &self.session, &self.totals, &self.kept, self.denials.list())).await;
     }
 
     async fn answer(&self, outcome: &Outcome) {
@@ -237,7 +237,7 @@ impl Printer {
         match self.format {
             OutputFormat::Text => {
                 if let Some(reason) = &outcome.reason {
-                    complain(&format!("belvedere: {}", crate::message::plain_line(reason)));
+                    complain(&format!("belvedere: {}", crate::message::sanitize_line(reason)));
                 }
                 let text = text::answer(outcome);
                 if !text.is_empty() {
@@ -251,7 +251,7 @@ impl Printer {
     async fn json(&self, line: serde_json::Result<String>) {
         match line {
             Ok(line) => self.output.line(escaped_json(line)).await,
-            Err(fault) => complain(&format!("belvedere: an event cannot be written: {fault}")),
+            Err(error) => complain(&format!("belvedere: an event cannot be written: {error}")),
         }
     }
 }

@@ -30,9 +30,9 @@ impl Output {
         let (gone, fatal) = (broken.clone(), Arc::clone(&status));
         std::thread::Builder::new().name("output".to_owned()).spawn(move || {
             while let Some(line) = waiting.blocking_recv() {
-                if let Err(fault) = write(&line) {
-                    if fault.kind() != io::ErrorKind::BrokenPipe {
-                        super::complain(&format!("belvedere: standard output cannot be written: {fault}"));
+                if let Err(error) = write(&line) {
+                    if error.kind() != io::ErrorKind::BrokenPipe {
+                        super::complain(&format!("belvedere: standard output cannot be written: {error}"));
                         let _ = fatal.set(super::exit::FAILED);
                     }
                     gone.cancel();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::agent::{AgentEvent, EventKind, Hold, KeptWorktree, Outcome, Status};
-use crate::message::{AgentId, plain, plain_line};
+use crate::message::{AgentId, sanitize, sanitize_line};
 use crate::subagent::report::seconds;
 
 /// Shortest time between two lines about the same subagent.
@@ -26,7 +26,7 @@ struct Child {
     label: String,
     tools: u32,
     since: Instant,
-    told: Instant,
+    announced: Instant,
 }
 
 impl Progress {
@@ -35,9 +35,9 @@ impl Progress {
     pub fn line(&mut self, event: &AgentEvent, now: Instant) -> Option<String> {
         match &event.kind {
             EventKind::Spawned(spawn) => {
-                let label = plain_line(&format!("[{}] {}", spawn.agent_type, spawn.description)).into_owned();
+                let label = sanitize_line(&format!("[{}] {}", spawn.agent_type, spawn.description)).into_owned();
                 let line = format!("{label} …");
-                let child = Child { label, tools: 0, since: now, told: now };
+                let child = Child { label, tools: 0, since: now, announced: now };
                 self.children.insert(event.agent, child);
                 Some(line)
             }
@@ -48,17 +48,17 @@ impl Progress {
             EventKind::ToolEnded { .. } => {
                 let child = self.children.get_mut(&event.agent)?;
                 child.tools += 1;
-                if now.duration_since(child.told) < INTERVAL {
+                if now.duration_since(child.announced) < INTERVAL {
                     return None;
                 }
-                child.told = now;
+                child.announced = now;
                 let elapsed = u64::try_from(now.duration_since(child.since).as_millis()).unwrap_or(u64::MAX);
                 Some(format!("{} … {}, {}", child.label, tools(child.tools), seconds(elapsed)))
             }
             EventKind::Retrying { reason, wait_ms, .. } => {
-                self.waits.told(event.agent);
+                self.waits.announced(event.agent);
                 let who = self.children.get(&event.agent).map_or("main", |child| &child.label);
-                Some(format!("{who} … waits {}: {}", seconds(*wait_ms), plain_line(reason)))
+                Some(format!("{who} … waits {}: {}", seconds(*wait_ms), sanitize_line(reason)))
             }
             EventKind::TurnStarted { .. } => {
                 self.waits.over(event.agent);
@@ -75,7 +75,7 @@ impl Progress {
                 Some(format!("{} - {}", child.label, ended(outcome)))
             }
             EventKind::ModelChosen { note: Some(note), .. } | EventKind::Notice { text: note } => {
-                Some(plain_line(note).into_owned())
+                Some(sanitize_line(note).into_owned())
             }
             _ => None,
         }
@@ -88,7 +88,7 @@ pub(super) struct Waits(HashSet<AgentId>);
 
 impl Waits {
     /// Notes that the wait was told of.
-    pub(super) fn told(&mut self, agent: AgentId) {
+    pub(super) fn announced(&mut self, agent: AgentId) {
         self.0.insert(agent);
     }
 
@@ -126,7 +126,7 @@ pub(super) fn ended(outcome: &Outcome) -> String {
     };
     let took = format!("({}, {})", tools(outcome.tool_calls), seconds(outcome.elapsed_ms));
     match &outcome.reason {
-        Some(reason) => format!("{word} {took}: {}", plain_line(reason)),
+        Some(reason) => format!("{word} {took}: {}", sanitize_line(reason)),
         None => format!("{word} {took}"),
     }
 }
@@ -137,14 +137,14 @@ pub(super) fn tools(count: u32) -> String {
 
 /// Returns the answer as standard output gets it.
 pub(super) fn answer(outcome: &Outcome) -> String {
-    plain(outcome.text.trim_end()).into_owned()
+    sanitize(outcome.text.trim_end()).into_owned()
 }
 
 /// Says of worktrees that are left behind where they are, and how their changes come into the project.
 pub(super) fn kept(kept: &[KeptWorktree]) -> Vec<String> {
     let line = |one: &KeptWorktree| {
         let path = one.path.to_string_lossy();
-        plain_line(&format!("{}: not merged: {}, branch {}, {path}", one.name, one.size(), one.branch)).into_owned()
+        sanitize_line(&format!("{}: not merged: {}, branch {}, {path}", one.name, one.size(), one.branch)).into_owned()
     };
     let mut lines: Vec<String> = kept.iter().map(line).collect();
     if !lines.is_empty() {

@@ -5,7 +5,7 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use super::plain::ZWJ;
+use super::sanitize::ZWJ;
 
 /// Most characters without a width of their own that one sign carries: a terminal gets them all for one cell.
 const MAX_MARKS: u32 = 16;

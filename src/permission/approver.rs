@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::{Access, AccessKind, Grant};
-use crate::message::{AgentId, FileDiff, bare};
+use crate::message::{AgentId, FileDiff, reveal};
 
 /// Identity of a question. Ids of calls come from a service, which may use one twice; the number is never used twice.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,8 +53,8 @@ impl ApprovalRequest {
     #[must_use]
     pub fn act(&self) -> Cow<'_, str> {
         match &self.access.kind {
-            AccessKind::Execute { command, .. } => bare(command),
-            _ => bare(&self.title),
+            AccessKind::Execute { command, .. } => reveal(command),
+            _ => reveal(&self.title),
         }
     }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::{Access, AccessKind};
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// The bounds of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Fence {
 
 /// Says what to do instead.
 fn words(path: &Path, instead: &Path, use_it: &str) -> String {
-    let shown = |path: &Path| plain_line(&path.to_string_lossy()).into_owned();
+    let shown = |path: &Path| sanitize_line(&path.to_string_lossy()).into_owned();
     format!(
         "You work in a git worktree of your own, and {} is outside of it, among the files of others. {use_it} {} instead.",
         shown(path),

@@ -201,7 +201,7 @@ impl GrantOrigin {
 
 /// A grant, where it comes from and whom it holds for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
+pub struct ActiveGrant {
     /// What is allowed.
     pub grant: Grant,
     /// By whom.
@@ -213,11 +213,11 @@ pub struct Given {
 
 /// All grants of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Grants(Vec<Given>);
+pub struct Grants(Vec<ActiveGrant>);
 
 impl Grants {
     /// Adds a grant. One that was there already keeps its place, unless an answer now holds for longer.
-    pub fn add(&mut self, new: Given) {
+    pub fn add(&mut self, new: ActiveGrant) {
         match self.0.iter_mut().find(|given| given.grant == new.grant && given.holder == new.holder) {
             Some(given) if given.origin == GrantOrigin::Session => given.origin = new.origin,
             Some(_) => {}
@@ -228,19 +228,20 @@ impl Grants {
     /// Adds all of one origin, which hold for every agent.
     #[must_use]
     pub fn with(self, origin: GrantOrigin, grants: impl IntoIterator<Item = Grant>) -> Self {
-        self.with_given(grants.into_iter().map(|grant| Given { grant, origin, holder: Holder::Everyone }))
+        self.with_active(grants.into_iter().map(|grant| ActiveGrant { grant, origin, holder: Holder::Everyone }))
     }
 
     /// Adds grants of any origin and holder.
     #[must_use]
-    pub fn with_given(mut self, given: impl IntoIterator<Item = Given>) -> Self {
+    pub fn with_active(mut self, given: impl IntoIterator<Item = ActiveGrant>) -> Self {
         given.into_iter().for_each(|given| self.add(given));
         self
     }
 
     /// Takes back a grant that was an answer, and returns where it came from.
     pub(super) fn forget(&mut self, grant: &Grant, holder: &Holder) -> Option<GrantOrigin> {
-        let is_meant = |given: &Given| given.grant == *grant && given.holder == *holder && given.origin.is_answer();
+        let is_meant =
+            |given: &ActiveGrant| given.grant == *grant && given.holder == *holder && given.origin.is_answer();
         let at = self.0.iter().position(is_meant)?;
         Some(self.0.remove(at).origin)
     }
@@ -267,7 +268,7 @@ impl Grants {
 
     /// Returns all grants with their origins, in the order they were given.
     #[must_use]
-    pub fn all(&self) -> &[Given] {
+    pub fn all(&self) -> &[ActiveGrant] {
         &self.0
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// Whom a grant holds for. An answer holds for the kind of agent that asked, in this session and its children spawned
 /// later; what the user names in advance holds for all.
@@ -41,7 +41,7 @@ impl Holder {
         match self {
             Self::Everyone => "all agents".to_owned(),
             Self::Main => "the main agent".to_owned(),
-            Self::Agents { name, .. } => format!("{} agents", plain_line(name)),
+            Self::Agents { name, .. } => format!("{} agents", sanitize_line(name)),
         }
     }
 }

@@ -21,7 +21,7 @@ mod shell;
 pub use access::{Access, AccessKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
 pub use fence::Fence;
-pub use grants::{Given, Grant, GrantError, GrantOrigin, Grants};
+pub use grants::{ActiveGrant, Grant, GrantError, GrantOrigin, Grants};
 pub use holder::Holder;
 pub use mode::PermissionMode;
 pub use owner::Owner;
@@ -51,9 +51,9 @@ pub enum Decision {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GrantChange {
     /// This holds from now on.
-    Keep(Given),
+    Keep(ActiveGrant),
     /// This no longer does.
-    Forget(Given),
+    Forget(ActiveGrant),
 }
 
 /// The permissions of one agent. The mode and the grants are the session's, shared by every agent of its tree; the rules
@@ -177,8 +177,8 @@ impl Permissions {
         self.keep(GrantChange::Keep(given));
     }
 
-    fn add(&self, grant: Grant, origin: GrantOrigin) -> Given {
-        let given = Given { grant, origin, holder: self.holder.clone() };
+    fn add(&self, grant: Grant, origin: GrantOrigin) -> ActiveGrant {
+        let given = ActiveGrant { grant, origin, holder: self.holder.clone() };
         self.state.write().unwrap_or_else(PoisonError::into_inner).grants.add(given.clone());
         self.changed.send_replace(());
         given
@@ -188,7 +188,7 @@ impl Permissions {
     pub fn forget(&self, grant: &Grant, holder: &Holder) {
         let origin = self.state.write().unwrap_or_else(PoisonError::into_inner).grants.forget(grant, holder);
         if let Some(origin @ GrantOrigin::Project) = origin {
-            self.keep(GrantChange::Forget(Given { grant: grant.clone(), origin, holder: holder.clone() }));
+            self.keep(GrantChange::Forget(ActiveGrant { grant: grant.clone(), origin, holder: holder.clone() }));
         }
         self.changed.send_replace(());
     }
@@ -211,7 +211,7 @@ impl Permissions {
 
     /// Returns the session's grants with their origins.
     #[must_use]
-    pub fn grants(&self) -> Vec<Given> {
+    pub fn grants(&self) -> Vec<ActiveGrant> {
         self.state.read().unwrap_or_else(PoisonError::into_inner).grants.all().to_vec()
     }
 

@@ -11,9 +11,9 @@ use reqwest::Url;
 
 use super::anthropic::{self, Anthropic, Credential};
 use super::discover::{LocalEndpoint, LocalServer, local_endpoints};
-use super::gate::Gates;
 use super::http::{is_loopback, without_secrets};
 use super::openai::{self, OpenAi};
+use super::rate_limiter::RateLimiters;
 use super::{Model, Provider, Secret, Service, model};
 
 /// The names that may stand before the `/` of a model.
@@ -111,7 +111,7 @@ impl ProviderEnv {
 
 /// Everything that bears on the choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct ModelPreferences {
     /// The model named on the command line.
     pub flag: Option<String>,
     /// The model named in the config.
@@ -260,7 +260,7 @@ fn meant_instead(wish: &str) -> String {
 ///
 /// # Errors
 /// Returns an error if what was asked for cannot be served. A choice that nobody asked for never fails on a missing key.
-pub fn choose(wishes: &Wishes) -> Result<Choice, ChoiceError> {
+pub fn choose(wishes: &ModelPreferences) -> Result<Choice, ChoiceError> {
     let wish = wishes.flag.as_deref().or(wishes.config.as_deref()).map(str::trim).filter(|wish| !wish.is_empty());
     match wish {
         Some(wish) => wished(wish, &wishes.env),
@@ -270,8 +270,8 @@ pub fn choose(wishes: &Wishes) -> Result<Choice, ChoiceError> {
 
 /// Makes the provider of a chosen endpoint, behind its gate, and starts to set up TLS in the background where it is needed.
 #[must_use]
-pub fn connect(endpoint: Endpoint, gates: &Gates) -> (Arc<dyn Provider>, Model) {
-    let gate = gates.of(&endpoint);
+pub fn connect(endpoint: Endpoint, rate_limiters: &RateLimiters) -> (Arc<dyn Provider>, Model) {
+    let gate = rate_limiters.of(&endpoint);
     let Endpoint { provider: name, api, base, model } = endpoint;
     let mut model = model::lookup(&name, &model);
     if is_loopback(&base) && !model::is_local(&name) {

@@ -92,7 +92,7 @@ const LOOK: &str = "Check the base URL and the server's certificate.";
 pub(super) fn tls_advice(error: &reqwest::Error) -> Option<Advice> {
     let cause = find::<rustls::Error>(error)?;
     Some(match cause {
-        rustls::Error::InvalidCertificate(fault) => of_certificate(fault),
+        rustls::Error::InvalidCertificate(error) => of_certificate(error),
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
             ("what answers does not speak TLS".to_owned(), LEAVE_OUT_TLS)
         }
@@ -100,9 +100,9 @@ pub(super) fn tls_advice(error: &reqwest::Error) -> Option<Advice> {
     })
 }
 
-fn of_certificate(fault: &CertificateError) -> Advice {
+fn of_certificate(error: &CertificateError) -> Advice {
     use CertificateError as E;
-    match fault {
+    match error {
         E::UnknownIssuer | E::BadSignature => ("its certificate is not trusted".to_owned(), TRUST),
         E::Expired | E::ExpiredContext { .. } => ("its certificate has expired".to_owned(), RENEW),
         E::NotValidYet | E::NotValidYetContext { .. } => ("its certificate is not valid yet".to_owned(), RENEW),

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::choice::key_variable;
 use super::http::{Auth, Http};
 use super::{ProviderError, Secret, Service};
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// How long to look for servers on this machine that nobody asked for.
 pub const BUDGET: Duration = Duration::from_millis(200);
@@ -107,7 +107,8 @@ impl Miss {
             Why::Lacks(models) => {
                 let missing = wanted
                     .map_or_else(|| "no model that writes text".to_owned(), |wanted| format!("no model {wanted}"));
-                let mut has = models.iter().take(NAMED_MODELS).map(|id| plain_line(id)).collect::<Vec<_>>().join(", ");
+                let mut has =
+                    models.iter().take(NAMED_MODELS).map(|id| sanitize_line(id)).collect::<Vec<_>>().join(", ");
                 if models.len() > NAMED_MODELS {
                     has = format!("{has} and {} more", models.len() - NAMED_MODELS);
                 }

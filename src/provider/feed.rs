@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::service::Fault;
+use super::service::ErrorKind;
 use super::sse::{self, EVENT_CAP, Parser, TooLarge};
 use super::{ProviderError, Service, StopReason, StreamEvent};
 
@@ -227,7 +227,7 @@ impl Feed {
         let result = reader.take(sse::Event { name: "", data: &String::from_utf8_lossy(json) });
         reader.settle(result)?;
         match reader.progress {
-            Progress::Open => Err(reader.service.error(Fault::Protocol, "a document that is no answer of a model")),
+            Progress::Open => Err(reader.service.error(ErrorKind::Protocol, "a document that is no answer of a model")),
             Progress::Stopped | Progress::Complete => self.end(),
         }
     }
@@ -248,7 +248,7 @@ impl Feed {
             Err(error) => return Err(error),
         }
         match reader.progress {
-            Progress::Open => Err(reader.service.error(Fault::Interrupted, "the answer ended early")),
+            Progress::Open => Err(reader.service.error(ErrorKind::Interrupted, "the answer ended early")),
             Progress::Stopped | Progress::Complete => {
                 reader.complete();
                 Ok(())
@@ -335,7 +335,7 @@ impl Reader {
 
     fn settle(&self, result: Result<(), Fail>) -> Result<(), ProviderError> {
         result.map_err(|fail| match fail {
-            Fail::TooLarge => self.service.error(Fault::Protocol, &TooLarge.to_string()),
+            Fail::TooLarge => self.service.error(ErrorKind::Protocol, &TooLarge.to_string()),
             Fail::Provider(error) => error,
         })
     }

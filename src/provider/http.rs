@@ -14,15 +14,15 @@ use reqwest::{Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url};
 
 use super::connect::{self, Proxy};
 use super::learned::Learned;
-use super::service::{Fault, place};
+use super::service::{ErrorKind, place};
 use super::sse::EVENT_CAP;
-use super::{Gate, ProviderError, Secret, Service};
+use super::{ProviderError, RateLimiter, Secret, Service};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest silence of a server. Not a limit of the whole answer, which may take long.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(5);
 /// The same for a server on this machine, which may read a long prompt for minutes before its first word.
-const LOCAL_IDLE_TIMEOUT: Duration = Duration::from_secs(900);
+const LOCAL_IDLE_TIMEOUT: Duration = Duration::from_mins(15);
 /// Time between two questions whether a server over HTTP/2 is still there, and for its answer. A connection that a
 /// sleeping machine or a router has lost would otherwise look like a silent server.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
@@ -53,7 +53,7 @@ pub(super) struct Http {
     fresh: Arc<OnceLock<Result<Client, String>>>,
     /// Whether the client may keep a connection that the server has closed meanwhile: an answer came before.
     may_be_stale: Arc<AtomicBool>,
-    gate: Gate,
+    gate: RateLimiter,
     learned: Learned,
 }
 
@@ -78,15 +78,24 @@ impl Http {
     pub(super) fn new(service: Service, base: Url, auth: Auth) -> Self {
         let (way, fresh, may_be_stale) = (Arc::default(), Arc::default(), Arc::default());
         let service = service.at(&base);
-        Self { service, base, auth, way, fresh, may_be_stale, gate: Gate::default(), learned: Learned::default() }
+        Self {
+            service,
+            base,
+            auth,
+            way,
+            fresh,
+            may_be_stale,
+            gate: RateLimiter::default(),
+            learned: Learned::default(),
+        }
     }
 
     /// Puts it behind a gate that others may share.
-    pub(super) fn behind(self, gate: Gate) -> Self {
+    pub(super) fn behind(self, gate: RateLimiter) -> Self {
         Self { gate, ..self }
     }
 
-    pub(super) fn gate(&self) -> &Gate {
+    pub(super) fn gate(&self) -> &RateLimiter {
         &self.gate
     }
 
@@ -128,8 +137,8 @@ impl Http {
         let request = request.body(body);
         let again = request.try_clone();
         let answer = match (request.send().await, again) {
-            (Err(fault), Some(again)) if self.was_stale(&fault) => self.send_afresh(again).await?,
-            (answer, _) => answer.map_err(|fault| self.broken(&fault))?,
+            (Err(error), Some(again)) if self.was_stale(&error) => self.send_afresh(again).await?,
+            (answer, _) => answer.map_err(|error| self.broken(&error))?,
         };
         let answer = self.accept(answer).await?;
         self.may_be_stale.store(true, Ordering::Relaxed);
@@ -138,17 +147,17 @@ impl Http {
 
     /// Returns `true` if a request failed before a byte of its answer came, perhaps on a connection that had been kept from
     /// an earlier one and that the server had closed.
-    fn was_stale(&self, fault: &reqwest::Error) -> bool {
-        let in_transit = fault.is_request() && !fault.is_connect() && !fault.is_timeout();
+    fn was_stale(&self, error: &reqwest::Error) -> bool {
+        let in_transit = error.is_request() && !error.is_connect() && !error.is_timeout();
         in_transit && self.may_be_stale.load(Ordering::Relaxed)
     }
 
     /// Sends a request on a new connection.
     async fn send_afresh(&self, request: RequestBuilder) -> Result<Response, ProviderError> {
         let fresh = self.fresh.get_or_init(|| build(&self.base, Pool::None));
-        let fresh = fresh.as_ref().map_err(|words| self.service.error(Fault::Network, words))?;
-        let request = request.build().map_err(|fault| self.broken(&fault))?;
-        fresh.execute(request).await.map_err(|fault| self.broken(&fault))
+        let fresh = fresh.as_ref().map_err(|words| self.service.error(ErrorKind::Network, words))?;
+        let request = request.build().map_err(|error| self.broken(&error))?;
+        fresh.execute(request).await.map_err(|error| self.broken(&error))
     }
 
     /// Fetches a small document, reading at most `cap` bytes. An error comes with the status of the answer, if there is one.
@@ -156,21 +165,21 @@ impl Http {
         let unsent = |error| (error, None);
         let client = self.client().await.map_err(unsent)?;
         let request = client.get(self.url(path)).headers(self.headers().map_err(unsent)?);
-        let answer = request.send().await.map_err(|fault| unsent(self.broken(&fault)))?;
+        let answer = request.send().await.map_err(|error| unsent(self.broken(&error)))?;
         let status = answer.status().as_u16();
         let answer = self.accept(answer).await.map_err(|error| (error, Some(status)))?;
         Ok(read_capped(answer, cap).await)
     }
 
     /// Returns the error for a connection that failed.
-    pub(super) fn broken(&self, fault: &reqwest::Error) -> ProviderError {
-        let root = connect::root(fault).to_string();
-        let tls = if fault.is_connect() { connect::tls_advice(fault) } else { None };
+    pub(super) fn broken(&self, error: &reqwest::Error) -> ProviderError {
+        let root = connect::root(error).to_string();
+        let tls = if error.is_connect() { connect::tls_advice(error) } else { None };
         if let Some(advice) = tls.or_else(|| connect::plain_advice(&self.base, &root)) {
             return self.service.tls_error(advice);
         }
-        let silent = fault.is_timeout();
-        if fault.is_connect()
+        let silent = error.is_timeout();
+        if error.is_connect()
             && !silent
             && let Some(proxy) = self.proxy()
         {
@@ -180,14 +189,14 @@ impl Http {
         let host = if self.service.is_at_home() { format!("{}: ", place(&self.base)) } else { String::new() };
         let words = match () {
             () if silent => format!("{host}silent for too long"),
-            () if fault.is_connect() => format!("{host}{root}"),
+            () if error.is_connect() => format!("{host}{root}"),
             // A server that wants TLS often says nothing, and hangs up.
-            () if fault.is_request() && self.base.scheme() == "http" => {
+            () if error.is_request() && self.base.scheme() == "http" => {
                 format!("{host}it hung up: {root}; if it speaks TLS only, the base URL has to begin with https://")
             }
             () => format!("{host}the connection broke: {root}"),
         };
-        self.service.error(Fault::Network, &words)
+        self.service.error(ErrorKind::Network, &words)
     }
 
     fn proxy(&self) -> Option<&Proxy> {
@@ -199,7 +208,7 @@ impl Http {
         if status.is_redirection() {
             let target = answer.headers().get("location").and_then(|to| to.to_str().ok()).unwrap_or("elsewhere");
             let words = format!("it redirects to {target}; keys are not sent on to another host");
-            return Err(self.service.error(Fault::NotFound, &words));
+            return Err(self.service.error(ErrorKind::NotFound, &words));
         }
         if !status.is_success() {
             if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED
@@ -227,12 +236,12 @@ impl Http {
         let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match kind.as_str() {
-            "text/html" => Err(self.service.error(Fault::Protocol, "text/html instead of a stream of events")),
+            "text/html" => Err(self.service.error(ErrorKind::Protocol, "text/html instead of a stream of events")),
             "application/json" => {
                 let mut json = Vec::new();
                 // The feed refuses one that is larger, so no more than that is read.
                 while json.len() <= EVENT_CAP
-                    && let Some(chunk) = answer.chunk().await.map_err(|fault| self.broken(&fault))?
+                    && let Some(chunk) = answer.chunk().await.map_err(|error| self.broken(&error))?
                 {
                     json.extend_from_slice(&chunk);
                 }
@@ -259,7 +268,8 @@ impl Http {
             Auth::None => return Ok(headers),
         };
         let mut value = HeaderValue::from_str(&text).map_err(|_| {
-            self.service.error(Fault::Authentication, "the key holds characters that no key has, such as a line end")
+            self.service
+                .error(ErrorKind::Authentication, "the key holds characters that no key has, such as a line end")
         })?;
         value.set_sensitive(true);
         headers.insert(HeaderName::from_static(name), value);
@@ -285,7 +295,8 @@ impl Http {
     fn set_up(&self) -> &Result<Way, ProviderError> {
         self.way.get_or_init(|| {
             let proxy = if is_loopback(&self.base) { None } else { Proxy::of(&self.base)? };
-            let client = build(&self.base, Pool::Kept).map_err(|words| self.service.error(Fault::Network, &words))?;
+            let client =
+                build(&self.base, Pool::Kept).map_err(|words| self.service.error(ErrorKind::Network, &words))?;
             Ok(Way { client, proxy })
         })
     }
@@ -295,7 +306,7 @@ impl Http {
 fn build(base: &Url, pool: Pool) -> Result<Client, String> {
     // A second installation fails, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let words = |fault: reqwest::Error| format!("TLS could not be set up: {fault}");
+    let words = |error: reqwest::Error| format!("TLS could not be set up: {error}");
     if base.scheme() != "https" {
         return settings(base, pool).tls_certs_only([]).build().map_err(words);
     }

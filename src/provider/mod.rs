@@ -17,13 +17,13 @@ mod connect;
 pub mod discover;
 mod error;
 mod feed;
-pub mod gate;
 mod http;
 mod learned;
 mod lenient;
 pub mod model;
 pub mod offline;
 pub mod openai;
+pub mod rate_limiter;
 pub mod retry;
 pub mod scripted;
 mod service;
@@ -33,8 +33,8 @@ mod think;
 
 pub use error::ProviderError;
 pub use feed::{Feed, ReplySize};
-pub use gate::Gate;
 pub use learned::Feature;
+pub use rate_limiter::RateLimiter;
 pub use service::{DETAIL_CHARS, Secret, Service};
 
 /// Answers requests with a stream of events.
@@ -46,7 +46,7 @@ pub trait Provider: Send + Sync {
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>>;
 
     /// Returns what stands before the service for all who ask it; `None` if it limits nobody.
-    fn gate(&self) -> Option<&Gate> {
+    fn gate(&self) -> Option<&RateLimiter> {
         None
     }
 }

@@ -11,9 +11,9 @@ pub const MAX_ATTEMPTS: u32 = 6;
 /// Most attempts that end in the same words: a server that breaks down over a request each time will do so again.
 const MAX_ALIKE: u32 = 3;
 /// Longest time that one request is tried, or waits to be.
-pub const LONGEST_TRIAL: Duration = Duration::from_secs(3_600);
+pub const MAX_RETRY_TIME: Duration = Duration::from_hours(1);
 /// How long a service may refuse everybody before a request is given up.
-const PATIENCE: Duration = Duration::from_secs(300);
+const MAX_FAILING: Duration = Duration::from_mins(5);
 /// Longest wait that is chosen here.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 /// Longest wait of all agents for a service that gave one of them no advice on how long it has no room.
@@ -25,11 +25,11 @@ const SHORT_WAIT: Duration = Duration::from_millis(50);
 /// Shortest wait once the service has refused [`MAX_ATTEMPTS`] times in a row, so that the attempts of a minute have a bound.
 const STEADY_WAIT: Duration = Duration::from_secs(5);
 /// Longest wait that a server may ask for; beyond it the user is told instead.
-const LONGEST_OBEYED: Duration = Duration::from_secs(600);
+const LONGEST_OBEYED: Duration = Duration::from_mins(10);
 
 /// What has been tried, when an attempt has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trial {
+pub struct RetryState {
     /// Number of the attempt that failed, from 1.
     pub attempt: u32,
     /// How many attempts in a row have failed in the same words, this one included.
@@ -39,16 +39,16 @@ pub struct Trial {
     /// How long the request has been tried.
     pub lasted: Duration,
     /// How long the service has answered nobody.
-    pub fruitless: Duration,
+    pub failing_for: Duration,
 }
 
-impl Trial {
+impl RetryState {
     fn is_over(&self, error: &ProviderError) -> bool {
         let many = |count: u32| count >= MAX_ATTEMPTS;
         match error {
             ProviderError::RateLimit { .. } => {
-                let hopeless = self.lasted.min(self.fruitless) >= PATIENCE;
-                self.lasted >= LONGEST_TRIAL || hopeless && (many(self.attempt) || many(self.refusals))
+                let hopeless = self.lasted.min(self.failing_for) >= MAX_FAILING;
+                self.lasted >= MAX_RETRY_TIME || hopeless && (many(self.attempt) || many(self.refusals))
             }
             ProviderError::Internal { .. } | ProviderError::Proxy { .. } => {
                 many(self.attempt) || self.alike >= MAX_ALIKE
@@ -63,26 +63,26 @@ impl Trial {
 /// `jitter`, from 0 to 1, spreads agents that failed together: up to half of a chosen wait is taken off; on a wait that the
 /// server asked for up to a quarter is put, and a second at most.
 #[must_use]
-pub fn delay(error: &ProviderError, trial: &Trial, jitter: f64) -> Option<Duration> {
-    if !error.is_transient() || trial.is_over(error) {
+pub fn delay(error: &ProviderError, state: &RetryState, jitter: f64) -> Option<Duration> {
+    if !error.is_transient() || state.is_over(error) {
         return None;
     }
     let jitter = if jitter.is_finite() { jitter.clamp(0.0, 1.0) } else { 0.0 };
     match error.retry_after() {
         Some(asked) if asked > LONGEST_OBEYED => None,
         Some(asked) if asked >= SHORTEST_OBEYED => {
-            let least = if trial.refusals > MAX_ATTEMPTS { STEADY_WAIT } else { Duration::ZERO };
+            let least = if state.refusals > MAX_ATTEMPTS { STEADY_WAIT } else { Duration::ZERO };
             Some(asked.max(least) + (asked / 4).min(Duration::from_secs(1)).mul_f64(jitter))
         }
         // Next to nothing comes from proxies, and from dates that have passed on the way. It is believed as long as it helps.
-        Some(asked) if !asked.is_zero() && trial.refusals <= MAX_ATTEMPTS => {
-            let least = SHORT_WAIT * (1 << trial.refusals.saturating_sub(1).min(MAX_ATTEMPTS));
+        Some(asked) if !asked.is_zero() && state.refusals <= MAX_ATTEMPTS => {
+            let least = SHORT_WAIT * (1 << state.refusals.saturating_sub(1).min(MAX_ATTEMPTS));
             Some(asked.max(least).mul_f64(1.0 + jitter / 2.0))
         }
         Some(_) | None => {
             // A limit is everybody's: that this request met it for the first time says nothing.
             let limited = matches!(error, ProviderError::RateLimit { .. });
-            let failed = if limited { trial.refusals } else { trial.attempt };
+            let failed = if limited { state.refusals } else { state.attempt };
             let backoff = Duration::from_secs(1 << failed.saturating_sub(1).min(5)).min(LONGEST_BACKOFF);
             Some(backoff.mul_f64(1.0 - jitter / 2.0))
         }

@@ -30,7 +30,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{EventStream, Gate, Provider, ProviderError, Request, StopReason, StreamEvent};
+use super::{EventStream, Provider, ProviderError, RateLimiter, Request, StopReason, StreamEvent};
 use crate::message::{Message, Usage};
 
 /// One answer of the script.
@@ -143,11 +143,11 @@ pub enum Failure {
 
 /// A script that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("line {line} of the script: {fault}")]
+#[error("line {line} of the script: {error}")]
 pub struct ScriptError {
     /// Line number, from 1.
     pub line: usize,
-    fault: serde_json::Error,
+    error: serde_json::Error,
 }
 
 /// Plays a script.
@@ -155,7 +155,7 @@ pub struct ScriptError {
 pub struct Scripted {
     replies: Vec<Reply>,
     played: Mutex<Played>,
-    gate: Gate,
+    gate: RateLimiter,
 }
 
 #[derive(Debug, Default)]
@@ -171,7 +171,7 @@ impl Scripted {
     #[must_use]
     pub fn new(replies: Vec<Reply>) -> Self {
         let played = Played { uses: vec![0; replies.len()], ..Played::default() };
-        Self { replies, played: Mutex::new(played), gate: Gate::default() }
+        Self { replies, played: Mutex::new(played), gate: RateLimiter::default() }
     }
 
     /// Reads a script in JSON Lines.
@@ -182,7 +182,7 @@ impl Scripted {
         let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
         let replies = lines
             .filter(|(_, line)| !line.is_empty() && !line.starts_with("//"))
-            .map(|(line, text)| serde_json::from_str(text).map_err(|fault| ScriptError { line, fault }))
+            .map(|(line, text)| serde_json::from_str(text).map_err(|error| ScriptError { line, error }))
             .collect::<Result<_, _>>()?;
         Ok(Self::new(replies))
     }
@@ -243,7 +243,7 @@ impl Provider for Scripted {
         "scripted"
     }
 
-    fn gate(&self) -> Option<&Gate> {
+    fn gate(&self) -> Option<&RateLimiter> {
         Some(&self.gate)
     }
 

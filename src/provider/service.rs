@@ -73,7 +73,7 @@ pub struct Service {
 
 /// The kinds of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum ErrorKind {
     Authentication,
     RateLimit,
     Overloaded,
@@ -119,27 +119,27 @@ impl Service {
     }
 
     /// Returns the error of this kind, with the service's words made fit to be shown.
-    pub(super) fn error(&self, fault: Fault, words: &str) -> ProviderError {
-        self.error_after(fault, words, None)
+    pub(super) fn error(&self, kind: ErrorKind, words: &str) -> ProviderError {
+        self.error_after(kind, words, None)
     }
 
     /// The same, for a service that said how long to wait.
-    pub(super) fn error_after(&self, fault: Fault, words: &str, retry_after: Option<Duration>) -> ProviderError {
+    pub(super) fn error_after(&self, kind: ErrorKind, words: &str, retry_after: Option<Duration>) -> ProviderError {
         let (provider, detail) = (self.shown.clone(), self.clean(words));
-        match fault {
-            Fault::Authentication => {
+        match kind {
+            ErrorKind::Authentication => {
                 let (key_variable, has_key) = (self.key_variable.clone(), self.key.is_some());
                 ProviderError::Authentication { provider, key_variable, has_key, detail }
             }
-            Fault::Internal => ProviderError::Internal { provider, detail, is_own: self.is_own },
-            Fault::RateLimit => ProviderError::RateLimit { provider, detail, retry_after },
-            Fault::Overloaded => ProviderError::Overloaded { provider, detail, retry_after },
-            Fault::ContextTooLong => ProviderError::ContextTooLong { detail },
-            Fault::NotFound => ProviderError::NotFound { provider, detail },
-            Fault::BadRequest => ProviderError::BadRequest { provider, detail },
-            Fault::Network => ProviderError::Network { provider, detail },
-            Fault::Interrupted => ProviderError::Interrupted { provider, detail },
-            Fault::Protocol => ProviderError::Protocol { provider, detail },
+            ErrorKind::Internal => ProviderError::Internal { provider, detail, is_own: self.is_own },
+            ErrorKind::RateLimit => ProviderError::RateLimit { provider, detail, retry_after },
+            ErrorKind::Overloaded => ProviderError::Overloaded { provider, detail, retry_after },
+            ErrorKind::ContextTooLong => ProviderError::ContextTooLong { detail },
+            ErrorKind::NotFound => ProviderError::NotFound { provider, detail },
+            ErrorKind::BadRequest => ProviderError::BadRequest { provider, detail },
+            ErrorKind::Network => ProviderError::Network { provider, detail },
+            ErrorKind::Interrupted => ProviderError::Interrupted { provider, detail },
+            ErrorKind::Protocol => ProviderError::Protocol { provider, detail },
         }
     }
 
@@ -152,25 +152,25 @@ impl Service {
     /// Returns the error for the answer to a request for `path` whose status is not a success.
     pub(super) fn refusal(&self, status: u16, path: &str, headers: &HeaderMap, body: &str) -> ProviderError {
         let said = Said::read(body);
-        let fault = fault_of_status(status, &said);
+        let kind = kind_of_status(status, &said);
         let words = match said.message.as_str() {
             "" => format!("HTTP {status}"),
-            message if fault == Fault::Internal => format!("HTTP {status}: {message}"),
+            message if kind == ErrorKind::Internal => format!("HTTP {status}: {message}"),
             message => message.to_owned(),
         };
         let words = if status == 404 && !self.is_at_home { format!("{path}: {words}") } else { words };
-        self.error_after(fault, &words, wait_of(headers))
+        self.error_after(kind, &words, wait_of(headers))
     }
 
     /// Returns the error for an error object that arrived inside a stream or with a status of success.
     pub(super) fn stream_error(&self, body: &str) -> ProviderError {
         let said = Said::read(body);
         let words = if said.message.is_empty() { body } else { &said.message };
-        let fault = match said.status {
-            Some(status) => fault_of_status(status, &said),
-            None => fault_of_kind(&said),
+        let kind = match said.status {
+            Some(status) => kind_of_status(status, &said),
+            None => kind_of_words(&said),
         };
-        self.error(fault, words)
+        self.error(kind, words)
     }
 
     /// Makes a server's words fit to be shown: keys blotted out, one line, bounded.
@@ -284,42 +284,42 @@ fn is_on_own_network(base: &Url) -> bool {
     }
 }
 
-fn fault_of_status(status: u16, said: &Said) -> Fault {
+fn kind_of_status(status: u16, said: &Said) -> ErrorKind {
     match status {
-        401 | 403 => Fault::Authentication,
+        401 | 403 => ErrorKind::Authentication,
         // No wait mends an empty account.
-        429 if said.kind.contains("quota") || said.kind.contains("billing") => Fault::BadRequest,
-        429 => Fault::RateLimit,
-        404 => Fault::NotFound,
-        413 => Fault::ContextTooLong,
-        _ if said.is_about_length() => Fault::ContextTooLong,
-        501 | 505 => Fault::BadRequest,
-        408 | 425 | 503 | 529 => Fault::Overloaded,
-        500.. if said.is_about_load() => Fault::Overloaded,
-        500.. => Fault::Internal,
-        _ if said.is_about_model() => Fault::NotFound,
-        _ => Fault::BadRequest,
+        429 if said.kind.contains("quota") || said.kind.contains("billing") => ErrorKind::BadRequest,
+        429 => ErrorKind::RateLimit,
+        404 => ErrorKind::NotFound,
+        413 => ErrorKind::ContextTooLong,
+        _ if said.is_about_length() => ErrorKind::ContextTooLong,
+        501 | 505 => ErrorKind::BadRequest,
+        408 | 425 | 503 | 529 => ErrorKind::Overloaded,
+        500.. if said.is_about_load() => ErrorKind::Overloaded,
+        500.. => ErrorKind::Internal,
+        _ if said.is_about_model() => ErrorKind::NotFound,
+        _ => ErrorKind::BadRequest,
     }
 }
 
-fn fault_of_kind(said: &Said) -> Fault {
+fn kind_of_words(said: &Said) -> ErrorKind {
     let is = |words: &[&str]| words.iter().any(|word| said.kind.contains(word));
     if said.is_about_length() || is(&["request_too_large"]) {
-        Fault::ContextTooLong
+        ErrorKind::ContextTooLong
     } else if is(&["authentication", "permission", "invalid_api_key"]) {
-        Fault::Authentication
+        ErrorKind::Authentication
     } else if is(&["insufficient_quota", "billing"]) {
-        Fault::BadRequest
+        ErrorKind::BadRequest
     } else if is(&["rate_limit"]) {
-        Fault::RateLimit
+        ErrorKind::RateLimit
     } else if said.is_about_load() || is(&["unavailable"]) {
-        Fault::Overloaded
+        ErrorKind::Overloaded
     } else if is(&["api_error", "server_error", "timeout"]) {
-        Fault::Internal
+        ErrorKind::Internal
     } else if is(&["not_found"]) || said.is_about_model() {
-        Fault::NotFound
+        ErrorKind::NotFound
     } else {
-        Fault::BadRequest
+        ErrorKind::BadRequest
     }
 }
 

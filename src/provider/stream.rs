@@ -68,8 +68,8 @@ where
                     }
                     return Poll::Ready(());
                 }
-                Some(Err(fault)) => {
-                    let broken = self.feed.failed(self.http.broken(&fault));
+                Some(Err(error)) => {
+                    let broken = self.feed.failed(self.http.broken(&error));
                     self.close(if self.feed.is_open() { Err(broken) } else { Ok(()) });
                 }
                 None => self.close(Ok(())),

@@ -14,7 +14,7 @@ use crate::definition::{Library, Means, Watcher};
 use crate::message::AgentId;
 
 /// How long a session waits for its agent files.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Puts changed agent files in force and tells of them, until it is dropped.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl AgentFiles {
     pub(super) async fn read(library: &Arc<Library>, sink: &Sink) -> Self {
         let reader = Arc::clone(library);
         let reading = tokio::task::spawn_blocking(move || reader.reload());
-        if timeout(PATIENCE, reading).await.is_err() {
+        if timeout(LOAD_TIMEOUT, reading).await.is_err() {
             tracing::warn!("the agent files cannot be read in time");
         }
         let watcher = Watcher::start(Arc::clone(library), Means::Events);

@@ -23,13 +23,13 @@ pub(super) fn keeper(
     let allowed = Arc::new(allowed);
     let task = tokio::spawn(async move {
         while let Some(change) = waiting.recv().await {
-            let fault = match &change {
+            let error = match &change {
                 GrantChange::Keep(given) if secrets.redact(&given.grant.to_string()) != given.grant.to_string() => {
                     Some("This is allowed until the session ends only: it holds a secret.".to_owned())
                 }
                 _ => write(allowed.clone(), change).await,
             };
-            if let Some(text) = fault {
+            if let Some(text) = error {
                 sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
             }
         }
@@ -39,7 +39,7 @@ pub(super) fn keeper(
 
 async fn write(allowed: Arc<Allowed>, change: GrantChange) -> Option<String> {
     let written = spawn_blocking(move || allowed.change(&change)).await.ok()?;
-    written.err().map(|fault| format!("What is allowed for the project was not kept: {fault}."))
+    written.err().map(|error| format!("What is allowed for the project was not kept: {error}."))
 }
 
 /// Tells what is allowed in advance, now and at each change, until it is stopped.

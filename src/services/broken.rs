@@ -3,7 +3,7 @@
 //! Owns what counts as broken off. Leaves finding the session to `session`. Invariant: a session that still runs, and one
 //! whose record cannot be read, are passed over.
 
-use super::Front;
+use super::FrontEnd;
 use crate::agent::{AgentEvent, EventKind, Sink};
 use crate::message::AgentId;
 use crate::session::{Store, Stretch, read_part};
@@ -12,8 +12,8 @@ use crate::session::{Store, Stretch, read_part};
 const MAX_TAIL_BYTES: u64 = 256 << 10;
 
 /// Tells somebody who sits there of a session that broke off.
-pub(super) async fn announce(front: Front, store: Option<Store>, sink: &Sink) {
-    let (Front::Screen | Front::Plain, Some(store)) = (front, store) else { return };
+pub(super) async fn announce(front_end: FrontEnd, store: Option<Store>, sink: &Sink) {
+    let (FrontEnd::Screen | FrontEnd::Plain, Some(store)) = (front_end, store) else { return };
     if let Ok(Some(text)) = tokio::task::spawn_blocking(move || notice(&store)).await {
         sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
     }

@@ -10,34 +10,34 @@ use crate::agent::{EventKind, Sink};
 use crate::config::Aliases;
 use crate::definition::AgentDefinition;
 use crate::message::AgentId;
-use crate::provider::choice::{Choice, ChoiceError, Endpoint, ProviderEnv, Wishes, choose, connect};
+use crate::provider::choice::{Choice, ChoiceError, Endpoint, ModelPreferences, ProviderEnv, choose, connect};
 use crate::provider::discover::{self, LocalEndpoint, Miss, find_local_server};
-use crate::provider::gate::Gates;
 use crate::provider::offline::{self, Offline, Pace};
+use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::{Provider, model};
-use crate::subagent::{Connecting, Connection, Reach, Reconnect, ResolveModel, lead_connection};
+use crate::subagent::{Connecting, Connection, ModelScope, Reconnect, ResolveModel, lead_connection};
 
 /// What the first line of a session without a model says.
 const HOW_TO_CONNECT: &str = "No model is connected: the built-in offline model explores code by rules. For more, set \
                               ANTHROPIC_API_KEY or OPENAI_API_KEY, start Ollama, LM Studio or llama.cpp, or use --model.";
 
 /// Starts to look for the model, without waiting for the first message, and tells when it is found.
-pub(super) fn connecting(wishes: Wishes, lead: LeadModel, means: ConnectMeans, sink: Sink) -> Connecting {
+pub(super) fn connecting(wishes: ModelPreferences, lead: LeadModel, means: ConnectMeans, sink: Sink) -> Connecting {
     let connecting = async move {
-        let found = find(&wishes, &means, &sink).await.map_err(|fault| fault.to_string());
+        let found = find(&wishes, &means, &sink).await.map_err(|error| error.to_string());
         let (found, note, notices) = match found {
             Ok(Found { connection, note, warning }) => {
                 let (found, refused) = lead.of(connection);
                 (found, note, [warning, refused])
             }
-            Err(fault) => (Err(fault), None, [None, None]),
+            Err(error) => (Err(error), None, [None, None]),
         };
         for text in notices.into_iter().flatten() {
             sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
         }
         let kind = match &found {
             Ok(connection) => chosen(connection, note),
-            Err(fault) => EventKind::NoModel { reason: fault.clone() },
+            Err(error) => EventKind::NoModel { reason: error.clone() },
         };
         sink.send(AgentId::MAIN, kind).await;
         found
@@ -49,7 +49,7 @@ pub(super) fn connecting(wishes: Wishes, lead: LeadModel, means: ConnectMeans, s
 
 /// Returns what finds the model that the user names in mid-session.
 pub(super) fn reconnect(
-    wishes: &Wishes,
+    wishes: &ModelPreferences,
     aliases: Aliases,
     resolve: &ResolveModel,
     means: &ConnectMeans,
@@ -57,7 +57,7 @@ pub(super) fn reconnect(
 ) -> Reconnect {
     let (wishes, resolve, means, sink) = (wishes.clone(), resolve.clone(), means.clone(), sink.clone());
     Arc::new(move |name| {
-        let wishes = Wishes { flag: meant(Some(name), &aliases), ..wishes.clone() };
+        let wishes = ModelPreferences { flag: meant(Some(name), &aliases), ..wishes.clone() };
         let lead = LeadModel { definition: None, resolve: resolve.clone() };
         connecting(wishes, lead, means.clone(), sink.clone())
     })
@@ -67,7 +67,7 @@ pub(super) fn reconnect(
 #[derive(Clone)]
 pub(super) struct ConnectMeans {
     pub(super) pace: Pace,
-    pub(super) gates: Gates,
+    pub(super) rate_limiters: RateLimiters,
     pub(super) known: KnownServers,
 }
 
@@ -98,7 +98,7 @@ struct Found {
     warning: Option<String>,
 }
 
-async fn find(wishes: &Wishes, means: &ConnectMeans, sink: &Sink) -> Result<Found, ChoiceError> {
+async fn find(wishes: &ModelPreferences, means: &ConnectMeans, sink: &Sink) -> Result<Found, ChoiceError> {
     let offline = |note| Found { connection: offline_connection(means.pace), note, warning: None };
     let endpoint = match choose(wishes)? {
         Choice::Connect(endpoint) => endpoint,
@@ -127,7 +127,7 @@ async fn find(wishes: &Wishes, means: &ConnectMeans, sink: &Sink) -> Result<Foun
             "The key goes to {host} in clear (http://): whoever is on the way can read it. Use https:// if you can."
         )
     });
-    let (provider, model) = connect(endpoint, &means.gates);
+    let (provider, model) = connect(endpoint, &means.rate_limiters);
     Ok(Found { connection: Connection { provider, model: Arc::new(model) }, note: None, warning })
 }
 
@@ -184,13 +184,13 @@ fn chosen(connection: &Connection, note: Option<String>) -> EventKind {
 
 /// Returns what finds the model that someone names: the user's aliases, then what the service of the agent above has,
 /// then other services, as far as the wish may reach.
-pub(super) fn resolver(env: ProviderEnv, aliases: Aliases, gates: Gates) -> ResolveModel {
+pub(super) fn resolver(env: ProviderEnv, aliases: Aliases, rate_limiters: RateLimiters) -> ResolveModel {
     // A service is connected once, however many agents it answers.
     let others: Mutex<HashMap<String, Connection>> = Mutex::default();
     Arc::new(move |wish| {
-        let (name, reach) = match aliases.get(&wish.name.to_lowercase()) {
-            Some(meant) => (meant.trim(), Reach::Anywhere),
-            None => (wish.name, wish.reach),
+        let (name, scope) = match aliases.get(&wish.name.to_lowercase()) {
+            Some(meant) => (meant.trim(), ModelScope::Anywhere),
+            None => (wish.name, wish.scope),
         };
         if name.eq_ignore_ascii_case("main") {
             return Ok(wish.main.clone());
@@ -207,16 +207,16 @@ pub(super) fn resolver(env: ProviderEnv, aliases: Aliases, gates: Gates) -> Reso
             return Ok(Connection { provider: wish.parent.provider.clone(), model: Arc::new(model) });
         }
         let unknown = || format!("{provider} has no model `{name}`. Leave `model` out to use the parent's.");
-        if reach == Reach::Here {
+        if scope == ModelScope::Here {
             return Err(unknown());
         }
         let mut others = others.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = others.get(name) {
             return Ok(known.clone());
         }
-        let wishes = Wishes { flag: Some(name.to_owned()), config: None, env: env.clone() };
+        let wishes = ModelPreferences { flag: Some(name.to_owned()), config: None, env: env.clone() };
         let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { return Err(unknown()) };
-        let (provider, model) = connect(endpoint, &gates);
+        let (provider, model) = connect(endpoint, &rate_limiters);
         let found = Connection { provider, model: Arc::new(model) };
         others.insert(name.to_owned(), found.clone());
         Ok(found)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 
-use super::Play;
+use super::SessionKind;
 use crate::agent::{EventKind, Sink};
 use crate::message::AgentId;
 use crate::provider::model;
@@ -26,15 +26,15 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Returns the parts of the demonstration, if that is what is played.
-    pub(super) fn of(play: Play) -> Option<Self> {
-        if play == Play::Work {
+    pub(super) fn of(kind: SessionKind) -> Option<Self> {
+        if kind == SessionKind::Live {
             return None;
         }
-        let tools = ScriptedTool::parse(TOOLS).map(ToolSet::from_iter).map_err(|fault| fault.to_string());
-        let provider = Scripted::from_jsonl(MODEL).map_err(|fault| fault.to_string());
+        let tools = ScriptedTool::parse(TOOLS).map(ToolSet::from_iter).map_err(|error| error.to_string());
+        let provider = Scripted::from_jsonl(MODEL).map_err(|error| error.to_string());
         Some(match tools {
             Ok(tools) => Self { provider, tools },
-            Err(fault) => Self { provider: Err(fault), tools: ToolSet::default() },
+            Err(error) => Self { provider: Err(error), tools: ToolSet::default() },
         })
     }
 

@@ -1,7 +1,7 @@
 //! The one place that names concrete types: puts a session together for a front end.
 //!
 //! Owns the wiring of configuration, providers, tools, catalog, log and tree. Leaves every decision to them. Invariant:
-//! [`settle`] reads small files only, so that the first frame need not wait; all else happens in [`start`].
+//! [`bootstrap`] reads small files only, so that the first frame need not wait; all else happens in [`start`].
 
 mod agents;
 mod allowed;
@@ -34,16 +34,16 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::agent::{AgentEvent, EventKind, Place, Sink};
-use crate::config::{self, Config, Ground, Overrides, Paths};
+use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
 use crate::definition::{AgentDefinition, AgentDirs, Library, Parsed, Roots};
-use crate::message::{AgentId, BudgetLimit, Diagnostic, plain_line, serialize_path};
+use crate::message::{AgentId, BudgetLimit, Diagnostic, sanitize_line, serialize_path};
 use crate::permission::{Approver, Grant, GrantOrigin, Grants, PermissionMode, Permissions, Project};
-use crate::provider::choice::{ProviderEnv, Wishes};
-use crate::provider::gate::Gates;
+use crate::provider::choice::{ModelPreferences, ProviderEnv};
 use crate::provider::offline::Pace;
+use crate::provider::rate_limiter::RateLimiters;
 use crate::session::{Allowed, Secrets, Store, Writer, log};
 use crate::subagent::{
-    AGENT_TOOL, AgentInput, ApprovalQueue, Conversation, KeepReport, Surroundings, TASK_TOOLS, Tree, TreeSetup,
+    AGENT_TOOL, AgentInput, ApprovalQueue, Conversation, KeepReport, PromptEnvironment, TASK_TOOLS, Tree, TreeSetup,
     Unattended, UserDirs,
 };
 use crate::tool::{Shell, schema_of, standard_tools};
@@ -56,7 +56,7 @@ const DISK_GRACE: Duration = Duration::from_secs(2);
 
 /// What the command line asks for.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct Options {
     /// The folder to work in.
     pub directory: PathBuf,
     /// The model, as `provider/name`.
@@ -70,9 +70,9 @@ pub struct Wanted {
     /// What all agents may use together, beyond what the configuration says.
     pub budget: BudgetLimit,
     /// Which front end shows it.
-    pub front: Front,
+    pub front_end: FrontEnd,
     /// Whether the agents work or play.
-    pub play: Play,
+    pub kind: SessionKind,
     /// Agents given on the command line (`--agents`).
     pub agents: Vec<Parsed>,
     /// The agent that the main agent works as (`--agent`).
@@ -83,7 +83,7 @@ pub struct Wanted {
 
 /// Which front end a session is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Front {
+pub enum FrontEnd {
     /// A screen, with someone before it.
     Screen,
     /// Lines on standard output, with someone who answers on standard input.
@@ -94,18 +94,18 @@ pub enum Front {
 
 /// Whether the agents work or play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Play {
+pub enum SessionKind {
     /// Real models, real tools.
-    Work,
+    Live,
     /// The script of the demonstration.
     Demo,
 }
 
 /// What is known before anything starts.
 #[derive(Debug)]
-pub struct Settled {
+pub struct Bootstrap {
     /// What was asked for.
-    pub wanted: Wanted,
+    pub options: Options,
     /// The settings in force.
     pub config: Config,
     /// Faults the user should see.
@@ -115,7 +115,7 @@ pub struct Settled {
     /// Where the agents work.
     pub place: Place,
     /// What of that is a project.
-    pub ground: Ground,
+    pub ground: ProjectRoot,
     /// The kinds of agents there are. Until [`start`] only those that need no file.
     pub library: Arc<Library>,
     /// The definition that the main agent works as.
@@ -135,11 +135,11 @@ pub struct Subagents {
     pub user_dirs: UserDirs,
 }
 
-impl Settled {
+impl Bootstrap {
     /// Returns the file of the messages sent in this project; the demonstration keeps none.
     #[must_use]
     pub fn history_file(&self) -> Option<PathBuf> {
-        let paths = self.paths.as_ref().filter(|_| self.wanted.play == Play::Work)?;
+        let paths = self.paths.as_ref().filter(|_| self.options.kind == SessionKind::Live)?;
         Some(crate::session::history_file(&paths.state_dir, &self.place.project))
     }
 
@@ -154,30 +154,30 @@ impl Settled {
 ///
 /// # Errors
 /// Returns an error if the working directory does not exist.
-pub fn settle(wanted: Wanted) -> anyhow::Result<Settled> {
-    let cwd = std::fs::canonicalize(&wanted.directory)
-        .with_context(|| format!("{} cannot be entered", wanted.directory.display()))?;
+pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
+    let cwd = std::fs::canonicalize(&options.directory)
+        .with_context(|| format!("{} cannot be entered", options.directory.display()))?;
     anyhow::ensure!(cwd.is_dir(), "{} is not a folder", cwd.display());
     let environment = config::Environment::of_process();
-    let ground = Ground::around(&cwd, &environment, config::user(&environment));
+    let ground = ProjectRoot::around(&cwd, &environment, config::user(&environment));
     let overrides = Overrides {
-        model: wanted.model.clone(),
-        permission_mode: wanted.mode,
+        model: options.model.clone(),
+        permission_mode: options.mode,
         max_turns: None,
-        budget: wanted.budget,
-        allowed_tools: wanted.grants.clone(),
+        budget: options.budget,
+        allowed_tools: options.grants.clone(),
     };
     let (paths, homeless) = match Paths::resolve(&environment) {
         Ok(paths) => (Some(paths), None),
-        Err(fault) => (None, Some(Diagnostic::new(fault.to_string()))),
+        Err(error) => (None, Some(Diagnostic::new(error.to_string()))),
     };
     let loaded = config::load(paths.as_ref(), &ground.root, &environment, &overrides);
     let told = ground.notices().into_iter().map(Diagnostic::new);
     let diagnostics = homeless.into_iter().chain(told).chain(loaded.diagnostics).collect();
     let place = Place { cwd: Arc::new(cwd), project: Arc::new(ground.root.clone()) };
     let library =
-        Arc::new(Library::new(agent_dirs(&environment, &place, &ground), wanted.agents.clone(), tool_names()));
-    let agent = wanted.agent.as_deref().map(|name| lead_definition(&library, name)).transpose()?;
+        Arc::new(Library::new(agent_dirs(&environment, &place, &ground), options.agents.clone(), tool_names()));
+    let agent = options.agent.as_deref().map(|name| lead_definition(&library, name)).transpose()?;
     let subagents = Subagents {
         model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
         user_dirs: user_dirs(&environment),
@@ -186,7 +186,7 @@ pub fn settle(wanted: Wanted) -> anyhow::Result<Settled> {
     let secrets = Secrets::new(ProviderEnv::from_env().secrets());
     let new_store = |paths: &Paths| Store::new(&paths.state_dir, &place.project, Timestamp::now(), secrets);
     let store = paths.as_ref().map(new_store);
-    Ok(Settled { wanted, config, diagnostics, paths, place, ground, library, agent, subagents, store })
+    Ok(Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store })
 }
 
 /// Finds the definition that the main agent shall work as, before anything is on the screen.
@@ -194,7 +194,7 @@ fn lead_definition(library: &Library, name: &str) -> anyhow::Result<Arc<AgentDef
     library.reload();
     let catalog = library.catalog();
     catalog.get(name).with_context(|| {
-        let names: Vec<String> = catalog.names().iter().map(|name| plain_line(name).into_owned()).collect();
+        let names: Vec<String> = catalog.names().iter().map(|name| sanitize_line(name).into_owned()).collect();
         format!("there is no agent `{name}`; there are {}", names.join(", "))
     })
 }
@@ -212,12 +212,12 @@ pub struct Started {
     /// Name of the session.
     pub session: String,
     /// What is still being kept.
-    pub kept: Kept,
+    pub kept: SessionHandles,
 }
 
 /// The session's log on its way to the disk.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct SessionHandles {
     writer: Option<Writer>,
     log: Option<log::Guard>,
     /// Puts changed agent files in force and tells of them.
@@ -230,14 +230,15 @@ pub struct Kept {
     allowing: Option<JoinHandle<()>>,
 }
 
-impl Kept {
+impl SessionHandles {
     /// Returns how many events the log has dealt with.
     fn handled(&self) -> Option<watch::Receiver<u64>> {
         self.writer.as_ref().map(Writer::handled)
     }
 
     /// Waits, within bounds, until everything is on the disk. The conversation must be gone by then.
-    pub async fn finish(self) {
+    /// Returns what the user should know of what is not kept.
+    pub async fn finish(self) -> Option<String> {
         // They hold ends of the channels whose end is waited for.
         drop(self.agents);
         for task in [self.announcer, self.looking].into_iter().flatten() {
@@ -249,12 +250,14 @@ impl Kept {
             allowing.abort();
             tracing::warn!("the disk is too slow; what was allowed last is not kept");
         }
-        if let Some(writer) = self.writer
-            && timeout(DISK_GRACE, writer.finish()).await.is_err()
-        {
-            tracing::warn!("the disk is too slow; the end of the session is not kept");
-        }
+        let lost = match self.writer {
+            None => None,
+            Some(writer) => timeout(DISK_GRACE, writer.finish())
+                .await
+                .unwrap_or_else(|_| Some("The disk is too slow; the end of the session is not kept.".to_owned())),
+        };
         drop(self.log);
+        lost
     }
 }
 
@@ -271,97 +274,97 @@ struct Meta {
 }
 
 /// Starts a session. `listener` hears of everything that happens in it.
-pub async fn start(settled: Settled, listener: mpsc::Sender<Arc<AgentEvent>>) -> Started {
-    let Settled { wanted, config, diagnostics, paths, place, ground, library, agent, subagents, store } = settled;
-    let (environment, gates) = (ProviderEnv::from_env(), Gates::default());
+pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<AgentEvent>>) -> Started {
+    let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store } = bootstrap;
+    let (environment, rate_limiters) = (ProviderEnv::from_env(), RateLimiters::default());
     let secrets = Secrets::new(environment.secrets());
     let (mut kept, listeners) = keep(paths.as_ref().zip(store.as_ref()), &place, &secrets, listener);
     let sink = Sink::new(listeners);
     for text in notices(&diagnostics) {
         sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
     }
-    broken::announce(wanted.front, store.clone(), &sink).await;
+    broken::announce(options.front_end, store.clone(), &sink).await;
     let approvals = ApprovalQueue::default();
-    let approver = approver(wanted.front, &approvals);
-    if wanted.play == Play::Work {
+    let approver = approver(options.front_end, &approvals);
+    if options.kind == SessionKind::Live {
         kept.agents = Some(AgentFiles::read(&library, &sink).await);
     }
-    let allowed = paths.as_ref().filter(|_| wanted.play == Play::Work);
+    let allowed = paths.as_ref().filter(|_| options.kind == SessionKind::Live);
     let allowed = allowed.map(|paths| Allowed::new(&paths.state_dir, &place.project));
-    let grants = grants(&wanted, &config, allowed.as_ref(), store.as_ref(), &sink).await;
+    let grants = grants(&options, &config, allowed.as_ref(), store.as_ref(), &sink).await;
     let mut permissions = Permissions::new(project(&ground, paths.as_ref()), config.permission_mode, grants);
     if let Some(allowed) = allowed {
         let (keeper, task) = allowed::keeper(allowed, secrets.clone(), sink.clone());
         (permissions, kept.allowing) = (permissions.kept_by(keeper), Some(task));
     }
     kept.announcer = Some(AbortOnDrop(allowed::announcer(&permissions, sink.clone())));
-    let play = demo::Parts::of(wanted.play);
-    let shell = Shell::new(&wanted.program, &config.tool_environment);
+    let demo = demo::Parts::of(options.kind);
+    let shell = Shell::new(&options.program, &config.tool_environment);
     let tree = Tree::new(TreeSetup {
         catalog: Arc::new(library.catalog().clone()),
         limits: limits::of_tree(&config),
         budget: limits::budget(&config, &sink).await,
-        tools: play.as_ref().map_or_else(|| standard_tools(&shell), |parts| parts.tools.clone()),
-        surroundings: surroundings(&place),
-        worktrees: worktrees::of_session(paths.as_ref(), store.as_ref(), wanted.play, &ground),
+        tools: demo.as_ref().map_or_else(|| standard_tools(&shell), |parts| parts.tools.clone()),
+        environment: prompt_environment(&place),
+        worktrees: worktrees::of_session(paths.as_ref(), store.as_ref(), options.kind, &ground),
         place,
         permissions,
         approver,
         sink: sink.clone(),
         secrets,
-        resolve_model: connection::resolver(environment.clone(), config.aliases.clone(), gates.clone()),
+        resolve_model: connection::resolver(environment.clone(), config.aliases.clone(), rate_limiters.clone()),
         subagent_model: subagents.model,
         user_dirs: subagents.user_dirs,
         keep_report: report_keeper(store.clone()),
         read_back: read_back::reader(store.clone(), kept.handled()),
     });
-    kept.looking = worktrees::look(&tree, wanted.front);
+    kept.looking = worktrees::look(&tree, options.front_end);
     let tools = tree.setup().tools.clone();
     // The schemas are worked out once; the first request need not wait for that.
     tokio::task::spawn_blocking(move || drop((tools.specs(), schema_of::<AgentInput>())));
-    let pace = if wanted.front == Front::Screen { Pace::Reading } else { Pace::Instant };
-    let is_play = play.is_some();
-    let wishes = Wishes {
-        flag: connection::meant(wanted.model.clone(), &config.aliases),
+    let pace = if options.front_end == FrontEnd::Screen { Pace::Reading } else { Pace::Instant };
+    let is_demo = demo.is_some();
+    let wishes = ModelPreferences {
+        flag: connection::meant(options.model.clone(), &config.aliases),
         config: connection::meant(config.model.clone(), &config.aliases),
         env: environment,
     };
     let known = KnownServers::new(paths.as_ref().map(|paths| paths.state_dir.as_path()));
-    let means = ConnectMeans { pace, gates, known };
+    let means = ConnectMeans { pace, rate_limiters, known };
     let resolve = tree.setup().resolve_model.clone();
     let reconnect = connection::reconnect(&wishes, config.aliases.clone(), &resolve, &means, &sink);
-    let connecting = if let Some(parts) = play {
+    let connecting = if let Some(parts) = demo {
         parts.connecting(sink)
     } else {
-        let definition = agent.clone().filter(|_| wanted.model.is_none());
+        let definition = agent.clone().filter(|_| options.model.is_none());
         connection::connecting(wishes, LeadModel { definition, resolve }, means, sink)
     };
-    let limits = limits::of_main(&config, wanted.max_turns);
+    let limits = limits::of_main(&config, options.max_turns);
     let session = store.as_ref().map_or_else(|| "unkept".to_owned(), |store| dir_name(store.dir()));
     let conversation = Conversation::new(tree, approvals, connecting, limits);
-    let conversation = if is_play { conversation } else { conversation.reconnecting_by(reconnect) };
+    let conversation = if is_demo { conversation } else { conversation.reconnecting_by(reconnect) };
     let conversation = match agent {
         Some(definition) => conversation.working_as(definition),
         None => conversation,
     };
-    let conversation = match wanted.front {
-        Front::Headless => conversation.waiting_for_reports(),
-        Front::Screen | Front::Plain => conversation,
+    let conversation = match options.front_end {
+        FrontEnd::Headless => conversation.waiting_for_reports(),
+        FrontEnd::Screen | FrontEnd::Plain => conversation,
     };
     Started { conversation, session, kept }
 }
 
 /// Returns who is asked: whoever sits in front of it, or nobody.
-fn approver(front: Front, approvals: &ApprovalQueue) -> Arc<dyn Approver> {
-    match front {
-        Front::Screen | Front::Plain => Arc::new(approvals.clone()),
-        Front::Headless => Arc::new(Unattended),
+fn approver(front_end: FrontEnd, approvals: &ApprovalQueue) -> Arc<dyn Approver> {
+    match front_end {
+        FrontEnd::Screen | FrontEnd::Plain => Arc::new(approvals.clone()),
+        FrontEnd::Headless => Arc::new(Unattended),
     }
 }
 
 /// Returns what agents may read without a question. What the program itself keeps and obeys is no plain file, wherever
 /// it lies.
-fn project(ground: &Ground, paths: Option<&Paths>) -> Project {
+fn project(ground: &ProjectRoot, paths: Option<&Paths>) -> Project {
     if !ground.is_project {
         return Project::none();
     }
@@ -373,7 +376,7 @@ fn project(ground: &Ground, paths: Option<&Paths>) -> Project {
 
 /// Finds the folders of agent files.
 #[must_use]
-pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &Ground) -> AgentDirs {
+pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &ProjectRoot) -> AgentDirs {
     let (home, claude, kode) =
         (environment.home(), environment.directory("CLAUDE_CONFIG_DIR"), environment.directory("KODE_CONFIG_DIR"));
     AgentDirs::new(&Roots {
@@ -396,10 +399,10 @@ pub fn tool_names() -> Vec<String> {
 /// listening yet.
 const MAX_NOTICES: usize = 20;
 
-fn notices(faults: &[Diagnostic]) -> impl Iterator<Item = String> {
-    let rest = faults.len().saturating_sub(MAX_NOTICES);
+fn notices(errors: &[Diagnostic]) -> impl Iterator<Item = String> {
+    let rest = errors.len().saturating_sub(MAX_NOTICES);
     let rest = (rest > 0).then(|| format!("… and {rest} more faults in the configuration."));
-    faults.iter().take(MAX_NOTICES).map(ToString::to_string).chain(rest)
+    errors.iter().take(MAX_NOTICES).map(ToString::to_string).chain(rest)
 }
 
 /// Opens the session's log and returns it with everyone who listens, the log first.
@@ -408,8 +411,8 @@ fn keep(
     place: &Place,
     secrets: &Secrets,
     listener: mpsc::Sender<Arc<AgentEvent>>,
-) -> (Kept, Vec<mpsc::Sender<Arc<AgentEvent>>>) {
-    let Some((paths, store)) = kept else { return (Kept::default(), vec![listener]) };
+) -> (SessionHandles, Vec<mpsc::Sender<Arc<AgentEvent>>>) {
+    let Some((paths, store)) = kept else { return (SessionHandles::default(), vec![listener]) };
     let directives = std::env::var(log::VARIABLE).ok();
     let log = log::start(&paths.state_dir, directives.as_deref(), secrets.clone());
     let meta = Meta {
@@ -419,14 +422,14 @@ fn keep(
         cwd: place.cwd.as_ref().clone(),
         project: place.project.as_ref().clone(),
     };
-    let front = listener.clone();
-    let on_fault = move |fault: Diagnostic| {
-        let kind = EventKind::Notice { text: fault.to_string() };
+    let front_end = listener.clone();
+    let on_error = move |error: Diagnostic| {
+        let kind = EventKind::Notice { text: error.to_string() };
         // The writer's thread may wait: it is no part of the runtime.
-        let _ = front.blocking_send(Arc::new(AgentEvent { agent: AgentId::MAIN, at: Timestamp::now(), kind }));
+        let _ = front_end.blocking_send(Arc::new(AgentEvent { agent: AgentId::MAIN, at: Timestamp::now(), kind }));
     };
-    let (sender, writer) = Writer::spawn(store.clone(), meta, router(), on_fault);
-    (Kept { writer: Some(writer), log, ..Kept::default() }, vec![sender, listener])
+    let (sender, writer) = Writer::spawn(store.clone(), meta, router(), on_error);
+    (SessionHandles { writer: Some(writer), log, ..SessionHandles::default() }, vec![sender, listener])
 }
 
 /// Returns what finds the file of an event: that of its agent, by the agent's name. Deltas are left out: the message
@@ -444,21 +447,21 @@ fn router() -> impl FnMut(&Arc<AgentEvent>) -> Option<Arc<str>> + Send + 'static
 
 /// Gathers what is allowed in advance. The configuration holds what the command line adds to it.
 async fn grants(
-    wanted: &Wanted,
+    options: &Options,
     config: &Config,
     allowed: Option<&Allowed>,
     store: Option<&Store>,
     sink: &Sink,
 ) -> Grants {
-    let (answers, faults) = allowed.map(Allowed::read).unwrap_or_default();
-    for text in notices(&faults) {
+    let (answers, errors) = allowed.map(Allowed::read).unwrap_or_default();
+    for text in notices(&errors) {
         sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
     }
     Grants::default()
         .with(GrantOrigin::Program, reports_grant(store))
-        .with(GrantOrigin::Flag, wanted.grants.iter().cloned())
+        .with(GrantOrigin::Flag, options.grants.iter().cloned())
         .with(GrantOrigin::Config, config.allowed_tools.iter().cloned())
-        .with_given(answers)
+        .with_active(answers)
 }
 
 /// Whole reports lie outside the project; the agents may read them all the same.
@@ -480,8 +483,8 @@ fn dir_name(dir: &Path) -> String {
     dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn surroundings(place: &Place) -> Surroundings {
-    Surroundings {
+fn prompt_environment(place: &Place) -> PromptEnvironment {
+    PromptEnvironment {
         cwd: place.cwd.as_ref().clone(),
         project: place.project.as_ref().clone(),
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),

@@ -15,7 +15,7 @@ use crate::session::{Store, read};
 use crate::subagent::ReadBack;
 
 /// How long the log may be behind.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOG_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Returns what reads the logs in `store`. `handled` changes whenever more of them is written.
 pub(super) fn reader(store: Option<Store>, handled: Option<watch::Receiver<u64>>) -> ReadBack {
@@ -25,7 +25,7 @@ pub(super) fn reader(store: Option<Store>, handled: Option<watch::Receiver<u64>>
             let (Some(store), Some(handled)) = (store, handled) else {
                 return Err("nothing of this session is kept, because there is no folder for it.".to_owned());
             };
-            let read = timeout(PATIENCE, read_whole(&store, &name, ends, handled)).await;
+            let read = timeout(LOG_TIMEOUT, read_whole(&store, &name, ends, handled)).await;
             read.unwrap_or_else(|_| {
                 Err("its log is not whole: it is damaged, or the disk is full or too slow.".to_owned())
             })

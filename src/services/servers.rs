@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use reqwest::Url;
 
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 use crate::session::append_line;
 
 /// Bytes of the record that are read.
@@ -52,7 +52,7 @@ impl ServerIdentity {
     /// Says what was found and how to use it.
     #[must_use]
     pub fn question(&self, model: &str) -> String {
-        let model: String = plain_line(model).chars().take(MAX_MODEL_CHARS).collect();
+        let model: String = sanitize_line(model).chars().take(MAX_MODEL_CHARS).collect();
         let Self { name, address, .. } = self;
         format!(
             "A model server answers on {address} ({name}, model {model}; runs as {}). It was not used before: to use it, \
@@ -67,7 +67,7 @@ impl ServerIdentity {
             return "you".to_owned();
         }
         let account = nix::unistd::User::from_uid(uid.into()).ok().flatten();
-        account.map_or_else(|| format!("user {uid}"), |account| plain_line(&account.name).into_owned())
+        account.map_or_else(|| format!("user {uid}"), |account| sanitize_line(&account.name).into_owned())
     }
 }
 

@@ -30,6 +30,12 @@ impl EndSignal {
         self.0 == SIGINT
     }
 
+    /// Returns `true` if it is the one that comes when the terminal is closed.
+    #[must_use]
+    pub fn is_hangup(self) -> bool {
+        self.0 == SIGHUP
+    }
+
     /// Returns the exit status: 128 and the signal's number, with that of SIGTERM for SIGHUP too.
     #[must_use]
     pub fn exit_status(self) -> u8 {

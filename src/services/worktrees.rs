@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 
-use super::{Front, Play, dir_name};
-use crate::config::{Ground, Paths};
+use super::{FrontEnd, SessionKind, dir_name};
+use crate::config::{Paths, ProjectRoot};
 use crate::session::{Store, project_dir};
 use crate::subagent::Tree;
 use crate::worktree::Worktrees;
@@ -18,18 +18,18 @@ use crate::worktree::Worktrees;
 pub(super) fn of_session(
     paths: Option<&Paths>,
     store: Option<&Store>,
-    play: Play,
-    ground: &Ground,
+    kind: SessionKind,
+    ground: &ProjectRoot,
 ) -> Option<Arc<Worktrees>> {
-    let (paths, store) = paths.filter(|_| play == Play::Work && ground.is_project).zip(store)?;
+    let (paths, store) = paths.filter(|_| kind == SessionKind::Live && ground.is_project).zip(store)?;
     let dir = project_dir(&paths.state_dir, &ground.root).join("worktrees");
     Some(Arc::new(Worktrees::new(dir, &dir_name(store.dir()))))
 }
 
 /// Looks for what earlier runs have left, where someone can do something about it.
-pub(super) fn look(tree: &Tree, front: Front) -> Option<AbortOnDrop> {
+pub(super) fn look(tree: &Tree, front: FrontEnd) -> Option<AbortOnDrop> {
     let tree = tree.clone();
-    (front != Front::Headless).then(|| AbortOnDrop(tokio::spawn(async move { tree.find_orphans().await })))
+    (front != FrontEnd::Headless).then(|| AbortOnDrop(tokio::spawn(async move { tree.find_orphans().await })))
 }
 
 /// A task that ends with its owner.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::store::{SessionError, create_private_dir, keep_file, open_private, project_dir};
 use crate::message::Diagnostic;
-use crate::permission::{Given, Grant, GrantChange, GrantOrigin, Holder};
+use crate::permission::{ActiveGrant, Grant, GrantChange, GrantOrigin, Holder};
 
 /// The most bytes of a file that is read.
 const MAX_BYTES: u64 = 1 << 20;
@@ -60,7 +60,7 @@ impl Record {
     }
 
     /// Takes out a grant, however it is written.
-    fn remove(&mut self, given: &Given) {
+    fn remove(&mut self, given: &ActiveGrant) {
         let is_meant = |tool: &str| tool.parse().as_ref() == Ok(&given.grant);
         if given.holder.is_everyone() {
             self.allowed_tools.retain(|tool| !is_meant(tool));
@@ -68,7 +68,7 @@ impl Record {
         self.allowed.retain(|entry| entry.holder() != given.holder || !is_meant(&entry.tool));
     }
 
-    fn add(&mut self, given: &Given) {
+    fn add(&mut self, given: &ActiveGrant) {
         let tool = given.grant.to_string();
         match &given.holder {
             Holder::Everyone => self.allowed_tools.push(tool),
@@ -99,21 +99,21 @@ impl Allowed {
 
     /// Returns what is allowed, and what is wrong with the file.
     #[must_use]
-    pub fn read(&self) -> (Vec<Given>, Vec<Diagnostic>) {
-        let mut faults = Vec::new();
+    pub fn read(&self) -> (Vec<ActiveGrant>, Vec<Diagnostic>) {
+        let mut errors = Vec::new();
         let record = self.record().unwrap_or_else(|why| {
-            faults.push(Diagnostic::in_file(&self.path, format!("{why}. The file is left out.")));
+            errors.push(Diagnostic::in_file(&self.path, format!("{why}. The file is left out.")));
             Record::default()
         });
         let mut grants = Vec::new();
         for (tool, holder) in record.entries() {
             match tool.parse::<Grant>() {
-                Ok(grant) => grants.push(Given { grant, origin: GrantOrigin::Project, holder }),
-                Err(fault) => faults.push(Diagnostic::in_file(&self.path, format!("{fault}. The entry is left out."))),
+                Ok(grant) => grants.push(ActiveGrant { grant, origin: GrantOrigin::Project, holder }),
+                Err(error) => errors.push(Diagnostic::in_file(&self.path, format!("{error}. The entry is left out."))),
             }
         }
-        faults.truncate(MAX_FAULTS);
-        (grants, faults)
+        errors.truncate(MAX_FAULTS);
+        (grants, errors)
     }
 
     /// Writes a change down. Blocks. Another program that works in the same project is waited for, and what it wrote
@@ -122,12 +122,12 @@ impl Allowed {
     /// # Errors
     /// The file cannot be written.
     pub fn change(&self, change: &GrantChange) -> Result<(), SessionError> {
-        let fault = |source| SessionError::new(&self.path, "locked", source);
+        let error = |source| SessionError::new(&self.path, "locked", source);
         if let Some(folder) = self.path.parent() {
-            create_private_dir(folder).map_err(fault)?;
+            create_private_dir(folder).map_err(error)?;
         }
-        let lock: File = open_private(&self.path.with_extension("lock")).map_err(fault)?;
-        lock.lock().map_err(fault)?;
+        let lock: File = open_private(&self.path.with_extension("lock")).map_err(error)?;
+        lock.lock().map_err(error)?;
         // A file that cannot be used is replaced: what it said was not in force.
         let mut record = self.record().unwrap_or_default();
         record.project.clone_from(&self.project);
@@ -137,7 +137,7 @@ impl Allowed {
             record.add(given);
         }
         let text = toml::to_string(&record)
-            .map_err(|fault| SessionError::new(&self.path, "written", io::Error::other(fault)))?;
+            .map_err(|error| SessionError::new(&self.path, "written", io::Error::other(error)))?;
         keep_file(&self.path, &text)
     }
 
@@ -145,12 +145,12 @@ impl Allowed {
     fn record(&self) -> Result<Record, String> {
         let mut text = String::new();
         match File::open(&self.path) {
-            Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(Record::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Record::default()),
             opened => opened
                 .and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
-                .map_err(|fault| format!("cannot be read: {fault}"))?,
+                .map_err(|error| format!("cannot be read: {error}"))?,
         };
-        let record: Record = toml::from_str(&text).map_err(|fault| fault.message().to_owned())?;
+        let record: Record = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
         if record.project != self.project {
             return Err("it is about another project".to_owned());
         }

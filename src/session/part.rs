@@ -62,9 +62,9 @@ impl PartLine {
 /// # Errors
 /// Returns an error if there is no such file or it may not be read.
 pub fn read_part(path: &Path, stretch: Stretch, bytes: u64) -> Result<Part, SessionError> {
-    let fault = |fault| SessionError::new(path, "read", fault);
-    let mut file = File::open(path).map_err(fault)?;
-    let length = file.metadata().map_err(fault)?.len();
+    let error = |error| SessionError::new(path, "read", error);
+    let mut file = File::open(path).map_err(error)?;
+    let length = file.metadata().map_err(error)?.len();
     let mut size = bytes.max(1);
     loop {
         let (from, to) = match stretch {
@@ -72,8 +72,8 @@ pub fn read_part(path: &Path, stretch: Stretch, bytes: u64) -> Result<Part, Sess
             Stretch::After(start) => (start.min(length), start.saturating_add(size).min(length)),
         };
         let mut held = Vec::new();
-        file.seek(SeekFrom::Start(from)).map_err(fault)?;
-        (&mut file).take(to - from).read_to_end(&mut held).map_err(fault)?;
+        file.seek(SeekFrom::Start(from)).map_err(error)?;
+        (&mut file).take(to - from).read_to_end(&mut held).map_err(error)?;
         let whole = (from == 0, from + held.len() as u64 >= length);
         if let Some(part) = cut(&held, from, stretch, whole, size >= MAX_RECORD) {
             return Ok(Part { length, ..part });

@@ -18,7 +18,7 @@ use crate::message::Diagnostic;
 /// # Errors
 /// Returns an error if there is no such file or it may not be read.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Records<T>, SessionError> {
-    let file = File::open(path).map_err(|fault| SessionError::new(path, "read", fault))?;
+    let file = File::open(path).map_err(|error| SessionError::new(path, "read", error))?;
     Ok(Records { path: path.to_path_buf(), lines: Some(BufReader::new(file)), line: 0, bodies: PhantomData })
 }
 
@@ -38,12 +38,12 @@ struct Version {
 }
 
 impl<T: DeserializeOwned> Records<T> {
-    fn fault(&self, message: String) -> Diagnostic {
+    fn error(&self, message: String) -> Diagnostic {
         Diagnostic { line: Some(self.line), ..Diagnostic::in_file(&self.path, message) }
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<Record<T>, Diagnostic> {
-        decode(bytes).map_err(|fault| self.fault(fault))
+        decode(bytes).map_err(|error| self.error(error))
     }
 }
 
@@ -57,9 +57,9 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<Record<T>, Str
             "a newer program wrote this record (version {v}, this one knows {VERSION}). It is left out."
         ));
     }
-    serde_json::from_slice(bytes).map_err(|fault| {
+    serde_json::from_slice(bytes).map_err(|error| {
         if bytes.ends_with(b"\n") {
-            format!("not a record of a session ({fault}). It is left out.")
+            format!("not a record of a session ({error}). It is left out.")
         } else {
             "the last record is torn: the program ended while it was written. It is left out.".to_owned()
         }
@@ -81,9 +81,9 @@ impl<T: DeserializeOwned> Iterator for Records<T> {
                 // A line end of its own stands where writing went on after a torn line.
                 Ok(_) if bytes.iter().all(u8::is_ascii_whitespace) => {}
                 Ok(_) => return Some(self.decode(&bytes)),
-                Err(fault) => {
+                Err(error) => {
                     self.lines = None;
-                    return Some(Err(self.fault(format!("cannot be read any further: {fault}."))));
+                    return Some(Err(self.error(format!("cannot be read any further: {error}."))));
                 }
             }
         }

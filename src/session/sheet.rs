@@ -51,13 +51,13 @@ impl Sheet {
     /// Writes what is held, as far as the disk takes it. A file that is gone is made anew.
     pub(super) fn write(&mut self) -> Result<(), SessionError> {
         let path = &self.path;
-        let fault = |act| move |fault| SessionError::new(path, act, fault);
+        let error = |act| move |error| SessionError::new(path, act, error);
         let file = if let Some(file) = self.file.take().filter(|file| is_at(file, &self.path)) {
             file
         } else {
             self.begun = 0;
-            let mut file = open_private(&self.path).map_err(fault("opened"))?;
-            end_torn_line(&mut file).map_err(fault("written"))?;
+            let mut file = open_private(&self.path).map_err(error("opened"))?;
+            end_torn_line(&mut file).map_err(error("written"))?;
             file
         };
         let (written, outcome) = write_some(&file, &self.held[self.begun..]);
@@ -65,7 +65,7 @@ impl Sheet {
         let whole = memchr::memrchr(b'\n', on_disk).map_or(0, |at| at + 1);
         self.begun = on_disk.len() - whole;
         self.held.drain(..whole);
-        let outcome = outcome.map_err(fault("written"));
+        let outcome = outcome.map_err(error("written"));
         self.file = Some(file);
         outcome
     }
@@ -73,7 +73,7 @@ impl Sheet {
     /// Closes the file after the disk has it, unless it has a line that is not whole.
     pub(super) fn close(&mut self) -> Result<(), SessionError> {
         match self.file.take_if(|_| self.begun == 0) {
-            Some(file) => file.sync_data().map_err(|fault| SessionError::new(&self.path, "written", fault)),
+            Some(file) => file.sync_data().map_err(|error| SessionError::new(&self.path, "written", error)),
             None => Ok(()),
         }
     }
@@ -86,8 +86,8 @@ fn write_some(mut file: &File, bytes: &[u8]) -> (usize, io::Result<()>) {
         match file.write(&bytes[written..]) {
             Ok(0) => return (written, Err(io::ErrorKind::WriteZero.into())),
             Ok(count) => written += count,
-            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
-            Err(fault) => return (written, Err(fault)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (written, Err(error)),
         }
     }
     (written, Ok(()))

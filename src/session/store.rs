@@ -82,7 +82,7 @@ impl Store {
     pub fn save_report(&self, agent: &str, report: &str) -> Result<PathBuf, SessionError> {
         let dir = self.reports_dir();
         let path = dir.join(format!("{}.md", file_name(agent)));
-        create_private_dir(&dir).map_err(|fault| SessionError::new(&dir, "created", fault))?;
+        create_private_dir(&dir).map_err(|error| SessionError::new(&dir, "created", error))?;
         write_whole(&path, self.secrets.mask(report).as_bytes())?;
         Ok(path)
     }
@@ -97,12 +97,12 @@ impl Store {
     pub(super) fn write_meta(&self, meta: &impl Serialize) -> Result<(), SessionError> {
         let path = self.dir.join("meta.json");
         let json = serde_json::to_string_pretty(meta)
-            .map_err(|fault| SessionError::new(&path, "written", io::Error::other(fault)))?;
+            .map_err(|error| SessionError::new(&path, "written", io::Error::other(error)))?;
         write_whole(&path, self.secrets.mask_json(json).as_bytes())
     }
 
     pub(super) fn create(&self) -> Result<(), SessionError> {
-        create_private_dir(&self.dir).map_err(|fault| SessionError::new(&self.dir, "created", fault))
+        create_private_dir(&self.dir).map_err(|error| SessionError::new(&self.dir, "created", error))
     }
 
     /// Returns one record as its line in a file, without the line end.
@@ -128,7 +128,7 @@ impl Store {
             Some(place) => place.to_path_buf(),
             None => {
                 create_private_dir(&self.exports)
-                    .map_err(|fault| SessionError::new(&self.exports, "created", fault))?;
+                    .map_err(|error| SessionError::new(&self.exports, "created", error))?;
                 self.exports.join(name())
             }
         };
@@ -138,10 +138,10 @@ impl Store {
             .create_new(true)
             .mode(0o600)
             .open(&path)
-            .map_err(|fault| SessionError::new(&path, "made", fault))?;
-        if let Err(fault) = file.write_all(self.mask(text).as_bytes()) {
+            .map_err(|error| SessionError::new(&path, "made", error))?;
+        if let Err(error) = file.write_all(self.mask(text).as_bytes()) {
             let _ = std::fs::remove_file(&path);
-            return Err(SessionError::new(&path, "written", fault));
+            return Err(SessionError::new(&path, "written", error));
         }
         Ok(path)
     }
@@ -153,9 +153,9 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
         let folder = path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
         file.write_all(bytes)?;
-        file.persist(path).map_err(|fault| fault.error)
+        file.persist(path).map_err(|error| error.error)
     };
-    write().map(drop).map_err(|fault| SessionError::new(path, "written", fault))
+    write().map(drop).map_err(|error| SessionError::new(path, "written", error))
 }
 
 /// Keeps a small file of the program's own, in the place of the one that was there. Blocks.
@@ -164,7 +164,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
 /// Returns an error if the file or its folder cannot be written.
 pub fn keep_file(path: &Path, text: &str) -> Result<(), SessionError> {
     if let Some(folder) = path.parent() {
-        create_private_dir(folder).map_err(|fault| SessionError::new(folder, "created", fault))?;
+        create_private_dir(folder).map_err(|error| SessionError::new(folder, "created", error))?;
     }
     write_whole(path, text.as_bytes())
 }
@@ -218,14 +218,14 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
 /// # Errors
 /// Returns an error if the file or its folder cannot be written.
 pub fn append_line(path: &Path, line: &str) -> Result<(), SessionError> {
-    let fault = |act| move |fault| SessionError::new(path, act, fault);
+    let error = |act| move |error| SessionError::new(path, act, error);
     if let Some(folder) = path.parent() {
-        create_private_dir(folder).map_err(fault("created"))?;
+        create_private_dir(folder).map_err(error("created"))?;
     }
-    let mut file = open_private(path).map_err(fault("opened"))?;
-    end_torn_line(&mut file).map_err(fault("written"))?;
+    let mut file = open_private(path).map_err(error("opened"))?;
+    end_torn_line(&mut file).map_err(error("written"))?;
     // One write, so that two programs do not mix their lines.
-    file.write_all(format!("{line}\n").as_bytes()).map_err(fault("written"))
+    file.write_all(format!("{line}\n").as_bytes()).map_err(error("written"))
 }
 
 /// Ends a last line that a full disk or a crash has cut.

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use tokio::sync::{mpsc, watch};
@@ -32,18 +32,20 @@ const MAX_REPORTS: usize = 20;
 #[derive(Debug)]
 pub struct Writer {
     handled: watch::Receiver<u64>,
+    /// What is wrong in the end.
+    last: Arc<OnceLock<String>>,
 }
 
 impl Writer {
     /// Starts to write to `store`. The folder and its `meta.json`, which holds `meta`, are made with the first record.
     ///
-    /// `route` names the agent whose file gets a record; `None` leaves the record out. `on_fault` is called when
+    /// `route` names the agent whose file gets a record; `None` leaves the record out. `on_error` is called when
     /// something begins or ceases to be wrong, from another thread.
     pub fn spawn<R, M>(
         store: Store,
         meta: M,
         route: impl FnMut(&R) -> Option<Arc<str>> + Send + 'static,
-        on_fault: impl FnMut(Diagnostic) + Send + 'static,
+        on_error: impl FnMut(Diagnostic) + Send + 'static,
     ) -> (mpsc::Sender<R>, Self)
     where
         R: Serialize + Send + 'static,
@@ -51,26 +53,28 @@ impl Writer {
     {
         let (sender, receiver) = mpsc::channel(CAPACITY);
         let (progress, handled) = watch::channel(0);
+        let last = Arc::new(OnceLock::new());
         let mut thread = Thread {
             store,
             meta,
             route,
-            on_fault,
+            on_error,
             seq: 0,
             sheets: HashMap::new(),
             lock: None,
-            fault: None,
+            error: None,
             lost: 0,
             reports: 0,
+            last: Arc::clone(&last),
         };
         let spawned = std::thread::Builder::new().name("session".to_owned()).spawn(move || {
             thread.run(receiver, &progress);
         });
-        if let Err(fault) = spawned {
+        if let Err(error) = spawned {
             // The receiver went with the closure, so senders pass over it.
-            tracing::error!(%fault, "the session is not kept: its thread does not start");
+            tracing::error!(%error, "the session is not kept: its thread does not start");
         }
-        (sender, Self { handled })
+        (sender, Self { handled, last })
     }
 
     /// Returns the number of records dealt with so far: written, left out, or lost to a fault that was reported.
@@ -79,30 +83,34 @@ impl Writer {
         self.handled.clone()
     }
 
-    /// Waits until everything is on the disk. Ends only after every sender is gone.
-    pub async fn finish(mut self) {
+    /// Waits until everything is on the disk. Ends only after every sender is gone. Returns what of the session is not
+    /// kept.
+    pub async fn finish(mut self) -> Option<String> {
         while self.handled.changed().await.is_ok() {}
+        self.last.get().cloned()
     }
 }
 
-struct Thread<M, Route, Fault> {
+struct Thread<M, Route, F> {
     store: Store,
     meta: M,
     route: Route,
-    on_fault: Fault,
+    on_error: F,
     seq: u64,
     /// The files of the agents.
     sheets: HashMap<Arc<str>, Sheet>,
     /// The folder, locked as long as the session runs; none before there is something to keep.
     lock: Option<File>,
     /// What is wrong at present.
-    fault: Option<String>,
+    error: Option<String>,
     /// Records that did not fit into memory since it began.
     lost: u64,
     reports: usize,
+    /// What is wrong in the end, when nobody listens any more.
+    last: Arc<OnceLock<String>>,
 }
 
-impl<M: Serialize, Route, Fault: FnMut(Diagnostic)> Thread<M, Route, Fault> {
+impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
     fn run<R: Serialize>(&mut self, mut receiver: mpsc::Receiver<R>, progress: &watch::Sender<u64>)
     where
         Route: FnMut(&R) -> Option<Arc<str>>,
@@ -130,17 +138,17 @@ impl<M: Serialize, Route, Fault: FnMut(Diagnostic)> Thread<M, Route, Fault> {
         self.seq += 1;
         match self.store.line(&Record { v: VERSION, seq: self.seq, body }) {
             Ok(line) => {
-                if self.fault.is_some() && self.held() + line.len() > MAX_HELD_BYTES {
+                if self.error.is_some() && self.held() + line.len() > MAX_HELD_BYTES {
                     self.lost += 1;
                     return;
                 }
                 let path = self.store.path_of(&agent);
                 self.sheets.entry(agent).or_insert_with(|| Sheet::new(path)).push(&line);
             }
-            Err(fault) => {
+            Err(error) => {
                 let path = self.store.path_of(&agent);
-                let fault = SessionError::new(&path, "written", std::io::Error::other(fault));
-                self.report(format!("{fault}. One record is lost."));
+                let error = SessionError::new(&path, "written", std::io::Error::other(error));
+                self.report(format!("{error}. One record is lost."));
             }
         }
     }
@@ -155,11 +163,11 @@ impl<M: Serialize, Route, Fault: FnMut(Diagnostic)> Thread<M, Route, Fault> {
         if self.held() == 0 {
             return;
         }
-        if let Err(fault) = self.prepare() {
-            self.fails(&fault);
+        if let Err(error) = self.prepare() {
+            self.fails(&error);
             return;
         }
-        let mut first_fault = None;
+        let mut first_error = None;
         let mut open = self.sheets.values().filter(|sheet| sheet.is_open()).count();
         let waiting: Vec<Arc<str>> =
             self.sheets.iter().filter(|(_, sheet)| sheet.held() > 0).map(|(agent, _)| Arc::clone(agent)).collect();
@@ -170,12 +178,12 @@ impl<M: Serialize, Route, Fault: FnMut(Diagnostic)> Thread<M, Route, Fault> {
             }
             let Some(sheet) = self.sheets.get_mut(&agent) else { continue };
             open += usize::from(!sheet.is_open());
-            if let Err(fault) = sheet.write() {
-                first_fault = first_fault.or(Some(fault));
+            if let Err(error) = sheet.write() {
+                first_error = first_error.or(Some(error));
             }
         }
-        match first_fault {
-            Some(fault) => self.fails(&fault),
+        match first_error {
+            Some(error) => self.fails(&error),
             None => self.works(),
         }
     }
@@ -183,8 +191,8 @@ impl<M: Serialize, Route, Fault: FnMut(Diagnostic)> Thread<M, Route, Fault> {
     /// Closes all files, after the disk has them.
     fn close_all(&mut self) {
         for sheet in self.sheets.values_mut() {
-            if let Err(fault) = sheet.close() {
-                tracing::warn!(%fault, "the session may not be on the disk");
+            if let Err(error) = sheet.close() {
+                tracing::warn!(%error, "the session may not be on the disk");
             }
         }
     }
@@ -199,7 +207,7 @@ impl<M: Serialize, Route, Fault: FnMut(Diagnostic)> Thread<M, Route, Fault> {
         self.store.create()?;
         self.store.write_meta(&self.meta)?;
         let lock =
-            File::open(self.store.dir()).map_err(|fault| SessionError::new(self.store.dir(), "opened", fault))?;
+            File::open(self.store.dir()).map_err(|error| SessionError::new(self.store.dir(), "opened", error))?;
         // Where locks are not known, nothing is said at the next start about how this session ended.
         let _ = lock.try_lock();
         self.lock = Some(lock);
@@ -213,20 +221,20 @@ impl<M: Serialize, Route, Fault: FnMut(Diagnostic)> Thread<M, Route, Fault> {
     }
 
     /// Notes that something cannot be written, and reports it if that is new.
-    fn fails(&mut self, fault: &SessionError) {
-        let words = fault.to_string();
-        if self.fault.as_ref() != Some(&words) {
+    fn fails(&mut self, error: &SessionError) {
+        let words = error.to_string();
+        if self.error.as_ref() != Some(&words) {
             self.report(format!(
                 "{words}. The work goes on, and what is to be kept waits in memory; free some space or check the rights \
                  of the folder."
             ));
         }
-        self.fault = Some(words);
+        self.error = Some(words);
     }
 
     /// Notes that everything was written, and reports it if something was wrong before.
     fn works(&mut self) {
-        if self.fault.take().is_none() {
+        if self.error.take().is_none() {
             return;
         }
         let lost = std::mem::take(&mut self.lost);
@@ -243,8 +251,10 @@ impl<M: Serialize, Route, Fault: FnMut(Diagnostic)> Thread<M, Route, Fault> {
         self.flush();
         self.close_all();
         let lost = self.lost + self.sheets.values().map(Sheet::lines).sum::<u64>();
-        if let Some(fault) = self.fault.take() {
-            self.report(format!("{fault}. This session is not kept whole: {lost} of its records are lost."));
+        if let Some(error) = self.error.take() {
+            let words = format!("{error}. This session is not kept whole: {lost} of its records are lost.");
+            tracing::warn!("{words}");
+            let _ = self.last.set(words);
         }
     }
 
@@ -252,7 +262,7 @@ impl<M: Serialize, Route, Fault: FnMut(Diagnostic)> Thread<M, Route, Fault> {
         tracing::warn!("{words}");
         self.reports += 1;
         if self.reports <= MAX_REPORTS {
-            (self.on_fault)(Diagnostic::new(words));
+            (self.on_error)(Diagnostic::new(words));
         }
     }
 }

@@ -1,18 +1,18 @@
 //! From a call of `Agent` to an agent: everything that can be refused, then the value that runs.
 //!
-//! Owns the order of the checks. Leaves tools and rules to `loadout` and models to `connection`. Invariant: a refusal
+//! Owns the order of the checks. Leaves tools and rules to `capabilities` and models to `connection`. Invariant: a refusal
 //! costs nothing and makes no pane.
 
 use std::sync::Arc;
 
-use super::connection::{Connection, Wishes};
-use super::isolation::Moving;
+use super::agent_tool::AgentInput;
+use super::capabilities::{Capabilities, Delegation, Lists};
+use super::connection::{Connection, ModelSources};
 use super::limits::Refusal;
-use super::loadout::{Delegation, Lists, Loadout};
 use super::memory::Memory;
-use super::roster::Kit;
-use super::task::AgentInput;
+use super::registry::AgentTemplate;
 use super::tree::{Parent, Tree};
+use super::workspace::IsolationSpec;
 use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
 use crate::definition::{AgentDefinition, Isolation};
 use crate::message::{AgentId, Effort};
@@ -22,7 +22,7 @@ use crate::tool::ToolSet;
 pub(super) struct Admitted {
     pub(super) definition: Arc<AgentDefinition>,
     connection: Connection,
-    loadout: Loadout,
+    capabilities: Capabilities,
     limits: Limits,
     /// Whether it works apart.
     pub(super) isolation: Option<Isolation>,
@@ -44,13 +44,14 @@ impl Tree {
         let definition = self.wanted(parent, input.subagent_type.as_deref().unwrap_or("general-purpose"))?;
         let lists = self.lists(&definition, input.allowed_tools.as_deref());
         let depth = self.depth_allows(parent.depth + 1);
-        let loadout = parent.loadout.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
+        let capabilities =
+            parent.capabilities.narrowed(&lists, definition.permission_mode, &self.setup().tools, depth)?;
         let (connection, note) = self.connection_for(parent, &definition, input)?;
         let isolation = input.isolation.or(definition.isolation);
         self.check_isolation(isolation)?;
         self.reserve()?;
         let limits = child_limits(&limits.child, &definition, input.max_tool_calls);
-        Ok(Admitted { definition, connection, loadout, limits, isolation, note })
+        Ok(Admitted { definition, connection, capabilities, limits, isolation, note })
     }
 
     /// Admits the agent that drafts agents for the user: no depth and no count keeps it out.
@@ -61,10 +62,11 @@ impl Tree {
     ) -> Result<Admitted, Refusal> {
         let setup = self.setup();
         let lists = self.lists(definition, None);
-        let loadout = parent.loadout.narrowed(&lists, definition.permission_mode, &setup.tools, Delegation::Closed)?;
+        let capabilities =
+            parent.capabilities.narrowed(&lists, definition.permission_mode, &setup.tools, Delegation::Closed)?;
         let limits = child_limits(&setup.limits.child, definition, None);
         let connection = parent.connection.clone();
-        Ok(Admitted { definition: definition.clone(), connection, loadout, limits, isolation: None, note: None })
+        Ok(Admitted { definition: definition.clone(), connection, capabilities, limits, isolation: None, note: None })
     }
 
     /// Reads the lists of tools of a definition and a call.
@@ -74,7 +76,7 @@ impl Tree {
     }
 
     fn wanted(&self, parent: &Parent, wanted: &str) -> Result<Arc<AgentDefinition>, Refusal> {
-        let rules = parent.loadout.permissions.rules();
+        let rules = parent.capabilities.permissions.rules();
         let available = || {
             let names = self.catalog().names().into_iter().filter(|name| rules.allow_kind(name));
             names.collect::<Vec<_>>().join(", ")
@@ -92,7 +94,7 @@ impl Tree {
         definition: &AgentDefinition,
         input: &AgentInput,
     ) -> Result<(Connection, Option<String>), Refusal> {
-        let wishes = Wishes {
+        let wishes = ModelSources {
             call: input.model.as_deref(),
             environment: self.setup().subagent_model.as_deref(),
             definition,
@@ -114,24 +116,32 @@ impl Tree {
         admitted: Admitted,
         memory: Option<&Memory>,
         (id, name, cancel): (AgentId, &str, Cancel),
-    ) -> (Agent, Kit) {
+    ) -> (Agent, AgentTemplate) {
         let setup = self.setup();
-        let Admitted { definition, connection, loadout, limits, isolation, .. } = admitted;
+        let Admitted { definition, connection, capabilities, limits, isolation, .. } = admitted;
         let depth = parent.depth + 1;
-        let permissions = loadout.permissions.clone().with_own_grant(memory.map(Memory::grant));
-        let notes = memory.map(|memory| memory.section(&loadout.tools));
-        let moving = Moving { definition, notes };
-        let site = parent.site.clone();
+        let permissions = capabilities.permissions.clone().with_own_grant(memory.map(Memory::grant));
+        let notes = memory.map(|memory| memory.section(&capabilities.tools));
+        let spec = IsolationSpec { definition, notes };
+        let workspace = parent.workspace.clone();
         let Connection { provider, model } = connection.clone();
-        let (system, place) = (self.child_prompt(&moving, site.as_ref()), self.place_of(site.as_ref()));
-        let own = Parent { id, depth, connection, main: parent.main.clone(), loadout, cancel: cancel.clone(), site };
+        let (system, place) = (self.child_prompt(&spec, workspace.as_ref()), self.place_of(workspace.as_ref()));
+        let own = Parent {
+            id,
+            depth,
+            connection,
+            main: parent.main.clone(),
+            capabilities,
+            cancel: cancel.clone(),
+            workspace,
+        };
         let agent = Agent {
             id,
             depth,
             system,
             provider,
             model,
-            effort: effort_of(&moving.definition),
+            effort: effort_of(&spec.definition),
             tools: self.offered_tools(own.clone()),
             place,
             permissions,
@@ -148,8 +158,8 @@ impl Tree {
         };
         // Some of its tools hold the tree, which holds this.
         let kept = Agent { tools: ToolSet::default(), ..agent.clone() };
-        let kit = Kit { agent: kept, own, moving: isolation.map(|_| moving) };
-        (agent, kit)
+        let template = AgentTemplate { agent: kept, own, isolation: isolation.map(|_| spec) };
+        (agent, template)
     }
 }
 

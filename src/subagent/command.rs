@@ -1,6 +1,6 @@
 //! What a front end asks of the tree of agents.
 
-use crate::agent::{Ground, WorktreeAct};
+use crate::agent::{RunMode, WorktreeAct};
 use crate::message::{AgentId, BudgetLimit};
 use crate::permission::{Answer, ApprovalId, Grant, Holder, PermissionMode};
 
@@ -55,7 +55,7 @@ pub enum Command {
         /// Which one.
         agent: AgentId,
         /// Where to.
-        ground: Ground,
+        ground: RunMode,
     },
     /// Stops the main agent's present answer.
     Interrupt {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::limits::Refusal;
 use crate::definition::{AgentDefinition, Tier};
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 use crate::provider::{Model, Provider};
 
 /// Who answers an agent.
@@ -20,11 +20,11 @@ pub struct Connection {
 }
 
 /// A model that someone named.
-pub struct ModelWish<'a> {
+pub struct ModelRequest<'a> {
     /// The alias or id.
     pub name: &'a str,
     /// Which services may answer.
-    pub reach: Reach,
+    pub scope: ModelScope,
     /// Who answers the agent above.
     pub parent: &'a Connection,
     /// Who answers the main agent.
@@ -33,14 +33,14 @@ pub struct ModelWish<'a> {
 
 /// Which services may answer. They get to see the project's files, so a stranger's file, or a model, cannot choose one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum ModelScope {
     /// The service that answers already, and what the user's own aliases name.
     Here,
     /// Every service that can be reached.
     Anywhere,
 }
 
-impl Reach {
+impl ModelScope {
     /// Returns how far the wish of a definition reaches: as far as the user's own wishes if the user wrote it.
     #[must_use]
     pub fn of(tier: Tier) -> Self {
@@ -52,10 +52,10 @@ impl Reach {
 }
 
 /// Finds the connection for a named model; `Err` says what is wrong with the name.
-pub type ResolveModel = Arc<dyn Fn(&ModelWish<'_>) -> Result<Connection, String> + Send + Sync>;
+pub type ResolveModel = Arc<dyn Fn(&ModelRequest<'_>) -> Result<Connection, String> + Send + Sync>;
 
 /// What is chosen from.
-pub(super) struct Wishes<'a> {
+pub(super) struct ModelSources<'a> {
     pub(super) call: Option<&'a str>,
     pub(super) environment: Option<&'a str>,
     pub(super) definition: &'a AgentDefinition,
@@ -63,30 +63,30 @@ pub(super) struct Wishes<'a> {
     pub(super) main: &'a Connection,
 }
 
-impl Wishes<'_> {
+impl ModelSources<'_> {
     /// Finds the connection, and what the user should know of how it came about.
     pub(super) fn connect(&self, resolve: &ResolveModel) -> Result<(Connection, Option<String>), Refusal> {
-        let find = |name: &str, reach| {
+        let find = |name: &str, scope| {
             if name.eq_ignore_ascii_case("inherit") {
                 return Ok(self.parent.clone());
             }
-            resolve(&ModelWish { name, reach, parent: self.parent, main: self.main })
+            resolve(&ModelRequest { name, scope, parent: self.parent, main: self.main })
         };
         if let Some(name) = named(self.call) {
-            return find(name, Reach::Here).map(|found| (found, None)).map_err(Refusal::UnknownModel);
+            return find(name, ModelScope::Here).map(|found| (found, None)).map_err(Refusal::UnknownModel);
         }
         let wish = match (named(self.environment), named(self.definition.model.as_deref())) {
-            (Some(name), _) => Some((name, Reach::Anywhere)),
-            (None, Some(name)) => Some((name, Reach::of(self.definition.source.tier))),
+            (Some(name), _) => Some((name, ModelScope::Anywhere)),
+            (None, Some(name)) => Some((name, ModelScope::of(self.definition.source.tier))),
             (None, None) => None,
         };
-        let Some((name, reach)) = wish else { return Ok((self.parent.clone(), None)) };
-        Ok(match find(name, reach) {
-            Ok(found) if reach == Reach::Here && may_cost_more(&found.model, &self.main.model) => {
+        let Some((name, scope)) = wish else { return Ok((self.parent.clone(), None)) };
+        Ok(match find(name, scope) {
+            Ok(found) if scope == ModelScope::Here && may_cost_more(&found.model, &self.main.model) => {
                 let note = format!(
                     "{} comes with the project and does not choose a model ({}) that may cost more than yours. {} answers \
                      instead.",
-                    plain_line(&self.definition.name),
+                    sanitize_line(&self.definition.name),
                     found.model.display,
                     self.parent.model.display
                 );
@@ -94,7 +94,7 @@ impl Wishes<'_> {
             }
             Ok(found) => (found, None),
             Err(why) => {
-                let note = format!("{} {} answers instead.", plain_line(&why), self.parent.model.display);
+                let note = format!("{} {} answers instead.", sanitize_line(&why), self.parent.model.display);
                 (self.parent.clone(), Some(note))
             }
         })
@@ -110,7 +110,7 @@ pub fn lead_connection(
     found: &Connection,
     resolve: &ResolveModel,
 ) -> Result<Connection, String> {
-    let wishes = Wishes { call: None, environment: None, definition, parent: found, main: found };
+    let wishes = ModelSources { call: None, environment: None, definition, parent: found, main: found };
     match wishes.connect(resolve) {
         Ok((connection, None)) => Ok(connection),
         Ok((_, Some(note))) => Err(note),

@@ -12,13 +12,13 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::approvals::ApprovalQueue;
+use super::capabilities::Delegation;
 use super::connection::Connection;
-use super::lead::{Lead, LeadDefinition};
-use super::loadout::Delegation;
+use super::main_agent::{MainAgent, MainAgentDefinition};
 use super::mention;
 use super::tree::Tree;
 use super::{Children, Command};
-use crate::agent::{AtEnd, Author, Cancel, EventKind, Ground, Letter, Limits, Outcome, Status, StopCause, run};
+use crate::agent::{AtEnd, Author, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, Status, StopCause, run};
 use crate::definition::AgentDefinition;
 use crate::message::{AgentId, Transcript};
 use crate::tool::Freshness;
@@ -41,7 +41,7 @@ pub struct Conversation {
     connecting: Connecting,
     reconnect: Option<Reconnect>,
     limits: Limits,
-    definition: LeadDefinition,
+    definition: MainAgentDefinition,
     freshness: Arc<Freshness>,
     at_end: AtEnd,
     transcript: Transcript,
@@ -154,7 +154,7 @@ impl Conversation {
                     self.waiting.remove(at);
                 }
             }
-            Command::Tell { agent, text } => self.tree.tell(agent, Letter::of_user(text)),
+            Command::Tell { agent, text } => self.tree.tell(agent, InboxMessage::of_user(text)),
             Command::Untell { agent, text } => self.tree.untell(agent, &text),
             Command::Stop { agent } => self.tree.stop(agent, StopCause::User),
             Command::StopAll => {
@@ -190,8 +190,8 @@ impl Conversation {
     }
 
     /// Moves a subagent. A main agent at rest waits for nobody: there is no foreground then.
-    async fn move_to(&self, agent: AgentId, ground: Ground) {
-        if ground == Ground::Background || self.running.is_some() {
+    async fn move_to(&self, agent: AgentId, ground: RunMode) {
+        if ground == RunMode::Background || self.running.is_some() {
             self.tree.move_to(agent, ground).await;
         }
     }
@@ -250,7 +250,7 @@ impl Conversation {
         let cancel = Cancel::default();
         let answer = Answering {
             tree: self.tree.clone(),
-            lead: Lead {
+            lead: MainAgent {
                 definition: self.definition.clone(),
                 limits: self.limits.clone(),
                 freshness: self.freshness.clone(),
@@ -265,9 +265,9 @@ impl Conversation {
 
     /// Returns what the model reads for a message of the user.
     fn told(&self, text: String, before: &Transcript) -> String {
-        let names = match self.tree.lead_loadout(&self.definition) {
-            Ok(loadout) if loadout.delegation == Delegation::Open => {
-                let rules = loadout.permissions.rules();
+        let names = match self.tree.main_capabilities(&self.definition) {
+            Ok(capabilities) if capabilities.delegation == Delegation::Open => {
+                let rules = capabilities.permissions.rules();
                 self.tree.catalog().names().into_iter().filter(|name| rules.allow_kind(name)).collect()
             }
             _ => Vec::new(),
@@ -286,7 +286,7 @@ impl Conversation {
         self.transcript = transcript;
         if outcome.status != Status::Completed {
             // What reached it before that is read with whatever comes next.
-            self.tree.inbox().hush();
+            self.tree.inbox().mute();
         }
         if let Then::Forget(stopped) = then {
             self.forget(&stopped).await;
@@ -354,7 +354,7 @@ async fn reports(tree: &Tree) {
 /// What it takes to answer one message.
 struct Answering {
     tree: Tree,
-    lead: Lead,
+    lead: MainAgent,
 }
 
 impl Answering {

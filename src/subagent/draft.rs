@@ -9,10 +9,10 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::conversation::Connecting;
-use super::errand::Errand;
-use super::roster::Report;
+use super::registry::Report;
+use super::spawn::SpawnRequest;
 use super::tree::{Parent, Tree};
-use crate::agent::{Bounds, Cancel, EventKind, Ground, Outcome, Spawn, Status};
+use crate::agent::{Bounds, Cancel, EventKind, Outcome, RunMode, Spawn, Status};
 use crate::definition::{AgentDefinition, Source, Tier, parse};
 use crate::message::AgentId;
 
@@ -33,10 +33,10 @@ impl Tree {
     /// if there is no model to ask.
     pub(super) async fn draft(self, connecting: Connecting, wish: String) {
         let Some(definition) = drafting_agent().map(Arc::new) else { return };
-        let errand = Errand {
+        let request = SpawnRequest {
             call_id: DRAFT_CALL,
             description: "Draft a new agent",
-            ground: Ground::Foreground,
+            ground: RunMode::Foreground,
             report: Report::Unwanted,
             task: TASK.trim_end().replace("{{wish}}", wish.trim()),
         };
@@ -47,14 +47,14 @@ impl Tree {
                     depth: 0,
                     main: connection.clone(),
                     connection,
-                    loadout: self.whole_loadout(),
+                    capabilities: self.all_capabilities(),
                     cancel: Cancel::default(),
-                    site: None,
+                    workspace: None,
                 };
                 match self.admit_drafter(&parent, &definition) {
                     Ok(admitted) => {
                         // Its events are all that anyone wants of it.
-                        let _ = self.send_out(&parent, admitted, errand).await.wait(CancellationToken::new()).await;
+                        let _ = self.spawn(&parent, admitted, request).await.wait(CancellationToken::new()).await;
                         return;
                     }
                     Err(refusal) => refusal.to_string(),
@@ -62,25 +62,25 @@ impl Tree {
             }
             Err(reason) => reason,
         };
-        self.excuse(&definition, errand, &unable).await;
+        self.excuse(&definition, request, &unable).await;
     }
 
     /// Tells of a subagent that ended before it could begin, so that whoever waits for it learns why.
-    async fn excuse(&self, definition: &AgentDefinition, errand: Errand<'_>, reason: &str) {
+    async fn excuse(&self, definition: &AgentDefinition, request: SpawnRequest<'_>, reason: &str) {
         let cancel = Cancel::default();
         let (id, name) = self.next_name(&definition.name);
         let spawn = Spawn {
             parent: AgentId::MAIN,
-            call_id: errand.call_id.to_owned(),
+            call_id: request.call_id.to_owned(),
             name,
             agent_type: definition.name.clone(),
             color: definition.color.clone(),
-            description: errand.description.to_owned(),
-            prompt: errand.task,
+            description: request.description.to_owned(),
+            prompt: request.task,
             model: "none".to_owned(),
             tools: Vec::new(),
             bounds: Bounds::default(),
-            ground: Ground::Foreground,
+            ground: RunMode::Foreground,
         };
         self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
         let outcome = Outcome::unstarted(Status::Failed, reason);

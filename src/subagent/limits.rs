@@ -32,7 +32,7 @@ impl Default for TreeLimits {
             child: Limits {
                 max_turns: Some(50),
                 max_tool_calls: Some(100),
-                idle_timeout: Some(Duration::from_secs(600)),
+                idle_timeout: Some(Duration::from_mins(10)),
                 wall_timeout: None,
                 result_chars: 50_000,
             },

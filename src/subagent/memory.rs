@@ -24,7 +24,7 @@ const MAX_BYTES: usize = 25 << 10;
 /// Longest name of a folder, in characters.
 const NAME_CHARS: usize = 100;
 /// How long a disk may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+const DISK_TIMEOUT: Duration = Duration::from_secs(2);
 
 const FILE: &str = "MEMORY.md";
 
@@ -61,7 +61,7 @@ impl Tree {
         let reading = tokio::task::spawn_blocking(move || read(&top.join(name), bounds.as_deref()));
         tokio::select! {
             () = cancel.cancelled() => None,
-            read = timeout(PATIENCE, reading) => {
+            read = timeout(DISK_TIMEOUT, reading) => {
                 if read.is_err() {
                     tracing::warn!("the notes of an agent cannot be read in time");
                 }

@@ -3,7 +3,7 @@
 //! Owns finding mentions and the words the model reads for them. Leaves drawing and completing them to the front ends.
 //! Pure. Invariant: the user's own words stay as they were, and what names no agent means nothing.
 
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// What stands before the name, in Claude Code and in Kode.
 const MARKS: [&str; 2] = ["@agent-", "@run-agent-"];
@@ -18,7 +18,7 @@ pub fn told(text: String, names: &[String]) -> String {
     let asks: Vec<String> = mentioned
         .iter()
         .map(|name| {
-            let name = plain_line(name).replace(['`', '<', '>'], "");
+            let name = sanitize_line(name).replace(['`', '<', '>'], "");
             format!("The user asks you to delegate this to the agent `{name}` with the Agent tool.")
         })
         .collect();

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::report::escape;
 use crate::definition::{AgentDefinition, Catalog, ToolsField};
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 use crate::permission::Rules;
 
 /// Characters of the longest description.
@@ -79,13 +79,13 @@ fn entry(agent: &AgentDefinition) -> String {
 }
 
 fn name(agent: &AgentDefinition) -> String {
-    escape(&plain_line(&agent.name))
+    escape(&sanitize_line(&agent.name))
 }
 
 /// Returns a text on one line, cut to so many characters.
 fn line(text: &str, max: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = plain_line(&line);
+    let line = sanitize_line(&line);
     match line.char_indices().nth(max) {
         Some((cut, _)) => escape(&line[..cut]) + " …",
         None => escape(&line),

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::loadout::Delegation;
+use super::capabilities::Delegation;
 use crate::definition::AgentDefinition;
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 const MAIN: &str = include_str!("../../assets/prompts/main.md");
 const SAFETY: &str = include_str!("../../assets/prompts/safety.md");
@@ -15,7 +15,7 @@ const SUBAGENT: &str = include_str!("../../assets/prompts/subagent.md");
 
 /// Facts about the surroundings that a prompt names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct PromptEnvironment {
     /// Working directory.
     pub cwd: PathBuf,
     /// Root of the project.
@@ -28,7 +28,7 @@ pub struct Surroundings {
     pub branch: Option<String>,
 }
 
-impl Surroundings {
+impl PromptEnvironment {
     fn fill(&self, template: &str) -> String {
         template
             .replace("{{cwd}}", &quoted(&self.cwd.to_string_lossy()))
@@ -49,8 +49,8 @@ impl Surroundings {
     #[must_use]
     pub fn lead_prompt(&self, definition: &AgentDefinition, memory: Option<&str>, delegation: Delegation) -> Arc<str> {
         let delegation = if delegation == Delegation::Open { DELEGATION } else { "" };
-        let surroundings = self.fill(SURROUNDINGS);
-        joined([&definition.prompt, memory.unwrap_or_default(), SAFETY, delegation, &surroundings])
+        let environment = self.fill(SURROUNDINGS);
+        joined([&definition.prompt, memory.unwrap_or_default(), SAFETY, delegation, &environment])
     }
 
     /// Returns a subagent's system prompt: its definition's, then what holds for every subagent.
@@ -63,7 +63,7 @@ impl Surroundings {
 
 /// Returns a name that someone else may have chosen as data: on one line, between backticks that it holds none of.
 fn quoted(name: &str) -> String {
-    let line: String = plain_line(name).chars().filter(|c| !c.is_control() && *c != '`').collect();
+    let line: String = sanitize_line(name).chars().filter(|c| !c.is_control() && *c != '`').collect();
     format!("`{line}`")
 }
 

@@ -27,7 +27,7 @@ pub fn transcript_of(events: &[EventKind]) -> Transcript {
             EventKind::UserMessage { text, by } => {
                 transcript.push_results(std::mem::take(&mut results));
                 // What a run begins with is read as it was written, all else with a word on where it comes from.
-                let text = if std::mem::take(&mut opening) { text.clone() } else { by.told(text) };
+                let text = if std::mem::take(&mut opening) { text.clone() } else { by.model_text(text) };
                 transcript.push_user(text);
             }
             EventKind::TurnEnded { message, .. } => {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::Outcome;
-use crate::message::{Message, Transcript, grouped, plain, plain_line};
+use crate::message::{Message, Transcript, grouped, sanitize, sanitize_line};
 
 /// A child's last words in their parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -167,7 +167,7 @@ const HEADS: [&str; 12] = [
 /// Makes text harmless that imitates the frame around it: report tags, roles, and reminders. Marks that nobody sees
 /// are taken out first, because they could hide an imitation from this and not from a model.
 pub(super) fn escape(text: &str) -> String {
-    let text = plain(text);
+    let text = sanitize(text);
     let mut safe = String::with_capacity(text.len());
     for (at, line) in text.split('\n').enumerate() {
         if at > 0 {
@@ -183,7 +183,7 @@ pub(super) fn escape(text: &str) -> String {
 
 /// Makes a text of a stranger harmless within one line of the head.
 fn line(text: &str) -> String {
-    escape_tags(&plain_line(text))
+    escape_tags(&sanitize_line(text))
 }
 
 /// Tells whether a line begins like one of the head's, also in Markdown's emphasis, quotes and lists.

@@ -1,6 +1,6 @@
 //! The live tree: what it is made of, and what all its agents share.
 //!
-//! Owns numbers, places and the count of spawns. Leaves sending out to `errand`, who exists to `roster` and runs to
+//! Owns numbers, places and the count of spawns. Leaves sending out to `errand`, who exists to `registry` and runs to
 //! `life`. Invariant: what does not fit waits for a place of its depth, visible as queued.
 
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, Semaphore};
 
+use super::agent_tool::AgentTool;
+use super::capabilities::{Capabilities, Delegation};
 use super::connection::{Connection, ResolveModel};
-use super::isolation::{Site, Yard};
 use super::limits::{Refusal, TreeLimits};
-use super::loadout::{Delegation, Loadout};
 use super::memory::UserDirs;
-use super::prompt::Surroundings;
+use super::prompt::PromptEnvironment;
 use super::read_back::ReadBack;
-use super::roster::Roster;
-use super::task::AgentTool;
-use super::tasks;
+use super::registry::Registry;
+use super::task_tools;
+use super::workspace::{Workspace, WorktreeRegistry};
 use crate::agent::{Budget, Cancel, Inbox, LastWords, Outcome, Place, Sink, Status};
 use crate::definition::Catalog;
 use crate::message::{AgentId, Usage};
@@ -52,7 +52,7 @@ pub struct TreeSetup {
     /// What of a tool's output nobody gets to see.
     pub secrets: Secrets,
     /// Facts for the prompts.
-    pub surroundings: Surroundings,
+    pub environment: PromptEnvironment,
     /// How a named model is found.
     pub resolve_model: ResolveModel,
     /// The model of all subagents for which the call names none (`CLAUDE_CODE_SUBAGENT_MODEL`).
@@ -77,14 +77,14 @@ struct Shared {
     spawned_for_request: AtomicU32,
     /// One pool for each depth: a parent that waits for its children then never holds what they wait for.
     pools: Vec<Arc<Semaphore>>,
-    roster: Mutex<Roster>,
+    registry: Mutex<Registry>,
     /// What the main agent is told while it works, and between.
     inbox: Inbox,
     /// Who of the agents wrote which file last.
     writers: Writers,
     /// Told of each end.
     ended: Notify,
-    yard: Yard,
+    worktree_registry: WorktreeRegistry,
 }
 
 /// The agent that delegates.
@@ -99,11 +99,11 @@ pub struct Parent {
     /// Who answers the main agent.
     pub main: Connection,
     /// What it can hand on.
-    pub loadout: Loadout,
+    pub capabilities: Capabilities,
     /// Its cancel token; children hang below it.
     pub cancel: Cancel,
     /// Where it works, if not among the project's files.
-    pub(super) site: Option<Site>,
+    pub(super) workspace: Option<Workspace>,
 }
 
 impl Tree {
@@ -115,19 +115,19 @@ impl Tree {
             (0..setup.limits.max_depth.max(1)).map(|_| Arc::new(Semaphore::new(setup.limits.max_parallel.max(1))));
         Self(Arc::new(Shared {
             pools: pools.collect(),
-            yard: Yard::new(setup.worktrees.clone()),
+            worktree_registry: WorktreeRegistry::new(setup.worktrees.clone()),
             setup,
             next_id: AtomicU32::new(1),
             spawned_for_request: AtomicU32::new(0),
-            roster: Mutex::default(),
+            registry: Mutex::default(),
             inbox: Inbox::lasting(),
             writers: Writers::default(),
             ended: Notify::new(),
         }))
     }
 
-    pub(super) fn yard(&self) -> &Yard {
-        &self.0.yard
+    pub(super) fn worktree_registry(&self) -> &WorktreeRegistry {
+        &self.0.worktree_registry
     }
 
     /// Returns what the tree is made of.
@@ -152,8 +152,8 @@ impl Tree {
         self.0.spawned_for_request.store(0, Ordering::Relaxed);
     }
 
-    pub(super) fn roster(&self) -> MutexGuard<'_, Roster> {
-        self.0.roster.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.0.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the main agent's inbox.
@@ -168,9 +168,13 @@ impl Tree {
 
     /// Returns what the main agent can hand on if it is no definition's.
     #[must_use]
-    pub fn whole_loadout(&self) -> Loadout {
+    pub fn all_capabilities(&self) -> Capabilities {
         let setup = self.setup();
-        Loadout { tools: setup.tools.clone(), delegation: self.depth_allows(0), permissions: setup.permissions.clone() }
+        Capabilities {
+            tools: setup.tools.clone(),
+            delegation: self.depth_allows(0),
+            permissions: setup.permissions.clone(),
+        }
     }
 
     /// Tells whether an agent at this depth may have subagents.
@@ -181,11 +185,11 @@ impl Tree {
     /// Returns the tools that an agent is offered: its own, and `Agent` if it may have subagents.
     #[must_use]
     pub fn offered_tools(&self, agent: Parent) -> ToolSet {
-        let tools = agent.loadout.tools.clone();
-        if agent.loadout.delegation == Delegation::Closed {
+        let tools = agent.capabilities.tools.clone();
+        if agent.capabilities.delegation == Delegation::Closed {
             return tools;
         }
-        let about = tasks::tools(self, agent.id);
+        let about = task_tools::tools(self, agent.id);
         let delegate = tools.with(Arc::new(AgentTool::new(self.clone(), agent)));
         about.into_iter().fold(delegate, |tools, tool| tools.with(tool))
     }

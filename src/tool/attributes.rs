@@ -45,7 +45,7 @@ fn names(file: &File) -> Result<Vec<Vec<u8>>, String> {
     let mut names = Vec::with_capacity(MAX_BYTES);
     match flistxattr(file, spare_capacity(&mut names)) {
         Ok(_) | Err(Errno::NOTSUP | Errno::NOSYS) => {}
-        Err(fault) => return Err(format!("list ({fault})")),
+        Err(error) => return Err(format!("list ({error})")),
     }
     Ok(names.split_inclusive(|byte| *byte == 0).map(<[u8]>::to_vec).collect())
 }

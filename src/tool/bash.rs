@@ -133,9 +133,9 @@ async fn execute(shell: &Shell, input: &Input, context: &ToolContext) -> ToolOut
     };
     let (group, pipe) = match started {
         Ok(started) => started,
-        Err(fault) => {
+        Err(error) => {
             return ToolOutput::error(format!(
-                "The command could not be started in {}: {fault}.",
+                "The command could not be started in {}: {error}.",
                 context.cwd.display()
             ));
         }

@@ -6,10 +6,10 @@ use super::{ToolContext, ToolOutput};
 use crate::message::INTERRUPTED;
 
 /// How long a cancelled call waits for its thread, so that a write that is already under way is still reported.
-const GRACE: Duration = Duration::from_secs(2);
+const STOP_GRACE: Duration = Duration::from_secs(2);
 
 /// How long a call may wait for its thread at all. Searches have a shorter limit of their own.
-const PATIENCE: Duration = Duration::from_secs(120);
+const FILE_SYSTEM_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Runs `work` on a thread of its own and waits for it, for the agent's cancel token, or until the file system has had
 /// two minutes.
@@ -31,17 +31,17 @@ where
     let mut thread = tokio::task::spawn_blocking(move || work(&owned));
     let done = tokio::select! {
         done = &mut thread => done,
-        () = tokio::time::sleep(PATIENCE) => {
+        () = tokio::time::sleep(FILE_SYSTEM_TIMEOUT) => {
             giving_up.cancel();
             return Err(ToolOutput::error(format!(
                 "The file system did not answer within {} s; the call was given up. Try another place.",
-                PATIENCE.as_secs()
+                FILE_SYSTEM_TIMEOUT.as_secs()
             )));
         }
-        () = context.cancel.cancelled() => match tokio::time::timeout(GRACE, thread).await {
+        () = context.cancel.cancelled() => match tokio::time::timeout(STOP_GRACE, thread).await {
             Ok(done) => done,
             Err(_) => return Err(ToolOutput::error(INTERRUPTED)),
         },
     };
-    done.unwrap_or_else(|fault| Err(ToolOutput::error(format!("The tool broke down: {fault}. Try another way."))))
+    done.unwrap_or_else(|error| Err(ToolOutput::error(format!("The tool broke down: {error}. Try another way."))))
 }

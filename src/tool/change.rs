@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use super::diff::{diff_asked, diff_files, tally};
-use super::file::{FileFault, look_at, open_regular};
+use super::file::{FileError, look_at, open_regular};
 use super::limit::{counted, size};
 use super::path::relative;
 use super::replace::replace;
@@ -48,13 +48,13 @@ pub(super) struct Change {
 /// Fails for what is not a regular file, and for a file that the agent has not read as it is now.
 pub(super) fn before(path: &std::path::Path, context: &ToolContext) -> Result<Option<Before>, ToolOutput> {
     let shown = relative(path, &context.cwd);
-    let failed = |fault: FileFault| ToolOutput::error(fault.to_string());
+    let failed = |error: FileError| ToolOutput::error(error.to_string());
     let metadata = match look_at(path, &shown) {
-        Err(FileFault::Missing(_)) => return Ok(None),
+        Err(FileError::Missing(_)) => return Ok(None),
         looked => looked.map_err(failed)?,
     };
     if metadata.nlink() > 1 {
-        return Err(failed(FileFault::Linked(shown, metadata.nlink())));
+        return Err(failed(FileError::Linked(shown, metadata.nlink())));
     }
     match context.freshness.knowledge(path, Stamp::of(&metadata)) {
         Knowledge::Fresh => {}
@@ -62,7 +62,7 @@ pub(super) fn before(path: &std::path::Path, context: &ToolContext) -> Result<Op
     }
     let (file, metadata) = open_regular(path, &shown).map_err(failed)?;
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|fault| failed(FileFault::system(&shown, fault)))?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(FileError::system(&shown, error)))?;
     let bytes = (bytes.len() as u64 <= MAX_BYTES).then_some(bytes);
     Ok(Some(Before { stamp: Stamp::of(&metadata), bytes }))
 }
@@ -136,7 +136,7 @@ impl Change {
         }
         let expected = self.before.as_ref().map(|old| old.stamp);
         let stamp = replace(&self.path, &shown, self.after.as_bytes(), expected, &context.cancel)
-            .map_err(|fault| ToolOutput::error(fault.to_string()))?;
+            .map_err(|error| ToolOutput::error(error.to_string()))?;
         context.freshness.note_write(&self.path, stamp, self.tool);
         let summary = diff.as_ref().map_or_else(|| self.blind_words(), tally);
         let (verb, kind) = match self.before {

@@ -15,7 +15,7 @@ use super::nofollow;
 
 /// Why a file cannot be read or written. The messages are for the model.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum FileFault {
+pub(super) enum FileError {
     /// There is no such file.
     #[error("{0} does not exist. Find the right path with Glob or LS.")]
     Missing(String),
@@ -54,36 +54,36 @@ pub(super) enum FileFault {
     System(String, io::Error),
 }
 
-impl FileFault {
+impl FileError {
     /// Puts a fault of the system into words.
-    pub(super) fn system(shown: &str, fault: io::Error) -> Self {
-        match fault.kind() {
+    pub(super) fn system(shown: &str, error: io::Error) -> Self {
+        match error.kind() {
             io::ErrorKind::NotFound => Self::Missing(shown.to_owned()),
             io::ErrorKind::IsADirectory => Self::Folder(shown.to_owned()),
-            _ if fault.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Self::Turned(shown.to_owned()),
-            _ => Self::System(shown.to_owned(), fault),
+            _ if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Self::Turned(shown.to_owned()),
+            _ => Self::System(shown.to_owned(), error),
         }
     }
 }
 
 /// Returns the metadata of a regular file at a resolved path; `shown` names it in errors.
-pub(super) fn look_at(path: &Path, shown: &str) -> Result<Metadata, FileFault> {
-    let metadata = nofollow::look(path).map_err(|fault| FileFault::system(shown, fault))?;
+pub(super) fn look_at(path: &Path, shown: &str) -> Result<Metadata, FileError> {
+    let metadata = nofollow::look(path).map_err(|error| FileError::system(shown, error))?;
     refuse_special(&metadata, shown)?;
     Ok(metadata)
 }
 
 /// Refuses what is no regular file.
-pub(super) fn refuse_special(metadata: &Metadata, shown: &str) -> Result<(), FileFault> {
+pub(super) fn refuse_special(metadata: &Metadata, shown: &str) -> Result<(), FileError> {
     let kind = metadata.file_type();
     if kind.is_file() {
         return Ok(());
     }
     if kind.is_dir() {
-        return Err(FileFault::Folder(shown.to_owned()));
+        return Err(FileError::Folder(shown.to_owned()));
     }
     if kind.is_symlink() {
-        return Err(FileFault::Turned(shown.to_owned()));
+        return Err(FileError::Turned(shown.to_owned()));
     }
     let word = if kind.is_fifo() {
         "a named pipe (FIFO)"
@@ -94,16 +94,16 @@ pub(super) fn refuse_special(metadata: &Metadata, shown: &str) -> Result<(), Fil
     } else {
         "a special file"
     };
-    Err(FileFault::Special(shown.to_owned(), word))
+    Err(FileError::Special(shown.to_owned(), word))
 }
 
 /// Opens a regular file at a resolved path for reading.
-pub(super) fn open_regular(path: &Path, shown: &str) -> Result<(File, Metadata), FileFault> {
+pub(super) fn open_regular(path: &Path, shown: &str) -> Result<(File, Metadata), FileError> {
     look_at(path, shown)?;
     // The file may have been swapped for a pipe since: never wait while opening, and look again at what is open.
     let file = nofollow::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
-        .map_err(|fault| FileFault::system(shown, fault))?;
-    let metadata = file.metadata().map_err(|fault| FileFault::system(shown, fault))?;
+        .map_err(|error| FileError::system(shown, error))?;
+    let metadata = file.metadata().map_err(|error| FileError::system(shown, error))?;
     refuse_special(&metadata, shown)?;
     Ok((file, metadata))
 }

@@ -18,7 +18,7 @@ use super::ignores::{Ignores, Sieve};
 use super::input::spec_of;
 use super::limit::counted;
 use super::path::{argument, one_line, relative, resolve, revealed_line, title};
-use super::walk::{LATE, Watch, walk};
+use super::walk::{LATE, Watch, check_walk_threads, walk};
 use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
 use crate::message::{INTERRUPTED, ToolSpec};
 use crate::permission::AccessKind;
@@ -110,8 +110,8 @@ impl Query {
         };
         let any_depth = if pattern.contains('/') { rest.to_owned() } else { format!("**/{rest}") };
         let glob = GlobBuilder::new(&any_depth).literal_separator(true).build();
-        let matcher = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build()).map_err(|fault| {
-            let reason = one_line(&fault.kind().to_string(), 200);
+        let matcher = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build()).map_err(|error| {
+            let reason = one_line(&error.kind().to_string(), 200);
             ToolOutput::error(format!("The pattern does not work: {reason}. Use * ? ** [a-z] {{a,b}}."))
         })?;
         Ok(Self { root: resolve(&start, context)?, matcher })
@@ -133,12 +133,13 @@ fn find(query: &Query, ignores: &Ignores, context: &ToolContext) -> Result<ToolO
     match std::fs::metadata(&query.root) {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return Err(ToolOutput::error(format!("{shown_root} is not a folder. Name the folder to search."))),
-        Err(fault) => return Err(ToolOutput::error(format!("{shown_root}: {fault}. Find the right folder with LS."))),
+        Err(error) => return Err(ToolOutput::error(format!("{shown_root}: {error}. Find the right folder with LS."))),
     }
     let watch = Watch::new(&context.cancel);
     let found: Mutex<Vec<(SystemTime, PathBuf)>> = Mutex::default();
     let unread = AtomicUsize::new(0);
     let sieve = Arc::new(Sieve::new(&query.root, ignores, Override::empty()));
+    check_walk_threads()?;
     walk(&query.root, &sieve).build_parallel().run(|| {
         Box::new(|entry| {
             if watch.is_over() {

@@ -22,7 +22,7 @@ use super::input::spec_of;
 use super::limit::{counted, grouped};
 use super::path::{argument, relative, resolve, revealed_line, title};
 use super::search::{Looked, Needle, Window};
-use super::walk::{LATE, Watch, walk};
+use super::walk::{LATE, Watch, check_walk_threads, walk};
 use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
 use crate::message::{INTERRUPTED, ToolSpec};
 use crate::permission::AccessKind;
@@ -152,15 +152,16 @@ fn grep(input: &Input, ignores: &Ignores, context: &ToolContext) -> Result<ToolO
     let root = root(input, context)?;
     let shown = relative(&root, &context.cwd);
     match std::fs::metadata(&root) {
-        Err(fault) => return Err(ToolOutput::error(format!("{shown}: {fault}. Find the right path with LS or Glob."))),
+        Err(error) => return Err(ToolOutput::error(format!("{shown}: {error}. Find the right path with LS or Glob."))),
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => {
-            super::file::look_at(&root, &shown).map_err(|fault| ToolOutput::error(fault.to_string()))?;
+            super::file::look_at(&root, &shown).map_err(|error| ToolOutput::error(error.to_string()))?;
         }
     }
     let needle = Needle::new(input)?;
     let watch = Watch::new(&context.cancel);
     let files = files(input, &root, ignores, &context.cwd)?;
+    check_walk_threads()?;
     let (hits, skipped) = hits(&files, &needle, &watch, input.output_mode);
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
@@ -205,10 +206,10 @@ fn wanted(input: &Input, root: &Path, cwd: &Path) -> Result<Override, ToolOutput
         for form in forms(glob, root, cwd) {
             overrides
                 .add(&form)
-                .map_err(|fault| ToolOutput::error(format!("The glob `{glob}` does not work: {fault}.")))?;
+                .map_err(|error| ToolOutput::error(format!("The glob `{glob}` does not work: {error}.")))?;
         }
     }
-    overrides.build().map_err(|fault| ToolOutput::error(format!("The glob does not work: {fault}.")))
+    overrides.build().map_err(|error| ToolOutput::error(format!("The glob does not work: {error}.")))
 }
 
 /// Splits a list of globs at blanks and commas outside braces.

@@ -25,9 +25,9 @@ const MAX_KEPT: usize = 4_096;
 
 /// Compiled ignore files. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Ignores(Arc<Mutex<HashMap<PathBuf, Kept>>>);
+pub(super) struct Ignores(Arc<Mutex<HashMap<PathBuf, CachedRules>>>);
 
-struct Kept {
+struct CachedRules {
     stamp: Stamp,
     /// The folder that the patterns are about.
     base: PathBuf,
@@ -57,7 +57,7 @@ impl Ignores {
                 if all.len() >= MAX_KEPT {
                     all.clear();
                 }
-                let kept = Kept { stamp, base: base.to_path_buf(), rules: Arc::clone(&rules) };
+                let kept = CachedRules { stamp, base: base.to_path_buf(), rules: Arc::clone(&rules) };
                 all.insert(file.to_path_buf(), kept);
                 rules
             }

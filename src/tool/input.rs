@@ -25,9 +25,9 @@ pub fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(tool: &str, args:
         return Ok(input);
     }
     let mut given = Value::Object(args.iter().filter(|(_, value)| !value.is_null()).map(owned).collect());
-    let fault = match T::deserialize(&given) {
+    let error = match T::deserialize(&given) {
         Ok(input) => return Ok(input),
-        Err(fault) => fault,
+        Err(error) => error,
     };
     let schema = schema_of::<T>();
     for (name, value) in given.as_object_mut().into_iter().flatten() {
@@ -43,7 +43,7 @@ pub fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(tool: &str, args:
         let required =
             schema["required"].as_array().map(|all| all.iter().filter_map(Value::as_str).collect::<Vec<_>>());
         ToolOutput::error(format!(
-            "{tool}: the input does not fit: {fault}. Fields: {}. Required: {}. Call it again with a corrected input.",
+            "{tool}: the input does not fit: {error}. Fields: {}. Required: {}. Call it again with a corrected input.",
             fields.join(", "),
             required.filter(|names| !names.is_empty()).map_or_else(|| "none".to_owned(), |names| names.join(", ")),
         ))

@@ -94,13 +94,13 @@ fn list(input: &Input, ignores: &Ignores, context: &ToolContext) -> Result<ToolO
     match std::fs::metadata(&root) {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return Err(ToolOutput::error(format!("{shown_root} is not a folder. Open it with Read."))),
-        Err(fault) => {
-            return Err(ToolOutput::error(format!("{shown_root}: {fault}. Find the right folder with Glob.")));
+        Err(error) => {
+            return Err(ToolOutput::error(format!("{shown_root}: {error}. Find the right folder with Glob.")));
         }
     }
     let is_empty = match std::fs::read_dir(&root) {
         Ok(mut entries) => entries.next().is_none(),
-        Err(fault) => return Err(ToolOutput::error(format!("{shown_root}: {fault}."))),
+        Err(error) => return Err(ToolOutput::error(format!("{shown_root}: {error}."))),
     };
     let unwanted = unwanted(input.ignore.as_deref().unwrap_or_default())?;
     let watch = Watch::new(&context.cancel);
@@ -129,7 +129,7 @@ fn list(input: &Input, ignores: &Ignores, context: &ToolContext) -> Result<ToolO
 
 fn unwanted(patterns: &[String]) -> Result<GlobSet, ToolOutput> {
     let mut set = GlobSetBuilder::new();
-    let bad = |fault: globset::Error| ToolOutput::error(format!("A pattern of ignore does not work: {fault}."));
+    let bad = |error: globset::Error| ToolOutput::error(format!("A pattern of ignore does not work: {error}."));
     for pattern in patterns {
         let pattern = pattern.trim_end_matches('/');
         set.add(GlobBuilder::new(pattern).literal_separator(true).build().map_err(bad)?);

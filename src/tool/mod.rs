@@ -61,6 +61,7 @@ pub use process::Shell;
 pub use scripted::{ScriptError, ScriptedResult, ScriptedTool};
 pub use set::{ToolSet, standard_tools};
 pub use supervisor::supervise_if_asked;
+pub use walk::check_threads;
 pub use writers::{Writers, Written};
 
 /// Characters of a failed call's summary.

@@ -63,7 +63,7 @@ pub(super) fn look(path: &Path) -> io::Result<Metadata> {
 /// Opens a folder, to work with the entries below it. It and those above it are made if need be.
 pub(super) fn make_folder(path: &Path) -> io::Result<File> {
     match open(path, LOOK | OFlags::DIRECTORY) {
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         opened => return opened,
     }
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
@@ -72,6 +72,6 @@ pub(super) fn make_folder(path: &Path) -> io::Result<File> {
     let above = make_folder(above)?;
     match mkdirat(&above, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
         Ok(()) | Err(Errno::EXIST) => open_in(&above, name, LOOK | OFlags::DIRECTORY),
-        Err(fault) => Err(fault.into()),
+        Err(error) => Err(error.into()),
     }
 }

@@ -62,7 +62,7 @@ impl Capture {
         }
         // The cuts may go through a character: its remains are dropped.
         let head = match std::str::from_utf8(&self.head) {
-            Err(fault) if fault.error_len().is_none() => &self.head[..fault.valid_up_to()],
+            Err(error) if error.error_len().is_none() => &self.head[..error.valid_up_to()],
             _ => &self.head,
         };
         let remains = tail.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();

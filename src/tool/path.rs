@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use super::guard::Guard;
 use super::{Args, ToolContext, ToolOutput};
-use crate::message::{bare_line, plain};
+use crate::message::{reveal_line, sanitize};
 use crate::permission::AccessKind;
 
 /// Links followed for one path before it counts as a loop, as many as Linux follows.
@@ -129,9 +129,9 @@ pub(super) fn title(raw: &str, context: &ToolContext) -> String {
         && let Some(home) = std::env::home_dir()
         && let Ok(below) = path.strip_prefix(home)
     {
-        return bare_line(&format!("~/{}", printable(below))).into_owned();
+        return reveal_line(&format!("~/{}", printable(below))).into_owned();
     }
-    bare_line(&relative(&path, &context.project)).into_owned()
+    reveal_line(&relative(&path, &context.project)).into_owned()
 }
 
 /// Returns what a question names that is put about a call with this title: the title, and where that leads if it does not
@@ -139,11 +139,11 @@ pub(super) fn title(raw: &str, context: &ToolContext) -> String {
 #[must_use]
 pub fn asked_title(title: String, access: &AccessKind, project: &Path) -> String {
     let (AccessKind::Read { path } | AccessKind::Write { path }) = access else { return title };
-    let named = bare_line(&relative(path, project)).into_owned();
+    let named = reveal_line(&relative(path, project)).into_owned();
     if named == title {
         return title;
     }
-    format!("{title} → {}", bare_line(&printable(path)))
+    format!("{title} → {}", reveal_line(&printable(path)))
 }
 
 /// Returns the path as text with control characters escaped, so that a file's name cannot pose as a line of output.
@@ -169,13 +169,13 @@ pub(super) fn argument<'a>(args: &'a Args, names: &[&str]) -> &'a str {
 
 /// Returns `text` on one line of at most `max` characters, without anything that a screen should not get.
 pub(super) fn one_line(text: &str, max: usize) -> String {
-    shortened(&plain(text), max)
+    shortened(&sanitize(text), max)
 }
 
 /// Returns what a call is about on one line of at most `max` characters, with a sign for everything that would not be
 /// seen: the record of a command says what was run.
 pub(super) fn revealed_line(text: &str, max: usize) -> String {
-    shortened(&bare_line(text.trim()), max)
+    shortened(&reveal_line(text.trim()), max)
 }
 
 fn shortened(text: &str, max: usize) -> String {

@@ -25,11 +25,11 @@ use tokio::process::{Child, Command};
 
 use super::environment::HandedOn;
 use super::pulse::Pulse;
-use super::supervisor::{AT_ONCE, Answer, GRACE, KILL_LIMIT, SUPERVISE, request};
+use super::supervisor::{AT_ONCE, Answer, KILL_LIMIT, STOP_GRACE, SUPERVISE, request};
 use crate::program::SearchPath;
 
 /// How long a supervisor may take to end a command and to say so.
-const END_LIMIT: Duration = GRACE.saturating_add(KILL_LIMIT).saturating_add(Duration::from_secs(2));
+const END_LIMIT: Duration = STOP_GRACE.saturating_add(KILL_LIMIT).saturating_add(Duration::from_secs(2));
 /// How long a supervisor may take to start a command.
 const START_LIMIT: Duration = Duration::from_secs(10);
 /// Pause between two looks at processes that lost their supervisor.
@@ -168,7 +168,7 @@ impl Group {
         loop {
             match group.next_answer() {
                 Some(Answer::Started) => break,
-                Some(Answer::NotStarted(fault)) => return Err(io::Error::other(fault)),
+                Some(Answer::NotStarted(error)) => return Err(io::Error::other(error)),
                 Some(_) => return Err(io::ErrorKind::InvalidData.into()),
                 None => {
                     if hear(&mut ours, &mut group.heard)? == 0 {
@@ -223,8 +223,11 @@ impl Group {
             && let Some(control) = self.control.take().and_then(|control| control.into_std().ok())
         {
             // On a thread: neither a paused clock nor a busy program cuts the supervisor's time short.
-            let heard = tokio::task::spawn_blocking(move || last_words(control)).await;
-            self.heard.extend(heard.unwrap_or_default());
+            let Ok(heard) = tokio::task::spawn_blocking(move || last_words(control)).await else {
+                // The program ends and lends no thread. The socket is closed, which asks a healthy supervisor for the end.
+                return Remains::Ended;
+            };
+            self.heard.extend(heard);
             while self.next_answer().is_some() {}
         }
         let Some(remains) = self.over else {
@@ -281,7 +284,7 @@ fn hear(control: &mut Socket, heard: &mut Vec<u8>) -> io::Result<usize> {
     loop {
         match control.read(&mut buffer) {
             // With a time limit the system does not begin again by itself.
-            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             read => {
                 let count = read?;
                 heard.extend_from_slice(&buffer[..count]);

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
-use super::file::{FileFault, look_at, open_regular};
+use super::file::{FileError, look_at, open_regular};
 use super::image::pixels;
 use super::input::spec_of;
 use super::limit::{Whole, counted, cut, size};
@@ -102,12 +102,12 @@ impl Tool for Read {
 fn read(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     let path = resolve(&input.file_path, context)?;
     let shown = relative(&path, &context.cwd);
-    let failed = |fault: FileFault| ToolOutput::error(fault.to_string());
+    let failed = |error: FileError| ToolOutput::error(error.to_string());
     look_at(&path, &shown).map_err(failed)?;
     let write = context.freshness.last_write(&path);
     let (mut file, metadata) = open_regular(&path, &shown).map_err(failed)?;
     let mut start = Vec::with_capacity(SNIFF_BYTES);
-    let system = |fault| ToolOutput::error(FileFault::system(&shown, fault).to_string());
+    let system = |error| ToolOutput::error(FileError::system(&shown, error).to_string());
     file.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut start).map_err(system)?;
     match Kind::of(&start) {
         Kind::Image(media_type) => image(file, start, media_type, &shown, metadata.len()),
@@ -175,7 +175,7 @@ fn image(file: File, mut bytes: Vec<u8>, media_type: &str, shown: &str, length: 
     }
     file.take(IMAGE_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|fault| ToolOutput::error(FileFault::system(shown, fault).to_string()))?;
+        .map_err(|error| ToolOutput::error(FileError::system(shown, error).to_string()))?;
     if bytes.len() as u64 > IMAGE_BYTES {
         return Err(too_large());
     }
@@ -256,8 +256,8 @@ impl Page {
         let text = match std::str::from_utf8(line) {
             Ok(text) => text.into(),
             // The cut may have gone through a character.
-            Err(fault) if was_cut && fault.error_len().is_none() => {
-                String::from_utf8_lossy(&line[..fault.valid_up_to()])
+            Err(error) if was_cut && error.error_len().is_none() => {
+                String::from_utf8_lossy(&line[..error.valid_up_to()])
             }
             Err(_) => {
                 self.lossy = true;

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Stamp;
 use super::attributes::take_over_attributes;
-use super::file::{FileFault, refuse_special};
+use super::file::{FileError, refuse_special};
 use super::nofollow::{look_in, make_folder, open_in};
 
 /// How the names of temporary files begin and end.
@@ -38,12 +38,12 @@ pub(super) fn replace(
     bytes: &[u8],
     expected: Option<Stamp>,
     cancel: &CancellationToken,
-) -> Result<Stamp, FileFault> {
-    let system = |fault| FileFault::System(shown.to_owned(), fault);
+) -> Result<Stamp, FileError> {
+    let system = |error| FileError::System(shown.to_owned(), error);
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(FileFault::Folder(shown.to_owned()));
+        return Err(FileError::Folder(shown.to_owned()));
     };
-    let folder = &make_folder(folder).map_err(|fault| FileFault::system(shown, fault))?;
+    let folder = &make_folder(folder).map_err(|error| FileError::system(shown, error))?;
     let old = expected.map(|stamp| open_old(folder, name, shown, stamp)).transpose()?;
     // A new version is for nobody else until it has its rights; a new file has them from the start.
     let mode = if old.is_some() { 0o600 } else { 0o666 };
@@ -55,7 +55,7 @@ pub(super) fn replace(
     }
     temporary.file.sync_all().map_err(system)?;
     if cancel.is_cancelled() {
-        return Err(FileFault::Cancelled);
+        return Err(FileError::Cancelled);
     }
     match expected {
         Some(stamp) => {
@@ -64,9 +64,9 @@ pub(super) fn replace(
         }
         None => temporary.create(name),
     }
-    .map_err(|fault| match fault {
-        Errno::EXIST => FileFault::Appeared(shown.to_owned()),
-        fault => system(fault.into()),
+    .map_err(|error| match error {
+        Errno::EXIST => FileError::Appeared(shown.to_owned()),
+        error => system(error.into()),
     })?;
     // The new name is on the disk as well; where a folder cannot be read, the system sees to it in its own time.
     if let Ok(folder) = open_in(folder, OsStr::new("."), OFlags::DIRECTORY) {
@@ -76,28 +76,28 @@ pub(super) fn replace(
 }
 
 /// Checks that a file is in the expected state.
-fn unchanged(folder: &File, name: &OsStr, shown: &str, expected: Stamp) -> Result<(), FileFault> {
-    let now = look_in(folder, name).map_err(|_| FileFault::Changed(shown.to_owned()))?;
+fn unchanged(folder: &File, name: &OsStr, shown: &str, expected: Stamp) -> Result<(), FileError> {
+    let now = look_in(folder, name).map_err(|_| FileError::Changed(shown.to_owned()))?;
     refuse_special(&now, shown)?;
-    if Stamp::of(&now).has_content_of(&expected) { Ok(()) } else { Err(FileFault::Changed(shown.to_owned())) }
+    if Stamp::of(&now).has_content_of(&expected) { Ok(()) } else { Err(FileError::Changed(shown.to_owned())) }
 }
 
 /// Opens the file that is to be replaced. It must be writable itself: replacing it by renaming would need only a
 /// writable folder.
-fn open_old(folder: &File, name: &OsStr, shown: &str, expected: Stamp) -> Result<File, FileFault> {
+fn open_old(folder: &File, name: &OsStr, shown: &str, expected: Stamp) -> Result<File, FileError> {
     unchanged(folder, name, shown, expected)?;
     let is_protected = look_in(folder, name).is_ok_and(|metadata| metadata.permissions().readonly());
     if is_protected {
-        return Err(FileFault::Protected(shown.to_owned()));
+        return Err(FileError::Protected(shown.to_owned()));
     }
     open_in(folder, name, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY)
-        .map_err(|fault| FileFault::system(shown, fault))
+        .map_err(|error| FileError::system(shown, error))
 }
 
 /// Gives the new file what the old one has besides its content. The rights come last: until then it is for nobody else.
-fn take_over(old: &File, new: &File, shown: &str) -> Result<(), FileFault> {
-    let system = |fault| FileFault::system(shown, fault);
-    let unkept = |what: String| FileFault::Unkept(shown.to_owned(), what);
+fn take_over(old: &File, new: &File, shown: &str) -> Result<(), FileError> {
+    let system = |error| FileError::system(shown, error);
+    let unkept = |what: String| FileError::Unkept(shown.to_owned(), what);
     let (before, now) = (old.metadata().map_err(system)?, new.metadata().map_err(system)?);
     // Only a privileged user may give files away; for everyone else the owner is the same, or changes with the content.
     if fchown(new, Some(before.uid()), Some(before.gid())).is_err()

@@ -13,7 +13,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use super::ToolOutput;
-use super::file::{FileFault, open_regular};
+use super::file::{FileError, open_regular};
 use super::grep::Input;
 use super::limit::{Whole, cut};
 use super::walk::Watch;
@@ -77,17 +77,17 @@ impl Needle {
             builder.crlf(true);
         }
         builder.dfa_size_limit(MAX_REMEMBERED);
-        let mut fault = String::new();
+        let mut error = String::new();
         for (size, heap) in SIZES {
             match builder.size_limit(size).build(&input.pattern) {
                 Ok(matcher) => return Ok(Self { matcher, multiline, heap }),
-                Err(why) => fault = why.to_string(),
+                Err(why) => error = why.to_string(),
             }
-            if !fault.contains("size limit") {
+            if !error.contains("size limit") {
                 break;
             }
         }
-        Err(ToolOutput::error(bad_pattern(&input.pattern, &fault, multiline)))
+        Err(ToolOutput::error(bad_pattern(&input.pattern, &error, multiline)))
     }
 
     fn builder(&self) -> SearcherBuilder {
@@ -160,7 +160,7 @@ enum Opened<'w> {
 fn open<'w>(path: &Path, watch: &'w Watch) -> io::Result<Opened<'w>> {
     let mut file = match open_regular(path, "") {
         Ok((file, _)) => file,
-        Err(FileFault::System(_, fault)) => return Err(fault),
+        Err(FileError::System(_, error)) => return Err(error),
         Err(_) => return Ok(Opened::Gone),
     };
     let mut start = Vec::with_capacity(SNIFF);
@@ -248,8 +248,8 @@ impl Sink for &mut Collect<'_> {
 }
 
 /// Says what is wrong with a pattern and how it could be meant.
-fn bad_pattern(pattern: &str, fault: &str, multiline: bool) -> String {
-    let reason = fault.lines().map(str::trim).rfind(|line| line.starts_with("error:")).unwrap_or(fault);
+fn bad_pattern(pattern: &str, error: &str, multiline: bool) -> String {
+    let reason = error.lines().map(str::trim).rfind(|line| line.starts_with("error:")).unwrap_or(error);
     let mut words = format!("The pattern is not a regular expression that can be searched for ({reason}).");
     if reason.contains("size limit") {
         words.push_str(" It grows too large: repeat less in it, above all not within a repetition.");

@@ -37,7 +37,7 @@ const MAX_REQUEST: u32 = 4 << 20;
 /// How long what is ending by itself may take before it counts as left behind.
 const SETTLING: Duration = Duration::from_millis(20);
 /// How long processes may take to end after TERM.
-pub(super) const GRACE: Duration = Duration::from_secs(2);
+pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
 /// How long the kernel may take to carry out KILL before we are told of what is left.
 pub(super) const KILL_LIMIT: Duration = Duration::from_secs(1);
 /// How long what is left is still pursued after that. What does not end by then waits in the kernel for good, or
@@ -84,8 +84,8 @@ pub fn supervise_if_asked() -> Option<ExitCode> {
     let is_asked = std::env::args_os().nth(1).is_some_and(|argument| argument == SUPERVISE);
     is_asked.then(|| match supervise() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            let _ = writeln!(io::stderr(), "belvedere: {SUPERVISE} is how the program runs commands: {fault}");
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "belvedere: {SUPERVISE} is how the program runs commands: {error}");
             ExitCode::FAILURE
         }
     })
@@ -119,7 +119,7 @@ fn supervise() -> io::Result<()> {
                 let family = Family { id, leader: Some(leader), has_children: true };
                 Supervisor { family, control, signals }.run().await;
             }
-            Err(fault) => say(&mut control, &Answer::NotStarted(fault.to_string())).await,
+            Err(error) => say(&mut control, &Answer::NotStarted(error.to_string())).await,
         }
         Ok(())
     })
@@ -254,7 +254,7 @@ impl Supervisor {
         self.family.signal(Signal::SIGTERM);
         // Whoever is stopped could not do as asked.
         self.family.signal(Signal::SIGCONT);
-        let deadline = Instant::now() + GRACE;
+        let deadline = Instant::now() + STOP_GRACE;
         while self.reap().await {
             tokio::select! {
                 () = asked_at_once(&mut self.control) => return false,

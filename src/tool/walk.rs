@@ -3,13 +3,15 @@
 //! Invariants: links are never followed, so no walk leaves its root or runs in a circle; every walk watches its cancel
 //! token and a deadline.
 
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ignore::{DirEntry, WalkBuilder};
 use tokio_util::sync::CancellationToken;
 
+use super::ToolOutput;
 use super::ignores::Sieve;
 
 /// How long a walk may take.
@@ -57,6 +59,30 @@ pub(super) fn walk(root: &Path, sieve: &Arc<Sieve>) -> WalkBuilder {
             entry.depth() == 0 || !is_repository_folder(entry) && !sieve.drops(entry.path(), is_folder(entry))
         });
     builder
+}
+
+/// Checks that the system lends so many threads. Some libraries have no words for it, but panic.
+///
+/// # Errors
+/// Returns what the system says where it lends fewer.
+pub fn check_threads(count: usize) -> io::Result<()> {
+    let gate = Mutex::new(());
+    let closed = gate.lock();
+    std::thread::scope(|scope| {
+        let wait = || drop(gate.lock());
+        let started = (0..count).try_for_each(|_| std::thread::Builder::new().spawn_scoped(scope, wait).map(drop));
+        drop(closed);
+        started
+    })
+}
+
+/// Checks that a walk gets its threads.
+pub(super) fn check_walk_threads() -> Result<(), ToolOutput> {
+    check_threads(THREADS).map_err(|error| {
+        ToolOutput::error(format!(
+            "The search cannot start its threads: {error}. Too much runs at once; try again when something has ended."
+        ))
+    })
 }
 
 fn is_folder(entry: &DirEntry) -> bool {

@@ -20,7 +20,7 @@ use crate::message::INTERRUPTED;
 
 /// How long a call waits for another agent's write of the same file, which is a matter of milliseconds unless the file
 /// system does not answer.
-const PATIENCE: Duration = Duration::from_secs(120);
+const LOCK_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The writes of all agents that work on the same files. Clones share them.
 #[derive(Debug, Clone, Default)]
@@ -111,13 +111,13 @@ where
 {
     let raw = raw.to_owned();
     let path = off_thread(context, move |context| resolve(&raw, context)).await?;
-    let hold = enter(&path, &context.freshness.writers, &context.cancel).await.map_err(|fault| match fault {
+    let hold = enter(&path, &context.freshness.writers, &context.cancel).await.map_err(|error| match error {
         Shut::Cancelled => ToolOutput::error(INTERRUPTED),
         Shut::Busy => ToolOutput::error(format!(
             "Another agent has been writing {} for {} s and does not come to an end. Do something else first, then \
              read the file again.",
             relative(&path, &context.cwd),
-            PATIENCE.as_secs()
+            LOCK_TIMEOUT.as_secs()
         )),
     })?;
     off_thread(context, move |context| {
@@ -138,7 +138,7 @@ async fn enter(path: &Path, writers: &Writers, cancel: &CancellationToken) -> Re
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Shut::Cancelled),
-        hold = timeout(PATIENCE, writers.hold(path)) => hold.map_err(|_| Shut::Busy),
+        hold = timeout(LOCK_TIMEOUT, writers.hold(path)) => hold.map_err(|_| Shut::Busy),
     }
 }
 

@@ -72,8 +72,8 @@ pub fn append_history(path: &Path, text: &str, masked: impl Fn(&str) -> String) 
 /// Reads the theme files of a folder, by name, and says what cannot be read.
 #[must_use]
 pub fn load_themes(folder: &Path) -> (BTreeMap<String, ThemeFile>, Vec<String>) {
-    let (mut themes, mut faults) = (BTreeMap::new(), Vec::new());
-    let Ok(entries) = fs::read_dir(folder) else { return (themes, faults) };
+    let (mut themes, mut errors) = (BTreeMap::new(), Vec::new());
+    let Ok(entries) = fs::read_dir(folder) else { return (themes, errors) };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())).take(MAX_THEMES) {
         let Some(name) = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".toml")) else { continue };
         if name.is_empty() || name.chars().any(|c| c.is_control() || c.is_whitespace()) {
@@ -81,10 +81,10 @@ pub fn load_themes(folder: &Path) -> (BTreeMap<String, ThemeFile>, Vec<String>) 
         }
         match read_small(&path) {
             Ok(text) => drop(themes.insert(name.to_owned(), ThemeFile { path: path.clone(), text })),
-            Err(fault) => faults.push(format!("{}: the theme is left out: {fault}.", path.display())),
+            Err(error) => errors.push(format!("{}: the theme is left out: {error}.", path.display())),
         }
     }
-    (themes, faults)
+    (themes, errors)
 }
 
 /// Reads a text file; whatever else lies there, such as a pipe, is an error.

@@ -55,8 +55,8 @@ impl InputStream {
         let (sender, inputs) = mpsc::unbounded_channel();
         let (ending, ended) = std::sync::mpsc::channel::<()>();
         std::thread::Builder::new().name("input".to_owned()).spawn(move || {
-            if let Err(fault) = read_until_closed(terminal.as_fd(), closed.as_fd(), &sender) {
-                let _ = sender.send(Err(fault));
+            if let Err(error) = read_until_closed(terminal.as_fd(), closed.as_fd(), &sender) {
+                let _ = sender.send(Err(error));
             }
             drop(ending);
         })?;

@@ -2,11 +2,11 @@
 //!
 //! Owns everything between the terminal and the app. Leaves what is shown to `app`.
 
+mod effect_runner;
 pub mod files;
 pub mod input;
 pub mod notifier;
 mod outside;
-mod perform;
 mod read_log;
 pub mod remembered;
 mod run;
@@ -18,4 +18,4 @@ pub mod view;
 pub use outside::edit;
 pub use read_log::read_log;
 pub use run::{Farewell, ScreenSetup, run};
-pub use setup::{screen_setup, settled_theme};
+pub use setup::{chosen_theme, screen_setup};

@@ -3,7 +3,7 @@
 //! Owns the bytes, and which of them suit a terminal. Leaves when to tell to `app`. Invariant: the words are made safe
 //! before they stand in an escape sequence, so that no agent's name ends it early.
 
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// The most characters of a notification.
 const MOST: usize = 200;
@@ -51,7 +51,7 @@ impl Notifier {
     /// Returns what is written to the terminal.
     #[must_use]
     pub fn bytes(self, text: &str) -> Vec<u8> {
-        let text: String = plain_line(text).chars().take(MOST).collect();
+        let text: String = sanitize_line(text).chars().take(MOST).collect();
         match self {
             Self::Bell => b"\x07".to_vec(),
             Self::Osc9 => format!("\x1b]9;{text}\x07\x07").into_bytes(),

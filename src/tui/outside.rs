@@ -67,7 +67,7 @@ impl Program {
             },
             Kind::Pager => match self.page().await {
                 Ok(()) => Event::Refresh,
-                Err(error) => Event::Fault(format!("{error:#}. Set $PAGER to a program that shows a file.")),
+                Err(error) => Event::Error(format!("{error:#}. Set $PAGER to a program that shows a file.")),
             },
         }
     }
@@ -134,6 +134,6 @@ async fn run_with(words: &[String], path: &std::path::Path) -> Result<()> {
 pub(super) fn stop_here() -> Event {
     match nix::sys::signal::raise(nix::sys::signal::Signal::SIGTTIN) {
         Ok(()) => Event::Refresh,
-        Err(error) => Event::Fault(format!("The program cannot be suspended: {error}")),
+        Err(error) => Event::Error(format!("The program cannot be suspended: {error}")),
     }
 }

@@ -27,7 +27,7 @@ pub fn read_log(store: Option<&Store>, request: &LogRequest) -> LogNews {
         None => Found::Unkept,
         Some(store) => match read(&store.path_of(&request.name), request) {
             Ok(page) => Found::Page(page),
-            Err(fault) => Found::Failed(fault.to_string()),
+            Err(error) => Found::Failed(error.to_string()),
         },
     };
     LogNews { agent: request.agent, span: request.span.clone(), found }

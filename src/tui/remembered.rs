@@ -23,7 +23,7 @@ use crate::session;
 /// How long nothing more is chosen before the last choice is written.
 const PAUSE: Duration = Duration::from_millis(300);
 /// How long the end of the program waits for the disk.
-const GRACE: Duration = Duration::from_secs(1);
+const WRITE_GRACE: Duration = Duration::from_secs(1);
 
 /// The theme that was chosen, for every project.
 #[derive(Debug, Serialize, Deserialize)]
@@ -73,13 +73,13 @@ impl Memory {
     /// Returns the choices that still hold. A file that cannot be used becomes a notice.
     #[must_use]
     pub fn recall(&self, notices: &mut Vec<String>) -> Recalled {
-        let mut heed = |fault: anyhow::Error| notices.push(format!("{fault:#}."));
-        let theme = self.theme().unwrap_or_else(|fault| {
-            heed(fault);
+        let mut heed = |error: anyhow::Error| notices.push(format!("{error:#}."));
+        let theme = self.theme().unwrap_or_else(|error| {
+            heed(error);
             None
         });
-        let arrangement = self.arrangement().unwrap_or_else(|fault| {
-            heed(fault);
+        let arrangement = self.arrangement().unwrap_or_else(|error| {
+            heed(error);
             None
         });
         Recalled { theme, arrangement }
@@ -129,20 +129,20 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let unusable = || format!("{}: {IGNORED}", path.display());
     let text = match read_small(path) {
         Ok(text) => text,
-        Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(fault) => return Err(fault).with_context(unusable),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(unusable),
     };
-    toml::from_str(&text).map(Some).map_err(|fault| anyhow::anyhow!("{}: {}", unusable(), fault.message()))
+    toml::from_str(&text).map(Some).map_err(|error| anyhow::anyhow!("{}: {}", unusable(), error.message()))
 }
 
 /// Writes choices a moment after they were made, of each kind only the last.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct Persister {
     choices: mpsc::UnboundedSender<Choice>,
     task: JoinHandle<()>,
 }
 
-impl Keeper {
+impl Persister {
     /// Starts the task. `write` runs on a thread that may wait.
     pub fn start(write: impl Fn(Choice) + Clone + Send + 'static) -> Self {
         let (choices, mut waiting) = mpsc::unbounded_channel();
@@ -171,7 +171,7 @@ impl Keeper {
         drop(self.choices);
         tokio::select! {
             _ = self.task => {}
-            () = sleep(GRACE) => tracing::warn!("the disk is too slow; the last choice is not kept"),
+            () = sleep(WRITE_GRACE) => tracing::warn!("the disk is too slow; the last choice is not kept"),
         }
     }
 }

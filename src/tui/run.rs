@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
+use super::effect_runner::{EffectRunner, Next, Storage};
 use super::input::InputStream;
 use super::notifier::Notifier;
 use super::outside::{Program, stop_here};
-use super::perform::{Kept, Next, Performer};
 use super::remembered::Memory;
 use super::signals::{Signals, Told};
 use super::terminal::{MouseOwner, Terminal};
@@ -128,14 +128,14 @@ pub async fn run(setup: ScreenSetup, end: &mut EndSignals) -> Result<Farewell> {
         screen: Screen::new(setup.theme, highlighter),
         app,
         themes: setup.themes,
-        faulty: HashSet::new(),
+        is_wrong: HashSet::new(),
         last_frame: Instant::now(),
         owed: Vec::new(),
     };
     stage.draw()?;
     let ScreenSetup { commands, history, memory, store, cwd, library, notifier, .. } = setup;
-    let performer = Performer::new(back, commands, Kept { history, memory, store }, cwd, library, notifier);
-    performer.look_around();
+    let runner = EffectRunner::new(back, commands, Storage { history, memory, store }, cwd, library, notifier);
+    runner.load_initial_state();
     let mut sources = Sources {
         events: setup.events,
         open: true,
@@ -144,8 +144,8 @@ pub async fn run(setup: ScreenSetup, end: &mut EndSignals) -> Result<Farewell> {
         signals,
         ended_by: None,
     };
-    let left = main_loop(&mut stage, &mut sources, &performer).await;
-    performer.finish().await;
+    let left = main_loop(&mut stage, &mut sources, &runner).await;
+    runner.finish().await;
     left?;
     let agents = stage.app.agents();
     Ok(Farewell {
@@ -162,7 +162,7 @@ struct Stage {
     app: App,
     themes: Themes,
     /// Themes whose faults were told.
-    faulty: HashSet<String>,
+    is_wrong: HashSet<String>,
     last_frame: Instant,
     /// What the app asked for and has not got yet.
     owed: Vec<Effect>,
@@ -192,12 +192,12 @@ enum Urgency {
     NextFrame,
 }
 
-async fn main_loop(stage: &mut Stage, sources: &mut Sources<'_>, performer: &Performer) -> Result<()> {
+async fn main_loop(stage: &mut Stage, sources: &mut Sources<'_>, runner: &EffectRunner) -> Result<()> {
     let mut batch = Vec::with_capacity(BATCH);
     loop {
         let urgency = sources.wait(stage.deadline(), &mut batch).await?;
         if urgency == Urgency::Stop {
-            stage.hand_over(Program::shell(), sources, performer).await?;
+            stage.hand_over(Program::shell(), sources, runner).await?;
         }
         for event in batch.drain(..) {
             if let Event::Input(Input::Resize { .. }) = event {
@@ -207,13 +207,13 @@ async fn main_loop(stage: &mut Stage, sources: &mut Sources<'_>, performer: &Per
             }
             stage.update(event);
         }
-        if stage.carry_out(sources, performer).await?.is_break() {
+        if stage.carry_out(sources, runner).await?.is_break() {
             return Ok(());
         }
         let due = urgency == Urgency::Now || stage.last_frame.elapsed() >= FRAME;
         if due && stage.app.is_dirty() {
             stage.draw()?;
-            if stage.carry_out(sources, performer).await?.is_break() {
+            if stage.carry_out(sources, runner).await?.is_break() {
                 return Ok(());
             }
         }
@@ -228,13 +228,13 @@ impl Stage {
     }
 
     /// Does what the app asked for.
-    async fn carry_out(&mut self, sources: &mut Sources<'_>, performer: &Performer) -> Result<ControlFlow<()>> {
+    async fn carry_out(&mut self, sources: &mut Sources<'_>, runner: &EffectRunner) -> Result<ControlFlow<()>> {
         // What is asked for while another program has the terminal is owed after it.
         while !self.owed.is_empty() {
             for effect in std::mem::take(&mut self.owed) {
-                match performer.perform(effect, &mut self.terminal)? {
+                match runner.perform(effect, &mut self.terminal)? {
                     Next::Done => {}
-                    Next::Outside(program) => self.hand_over(program, sources, performer).await?,
+                    Next::Outside(program) => self.hand_over(program, sources, runner).await?,
                     Next::Theme(name) => self.set_theme(name),
                     Next::Quit => return Ok(ControlFlow::Break(())),
                 }
@@ -268,17 +268,17 @@ impl Stage {
 
     /// Draws in another theme. What is wrong with it is told once, however often it is tried.
     fn set_theme(&mut self, name: String) {
-        let faults = self.screen.set_theme(&name, &self.themes);
-        if self.faulty.insert(name) {
-            for fault in faults {
+        let errors = self.screen.set_theme(&name, &self.themes);
+        if self.is_wrong.insert(name) {
+            for error in errors {
                 // A notice asks for no effect.
-                let _ = self.app.update(Instant::now(), Event::Fault(fault.to_string()));
+                let _ = self.app.update(Instant::now(), Event::Error(error.to_string()));
             }
         }
     }
 
     /// Leaves the terminal to another program. Agents go on meanwhile: their events are taken in, not drawn.
-    async fn hand_over(&mut self, program: Program, sources: &mut Sources<'_>, performer: &Performer) -> Result<()> {
+    async fn hand_over(&mut self, program: Program, sources: &mut Sources<'_>, runner: &EffectRunner) -> Result<()> {
         sources.input = None;
         self.terminal.suspend();
         let mut ended = std::pin::pin!(program.run());
@@ -302,7 +302,7 @@ impl Stage {
                     for event in batch.drain(..) {
                         for effect in self.app.update(Instant::now(), Event::Agent(event)) {
                             if matches!(effect, Effect::Engine(_) | Effect::AgentFiles(FileRequest::List)) {
-                                performer.perform(effect, &mut self.terminal)?;
+                                runner.perform(effect, &mut self.terminal)?;
                             }
                         }
                     }
@@ -316,7 +316,7 @@ impl Stage {
         let resize = Input::Resize { width: size.width, height: size.height };
         for event in [Event::Input(resize), event] {
             for effect in self.app.update(Instant::now(), event) {
-                performer.perform(effect, &mut self.terminal)?;
+                runner.perform(effect, &mut self.terminal)?;
             }
         }
         if let Some(event) = terminate {
@@ -362,7 +362,7 @@ impl Sources<'_> {
             count = events.recv_many(&mut arrived, BATCH), if *open => {
                 if count == 0 {
                     *open = false;
-                    batch.push(Event::Fault("The engine has stopped. Quit with ctrl+c and start again.".to_owned()));
+                    batch.push(Event::Error("The engine has stopped. Quit with ctrl+c and start again.".to_owned()));
                 }
                 batch.extend(arrived.into_iter().map(Event::Agent));
             }

@@ -25,7 +25,7 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 #[must_use]
 pub fn title_sequence(title: &str) -> String {
     let mut sequence = String::new();
-    let command = terminal::SetTitle(crate::message::plain_line(title));
+    let command = terminal::SetTitle(crate::message::sanitize_line(title));
     // Writing to a string does not fail.
     let _ = crossterm::Command::write_ansi(&command, &mut sequence);
     sequence

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::git::Refused;
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// Most paths an error names.
 const NAMED: usize = 5;
@@ -148,7 +148,7 @@ impl WorktreeError {
 }
 
 fn shown(path: &Path) -> String {
-    plain_line(&path.to_string_lossy()).into_owned()
+    sanitize_line(&path.to_string_lossy()).into_owned()
 }
 
 fn listed(paths: &[PathBuf]) -> String {

@@ -21,13 +21,13 @@ use tokio_util::sync::CancellationToken;
 use super::WorktreeError;
 use super::snapshot::blocking;
 use crate::git::{PrivateSettings, Repository};
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 use crate::program::SearchPath;
 
 /// How long one run may take; a checkout of a large repository takes minutes.
-const PATIENCE: Duration = Duration::from_secs(300);
+const GIT_TIMEOUT: Duration = Duration::from_mins(5);
 /// How long git may take to clean up after itself when it is stopped.
-const GRACE: Duration = Duration::from_secs(2);
+const STOP_GRACE: Duration = Duration::from_secs(2);
 /// Most bytes of an answer; a list of a million files is smaller.
 const ANSWER_BYTES: usize = 256 << 20;
 /// Most bytes of a complaint.
@@ -210,8 +210,8 @@ impl Call<'_> {
                 Stopping::Never => std::future::pending().await,
             }
         };
-        let fault = tokio::select! {
-            talked = timeout(PATIENCE, talk) => match talked {
+        let error = tokio::select! {
+            talked = timeout(GIT_TIMEOUT, talk) => match talked {
                 Ok(Ok((code, mut out, complaint))) => {
                     if out.len() > self.limit && self.limit == ANSWER_BYTES {
                         return Err(WorktreeError::Git { act: self.act, said: "its answer is too long".to_owned() });
@@ -219,13 +219,13 @@ impl Call<'_> {
                     out.truncate(self.limit);
                     return Ok(Answer { code, out, said: one_line(&complaint) });
                 }
-                Ok(Err(fault)) => WorktreeError::Git { act: self.act, said: fault.to_string() },
-                Err(_) => WorktreeError::TimedOut { act: self.act, seconds: PATIENCE.as_secs() },
+                Ok(Err(error)) => WorktreeError::Git { act: self.act, said: error.to_string() },
+                Err(_) => WorktreeError::TimedOut { act: self.act, seconds: GIT_TIMEOUT.as_secs() },
             },
             () = stopped => WorktreeError::Cancelled,
         };
         end(&mut child).await;
-        Err(fault)
+        Err(error)
     }
 
     fn spawn(&self) -> Result<Child, WorktreeError> {
@@ -241,9 +241,9 @@ impl Call<'_> {
             // A signal to the terminal's group is meant for the program, which decides itself what to stop.
             .process_group(0)
             .kill_on_drop(self.stopping == Stopping::Anytime);
-        command.spawn().map_err(|fault| match fault.kind() {
+        command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound if self.git.dir.is_dir() => WorktreeError::NoGit,
-            _ => WorktreeError::Disk { path: self.git.dir.clone(), act: "worked in", source: fault },
+            _ => WorktreeError::Disk { path: self.git.dir.clone(), act: "worked in", source: error },
         })
     }
 }
@@ -263,7 +263,7 @@ async fn end(child: &mut Child) {
         if let Some(group) = group {
             let _ = killpg(group, signal);
         }
-        if timeout(GRACE, child.wait()).await.is_ok() {
+        if timeout(STOP_GRACE, child.wait()).await.is_ok() {
             return;
         }
     }
@@ -290,7 +290,7 @@ async fn all_but_keep(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> Vec
 
 fn one_line(complaint: &[u8]) -> String {
     let text = String::from_utf8_lossy(complaint);
-    let clean = plain_line(text.trim());
+    let clean = sanitize_line(text.trim());
     match clean.char_indices().nth(COMPLAINT_CHARS) {
         Some((at, _)) => format!("{}…", &clean[..at]),
         None => clean.into_owned(),

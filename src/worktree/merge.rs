@@ -13,7 +13,7 @@ use super::changes::{self, ChangeKind, ChangedFile};
 use super::git::Git;
 use super::snapshot::{Snapshot, Untracked, blocking, path_of};
 use super::{UNTRACKED_BYTES, Worktree, WorktreeError, Worktrees, commit_of};
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// Ways to join a file that are git's own.
 const GITS_OWN: [&str; 6] = ["unspecified", "set", "unset", "text", "binary", "union"];
@@ -189,7 +189,7 @@ async fn write(
     }
     let (files, root) = (files.to_vec(), worktree.repository.clone());
     blocking(move || match in_the_way(&files, &root) {
-        Some(path) => Err(WorktreeError::InTheWay { said: plain_line(&path.to_string_lossy()).into_owned() }),
+        Some(path) => Err(WorktreeError::InTheWay { said: sanitize_line(&path.to_string_lossy()).into_owned() }),
         None => Ok(()),
     })
     .await?;

@@ -74,7 +74,7 @@ pub struct Worktree {
 
 /// What became of a worktree whose agent has ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Settled {
+pub enum WorktreeEnd {
     /// There was nothing in it to keep.
     Removed,
     /// It stays until it is merged or discarded.
@@ -130,9 +130,9 @@ impl Worktrees {
         claim.keep(&name, &record)?;
         match check_out(&git, &claim, &name, record.clone()).await {
             Ok(worktree) => Ok(worktree),
-            Err(fault) => {
+            Err(error) => {
                 let _ = self.undo(&claim, &name, &record).await;
-                Err(fault)
+                Err(error)
             }
         }
     }
@@ -151,14 +151,14 @@ impl Worktrees {
     ///
     /// # Errors
     /// Returns an error if git or a disk fails. The worktree is kept then.
-    pub async fn settle(&self, worktree: &Worktree, cancel: &CancellationToken) -> Result<Settled, WorktreeError> {
+    pub async fn settle(&self, worktree: &Worktree, cancel: &CancellationToken) -> Result<WorktreeEnd, WorktreeError> {
         let _one = self.claim.lock().await;
         let changes = self.changes(worktree, cancel).await?;
         if !changes.is_empty() {
-            return Ok(Settled::Kept(changes));
+            return Ok(WorktreeEnd::Kept(changes));
         }
         self.remove(worktree).await?;
-        Ok(Settled::Removed)
+        Ok(WorktreeEnd::Removed)
     }
 
     /// Removes a worktree and its branch with everything in them.

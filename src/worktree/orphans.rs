@@ -17,7 +17,7 @@ pub struct Orphans {
     /// Worktrees with changes.
     pub found: Vec<Orphan>,
     /// Places that could not be looked into, and why.
-    pub faults: Vec<(PathBuf, WorktreeError)>,
+    pub errors: Vec<(PathBuf, WorktreeError)>,
 }
 
 /// A worktree that nobody works in any more.
@@ -46,7 +46,7 @@ impl Worktrees {
             match claim {
                 Ok(None) => {}
                 Ok(Some(claim)) => self.look_into(claim, &mut orphans, cancel).await,
-                Err(fault) => orphans.faults.push((folder, fault)),
+                Err(error) => orphans.errors.push((folder, error)),
             }
         }
         orphans
@@ -59,7 +59,7 @@ impl Worktrees {
                 Ok(Some((worktree, changes))) => {
                     orphans.found.push(Orphan { session: claim.session(), worktree, changes });
                 }
-                Err(fault) => orphans.faults.push((claim.root_of(&name), fault)),
+                Err(error) => orphans.errors.push((claim.root_of(&name), error)),
             }
         }
         let _ = blocking(move || {

@@ -124,7 +124,7 @@ impl Claim {
         let write = || {
             let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.folder)?;
             file.write_all(&json)?;
-            file.persist(&path).map_err(|fault| fault.error)
+            file.persist(&path).map_err(|error| error.error)
         };
         write().map(drop).map_err(WorktreeError::disk(&path, "written"))
     }
@@ -133,7 +133,7 @@ impl Claim {
     pub(super) fn record(&self, name: &str) -> Result<Record, WorktreeError> {
         let path = self.record_of(name);
         let json = std::fs::read(&path).map_err(WorktreeError::disk(&path, "read"))?;
-        serde_json::from_slice(&json).map_err(|fault| WorktreeError::disk(&path, "understood")(fault.into()))
+        serde_json::from_slice(&json).map_err(|error| WorktreeError::disk(&path, "understood")(error.into()))
     }
 
     /// Forgets a worktree that is gone.
@@ -165,7 +165,7 @@ pub(super) fn file_name(text: &str, otherwise: &str) -> String {
 /// Removes a folder with all that is in it; one that is not there is removed already.
 pub(super) fn remove_folder(path: &Path) -> Result<(), WorktreeError> {
     match std::fs::remove_dir_all(path) {
-        Err(fault) if fault.kind() != io::ErrorKind::NotFound => Err(WorktreeError::disk(path, "removed")(fault)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(WorktreeError::disk(path, "removed")(error)),
         _ => Ok(()),
     }
 }
@@ -180,7 +180,7 @@ fn is_locked(file: &File) -> io::Result<bool> {
         match file.try_lock() {
             Ok(()) => return Ok(true),
             Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
-            Err(TryLockError::Error(fault)) => return Err(fault),
+            Err(TryLockError::Error(error)) => return Err(error),
         }
     }
     Ok(false)

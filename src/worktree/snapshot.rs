@@ -124,16 +124,16 @@ fn copy_index(index: &Path, folder: &Path) -> Result<(TempDir, PathBuf, bool), W
     let scratch = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(folder);
     let scratch = scratch.map_err(WorktreeError::disk(folder, "written to"))?;
     let copy = scratch.path().join("index");
-    let fault = |source| WorktreeError::Disk { path: copy.clone(), act: "written", source };
+    let error = |source| WorktreeError::Disk { path: copy.clone(), act: "written", source };
     let mut old = match File::open(index) {
         Ok(old) => old,
         Err(missing) if missing.kind() == io::ErrorKind::NotFound => return Ok((scratch, copy, false)),
         Err(source) => return Err(WorktreeError::disk(index, "read")(source)),
     };
-    let mut new = File::create(&copy).map_err(fault)?;
-    io::copy(&mut old, &mut new).map_err(fault)?;
+    let mut new = File::create(&copy).map_err(error)?;
+    io::copy(&mut old, &mut new).map_err(error)?;
     let written = old.metadata().and_then(|facts| facts.modified()).map_err(WorktreeError::disk(index, "read"))?;
-    new.set_modified(written).map_err(fault)?;
+    new.set_modified(written).map_err(error)?;
     Ok((scratch, copy, true))
 }
 
@@ -153,6 +153,6 @@ where
 {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(fault) => Err(WorktreeError::Git { act: "working with files", said: fault.to_string() }),
+        Err(error) => Err(WorktreeError::Git { act: "working with files", said: error.to_string() }),
     }
 }

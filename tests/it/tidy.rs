@@ -96,8 +96,8 @@ type Rule = fn(&Source) -> Vec<String>;
 fn check(rule: Rule) {
     let sources = sources();
     assert!(sources.len() > 10, "the source was not found");
-    let faults: Vec<String> = sources.iter().flat_map(rule).collect();
-    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+    let errors: Vec<String> = sources.iter().flat_map(rule).collect();
+    assert!(errors.is_empty(), "\n{}\n", errors.join("\n"));
 }
 
 fn floors(source: &Source) -> Vec<String> {
@@ -108,20 +108,20 @@ fn floors(source: &Source) -> Vec<String> {
     let Some(own) = floor(module[0]) else {
         return vec![format!("{}: `{}` has no floor; give it one in tests/it/tidy.rs", source.path, module[0])];
     };
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     for named in scan::rooms_named(&source.code, module.len()) {
         let place = format!("{}:{}", source.path, named.line);
         match floor(&named.room) {
             _ if named.room == module[0] => {}
-            None => faults.push(format!("{place}: `{}` is not a room of the crate", named.room)),
+            None => errors.push(format!("{place}: `{}` is not a room of the crate", named.room)),
             Some(other) if other < own => {}
             Some(other) if other == own => {
-                faults.push(format!("{place}: `{}` and `{}` share a floor and must not meet", module[0], named.room));
+                errors.push(format!("{place}: `{}` and `{}` share a floor and must not meet", module[0], named.room));
             }
-            Some(_) => faults.push(format!("{place}: `{}` stands above `{}`", named.room, module[0])),
+            Some(_) => errors.push(format!("{place}: `{}` stands above `{}`", named.room, module[0])),
         }
     }
-    faults
+    errors
 }
 
 fn header(source: &Source) -> Vec<String> {
@@ -133,36 +133,36 @@ fn header(source: &Source) -> Vec<String> {
 
 fn sizes(source: &Source) -> Vec<String> {
     let lines = source.text.lines().count();
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     if lines > MAX_FILE_LINES {
-        faults.push(format!("{}: {lines} lines; at most {MAX_FILE_LINES}", source.path));
+        errors.push(format!("{}: {lines} lines; at most {MAX_FILE_LINES}", source.path));
     }
     for function in scan::functions(&source.code) {
         if function.lines > MAX_FUNCTION_LINES {
-            faults.push(format!(
+            errors.push(format!(
                 "{}:{}: `{}` has {} lines; at most {MAX_FUNCTION_LINES}",
                 source.path, function.line, function.name, function.lines
             ));
         }
     }
-    faults
+    errors
 }
 
 fn unfinished(source: &Source) -> Vec<String> {
     // Put together here so that this file does not trip over itself.
     let marks = [["TO", "DO"].concat(), ["FIX", "ME"].concat()];
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     for (line, text) in numbered(&source.text) {
         if source.is_program() && marks.iter().any(|mark| words(text).any(|word| word == mark)) {
-            faults.push(format!("{}:{line}: unfinished; finish it or open an issue", source.path));
+            errors.push(format!("{}:{line}: unfinished; finish it or open an issue", source.path));
         }
     }
     for (line, text) in numbered(&source.code) {
         if ["todo!", "unimplemented!"].iter().any(|stub| text.contains(stub)) {
-            faults.push(format!("{}:{line}: a stub; the next user would run into it", source.path));
+            errors.push(format!("{}:{line}: a stub; the next user would run into it", source.path));
         }
     }
-    faults
+    errors
 }
 
 fn printing(source: &Source) -> Vec<String> {
@@ -268,8 +268,8 @@ fn rules_find_what_breaks_them() {
         (colours, "src/app/mod.rs", "fn f() { ratatui::style::Color::Rgb(0, 0, 0); }"),
     ];
     for (rule, path, text) in cases {
-        let faults = rule(&Source::new(path, text));
-        assert_eq!(faults.len(), 1, "{path}: {text:.200}\n{faults:#?}");
+        let errors = rule(&Source::new(path, text));
+        assert_eq!(errors.len(), 1, "{path}: {text:.200}\n{errors:#?}");
     }
 }
 
@@ -291,8 +291,8 @@ fn rules_let_pass_what_keeps_them() {
         (colours, "src/tui/terminal.rs", "fn f() { SetColor::new(); }"),
     ];
     for (rule, path, text) in cases {
-        let faults = rule(&Source::new(path, text));
-        assert!(faults.is_empty(), "{path}: {text:.200}\n{faults:#?}");
+        let errors = rule(&Source::new(path, text));
+        assert!(errors.is_empty(), "{path}: {text:.200}\n{errors:#?}");
     }
 }
 

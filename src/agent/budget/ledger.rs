@@ -1,6 +1,6 @@
 //! The books of a budget: what was spent, what requests under way may still use, what is kept for last turns.
 //!
-//! Owns the decision whether a request may be sent. Leaves waiting to `seat` and the size of requests to `gauge`.
+//! Owns the decision whether a request may be sent. Leaves waiting to `reservation` and the size of requests to `estimator`.
 //! Invariants: what is granted fits into what is left, so that spent, under way and kept together never pass a limit as
 //! long as no request uses more than it asked for; who came first is served first; nobody waits for nothing.
 
@@ -49,7 +49,7 @@ impl std::iter::Sum for Amount {
 
 /// Which agent of the tree spends. It keeps its number for one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SeatId(u64);
+pub struct ReservationId(u64);
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -147,8 +147,8 @@ struct Held {
 pub struct Ledger {
     limit: BudgetLimit,
     spent: Amount,
-    seats: BTreeMap<SeatId, Held>,
-    queue: VecDeque<SeatId>,
+    seats: BTreeMap<ReservationId, Held>,
+    queue: VecDeque<ReservationId>,
     next: u64,
     warned: BTreeSet<Warning>,
     /// Models whose price is not known, of which that was said.
@@ -208,62 +208,62 @@ impl Ledger {
     }
 
     /// Gives an agent a place for one run.
-    pub fn enter(&mut self) -> SeatId {
+    pub fn enter(&mut self) -> ReservationId {
         self.next += 1;
-        let seat = SeatId(self.next);
-        self.seats.insert(seat, Held::default());
-        seat
+        let reservation = ReservationId(self.next);
+        self.seats.insert(reservation, Held::default());
+        reservation
     }
 
     /// Takes the place back, with all that is held for it.
-    pub fn leave(&mut self, seat: SeatId) {
-        self.seats.remove(&seat);
-        self.give_up(seat);
+    pub fn leave(&mut self, reservation: ReservationId) {
+        self.seats.remove(&reservation);
+        self.give_up(reservation);
     }
 
     /// Takes a request back that waits.
-    pub fn give_up(&mut self, seat: SeatId) {
-        self.queue.retain(|waiting| *waiting != seat);
+    pub fn give_up(&mut self, reservation: ReservationId) {
+        self.queue.retain(|waiting| *waiting != reservation);
     }
 
     /// Decides about a request. One that has to wait asks again after each change.
-    pub fn ask(&mut self, seat: SeatId, ask: &Ask) -> Verdict {
-        let others = || self.seats.iter().filter(|(id, _)| **id != seat).map(|(_, held)| held);
+    pub fn ask(&mut self, reservation: ReservationId, ask: &Ask) -> Verdict {
+        let others = || self.seats.iter().filter(|(id, _)| **id != reservation).map(|(_, held)| held);
         let kept: Amount = others().map(|held| held.last_turn).sum();
         let under_way: Amount = others().map(|held| held.request).sum();
         let both: Amount = [kept, under_way].into_iter().sum();
         let (now, later) = (self.most_output(ask, both), self.most_output(ask, kept));
-        let is_first = self.queue.front().is_none_or(|first| *first == seat) || ask.purpose == Purpose::LastTurn;
+        let is_first = self.queue.front().is_none_or(|first| *first == reservation) || ask.purpose == Purpose::LastTurn;
         if is_first && now >= ask.cap.min(AMPLE_OUTPUT) {
-            return self.grant(seat, ask, ask.cap.min((now / SHARES).max(AMPLE_OUTPUT)));
+            return self.grant(reservation, ask, ask.cap.min((now / SHARES).max(AMPLE_OUTPUT)));
         }
         if later < ask.least_output() {
-            self.give_up(seat);
+            self.give_up(reservation);
             return Verdict::Refused;
         }
         if under_way.tokens > 0 || !is_first {
-            return Verdict::Wait { ahead: self.wait(seat, ask.purpose) };
+            return Verdict::Wait { ahead: self.wait(reservation, ask.purpose) };
         }
-        self.grant(seat, ask, now)
+        self.grant(reservation, ask, now)
     }
 
-    fn grant(&mut self, seat: SeatId, ask: &Ask, output: u64) -> Verdict {
-        self.give_up(seat);
-        self.seats.insert(seat, Held { request: ask.amount(output), last_turn: ask.kept(output) });
+    fn grant(&mut self, reservation: ReservationId, ask: &Ask, output: u64) -> Verdict {
+        self.give_up(reservation);
+        self.seats.insert(reservation, Held { request: ask.amount(output), last_turn: ask.kept(output) });
         Verdict::Granted { output }
     }
 
     /// Counts the request among those that wait and returns how many are before it.
-    fn wait(&mut self, seat: SeatId, purpose: Purpose) -> u32 {
-        let at = self.queue.iter().position(|waiting| *waiting == seat);
+    fn wait(&mut self, reservation: ReservationId, purpose: Purpose) -> u32 {
+        let at = self.queue.iter().position(|waiting| *waiting == reservation);
         let at = at.unwrap_or_else(|| match purpose {
             Purpose::Work => {
-                self.queue.push_back(seat);
+                self.queue.push_back(reservation);
                 self.queue.len() - 1
             }
             // What it needs was kept for it.
             Purpose::LastTurn => {
-                self.queue.push_front(seat);
+                self.queue.push_front(reservation);
                 0
             }
         });
@@ -296,24 +296,24 @@ impl Ledger {
     }
 
     /// Books what the request under way has used. `context` is the size that the conversation has now, in tokens.
-    pub fn settle(&mut self, seat: SeatId, used: Amount, context: u64, ask: &Ask) {
+    pub fn settle(&mut self, reservation: ReservationId, used: Amount, context: u64, ask: &Ask) {
         self.spent.add(used);
         let last_turn = match ask.purpose {
             Purpose::Work => kept_after(context, ask.price),
             Purpose::LastTurn => Amount::default(),
         };
-        if let Some(held) = self.seats.get_mut(&seat) {
+        if let Some(held) = self.seats.get_mut(&reservation) {
             *held = Held { request: Amount::default(), last_turn };
         }
     }
 
     /// Books what a failed attempt has used, and holds as much as before for the next one if that still fits.
-    pub fn again(&mut self, seat: SeatId, used: Amount) -> Verdict {
+    pub fn again(&mut self, reservation: ReservationId, used: Amount) -> Verdict {
         self.spent.add(used);
         let all: Amount = [self.spent, self.reserved(), self.kept()].into_iter().sum();
         let fits = self.limit.tokens.is_none_or(|limit| all.tokens <= limit)
             && self.limit.usd.is_none_or(|limit| all.usd <= f64::from(limit) + ROUNDING);
-        let Some(held) = self.seats.get_mut(&seat) else { return Verdict::Refused };
+        let Some(held) = self.seats.get_mut(&reservation) else { return Verdict::Refused };
         if fits || used == Amount::default() {
             return Verdict::Granted { output: 0 };
         }

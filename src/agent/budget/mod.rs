@@ -1,12 +1,12 @@
 //! The budget of a session: what all its agents together may use, in tokens and in US dollars.
 //!
 //! Owns the shared books and what is said about them. Leaves the decision about each request to `ledger`, its size to
-//! `gauge` and the waiting to `seat`. Invariant: a request that would pass a limit is not sent, as far as its size can be
+//! `estimator` and the waiting to `reservation`. Invariant: a request that would pass a limit is not sent, as far as its size can be
 //! known before; what the books call spent is what the events of the session say.
 
-mod gauge;
+mod estimator;
 pub mod ledger;
-mod seat;
+mod reservation;
 mod spent;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use crate::message::{BudgetLimit, Dollars, grouped};
 use ledger::{Amount, Ask, Ledger, Left};
-pub(super) use seat::{Reserved, Seat};
+pub(super) use reservation::{BudgetReservation, Reserved};
 pub use spent::Spent;
 
 /// The budget of a session; clones share it. Without limits it only counts.

@@ -35,7 +35,7 @@ impl Spent {
     }
 
     /// Adds what an event says was used.
-    pub fn hear(&mut self, kind: &EventKind) {
+    pub fn apply(&mut self, kind: &EventKind) {
         if let EventKind::TurnEnded { usage, cost_usd, .. } = kind {
             self.add(&Self::new(*usage, *cost_usd));
         }

@@ -7,7 +7,7 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::definition::{Listed, Tier};
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// One line of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ struct Entry {
 impl Index {
     pub(super) fn new(listing: &[Listed]) -> Self {
         let entry = |listed: &Listed| {
-            let name = plain_line(&listed.name()).into_owned();
+            let name = sanitize_line(&listed.name()).into_owned();
             let about = listed.definition.as_ref().map(|definition| definition.description.as_str());
             let about = about.or_else(|| Some(listed.diagnostics.first()?.message.as_str())).unwrap_or_default();
             Entry { tier: listed.source.tier, text: format!("{name} {about}").to_lowercase(), name }

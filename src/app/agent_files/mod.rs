@@ -3,7 +3,7 @@
 //! Owns what the screen knows of them and what it asks to be done with the files. Leaves the doing to `tui::perform`
 //! and the format to `definition`. Invariant: what is shown is what was read last, never what was asked for.
 
-mod act;
+mod actions;
 mod find;
 mod place;
 mod view;
@@ -17,7 +17,7 @@ pub use view::{AgentFilesView, Page, Standings};
 use self::view::Awaited;
 use super::{App, Effect};
 use crate::definition::{AgentDraft, AgentHome, Changes, Listing, Source, Tier};
-use crate::message::{Diagnostic, plain_line};
+use crate::message::{Diagnostic, sanitize_line};
 
 /// Something to be done with agent files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl App {
             }
             FileNews::Deleted(path) => self.inform(format!("deleted: {}", self.agent_places.shown(&path))),
             FileNews::Failed(text) => match &mut self.agent_files {
-                Some(view) => view.fault = Some(plain_line(&text).into_owned()),
+                Some(view) => view.error = Some(sanitize_line(&text).into_owned()),
                 None => self.warn(text),
             },
         }
@@ -105,14 +105,14 @@ impl App {
         match std::mem::replace(&mut view.awaited, Awaited::Nothing) {
             Awaited::Nothing => {}
             Awaited::Reload => {
-                let told = view.standings().words();
-                self.inform(format!("read again: {told}"));
+                let announced = view.standings().words();
+                self.inform(format!("read again: {announced}"));
             }
             Awaited::Edited(path) => {
                 let edited = self.listing.iter().find(|listed| listed.source.path.as_ref() == Some(&path));
-                view.fault = edited.and_then(|listed| listed.diagnostics.first()).map(|fault| {
-                    let line = fault.line.map_or_else(String::new, |line| format!("line {line}: "));
-                    plain_line(&format!("{line}{}", fault.message)).into_owned()
+                view.error = edited.and_then(|listed| listed.diagnostics.first()).map(|error| {
+                    let line = error.line.map_or_else(String::new, |line| format!("line {line}: "));
+                    sanitize_line(&format!("{line}{}", error.message)).into_owned()
                 });
             }
         }
@@ -123,7 +123,7 @@ impl App {
         effects.push(Effect::AgentFiles(FileRequest::List));
         // The view shows what changed, and its own words about what it did are not overwritten.
         match summary(changes).filter(|_| self.agent_files.is_none() && !self.wizard_told(changes)) {
-            Some(text) if changes.faults.is_empty() => self.inform(text),
+            Some(text) if changes.errors.is_empty() => self.inform(text),
             Some(text) => self.warn(text),
             None => {}
         }
@@ -138,20 +138,20 @@ fn summary(changes: &Changes) -> Option<String> {
         names => format!("{sign}{}", names.len()),
     });
     let mut words: Vec<String> = words.collect();
-    words.extend(faults(&changes.faults));
+    words.extend(errors(&changes.errors));
     (!words.is_empty()).then(|| format!("agents: {}", words.join("  ")))
 }
 
 /// Returns what is wrong: the fault itself where it is the only one, else in how many files.
-fn faults(faults: &[Diagnostic]) -> Option<String> {
-    let first = faults.first()?;
+fn errors(errors: &[Diagnostic]) -> Option<String> {
+    let first = errors.first()?;
     let file = first.path.as_ref().and_then(|path| path.file_name()).map_or_else(String::new, |name| {
         let line = first.line.map_or_else(String::new, |line| format!(":{line}"));
         format!("{}{line}", name.to_string_lossy())
     });
-    let text = match faults.len() - 1 {
+    let text = match errors.len() - 1 {
         0 => format!("{file} {}", first.message),
         more => format!("{file} and {more} more faults, see /agents"),
     };
-    Some(plain_line(text.trim_start()).into_owned())
+    Some(sanitize_line(text.trim_start()).into_owned())
 }

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::AgentFilesView;
 use crate::app::App;
 use crate::definition::{AgentDirs, Tier};
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// Most rows that a fault takes from the list.
 const FAULT_ROWS: usize = 4;
@@ -33,7 +33,7 @@ impl AgentPlaces {
     pub fn shown(&self, path: &Path) -> String {
         let below = self.home.as_deref().and_then(|home| path.strip_prefix(home).ok());
         let text = below.map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()));
-        plain_line(&text).into_owned()
+        sanitize_line(&text).into_owned()
     }
 
     /// Returns the tiers into which a file can be written, with the folder of each, strongest first.
@@ -53,7 +53,7 @@ pub struct FilesLayout {
     /// The list, or the chosen agent.
     pub body: Rect,
     /// What did not work.
-    pub fault: Rect,
+    pub error: Rect,
 }
 
 impl FilesLayout {
@@ -65,18 +65,18 @@ impl FilesLayout {
             height: area.height.saturating_sub(2),
         };
         let columns = usize::from(inner.width).max(1);
-        let wanted = view.fault().map_or(0, |fault| (fault.width() + 2).div_ceil(columns));
+        let wanted = view.error().map_or(0, |error| (error.width() + 2).div_ceil(columns));
         // Words are not cut, so that a text of several rows may need one more.
         let wanted = (wanted + usize::from(wanted > 1)).min(FAULT_ROWS);
-        let fault = u16::try_from(wanted).unwrap_or(0).min(inner.height.saturating_sub(1));
+        let error = u16::try_from(wanted).unwrap_or(0).min(inner.height.saturating_sub(1));
         let seeking = view.page() == super::Page::List && (view.is_typing() || !view.query().text().is_empty());
-        let query = u16::from(seeking).min(inner.height - fault);
-        let body = inner.height - fault - query;
+        let query = u16::from(seeking).min(inner.height - error);
+        let body = inner.height - error - query;
         Self {
             area,
             query: Rect { height: query, ..inner },
             body: Rect { y: inner.y + query, height: body, ..inner },
-            fault: Rect { y: inner.y + query + body, height: fault, ..inner },
+            error: Rect { y: inner.y + query + body, height: error, ..inner },
         }
     }
 }

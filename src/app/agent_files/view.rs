@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::find::{Index, Row};
 use crate::app::line_edit::LineEdit;
-use crate::definition::{Listed, Source, Standing};
+use crate::definition::{DefinitionState, Listed, Source};
 
 /// What the view shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct AgentFilesView {
     standings: Standings,
     pub(super) awaited: Awaited,
     /// What did not work, until the next key.
-    pub(super) fault: Option<String>,
+    pub(super) error: Option<String>,
 }
 
 impl AgentFilesView {
@@ -86,7 +86,7 @@ impl AgentFilesView {
             page: Page::List,
             standings: Standings::default(),
             awaited: Awaited::Nothing,
-            fault: None,
+            error: None,
         };
         view.refresh(listing);
         view
@@ -140,8 +140,8 @@ impl AgentFilesView {
 
     /// Returns what did not work.
     #[must_use]
-    pub fn fault(&self) -> Option<&str> {
-        self.fault.as_deref()
+    pub fn error(&self) -> Option<&str> {
+        self.error.as_deref()
     }
 
     /// Returns the first row that is visible in a list of this height: the chosen row always is, and the heading
@@ -168,9 +168,9 @@ impl AgentFilesView {
         self.standings = Standings::default();
         for listed in listing {
             match listed.standing {
-                Standing::InForce => self.standings.in_force += 1,
-                Standing::Shadowed { .. } => self.standings.shadowed += 1,
-                Standing::Broken => self.standings.broken += 1,
+                DefinitionState::InForce => self.standings.in_force += 1,
+                DefinitionState::Shadowed { .. } => self.standings.shadowed += 1,
+                DefinitionState::Broken => self.standings.broken += 1,
             }
         }
         self.index = Index::new(listing);

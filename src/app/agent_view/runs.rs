@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::AgentView;
-use crate::agent::{Author, EventKind, Ground, Outcome, Spent};
+use crate::agent::{Author, EventKind, Outcome, RunMode, Spent};
 use crate::app::cells::{Cell, CellKind, ToolState};
 use crate::app::phase::Phase;
 use crate::app::report::{TagReader, ending_note, report_markdown};
-use crate::message::{plain, plain_line};
+use crate::message::{sanitize, sanitize_line};
 
 /// What the runs before the present one came to.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Former {
+pub(super) struct PreviousRuns {
     elapsed: Duration,
     tools: u32,
     /// What came of the last of them.
@@ -33,7 +33,7 @@ impl AgentView {
             (_, Some(started)) => now.saturating_duration_since(started),
             _ => Duration::ZERO,
         };
-        self.former.elapsed + present
+        self.previous.elapsed + present
     }
 
     /// Tells whether it has ever worked, or will have when it goes on.
@@ -45,13 +45,13 @@ impl AgentView {
     /// Returns the tool calls begun in the present run, to which limits apply.
     #[must_use]
     pub fn tools_of_run(&self) -> u32 {
-        self.tools.saturating_sub(self.former.tools)
+        self.tools.saturating_sub(self.previous.tools)
     }
 
     /// Returns what came of its last run that has ended.
     #[must_use]
     pub fn last_outcome(&self) -> Option<&Outcome> {
-        self.outcome.as_ref().or(self.former.outcome.as_ref())
+        self.outcome.as_ref().or(self.previous.outcome.as_ref())
     }
 
     /// Tells whether an event begins a run after the present one.
@@ -60,14 +60,14 @@ impl AgentView {
     }
 
     /// Takes in that it goes on with its transcript: the number of the run, and whether its parent waits.
-    pub(super) fn resumed(&mut self, (run, ground): (u32, Ground), at: Timestamp, now: Instant) {
+    pub(super) fn resumed(&mut self, (run, ground): (u32, RunMode), at: Timestamp, now: Instant) {
         self.cut_off_calls();
         self.turn.clear();
         self.tags = TagReader::default();
-        self.former = Former {
+        self.previous = PreviousRuns {
             elapsed: self.elapsed(now),
             tools: self.tools,
-            outcome: self.outcome.take().or_else(|| self.former.outcome.take()),
+            outcome: self.outcome.take().or_else(|| self.previous.outcome.take()),
         };
         self.cells.push(CellKind::Resumed { run, at });
         (self.run, self.ground) = (run, ground);
@@ -80,15 +80,15 @@ impl AgentView {
     }
 
     /// Takes in a message, as its author wants it to be read.
-    pub(super) fn hears(&mut self, text: &str, by: &Author) {
+    pub(super) fn receive(&mut self, text: &str, by: &Author) {
         // What a subagent hears before it starts is its task, which `p` shows.
         if !self.id.is_main() && !self.has_begun() {
             return;
         }
         self.cells.push(match by {
-            Author::User => CellKind::User { text: plain(text).into_owned() },
-            Author::Parent => CellKind::FromParent { to: self.id, text: plain(text).into_owned() },
-            Author::Program => CellKind::Notice { text: plain_line(text).into_owned() },
+            Author::User => CellKind::User { text: sanitize(text).into_owned() },
+            Author::Parent => CellKind::FromParent { to: self.id, text: sanitize(text).into_owned() },
+            Author::Program => CellKind::Notice { text: sanitize_line(text).into_owned() },
             Author::Subagents(agents) => CellKind::Reports { of: agents.clone() },
         });
     }
@@ -99,21 +99,21 @@ impl AgentView {
         self.turn.clear();
         self.last_turn = None;
         let mut outcome = outcome.clone();
-        outcome.text = plain(&outcome.text).into_owned();
-        outcome.reason = outcome.reason.map(|reason| plain(&reason).into_owned());
+        outcome.text = sanitize(&outcome.text).into_owned();
+        outcome.reason = outcome.reason.map(|reason| sanitize(&reason).into_owned());
         if self.id.is_main() {
             if let Some(kind) = ending_note(&outcome) {
                 self.cells.push(kind);
             }
         } else {
             // What the run cost is counted once, by the outcome, in case events of turns were missed.
-            let former = &self.former;
+            let previous = &self.previous;
             let mut whole = self.spent_before;
             whole.add(&Spent::new(outcome.usage, outcome.cost_usd));
             if whole.usage.total() >= self.spent.usage.total() {
                 self.spent = whole;
             }
-            self.tools = self.tools.max(former.tools.saturating_add(outcome.tool_calls));
+            self.tools = self.tools.max(previous.tools.saturating_add(outcome.tool_calls));
             self.turns = self.turns.max(outcome.turns);
             self.report_cell(&outcome);
         }

@@ -21,7 +21,7 @@ impl App {
                 effects.push(Effect::Engine(Command::SetBudget(limit)));
                 if is_used_up(limit, &spent) { self.warn(said) } else { self.inform(said) }
             }
-            Err(fault) => self.warn(fault),
+            Err(error) => self.warn(error),
         }
     }
 }
@@ -32,7 +32,7 @@ impl App {
 /// Returns why the words ask for none, and what can be written instead.
 pub fn change_budget(words: &str, limit: BudgetLimit, spent: &Spent) -> Result<(BudgetLimit, String), String> {
     let changed = limit.changed(words, spent.usage.total(), spent.cost_usd.unwrap_or(0.0));
-    let limit = changed.map_err(|fault| format!("{fault}; /budget off lifts it"))?;
+    let limit = changed.map_err(|error| format!("{error}; /budget off lifts it"))?;
     let stops = if is_used_up(limit, spent) { ", over budget: every agent stops at its next request" } else { "" };
     Ok((limit, format!("{}{stops}", budget_words(limit, spent))))
 }

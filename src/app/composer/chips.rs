@@ -2,7 +2,7 @@
 //!
 //! Owns the pasted texts and their labels. Invariant: no two chips of a text have the same label.
 
-use crate::message::plain;
+use crate::message::sanitize;
 
 /// A paste of more characters than this becomes a chip.
 const MAX_CHARS: usize = 1_000;
@@ -33,7 +33,7 @@ impl Chips {
             label = format!("[pasted {size} #{copy}]");
             copy += 1;
         }
-        self.chips.push((label.clone(), plain(text).into_owned()));
+        self.chips.push((label.clone(), sanitize(text).into_owned()));
         Some(label)
     }
 

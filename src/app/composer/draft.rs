@@ -4,7 +4,7 @@
 
 use super::chips::Chips;
 use super::editor::Editor;
-use crate::message::plain;
+use crate::message::sanitize;
 
 /// A text that is being written.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl Draft {
         let mut draft = Self::default();
         match draft.chips.add(text) {
             Some(label) => draft.editor.set(&label),
-            None => draft.editor.set(&plain(text)),
+            None => draft.editor.set(&sanitize(text)),
         }
         draft
     }

@@ -11,8 +11,8 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::Candidate;
-use crate::definition::{Listed, Standing};
-use crate::message::{AgentId, plain_line};
+use crate::definition::{DefinitionState, Listed};
+use crate::message::{AgentId, sanitize_line};
 
 /// What stands before an agent's name.
 const AGENT: &str = "agent-";
@@ -105,7 +105,7 @@ pub(super) enum First {
 }
 
 /// The part of a word that tells agents apart, and how the mention begins.
-struct Wish<'a> {
+struct MentionQuery<'a> {
     prefix: &'static str,
     name: &'a str,
     first: First,
@@ -114,7 +114,8 @@ struct Wish<'a> {
 impl Mentions {
     /// Replaces the agents by those of the listing that are in force.
     pub(super) fn set(&mut self, listing: &[Listed]) {
-        let mut in_force: Vec<&Listed> = listing.iter().filter(|listed| listed.standing == Standing::InForce).collect();
+        let mut in_force: Vec<&Listed> =
+            listing.iter().filter(|listed| listed.standing == DefinitionState::InForce).collect();
         // Those of the project first, those that are part of the program last.
         in_force.sort_by_key(|listed| Reverse(listed.source.tier));
         let agents = in_force.into_iter().filter_map(|listed| {
@@ -123,8 +124,8 @@ impl Mentions {
             let head = definition.description.trim().lines().next().unwrap_or_default();
             let head: String = head.chars().take(DETAIL_CHARS).collect();
             Some(Mentioned {
-                slug: plain_line(&words.join("-")).into_owned(),
-                detail: plain_line(&head).into_owned(),
+                slug: sanitize_line(&words.join("-")).into_owned(),
+                detail: sanitize_line(&head).into_owned(),
                 mark: Mark { name: definition.name.clone(), color: definition.color.clone() },
             })
         });
@@ -165,7 +166,7 @@ impl Mentions {
     /// the files.
     pub(super) fn search(&mut self, query: &str, limit: usize) -> (First, Vec<Candidate>) {
         self.changed = false;
-        let wish = Wish::of(query);
+        let wish = MentionQuery::of(query);
         let mut matcher = Matcher::new(Config::DEFAULT);
         let pattern = Pattern::parse(wish.name, CaseMatching::Ignore, Normalization::Smart);
         let mut buffer = Vec::new();
@@ -187,7 +188,7 @@ impl Mentions {
     }
 }
 
-impl<'a> Wish<'a> {
+impl<'a> MentionQuery<'a> {
     fn of(query: &'a str) -> Self {
         // The sign is often left out while the word is still being typed.
         for (prefix, sign) in [(RUN_AGENT, "run-agent"), (AGENT, "agent")] {

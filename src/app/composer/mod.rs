@@ -18,7 +18,7 @@ mod vi;
 use crate::app::files::FileIndex;
 use crate::app::key::{Key, KeyCode, Mods};
 use crate::definition::Listed;
-use crate::message::plain;
+use crate::message::sanitize;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -41,7 +41,7 @@ pub const MAX_ROWS: u16 = 10;
 pub struct Composer {
     draft: Draft,
     /// What stands before the text in place of the prompt.
-    sign: Option<String>,
+    prompt_label: Option<String>,
     history: History,
     mentions: Mentions,
     completion: Option<Completion>,
@@ -165,26 +165,26 @@ impl Composer {
     }
 
     /// Puts words before the text in place of the prompt.
-    pub fn set_sign(&mut self, sign: Option<String>) {
-        self.sign = sign;
+    pub fn set_sign(&mut self, prompt_label: Option<String>) {
+        self.prompt_label = prompt_label;
     }
 
     /// Returns the words that stand before the text in place of the prompt.
     #[must_use]
-    pub fn sign(&self) -> Option<&str> {
-        self.sign.as_deref()
+    pub fn prompt_label(&self) -> Option<&str> {
+        self.prompt_label.as_deref()
     }
 
     /// Returns the columns before the text at a width.
     #[must_use]
     pub fn prompt_width(&self, width: u16) -> u16 {
-        let columns = self.sign.as_deref().map_or(0, |sign| UnicodeWidthStr::width(sign) + 1);
+        let columns = self.prompt_label.as_deref().map_or(0, |prompt_label| UnicodeWidthStr::width(prompt_label) + 1);
         u16::try_from(columns).unwrap_or(u16::MAX).min(width / 2).max(PROMPT_WIDTH)
     }
 
     /// Inserts text at the cursor.
     pub fn insert(&mut self, text: &str) {
-        self.draft.editor.insert(&plain(text));
+        self.draft.editor.insert(&sanitize(text));
     }
 
     /// Inserts a line end at the cursor.

@@ -202,7 +202,7 @@ impl Track {
     }
 
     /// Takes in a sign of life. Silence that was too long becomes a span of its own.
-    pub(super) fn hear(&mut self, now: Instant) {
+    pub(super) fn apply(&mut self, now: Instant) {
         if let Some(silent) = self.silent_from(now)
             && let Some(span) = self.spans.last_mut()
         {

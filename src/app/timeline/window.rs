@@ -53,7 +53,7 @@ pub struct Row {
 
 /// What the window depends on.
 #[derive(Debug, Clone)]
-pub(super) struct Wish {
+pub(super) struct WindowRequest {
     /// Where the timeline stands.
     pub area: Rect,
     /// When time begins, and where it ends.
@@ -107,7 +107,7 @@ pub struct Window {
 }
 
 /// Places the parts, and chooses columns and rows so that cursor and chosen agent are visible.
-pub(super) fn window(wish: Wish) -> Window {
+pub(super) fn window(wish: WindowRequest) -> Window {
     let (origin, end) = wish.time;
     let mut rest = wish.area;
     // What is least needed gives way first.

@@ -8,9 +8,9 @@ use super::rows::{HowRow, ModelRow, Step, ToolChoice, ToolRow, model_rows};
 use crate::agent::{AgentEvent, EventKind, Outcome};
 use crate::app::action::Action;
 use crate::app::agent_files::{FileNews, FileRequest};
+use crate::app::input::Taken;
 use crate::app::key::Key;
 use crate::app::keymap::Context;
-use crate::app::keys::Taken;
 use crate::app::{App, Effect, Popup};
 use crate::definition::{AgentDraft, Changes};
 use crate::subagent::{Command, DRAFT_CALL};
@@ -316,7 +316,7 @@ impl App {
         let arrived = match AgentDraft::from_answer(&outcome.text) {
             _ if outcome.is_broken_off() || outcome.text.trim().is_empty() => {
                 let reason = outcome.reason.as_deref().unwrap_or("It ended without a word.");
-                let note = format!("There is no draft: {} Go on by hand.", crate::message::plain_line(reason));
+                let note = format!("There is no draft: {} Go on by hand.", crate::message::sanitize_line(reason));
                 if waited {
                     wizard.way = Way::Forward;
                     wizard.go(Step::Where);
@@ -325,7 +325,7 @@ impl App {
                 return;
             }
             Ok(draft) => Arrived::Draft(Box::new(draft)),
-            Err(fault) => Arrived::Text { text: outcome.text.clone(), fault },
+            Err(error) => Arrived::Text { text: outcome.text.clone(), error },
         };
         if waited {
             wizard.take(arrived, &self.listing);
@@ -340,8 +340,8 @@ impl App {
     /// Tells whether these changes are the file that was just written, of which the user reads already.
     pub(in crate::app) fn wizard_told(&self, changes: &Changes) -> bool {
         let [name] = changes.added.as_slice() else { return false };
-        let told = self.flash.as_ref().is_some_and(|flash| flash.text.starts_with(&usable(name)));
-        told && *changes == Changes { added: changes.added.clone(), ..Changes::default() }
+        let announced = self.flash.as_ref().is_some_and(|flash| flash.text.starts_with(&usable(name)));
+        announced && *changes == Changes { added: changes.added.clone(), ..Changes::default() }
     }
 
     /// Hears what came of a change to the agent files, and returns the news that are not the wizard's.

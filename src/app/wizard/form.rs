@@ -9,8 +9,8 @@ use std::time::Instant;
 use super::rows::{COLORS, HowRow, ModelRow, READ_ONLY, Step, TOOL_GROUPS, ToolChoice, ToolRow, choice_of, model_rows};
 use crate::app::LineEdit;
 use crate::app::composer::Composer;
-use crate::definition::{AgentDraft, AgentHome, Listing, Standing, Tier, ToolsField, same_name};
-use crate::message::{AgentId, plain, plain_line};
+use crate::definition::{AgentDraft, AgentHome, DefinitionState, Listing, Tier, ToolsField, same_name};
+use crate::message::{AgentId, sanitize, sanitize_line};
 
 /// The wizard that makes a new agent.
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ pub(super) enum Arrived {
     /// An agent.
     Draft(Box<AgentDraft>),
     /// A text that is no agent file, and why not.
-    Text { text: String, fault: String },
+    Text { text: String, error: String },
 }
 
 impl Wizard {
@@ -291,7 +291,7 @@ impl Wizard {
                 let model = self.model.as_ref().filter(|model| !is_id(model))?;
                 Some(format!(
                     "`{}` is not the name of a model: it has letters, digits and -_.:/@[] only.",
-                    plain_line(model)
+                    sanitize_line(model)
                 ))
             }
             Step::Prompt => missing(&self.prompt, "Write what the agent is told, or open your editor."),
@@ -303,10 +303,10 @@ impl Wizard {
     #[must_use]
     pub fn rivals(&self, listing: &Listing) -> Option<String> {
         let tier = self.tier?;
-        let in_force = listing
-            .iter()
-            .find(|listed| listed.standing == Standing::InForce && same_name(&listed.name(), self.name.text()))?;
-        let (name, whose) = (plain_line(&in_force.name()).into_owned(), in_force.source.tier.label());
+        let in_force = listing.iter().find(|listed| {
+            listed.standing == DefinitionState::InForce && same_name(&listed.name(), self.name.text())
+        })?;
+        let (name, whose) = (sanitize_line(&in_force.name()).into_owned(), in_force.source.tier.label());
         Some(if in_force.source.tier > tier {
             format!("{name} of {whose} would win over it: yours would not be used.")
         } else {
@@ -380,16 +380,17 @@ impl Wizard {
         set(&mut self.prompt, &draft.prompt);
         let (choice, named) = choice_of(&draft.tools);
         let is_known = |name: &String| TOOL_GROUPS.iter().any(|(_, tools)| tools.contains(&name.as_str()));
-        self.extras = named.iter().filter(|name| !is_known(name)).map(|name| plain_line(name).into_owned()).collect();
-        self.ticked = named.iter().map(|name| plain_line(name).into_owned()).collect();
+        self.extras =
+            named.iter().filter(|name| !is_known(name)).map(|name| sanitize_line(name).into_owned()).collect();
+        self.ticked = named.iter().map(|name| sanitize_line(name).into_owned()).collect();
         self.tools = Some(choice);
         if let Some(model) = &draft.model {
-            self.model = Some(plain_line(model).into_owned());
+            self.model = Some(sanitize_line(model).into_owned());
             self.typed = LineEdit::default();
             self.typed.insert(model);
         }
         if let Some(color) = &draft.color {
-            self.color = Some(plain_line(color).into_owned());
+            self.color = Some(sanitize_line(color).into_owned());
             self.drafted_color.clone_from(&self.color);
         }
     }
@@ -402,11 +403,11 @@ impl Wizard {
                 self.fill(&draft);
                 self.go(self.first_open(listing));
             }
-            Arrived::Text { text, fault } => {
+            Arrived::Text { text, error } => {
                 set(&mut self.prompt, &text);
                 self.go(Step::Prompt);
                 self.note =
-                    Some(format!("The model's answer is no agent file ({}); use what fits.", plain_line(&fault)));
+                    Some(format!("The model's answer is no agent file ({}); use what fits.", sanitize_line(&error)));
             }
         }
     }
@@ -415,5 +416,5 @@ impl Wizard {
 /// Replaces a text, which may be of any size and is not folded into a chip: it is here to be changed.
 pub(super) fn set(composer: &mut Composer, text: &str) {
     composer.clear();
-    composer.insert(&plain(text));
+    composer.insert(&sanitize(text));
 }

@@ -31,8 +31,8 @@ pub(super) fn ask(
         let answer = if line.trim().is_empty() { otherwise } else { line.trim() };
         match check(answer) {
             Ok(()) => return Ok(answer.to_owned()),
-            Err(fault) => {
-                let _ = writeln!(err, "{fault}");
+            Err(error) => {
+                let _ = writeln!(err, "{error}");
             }
         }
     }

@@ -11,10 +11,10 @@ use serde::Serialize;
 use super::facts::{Facts, severity};
 use super::page::Page;
 use super::{Failure, Form, put, read};
-use crate::definition::{AgentDir, AgentDirs, Library, Listed, Parsed, Source, Standing, Tier, read_file};
+use crate::definition::{AgentDir, AgentDirs, DefinitionState, Library, Listed, Parsed, Source, Tier, read_file};
 use crate::headless::exit;
-use crate::message::plain_line;
-use crate::services::{Settled, tool_names};
+use crate::message::sanitize_line;
+use crate::services::{Bootstrap, tool_names};
 
 /// The JSON form.
 #[derive(Serialize)]
@@ -27,15 +27,15 @@ struct Checked {
     agents: Vec<Facts>,
 }
 
-pub(super) fn run(settled: &Settled, path: Option<&Path>, form: Form) -> Result<u8, Failure> {
+pub(super) fn run(bootstrap: &Bootstrap, path: Option<&Path>, form: Form) -> Result<u8, Failure> {
     let all = match path {
-        Some(path) => read_path(settled, path).map_err(|fault| (exit::FAILED, fault))?,
-        None => read(settled).to_vec(),
+        Some(path) => read_path(bootstrap, path).map_err(|error| (exit::FAILED, error))?,
+        None => read(bootstrap).to_vec(),
     };
     let files: Vec<Listed> = all.into_iter().filter(|listed| listed.source.tier != Tier::BuiltIn).collect();
-    let mut page = Page::new(settled);
+    let mut page = Page::new(bootstrap);
     for listed in &files {
-        faults(&mut page, listed);
+        errors(&mut page, listed);
         if let Some(by) = rival(&page, listed) {
             let note = match path {
                 Some(_) => format!("has the same name as {by}; only one of them can be in force."),
@@ -59,10 +59,10 @@ pub(super) fn run(settled: &Settled, path: Option<&Path>, form: Form) -> Result<
 }
 
 /// Reads a file, or all agent files below a folder, as if they were the only ones.
-fn read_path(settled: &Settled, path: &Path) -> anyhow::Result<Vec<Listed>> {
+fn read_path(bootstrap: &Bootstrap, path: &Path) -> anyhow::Result<Vec<Listed>> {
     // Their tier makes no difference, as long as it is none of the program's own.
     let tier = Tier::CommandLine;
-    let wanted = settled.wanted.directory.join(path);
+    let wanted = bootstrap.options.directory.join(path);
     let missing = || format!("{} cannot be checked; name an agent file or a folder", wanted.display());
     let path = std::fs::canonicalize(&wanted).with_context(missing)?;
     let library = if path.is_dir() {
@@ -83,25 +83,25 @@ pub(super) fn alone(parsed: Parsed) -> Vec<String> {
     library.reload();
     let listing = library.catalog().listing();
     let given = listing.iter().filter(|listed| listed.source.tier != Tier::BuiltIn);
-    given.flat_map(|listed| &listed.diagnostics).map(|fault| plain_line(&fault.message).into_owned()).collect()
+    given.flat_map(|listed| &listed.diagnostics).map(|error| sanitize_line(&error.message).into_owned()).collect()
 }
 
 /// Adds a line for each fault of a file.
-fn faults(page: &mut Page, listed: &Listed) {
+fn errors(page: &mut Page, listed: &Listed) {
     let place = page.place(&listed.source);
     let severity = severity(listed);
     let painted = page.paint(severity, |theme| if severity == "error" { theme.error } else { theme.warning });
-    for fault in &listed.diagnostics {
-        let line = fault.line.map(|line| format!("{line}:")).unwrap_or_default();
-        page.line(&format!("{place}:{line} {painted}: {}", plain_line(&fault.message)));
+    for error in &listed.diagnostics {
+        let line = error.line.map(|line| format!("{line}:")).unwrap_or_default();
+        page.line(&format!("{place}:{line} {painted}: {}", sanitize_line(&error.message)));
     }
 }
 
 /// Returns the file that takes the place of this one.
 fn rival(page: &Page, listed: &Listed) -> Option<String> {
     match &listed.standing {
-        Standing::Shadowed { by } => Some(page.place(by)),
-        Standing::InForce | Standing::Broken => None,
+        DefinitionState::Shadowed { by } => Some(page.place(by)),
+        DefinitionState::InForce | DefinitionState::Broken => None,
     }
 }
 

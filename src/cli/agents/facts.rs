@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::definition::{Listed, MemoryScope, Source, Standing, ToolsField};
+use crate::definition::{DefinitionState, Listed, MemoryScope, Source, ToolsField};
 use crate::message::Diagnostic;
 
 /// One agent, or one file that should be one.
@@ -33,16 +33,16 @@ pub(super) struct Facts {
     initial_prompt: Option<String>,
     /// Understood, but not acted on.
     idle_fields: BTreeMap<String, String>,
-    pub(super) diagnostics: Vec<Fault>,
+    pub(super) diagnostics: Vec<DiagnosticFacts>,
 }
 
 impl Facts {
     pub(super) fn of(listed: &Listed) -> Self {
         let definition = listed.definition.as_deref();
         let (standing, shadowed_by) = match &listed.standing {
-            Standing::InForce => ("in_force", None),
-            Standing::Shadowed { by } => ("shadowed", Some(Place::of(by))),
-            Standing::Broken => ("broken", None),
+            DefinitionState::InForce => ("in_force", None),
+            DefinitionState::Shadowed { by } => ("shadowed", Some(Place::of(by))),
+            DefinitionState::Broken => ("broken", None),
         };
         let Place { tier, path } = Place::of(&listed.source);
         Self {
@@ -69,7 +69,7 @@ impl Facts {
             idle_fields: definition
                 .map(|definition| definition.idle_fields.iter().cloned().collect())
                 .unwrap_or_default(),
-            diagnostics: listed.diagnostics.iter().map(|fault| Fault::of(fault, listed)).collect(),
+            diagnostics: listed.diagnostics.iter().map(|error| DiagnosticFacts::of(error, listed)).collect(),
         }
     }
 }
@@ -99,16 +99,16 @@ impl Place {
 
 /// One thing that is wrong with a file.
 #[derive(Debug, Serialize)]
-pub(super) struct Fault {
+pub(super) struct DiagnosticFacts {
     line: Option<usize>,
     column: Option<usize>,
     severity: &'static str,
     message: String,
 }
 
-impl Fault {
-    fn of(fault: &Diagnostic, listed: &Listed) -> Self {
-        let Diagnostic { line, column, ref message, .. } = *fault;
+impl DiagnosticFacts {
+    fn of(error: &Diagnostic, listed: &Listed) -> Self {
+        let Diagnostic { line, column, ref message, .. } = *error;
         Self { line, column, severity: severity(listed), message: message.clone() }
     }
 }
@@ -122,6 +122,6 @@ pub(super) fn severity(listed: &Listed) -> &'static str {
 pub(super) fn shadowed_by<'a>(winner: &'a Listed, all: &'a [Listed]) -> impl Iterator<Item = &'a Listed> {
     all.iter().filter(move |other| {
         let same = winner.definition.as_ref().zip(other.definition.as_ref());
-        matches!(other.standing, Standing::Shadowed { .. }) && same.is_some_and(|(a, b)| a.is_called(&b.name))
+        matches!(other.standing, DefinitionState::Shadowed { .. }) && same.is_some_and(|(a, b)| a.is_called(&b.name))
     })
 }

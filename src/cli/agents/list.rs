@@ -5,20 +5,20 @@
 use super::facts::Facts;
 use super::page::Page;
 use super::{Failure, Form, put, read};
-use crate::definition::{AgentDefinition, Listed, Standing, Tier, ToolsField};
+use crate::definition::{AgentDefinition, DefinitionState, Listed, Tier, ToolsField};
 use crate::headless::exit;
-use crate::message::plain_line;
-use crate::services::Settled;
+use crate::message::sanitize_line;
+use crate::services::Bootstrap;
 use crate::tui::view::wrap::{fit, width};
 
 /// The widest column of names; a longer name moves its description.
 const MAX_NAME: usize = 28;
 
-pub(super) fn run(settled: &Settled, form: Form) -> Result<u8, Failure> {
-    let listing = read(settled);
+pub(super) fn run(bootstrap: &Bootstrap, form: Form) -> Result<u8, Failure> {
+    let listing = read(bootstrap);
     let facts: Vec<Facts> = listing.iter().map(Facts::of).collect();
-    let mut page = Page::new(settled);
-    let names = listing.iter().map(|listed| width(&plain_line(&listed.name()))).filter(|width| *width <= MAX_NAME);
+    let mut page = Page::new(bootstrap);
+    let names = listing.iter().map(|listed| width(&sanitize_line(&listed.name()))).filter(|width| *width <= MAX_NAME);
     let names = names.max().unwrap_or(0);
     let mut tier: Option<Tier> = None;
     for listed in listing.iter() {
@@ -38,18 +38,18 @@ pub(super) fn run(settled: &Settled, form: Form) -> Result<u8, Failure> {
 
 /// Adds one agent: a line of what it is for, and one of what it may do and where it is defined.
 fn entry(page: &mut Page, listed: &Listed, names: usize) {
-    let name = plain_line(&listed.name()).into_owned();
+    let name = sanitize_line(&listed.name()).into_owned();
     let gap = " ".repeat(names.saturating_sub(width(&name)) + 2);
     let room = page.columns.saturating_sub(2 + width(&name) + gap.len());
     let place = page.place(&listed.source);
     match (&listed.definition, &listed.standing) {
-        (Some(definition), Standing::Shadowed { by }) => {
+        (Some(definition), DefinitionState::Shadowed { by }) => {
             let line = format!("  {name}{gap}shadowed by {}", page.origin(by));
             page.line(&page.paint(&line, |theme| theme.muted));
             detail(page, definition, &place);
         }
         (Some(definition), _) => {
-            let description = fit(&plain_line(&definition.description), room);
+            let description = fit(&sanitize_line(&definition.description), room);
             page.line(&format!("  {}{gap}{description}", page.in_its_colour(&name, definition)));
             detail(page, definition, &place);
         }
@@ -58,15 +58,15 @@ fn entry(page: &mut Page, listed: &Listed, names: usize) {
             page.line(&format!("      {place}"));
         }
     }
-    for fault in &listed.diagnostics {
-        let line = fault.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        let text = format!("      ! {line}{}", plain_line(&fault.message));
+    for error in &listed.diagnostics {
+        let line = error.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        let text = format!("      ! {line}{}", sanitize_line(&error.message));
         page.line(&page.paint(&text, |theme| theme.warning));
     }
 }
 
 fn detail(page: &mut Page, definition: &AgentDefinition, place: &str) {
-    let model = definition.model.as_deref().map_or("inherit".into(), plain_line);
+    let model = definition.model.as_deref().map_or("inherit".into(), sanitize_line);
     let tools = tools(definition);
     let facts = format!("model {model}, tools {tools}");
     let facts = fit(&facts, page.columns.saturating_sub(6));
@@ -78,7 +78,7 @@ fn detail(page: &mut Page, definition: &AgentDefinition, place: &str) {
 
 /// Returns the tools of an agent in words.
 pub(super) fn tools(definition: &AgentDefinition) -> String {
-    let list = |names: &[String]| plain_line(&names.join(", ")).into_owned();
+    let list = |names: &[String]| sanitize_line(&names.join(", ")).into_owned();
     let allowed = match &definition.tools {
         ToolsField::All => "all".to_owned(),
         ToolsField::List(names) if names.is_empty() => "none".to_owned(),
@@ -92,9 +92,9 @@ pub(super) fn tools(definition: &AgentDefinition) -> String {
 
 fn summary(listing: &[Listed]) -> String {
     let count = |is: fn(&Listed) -> bool| listing.iter().filter(|listed| is(listed)).count();
-    let in_force = count(|listed| listed.standing == Standing::InForce);
-    let shadowed = count(|listed| matches!(listed.standing, Standing::Shadowed { .. }));
-    let broken = count(|listed| listed.standing == Standing::Broken);
+    let in_force = count(|listed| listed.standing == DefinitionState::InForce);
+    let shadowed = count(|listed| matches!(listed.standing, DefinitionState::Shadowed { .. }));
+    let broken = count(|listed| listed.standing == DefinitionState::Broken);
     let warned = count(|listed| listed.definition.is_some() && !listed.diagnostics.is_empty());
     let mut parts = vec![format!("{in_force} in force")];
     let more = [(shadowed, "shadowed"), (broken, "cannot be used"), (warned, "with warnings")];

@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::definition::Listing;
 use crate::headless::exit;
 use crate::message::escaped_json;
-use crate::services::Settled;
+use crate::services::Bootstrap;
 use page::Page;
 
 pub use new::{NewArgs, Where};
@@ -81,34 +81,34 @@ enum Form {
 ///
 /// # Errors
 /// Returns the exit status and what to tell the user.
-pub async fn run(settled: Settled, args: AgentsArgs) -> Result<u8, Failure> {
+pub async fn run(bootstrap: Bootstrap, args: AgentsArgs) -> Result<u8, Failure> {
     let form = if args.json { Form::Json } else { Form::Text };
     match args.command.unwrap_or(AgentsCommand::List) {
-        AgentsCommand::List => list::run(&settled, form),
-        AgentsCommand::Show { name } => show::run(&settled, &name, form),
-        AgentsCommand::Check { path } => check::run(&settled, path.as_deref(), form),
-        AgentsCommand::New(args) => new::run(&settled, args, form).await,
+        AgentsCommand::List => list::run(&bootstrap, form),
+        AgentsCommand::Show { name } => show::run(&bootstrap, &name, form),
+        AgentsCommand::Check { path } => check::run(&bootstrap, path.as_deref(), form),
+        AgentsCommand::New(args) => new::run(&bootstrap, args, form).await,
     }
 }
 
 /// Reads all agent files.
-fn read(settled: &Settled) -> Listing {
-    settled.library.reload();
-    settled.library.catalog().listing()
+fn read(bootstrap: &Bootstrap) -> Listing {
+    bootstrap.library.reload();
+    bootstrap.library.catalog().listing()
 }
 
 /// Writes to standard output, the text in one form or the value in the other, and returns `status`.
 fn put(form: Form, value: &impl Serialize, page: Page, status: u8) -> Result<u8, Failure> {
-    let failed = |fault: anyhow::Error| (exit::FAILED, fault);
+    let failed = |error: anyhow::Error| (exit::FAILED, error);
     let text = match form {
-        Form::Json => escaped_json(serde_json::to_string_pretty(value).map_err(|fault| failed(fault.into()))?) + "\n",
+        Form::Json => escaped_json(serde_json::to_string_pretty(value).map_err(|error| failed(error.into()))?) + "\n",
         Form::Text => page.into_text(),
     };
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(status),
-        Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => Ok(exit::BROKEN_PIPE),
-        Err(fault) => Err(failed(anyhow::anyhow!("standard output cannot be written: {fault}"))),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::BROKEN_PIPE),
+        Err(error) => Err(failed(anyhow::anyhow!("standard output cannot be written: {error}"))),
     }
 }
 

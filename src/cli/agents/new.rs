@@ -15,10 +15,10 @@ use super::facts::{Facts, Place, shadowed_by};
 use super::page::Page;
 use super::{Failure, Form, check, complain, put, read};
 use crate::cli::entries;
-use crate::definition::{AgentDraft, DraftError, Listed, Source, Standing, Tier, ToolsField, parse};
+use crate::definition::{AgentDraft, DefinitionState, DraftError, Listed, Source, Tier, ToolsField, parse};
 use crate::headless::{self, exit};
-use crate::message::plain_line;
-use crate::services::Settled;
+use crate::message::sanitize_line;
+use crate::services::Bootstrap;
 use crate::tui;
 
 /// What a new agent is made of. What is missing is asked for on a terminal.
@@ -84,10 +84,10 @@ struct Made {
     shadows: Vec<Place>,
 }
 
-pub(super) async fn run(settled: &Settled, mut args: NewArgs, form: Form) -> Result<u8, Failure> {
-    let usage = |fault: anyhow::Error| (exit::USAGE, fault);
-    let failed = |fault: anyhow::Error| (exit::FAILED, fault);
-    let dirs = settled.library.dirs();
+pub(super) async fn run(bootstrap: &Bootstrap, mut args: NewArgs, form: Form) -> Result<u8, Failure> {
+    let usage = |error: anyhow::Error| (exit::USAGE, error);
+    let failed = |error: anyhow::Error| (exit::FAILED, error);
+    let dirs = bootstrap.library.dirs();
     // A project that is the home folder has the folders of the user and no others.
     let usual = if dirs.home_of(Tier::ProjectClaude).is_some() { Where::Project } else { Where::User };
     if args.name.is_none() || args.description.is_none() {
@@ -107,11 +107,11 @@ pub(super) async fn run(settled: &Settled, mut args: NewArgs, form: Form) -> Res
     }
     draft.prompt = prompt(args.prompt, &draft).await.map_err(usage)?;
     let parsed = parse(&draft.to_text(), Source { tier, path: Some(path) });
-    for fault in check::alone(parsed) {
-        complain(&format!("warning: {fault}"));
+    for error in check::alone(parsed) {
+        complain(&format!("warning: {error}"));
     }
-    let path = draft.create_in(folder).map_err(|fault| failed(fault.into()))?;
-    tell(settled, &path, form)
+    let path = draft.create_in(folder).map_err(|error| failed(error.into()))?;
+    tell(bootstrap, &path, form)
 }
 
 /// Asks for what is missing.
@@ -147,7 +147,7 @@ fn draft(args: NewArgs) -> anyhow::Result<AgentDraft> {
     let NewArgs { name, description, tools, model, color, .. } = args;
     let name = name.unwrap_or_default();
     AgentDraft::check_name(&name)
-        .map_err(|fault| anyhow!("`{}` is no name for an agent. {fault}", plain_line(&name)))?;
+        .map_err(|error| anyhow!("`{}` is no name for an agent. {error}", sanitize_line(&name)))?;
     let description = description.unwrap_or_default().trim().to_owned();
     anyhow::ensure!(!description.is_empty(), "the description is empty; say when to use the agent");
     let tools = match tools.as_deref().map(str::trim) {
@@ -157,7 +157,7 @@ fn draft(args: NewArgs) -> anyhow::Result<AgentDraft> {
     let model = model.filter(|model| !model.is_empty() && model != "inherit");
     let color = color.map(|color| color.trim().to_owned()).filter(|color| !color.is_empty());
     if let Some(color) = &color {
-        AgentDraft::check_color(color).map_err(|fault| anyhow!("`{}` is no colour. {fault}", plain_line(color)))?;
+        AgentDraft::check_color(color).map_err(|error| anyhow!("`{}` is no colour. {error}", sanitize_line(color)))?;
     }
     Ok(AgentDraft { name, description, tools, model, color, prompt: String::new() })
 }
@@ -178,30 +178,30 @@ async fn prompt(given: Option<String>, draft: &AgentDraft) -> anyhow::Result<Str
         None if io::stdin().is_terminal() => {
             let start = format!("You are {}. {}\n", draft.name, draft.description);
             let edited = tui::edit(start).await;
-            edited.map_err(|fault| fault.context("the editor failed; set $EDITOR, or use --prompt TEXT"))?
+            edited.map_err(|error| error.context("the editor failed; set $EDITOR, or use --prompt TEXT"))?
         }
-        None => headless::with_piped(None, Some(io::stdin()), headless::PATIENCE).unwrap_or_default(),
+        None => headless::with_piped(None, Some(io::stdin()), headless::FIRST_BYTE_TIMEOUT).unwrap_or_default(),
     };
     anyhow::ensure!(!prompt.trim().is_empty(), "the agent has no prompt: use --prompt TEXT, or pipe it in");
     Ok(prompt)
 }
 
 /// Tells where the file is, and what it means for others of its name.
-fn tell(settled: &Settled, path: &Path, form: Form) -> Result<u8, Failure> {
-    let listing = read(settled);
-    let mut page = Page::new(settled);
+fn tell(bootstrap: &Bootstrap, path: &Path, form: Form) -> Result<u8, Failure> {
+    let listing = read(bootstrap);
+    let mut page = Page::new(bootstrap);
     let written = listing.iter().find(|listed| listed.source.path.as_deref() == Some(path));
     let Some(written) = written else {
         return Err((exit::FAILED, anyhow!("{} was written, but cannot be found again", path.display())));
     };
     let shadowed: Vec<&Listed> = match written.standing {
-        Standing::InForce => shadowed_by(written, &listing).collect(),
-        Standing::Shadowed { .. } | Standing::Broken => Vec::new(),
+        DefinitionState::InForce => shadowed_by(written, &listing).collect(),
+        DefinitionState::Shadowed { .. } | DefinitionState::Broken => Vec::new(),
     };
     for other in &shadowed {
         complain(&format!("warning: it takes the place of the one of {}", page.origin(&other.source)));
     }
-    if let Standing::Shadowed { by } = &written.standing {
+    if let DefinitionState::Shadowed { by } = &written.standing {
         complain(&format!("warning: it is not in force: the one of {} wins", page.origin(by)));
     }
     let shadows = shadowed.iter().map(|listed| Place::of(&listed.source)).collect();

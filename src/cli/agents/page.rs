@@ -11,8 +11,8 @@ use ratatui::backend::IntoCrossterm as _;
 use ratatui::style::Style;
 
 use crate::definition::{AgentDefinition, Source, Tier};
-use crate::message::plain_line;
-use crate::services::Settled;
+use crate::message::sanitize_line;
+use crate::services::Bootstrap;
 use crate::tui;
 use crate::tui::view::theme::Theme;
 
@@ -33,14 +33,14 @@ pub(super) struct Page {
 
 impl Page {
     /// Returns an empty page that fits standard output.
-    pub(super) fn new(settled: &Settled) -> Self {
+    pub(super) fn new(bootstrap: &Bootstrap) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let colourless = set("NO_COLOR").is_some() || set("TERM").is_none_or(|term| term == "dumb");
         let size = crossterm::terminal::size().ok().filter(|(columns, _)| is_terminal && *columns > 0);
         Self {
             text: String::new(),
-            theme: if is_terminal && !colourless { tui::settled_theme(settled).ok() } else { None },
+            theme: if is_terminal && !colourless { tui::chosen_theme(bootstrap).ok() } else { None },
             columns: size.map_or(COLUMNS, |(columns, _)| usize::from(columns)).max(MIN_COLUMNS),
             here: std::env::current_dir().ok(),
         }
@@ -77,7 +77,7 @@ impl Page {
     pub(super) fn path(&self, path: &Path) -> String {
         let below = self.here.as_deref().and_then(|here| path.strip_prefix(here).ok());
         let shown = below.filter(|path| !path.as_os_str().is_empty()).unwrap_or(path);
-        plain_line(&shown.to_string_lossy()).into_owned()
+        sanitize_line(&shown.to_string_lossy()).into_owned()
     }
 
     /// Returns where an agent comes from, and how much that weighs.

@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::facts::{Facts, Place, memory, severity, shadowed_by};
 use super::page::Page;
 use super::{Failure, Form, list, put, read};
-use crate::definition::{AgentDefinition, Listed, Standing};
+use crate::definition::{AgentDefinition, DefinitionState, Listed};
 use crate::headless::exit;
-use crate::message::{plain, plain_line};
-use crate::services::Settled;
+use crate::message::{sanitize, sanitize_line};
+use crate::services::Bootstrap;
 
 /// Columns of the names of fields.
 const KEYS: usize = 13;
@@ -29,10 +29,10 @@ struct Shown<'a> {
     prompt: &'a str,
 }
 
-pub(super) fn run(settled: &Settled, name: &str, form: Form) -> Result<u8, Failure> {
-    let listing = read(settled);
-    let page = Page::new(settled);
-    let in_force = |listed: &&Listed| listed.standing == Standing::InForce;
+pub(super) fn run(bootstrap: &Bootstrap, name: &str, form: Form) -> Result<u8, Failure> {
+    let listing = read(bootstrap);
+    let page = Page::new(bootstrap);
+    let in_force = |listed: &&Listed| listed.standing == DefinitionState::InForce;
     let found = listing.iter().filter(in_force).find_map(|listed| {
         let definition = listed.definition.as_deref()?;
         definition.is_called(name).then_some((listed, definition))
@@ -46,11 +46,11 @@ pub(super) fn run(settled: &Settled, name: &str, form: Form) -> Result<u8, Failu
 
 /// Returns why there is nothing to show, and what could have been meant.
 fn missing(name: &str, listing: &[Listed], page: &Page) -> anyhow::Error {
-    let shown = plain_line(name);
-    let broken = listing.iter().find(|listed| listed.standing == Standing::Broken && listed.name() == name);
+    let shown = sanitize_line(name);
+    let broken = listing.iter().find(|listed| listed.standing == DefinitionState::Broken && listed.name() == name);
     if let Some(broken) = broken {
-        let faults: Vec<_> = broken.diagnostics.iter().map(|fault| plain_line(&fault.message)).collect();
-        return anyhow!("{} cannot be used: {}", page.place(&broken.source), faults.join(" "));
+        let errors: Vec<_> = broken.diagnostics.iter().map(|error| sanitize_line(&error.message)).collect();
+        return anyhow!("{} cannot be used: {}", page.place(&broken.source), errors.join(" "));
     }
     let names: Vec<String> =
         listing.iter().filter_map(|listed| Some(listed.definition.as_ref()?.name.clone())).collect();
@@ -63,12 +63,12 @@ fn missing(name: &str, listing: &[Listed], page: &Page) -> anyhow::Error {
     }
     match near.as_slice() {
         [] => anyhow!("there is no agent `{shown}`; `belvedere agents list` shows all"),
-        near => anyhow!("there is no agent `{shown}`. Did you mean {}?", plain_line(&near.join(", "))),
+        near => anyhow!("there is no agent `{shown}`. Did you mean {}?", sanitize_line(&near.join(", "))),
     }
 }
 
 fn text(mut page: Page, listed: &Listed, definition: &AgentDefinition, shadowed: &[&Listed]) -> Page {
-    page.line(&page.in_its_colour(&plain_line(&definition.name), definition));
+    page.line(&page.in_its_colour(&sanitize_line(&definition.name), definition));
     field(&mut page, "for", &definition.description);
     let origin = page.origin(&listed.source);
     field(&mut page, "from", &origin);
@@ -96,18 +96,18 @@ fn text(mut page: Page, listed: &Listed, definition: &AgentDefinition, shadowed:
     for (key, value) in &definition.idle_fields {
         field(&mut page, "not acted on", &format!("{key}: {value}"));
     }
-    for fault in &listed.diagnostics {
-        let line = fault.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        field(&mut page, severity(listed), &format!("{line}{}", fault.message));
+    for error in &listed.diagnostics {
+        let line = error.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        field(&mut page, severity(listed), &format!("{line}{}", error.message));
     }
     page.line("");
-    page.line(plain(&definition.prompt).trim_end());
+    page.line(sanitize(&definition.prompt).trim_end());
     page
 }
 
 /// Adds a field; the further lines of its value stand below the first.
 fn field(page: &mut Page, key: &str, value: &str) {
-    let value = plain(value);
+    let value = sanitize(value);
     let mut lines = value.trim().lines();
     let key = page.paint(&format!("{key:KEYS$}"), |theme| theme.muted);
     page.line(format!("{key}{}", lines.next().unwrap_or_default()).trim_end());

@@ -151,11 +151,11 @@ fn steps(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Tells whether a folder cannot be watched because it is not there, or not to be read.
-pub(super) fn is_out_of_reach(fault: &notify::Error) -> bool {
-    match &fault.kind {
+pub(super) fn is_out_of_reach(error: &notify::Error) -> bool {
+    match &error.kind {
         notify::ErrorKind::PathNotFound => true,
-        notify::ErrorKind::Io(fault) => {
-            matches!(fault.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::NotADirectory)
+        notify::ErrorKind::Io(error) => {
+            matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::NotADirectory)
         }
         _ => false,
     }

@@ -1,15 +1,15 @@
 //! The front end of lines: what happens is appended to standard output, what is typed is read from standard input.
 //!
-//! Owns the order of reading, telling and leaving. Leaves what a line does to `session`, the words to `story`, what was
+//! Owns the order of reading, telling and leaving. Leaves what a line does to `session`, the words to `renderer`, what was
 //! used to `spending`, and the meaning of a typed line to `line`. Invariants: nothing that was written is changed, moved or coloured; input and signals are obeyed also while
 //! nobody reads the output; once the input has ended, questions are answered with no.
 
 mod asked;
-mod line;
+mod line_command;
+mod renderer;
 mod rows;
 mod session;
 mod spending;
-mod story;
 mod worktrees;
 
 use std::io::{self, Write as _};
@@ -47,8 +47,8 @@ pub async fn run(plain: Plain, signals: &mut EndSignals) -> u8 {
     let started = input::lines(io::stdin()).and_then(|typed| Ok((typed, Output::start()?)));
     let (typed, output) = match started {
         Ok(started) => started,
-        Err(fault) => {
-            let _ = writeln!(io::stderr(), "belvedere: {fault:#}");
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "belvedere: {error:#}");
             return exit::FAILED;
         }
     };
@@ -59,7 +59,7 @@ pub async fn run(plain: Plain, signals: &mut EndSignals) -> u8 {
         session.send(text).await;
     }
     let mut sources = Sources { events, typed: Some(typed), signals };
-    let code = attend(&mut session, &mut sources, &output).await;
+    let code = run_loop(&mut session, &mut sources, &output).await;
     leave(session, sources, output, &mut engine).await.unwrap_or(code)
 }
 
@@ -72,7 +72,7 @@ struct Sources<'a> {
 }
 
 /// Tells, reads and obeys until it is time to leave. Returns the exit status.
-async fn attend(session: &mut Session, sources: &mut Sources<'_>, output: &Output) -> u8 {
+async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Output) -> u8 {
     let broken = output.broken();
     loop {
         if sources.typed.is_none() {
@@ -119,7 +119,7 @@ async fn next_line(typed: &mut Option<mpsc::Receiver<TypedLine>>) -> Option<Type
 /// Stops what runs, tells its end, and waits within bounds for both. A signal meanwhile does not wait; it is returned
 /// as the exit status.
 async fn leave(session: Session, mut sources: Sources<'_>, output: Output, engine: &mut JoinHandle<()>) -> Option<u8> {
-    let Session { commands, mut story, mut waiting, .. } = session;
+    let Session { commands, mut renderer, mut waiting, .. } = session;
     drop(commands);
     let mut open = true;
     while open {
@@ -127,12 +127,12 @@ async fn leave(session: Session, mut sources: Sources<'_>, output: Output, engin
             biased;
             signal = sources.signals.next() => return Some(signal.exit_status()),
             () = output.pass(&mut waiting), if !waiting.is_empty() => {}
-            Some(event) = sources.events.recv() => waiting.extend(lines(story.tell(&event))),
+            Some(event) = sources.events.recv() => waiting.extend(lines(renderer.tell(&event))),
             _ = &mut *engine => open = false,
         }
     }
     while let Ok(event) = sources.events.try_recv() {
-        waiting.extend(lines(story.tell(&event)));
+        waiting.extend(lines(renderer.tell(&event)));
     }
     let last = async {
         while !waiting.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: each begins with blanks, as no line of the program does, so that nothing in it can pass for one.
 
-use crate::message::{DiffLine, LineKind, bare_line};
+use crate::message::{DiffLine, LineKind, reveal_line};
 use crate::permission::{ApprovalRequest, Preview};
 
 /// Stands before each row.
@@ -34,7 +34,7 @@ fn rows(request: &ApprovalRequest, wanted: impl Fn(&DiffLine) -> bool) -> impl I
             LineKind::Added => '+',
             LineKind::Removed => '-',
         };
-        format!("{SET_IN}{sign} {}", bare_line(line.text.trim_end_matches(['\n', '\r'])))
+        format!("{SET_IN}{sign} {}", reveal_line(line.text.trim_end_matches(['\n', '\r'])))
     };
     let omitted = diff.map_or(0, |diff| diff.omitted);
     let more = (omitted > 0).then(|| format!("{SET_IN}… and {omitted} more changed lines, too many to show"));

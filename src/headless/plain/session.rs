@@ -1,7 +1,7 @@
 //! A session of lines: what was written, what waits, and what a typed line does.
 //!
 //! Owns the meaning of commands and answers, and the prompt. Leaves reading and writing to the loop in `mod`, and the words
-//! to `story`. Invariant: nothing here waits for the output.
+//! to `renderer`. Invariant: nothing here waits for the output.
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _};
@@ -12,9 +12,9 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::asked::{Asked, Typist};
-use super::line::{self, HELP, Question, Wish};
+use super::line_command::{self, HELP, LineCommand, Question};
+use super::renderer::LineRenderer;
 use super::spending::Spending;
-use super::story::Story;
 use crate::agent::{AgentEvent, Author, EventKind, Status, WorktreeAct};
 use crate::headless::input::TypedLine;
 use crate::permission::{Answer, ApprovalId};
@@ -36,7 +36,7 @@ pub(super) enum Next {
 /// Where the user stands with the agents.
 pub(super) struct Session {
     pub(super) commands: mpsc::Sender<Command>,
-    pub(super) story: Story,
+    pub(super) renderer: LineRenderer,
     spending: Spending,
     /// What is still to be written.
     pub(super) waiting: VecDeque<String>,
@@ -95,7 +95,7 @@ impl Session {
         let both = typist == Typist::Person && io::stdout().is_terminal();
         Self {
             commands,
-            story: Story::default(),
+            renderer: LineRenderer::default(),
             spending: Spending::default(),
             waiting: VecDeque::new(),
             unanswered: 0,
@@ -113,12 +113,12 @@ impl Session {
 
     /// Notes which question stands at the end of what was written.
     pub(super) fn note_asked(&mut self) {
-        let open = self.story.open().map(|request| &request.id);
+        let open = self.renderer.open().map(|request| &request.id);
         self.asked.note(open, self.waiting.is_empty(), std::time::Instant::now());
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.unanswered == 0 && self.lead == Lead::Rests && self.story.running() == 0 && self.story.owed() == 0
+        self.unanswered == 0 && self.lead == Lead::Rests && self.renderer.running() == 0 && self.renderer.owed() == 0
     }
 
     /// Writes lines. A prompt that stands there gets a line of its own.
@@ -134,13 +134,13 @@ impl Session {
     }
 
     fn notice(&mut self, text: &str) {
-        let lines = self.story.notice(text);
+        let lines = self.renderer.notice(text);
         self.write(lines);
     }
 
     /// Shows where to type, at a terminal and when there is nothing more to wait for.
     pub(super) fn prompt(&mut self) {
-        let invites = self.is_idle() || self.story.open().is_some();
+        let invites = self.is_idle() || self.renderer.open().is_some();
         if self.at_terminal == Terminal::Yes && self.prompted == Prompted::No && invites {
             self.prompted = Prompted::Yes;
             self.waiting.push_back(PROMPT.to_owned());
@@ -148,7 +148,7 @@ impl Session {
     }
 
     pub(super) fn tell(&mut self, event: &AgentEvent) {
-        self.spending.hear(event);
+        self.spending.apply(event);
         if event.agent.is_main() {
             self.count(&event.kind);
         }
@@ -157,7 +157,7 @@ impl Session {
         {
             return;
         }
-        let lines = self.story.tell(event);
+        let lines = self.renderer.tell(event);
         self.write(lines);
     }
 
@@ -197,10 +197,10 @@ impl Session {
             return Next::GoOn;
         }
         let text = std::mem::take(&mut self.begun) + line;
-        let question = if self.story.open().is_some() { Question::Open } else { Question::None };
-        match line::read(&text, question) {
-            Wish::Nothing => {}
-            Wish::Say(text) => {
+        let question = if self.renderer.open().is_some() { Question::Open } else { Question::None };
+        match line_command::read(&text, question) {
+            LineCommand::Nothing => {}
+            LineCommand::Say(text) => {
                 if at_prompt {
                     self.echoed = Some(text.clone());
                 } else if self.unanswered > 0 {
@@ -208,57 +208,57 @@ impl Session {
                 }
                 self.send(text).await;
             }
-            Wish::Answer(answer) => self.answer(answer).await,
-            Wish::Show => {
-                let lines = self.story.details();
+            LineCommand::Answer(answer) => self.answer(answer).await,
+            LineCommand::Show => {
+                let lines = self.renderer.details();
                 self.write(lines);
             }
-            Wish::Stop(agent) => match self.story.find(&agent) {
+            LineCommand::Stop(agent) => match self.renderer.find(&agent) {
                 Some(agent) => self.order(Command::Stop { agent }).await,
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
             },
-            Wish::WrapUp(agent) => match self.story.find(&agent) {
+            LineCommand::WrapUp(agent) => match self.renderer.find(&agent) {
                 Some(agent) => self.order(Command::WrapUp { agent }).await,
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
             },
-            Wish::Move(agent) => match self.story.find(&agent) {
+            LineCommand::Move(agent) => match self.renderer.find(&agent) {
                 Some(agent) => {
-                    let ground = self.story.other_ground(agent);
+                    let ground = self.renderer.other_ground(agent);
                     self.order(Command::Move { agent, ground }).await;
                 }
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
             },
-            Wish::Resume(agent, text) => self.resume(&agent, text).await,
-            Wish::StopAll => {
+            LineCommand::Resume(agent, text) => self.resume(&agent, text).await,
+            LineCommand::StopAll => {
                 // Messages that wait are taken back with it.
                 self.unanswered = self.unanswered.min(1);
                 self.order(Command::StopAll).await;
             }
-            Wish::Worktree(act, which) => self.worktree(act, &which).await,
-            Wish::Worktrees => {
-                let lines = self.story.worktrees();
+            LineCommand::Worktree(act, which) => self.worktree(act, &which).await,
+            LineCommand::Worktrees => {
+                let lines = self.renderer.worktrees();
                 self.write(lines);
             }
-            Wish::Tasks => {
-                let lines = self.story.tasks(Timestamp::now());
+            LineCommand::Tasks => {
+                let lines = self.renderer.tasks(Timestamp::now());
                 self.write(lines);
             }
-            Wish::Cost => {
-                let rows = self.spending.table(|id| self.story.name(id));
+            LineCommand::Cost => {
+                let rows = self.spending.table(|id| self.renderer.name(id));
                 for row in &rows {
                     self.notice(row);
                 }
             }
-            Wish::Model(name) => self.order(Command::UseModel { name }).await,
-            Wish::Budget(words) => self.budget(&words).await,
-            Wish::Help => self.write(HELP.map(str::to_owned).to_vec()),
-            Wish::Clear => self.clear().await,
-            Wish::Quit if self.is_idle() || self.is_armed() => return Next::Leave,
-            Wish::Quit => {
+            LineCommand::Model(name) => self.order(Command::UseModel { name }).await,
+            LineCommand::Budget(words) => self.budget(&words).await,
+            LineCommand::Help => self.write(HELP.map(str::to_owned).to_vec()),
+            LineCommand::Clear => self.clear().await,
+            LineCommand::Quit if self.is_idle() || self.is_armed() => return Next::Leave,
+            LineCommand::Quit => {
                 self.arm();
                 self.notice("agents are at work; /quit again stops them and leaves");
             }
-            Wish::Unclear(why) => self.notice(&why),
+            LineCommand::Unclear(why) => self.notice(&why),
         }
         Next::GoOn
     }
@@ -277,7 +277,7 @@ impl Session {
     }
 
     async fn worktree(&mut self, act: WorktreeAct, which: &str) {
-        let Some((branch, size)) = self.story.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
+        let Some((branch, size)) = self.renderer.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
             self.notice(&format!("no worktree of {which} waits; /worktrees lists those that do"));
             return;
         };
@@ -309,7 +309,7 @@ impl Session {
         if self.is_idle() {
             self.notice("ctrl-c again leaves");
         } else {
-            let kept = if self.story.waited_for() > 0 { "; its agents go on in the background" } else { "" };
+            let kept = if self.renderer.waited_for() > 0 { "; its agents go on in the background" } else { "" };
             self.notice(&format!("interrupting the main agent{kept}; ctrl-c again leaves"));
             self.order(Command::Interrupt { children: Children::Keep }).await;
         }
@@ -318,7 +318,7 @@ impl Session {
 
     /// Has an agent go on that has ended. One that has done all it was sent for needs to be told what is next.
     async fn resume(&mut self, wanted: &str, text: Option<String>) {
-        match self.story.find_ended(wanted) {
+        match self.renderer.find_ended(wanted) {
             Some((_, Status::Completed)) if text.is_none() => {
                 self.notice(&format!("say what it shall do next: /resume {wanted} and a message"));
             }
@@ -338,12 +338,12 @@ impl Session {
                 self.order(Command::SetBudget(limit)).await;
                 self.notice(&said);
             }
-            Err(fault) => self.notice(&fault),
+            Err(error) => self.notice(&error),
         }
     }
 
     async fn answer(&mut self, answer: Answer) {
-        let Some(request) = self.story.open() else { return };
+        let Some(request) = self.renderer.open() else { return };
         if !self.asked.counts_for(&request.id) {
             self.notice("that came before the question could be read; answer again");
             return;
@@ -358,8 +358,8 @@ impl Session {
             return;
         }
         let id = request.id.clone();
-        if is_yes && !self.story.is_told(&id) {
-            let lines = self.story.details();
+        if is_yes && !self.renderer.is_told(&id) {
+            let lines = self.renderer.details();
             self.write(lines);
             self.notice("that is all of it; answer again");
             return;
@@ -368,14 +368,14 @@ impl Session {
     }
 
     async fn settle(&mut self, id: ApprovalId, answer: Answer) {
-        let lines = self.story.settle(&id);
+        let lines = self.renderer.settle(&id);
         self.order(Command::Answer { id, answer }).await;
         self.write(lines);
     }
 
     /// Answers every question with no, because nobody is there any more.
     pub(super) async fn refuse_all(&mut self) {
-        while let Some(request) = self.story.open() {
+        while let Some(request) = self.renderer.open() {
             let id = request.id.clone();
             let comment = unattended_refusal(request.grant.as_ref());
             self.notice("no: the input has ended");

@@ -18,10 +18,10 @@ pub(super) struct Spending {
 
 impl Spending {
     /// Takes in what an event says was used or is allowed.
-    pub(super) fn hear(&mut self, event: &AgentEvent) {
+    pub(super) fn apply(&mut self, event: &AgentEvent) {
         match event.kind {
             EventKind::BudgetChanged { limit } => self.limit = limit,
-            EventKind::TurnEnded { .. } => self.agents.entry(event.agent).or_default().hear(&event.kind),
+            EventKind::TurnEnded { .. } => self.agents.entry(event.agent).or_default().apply(&event.kind),
             _ => {}
         }
     }

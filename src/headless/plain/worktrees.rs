@@ -3,11 +3,11 @@
 //! Owns which wait for the user. Leaves the words for what happened to the event itself. Invariant: those of earlier runs
 //! are told of once.
 
-use super::story::Story;
+use super::renderer::LineRenderer;
 use crate::agent::{KeptWorktree, WorktreeNews};
 use crate::message::AgentId;
 
-impl Story {
+impl LineRenderer {
     /// Finds a worktree that waits by its agent's number or name, or by its branch.
     pub(super) fn kept(&self, wanted: &str) -> Option<&KeptWorktree> {
         self.kept.iter().find(|kept| {
@@ -38,6 +38,9 @@ impl Story {
     }
 
     pub(super) fn worktree_news(&mut self, id: AgentId, news: &WorktreeNews) -> Vec<String> {
+        if let Some(branch) = news.settled_branch() {
+            self.kept.retain(|kept| kept.branch != branch);
+        }
         news.words().iter().flat_map(|line| self.of(id, line)).collect()
     }
 }

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::message::Usage;
 use crate::provider::feed::{Decode, Progress, Queue};
 use crate::provider::lenient::{Lenient, List, Text, object};
-use crate::provider::service::{Fault, Service};
+use crate::provider::service::{ErrorKind, Service};
 use crate::provider::sse;
 use crate::provider::think::Think;
 use crate::provider::{ProviderError, StopReason, StreamEvent};
@@ -188,7 +188,7 @@ impl Decoder {
                 }
                 Some(Open::Thinking { .. } | Open::Other) => {}
                 // The event that began it was lost.
-                None => return Err(self.service.error(Fault::Protocol, "input for a tool call that never began")),
+                None => return Err(self.service.error(ErrorKind::Protocol, "input for a tool call that never began")),
             }
         }
         Ok(())
@@ -253,8 +253,9 @@ impl Decode for Decoder {
         if event.name == "error" {
             return Err(self.service.stream_error(data));
         }
-        let wire = object::<WireEvent<'_>>(data)
-            .map_err(|fault| self.service.error(Fault::Protocol, &format!("an event that cannot be read: {fault}")))?;
+        let wire = object::<WireEvent<'_>>(data).map_err(|error| {
+            self.service.error(ErrorKind::Protocol, &format!("an event that cannot be read: {error}"))
+        })?;
         let Some(wire) = wire else { return Ok(Progress::Open) };
         if &*wire.kind == "error" || (wire.kind.is_empty() && wire.error.is_some()) {
             return Err(self.service.stream_error(data));

@@ -10,7 +10,7 @@ use super::http::{Auth, Http};
 use super::learned::{Feature, has_pictures, without_pictures};
 use super::service::Service;
 use super::stream;
-use super::{EventStream, Feed, Gate, Provider, ProviderError, ReplySize, Request, Secret};
+use super::{EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request, Secret};
 
 mod decode;
 mod wire;
@@ -55,7 +55,7 @@ impl Anthropic {
 
     /// Puts it behind a gate that others may share.
     #[must_use]
-    pub fn behind(self, gate: Gate) -> Self {
+    pub fn behind(self, gate: RateLimiter) -> Self {
         Self { http: self.http.behind(gate) }
     }
 
@@ -70,7 +70,7 @@ impl Provider for Anthropic {
         &self.http.service().name
     }
 
-    fn gate(&self) -> Option<&Gate> {
+    fn gate(&self) -> Option<&RateLimiter> {
         Some(self.http.gate())
     }
 
@@ -108,7 +108,7 @@ pub fn request_body(request: &Request) -> Result<Vec<u8>, ProviderError> {
 
 fn written(body: &wire::Body<'_>) -> Result<Vec<u8>, ProviderError> {
     serde_json::to_vec(body)
-        .map_err(|fault| ProviderError::BadRequest { provider: "anthropic".to_owned(), detail: fault.to_string() })
+        .map_err(|error| ProviderError::BadRequest { provider: "anthropic".to_owned(), detail: error.to_string() })
 }
 
 /// Returns a decoder for the bytes of an answer.

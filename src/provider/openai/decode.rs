@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::message::Usage;
 use crate::provider::feed::{Decode, Progress, Queue};
 use crate::provider::lenient::{Lenient, List, Text, object};
-use crate::provider::service::{Fault, Service};
+use crate::provider::service::{ErrorKind, Service};
 use crate::provider::sse;
 use crate::provider::think::Think;
 use crate::provider::{ProviderError, StopReason, StreamEvent};
@@ -142,7 +142,7 @@ impl Decoder {
         let name = function.and_then(|function| function.name.as_deref()).unwrap_or_default();
         let json = function.and_then(|function| function.arguments).map_or("", RawValue::get);
         if json.starts_with('"') {
-            let text: Text<'_> = serde_json::from_str(json).map_err(|fault| self.unreadable(&fault))?;
+            let text: Text<'_> = serde_json::from_str(json).map_err(|error| self.unreadable(&error))?;
             self.calls.piece(index, id, name, &text, out);
         } else {
             self.calls.piece(index, id, name, if json == "null" { "" } else { json }, out);
@@ -168,8 +168,8 @@ impl Decoder {
         }
     }
 
-    fn unreadable(&self, fault: &serde_json::Error) -> ProviderError {
-        self.service.error(Fault::Protocol, &format!("a chunk that cannot be read: {fault}"))
+    fn unreadable(&self, error: &serde_json::Error) -> ProviderError {
+        self.service.error(ErrorKind::Protocol, &format!("a chunk that cannot be read: {error}"))
     }
 }
 
@@ -185,7 +185,7 @@ impl Decode for Decoder {
         if event.name == "error" {
             return Err(self.service.stream_error(data));
         }
-        let chunk = object::<Chunk<'_>>(data).map_err(|fault| self.unreadable(&fault))?;
+        let chunk = object::<Chunk<'_>>(data).map_err(|error| self.unreadable(&error))?;
         let Some(chunk) = chunk else { return Ok(Progress::Open) };
         if chunk.error.is_some() || chunk.object.as_deref() == Some("error") {
             return Err(self.service.stream_error(data));

@@ -11,7 +11,7 @@ use super::http::{Auth, Http};
 use super::learned::{Feature, has_pictures, without_pictures};
 use super::service::Service;
 use super::stream;
-use super::{EventStream, Feed, Gate, Provider, ProviderError, ReplySize, Request};
+use super::{EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request};
 
 mod decode;
 mod wire;
@@ -54,7 +54,7 @@ impl OpenAi {
 
     /// Puts it behind a gate that others may share.
     #[must_use]
-    pub fn behind(self, gate: Gate) -> Self {
+    pub fn behind(self, gate: RateLimiter) -> Self {
         Self { http: self.http.behind(gate), ..self }
     }
 
@@ -79,7 +79,7 @@ impl Provider for OpenAi {
         &self.http.service().name
     }
 
-    fn gate(&self) -> Option<&Gate> {
+    fn gate(&self) -> Option<&RateLimiter> {
         Some(self.http.gate())
     }
 
@@ -104,7 +104,7 @@ impl Provider for OpenAi {
 /// Returns a bad-request error if a tool's schema cannot be written as JSON.
 pub fn request_body(request: &Request, dialect: Dialect) -> Result<Vec<u8>, ProviderError> {
     serde_json::to_vec(&wire::Body::new(request, dialect))
-        .map_err(|fault| ProviderError::BadRequest { provider: "openai".to_owned(), detail: fault.to_string() })
+        .map_err(|error| ProviderError::BadRequest { provider: "openai".to_owned(), detail: error.to_string() })
 }
 
 /// Returns a decoder for the bytes of an answer.

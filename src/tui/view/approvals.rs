@@ -10,14 +10,14 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::diff::whole_diff;
-use super::look::Look;
 use super::pane_strip::rule;
+use super::render_context::RenderContext;
 use super::wrap::{fit_line, width};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::question::{MAX_NOTE_ROWS, MIN_COLUMNS, NOTE_INDENT, QuestionSeen, is_said, shown_line, word_row_ends};
 use crate::app::{Drawn, Expanded, Focus};
-use crate::message::{bare_line, shown_name};
+use crate::message::{reveal_line, shown_name};
 use crate::permission::{AccessKind, ApprovalId, ApprovalRequest, Grant, Preview};
 
 /// The rows of the question that was drawn last, which may be twenty thousand.
@@ -29,10 +29,10 @@ pub(super) struct QuestionRows {
 }
 
 impl QuestionRows {
-    fn of(&mut self, request: &ApprovalRequest, columns: u16, look: &Look<'_>) -> &[Row] {
+    fn of(&mut self, request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> &[Row] {
         let is_same = self.of.as_ref().is_some_and(|(id, width)| *id == request.id && *width == columns);
         if !is_same {
-            self.rows = details(request, columns, look);
+            self.rows = details(request, columns, ctx);
             self.of = Some((request.id.clone(), columns));
         }
         &self.rows
@@ -40,52 +40,52 @@ impl QuestionRows {
 }
 
 /// Draws the question that is shown, and notes what of it can be seen.
-pub(super) fn draw(kept: &mut QuestionRows, look: &Look<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
-    let Some(request) = look.app.approvals().shown() else {
+pub(super) fn draw(kept: &mut QuestionRows, ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
+    let Some(request) = ctx.app.approvals().shown() else {
         *kept = QuestionRows::default();
         return;
     };
     if area.is_empty() {
         return;
     }
-    let rows = kept.of(request, area.width.saturating_sub(2), look);
+    let rows = kept.of(request, area.width.saturating_sub(2), ctx);
     // Where there is little room, what is asked comes before why.
     let fits = rows.len() + 3 <= usize::from(area.height);
     let reasons = u16::from(area.height > 5 || fits);
     let height = area.height.saturating_sub(2 + reasons);
     let body = Rect { x: area.x + 1, y: area.y + 1, width: area.width.saturating_sub(1), height };
-    let view = Part::of(rows, usize::from(height), area, look);
+    let view = Part::of(rows, usize::from(height), area, ctx);
     if area.height == 1 {
-        let mut spans = heading(request, usize::from(area.width) / 2, look);
-        spans.push(Span::styled(format!("  {}", request.title.lines().next().unwrap_or_default()), look.theme.text));
+        let mut spans = heading(request, usize::from(area.width) / 2, ctx);
+        spans.push(Span::styled(format!("  {}", request.title.lines().next().unwrap_or_default()), ctx.theme.text));
         buf.set_line(area.x, area.y, &fit_line(&Line::from(spans), usize::from(area.width)), area.width);
     } else {
-        draw_frame(request, area, look, buf);
-        for (line, y) in view.lines(rows, look).into_iter().zip(body.y..body.bottom()) {
+        draw_frame(request, area, ctx, buf);
+        for (line, y) in view.lines(rows, ctx).into_iter().zip(body.y..body.bottom()) {
             buf.set_line(body.x, y, &line, body.width);
         }
         if reasons > 0 {
-            let why = Line::styled(format!("  {}", terms(request, look)), look.theme.muted);
+            let why = Line::styled(format!("  {}", terms(request, ctx)), ctx.theme.muted);
             let inside = usize::from(area.width.saturating_sub(2));
             buf.set_line(area.x + 1, body.bottom(), &fit_line(&why, inside), area.width);
         }
         let row = Rect { x: area.x + 1, y: area.bottom() - 1, width: area.width.saturating_sub(2), height: 1 };
-        draw_keys(request, &view, row, look, buf, drawn);
+        draw_keys(request, &view, row, ctx, buf, drawn);
     }
-    if look.app.popup().is_none() {
+    if ctx.app.popup().is_none() {
         drawn.popup_end = view.end;
     }
     drawn.question = Some(view.seen(request, area.width));
 }
 
 /// Draws the frame of a question: who asks, and its place among the others.
-fn draw_frame(request: &ApprovalRequest, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
-    let (place, count) = (look.app.approvals().place() + 1, look.app.approvals().len());
-    let mut words = heading(request, usize::from(area.width).saturating_sub(16), look);
+fn draw_frame(request: &ApprovalRequest, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+    let (place, count) = (ctx.app.approvals().place() + 1, ctx.app.approvals().len());
+    let mut words = heading(request, usize::from(area.width).saturating_sub(16), ctx);
     if count > 1 {
-        words.push(Span::styled(format!("  {place} of {count}"), look.theme.muted));
+        words.push(Span::styled(format!("  {place} of {count}"), ctx.theme.muted));
     }
-    rule(Rect { height: 1, ..area }, words, Focus::Approvals, look, buf);
+    rule(Rect { height: 1, ..area }, words, Focus::Approvals, ctx, buf);
 }
 
 /// A row of the details.
@@ -125,9 +125,9 @@ struct Part {
 
 impl Part {
     /// Chooses the rows: in brief those of what would be done, of too many the first and the last.
-    fn of(rows: &[Row], height: usize, area: Rect, look: &Look<'_>) -> Self {
+    fn of(rows: &[Row], height: usize, area: Rect, ctx: &RenderContext<'_>) -> Self {
         let end = rows.len().saturating_sub(height);
-        let approvals = look.app.approvals();
+        let approvals = ctx.app.approvals();
         let (shown, gap) = match approvals.expanded {
             Expanded::Yes => {
                 let from = approvals.scroll.min(end);
@@ -152,12 +152,12 @@ impl Part {
     }
 
     /// Returns the lines to draw.
-    fn lines(&self, rows: &[Row], look: &Look<'_>) -> Vec<Line<'static>> {
+    fn lines(&self, rows: &[Row], ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         for (place, at) in self.shown.iter().enumerate() {
             if let Some((_, count)) = self.gap.filter(|(before, _)| *before == place) {
-                let words = format!("  {} {}", look.glyphs.ellipsis, more_lines(count));
-                lines.push(Line::styled(words, look.theme.warning));
+                let words = format!("  {} {}", ctx.glyphs.ellipsis, more_lines(count));
+                lines.push(Line::styled(words, ctx.theme.warning));
             }
             lines.push(rows[*at].line.clone());
         }
@@ -216,8 +216,8 @@ fn way(lineage: &str, columns: usize) -> String {
 }
 
 /// Returns who asks for what, the way down to the agent shortened to fit into so many columns.
-fn heading(request: &ApprovalRequest, columns: usize, look: &Look<'_>) -> Vec<Span<'static>> {
-    let theme = look.theme;
+fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
+    let theme = ctx.theme;
     let verb = match request.access.kind {
         AccessKind::Execute { .. } => "wants to run",
         AccessKind::Write { .. } => "wants to change",
@@ -225,9 +225,9 @@ fn heading(request: &ApprovalRequest, columns: usize, look: &Look<'_>) -> Vec<Sp
         AccessKind::Nothing => "wants to use",
     };
     let taken = width(verb) + width(&request.access.tool) + 5;
-    let who = way(&look.app.agents().lineage(request.id.agent), columns.saturating_sub(taken));
+    let who = way(&ctx.app.agents().lineage(request.id.agent), columns.saturating_sub(taken));
     vec![
-        Span::styled(format!("{} ", look.glyphs.attention), theme.warning),
+        Span::styled(format!("{} ", ctx.glyphs.attention), theme.warning),
         Span::styled(who, theme.approval),
         Span::styled(format!(" {verb}  "), theme.text),
         Span::styled(request.access.tool.clone(), theme.tool),
@@ -235,8 +235,8 @@ fn heading(request: &ApprovalRequest, columns: usize, look: &Look<'_>) -> Vec<Sp
 }
 
 /// Returns what would happen, in full, in rows of so many columns.
-fn details(request: &ApprovalRequest, columns: u16, look: &Look<'_>) -> Vec<Row> {
-    let theme = look.theme;
+fn details(request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> Vec<Row> {
+    let theme = ctx.theme;
     let room = usize::from(columns.saturating_sub(2).max(1));
     let sign = if is_said(request) { "$ " } else { "  " };
     let mut rows: Vec<Row> = Vec::new();
@@ -260,10 +260,10 @@ fn details(request: &ApprovalRequest, columns: u16, look: &Look<'_>) -> Vec<Row>
             let cut = parts.len() > MAX_NOTE_ROWS;
             for (at, part) in parts.into_iter().take(MAX_NOTE_ROWS).enumerate() {
                 let label = if at == 0 { "  says " } else { "       " };
-                let end = if cut && at + 1 == MAX_NOTE_ROWS { look.glyphs.ellipsis } else { "" };
+                let end = if cut && at + 1 == MAX_NOTE_ROWS { ctx.glyphs.ellipsis } else { "" };
                 let words =
                     Span::styled(format!("{}{end}", part.trim_end()), theme.muted.add_modifier(Modifier::ITALIC));
-                let bar = Span::styled(format!("{label}{} ", look.glyphs.quote), theme.faint);
+                let bar = Span::styled(format!("{label}{} ", ctx.glyphs.quote), theme.faint);
                 rows.push(Row::aside(Line::from(vec![bar, words])));
             }
         }
@@ -289,23 +289,23 @@ fn broken(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// Returns what the wider answers would allow, and why it is asked.
-fn terms(request: &ApprovalRequest, look: &Look<'_>) -> String {
-    let context = if look.app.focus() == Focus::Approvals { Context::Approvals } else { Context::Global };
+fn terms(request: &ApprovalRequest, ctx: &RenderContext<'_>) -> String {
+    let context = if ctx.app.focus() == Focus::Approvals { Context::Approvals } else { Context::Global };
     let chords: Vec<String> = [Action::ApproveAlways, Action::ApproveProject]
         .into_iter()
-        .filter_map(|action| look.app.keymap().chord_of(context, action))
+        .filter_map(|action| ctx.app.keymap().chord_of(context, action))
         .collect();
     let allows = match &request.grant {
         None => "can only be allowed once".to_owned(),
-        Some(grant) => format!("{}: {}, for {}", chords.join(", "), covered(grant), kind(request, look)),
+        Some(grant) => format!("{}: {}, for {}", chords.join(", "), covered(grant), kind(request, ctx)),
     };
     // What a yes would allow comes first: it is not cut where there is little room.
     if request.reason.is_empty() { allows } else { format!("{allows} · {}", request.reason) }
 }
 
 /// Says for whom an answer would hold besides the agent that asks.
-fn kind(request: &ApprovalRequest, look: &Look<'_>) -> String {
-    match look.app.agents().get(request.id.agent) {
+fn kind(request: &ApprovalRequest, ctx: &RenderContext<'_>) -> String {
+    match ctx.app.agents().get(request.id.agent) {
         Some(agent) if !agent.id.is_main() => format!("all {} agents", shown_name(&agent.agent_type)),
         _ => "the main agent".to_owned(),
     }
@@ -314,19 +314,26 @@ fn kind(request: &ApprovalRequest, look: &Look<'_>) -> String {
 /// Says what a grant covers.
 fn covered(grant: &Grant) -> String {
     match grant {
-        Grant::Tool(name) => format!("every use of {}", bare_line(name)),
+        Grant::Tool(name) => format!("every use of {}", reveal_line(name)),
         Grant::Command(_) => "exactly this command".to_owned(),
-        Grant::Prefix(prefix) => format!("commands that begin with {}", bare_line(prefix)),
+        Grant::Prefix(prefix) => format!("commands that begin with {}", reveal_line(prefix)),
         Grant::Edits => "every edit of the project's files".to_owned(),
-        Grant::Below(top) => format!("reading {} and what is below", bare_line(&top.to_string_lossy())),
+        Grant::Below(top) => format!("reading {} and what is below", reveal_line(&top.to_string_lossy())),
     }
 }
 
 /// Draws the line of keys, and notes where each answer stands, for the mouse. While something is hidden, the key for a yes
 /// shows it.
-fn draw_keys(request: &ApprovalRequest, view: &Part, row: Rect, look: &Look<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
-    let theme = look.theme;
-    let focused = look.app.focus() == Focus::Approvals;
+fn draw_keys(
+    request: &ApprovalRequest,
+    view: &Part,
+    row: Rect,
+    ctx: &RenderContext<'_>,
+    buf: &mut Buffer,
+    drawn: &mut Drawn,
+) {
+    let theme = ctx.theme;
+    let focused = ctx.app.focus() == Focus::Approvals;
     let context = if focused { Context::Approvals } else { Context::Global };
     let show = format!("show {}", more_lines(view.unseen));
     let more = more_lines(view.hidden);
@@ -353,10 +360,10 @@ fn draw_keys(request: &ApprovalRequest, view: &Part, row: Rect, look: &Look<'_>,
             Action::ApproveAlways | Action::ApproveProject => request.grant.is_some() && view.unseen == 0,
             Action::FocusNext => !focused,
             Action::ShowAll => view.hidden > 0 && view.unseen == 0,
-            Action::NextQuestion => look.app.approvals().len() > 1,
+            Action::NextQuestion => ctx.app.approvals().len() > 1,
             _ => true,
         };
-        let chord = look.app.keymap().chord_of(context, *action);
+        let chord = ctx.app.keymap().chord_of(context, *action);
         let Some(chord) = chord.or_else(|| (*action == Action::ShowAll).then(String::new)).filter(|_| fits) else {
             continue;
         };

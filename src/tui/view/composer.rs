@@ -12,7 +12,7 @@ use ratatui::widgets::Widget as _;
 use super::theme::Theme;
 use super::wrap;
 use crate::app::composer::{Completion, Composer, PieceKind};
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// What an empty composer says.
 const PLACEHOLDER: &str = "Ask, or describe a task";
@@ -25,7 +25,7 @@ const RESUMED: &str = "What it shall do next";
 
 /// Draws the composer and returns where its cursor stands, to be shown if the composer has the focus.
 pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) -> Position {
-    let placeholder = match composer.sign() {
+    let placeholder = match composer.prompt_label() {
         Some(sign) if sign.starts_with('→') => TARGETED,
         Some(_) => RESUMED,
         None => PLACEHOLDER,
@@ -59,7 +59,7 @@ pub(super) fn render_with(
         spans.collect::<Line<'_>>().render(place, buf);
     }
     if view.first_row == 0 {
-        let sign = composer.sign().unwrap_or(theme.glyphs.prompt);
+        let sign = composer.prompt_label().unwrap_or(theme.glyphs.prompt);
         let style = mention(composer, sign.rsplit("→ ").next().unwrap_or(sign), theme);
         buf.set_line(area.x, area.y, &Line::styled(wrap::fit(sign, usize::from(prompt - 1)), style), prompt);
     }
@@ -87,9 +87,9 @@ pub fn completion_rows(completion: &Completion, width: u16, theme: &Theme) -> Ve
     let rows = completion.items.iter().enumerate().map(|(at, item)| {
         let (style, detail) =
             if at == completion.selected { (theme.selection, theme.selection) } else { (theme.text, theme.muted) };
-        let label = format!(" {} ", wrap::pad(&plain_line(&item.label), labels.min(columns.saturating_sub(2))));
+        let label = format!(" {} ", wrap::pad(&sanitize_line(&item.label), labels.min(columns.saturating_sub(2))));
         let room = columns.saturating_sub(wrap::width(&label));
-        let detail = Span::styled(wrap::pad(&plain_line(&item.detail), room), detail);
+        let detail = Span::styled(wrap::pad(&sanitize_line(&item.detail), room), detail);
         wrap::fit_line(&Line::from(vec![Span::styled(label, style), detail]), columns)
     });
     rows.collect()
@@ -100,7 +100,7 @@ pub fn completion_rows(completion: &Completion, width: u16, theme: &Theme) -> Ve
 pub fn search_row(composer: &Composer, width: u16, theme: &Theme) -> Option<Line<'static>> {
     let search = composer.search()?;
     let found = match search.found(composer.history()) {
-        Some(text) => Span::styled(plain_line(text).into_owned(), theme.text),
+        Some(text) => Span::styled(sanitize_line(text).into_owned(), theme.text),
         None if search.query().is_empty() => Span::styled("type to search what you sent before", theme.placeholder),
         None => Span::styled("no match", theme.warning),
     };

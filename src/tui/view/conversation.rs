@@ -6,13 +6,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::look::Look;
 use super::popup::clear;
+use super::render_context::RenderContext;
 use super::transcript::{Follow, Shown, Transcript};
 use super::wrap::{width, wrap_line};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
-use crate::app::{CellKind, PaneState, Story};
+use crate::app::{CellKind, PaneState, StepView};
 use crate::message::AgentId;
 
 /// Columns left free at both sides of a text that has the whole width.
@@ -21,20 +21,25 @@ const MARGIN: u16 = 1;
 const MEASURE: u16 = 120;
 
 /// Draws the conversation and says what was visible; `None` if there is nothing yet.
-pub(super) fn draw(transcript: &mut Transcript, look: &Look<'_>, area: Rect, buf: &mut Buffer) -> Option<Shown> {
+pub(super) fn draw(
+    transcript: &mut Transcript,
+    ctx: &RenderContext<'_>,
+    area: Rect,
+    buf: &mut Buffer,
+) -> Option<Shown> {
     if area.is_empty() {
         return None;
     }
-    let main = look.app.agents().main();
+    let main = ctx.app.agents().main();
     let only_notices = main.cells.iter().all(|(_, cell)| matches!(cell.kind, CellKind::Notice { .. }));
-    if only_notices && look.app.agents().is_empty() && !main.is_active() {
-        welcome(look, area, buf);
+    if only_notices && ctx.app.agents().is_empty() && !main.is_active() {
+        welcome(ctx, area, buf);
         return None;
     }
     let inner = inner(area);
-    let state = look.app.pane(AgentId::MAIN);
-    let shown = transcript.draw(Story::kept(&main.cells), &state, Follow::Tail, look, inner, buf);
-    chip(&state, &shown, main.cells.arrived(), look, area, buf);
+    let state = ctx.app.pane(AgentId::MAIN);
+    let shown = transcript.draw(StepView::kept(&main.cells), &state, Follow::Tail, ctx, inner, buf);
+    chip(&state, &shown, main.cells.arrived(), ctx, area, buf);
     Some(shown)
 }
 
@@ -45,31 +50,38 @@ pub(super) fn inner(area: Rect) -> Rect {
 }
 
 /// Draws what says that the view stays put, and how much arrived since.
-pub(super) fn chip(state: &PaneState, shown: &Shown, arrived: u64, look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(super) fn chip(
+    state: &PaneState,
+    shown: &Shown,
+    arrived: u64,
+    ctx: &RenderContext<'_>,
+    area: Rect,
+    buf: &mut Buffer,
+) {
     if shown.at.is_none() || area.height < 2 {
         return;
     }
     let news = state.scroll.news(arrived);
     let text =
-        if news > 0 { format!(" {news} new {} ", look.glyphs.down) } else { format!(" more {} ", look.glyphs.down) };
+        if news > 0 { format!(" {news} new {} ", ctx.glyphs.down) } else { format!(" more {} ", ctx.glyphs.down) };
     let columns = u16::try_from(width(&text)).unwrap_or(0);
     if columns < area.width {
         let place = Rect { x: area.right() - columns - 1, y: area.bottom() - 1, width: columns, height: 1 };
         clear(place, buf);
-        buf.set_string(place.x, place.y, text, look.theme.chip);
+        buf.set_string(place.x, place.y, text, ctx.theme.chip);
     }
 }
 
 /// Draws the name, what to do, and how to connect a model.
-fn welcome(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
-    let theme = look.theme;
+fn welcome(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
+    let theme = ctx.theme;
     let columns = area.width.saturating_sub(2).min(76);
     let mut lines = vec![
         Line::styled("belvedere", theme.heading),
         Line::styled("One agent to talk to; its subagents at work beside it, each in its own pane.", theme.muted),
         Line::default(),
     ];
-    let key = |context, action| look.app.keymap().chord_of(context, action).unwrap_or_default();
+    let key = |context, action| ctx.app.keymap().chord_of(context, action).unwrap_or_default();
     let hints = [
         ("Ask".to_owned(), "explain this repository, or: where is the config read?"),
         ("@".to_owned(), "names a file, / a command"),
@@ -84,8 +96,8 @@ fn welcome(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
             Span::styled(format!("{pad}{what}"), theme.text),
         ]));
     }
-    let note = look.app.status().model.chosen().and_then(|model| model.note.clone());
-    let notices = look.app.agents().main().cells.iter().filter_map(|(_, cell)| match &cell.kind {
+    let note = ctx.app.status().model.chosen().and_then(|model| model.note.clone());
+    let notices = ctx.app.agents().main().cells.iter().filter_map(|(_, cell)| match &cell.kind {
         CellKind::Notice { text } => Some(text.clone()),
         _ => None,
     });

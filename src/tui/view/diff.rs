@@ -10,7 +10,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::theme::Theme;
 use super::wrap::{fit_line, head, width};
-use crate::app::diff_rows::{gutter_columns, laid_bare, number_columns, row_ends};
+use crate::app::diff_rows::{gutter_columns, number_columns, revealed, row_ends};
 use crate::message::{DiffLine, FileDiff, LineKind};
 
 /// Lines longer than this are compared as a whole: comparing word by word is quadratic.
@@ -160,9 +160,9 @@ fn diff_line(line: &DiffLine, partner: Option<&DiffLine>, digits: usize, theme: 
     };
     let mut spans =
         vec![Span::styled(format!("{:>digits$} ", line.number), theme.faint), Span::styled(format!("{sign} "), style)];
-    let text = laid_bare(&line.text);
+    let text = revealed(&line.text);
     match partner {
-        Some(partner) => spans.extend(emphasised(&text, &laid_bare(&partner.text), style, emphasis)),
+        Some(partner) => spans.extend(emphasised(&text, &revealed(&partner.text), style, emphasis)),
         None => spans.push(Span::styled(text, style)),
     }
     Line::from(spans)

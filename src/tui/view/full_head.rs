@@ -8,14 +8,14 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::look::{Look, clock, used};
 use super::money;
+use super::render_context::{RenderContext, clock, used};
 use super::wrap::{fit, width};
 use super::{cell, limited};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
-use crate::app::{AgentState, AgentView, Standing};
-use crate::message::plain_line;
+use crate::app::{AgentState, AgentView, WorktreeState};
+use crate::message::sanitize_line;
 use crate::permission::PermissionMode;
 
 /// Most rows of facts.
@@ -26,38 +26,38 @@ const TODO_ROWS: u16 = 8;
 const TODO_FROM: u16 = 6;
 
 /// Draws facts and to-dos of an agent that has the whole screen and returns the room that is left.
-pub(super) fn draw(agent: &AgentView, look: &Look<'_>, area: Rect, buf: &mut Buffer) -> Rect {
+pub(super) fn draw(agent: &AgentView, ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) -> Rect {
     let most = (area.height / 6).min(FACT_ROWS);
     let columns = usize::from(area.width.saturating_sub(2));
-    let rows = laid(facts(agent, look), usize::from(most), columns, look);
+    let rows = laid(facts(agent, ctx), usize::from(most), columns, ctx);
     let area = put(&rows, area, buf);
     let most = usize::from((area.height / 5).min(TODO_ROWS));
     let todos = agent.todos();
     // What is done stands first and matters least.
     let from = todos.len().saturating_sub(most).min(todos.iter().take_while(|todo| todo.is_done()).count());
     let columns = area.width.saturating_sub(2);
-    let rows: Vec<Line<'_>> = todos[from..].iter().take(most).map(|item| cell::todo(item, columns, look)).collect();
+    let rows: Vec<Line<'_>> = todos[from..].iter().take(most).map(|item| cell::todo(item, columns, ctx)).collect();
     put(&rows, area, buf)
 }
 
 /// Draws one line on what is to be done, where there is room for it, and returns the room that is left.
-pub(super) fn brief(agent: &AgentView, look: &Look<'_>, area: Rect, buf: &mut Buffer) -> Rect {
+pub(super) fn brief(agent: &AgentView, ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) -> Rect {
     if area.height < TODO_FROM || agent.has_ended() {
         return area;
     }
-    match todo_line(agent, usize::from(area.width.saturating_sub(2)), look) {
-        Some(text) => put(&[Line::styled(format!("  {text}"), look.theme.muted)], area, buf),
+    match todo_line(agent, usize::from(area.width.saturating_sub(2)), ctx) {
+        Some(text) => put(&[Line::styled(format!("  {text}"), ctx.theme.muted)], area, buf),
         None => area,
     }
 }
 
 /// Returns how far an agent is in its list of things to do, and what it does, such as `3/7 ▸ Reading the tests`.
 #[must_use]
-pub(super) fn todo_line(agent: &AgentView, columns: usize, look: &Look<'_>) -> Option<String> {
+pub(super) fn todo_line(agent: &AgentView, columns: usize, ctx: &RenderContext<'_>) -> Option<String> {
     let todos = agent.todos();
     let done = todos.iter().filter(|todo| todo.is_done()).count();
     let doing = todos.iter().find(|todo| todo.is_active()).map_or("", |todo| todo.words());
-    let sign = if doing.is_empty() { "done" } else { look.glyphs.folded };
+    let sign = if doing.is_empty() { "done" } else { ctx.glyphs.folded };
     (!todos.is_empty()).then(|| fit(format!("{done}/{} {sign} {doing}", todos.len()).trim_end(), columns))
 }
 
@@ -70,10 +70,10 @@ fn put(rows: &[Line<'_>], area: Rect, buf: &mut Buffer) -> Rect {
 }
 
 /// Returns what an agent may use and has used, what matters most first.
-fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
-    let theme = look.theme;
+fn facts(agent: &AgentView, ctx: &RenderContext<'_>) -> Vec<(String, Style)> {
+    let theme = ctx.theme;
     let mut facts: Vec<(String, Style)> =
-        limited::whole(agent, look).map(|wait| (wait, theme.warning)).into_iter().collect();
+        limited::whole(agent, ctx).map(|wait| (wait, theme.warning)).into_iter().collect();
     let limited = |used: u64, most: Option<u64>| match most {
         Some(most) if used.saturating_mul(5) >= most.saturating_mul(4) => theme.warning,
         _ => theme.muted,
@@ -82,12 +82,12 @@ fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
         let limit = most.map_or_else(String::new, |most| format!("/{most}"));
         (format!("{what} {used}{limit}"), limited(used.into(), most.map(u64::from)))
     };
-    facts.extend(silence(agent, look).map(|text| (text, theme.warning)));
+    facts.extend(silence(agent, ctx).map(|text| (text, theme.warning)));
     if !agent.model.is_empty() {
         facts.push((agent.model.clone(), theme.text));
     }
     if let Some(apart) = agent.worktree.as_ref().filter(|apart| !apart.branch.is_empty()) {
-        let gone = if apart.standing == Standing::Gone { " (gone)" } else { "" };
+        let gone = if apart.state == WorktreeState::Gone { " (gone)" } else { "" };
         facts.push((format!("worktree {}{gone}", apart.branch), theme.text));
         facts.push((apart.path.clone(), theme.muted));
     }
@@ -104,45 +104,45 @@ fn facts(agent: &AgentView, look: &Look<'_>) -> Vec<(String, Style)> {
         facts.push((format!("{} tokens", used(&agent.spent.usage)), theme.muted));
         facts.push((money::short(&agent.spent), theme.muted));
     }
-    if let Some((below, spent)) = look.app.spent_below(agent) {
+    if let Some((below, spent)) = ctx.app.spent_below(agent) {
         let all = format!("{} tokens {}", used(&spent.usage), money::short(&spent));
         facts.push((format!("with {below} below: {all}"), theme.muted));
     }
-    let mode = look.app.mode_of(agent);
+    let mode = ctx.app.mode_of(agent);
     let word = if mode == PermissionMode::Plan { "reads only" } else { mode.word() };
     facts.push((format!("permissions: {word}"), theme.text));
-    facts.extend(agent.bounds.scopes.iter().map(|scope| (plain_line(scope).into_owned(), theme.muted)));
+    facts.extend(agent.bounds.scopes.iter().map(|scope| (sanitize_line(scope).into_owned(), theme.muted)));
     if !agent.tool_names.is_empty() {
-        facts.push((format!("tools: {}", plain_line(&agent.tool_names.join(", "))), theme.muted));
+        facts.push((format!("tools: {}", sanitize_line(&agent.tool_names.join(", "))), theme.muted));
     }
     facts
 }
 
 /// Says for how long an agent has been silent for too long, what it waits for, and what can be done about it.
-fn silence(agent: &AgentView, look: &Look<'_>) -> Option<String> {
-    let AgentState::Stalled { silent, waits_for } = look.app.state_of(agent) else { return None };
-    let stop = look.app.keymap().chord_of(Context::AgentFull, Action::Stop);
-    let stop = stop.map_or_else(String::new, |chord| format!("; {} stops it", look.chord(&chord)));
+fn silence(agent: &AgentView, ctx: &RenderContext<'_>) -> Option<String> {
+    let AgentState::Stalled { silent, waits_for } = ctx.app.state_of(agent) else { return None };
+    let stop = ctx.app.keymap().chord_of(Context::AgentFull, Action::Stop);
+    let stop = stop.map_or_else(String::new, |chord| format!("; {} stops it", ctx.chord(&chord)));
     Some(format!("silent for {}; waits for {}{stop}", clock(silent), waits_for.words()))
 }
 
 /// Lays facts out in so many rows; what does not fit is cut at the end.
-fn laid(facts: Vec<(String, Style)>, most: usize, columns: usize, look: &Look<'_>) -> Vec<Line<'static>> {
+fn laid(facts: Vec<(String, Style)>, most: usize, columns: usize, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
     let mut rows: Vec<Line<'static>> = Vec::new();
     let mut left = 0;
     for (text, style) in facts {
-        let gap = format!(" {} ", look.glyphs.neutral);
+        let gap = format!(" {} ", ctx.glyphs.neutral);
         let fits = left >= width(&gap) + width(&text);
         if !fits && rows.len() >= most {
             if let Some(row) = rows.last_mut().filter(|_| left > width(&gap) + 1) {
-                row.push_span(Span::styled(gap.clone(), look.theme.faint));
+                row.push_span(Span::styled(gap.clone(), ctx.theme.faint));
                 row.push_span(Span::styled(fit(&text, left - width(&gap)), style));
             }
             break;
         }
         if fits && let Some(row) = rows.last_mut() {
             left -= width(&gap) + width(&text);
-            row.push_span(Span::styled(gap, look.theme.faint));
+            row.push_span(Span::styled(gap, ctx.theme.faint));
             row.push_span(Span::styled(text, style));
         } else {
             let text = fit(&text, columns);

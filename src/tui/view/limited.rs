@@ -2,15 +2,15 @@
 //!
 //! Owns how much of it is said where. Leaves the wait to `app`. Invariant: a title gives it no more columns than it has.
 
-use super::look::{Look, counted};
+use super::render_context::{RenderContext, counted};
 use super::wrap::width;
 use crate::app::{AgentState, AgentView};
 
 /// Returns the fullest words for a wait in a queue that so many columns bear, such as `limited 3s · 2 ahead`; `None`
 /// for any other state, and if there is no room to speak of the queue.
 #[must_use]
-pub(super) fn queue(state: &AgentState, columns: usize, look: &Look<'_>) -> Option<String> {
-    let gap = look.glyphs.neutral;
+pub(super) fn queue(state: &AgentState, columns: usize, ctx: &RenderContext<'_>) -> Option<String> {
+    let gap = ctx.glyphs.neutral;
     let (ahead, brief) = match state {
         AgentState::RateLimited { ahead: ahead @ 1.., .. } => {
             let wait = state.limit().map_or_else(String::new, |wait| format!("{wait} {gap} "));
@@ -26,14 +26,14 @@ pub(super) fn queue(state: &AgentState, columns: usize, look: &Look<'_>) -> Opti
 
 /// Returns what a full view says of the wait, whole.
 #[must_use]
-pub(super) fn whole(agent: &AgentView, look: &Look<'_>) -> Option<String> {
-    let (left, ahead) = match look.app.state_of(agent) {
+pub(super) fn whole(agent: &AgentView, ctx: &RenderContext<'_>) -> Option<String> {
+    let (left, ahead) = match ctx.app.state_of(agent) {
         AgentState::RateLimited { left, ahead } => (left, ahead),
         AgentState::AwaitsBudget { ahead } => return Some(of_budget(ahead)),
         _ => return None,
     };
     // Another model may be another service's.
-    let model = look.app.status().model.chosen();
+    let model = ctx.app.status().model.chosen();
     let service = model.filter(|model| agent.id.is_main() || model.display == agent.model);
     let service = service.map_or_else(String::new, |model| format!(" of {}", model.provider));
     let queue = in_line(ahead);
@@ -56,7 +56,7 @@ fn in_line(ahead: u32) -> String {
 
 /// Returns what the status line says once the whole tree is slowed.
 #[must_use]
-pub(super) fn slowed(look: &Look<'_>) -> Option<String> {
-    let wait = look.app.slowed()?.limit();
+pub(super) fn slowed(ctx: &RenderContext<'_>) -> Option<String> {
+    let wait = ctx.app.slowed()?.limit();
     Some(wait.map_or_else(|| "rate limit".to_owned(), |wait| format!("rate limit {wait}")))
 }

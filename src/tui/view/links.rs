@@ -18,14 +18,14 @@ pub(super) use target::{Target, addresses, says, target_of};
 
 /// What those who draw text know of the links in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Leads {
+pub(super) struct LinkSpans {
     /// Labels, each with what was drawn of it.
     labels: Vec<(Link, String)>,
     /// Rows whose last word goes on in the next row.
     joined: Vec<Rect>,
 }
 
-impl Leads {
+impl LinkSpans {
     /// Notes how a drawn row ends.
     pub(super) fn row(&mut self, line: &Line<'_>, row: Rect) {
         if end_of(line) == End::Joined {

@@ -23,7 +23,7 @@ use self::references::References;
 use self::split::{Fence, Part, first_part};
 use super::highlight::Highlighter;
 use super::theme::Theme;
-use crate::message::plain;
+use crate::message::sanitize;
 
 /// What stands before code.
 const CODE_INDENT: &str = "  ";
@@ -138,10 +138,10 @@ impl MarkdownDoc {
             if !rest.is_empty() && !fence.may_be_closed_by(rest) {
                 let gap = if code.is_empty() { self.gap() } else { 0 };
                 self.lines.extend(std::iter::repeat_n(Line::default(), gap));
-                self.lines.extend(code.preview(&plain(rest), width, theme));
+                self.lines.extend(code.preview(&sanitize(rest), width, theme));
             }
         } else {
-            let mut rows = write_blocks(&plain(rest), |name| self.references.fixed(name), width, theme);
+            let mut rows = write_blocks(&sanitize(rest), |name| self.references.fixed(name), width, theme);
             self.references.replace_latest(std::mem::take(&mut rows.defined));
             self.append(rows);
         }
@@ -157,7 +157,7 @@ impl MarkdownDoc {
             Part::Blank(bytes) => self.frozen += bytes,
             Part::Fence(fence, info, bytes) => {
                 let indent = Line::from(CODE_INDENT);
-                self.open = Some((fence, CodeBlock::new(&plain(info), indent.clone(), indent)));
+                self.open = Some((fence, CodeBlock::new(&sanitize(info), indent.clone(), indent)));
                 self.frozen += bytes;
                 self.in_list = false;
             }
@@ -174,7 +174,7 @@ impl MarkdownDoc {
     fn freeze_blocks(&mut self, bytes: usize, width: u16, theme: &Theme) {
         let end = self.frozen + bytes;
         let part = Mark { bytes: self.frozen, lines: self.lines.len(), in_list: self.in_list };
-        let text = plain(&self.source[self.frozen..end]);
+        let text = sanitize(&self.source[self.frozen..end]);
         let mut rows = write_blocks(&text, |name| self.references.find(name), width, theme);
         let (defined, looked_up) = (std::mem::take(&mut rows.defined), std::mem::take(&mut rows.looked_up));
         self.references.fix(part, defined, looked_up);
@@ -198,7 +198,7 @@ impl MarkdownDoc {
                 if code.is_empty() {
                     self.lines.extend(std::iter::repeat_n(Line::default(), self.gap()));
                 }
-                code.push(&plain(line), width, theme, &mut self.lines);
+                code.push(&sanitize(line), width, theme, &mut self.lines);
                 self.open = Some((fence, code));
             }
             None => {}

@@ -13,13 +13,13 @@ mod full_head;
 pub mod highlight;
 mod limited;
 mod links;
-mod look;
 pub mod markdown;
 mod money;
 mod pane;
 mod pane_strip;
 mod popup;
 mod queued;
+mod render_context;
 mod select;
 mod sparkline;
 mod status;
@@ -35,9 +35,9 @@ use ratatui::layout::{Position, Rect};
 
 use self::approvals::QuestionRows;
 use self::highlight::Highlighter;
-use self::links::Leads;
-use self::look::Look;
+use self::links::LinkSpans;
 use self::markdown::MarkdownDoc;
+use self::render_context::RenderContext;
 use self::theme::{Glyphs, Theme, Themes};
 use self::transcript::Transcript;
 use super::terminal::{Marks, Scrolled};
@@ -74,10 +74,10 @@ impl Screen {
 
     /// Draws in another theme from now on, with the same signs. Returns what is wrong with its file.
     pub fn set_theme(&mut self, name: &str, themes: &Themes) -> Vec<Diagnostic> {
-        let Some((theme, faults)) = themes.load(name, self.theme.depth()) else { return Vec::new() };
+        let Some((theme, errors)) = themes.load(name, self.theme.depth()) else { return Vec::new() };
         self.theme = theme.with_glyphs(self.theme.glyphs);
         self.question = QuestionRows::default();
-        faults
+        errors
     }
 
     /// Returns how many cells of transcripts are kept laid out, in all panes.
@@ -111,14 +111,14 @@ impl Screen {
             return painted;
         }
         let Self { theme, highlighter, transcripts, prompt, question } = self;
-        let look = Look { app, theme, glyphs: &theme.glyphs, highlighter };
+        let ctx = RenderContext { app, theme, glyphs: &theme.glyphs, highlighter };
         let regions = app.regions();
-        pane_strip::borders(&regions, &look, buf);
+        pane_strip::borders(&regions, &ctx, buf);
         let files = app.agent_files();
-        let mut leads = Leads::default();
+        let mut links = LinkSpans::default();
         if files.is_none() && !matches!(regions.form, Form::Full | Form::Timeline) {
             let main = transcripts.entry(AgentId::MAIN).or_default();
-            let moved = draw_conversation(main, &regions, &look, buf, &mut painted.drawn, &mut leads);
+            let moved = draw_conversation(main, &regions, &ctx, buf, &mut painted.drawn, &mut links);
             let area = regions.conversation;
             painted.drawn.talk_rows = talk_rows(area, app, buf);
             if moved > 0 && area.width == buf.area.width {
@@ -126,32 +126,32 @@ impl Screen {
             }
         }
         if files.is_none() {
-            pane_strip::draw(transcripts, &regions, &look, buf, &mut painted.drawn, &mut leads);
+            pane_strip::draw(transcripts, &regions, &ctx, buf, &mut painted.drawn, &mut links);
         }
         transcripts.retain(|agent, _| agent.is_main() || painted.drawn.panes.iter().any(|(seen, _)| seen == agent));
         if files.is_none() {
-            timeline::draw(&look, buf);
+            timeline::draw(&ctx, buf);
         }
-        approvals::draw(question, &look, regions.approvals, buf, &mut painted.drawn);
+        approvals::draw(question, &ctx, regions.approvals, buf, &mut painted.drawn);
         let question = Cover::of(regions.approvals, buf);
-        status::above_composer(&look, regions.rule, buf);
-        let cursor = draw_composer(&regions, &look, buf);
-        status::draw(&look, regions.status, buf);
+        status::above_composer(&ctx, regions.rule, buf);
+        let cursor = draw_composer(&regions, &ctx, buf);
+        status::draw(&ctx, regions.status, buf);
         if let Some(view) = files {
-            painted.marks.cursor = agent_files::draw(view, prompt, &look, buf, &mut painted.drawn);
+            painted.marks.cursor = agent_files::draw(view, prompt, &ctx, buf, &mut painted.drawn);
         } else if app.focus() == Focus::Composer {
-            popup::completion(&look, screen, &regions, buf, &mut painted.drawn);
+            popup::completion(&ctx, screen, &regions, buf, &mut painted.drawn);
             painted.marks.cursor = Some(cursor);
         }
         if app.popup().is_some() {
-            painted.marks.cursor = popup::draw(&look, screen, buf, &mut painted.drawn);
+            painted.marks.cursor = popup::draw(&ctx, screen, buf, &mut painted.drawn);
         }
         if files.is_none() && app.popup().is_none() {
             let inner =
                 |pane: &PaneRect| Rect { x: pane.area.x + 2, width: pane.area.width.saturating_sub(3), ..pane.area };
             let panes = regions.panes.iter().map(inner);
             let areas = panes.chain([conversation::inner(regions.conversation)]);
-            leads.links(areas, buf, &mut painted.marks.links);
+            links.links(areas, buf, &mut painted.marks.links);
         }
         if question.is_covered(buf) {
             painted.drawn.question = None;
@@ -202,19 +202,19 @@ fn talk_rows(area: Rect, app: &App, buf: &Buffer) -> Option<u16> {
 fn draw_conversation(
     transcript: &mut Transcript,
     regions: &Regions,
-    look: &Look<'_>,
+    ctx: &RenderContext<'_>,
     buf: &mut Buffer,
     drawn: &mut Drawn,
-    leads: &mut Leads,
+    links: &mut LinkSpans,
 ) -> u16 {
-    let Some(shown) = conversation::draw(transcript, look, regions.conversation, buf) else { return 0 };
+    let Some(shown) = conversation::draw(transcript, ctx, regions.conversation, buf) else { return 0 };
     drawn.places.push(Place { agent: AgentId::MAIN, at: shown.at, found: shown.found, selected: shown.selected });
     drawn.copied = shown.copied;
-    leads.extend(shown.leads);
+    links.extend(shown.leads);
     drawn.not_found |= shown.missed;
-    let cells = &look.app.agents().main().cells;
+    let cells = &ctx.app.agents().main().cells;
     let ended = (shown.cells.0..=shown.cells.1).filter_map(|id| match cells.get(id)?.kind {
-        CellKind::Subagent { agent } => look.app.agents().get(agent).filter(|agent| agent.has_ended()),
+        CellKind::Subagent { agent } => ctx.app.agents().get(agent).filter(|agent| agent.has_ended()),
         _ => None,
     });
     drawn.reports.extend(ended.map(|agent| agent.id));
@@ -222,8 +222,8 @@ fn draw_conversation(
 }
 
 /// Draws the queued messages and the text being written, and returns where its cursor stands.
-fn draw_composer(regions: &Regions, look: &Look<'_>, buf: &mut Buffer) -> Position {
-    let word = format!("  {} edits", look.glyphs.up);
-    let area = queued::above(look.app.queued(), &word, regions.composer, look, buf);
-    composer::render(look.app.composer(), area, buf, look.theme)
+fn draw_composer(regions: &Regions, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Position {
+    let word = format!("  {} edits", ctx.glyphs.up);
+    let area = queued::above(ctx.app.queued(), &word, regions.composer, ctx, buf);
+    composer::render(ctx.app.composer(), area, buf, ctx.theme)
 }

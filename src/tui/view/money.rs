@@ -5,7 +5,7 @@
 
 use ratatui::style::Style;
 
-use super::look::{Look, tokens};
+use super::render_context::{RenderContext, tokens};
 use crate::agent::Spent;
 use crate::app::{budget_share, cost_mark};
 use crate::message::BudgetLimit;
@@ -28,12 +28,12 @@ fn cents(cost: f64) -> String {
 
 /// Returns what is left of a budget, such as `38.8k tok left`, and its colour; `None` without one.
 #[must_use]
-pub(super) fn left(limit: BudgetLimit, spent: &Spent, look: &Look<'_>) -> Option<(String, Style)> {
+pub(super) fn left(limit: BudgetLimit, spent: &Spent, ctx: &RenderContext<'_>) -> Option<(String, Style)> {
     let share = budget_share(limit, spent)?;
     let style = match share {
-        _ if share >= 1.0 => look.theme.error,
-        _ if share >= 0.8 => look.theme.warning,
-        _ => look.theme.muted,
+        _ if share >= 1.0 => ctx.theme.error,
+        _ if share >= 0.8 => ctx.theme.warning,
+        _ => ctx.theme.muted,
     };
     let (used, mark) = (spent.usage.total(), spent.usage.mark());
     let count = limit.tokens.map(|limit| format!("{mark}{} tok", tokens(limit.saturating_sub(used))));

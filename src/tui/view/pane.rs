@@ -9,14 +9,14 @@ use ratatui::text::{Line, Span};
 
 use super::conversation::chip;
 use super::full_head;
-use super::look::{Look, clock, counted, elapsed, used};
 use super::money;
+use super::render_context::{RenderContext, clock, counted, elapsed, used};
 use super::transcript::{Follow, Shown, Transcript};
 use super::wrap::{fit, pad, pad_left, width};
 use super::{limited, queued, sparkline};
 use crate::app::layout::{Descent, PaneRect};
 use crate::app::panes::PaneSize;
-use crate::app::{AgentState, AgentView, Before, CellKind, STOP_FROM, Story};
+use crate::app::{AgentState, AgentView, Before, CellKind, STOP_FROM, StepView};
 
 /// Columns of a title from which on a state may say more than its word, and the most it takes.
 const LONG_WORD_FROM: u16 = 72;
@@ -40,10 +40,10 @@ pub(super) fn draw(
     agent: &AgentView,
     transcript: Option<&mut Transcript>,
     columns: Columns,
-    look: &Look<'_>,
+    ctx: &RenderContext<'_>,
     buf: &mut Buffer,
 ) -> Option<Shown> {
-    title(pane, agent, columns, look, buf);
+    title(pane, agent, columns, ctx, buf);
     let mut body = Rect { y: pane.area.y + 1, height: pane.area.height.saturating_sub(1), ..pane.area };
     if pane.size == PaneSize::Row || body.height == 0 {
         return None;
@@ -51,30 +51,30 @@ pub(super) fn draw(
     let indent = pane.descent.columns().min(body.width / 2);
     (body.x, body.width) = (body.x + indent, body.width - indent);
     body = match pane.size {
-        PaneSize::Full => full_head::draw(agent, look, body, buf),
-        PaneSize::Pane => full_head::brief(agent, look, body, buf),
+        PaneSize::Full => full_head::draw(agent, ctx, body, buf),
+        PaneSize::Pane => full_head::brief(agent, ctx, body, buf),
         _ => body,
     };
-    let color = if agent.has_ended() { look.theme.faint } else { look.agent(agent) };
+    let color = if agent.has_ended() { ctx.theme.faint } else { ctx.agent(agent) };
     if body.width > 8 {
         for y in body.y..body.bottom() {
-            buf.set_string(body.x, y, look.glyphs.quote, color);
+            buf.set_string(body.x, y, ctx.glyphs.quote, color);
         }
         body.x += 2;
         body.width -= 3;
     }
-    body = queued::below(look.app.unread(agent.id), body, look, buf);
+    body = queued::below(ctx.app.unread(agent.id), body, ctx, buf);
     let transcript = transcript?;
     if agent.cells.is_empty() {
-        let text = waiting_words(agent, look);
-        buf.set_stringn(body.x, body.y, text, usize::from(body.width), look.theme.faint);
+        let text = waiting_words(agent, ctx);
+        buf.set_stringn(body.x, body.y, text, usize::from(body.width), ctx.theme.faint);
         return None;
     }
-    let state = look.app.pane(agent.id);
-    let story = if pane.size == PaneSize::Full { look.app.story(agent) } else { Story::kept(&agent.cells) };
-    if let Some(text) = words_before(pane, agent, look) {
+    let state = ctx.app.pane(agent.id);
+    let story = if pane.size == PaneSize::Full { ctx.app.story(agent) } else { StepView::kept(&agent.cells) };
+    if let Some(text) = words_before(pane, agent, ctx) {
         let text = fit(&text, usize::from(body.width));
-        buf.set_string(body.x, body.y, text, look.theme.faint);
+        buf.set_string(body.x, body.y, text, ctx.theme.faint);
         body.y += 1;
         body.height -= 1;
     }
@@ -82,14 +82,14 @@ pub(super) fn draw(
     let mut ending = agent.cells.iter().rev().take(if agent.has_ended() { ENDING } else { 0 });
     let last = ending.find(|(_, cell)| matches!(cell.kind, CellKind::Report { .. }));
     let follow = last.map_or(Follow::Tail, |(cell, _)| Follow::From(cell));
-    let shown = transcript.draw(story, &state, follow, look, body, buf);
-    chip(&state, &shown, agent.cells.arrived(), look, body, buf);
+    let shown = transcript.draw(story, &state, follow, ctx, body, buf);
+    chip(&state, &shown, agent.cells.arrived(), ctx, body, buf);
     Some(shown)
 }
 
 /// Says why nothing stands before the first step, if that is not how it began.
-fn words_before(pane: &PaneRect, agent: &AgentView, look: &Look<'_>) -> Option<String> {
-    match look.app.before(agent) {
+fn words_before(pane: &PaneRect, agent: &AgentView, ctx: &RenderContext<'_>) -> Option<String> {
+    match ctx.app.before(agent) {
         _ if pane.size != PaneSize::Full => None,
         // What is being read will be there before it is looked at.
         Before::Nothing | Before::Coming => None,
@@ -98,38 +98,38 @@ fn words_before(pane: &PaneRect, agent: &AgentView, look: &Look<'_>) -> Option<S
     }
 }
 
-fn waiting_words(agent: &AgentView, look: &Look<'_>) -> String {
-    match look.app.state_of(agent) {
+fn waiting_words(agent: &AgentView, ctx: &RenderContext<'_>) -> String {
+    match ctx.app.state_of(agent) {
         AgentState::Queued => "waits for its turn".to_owned(),
         _ => agent.prompt.lines().next().unwrap_or_default().to_owned(),
     }
 }
 
 /// Draws the title of a pane.
-fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, buf: &mut Buffer) {
+fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let area = pane.area;
-    let theme = look.theme;
-    let focused = look.app.marked_agent() == Some(agent.id);
+    let theme = ctx.theme;
+    let focused = ctx.app.marked_agent() == Some(agent.id);
     let row = Rect { height: 1, ..area };
-    let mut right = folded_part(agent, area.width, look);
-    right.extend(right_part(agent, area.width, look));
+    let mut right = folded_part(agent, area.width, ctx);
+    right.extend(right_part(agent, area.width, ctx));
     let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
-    let folded = look.app.is_folded(agent.id, pane.size) && pane.size < PaneSize::Full;
-    let fold = if folded { look.glyphs.folded } else { look.glyphs.unfolded };
+    let folded = ctx.app.is_folded(agent.id, pane.size) && pane.size < PaneSize::Full;
+    let fold = if folded { ctx.glyphs.folded } else { ctx.glyphs.unfolded };
     let number = pad_left(&agent.id.to_string(), columns.number);
     let left = usize::from(pane.descent.columns()) + columns.number + 4;
-    let (kind, description, mark) = look.title(agent, usize::from(area.width).saturating_sub(right_width + left));
+    let (kind, description, mark) = ctx.title(agent, usize::from(area.width).saturating_sub(right_width + left));
     let text = if agent.has_ended() && !focused { theme.muted } else { theme.text };
     let line = Line::from(vec![
-        Span::styled(descent(pane.descent, look), theme.faint),
+        Span::styled(descent(pane.descent, ctx), theme.faint),
         Span::styled(format!("{fold} "), if focused { theme.accent } else { theme.faint }),
         Span::styled(format!("{number} "), theme.muted),
-        Span::styled(kind, look.agent(agent)),
+        Span::styled(kind, ctx.agent(agent)),
         Span::styled(description, text),
         Span::styled(mark, theme.muted),
     ]);
     buf.set_line(row.x, row.y, &line, row.width.saturating_sub(u16::try_from(right_width).unwrap_or(0)));
-    sparkline::draw(agent, line.width(), right_width, row, look, buf);
+    sparkline::draw(agent, line.width(), right_width, row, ctx, buf);
     let x = row.right().saturating_sub(u16::try_from(right_width).unwrap_or(0)).max(row.x);
     buf.set_line(x, row.y, &Line::from(right), row.right() - x);
     if focused {
@@ -139,8 +139,8 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, look: &Look<'_>, 
 }
 
 /// Returns what stands before the title of an agent below another.
-fn descent(descent: Descent, look: &Look<'_>) -> String {
-    let [_, _, corner, ..] = look.glyphs.frame;
+fn descent(descent: Descent, ctx: &RenderContext<'_>) -> String {
+    let [_, _, corner, ..] = ctx.glyphs.frame;
     match descent {
         Descent::Indent(columns) => " ".repeat(usize::from(columns)),
         Descent::Mark => format!("{corner} "),
@@ -149,23 +149,23 @@ fn descent(descent: Descent, look: &Look<'_>) -> String {
 }
 
 /// Returns how many agents are folded into this one's title, and the state among them that matters most.
-fn folded_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'static>> {
-    let Some(folded) = look.app.folded_away(agent.id) else { return Vec::new() };
-    let mood = look.mood(&folded.state);
+fn folded_part(agent: &AgentView, columns: u16, ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
+    let Some(folded) = ctx.app.folded_away(agent.id) else { return Vec::new() };
+    let severity = ctx.severity(&folded.state);
     let state = match columns {
-        72.. => format!("{} {}  ", look.glyph(&folded.state), pad(&folded.word(), 9)),
-        STOP_FROM..72 => format!("{} ", look.glyph(&folded.state)),
+        72.. => format!("{} {}  ", ctx.glyph(&folded.state), pad(&folded.word(), 9)),
+        STOP_FROM..72 => format!("{} ", ctx.glyph(&folded.state)),
         _ => String::new(),
     };
-    vec![Span::styled(format!("+{} ", folded.hidden), look.theme.accent), Span::styled(state, mood)]
+    vec![Span::styled(format!("+{} ", folded.hidden), ctx.theme.accent), Span::styled(state, severity)]
 }
 
 /// Returns the state and, as the width bears them, time, tool calls, tokens, and the sign that stops the agent. What
 /// is left belongs to the description, which is why counters come late.
-fn right_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'static>> {
-    let state = look.app.state_of(agent);
-    let theme = look.theme;
-    let time = agent.elapsed(look.app.now());
+fn right_part(agent: &AgentView, columns: u16, ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
+    let state = ctx.app.state_of(agent);
+    let theme = ctx.theme;
+    let time = agent.elapsed(ctx.app.now());
     let time = if agent.has_ended() { elapsed(time) } else { clock(time) };
     let waiting = !agent.has_begun();
     let shown = |text: String, columns: usize| if waiting { " ".repeat(columns) } else { pad_left(&text, columns) };
@@ -174,10 +174,10 @@ fn right_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'sta
     let long = state.long_word().filter(|long| *long <= LONGEST_WORD && columns >= LONG_WORD_FROM);
     let word = long.unwrap_or(word);
     let tools = if columns >= 72 { 9 } else { 4 };
-    let wait = limited::queue(&state, word + tools, look).filter(|_| columns >= 50);
+    let wait = limited::queue(&state, word + tools, ctx).filter(|_| columns >= 50);
     let is_queued = wait.is_some();
     let word = wait.map_or_else(|| pad(&state.word_within(word), word), |wait| pad(&wait, word + tools));
-    let mut spans = vec![Span::styled(format!("{} {word}", look.glyph(&state)), look.mood(&state))];
+    let mut spans = vec![Span::styled(format!("{} {word}", ctx.glyph(&state)), ctx.severity(&state))];
     if is_queued {
         // How long the queue is matters more than what was done before it.
     } else if columns >= 72 {
@@ -199,7 +199,7 @@ fn right_part(agent: &AgentView, columns: u16, look: &Look<'_>) -> Vec<Span<'sta
         spans.push(Span::styled(shown(money::short(&agent.spent), 8), theme.faint));
     }
     if columns >= STOP_FROM {
-        let sign = if agent.has_ended() { "  ".to_owned() } else { format!(" {}", look.glyphs.failed) };
+        let sign = if agent.has_ended() { "  ".to_owned() } else { format!(" {}", ctx.glyphs.failed) };
         spans.push(Span::styled(sign, theme.faint));
     }
     spans

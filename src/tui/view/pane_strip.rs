@@ -8,9 +8,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::links::Leads;
-use super::look::Look;
+use super::links::LinkSpans;
 use super::pane::{self, Columns};
+use super::render_context::RenderContext;
 use super::transcript::Transcript;
 use super::wrap::width;
 use crate::app::layout::{Form, Regions};
@@ -22,24 +22,24 @@ use crate::message::AgentId;
 pub(super) fn draw(
     transcripts: &mut HashMap<AgentId, Transcript>,
     regions: &Regions,
-    look: &Look<'_>,
+    ctx: &RenderContext<'_>,
     buf: &mut Buffer,
     drawn: &mut Drawn,
-    leads: &mut Leads,
+    leads: &mut LinkSpans,
 ) {
-    let agents = look.app.agents();
+    let agents = ctx.app.agents();
     let visible = || regions.panes.iter().filter_map(|pane| Some((pane, agents.get(pane.agent)?)));
     let columns = Columns { number: visible().map(|(_, agent)| width(&agent.id.to_string())).max().unwrap_or(1) };
     for (rect, agent) in visible() {
         drawn.panes.push((agent.id, rect.size));
         let transcript = (rect.size > PaneSize::Row).then(|| transcripts.entry(agent.id).or_default());
-        let Some(shown) = pane::draw(rect, agent, transcript, columns, look, buf) else { continue };
+        let Some(shown) = pane::draw(rect, agent, transcript, columns, ctx, buf) else { continue };
         drawn.places.push(Place { agent: agent.id, at: shown.at, found: shown.found, selected: shown.selected });
         drawn.not_found |= shown.missed;
         leads.extend(shown.leads);
         drawn.copied = drawn.copied.take().or(shown.copied);
         let reported =
-            look.app.story(agent).get(shown.cells.1).is_some_and(|cell| matches!(cell.kind, CellKind::Report { .. }));
+            ctx.app.story(agent).get(shown.cells.1).is_some_and(|cell| matches!(cell.kind, CellKind::Report { .. }));
         if reported {
             drawn.reports.push(agent.id);
         }
@@ -47,14 +47,14 @@ pub(super) fn draw(
 }
 
 /// Draws the headings of conversation and agents and the lines between all regions.
-pub(super) fn borders(regions: &Regions, look: &Look<'_>, buf: &mut Buffer) {
-    let theme = look.theme;
-    let [.., horizontal, vertical] = look.glyphs.frame;
+pub(super) fn borders(regions: &Regions, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+    let theme = ctx.theme;
+    let [.., horizontal, vertical] = ctx.glyphs.frame;
     if !regions.conversation_head.is_empty() {
-        rule(regions.conversation_head, vec![Span::raw("conversation")], Focus::Conversation, look, buf);
+        rule(regions.conversation_head, vec![Span::raw("conversation")], Focus::Conversation, ctx, buf);
     }
     if !regions.agents_head.is_empty() {
-        rule(regions.agents_head, counts(regions, look), Focus::Agents, look, buf);
+        rule(regions.agents_head, counts(regions, ctx), Focus::Agents, ctx, buf);
     }
     for y in regions.divider.y..regions.divider.bottom() {
         let symbol = if y == regions.divider.y { horizontal } else { vertical };
@@ -72,11 +72,11 @@ pub(super) fn borders(regions: &Regions, look: &Look<'_>, buf: &mut Buffer) {
 }
 
 /// Draws a line with words in it, lit while the region it heads has the focus.
-pub(super) fn rule(area: Rect, words: Vec<Span<'static>>, of: Focus, look: &Look<'_>, buf: &mut Buffer) {
-    let theme = look.theme;
-    let focused = look.app.focus() == of;
+pub(super) fn rule(area: Rect, words: Vec<Span<'static>>, of: Focus, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+    let theme = ctx.theme;
+    let focused = ctx.app.focus() == of;
     let style = if focused { theme.border_focused } else { theme.border };
-    let symbol = look.glyphs.rule;
+    let symbol = ctx.glyphs.rule;
     for x in area.x..area.right() {
         buf.set_string(x, area.y, symbol, style);
     }
@@ -97,11 +97,11 @@ pub(super) fn rule(area: Rect, words: Vec<Span<'static>>, of: Focus, look: &Look
     buf.set_line(inner.x, inner.y, &Line { style: title, ..line }, columns);
 }
 
-fn counts(regions: &Regions, look: &Look<'_>) -> Vec<Span<'static>> {
-    let tally = look.app.agents().tally();
-    let theme = look.theme;
+fn counts(regions: &Regions, ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
+    let tally = ctx.app.agents().tally();
+    let theme = ctx.theme;
     let mut spans = vec![Span::raw("agents ")];
-    let asking = look.app.approvals().agents();
+    let asking = ctx.app.approvals().agents();
     let parts = [
         (tally.running.saturating_sub(asking), "running", theme.accent),
         (asking, if asking == 1 { "needs you" } else { "need you" }, theme.warning),
@@ -120,7 +120,7 @@ fn counts(regions: &Regions, look: &Look<'_>) -> Vec<Span<'static>> {
         }
         room -= needed;
         if !first {
-            spans.push(Span::styled(format!(" {}", look.glyphs.neutral), theme.faint));
+            spans.push(Span::styled(format!(" {}", ctx.glyphs.neutral), theme.faint));
         }
         first = false;
         spans.push(Span::styled(format!(" {count} {word}"), style));

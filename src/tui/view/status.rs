@@ -7,9 +7,9 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::look::{Look, clock, counted, used};
 use super::money;
 use super::pane_strip::rule;
+use super::render_context::{RenderContext, clock, counted, used};
 use super::wrap::{fit, width};
 use super::{full_head, limited};
 use crate::app::composer::ViMode;
@@ -17,42 +17,42 @@ use crate::app::{AgentState, Focus, ModelState, Tone};
 use crate::permission::PermissionMode;
 
 /// Draws the status line.
-pub(super) fn draw(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    let theme = look.theme;
+    let theme = ctx.theme;
     let columns = usize::from(area.width);
-    let right = if let Some(flash) = look.app.flash() {
+    let right = if let Some(flash) = ctx.app.flash() {
         let style = if flash.tone == Tone::Warning { theme.warning } else { theme.accent };
         vec![Span::styled(fit(&flash.text, columns.saturating_sub(2)), style)]
     } else {
         // The view of all agents hides what the facts are about.
-        let share = if look.app.agent_files().is_some() { columns.saturating_sub(2) } else { columns / 2 };
-        look.hints(&look.app.hints(), share)
+        let share = if ctx.app.agent_files().is_some() { columns.saturating_sub(2) } else { columns / 2 };
+        ctx.hints(&ctx.app.hints(), share)
     };
     let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
-    let left = facts(look, columns.saturating_sub(right_width + 3));
+    let left = facts(ctx, columns.saturating_sub(right_width + 3));
     buf.set_line(area.x + 1, area.y, &Line::from(left), area.width.saturating_sub(1));
     let x = area.right().saturating_sub(u16::try_from(right_width + 1).unwrap_or(0)).max(area.x);
     buf.set_line(x, area.y, &Line::from(right), area.right() - x);
 }
 
 /// Returns the facts that fit, the most important kept longest.
-fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
-    let theme = look.theme;
-    let status = look.app.status();
-    let spent = look.app.agents().spent();
+fn facts(ctx: &RenderContext<'_>, columns: usize) -> Vec<Span<'static>> {
+    let theme = ctx.theme;
+    let status = ctx.app.status();
+    let spent = ctx.app.agents().spent();
     // What is said, its colour, and its rank: low ranks go first.
     let mut facts: Vec<(String, Style, u8)> = Vec::new();
     facts.push((status.place(), theme.muted, 2));
     match &status.model {
         ModelState::Chosen(model) => facts.push((model.display.clone(), theme.text, 4)),
         ModelState::Searching(None) => {
-            facts.push((format!("looking for a model{}", look.glyphs.ellipsis), theme.faint, 4));
+            facts.push((format!("looking for a model{}", ctx.glyphs.ellipsis), theme.faint, 4));
         }
         ModelState::Searching(Some(place)) => {
-            facts.push((format!("looking for a model at {place}{}", look.glyphs.ellipsis), theme.faint, 4));
+            facts.push((format!("looking for a model at {place}{}", ctx.glyphs.ellipsis), theme.faint, 4));
         }
         ModelState::Missing(_) => facts.push(("no model".to_owned(), theme.error, 7)),
     }
@@ -61,13 +61,13 @@ fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
         PermissionMode::BypassPermissions => theme.error,
         PermissionMode::AcceptEdits | PermissionMode::Plan => theme.warning,
     };
-    let widened = if look.app.accepts_some_edits() { " +edits" } else { "" };
+    let widened = if ctx.app.accepts_some_edits() { " +edits" } else { "" };
     let mode = if widened.is_empty() { mode } else { theme.warning };
     facts.push((format!("{}{widened}", status.mode.word()), mode, 5));
-    if look.app.composer().vi_mode() == Some(ViMode::Normal) {
+    if ctx.app.composer().vi_mode() == Some(ViMode::Normal) {
         facts.push(("NORMAL".to_owned(), theme.accent, 8));
     }
-    let context = look.app.agents().main().context;
+    let context = ctx.app.agents().main().context;
     if let Some(window) = status.model.chosen().and_then(|model| model.context_window).filter(|_| context > 0) {
         let percent = context.saturating_mul(100) / window.max(1);
         let style = if percent >= 80 { theme.warning } else { theme.muted };
@@ -76,14 +76,14 @@ fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
     if !spent.is_nothing() {
         facts.push((format!("{} tok {}", used(&spent.usage), money::short(&spent)), theme.muted, 1));
     }
-    if let Some((left, style)) = money::left(look.app.agents().budget(), &spent, look) {
+    if let Some((left, style)) = money::left(ctx.app.agents().budget(), &spent, ctx) {
         // What is about to stop everything matters more than where one is.
         facts.push((left, style, if style == theme.muted { 3 } else { 7 }));
     }
-    if let Some(wait) = limited::slowed(look) {
+    if let Some(wait) = limited::slowed(ctx) {
         facts.push((wait, theme.warning, 7));
     }
-    let asking = look.app.approvals().len();
+    let asking = ctx.app.approvals().len();
     if asking > 0 {
         facts.push((format!("needs you: {asking}"), theme.approval, 9));
     }
@@ -109,43 +109,43 @@ fn facts(look: &Look<'_>, columns: usize) -> Vec<Span<'static>> {
 }
 
 /// Draws the line above the composer.
-pub(super) fn above_composer(look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(super) fn above_composer(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    let theme = look.theme;
-    let main = look.app.agents().main();
+    let theme = ctx.theme;
+    let main = ctx.app.agents().main();
     let mut words;
     if main.is_active() {
-        let state = look.app.state_of(main);
-        words = if state == AgentState::NeedsApproval { Vec::new() } else { subagents(look) };
+        let state = ctx.app.state_of(main);
+        words = if state == AgentState::NeedsApproval { Vec::new() } else { subagents(ctx) };
         if words.is_empty() {
-            words.push(Span::styled(format!("{} {}", look.glyph(&state), state.word()), look.mood(&state)));
+            words.push(Span::styled(format!("{} {}", ctx.glyph(&state), state.word()), ctx.severity(&state)));
         }
-        words.push(Span::styled(format!("  {}", clock(main.elapsed(look.app.now()))), theme.muted));
+        words.push(Span::styled(format!("  {}", clock(main.elapsed(ctx.app.now()))), theme.muted));
         let used: usize = words.iter().map(|span| width(&span.content)).sum();
         let room = usize::from(area.width).saturating_sub(used + 24).min(48);
-        if let Some(todo) = full_head::todo_line(main, room, look).filter(|_| room >= 16) {
+        if let Some(todo) = full_head::todo_line(main, room, ctx).filter(|_| room >= 16) {
             words.push(Span::styled(format!("  {todo}"), theme.text));
         }
         let hint = "  esc interrupts";
         let used: usize = words.iter().map(|span| width(&span.content)).sum();
         // While a subagent is written to, `esc` leads back from it.
-        if look.app.target().is_none() && used + width(hint) + 4 <= usize::from(area.width) {
+        if ctx.app.target().is_none() && used + width(hint) + 4 <= usize::from(area.width) {
             words.push(Span::styled(hint, theme.faint));
         }
     } else {
-        words = subagents(look);
+        words = subagents(ctx);
     }
-    rule(area, words, Focus::Composer, look, buf);
+    rule(area, words, Focus::Composer, ctx, buf);
 }
 
 /// Says what the subagents do that have not ended: how many work, and what the others wait for. While the main agent
 /// rests, all of them are in the background.
-fn subagents(look: &Look<'_>) -> Vec<Span<'static>> {
+fn subagents(ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
     let (mut working, mut held, mut asking, mut queued, mut stalled) = (0, 0, 0, 0, 0);
-    for agent in look.app.agents().running() {
-        match look.app.state_of(agent) {
+    for agent in ctx.app.agents().running() {
+        match ctx.app.state_of(agent) {
             AgentState::NeedsApproval => asking += 1,
             AgentState::Queued => queued += 1,
             AgentState::Stalled { .. } => stalled += 1,
@@ -153,7 +153,7 @@ fn subagents(look: &Look<'_>) -> Vec<Span<'static>> {
             _ => working += 1,
         }
     }
-    let theme = look.theme;
+    let theme = ctx.theme;
     let needs = if asking == 1 { "needs you" } else { "need you" };
     let parts = [
         (working, "at work", theme.accent),
@@ -162,14 +162,14 @@ fn subagents(look: &Look<'_>) -> Vec<Span<'static>> {
         (asking, needs, theme.warning),
         (queued, "queued", theme.muted),
     ];
-    let place = if look.app.agents().main().is_active() { "" } else { " in the background" };
+    let place = if ctx.app.agents().main().is_active() { "" } else { " in the background" };
     let mut spans = Vec::new();
     for (count, what, style) in parts.into_iter().filter(|(count, ..)| *count > 0) {
         let text = if spans.is_empty() {
-            let sign = if working > 0 { look.spinner() } else { look.glyphs.attention };
+            let sign = if working > 0 { ctx.spinner() } else { ctx.glyphs.attention };
             format!("{sign} {} {what}{place}", counted(count, "subagent"))
         } else {
-            spans.push(Span::styled(format!(" {} ", look.glyphs.neutral), theme.faint));
+            spans.push(Span::styled(format!(" {} ", ctx.glyphs.neutral), theme.faint));
             format!("{count} {what}")
         };
         spans.push(Span::styled(text, style));

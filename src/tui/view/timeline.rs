@@ -9,8 +9,8 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::look::{Look, elapsed};
 use super::pane_strip::rule;
+use super::render_context::{RenderContext, elapsed};
 use super::wrap::{fit, fit_line, pad, width};
 use crate::agent::Status;
 use crate::app::timeline::{Row, Seen, SpanKind, Window};
@@ -21,33 +21,33 @@ const ENDS: [(Status, &str); 3] =
     [(Status::Completed, "done"), (Status::Failed, "failed"), (Status::Cancelled, "stopped")];
 
 /// Draws the timeline, if it is open.
-pub(super) fn draw(look: &Look<'_>, buf: &mut Buffer) {
-    let Some(window) = look.app.timeline().filter(|_| look.app.shows_timeline()) else { return };
-    head(&window, look, buf);
-    axis(&window, look, buf);
+pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer) {
+    let Some(window) = ctx.app.timeline().filter(|_| ctx.app.shows_timeline()) else { return };
+    head(&window, ctx, buf);
+    axis(&window, ctx, buf);
     for (row, y) in window.rows.iter().copied().zip(window.bars.y..) {
-        name(row, y, &window, look, buf);
-        bar(row, y, &window, look, buf);
+        name(row, y, &window, ctx, buf);
+        bar(row, y, &window, ctx, buf);
     }
     if !window.words.is_empty() {
-        let line = fit_line(&words(&window, look), usize::from(window.words.width.saturating_sub(1)));
+        let line = fit_line(&words(&window, ctx), usize::from(window.words.width.saturating_sub(1)));
         buf.set_line(window.words.x + 1, window.words.y, &line, window.words.width - 1);
     }
-    legend(&window, look, buf);
+    legend(&window, ctx, buf);
 }
 
-fn head(window: &Window, look: &Look<'_>, buf: &mut Buffer) {
+fn head(window: &Window, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     if window.head.is_empty() {
         return;
     }
-    let theme = look.theme;
+    let theme = ctx.theme;
     let mut spans = vec![Span::raw("timeline")];
     spans.push(Span::styled(format!("  {} a column", length_words(window)), theme.muted));
     if window.rows.len() < window.of {
         let (from, to) = (window.top + 1, window.top + window.rows.len());
         spans.push(Span::styled(format!("  {from}–{to} of {}", window.of), theme.muted));
     }
-    rule(window.head, spans, Focus::Timeline, look, buf);
+    rule(window.head, spans, Focus::Timeline, ctx, buf);
 }
 
 fn length_words(window: &Window) -> String {
@@ -61,7 +61,7 @@ fn length_words(window: &Window) -> String {
 }
 
 /// Draws the ticks with their times, and the cursor's mark.
-fn axis(window: &Window, look: &Look<'_>, buf: &mut Buffer) {
+fn axis(window: &Window, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let area = window.axis;
     if area.is_empty() {
         return;
@@ -69,14 +69,14 @@ fn axis(window: &Window, look: &Look<'_>, buf: &mut Buffer) {
     let tick = window.tick();
     for (x, column) in (area.x..area.right()).zip(window.first..) {
         if column.is_multiple_of(tick) {
-            let label = format!("{}{}", look.glyphs.column, clock(window.since(column).as_secs()));
+            let label = format!("{}{}", ctx.glyphs.column, clock(window.since(column).as_secs()));
             if width(&label) <= usize::from(area.right() - x) {
-                buf.set_string(x, area.y, label, look.theme.muted);
+                buf.set_string(x, area.y, label, ctx.theme.muted);
             }
         }
     }
     if let Some((x, _)) = window.columns().find(|(_, column)| *column == window.cursor) {
-        buf.set_string(x, area.y, look.glyphs.pointer, look.theme.accent);
+        buf.set_string(x, area.y, ctx.glyphs.pointer, ctx.theme.accent);
     }
 }
 
@@ -88,26 +88,26 @@ fn clock(seconds: u64) -> String {
     }
 }
 
-fn name(row: Row, y: u16, window: &Window, look: &Look<'_>, buf: &mut Buffer) {
-    let Some(agent) = look.app.agents().get(row.agent) else { return };
+fn name(row: Row, y: u16, window: &Window, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+    let Some(agent) = ctx.app.agents().get(row.agent) else { return };
     let area = Rect { y, height: 1, ..window.names };
     let chosen = row.agent == window.chosen;
-    let mark = if chosen { look.glyphs.prompt } else { " " };
+    let mark = if chosen { ctx.glyphs.prompt } else { " " };
     let indent = " ".repeat(2 * usize::from(row.depth));
     let columns = usize::from(area.width).saturating_sub(3);
     let text = pad(&format!("{indent}{}", agent.name), columns);
-    let style = if row.agent.is_main() { look.theme.text } else { look.agent(agent) };
-    let line = Line::from(vec![Span::styled(format!("{mark} "), look.theme.accent), Span::styled(text, style)]);
+    let style = if row.agent.is_main() { ctx.theme.text } else { ctx.agent(agent) };
+    let line = Line::from(vec![Span::styled(format!("{mark} "), ctx.theme.accent), Span::styled(text, style)]);
     buf.set_line(area.x, y, &fit_line(&line, usize::from(area.width)), area.width);
     if chosen {
-        buf.set_style(area, look.theme.selected_row);
+        buf.set_style(area, ctx.theme.selected_row);
     }
 }
 
 /// Draws what an agent did in the visible columns.
-fn bar(row: Row, y: u16, window: &Window, look: &Look<'_>, buf: &mut Buffer) {
-    let Some(track) = look.app.track(row.agent) else { return };
-    let now = look.app.now();
+fn bar(row: Row, y: u16, window: &Window, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+    let Some(track) = ctx.app.track(row.agent) else { return };
+    let now = ctx.app.now();
     let mut before: Option<Seen<'_>> = None;
     for (x, column) in window.columns() {
         let (from, to) = window.time_of(column);
@@ -118,35 +118,35 @@ fn bar(row: Row, y: u16, window: &Window, look: &Look<'_>, buf: &mut Buffer) {
         let cursor = column == window.cursor;
         let begins = |seen: &Seen<'_>| before.is_none_or(|before| (before.from, before.kind) != (seen.from, seen.kind));
         if let Some(seen) = seen {
-            let (style, pattern) = looks(seen.kind, look);
+            let (style, pattern) = looks(seen.kind, ctx);
             let letter = seen.kind.letter();
             let (sign, style) = match seen.ended {
-                Some(status) => ending(status, look),
+                Some(status) => ending(status, ctx),
                 None if begins(&seen) || cursor => (letter, lettered(seen.kind, style)),
                 None => (pattern, style),
             };
-            let style = if cursor && row.agent == window.chosen { look.theme.selection } else { style };
+            let style = if cursor && row.agent == window.chosen { ctx.theme.selection } else { style };
             buf.set_string(x, y, sign, style);
         } else if cursor {
             let chosen = row.agent == window.chosen;
-            let style = if chosen { look.theme.selection } else { look.theme.faint };
-            buf.set_string(x, y, look.glyphs.column, style);
+            let style = if chosen { ctx.theme.selection } else { ctx.theme.faint };
+            buf.set_string(x, y, ctx.glyphs.column, style);
         }
         before = seen;
     }
 }
 
 /// Returns the colour of a kind, and the sign that fills its span.
-fn looks(kind: SpanKind, look: &Look<'_>) -> (Style, &'static str) {
-    let theme = look.theme;
+fn looks(kind: SpanKind, ctx: &RenderContext<'_>) -> (Style, &'static str) {
+    let theme = ctx.theme;
     match kind {
-        SpanKind::Thinking => (theme.accent, look.glyphs.rule),
-        SpanKind::Tool => (theme.tool, look.glyphs.block),
+        SpanKind::Thinking => (theme.accent, ctx.glyphs.rule),
+        SpanKind::Tool => (theme.tool, ctx.glyphs.block),
         SpanKind::Approval => (theme.approval, "?"),
         SpanKind::RateLimited | SpanKind::Budget => (theme.warning, "~"),
         SpanKind::Retrying => (theme.warning, "-"),
         SpanKind::Stalled => (theme.error, "!"),
-        SpanKind::Queued | SpanKind::Agents | SpanKind::Unknown => (theme.muted, look.glyphs.neutral),
+        SpanKind::Queued | SpanKind::Agents | SpanKind::Unknown => (theme.muted, ctx.glyphs.neutral),
         SpanKind::Stopping => (theme.muted, "-"),
     }
 }
@@ -165,26 +165,26 @@ fn lettered(kind: SpanKind, style: Style) -> Style {
     }
 }
 
-fn ending(status: Status, look: &Look<'_>) -> (&'static str, Style) {
+fn ending(status: Status, ctx: &RenderContext<'_>) -> (&'static str, Style) {
     let state = AgentState::Ended(status);
-    (look.glyph(&state), look.mood(&state))
+    (ctx.glyph(&state), ctx.severity(&state))
 }
 
 /// Says what the chosen agent did under the cursor.
-fn words(window: &Window, look: &Look<'_>) -> Line<'static> {
-    let theme = look.theme;
-    let now = look.app.now();
-    let Some(agent) = look.app.agents().get(window.chosen) else { return Line::default() };
+fn words(window: &Window, ctx: &RenderContext<'_>) -> Line<'static> {
+    let theme = ctx.theme;
+    let now = ctx.app.now();
+    let Some(agent) = ctx.app.agents().get(window.chosen) else { return Line::default() };
     let (from, to) = window.time_of(window.cursor);
     let mut spans = vec![
         Span::styled(clock(window.since(window.cursor).as_secs()), theme.title),
-        Span::styled(format!("  {}  ", fit(&agent.name, 24)), look.agent(agent)),
+        Span::styled(format!("  {}  ", fit(&agent.name, 24)), ctx.agent(agent)),
     ];
-    let Some(seen) = look.app.track(agent.id).and_then(|track| track.seen(from, to, now)) else {
-        spans.push(Span::styled(absence(agent, window, look), theme.muted));
+    let Some(seen) = ctx.app.track(agent.id).and_then(|track| track.seen(from, to, now)) else {
+        spans.push(Span::styled(absence(agent, window, ctx), theme.muted));
         return Line::from(spans);
     };
-    let (style, _) = looks(seen.kind, look);
+    let (style, _) = looks(seen.kind, ctx);
     spans.push(Span::styled(seen.kind.letter(), style));
     let took = elapsed(seen.to.unwrap_or(now).saturating_duration_since(seen.from));
     let lasts = if seen.to.is_none() { " so far" } else { "" };
@@ -193,7 +193,7 @@ fn words(window: &Window, look: &Look<'_>) -> Line<'static> {
     spans.push(Span::styled(deed(&seen, agent), theme.text));
     if let Some(status) = seen.ended {
         let state = AgentState::Ended(status);
-        spans.push(Span::styled(format!("  {} {}", look.glyph(&state), state.word()), look.mood(&state)));
+        spans.push(Span::styled(format!("  {} {}", ctx.glyph(&state), state.word()), ctx.severity(&state)));
     }
     if seen.others > 0 {
         spans.push(Span::styled(format!("  and {} more here", seen.others), theme.faint));
@@ -202,8 +202,8 @@ fn words(window: &Window, look: &Look<'_>) -> Line<'static> {
 }
 
 /// Says what is known of a time in which an agent did nothing.
-fn absence(agent: &AgentView, window: &Window, look: &Look<'_>) -> String {
-    let Some(first) = look.app.track(agent.id).and_then(|track| track.spans().first()) else {
+fn absence(agent: &AgentView, window: &Window, ctx: &RenderContext<'_>) -> String {
+    let Some(first) = ctx.app.track(agent.id).and_then(|track| track.spans().first()) else {
         return "has done nothing yet".to_owned();
     };
     let (_, to) = window.time_of(window.cursor);
@@ -211,7 +211,7 @@ fn absence(agent: &AgentView, window: &Window, look: &Look<'_>) -> String {
         return format!("begins at {}", clock(window.since_origin(first.from).as_secs()));
     }
     // The time between two runs is after the end of one.
-    let before = look.app.track(agent.id).and_then(|track| track.last_before(to));
+    let before = ctx.app.track(agent.id).and_then(|track| track.last_before(to));
     match before.and_then(|span| span.ended).filter(|_| !agent.id.is_main()) {
         Some(status) => format!("has ended: {}", AgentState::Ended(status).word()),
         None => "idle".to_owned(),
@@ -239,15 +239,15 @@ fn deed(seen: &Seen<'_>, agent: &AgentView) -> String {
 }
 
 /// Says what the letters and signs stand for that are in the rows.
-fn legend(window: &Window, look: &Look<'_>, buf: &mut Buffer) {
+fn legend(window: &Window, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let area = window.legend;
     if area.is_empty() {
         return;
     }
-    let theme = look.theme;
-    let kinds = look.app.span_kinds(window).into_iter().map(|kind| (kind.letter(), looks(kind, look).0, kind.word()));
+    let theme = ctx.theme;
+    let kinds = ctx.app.span_kinds(window).into_iter().map(|kind| (kind.letter(), looks(kind, ctx).0, kind.word()));
     let ends = ENDS.into_iter().map(|(status, word)| {
-        let (sign, style) = ending(status, look);
+        let (sign, style) = ending(status, ctx);
         (sign, style, word)
     });
     let mut spans = Vec::new();

@@ -4,7 +4,7 @@
 //! Invariants: a frame lays out only cells that are visible or that a motion passes over; a streaming text costs what
 //! was added to it; cells out of sight for a while are forgotten, so that memory follows what is seen.
 
-mod laid;
+mod layout_cache;
 
 use std::collections::HashMap;
 
@@ -12,12 +12,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
-use self::laid::Laid;
+use self::layout_cache::LayoutCache;
 use super::cell;
-use super::links::Leads;
-use super::look::Look;
+use super::links::LinkSpans;
+use super::render_context::RenderContext;
 use super::select::{self, Clip};
-use crate::app::{Anchor, CellId, CellKind, Detail, End, Motion, PaneState, Point, Selection, SelectionStage, Story};
+use crate::app::{
+    Anchor, CellId, CellKind, Detail, End, Motion, PaneState, Point, Selection, SelectionStage, StepView,
+};
 
 /// Frames after which a cell out of sight is forgotten.
 const FORGET_AFTER: u64 = 64;
@@ -49,7 +51,7 @@ pub(super) struct Shown {
     /// The selected text, where it is wanted.
     pub copied: Option<String>,
     /// What in it leads somewhere.
-    pub leads: Leads,
+    pub leads: LinkSpans,
 }
 
 /// The laid-out cells of one transcript.
@@ -59,7 +61,7 @@ pub(super) struct Transcript {
     detail: Detail,
     theme: u64,
     frame: u64,
-    cells: HashMap<CellId, Laid>,
+    cells: HashMap<CellId, LayoutCache>,
     /// Where the last frame began, and in which area.
     last: Option<(Rect, Anchor)>,
 }
@@ -68,15 +70,15 @@ impl Transcript {
     /// Draws a transcript and says what was visible.
     pub(super) fn draw(
         &mut self,
-        cells: Story<'_>,
+        cells: StepView<'_>,
         state: &PaneState,
         follow: Follow,
-        look: &Look<'_>,
+        ctx: &RenderContext<'_>,
         area: Rect,
         buf: &mut Buffer,
     ) -> Shown {
-        self.prepare(area.width, state.detail, look);
-        let mut walk = Walk { transcript: self, cells, look };
+        self.prepare(area.width, state.detail, ctx);
+        let mut walk = Walk { transcript: self, cells, ctx };
         let height = usize::from(area.height);
         let tail = walk.tail(height, follow);
         let end = walk.tail(height, Follow::Tail);
@@ -106,12 +108,12 @@ impl Transcript {
     }
 
     /// Forgets lines of another width, theme or detail.
-    fn prepare(&mut self, width: u16, detail: Detail, look: &Look<'_>) {
-        if (self.width, self.detail, self.theme) != (width, detail, look.theme.id()) {
-            let docs = (self.detail, self.theme) == (detail, look.theme.id());
+    fn prepare(&mut self, width: u16, detail: Detail, ctx: &RenderContext<'_>) {
+        if (self.width, self.detail, self.theme) != (width, detail, ctx.theme.id()) {
+            let docs = (self.detail, self.theme) == (detail, ctx.theme.id());
             // Markdown lays itself out anew for another width, and keeps what it has read.
             self.cells.retain(|_, laid| docs && laid.is_markdown());
-            (self.width, self.detail, self.theme) = (width, detail, look.theme.id());
+            (self.width, self.detail, self.theme) = (width, detail, ctx.theme.id());
         }
         self.frame += 1;
     }
@@ -120,8 +122,8 @@ impl Transcript {
 /// One frame's way through a transcript.
 struct Walk<'a> {
     transcript: &'a mut Transcript,
-    cells: Story<'a>,
-    look: &'a Look<'a>,
+    cells: StepView<'a>,
+    ctx: &'a RenderContext<'a>,
 }
 
 impl Walk<'_> {
@@ -129,11 +131,11 @@ impl Walk<'_> {
     fn laid(&mut self, id: CellId) -> (usize, &[Line<'static>]) {
         let Some(cell) = self.cells.get(id) else { return (0, &[]) };
         let transcript = &mut *self.transcript;
-        let (width, detail, look) = (transcript.width, transcript.detail, self.look);
+        let (width, detail, ctx) = (transcript.width, transcript.detail, self.ctx);
         let gap = cell::gap(previous(&self.cells, id), &cell.kind);
-        let laid = transcript.cells.entry(id).or_insert_with(|| Laid::before(cell));
-        laid.bring_up(cell, width, detail, look, transcript.frame);
-        let lines = laid.lines(width, look);
+        let laid = transcript.cells.entry(id).or_insert_with(|| LayoutCache::before(cell));
+        laid.bring_up(cell, width, detail, ctx, transcript.frame);
+        let lines = laid.lines(width, ctx);
         (if lines.is_empty() { 0 } else { gap }, lines)
     }
 
@@ -264,8 +266,8 @@ impl Walk<'_> {
     }
 
     /// Draws the lines from a place on and returns the last cell that was reached, and what leads somewhere.
-    fn paint(&mut self, from: Anchor, area: Rect, buf: &mut Buffer, sought: Option<&str>) -> (CellId, Leads) {
-        let mut leads = Leads::default();
+    fn paint(&mut self, from: Anchor, area: Rect, buf: &mut Buffer, sought: Option<&str>) -> (CellId, LinkSpans) {
+        let mut leads = LinkSpans::default();
         let mut y = area.y;
         let mut last = from.cell;
         for id in from.cell..self.cells.end() {
@@ -291,7 +293,7 @@ impl Walk<'_> {
             y += u16::try_from(rows).unwrap_or(u16::MAX);
         }
         if let Some(sought) = sought.filter(|sought| !sought.is_empty()) {
-            mark(area, buf, &sought.to_lowercase(), self.look);
+            mark(area, buf, &sought.to_lowercase(), self.ctx);
         }
         (last, leads)
     }
@@ -361,7 +363,7 @@ impl Walk<'_> {
             }
             if at >= start.at {
                 let (from, to) = columns_of(at, start, end);
-                select::mark(area, y, from, to, self.look.theme, buf);
+                select::mark(area, y, from, to, self.ctx.theme, buf);
             }
             at.line += 1;
         }
@@ -395,7 +397,7 @@ fn columns_of(at: Anchor, start: Point, end: Point) -> (u16, u16) {
 }
 
 /// Returns the visible cell before another.
-fn previous<'a>(cells: &Story<'a>, id: CellId) -> Option<&'a CellKind> {
+fn previous<'a>(cells: &StepView<'a>, id: CellId) -> Option<&'a CellKind> {
     let mut at = id;
     while at > cells.first() {
         at -= 1;
@@ -413,7 +415,7 @@ fn holds(line: &Line<'_>, sought: &str) -> bool {
 }
 
 /// Shows where the sought text stands in the drawn area.
-fn mark(area: Rect, buf: &mut Buffer, sought: &str, look: &Look<'_>) {
+fn mark(area: Rect, buf: &mut Buffer, sought: &str, ctx: &RenderContext<'_>) {
     for y in area.y..area.bottom() {
         let mut row = String::new();
         let mut columns = Vec::new();
@@ -425,7 +427,7 @@ fn mark(area: Rect, buf: &mut Buffer, sought: &str, look: &Look<'_>) {
         for (at, found) in row.match_indices(sought) {
             for x in columns[at]..=columns[at + found.len() - 1] {
                 if let Some(cell) = buf.cell_mut((x, y)) {
-                    cell.set_style(look.theme.search_match);
+                    cell.set_style(ctx.theme.search_match);
                 }
             }
         }

@@ -339,7 +339,7 @@ async fn a_definition_sends_its_agents_apart_and_into_the_background() {
         EventKind::Spawned(spawn) => Some(spawn.ground),
         _ => None,
     });
-    assert_eq!(ground, Some(belvedere::agent::Ground::Background));
+    assert_eq!(ground, Some(belvedere::agent::RunMode::Background));
     assert_eq!(self::text(&session), FILE);
     session.quit().await;
 }

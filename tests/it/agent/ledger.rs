@@ -1,6 +1,6 @@
 //! The books of a budget under every order of events: nothing is granted twice, and nobody is forgotten.
 
-use belvedere::agent::budget::ledger::{Amount, Ask, Ledger, Purpose, SeatId, Verdict};
+use belvedere::agent::budget::ledger::{Amount, Ask, Ledger, Purpose, ReservationId, Verdict};
 use belvedere::message::{BudgetLimit, Dollars, Usage};
 use belvedere::provider::Price;
 
@@ -18,7 +18,7 @@ enum State {
 
 struct Game {
     ledger: Ledger,
-    seats: Vec<(SeatId, State)>,
+    seats: Vec<(ReservationId, State)>,
     step: usize,
     dice: Dice,
 }
@@ -187,7 +187,7 @@ fn whatever_happens_in_whatever_order_the_limit_holds_and_nobody_is_forgotten() 
 fn every_agent_can_still_report_when_all_are_refused_at_once() {
     let mut ledger = Ledger::new(BudgetLimit { tokens: Some(200_000), usd: None });
     let ask = |purpose| Ask { input: 6_000, cap: 4_096, price: None, purpose };
-    let seats: Vec<SeatId> = (0..10).map(|_| ledger.enter()).collect();
+    let seats: Vec<ReservationId> = (0..10).map(|_| ledger.enter()).collect();
     let mut working = Vec::new();
     for seat in seats {
         if let Verdict::Granted { .. } = ledger.ask(seat, &ask(Purpose::Work)) {

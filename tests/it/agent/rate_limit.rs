@@ -7,7 +7,7 @@ use std::time::Duration;
 use belvedere::agent::{EventKind, Hold, Status};
 use belvedere::message::AgentId;
 use belvedere::provider::scripted::Scripted;
-use belvedere::provider::{EventStream, Gate, Provider, ProviderError, Request};
+use belvedere::provider::{EventStream, Provider, ProviderError, RateLimiter, Request};
 use belvedere::subagent::Command;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
@@ -23,7 +23,7 @@ const ASKED: Duration = Duration::from_secs(3);
 /// Refuses some requests of a script.
 struct Moody {
     script: Arc<Scripted>,
-    gate: Gate,
+    gate: RateLimiter,
     refuses: fn(usize) -> Option<Duration>,
     asked: Mutex<Vec<(Instant, bool)>>,
     open: Arc<AtomicUsize>,
@@ -40,7 +40,7 @@ impl Drop for Open {
 
 impl Moody {
     fn new(script: Arc<Scripted>, refuses: fn(usize) -> Option<Duration>) -> Arc<Self> {
-        Arc::new(Self { script, gate: Gate::default(), refuses, asked: Mutex::default(), open: Arc::default() })
+        Arc::new(Self { script, gate: RateLimiter::default(), refuses, asked: Mutex::default(), open: Arc::default() })
     }
 }
 
@@ -49,7 +49,7 @@ impl Provider for Moody {
         "moody"
     }
 
-    fn gate(&self) -> Option<&Gate> {
+    fn gate(&self) -> Option<&RateLimiter> {
         Some(&self.gate)
     }
 
@@ -125,7 +125,7 @@ async fn eight_children_of_a_service_that_refuses_every_second_request_finish_wi
 #[tokio::test(start_paused = true)]
 async fn a_child_that_is_stopped_while_it_waits_frees_its_place() {
     // The main agent is answered; eight requests of its children are refused, for long.
-    let provider = Moody::new(eight(), |number| (2..=9).contains(&number).then_some(Duration::from_secs(60)));
+    let provider = Moody::new(eight(), |number| (2..=9).contains(&number).then_some(Duration::from_mins(1)));
     let mut session = Session::start(Parts::new(provider.clone()));
     session.say("go").await;
     let stopped = session
@@ -166,7 +166,7 @@ async fn a_service_that_answers_nobody_is_given_up() {
 /// Fails every request of a child: most lose their connection, some meet a service without room.
 struct Failing {
     script: Arc<Scripted>,
-    gate: Gate,
+    gate: RateLimiter,
     asked: AtomicUsize,
 }
 
@@ -175,7 +175,7 @@ impl Provider for Failing {
         "failing"
     }
 
-    fn gate(&self) -> Option<&Gate> {
+    fn gate(&self) -> Option<&RateLimiter> {
         Some(&self.gate)
     }
 
@@ -202,7 +202,7 @@ async fn failing(children: usize) -> Duration {
         reply(json!({"system": "You are Belvedere", "turn": 0}), delegate(&NAMES[..children])),
         reply(json!({}), vec![json!({"say": "composed"})]),
     ]);
-    let provider = Arc::new(Failing { script, gate: Gate::default(), asked: AtomicUsize::new(0) });
+    let provider = Arc::new(Failing { script, gate: RateLimiter::default(), asked: AtomicUsize::new(0) });
     let mut session = Session::start(Parts::new(provider.clone()));
     let started = Instant::now();
     assert_eq!(session.ask("go").await.status, Status::Completed);

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::support::{Parts, Session};
 
 /// How long a test waits for something that has to happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 fn write(path: &Path, words: &str) {
     let text = format!("---\nname: scout\ndescription: {words}\n---\nYou are of {words}.");
@@ -73,7 +73,7 @@ async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_b
         })
         .await;
     write(&file, "state two");
-    let changes = timeout(PATIENCE, library.changes()).await.expect("no change is noticed");
+    let changes = timeout(TIMEOUT, library.changes()).await.expect("no change is noticed");
     assert_eq!(changes.changed, ["scout"]);
     session.send(Command::Answer { id: asked.id, answer: Answer::Once }).await;
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Completed);

@@ -64,7 +64,7 @@ impl Tool for Odd {
         async move {
             match self.1 {
                 Behaviour::BadTitle => {}
-                Behaviour::Deaf => tokio::time::sleep(Duration::from_secs(3600)).await,
+                Behaviour::Deaf => tokio::time::sleep(Duration::from_hours(1)).await,
                 Behaviour::Panic => panic!("on purpose"),
                 Behaviour::Count(runs) => {
                     runs.fetch_add(1, Ordering::SeqCst);
@@ -195,7 +195,7 @@ async fn quitting_is_not_held_up_by_a_listener_or_a_tool() {
     session.say("go").await;
     let start = tokio::time::Instant::now();
     let Session { driver, .. } = session.hang_up();
-    tokio::time::timeout(Duration::from_secs(60), driver).await.expect("it does not end").unwrap();
+    tokio::time::timeout(Duration::from_mins(1), driver).await.expect("it does not end").unwrap();
     assert!(start.elapsed() < Duration::from_secs(6), "{:?}", start.elapsed());
 }
 
@@ -357,7 +357,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         cancel,
     };
     let run = belvedere::agent::run(&agent, Transcript::with_task("go"));
-    let (outcome, _) = tokio::time::timeout(Duration::from_secs(60), run).await.expect("it waits for ever");
+    let (outcome, _) = tokio::time::timeout(Duration::from_mins(1), run).await.expect("it waits for ever");
     assert_eq!(outcome.status, Status::Completed);
     assert!(!root.join("a.txt").exists());
 }

@@ -13,9 +13,9 @@ use axum::response::Response;
 use axum::routing::post;
 use belvedere::agent::{EventKind, Hold, Status};
 use belvedere::message::AgentId;
-use belvedere::provider::choice::{Choice, ProviderEnv, Wishes, choose, connect};
-use belvedere::provider::gate::Gates;
-use belvedere::provider::{Gate, Provider};
+use belvedere::provider::choice::{Choice, ModelPreferences, ProviderEnv, choose, connect};
+use belvedere::provider::rate_limiter::RateLimiters;
+use belvedere::provider::{Provider, RateLimiter};
 use belvedere::subagent::Command;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
@@ -46,8 +46,8 @@ struct Seen {
 
 #[derive(Default)]
 struct Limited {
-    gate: OnceLock<Gate>,
-    faults: Mutex<Vec<String>>,
+    gate: OnceLock<RateLimiter>,
+    errors: Mutex<Vec<String>>,
 }
 
 struct Server {
@@ -85,10 +85,11 @@ async fn serve_with(api: Api, seen: Seen) -> (Arc<dyn Provider>, Arc<Seen>) {
         }
         Api::Chat => ("openai/m", ProviderEnv { openai_base: Some(format!("{base}/v1")), ..ProviderEnv::default() }),
     };
-    let Ok(Choice::Connect(endpoint)) = choose(&Wishes { flag: Some(flag.to_owned()), config: None, env }) else {
+    let Ok(Choice::Connect(endpoint)) = choose(&ModelPreferences { flag: Some(flag.to_owned()), config: None, env })
+    else {
         panic!("no connection is chosen");
     };
-    (connect(endpoint, &Gates::default()).0, seen)
+    (connect(endpoint, &RateLimiters::default()).0, seen)
 }
 
 fn child_name(number: usize) -> String {
@@ -137,7 +138,7 @@ impl Limited {
         // The first of each child are sent before anything was refused.
         let is_burst = number <= CHILDREN + 1;
         if open > load.in_flight || !is_burst && load.allowed.is_none_or(|most| open > most) {
-            self.faults.lock().unwrap().push(format!("request {number}: {open} are open, {load:?}"));
+            self.errors.lock().unwrap().push(format!("request {number}: {open} are open, {load:?}"));
         }
         number.is_multiple_of(2)
     }
@@ -276,8 +277,8 @@ async fn all_finish_within_limits(api: Api) {
     let outcome = session.ask("go eight").await;
     assert_eq!((outcome.status, outcome.text.as_str()), (Status::Completed, "composed"));
     assert_eq!(reports(&parents_last(&seen)), CHILDREN);
-    let faults = limited.faults.lock().unwrap().clone();
-    assert!(faults.is_empty(), "{faults:#?}");
+    let errors = limited.errors.lock().unwrap().clone();
+    assert!(errors.is_empty(), "{errors:#?}");
     for id in (1..).map(AgentId).take(CHILDREN) {
         let is_wait = |kind: &&EventKind| {
             matches!(

@@ -131,11 +131,11 @@ fn a_file_is_edited_and_a_fault_in_it_is_told() {
     files.retain(|parsed| parsed.source.path != Some(path("reviewer")));
     files.push(file(Tier::ProjectKode, "reviewer", "---\nname: reviewer\n---\nNo description."));
     read(&mut stage, files);
-    let fault = stage.app.agent_files().unwrap().fault().unwrap().to_owned();
-    assert!(fault.contains("line 1") && fault.contains("description"), "{fault}");
-    assert!(stage.text().contains(&fault[..30]));
+    let error = stage.app.agent_files().unwrap().error().unwrap().to_owned();
+    assert!(error.contains("line 1") && error.contains("description"), "{error}");
+    assert!(stage.text().contains(&error[..30]));
     stage.keys("j");
-    assert_eq!(stage.app.agent_files().unwrap().fault(), None);
+    assert_eq!(stage.app.agent_files().unwrap().error(), None);
 }
 
 #[test]
@@ -317,15 +317,15 @@ fn the_agents_of_the_session_are_tasks_now() {
 fn a_change_while_one_works_is_one_line_that_names_the_fault() {
     let mut stage = Stage::new(120, 24);
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let fault = |file: &str| Diagnostic::in_file(format!("/p/.kode/agents/{file}"), "there is no `description`");
+    let error = |file: &str| Diagnostic::in_file(format!("/p/.kode/agents/{file}"), "there is no `description`");
     let changes = Changes { added: names(&["scout"]), changed: names(&["a", "b"]), ..Changes::default() };
     let effects = stage.main(EventKind::AgentsChanged { changes });
     assert_eq!(requests(effects), [FileRequest::List]);
     assert!(stage.text().contains("agents: +scout  ~2"), "{}", stage.text());
-    let one = Changes { faults: vec![Diagnostic { line: Some(3), ..fault("one.md") }], ..Changes::default() };
+    let one = Changes { errors: vec![Diagnostic { line: Some(3), ..error("one.md") }], ..Changes::default() };
     stage.main(EventKind::AgentsChanged { changes: one });
     assert!(stage.text().contains("agents: one.md:3 there is no `description`"), "{}", stage.text());
-    let faults = vec![fault("\u{1b}[31mone.md"), fault("two.md"), fault("three.md")];
-    stage.main(EventKind::AgentsChanged { changes: Changes { faults, ..Changes::default() } });
+    let errors = vec![error("\u{1b}[31mone.md"), error("two.md"), error("three.md")];
+    stage.main(EventKind::AgentsChanged { changes: Changes { errors, ..Changes::default() } });
     assert!(stage.text().contains("agents: one.md and 2 more faults, see /agents"), "{}", stage.text());
 }

@@ -1,7 +1,7 @@
 //! Agents as folds over events, in whatever order these come.
 
 use belvedere::agent::{
-    Author, Bounds, EventKind, FileTally, Ground, Hold, LastWords, Outcome, Spawn, Status, StopCause,
+    Author, Bounds, EventKind, FileTally, Hold, LastWords, Outcome, RunMode, Spawn, Status, StopCause,
 };
 use belvedere::app::{AgentState, Cell, CellId, CellKind, Phase};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
@@ -38,12 +38,12 @@ pub(super) fn spawn(parent: u32, call: &str) -> EventKind {
         model: "m".to_owned(),
         tools: Vec::new(),
         bounds: Bounds::default(),
-        ground: Ground::Foreground,
+        ground: RunMode::Foreground,
     })
 }
 
-fn ground() -> impl Strategy<Value = Ground> {
-    prop::sample::select(vec![Ground::Foreground, Ground::Background])
+fn ground() -> impl Strategy<Value = RunMode> {
+    prop::sample::select(vec![RunMode::Foreground, RunMode::Background])
 }
 
 pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
@@ -284,7 +284,7 @@ fn what_a_cleared_conversation_stopped_is_silent_until_it_is_resumed() {
     }
     stage.main(EventKind::Cleared);
     stage.says(4, "later words");
-    stage.agent(6, EventKind::Resumed { run: 2, ground: Ground::Background });
+    stage.agent(6, EventKind::Resumed { run: 2, ground: RunMode::Background });
     for agent in all {
         let before = stage.app.agents().get(AgentId(agent)).unwrap().cells.iter().count();
         stage.starts(agent);
@@ -296,7 +296,7 @@ fn what_a_cleared_conversation_stopped_is_silent_until_it_is_resumed() {
     }
     assert_eq!((kept(&stage), rows(&stage)), (all.to_vec(), 0), "nothing rises again");
     assert!(stage.app.approvals().is_empty());
-    stage.agent(2, EventKind::Resumed { run: 2, ground: Ground::Background });
+    stage.agent(2, EventKind::Resumed { run: 2, ground: RunMode::Background });
     stage.wants_to_run(2, "now", "make");
     assert_eq!(stage.app.approvals().len(), 1, "whoever was resumed asks again");
     stage.keys("/clear<enter><enter>");
@@ -321,7 +321,7 @@ fn the_line_of_a_child_follows_it_through_a_cleared_conversation() {
     stage.keys("<alt+1><alt+1>");
     let stopped = stage.text();
     assert!(!stopped.contains("done"), "{stopped}");
-    stage.agent(2, EventKind::Resumed { run: 2, ground: Ground::Background });
+    stage.agent(2, EventKind::Resumed { run: 2, ground: RunMode::Background });
     stage.ends(2, Status::Completed, "<summary>Four files.</summary>", None);
     let done = stage.text();
     assert!(done.contains("Four files."), "{done}");

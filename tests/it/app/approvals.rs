@@ -5,7 +5,7 @@ use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::{Effect, Event, Focus};
 use belvedere::message::{AgentId, DiffLine, FileDiff, Hunk, LineKind};
 use belvedere::permission::{
-    Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Given, Grant, GrantOrigin, Holder, Preview,
+    Access, AccessKind, ActiveGrant, Answer, ApprovalId, ApprovalRequest, Grant, GrantOrigin, Holder, Preview,
 };
 use belvedere::subagent::Command;
 
@@ -210,7 +210,7 @@ fn typing_is_never_taken_for_an_answer() {
 fn what_is_allowed_can_be_seen_and_taken_back() {
     let mut stage = scenes::ended(100, 30);
     let coder = Holder::Agents { name: "code".to_owned(), source: "built-in".to_owned() };
-    let given = |text: &str, origin, holder| Given { grant: text.parse().unwrap(), origin, holder };
+    let given = |text: &str, origin, holder| ActiveGrant { grant: text.parse().unwrap(), origin, holder };
     let grants = vec![
         given("Bash(make all)", GrantOrigin::Session, coder.clone()),
         given("Bash(touch \u{202e}x)", GrantOrigin::Project, Holder::Main),

@@ -7,7 +7,7 @@ use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::layout::{Form, LayoutMode};
 use belvedere::app::{Arrangement, Choice, Effect, Event};
 use belvedere::config::Ui;
-use belvedere::tui::remembered::{Keeper, Memory, Recalled};
+use belvedere::tui::remembered::{Memory, Persister, Recalled};
 
 use crate::screens::scenes;
 use crate::screens::stage::Stage;
@@ -159,7 +159,7 @@ fn a_file_that_cannot_be_used_is_a_notice() {
 async fn many_choices_are_written_once_and_the_last_one_also_at_the_end() {
     let (writes, last) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
     let (counted, seen) = (writes.clone(), last.clone());
-    let keeper = Keeper::start(move |choice| {
+    let keeper = Persister::start(move |choice| {
         counted.fetch_add(1, Ordering::SeqCst);
         seen.lock().unwrap().push(choice);
     });

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use belvedere::agent::{EventKind, Ground, Status};
+use belvedere::agent::{EventKind, RunMode, Status};
 use belvedere::app::key::{Input, Key, Mouse, MouseKind};
 use belvedere::app::{Effect, Event, Phase};
-use belvedere::message::{AgentId, plain_line};
+use belvedere::message::{AgentId, sanitize_line};
 use belvedere::permission::ApprovalId;
 use belvedere::subagent::Command;
 
@@ -78,10 +78,10 @@ fn event(stage: &mut Stage, dice: &mut Dice, ended: &mut BTreeSet<u32>) {
             if later(stage) {
                 ended.remove(&agent);
             }
-            stage.agent(agent, EventKind::Resumed { run, ground: Ground::Background });
+            stage.agent(agent, EventKind::Resumed { run, ground: RunMode::Background });
         }
         15 => {
-            let ground = *dice.pick(&[Ground::Foreground, Ground::Background]);
+            let ground = *dice.pick(&[RunMode::Foreground, RunMode::Background]);
             stage.agent(agent, EventKind::Moved { ground });
             stage.agent(agent, EventKind::LastTurn { why: Status::WrappedUp });
             stage.agent(agent, EventKind::Notice { text: words(dice).to_owned() });
@@ -133,7 +133,7 @@ fn a_hundred_thousand_throws_break_nothing() {
             assert_sound(stage.app.size(), &stage.app.regions());
             let (buffer, _) = stage.draw();
             let text = as_text(&buffer);
-            assert!(text.lines().all(|line| plain_line(line) == line), "hostile text reached the screen:\n{text}");
+            assert!(text.lines().all(|line| sanitize_line(line) == line), "hostile text reached the screen:\n{text}");
             stage.effects.clear();
         }
         if stage.app.agents().children().next().is_none() {

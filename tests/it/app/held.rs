@@ -1,7 +1,7 @@
 //! A wait for the budget on the screen: a state of its own, in titles, in the full view, over time; and the line above
 //! the composer, which counts who is held up apart from who works.
 
-use belvedere::agent::{EventKind, Ground, Hold, Status};
+use belvedere::agent::{EventKind, Hold, RunMode, Status};
 use belvedere::app::AgentState;
 use belvedere::message::AgentId;
 
@@ -98,7 +98,7 @@ fn who_is_held_up_is_not_at_work() {
 fn background_agents_are_named_while_the_main_agent_rests() {
     let mut stage = three(120);
     for agent in 1..=2 {
-        stage.agent(agent, EventKind::Moved { ground: Ground::Background });
+        stage.agent(agent, EventKind::Moved { ground: RunMode::Background });
     }
     stage.ends(3, Status::Completed, "<summary>done</summary>", None);
     stage.ends(0, Status::Completed, "They go on.", None);

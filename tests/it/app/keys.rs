@@ -168,6 +168,21 @@ fn ctrl_c_clears_then_names_what_runs_then_quits() {
 }
 
 #[test]
+fn a_run_that_ends_between_two_ctrl_c_does_not_undo_the_first() {
+    let mut stage = Stage::new(80, 24);
+    stage.asks("go");
+    stage.keys("<ctrl+c>");
+    stage.ends(0, Status::Completed, "Done.", None);
+    assert!(stage.text().contains("ctrl+c again quits"), "{}", stage.text());
+    assert!(stage.keys("<ctrl+c>").contains(&Effect::Quit));
+    // An interrupt has nothing left to interrupt, and is not asked for any more.
+    stage.asks("go");
+    stage.keys("<esc>");
+    stage.ends(0, Status::Completed, "Done.", None);
+    assert!(!stage.text().contains("again interrupts"), "{}", stage.text());
+}
+
+#[test]
 fn alt_number_focuses_and_again_fills_the_screen() {
     let mut stage = scenes::eight_agents(120, 40);
     stage.keys("<alt+3>");

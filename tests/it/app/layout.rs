@@ -3,24 +3,24 @@
 use std::time::Duration;
 
 use belvedere::app::layout::{Descent, Form, LayoutMode, LayoutState, Regions, layout};
-use belvedere::app::panes::{Live, PaneSize, PaneWish};
+use belvedere::app::panes::{Live, PaneRequest, PaneSize};
 use belvedere::message::AgentId;
 use proptest::prelude::*;
 use ratatui::layout::Rect;
 
-fn wish(agent: u32) -> impl Strategy<Value = PaneWish> {
+fn wish(agent: u32) -> impl Strategy<Value = PaneRequest> {
     let chosen = prop::option::of(prop::sample::select(vec![PaneSize::Row, PaneSize::Peek, PaneSize::Pane]));
     let live = prop::sample::select(vec![Live::NeedsYou, Live::Yes, Live::Waiting, Live::News, Live::Folded]);
-    (chosen, live, 0_u64..100).prop_map(move |(chosen, live, silent)| PaneWish {
+    (chosen, live, 0_u64..100).prop_map(move |(chosen, live, silent)| PaneRequest {
         agent: AgentId(agent),
         chosen,
         silent: Duration::from_secs(silent),
-        ..PaneWish::new(AgentId(agent), live)
+        ..PaneRequest::new(AgentId(agent), live)
     })
 }
 
 /// Up to a hundred agents in a tree of at most five levels, in the order in which they are shown.
-fn wishes() -> impl Strategy<Value = Vec<PaneWish>> {
+fn wishes() -> impl Strategy<Value = Vec<PaneRequest>> {
     (0_u32..=100).prop_flat_map(|count| {
         let wishes = (1..=count).map(wish).collect::<Vec<_>>();
         let parents = prop::collection::vec(prop::option::of(any::<prop::sample::Index>()), count as usize);
@@ -33,25 +33,25 @@ fn wishes() -> impl Strategy<Value = Vec<PaneWish>> {
                 }
             }
             let mut order = Vec::new();
-            let tops: Vec<PaneWish> = wishes.iter().filter(|wish| wish.parent.is_none()).cloned().collect();
+            let tops: Vec<PaneRequest> = wishes.iter().filter(|wish| wish.parent.is_none()).cloned().collect();
             for (branch, top) in tops.into_iter().enumerate() {
-                put_below(&wishes, PaneWish { branch, ..top }, &mut order);
+                put_below(&wishes, PaneRequest { branch, ..top }, &mut order);
             }
             order
         })
     })
 }
 
-fn put_below(wishes: &[PaneWish], wish: PaneWish, order: &mut Vec<PaneWish>) {
+fn put_below(wishes: &[PaneRequest], wish: PaneRequest, order: &mut Vec<PaneRequest>) {
     let (agent, branch) = (wish.agent, wish.branch);
     order.push(wish);
     for child in wishes.iter().filter(|child| child.parent == Some(agent)) {
-        put_below(wishes, PaneWish { branch, ..child.clone() }, order);
+        put_below(wishes, PaneRequest { branch, ..child.clone() }, order);
     }
 }
 
 /// Panes stand in the order of their wishes, a branch in one column, and each shows whom it stands below.
-fn assert_descent(panes: &[PaneWish], regions: &Regions) {
+fn assert_descent(panes: &[PaneRequest], regions: &Regions) {
     let place = |agent: AgentId| panes.iter().position(|wish| wish.agent == agent).unwrap();
     assert!(regions.panes.is_sorted_by_key(|pane| place(pane.agent)));
     for pane in &regions.panes {
@@ -150,7 +150,7 @@ proptest! {
 
 #[test]
 fn what_the_user_chose_is_kept_while_there_is_room() {
-    let wish = |agent, chosen| PaneWish { chosen, ..PaneWish::new(AgentId(agent), Live::Yes) };
+    let wish = |agent, chosen| PaneRequest { chosen, ..PaneRequest::new(AgentId(agent), Live::Yes) };
     let panes = [wish(1, Some(PaneSize::Row)), wish(2, None), wish(3, Some(PaneSize::Peek))];
     let state = LayoutState { composer_rows: 1, panes: &panes, ..LayoutState::default() };
     let regions = layout(Rect::new(0, 0, 140, 40), &state);
@@ -162,7 +162,7 @@ fn what_the_user_chose_is_kept_while_there_is_room() {
 
 #[test]
 fn who_works_is_shown_before_who_has_ended() {
-    let wish = |agent, live| PaneWish::new(AgentId(agent), live);
+    let wish = |agent, live| PaneRequest::new(AgentId(agent), live);
     let panes = [wish(1, Live::News), wish(2, Live::News), wish(3, Live::Yes), wish(4, Live::Waiting)];
     let state = LayoutState { composer_rows: 1, panes: &panes, ..LayoutState::default() };
     let regions = layout(Rect::new(0, 0, 60, 9), &state);
@@ -172,8 +172,8 @@ fn who_works_is_shown_before_who_has_ended() {
 
 #[test]
 fn who_needs_the_user_is_seen_and_all_who_work_have_a_title() {
-    let wish = |agent, live| PaneWish::new(AgentId(agent), live);
-    let mut panes: Vec<PaneWish> = (1..=8).map(|agent| wish(agent, Live::Yes)).collect();
+    let wish = |agent, live| PaneRequest::new(AgentId(agent), live);
+    let mut panes: Vec<PaneRequest> = (1..=8).map(|agent| wish(agent, Live::Yes)).collect();
     panes[7].live = Live::NeedsYou;
     for (width, height, approval_rows, least) in [(60, 15, 3, 6), (80, 24, 5, 8), (60, 15, 0, 8), (40, 10, 3, 1)] {
         let state = LayoutState { composer_rows: 1, approval_rows, panes: &panes, ..LayoutState::default() };

@@ -1,6 +1,6 @@
 //! Background, wrap up and resume: what their keys ask for, and what the events that answer change.
 
-use belvedere::agent::{Author, EventKind, Ground, Status};
+use belvedere::agent::{Author, EventKind, RunMode, Status};
 use belvedere::app::{AgentState, CellKind, Effect, Event, Focus, Phase};
 use belvedere::message::AgentId;
 use belvedere::subagent::{Children, Command};
@@ -31,7 +31,7 @@ fn commands(effects: &[Effect]) -> Vec<Command> {
     effects.iter().filter_map(of).collect()
 }
 
-fn moves(agent: u32, ground: Ground) -> Vec<Command> {
+fn moves(agent: u32, ground: RunMode) -> Vec<Command> {
     vec![Command::Move { agent: AgentId(agent), ground }]
 }
 
@@ -44,7 +44,7 @@ fn flash(stage: &Stage) -> &str {
 }
 
 fn resumes(stage: &mut Stage, agent: u32, run: u32) {
-    stage.agent(agent, EventKind::Resumed { run, ground: Ground::Background });
+    stage.agent(agent, EventKind::Resumed { run, ground: RunMode::Background });
 }
 
 fn word(stage: &Stage, agent: u32) -> String {
@@ -59,28 +59,28 @@ fn b_moves_an_agent_to_the_background_and_back_whatever_it_does() {
         let id = stage.keys(keys);
         assert_eq!(commands(&id), []);
         let agent = stage.app.focused_agent().unwrap().0;
-        assert_eq!(commands(&stage.keys("b")), moves(agent, Ground::Background), "{keys}");
+        assert_eq!(commands(&stage.keys("b")), moves(agent, RunMode::Background), "{keys}");
         assert_eq!(
             flash(&stage),
             format!("explore-{agent} goes on in the background; its report arrives as a message")
         );
-        stage.agent(agent, EventKind::Moved { ground: Ground::Background });
-        assert_eq!(commands(&stage.keys("b")), moves(agent, Ground::Foreground), "{keys}");
+        stage.agent(agent, EventKind::Moved { ground: RunMode::Background });
+        assert_eq!(commands(&stage.keys("b")), moves(agent, RunMode::Foreground), "{keys}");
         assert_eq!(flash(&stage), format!("main waits for explore-{agent} before it goes on"));
         // The engine has not answered yet: a third press means the background again.
-        assert_eq!(commands(&stage.keys("b")), moves(agent, Ground::Background), "{keys}");
+        assert_eq!(commands(&stage.keys("b")), moves(agent, RunMode::Background), "{keys}");
     }
 }
 
 #[test]
 fn what_runs_in_the_background_says_so_in_both_places() {
     let mut stage = five();
-    stage.agent(1, EventKind::Moved { ground: Ground::Background });
+    stage.agent(1, EventKind::Moved { ground: RunMode::Background });
     let text = stage.text();
     assert_eq!(text.matches("Find the parser  ◇ background").count(), 2, "{text}");
-    stage.agent(1, EventKind::Moved { ground: Ground::Foreground });
+    stage.agent(1, EventKind::Moved { ground: RunMode::Foreground });
     assert!(!stage.text().contains('◇'));
-    stage.agent(1, EventKind::Moved { ground: Ground::Background });
+    stage.agent(1, EventKind::Moved { ground: RunMode::Background });
     stage.ends(1, Status::Completed, "<summary>done</summary>", None);
     assert!(!stage.text().contains('◇'), "it has ended");
 }
@@ -88,7 +88,7 @@ fn what_runs_in_the_background_says_so_in_both_places() {
 #[test]
 fn nobody_waits_for_an_agent_while_the_main_agent_is_idle() {
     let mut stage = five();
-    stage.agent(1, EventKind::Moved { ground: Ground::Background });
+    stage.agent(1, EventKind::Moved { ground: RunMode::Background });
     stage.ends(0, Status::Completed, "", None);
     assert_eq!(commands(&stage.keys("<alt+1>b")), []);
     assert_eq!(flash(&stage), "main waits for nobody now; the report of explore-1 wakes it anyway");
@@ -313,7 +313,7 @@ fn others_speak_without_touching_what_the_user_has_queued() {
 fn with_none_but_background_agents_an_interrupt_is_as_without_any() {
     let mut stage = five();
     for agent in [1, 2, 5] {
-        stage.agent(agent, EventKind::Moved { ground: Ground::Background });
+        stage.agent(agent, EventKind::Moved { ground: RunMode::Background });
     }
     // Whom one in the background waits for is no concern of the main agent.
     stage.agent(6, super::agents::spawn(1, "below"));
@@ -325,7 +325,7 @@ fn with_none_but_background_agents_an_interrupt_is_as_without_any() {
 #[test]
 fn slash_commands_do_the_same() {
     let mut stage = five();
-    assert_eq!(commands(&stage.keys("/background 1<enter>")), moves(1, Ground::Background));
+    assert_eq!(commands(&stage.keys("/background 1<enter>")), moves(1, RunMode::Background));
     assert_eq!(commands(&stage.keys("/wrapup explore-2<enter>")), [Command::WrapUp { agent: AgentId(2) }]);
     assert_eq!(commands(&stage.keys("/resume 4<enter>")), resume(4, None));
     assert_eq!(commands(&stage.keys("/resume 3 count the lines<enter>")), resume(3, Some("count the lines")));

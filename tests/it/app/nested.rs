@@ -255,10 +255,10 @@ proptest! {
         sorted.dedup();
         prop_assert_eq!(sorted.len(), all.len(), "everyone stands once");
         prop_assert_eq!(all.len(), stage.app.agents().len());
-        for kin in stage.app.agents().family().all() {
-            if let Some(parent) = kin.parent {
-                let below = stage.app.agents().family().below(parent);
-                prop_assert!(below.iter().any(|other| other.agent == kin.agent));
+        for node in stage.app.agents().order().all() {
+            if let Some(parent) = node.parent {
+                let below = stage.app.agents().order().below(parent);
+                prop_assert!(below.iter().any(|other| other.agent == node.agent));
             }
         }
         let fold = |stage: &mut Stage, agent: u32| {

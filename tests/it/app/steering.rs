@@ -1,6 +1,6 @@
 //! Messages to one subagent, by key and by event.
 
-use belvedere::agent::{Author, EventKind, Ground, Status};
+use belvedere::agent::{Author, EventKind, RunMode, Status};
 use belvedere::app::{Effect, Event, Focus};
 use belvedere::message::AgentId;
 use belvedere::subagent::Command;
@@ -165,7 +165,7 @@ fn a_message_to_an_ended_agent_resumes_it() {
         let back = if keys.starts_with('@') { "" } else { "<esc>" };
         let effects = stage.keys(&format!("{back}@3 and at the tests<enter>"));
         assert_eq!((told(&effects), resumed(&effects)), (vec![(3, "and at the tests")], vec![]), "it is resumed once");
-        stage.agent(3, EventKind::Resumed { run: 2, ground: Ground::Background });
+        stage.agent(3, EventKind::Resumed { run: 2, ground: RunMode::Background });
         reads(&mut stage, 3, "look at expiry");
         assert_eq!(stage.app.unread(AgentId(3)), ["and at the tests"]);
         stage.ends(3, Status::Completed, "", None);

@@ -240,7 +240,7 @@ fn shift_tab_never_leads_to_a_mode_without_questions() {
 
 #[test]
 fn what_an_answer_allows_besides_is_said_and_stays_in_sight() {
-    use belvedere::permission::{Given, GrantOrigin, Holder};
+    use belvedere::permission::{ActiveGrant, GrantOrigin, Holder};
     let mut stage = scenes::approval(120, 40);
     assert!(stage.text().contains("for all explore agents"), "{}", stage.text());
     for call in ["u1", "u2"] {
@@ -249,7 +249,7 @@ fn what_an_answer_allows_besides_is_said_and_stays_in_sight() {
         stage.agent(2, EventKind::ApprovalRequested { request });
     }
     let holder = Holder::Agents { name: "plan".to_owned(), source: "built-in".to_owned() };
-    let grants = vec![Given { grant: Grant::Edits, origin: GrantOrigin::Session, holder }];
+    let grants = vec![ActiveGrant { grant: Grant::Edits, origin: GrantOrigin::Session, holder }];
     stage.main(EventKind::GrantsChanged { grants });
     for call in ["u1", "u2"] {
         let id = ApprovalId { agent: AgentId(2), call_id: call.to_owned(), number: 0 };

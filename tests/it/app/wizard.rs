@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use belvedere::agent::{Bounds, EventKind, Ground, Spawn, Status};
+use belvedere::agent::{Bounds, EventKind, RunMode, Spawn, Status};
 use belvedere::app::agent_files::{FileNews, FileRequest};
 use belvedere::app::key::Input;
 use belvedere::app::wizard::{COLORS, Step, TOOL_GROUPS};
@@ -77,7 +77,7 @@ fn draft_begins(stage: &mut Stage, agent: u32) {
             model: "sonnet".to_owned(),
             tools: vec!["Read".to_owned()],
             bounds: Bounds::default(),
-            ground: Ground::Foreground,
+            ground: RunMode::Foreground,
         }),
     );
     stage.starts(agent);

@@ -1,7 +1,7 @@
 //! What the user does with worktrees that wait, by key strings.
 
 use belvedere::agent::{EventKind, WorktreeAct, WorktreeNews};
-use belvedere::app::{Effect, Popup, Standing};
+use belvedere::app::{Effect, Popup, WorktreeState};
 use belvedere::message::AgentId;
 use belvedere::subagent::Command;
 
@@ -97,12 +97,12 @@ fn what_earlier_runs_left_is_offered_once() {
 #[test]
 fn a_worktree_outlives_its_agent_on_the_screen() {
     let mut stage = stage();
-    let standing = |stage: &Stage| stage.app.agents().get(AgentId(1)).unwrap().worktree.as_ref().unwrap().standing;
-    assert_eq!(standing(&stage), Standing::Kept);
+    let standing = |stage: &Stage| stage.app.agents().get(AgentId(1)).unwrap().worktree.as_ref().unwrap().state;
+    assert_eq!(standing(&stage), WorktreeState::Kept);
     let files = kept(1, "rewriter-1").files;
     let news = WorktreeNews::Merged { branch: ONE.to_owned(), files, leftover: None };
     stage.agent(1, EventKind::Worktree { news });
-    assert_eq!(standing(&stage), Standing::Gone);
+    assert_eq!(standing(&stage), WorktreeState::Gone);
     let text = stage.text();
     assert!(text.contains("rewriter-1: merged into the project, not committed · 2 files: src/auth/token.rs"), "{text}");
 }

@@ -101,9 +101,9 @@ fn json_counts_and_tells_the_same() {
     for agent in agents {
         let broken = BROKEN.iter().any(|(name, ..)| agent["path"].as_str().unwrap().ends_with(name));
         assert_eq!(agent["standing"] == "broken", broken, "{agent:#}");
-        for fault in agent["diagnostics"].as_array().unwrap() {
-            assert_eq!(fault["severity"], if broken { "error" } else { "warning" });
-            assert!(!fault["message"].as_str().unwrap().is_empty());
+        for error in agent["diagnostics"].as_array().unwrap() {
+            assert_eq!(error["severity"], if broken { "error" } else { "warning" });
+            assert!(!error["message"].as_str().unwrap().is_empty());
         }
     }
 }

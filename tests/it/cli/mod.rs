@@ -79,7 +79,7 @@ impl Ran {
     }
 
     fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|fault| panic!("{fault}: {self:?}"))
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use belvedere::config::{Environment, Ground, user};
+use belvedere::config::{Environment, ProjectRoot, user};
 use belvedere::permission::Owner;
 use tempfile::TempDir;
 
@@ -27,13 +27,13 @@ impl World {
         fs::metadata(&self.top).unwrap().uid()
     }
 
-    fn around(&self, cwd: &str) -> Ground {
+    fn around(&self, cwd: &str) -> ProjectRoot {
         self.seen_by(cwd, self.user())
     }
 
-    fn seen_by(&self, cwd: &str, user: u32) -> Ground {
+    fn seen_by(&self, cwd: &str, user: u32) -> ProjectRoot {
         let environment: Environment = [("HOME", self.top.join("home/me").to_str().unwrap())].into_iter().collect();
-        Ground::around(&self.top.join(cwd), &environment, Owner::new(user, None))
+        ProjectRoot::around(&self.top.join(cwd), &environment, Owner::new(user, None))
     }
 
     fn root(&self, cwd: &str) -> (PathBuf, bool) {
@@ -63,7 +63,7 @@ fn a_home_and_what_holds_it_are_no_project() {
     // A repository in the home, as for dotfiles, is not the project of all that lies below.
     assert_eq!(world.root("home/me/x/y"), ("home/me/x/y".into(), true));
     let environment = Environment::default();
-    assert!(!Ground::around(Path::new("/"), &environment, Owner::new(0, None)).is_project);
+    assert!(!ProjectRoot::around(Path::new("/"), &environment, Owner::new(0, None)).is_project);
 }
 
 #[test]

@@ -51,9 +51,9 @@ impl Place {
     }
 
     /// The diagnostics without the changing name of the home.
-    fn faults(&self) -> Vec<String> {
+    fn errors(&self) -> Vec<String> {
         let home = format!("{}/", self.home.path().display());
-        self.load().diagnostics.iter().map(|fault| fault.to_string().replace(&home, "")).collect()
+        self.load().diagnostics.iter().map(|error| error.to_string().replace(&home, "")).collect()
     }
 
     fn config(&self) -> Config {
@@ -161,12 +161,12 @@ fn a_budget_is_written_in_many_ways_and_a_project_can_only_lower_it() {
     let lowered = Place::new().user("[limits]\nbudget_tokens = '1M'").project("[limits]\nbudget_tokens = '500k'");
     assert_eq!(budget(lowered), tokens(Some(500_000)));
     let raised = Place::new().user("[limits]\nbudget_tokens = '1M'").project("[limits]\nbudget_tokens = 0");
-    assert!(raised.faults()[0].contains("laxer than your own setting"), "{:?}", raised.faults());
+    assert!(raised.errors()[0].contains("laxer than your own setting"), "{:?}", raised.errors());
     let wrong = Place::new().user("[limits]\nbudget_tokens = 'lots'\nbudget_usd = true\nbudget_euro = 5");
-    let faults = wrong.faults();
-    assert!(faults[0].contains("write 200000, 200k or 1.5M"), "{faults:?}");
-    assert!(faults[1].contains("expects a number, found true or false"), "{faults:?}");
-    assert!(faults[2].contains("did you mean `limits.budget_usd`"), "{faults:?}");
+    let errors = wrong.errors();
+    assert!(errors[0].contains("write 200000, 200k or 1.5M"), "{errors:?}");
+    assert!(errors[1].contains("expects a number, found true or false"), "{errors:?}");
+    assert!(errors[2].contains("did you mean `limits.budget_usd`"), "{errors:?}");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_list_in_the_environment_is_cut_at_commas_outside_parentheses() {
     assert_eq!(config.allowed_tools, [Grant::Command("echo a, b".into()), Grant::Tool("WebFetch".into())]);
     let place = Place::new().variable("BELVEDERE_UI_MOUSE", "perhaps").variable("BELVEDERE_LIMITS_MAX_DEPTH", "9");
     assert_eq!(
-        place.faults(),
+        place.errors(),
         [
             "BELVEDERE_LIMITS_MAX_DEPTH: `limits.max_depth`: 9 is out of range; it goes from 0 to 5. Ignored.",
             "BELVEDERE_UI_MOUSE: expects true or false, found `perhaps`. Ignored.",
@@ -186,10 +186,10 @@ fn a_list_in_the_environment_is_cut_at_commas_outside_parentheses() {
 #[test]
 fn a_tree_deeper_than_five_levels_is_refused_by_name() {
     let place = Place::new().user("[limits]\nmax_depth = 6\n");
-    let faults = place.faults();
+    let errors = place.errors();
     assert!(
-        matches!(faults.as_slice(), [fault] if fault.contains("`limits.max_depth`: 6 is out of range; it goes from 0 to 5")),
-        "{faults:?}"
+        matches!(errors.as_slice(), [error] if error.contains("`limits.max_depth`: 6 is out of range; it goes from 0 to 5")),
+        "{errors:?}"
     );
     assert_eq!(Place::new().user("[limits]\nmax_depth = 5\n").config().limits.max_depth, 5);
 }
@@ -217,9 +217,9 @@ fn a_project_cannot_loosen_anything() {
     let Loaded { config, diagnostics } = place.load();
     assert_eq!(config, Config::default());
     assert_eq!(diagnostics.len(), 13, "one for each key: {diagnostics:#?}");
-    assert!(diagnostics.iter().all(|fault| fault.message.contains("a project may not set")));
+    assert!(diagnostics.iter().all(|error| error.message.contains("a project may not set")));
     assert_eq!(
-        place.faults()[1],
+        place.errors()[1],
         "shop/.belvedere/config.toml:3:9: a project may not set `permission_mode`: it would be laxer than your own \
          setting. Ignored; set it in your own config.toml if you want it."
     );
@@ -242,7 +242,7 @@ fn a_project_can_be_stricter_than_its_user() {
         .project("permission_mode = 'default'\nlimits.wall_timeout_secs = 0");
     assert_eq!(place.load().config.permission_mode, PermissionMode::Plan);
     assert_eq!(place.load().config.limits.wall_timeout_secs, Some(90));
-    assert_eq!(place.faults().len(), 2);
+    assert_eq!(place.errors().len(), 2);
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn what_cannot_be_understood_is_named_with_its_place_and_the_rest_holds() {
     );
     let file = ".config/belvedere/config.toml";
     assert_eq!(
-        place.faults(),
+        place.errors(),
         [
             format!("{file}:1:1: unknown key `modle`; did you mean `model`?"),
             format!("{file}:2:1: unknown key `zebra`"),
@@ -274,7 +274,7 @@ fn bad_values_say_what_would_be_good() {
         "permission_mode = 'yolo'\nallowed_tools = ['Bash(']\n[ui]\nlayout = 'left'\nmouse = 1\n[keys]\na = 1\n\
          [keys.composer]\nx = 2",
     );
-    let faults = place.faults().join("\n");
+    let errors = place.errors().join("\n");
     for words in [
         "acceptEdits",
         "`Bash(` is not a permission",
@@ -283,7 +283,7 @@ fn bad_values_say_what_would_be_good() {
         "write `[keys.a]`",
         "`x` expects a key as a string, or a list of keys",
     ] {
-        assert!(faults.contains(words), "{words}\n{faults}");
+        assert!(errors.contains(words), "{words}\n{errors}");
     }
     assert_eq!(place.load().config, Config::default());
 }
@@ -294,9 +294,9 @@ fn a_malformed_file_is_left_out_as_a_whole() {
     let loaded = place.load();
     assert_eq!(loaded.config.model, None);
     assert!(loaded.config.ui.ascii, "the other file still counts");
-    let [fault] = loaded.diagnostics.as_slice() else { panic!("{:#?}", loaded.diagnostics) };
-    assert_eq!((fault.line, fault.column), (Some(2), Some(8)));
-    assert!(fault.message.ends_with("The file is left out."), "{fault}");
+    let [error] = loaded.diagnostics.as_slice() else { panic!("{:#?}", loaded.diagnostics) };
+    assert_eq!((error.line, error.column), (Some(2), Some(8)));
+    assert!(error.message.ends_with("The file is left out."), "{error}");
 }
 
 #[test]
@@ -305,17 +305,17 @@ fn whatever_lies_at_the_path_the_program_starts() {
     assert_eq!(place.config().model.as_deref(), Some("a/b"), "a byte order mark and CRLF are no fault");
     let path = place.home.path().join(".config/belvedere/config.toml");
     fs::write(&path, b"model = '\xff'").unwrap();
-    assert!(place.faults()[0].contains("not UTF-8"));
+    assert!(place.errors()[0].contains("not UTF-8"));
     fs::write(&path, " ".repeat((1 << 20) + 1)).unwrap();
-    assert!(place.faults()[0].contains("larger than 1 MiB"));
+    assert!(place.errors()[0].contains("larger than 1 MiB"));
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    assert!(place.faults()[0].contains("not a regular file"));
+    assert!(place.errors()[0].contains("not a regular file"));
     #[cfg(unix)]
     {
         fs::remove_dir(&path).unwrap();
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
-        assert!(place.faults()[0].contains("not a regular file"));
+        assert!(place.errors()[0].contains("not a regular file"));
     }
 }
 
@@ -354,15 +354,15 @@ fn names_for_models_are_the_users_alone() {
     let place = Place::new().project(aliases).user("aliases = 1\n");
     assert!(place.load().config.aliases.is_empty());
     assert_eq!(
-        place.faults(),
+        place.errors(),
         [
             ".config/belvedere/config.toml:1:1: `aliases` is a table: write `[aliases]`",
             "shop/.belvedere/config.toml:1:2: a project may not set `aliases`: it decides who receives your files. \
              Ignored; set it in your own config.toml if you want it.",
         ]
     );
-    let faults = Place::new().user("[aliases]\nx = 1\n").faults();
-    assert_eq!(faults, [".config/belvedere/config.toml:2:1: `aliases.x` expects a model as a string"]);
+    let errors = Place::new().user("[aliases]\nx = 1\n").errors();
+    assert_eq!(errors, [".config/belvedere/config.toml:2:1: `aliases.x` expects a model as a string"]);
 }
 
 #[test]

@@ -20,8 +20,8 @@ fn draft(description: &str, prompt: &str) -> AgentDraft {
 fn reread(draft: &AgentDraft) -> AgentDefinition {
     let text = draft.to_text();
     let parsed = read(&text);
-    let faults: Vec<_> = parsed.diagnostics.iter().filter(|fault| !fault.message.contains("no instructions")).collect();
-    assert!(faults.is_empty(), "{faults:#?}\n{text}");
+    let errors: Vec<_> = parsed.diagnostics.iter().filter(|error| !error.message.contains("no instructions")).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{text}");
     parsed.definition.expect("the file is used")
 }
 
@@ -133,11 +133,11 @@ fn a_models_answer_is_read_in_each_of_its_forms() {
         format!("<summary>done</summary>\n<answer>\n```\n{file}\n```\n</answer>\n"),
         format!("<answer>{file}"),
     ] {
-        let draft = AgentDraft::from_answer(&answer).unwrap_or_else(|fault| panic!("{fault}\n{answer}"));
+        let draft = AgentDraft::from_answer(&answer).unwrap_or_else(|error| panic!("{error}\n{answer}"));
         assert_eq!(draft.name, "test-runner");
         assert_eq!(draft.tools, ToolsField::List(vec!["Read".to_owned()]));
         assert!(draft.prompt.ends_with("or <answer>."), "{answer}\n->\n{}", draft.prompt);
     }
-    let fault = AgentDraft::from_answer("I cannot do that.").unwrap_err();
-    assert!(fault.contains("not an agent file"), "{fault}");
+    let error = AgentDraft::from_answer("I cannot do that.").unwrap_err();
+    assert!(error.contains("not an agent file"), "{error}");
 }

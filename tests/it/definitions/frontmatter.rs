@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{agent, faults, read};
+use super::{agent, errors, read};
 use belvedere::definition::ToolsField;
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn a_strict_file_yields_every_field() {
     let text = "---\nname: Search Specialist.v2\ndescription: |\n  Finds things.\n  Use it often.\n\
                 tools: Grep, Glob, Bash(git log:*, git show:*), mcp__docs__*\ndisallowedTools: [Write]\n\
                 model: claude-sonnet-4-20250514\ncolor: \"#FFAA00\"\nmaxTurns: 12\nunheard: of\n---\n\nYou find.\n\n---\n\nMore.\n";
-    assert_eq!(faults(text), Vec::<String>::new());
+    assert_eq!(errors(text), Vec::<String>::new());
     let agent = agent(text);
     assert_eq!(agent.name, "Search Specialist.v2");
     assert_eq!(agent.description, "Finds things.\nUse it often.");
@@ -54,9 +54,9 @@ fn colons_and_dialogues_in_a_description_are_recovered() {
     let expected = "Use this agent when: it is needed. Examples:\n<example>\nContext: a test\nuser: \"do it\"\n\
                     assistant: \"I: will\"\nname: not the name\n</example>";
     assert_eq!(agent.description, expected, "only the first occurrence of a known key cuts");
-    let faults = faults(text);
-    assert_eq!(faults.len(), 1, "{faults:#?}");
-    assert!(faults[0].starts_with("agents/file-name.md:3: the frontmatter is not YAML"), "{}", faults[0]);
+    let errors = errors(text);
+    assert_eq!(errors.len(), 1, "{errors:#?}");
+    assert!(errors[0].starts_with("agents/file-name.md:3: the frontmatter is not YAML"), "{}", errors[0]);
 }
 
 #[test]
@@ -85,11 +85,11 @@ fn values_without_a_meaning_fall_back_with_a_word() {
     let field = |field: &str| format!("---\nname: a\ndescription: b\n{field}\n---\nc");
     for (line, model) in [("model: inherit", None), ("model:", None), ("model: haiku", Some("haiku"))] {
         assert_eq!(agent(&field(line)).model.as_deref(), model);
-        assert!(faults(&field(line)).is_empty());
+        assert!(errors(&field(line)).is_empty());
     }
     for line in ["model: the best one", "maxTurns: many", "maxTurns: 0", "maxTurns: -3", "tools: 7"] {
         let text = field(line);
-        assert_eq!(faults(&text).len(), 1, "{line}");
+        assert_eq!(errors(&text).len(), 1, "{line}");
         assert_eq!((agent(&text).model, agent(&text).max_turns), (None, None), "{line}");
     }
     assert_eq!(agent(&field("maxTurns: '7'")).max_turns, Some(7));
@@ -109,7 +109,7 @@ fn a_file_that_cannot_be_used_says_why() {
         ("---\n- a\n- b\n---\nbody", "agents/file-name.md:2: the frontmatter is not YAML"),
     ] {
         assert_eq!(read(text).definition, None, "{text}");
-        assert!(faults(text)[0].starts_with(reason), "{text}\n{:#?}", faults(text));
+        assert!(errors(text)[0].starts_with(reason), "{text}\n{:#?}", errors(text));
     }
 }
 

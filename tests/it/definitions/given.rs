@@ -1,12 +1,12 @@
 //! `--agents`: agents as JSON on the command line.
 
-use belvedere::definition::{Tier, ToolsField, parse_given};
+use belvedere::definition::{Tier, ToolsField, parse_cli_agents};
 
 #[test]
 fn an_entry_has_the_fields_of_a_file() {
     let json = r#"{"helper": {"description": "Helps: much", "prompt": "One\n---\ntwo", "tools": ["Read", "Bash(git log:*)"],
                    "model": "haiku", "maxTurns": 3, "color": "Red"}}"#;
-    let parsed = parse_given(json).unwrap();
+    let parsed = parse_cli_agents(json).unwrap();
     let agent = parsed[0].definition.clone().unwrap();
     assert!(parsed[0].diagnostics.is_empty(), "{:?}", parsed[0].diagnostics);
     assert_eq!(
@@ -24,7 +24,7 @@ fn an_entry_has_the_fields_of_a_file() {
 #[test]
 fn a_broken_entry_is_told_and_the_others_work() {
     let json = r#"{"a": 7, "b": {"prompt": "p"}, "c": {"description": "d", "prompt": "p", "model": "so so"}}"#;
-    let parsed = parse_given(json).unwrap();
+    let parsed = parse_cli_agents(json).unwrap();
     let told: Vec<String> = parsed.iter().flat_map(|parsed| &parsed.diagnostics).map(ToString::to_string).collect();
     assert_eq!(parsed.iter().filter(|parsed| parsed.definition.is_some()).count(), 1);
     assert!(told[0].starts_with("`a` of --agents: it is no object."), "{told:#?}");
@@ -34,7 +34,7 @@ fn a_broken_entry_is_told_and_the_others_work() {
 
 #[test]
 fn broken_json_says_where() {
-    let fault = parse_given("{\"a\": {\"description\": }}").unwrap_err();
-    assert!(fault.contains("line 1 column 23") && fault.contains("write it as"), "{fault}");
-    assert!(parse_given("[]").is_err());
+    let error = parse_cli_agents("{\"a\": {\"description\": }}").unwrap_err();
+    assert!(error.contains("line 1 column 23") && error.contains("write it as"), "{error}");
+    assert!(parse_cli_agents("[]").is_err());
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use belvedere::definition::{AgentDir, AgentDirs, Library, Listed, Standing, Tier};
+use belvedere::definition::{AgentDir, AgentDirs, DefinitionState, Library, Listed, Tier};
 use tempfile::TempDir;
 
 fn dirs(paths: &[(Tier, PathBuf)]) -> AgentDirs {
@@ -92,7 +92,7 @@ fn what_cannot_be_read_is_told_and_holds_nothing_up() {
         let told = told(&library);
         assert!(told.iter().any(|told| told.contains(file) && told.contains(reason)), "{file}: {told:#?}");
     }
-    assert_eq!(listed(&library).iter().filter(|listed| listed.standing == Standing::Broken).count(), 7);
+    assert_eq!(listed(&library).iter().filter(|listed| listed.standing == DefinitionState::Broken).count(), 7);
 }
 
 #[test]
@@ -125,7 +125,8 @@ fn later_tiers_nearer_folders_and_later_paths_win() {
         library.reload();
         assert_eq!(description(&library, "explore"), Some(format!("{at} two")));
         let listing = library.catalog().listing();
-        let shadowed = listing.iter().filter(|listed| matches!(listed.standing, Standing::Shadowed { .. })).count();
+        let shadowed =
+            listing.iter().filter(|listed| matches!(listed.standing, DefinitionState::Shadowed { .. })).count();
         assert_eq!(shadowed, 2 * at + 2, "each of the others, and the built-in one");
     }
 }
@@ -145,7 +146,7 @@ fn a_change_is_never_missed_and_what_did_not_change_is_the_same() {
     fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
     assert_eq!(library.reload().changed, ["a"]);
     // An old time, which makes a file no less new.
-    let old = SystemTime::now() - Duration::from_secs(3_600);
+    let old = SystemTime::now() - Duration::from_hours(1);
     fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
     assert!(library.reload().is_empty());
     write(&file, "a", "third");
@@ -197,9 +198,9 @@ fn of_two_thousand_files_none_is_lost_without_a_word() {
     let all = listed(&library);
     assert_eq!(all.len(), 2_000);
     let count = |is: fn(&Listed) -> bool| all.iter().filter(|listed| is(listed)).count();
-    let in_force = count(|listed| listed.standing == Standing::InForce);
-    let shadowed = count(|listed| matches!(listed.standing, Standing::Shadowed { .. }));
-    let broken = count(|listed| listed.standing == Standing::Broken);
+    let in_force = count(|listed| listed.standing == DefinitionState::InForce);
+    let shadowed = count(|listed| matches!(listed.standing, DefinitionState::Shadowed { .. }));
+    let broken = count(|listed| listed.standing == DefinitionState::Broken);
     assert_eq!(in_force + shadowed + broken, 2_000);
     assert!(in_force > 700 && shadowed > 500 && broken > 100, "{in_force} {shadowed} {broken}");
     assert!(all.iter().all(|listed| listed.definition.is_some() || !listed.diagnostics.is_empty()));

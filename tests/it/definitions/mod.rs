@@ -28,6 +28,6 @@ fn agent(text: &str) -> AgentDefinition {
     parsed.definition.unwrap_or_else(|| panic!("{:#?}", parsed.diagnostics))
 }
 
-fn faults(text: &str) -> Vec<String> {
+fn errors(text: &str) -> Vec<String> {
     read(text).diagnostics.iter().map(ToString::to_string).collect()
 }

@@ -9,12 +9,12 @@ use belvedere::message::Effort;
 use proptest::prelude::*;
 
 /// Words that a diagnostic holds, each at a line; none for a faultless file.
-type Faults = &'static [&'static str];
+type Errors = &'static [&'static str];
 
 const ODD: &str = "the frontmatter is not YAML";
 
 /// Files that become agents under their own name with the prompt "You review code.", and what is said of them.
-const USABLE: [(&str, &str, Faults); 45] = [
+const USABLE: [(&str, &str, Errors); 45] = [
     ("plain", "Use it to review", &[]),
     ("colon", "Use it when: code changed", &["3: the frontmatter is not YAML"]),
     (
@@ -68,7 +68,7 @@ const USABLE: [(&str, &str, Faults); 45] = [
 ];
 
 /// Files that become agents with something odd about their prompt or name: file, name, a part of the prompt, faults.
-const ODDITIES: [(&str, &str, &str, Faults); 9] = [
+const ODDITIES: [(&str, &str, &str, Errors); 9] = [
     ("long-description", "long-description", "You review", &[]),
     ("huge", "huge", "A rule of many", &[]),
     ("rules-in-body", "rules-in-body", "One.\n\n---\n\nname: two\n\n---\n\nThree.", &[]),
@@ -119,11 +119,11 @@ fn usable(stem: &str) -> AgentDefinition {
     parsed.definition.unwrap_or_else(|| panic!("{stem}: {:#?}", parsed.diagnostics))
 }
 
-fn assert_faults(stem: &str, parsed: &Parsed, expected: Faults) {
+fn assert_faults(stem: &str, parsed: &Parsed, expected: Errors) {
     let told: Vec<String> = parsed
         .diagnostics
         .iter()
-        .map(|fault| format!("{}: {}", fault.line.map(|line| line.to_string()).unwrap_or_default(), fault.message))
+        .map(|error| format!("{}: {}", error.line.map(|line| line.to_string()).unwrap_or_default(), error.message))
         .collect();
     assert_eq!(told.len(), expected.len(), "{stem}: {told:#?}");
     for expected in expected {
@@ -133,18 +133,18 @@ fn assert_faults(stem: &str, parsed: &Parsed, expected: Faults) {
 
 #[test]
 fn each_shape_becomes_the_agent_its_author_meant() {
-    for (name, description, faults) in USABLE {
+    for (name, description, errors) in USABLE {
         let stem = stem_of(name);
         let (parsed, agent) = (read(stem), usable(stem));
         assert_eq!((agent.name.as_str(), agent.description.as_str()), (name, description), "{stem}");
         assert_eq!(agent.prompt, "You review code.", "{stem}");
-        assert_faults(stem, &parsed, faults);
+        assert_faults(stem, &parsed, errors);
     }
-    for (stem, name, prompt, faults) in ODDITIES {
+    for (stem, name, prompt, errors) in ODDITIES {
         let (parsed, agent) = (read(stem), usable(stem));
         assert_eq!(agent.name, name);
         assert!(agent.prompt.contains(prompt), "{stem}: {}", agent.prompt);
-        assert_faults(stem, &parsed, faults);
+        assert_faults(stem, &parsed, errors);
     }
 }
 

@@ -28,7 +28,7 @@ fn catalog(files: Vec<Parsed>) -> Catalog {
     catalog
 }
 
-fn faults(catalog: &Catalog) -> Vec<String> {
+fn errors(catalog: &Catalog) -> Vec<String> {
     catalog.listing().iter().flat_map(|listed| &listed.diagnostics).map(ToString::to_string).collect()
 }
 
@@ -40,7 +40,7 @@ fn a_file_of_the_project_has_no_more_rights_than_the_built_in_whose_place_it_tak
         assert_eq!(explore.source.tier, tier);
         let tools = ["Read", "Grep", "Glob", "LS", "Bash"].map(str::to_owned).to_vec();
         assert_eq!((&explore.tools, explore.permission_mode), (&ToolsField::List(tools), Some(PermissionMode::Plan)));
-        let [told] = faults(&catalog).try_into().unwrap();
+        let [told] = errors(&catalog).try_into().unwrap();
         assert!(
             told.contains("takes the place of `explore` (built-in) and is narrowed to the rights of that one"),
             "{told}"
@@ -67,7 +67,7 @@ fn a_file_of_the_project_has_no_more_rights_than_the_users_own_of_its_name() {
     let wide = vec![file(Tier::UserKode, "name: explore\ntools: '*'"), file(Tier::ProjectKode, "name: explore")];
     let catalog = self::catalog(wide);
     assert_eq!(catalog.get("explore").unwrap().permission_mode, None);
-    assert_eq!(faults(&catalog), Vec::<String>::new());
+    assert_eq!(errors(&catalog), Vec::<String>::new());
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn what_the_user_wrote_is_narrowed_by_nothing() {
         assert_eq!((&explore.tools, explore.permission_mode), (&ToolsField::All, None));
         assert_eq!(explore.memory, Some(MemoryScope::User));
     }
-    assert_eq!(faults(&catalog(vec![file(Tier::ProjectClaude, "name: other")])), Vec::<String>::new());
+    assert_eq!(errors(&catalog(vec![file(Tier::ProjectClaude, "name: other")])), Vec::<String>::new());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 /// How long a test waits for something that has to happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A home, a project in it, and what becomes of the agent `scout`.
 struct Ground {
@@ -57,12 +57,12 @@ impl Ground {
     }
 
     async fn changes(&self) -> Changes {
-        timeout(PATIENCE, self.library.changes()).await.expect("no change is noticed")
+        timeout(TIMEOUT, self.library.changes()).await.expect("no change is noticed")
     }
 
     async fn becomes(&self, case: &str, wanted: Option<&str>) {
         while self.description().as_deref() != wanted {
-            let found = timeout(PATIENCE, self.library.changes()).await;
+            let found = timeout(TIMEOUT, self.library.changes()).await;
             assert!(found.is_ok(), "{case}: is {:?}, not {wanted:?}", self.description());
         }
     }
@@ -460,8 +460,8 @@ async fn a_fault_is_told_when_it_comes() {
     fs::write(ground.elsewhere.join("broken.md"), "no head").unwrap();
     fs::rename(ground.elsewhere.join("broken.md"), ground.folder.join("broken.md")).unwrap();
     let changes = ground.changes().await;
-    assert_eq!(changes.faults.len(), 1, "{changes:?}");
-    assert_eq!(changes.faults[0].path.as_deref(), Some(ground.folder.join("broken.md").as_path()));
+    assert_eq!(changes.errors.len(), 1, "{changes:?}");
+    assert_eq!(changes.errors[0].path.as_deref(), Some(ground.folder.join("broken.md").as_path()));
 }
 
 #[test]
@@ -470,7 +470,7 @@ fn the_watching_ends_with_its_owner() {
         let mut ground = Ground::of(Tier::UserKode);
         ground.watch(means);
         drop(ground.watcher.take());
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while Arc::strong_count(&ground.library) > 1 {
             assert!(Instant::now() < deadline, "the thread goes on");
             std::thread::yield_now();

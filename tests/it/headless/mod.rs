@@ -7,7 +7,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use belvedere::headless::{PATIENCE, with_piped};
+use belvedere::headless::{FIRST_BYTE_TIMEOUT, with_piped};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -189,7 +189,7 @@ fn an_open_pipe_that_nobody_writes_to_is_not_waited_for() {
     let soon = std::time::Duration::from_millis(1);
     assert_eq!(with_piped(Some(" ask "), Some(reader), soon).unwrap(), "ask");
     drop(writer);
-    let with = |prompt: Option<&str>, text: &'static str| with_piped(prompt, Some(text.as_bytes()), PATIENCE);
+    let with = |prompt: Option<&str>, text: &'static str| with_piped(prompt, Some(text.as_bytes()), FIRST_BYTE_TIMEOUT);
     assert_eq!(with(Some("ask"), "of this\n").unwrap(), "ask\n\nof this");
     assert_eq!(with(None, "ask\n").unwrap(), "ask");
     assert_eq!(with(Some("ask"), "").unwrap(), "ask");
@@ -293,26 +293,26 @@ fn collect(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
 
 #[test]
 fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
-    use belvedere::services::{Front, Play, Wanted, settle};
+    use belvedere::services::{FrontEnd, Options, SessionKind, bootstrap};
     let bench = Bench::new();
     bench.file(".claude/agents/mine.md", "---\nname: Mine\ndescription: d\n---\nYou work.");
-    let wanted = |agent: &str| Wanted {
+    let wanted = |agent: &str| Options {
         directory: bench.project.path().to_path_buf(),
         model: None,
         mode: None,
         grants: Vec::new(),
         budget: belvedere::message::BudgetLimit::default(),
         max_turns: None,
-        front: Front::Headless,
-        play: Play::Work,
+        front_end: FrontEnd::Headless,
+        kind: SessionKind::Live,
         agents: Vec::new(),
         agent: Some(agent.to_owned()),
         program: std::path::PathBuf::new(),
     };
-    let fault = format!("{:#}", settle(wanted("nobody")).unwrap_err());
-    assert!(fault.starts_with("there is no agent `nobody`; there are general-purpose, explore"), "{fault}");
-    assert!(fault.contains("Mine"), "{fault}");
-    assert_eq!(settle(wanted("mine")).unwrap().agent.unwrap().name, "Mine");
+    let error = format!("{:#}", bootstrap(wanted("nobody")).unwrap_err());
+    assert!(error.starts_with("there is no agent `nobody`; there are general-purpose, explore"), "{error}");
+    assert!(error.contains("Mine"), "{error}");
+    assert_eq!(bootstrap(wanted("mine")).unwrap().agent.unwrap().name, "Mine");
 }
 
 #[test]

@@ -14,8 +14,8 @@ fn kept(listed: &Listed) -> usize {
         let texts = [&agent.name, &agent.description, &agent.prompt];
         size_of::<AgentDefinition>() + texts.iter().map(|text| text.capacity()).sum::<usize>()
     });
-    let faults = listed.diagnostics.iter().map(|fault| size_of_val(fault) + fault.message.capacity()).sum::<usize>();
-    size_of::<Listed>() + definition + faults + 4 * listed.source.path.as_ref().map_or(0, std::path::PathBuf::capacity)
+    let errors = listed.diagnostics.iter().map(|error| size_of_val(error) + error.message.capacity()).sum::<usize>();
+    size_of::<Listed>() + definition + errors + 4 * listed.source.path.as_ref().map_or(0, std::path::PathBuf::capacity)
 }
 
 #[test]

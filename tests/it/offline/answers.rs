@@ -11,8 +11,8 @@ async fn ask(question: &str) -> Said {
 /// Asks in a talk under way.
 pub(super) async fn ask_in(talk: &mut Talk, question: &str) -> Said {
     let said = talk.ask(question).await;
-    let (_, faults) = check(&talk.root(), &said.answer);
-    assert!(faults.is_empty(), "{faults:#?}\nin the answer to {question}:\n{}", said.answer);
+    let (_, errors) = check(&talk.root(), &said.answer);
+    assert!(errors.is_empty(), "{errors:#?}\nin the answer to {question}:\n{}", said.answer);
     said
 }
 

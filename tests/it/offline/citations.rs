@@ -6,26 +6,26 @@ use std::path::Path;
 ///
 /// Checked are every `path:line`, the quoted line behind it in a list, and every numbered line of an excerpt.
 pub(super) fn check(root: &Path, answer: &str) -> (usize, Vec<String>) {
-    let (mut count, mut faults) = (0, Vec::new());
+    let (mut count, mut errors) = (0, Vec::new());
     let mut cited = String::new();
     let mut fenced = false;
     for line in answer.lines() {
         if line.starts_with("```") {
             fenced = !fenced;
         } else if fenced {
-            faults.extend(wrong_excerpt(root, &cited, line));
+            errors.extend(wrong_excerpt(root, &cited, line));
         } else {
             for (path, number) in line.split('`').filter_map(citation) {
                 count += 1;
                 path.clone_into(&mut cited);
                 match text_at(root, path, number) {
-                    None => faults.push(format!("{path}:{number} does not exist")),
-                    Some(text) => faults.extend(wrong_quote(line, &text)),
+                    None => errors.push(format!("{path}:{number} does not exist")),
+                    Some(text) => errors.extend(wrong_quote(line, &text)),
                 }
             }
         }
     }
-    (count, faults)
+    (count, errors)
 }
 
 fn citation(piece: &str) -> Option<(&str, usize)> {

@@ -1,7 +1,7 @@
 //! What is kept of the answers for a project.
 
 use belvedere::permission::{
-    Decision, Given, Grant, GrantChange, GrantOrigin, Grants, Holder, PermissionMode, Permissions, Project,
+    ActiveGrant, Decision, Grant, GrantChange, GrantOrigin, Grants, Holder, PermissionMode, Permissions, Project,
 };
 use belvedere::session::{Allowed, project_dir};
 use proptest::prelude::*;
@@ -12,8 +12,8 @@ fn grant(text: &str) -> Grant {
     text.parse().unwrap()
 }
 
-fn given(text: &str, holder: Holder) -> Given {
-    Given { grant: grant(text), origin: GrantOrigin::Project, holder }
+fn given(text: &str, holder: Holder) -> ActiveGrant {
+    ActiveGrant { grant: grant(text), origin: GrantOrigin::Project, holder }
 }
 
 fn kind(name: &str, source: &str) -> Holder {
@@ -35,14 +35,14 @@ fn answers_for_one_project_are_found_there_and_nowhere_else() {
     ] {
         shop.change(&GrantChange::Keep(given)).unwrap();
     }
-    let (found, faults) = shop.read();
+    let (found, errors) = shop.read();
     let others = [
         given("Bash(make)", Holder::Everyone),
         given("Bash(make all)", explore.clone()),
         given("Bash(make all)", Holder::Main),
     ];
     assert!(others.iter().all(|given| found.contains(given)) && found.len() == 4, "{found:?}");
-    assert!(faults.is_empty(), "{faults:?}");
+    assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(Allowed::new(state.path(), "/elsewhere/shop".as_ref()).read().0, []);
     shop.change(&GrantChange::Forget(given("Edit(project files)", explore))).unwrap();
     assert_eq!(shop.read().0, others, "each kind of agent has its own");
@@ -90,13 +90,13 @@ fn a_broken_entry_is_told_and_allows_nothing_and_the_others_stay() {
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     let text = format!("project = \"{PROJECT}\"\nallowed_tools = [\"Bash(make\", \"Bash(make all)\"]\n");
     std::fs::write(&file, text).unwrap();
-    let (found, faults) = shop.read();
+    let (found, errors) = shop.read();
     assert_eq!(found, [given("Bash(make all)", Holder::Everyone)], "as it said when it was written");
-    assert!(faults.len() == 1 && faults[0].to_string().contains("Bash(make"), "{faults:?}");
+    assert!(errors.len() == 1 && errors[0].to_string().contains("Bash(make"), "{errors:?}");
     for broken in ["allowed_tools = [\"Bash\"]", "project = \"/another\"\nallowed_tools = [\"Bash\"]", "allowed_"] {
         std::fs::write(&file, broken).unwrap();
-        let (found, faults) = shop.read();
-        assert!(found.is_empty() && faults.len() == 1, "{broken}: {found:?} {faults:?}");
+        let (found, errors) = shop.read();
+        assert!(found.is_empty() && errors.len() == 1, "{broken}: {found:?} {errors:?}");
     }
     let edits = given("Edit(project files)", Holder::Main);
     shop.change(&GrantChange::Keep(edits.clone())).unwrap();
@@ -149,11 +149,11 @@ proptest! {
         let allowed = Allowed::new(state.path(), PROJECT.as_ref());
         let asked = Permissions::new(Project::at(PROJECT.into()), PermissionMode::Default, Grants::default());
         if let Some(shown) = asked.offer(&execute(&command)) {
-            let shown = Given { grant: shown, origin: GrantOrigin::Project, holder: Holder::Main };
+            let shown = ActiveGrant { grant: shown, origin: GrantOrigin::Project, holder: Holder::Main };
             allowed.change(&GrantChange::Keep(shown.clone())).unwrap();
             let (found, _) = allowed.read();
             prop_assert_eq!(&found, &[shown]);
-            let grants = Grants::default().with_given(found);
+            let grants = Grants::default().with_active(found);
             let project = Project::at(PROJECT.into());
             prop_assert!(grants.cover(&execute(&command), &project, &Holder::Main));
             let wider = format!("{command}{other}");

@@ -327,8 +327,8 @@ fn tools_and_folders_can_be_granted() {
 fn what_is_no_permission_is_refused_with_an_example() {
     for text in ["", "Bash(", "Bash()", "Bash(:*)", "Bash( *)x", "two words", "Read(src)", "Read(/a/../b)", "Write(x)"]
     {
-        let fault = text.parse::<Grant>().unwrap_err().to_string();
-        assert!(fault.contains("Bash(prefix:*)"), "{text:?}: {fault}");
+        let error = text.parse::<Grant>().unwrap_err().to_string();
+        assert!(error.contains("Bash(prefix:*)"), "{text:?}: {error}");
     }
 }
 

@@ -2,8 +2,8 @@
 
 use belvedere::provider::Secret;
 use belvedere::provider::anthropic::Credential;
-use belvedere::provider::choice::{Api, Choice, ChoiceError, Endpoint, ProviderEnv, Wishes, choose, connect};
-use belvedere::provider::gate::Gates;
+use belvedere::provider::choice::{Api, Choice, ChoiceError, Endpoint, ModelPreferences, ProviderEnv, choose, connect};
+use belvedere::provider::rate_limiter::RateLimiters;
 
 fn env(set: &[(&str, &str)]) -> ProviderEnv {
     let mut env = ProviderEnv::default();
@@ -55,7 +55,7 @@ fn say(choice: Result<Choice, ChoiceError>) -> String {
 }
 
 fn wish(flag: &str, set: &[(&str, &str)]) -> String {
-    say(choose(&Wishes { flag: Some(flag.to_owned()), config: Some("offline".to_owned()), env: env(set) }))
+    say(choose(&ModelPreferences { flag: Some(flag.to_owned()), config: Some("offline".to_owned()), env: env(set) }))
 }
 
 const CLAUDE: (&str, &str) = ("ANTHROPIC_API_KEY", "a");
@@ -66,7 +66,11 @@ const LOCAL: (&str, &str) = ("OPENAI_BASE_URL", "http://localhost:8000");
 fn flag_then_config_then_key_then_local_server() {
     let all = [CLAUDE, GPT];
     let by = |flag: Option<&str>, config: Option<&str>, set: &[(&str, &str)]| {
-        say(choose(&Wishes { flag: flag.map(str::to_owned), config: config.map(str::to_owned), env: env(set) }))
+        say(choose(&ModelPreferences {
+            flag: flag.map(str::to_owned),
+            config: config.map(str::to_owned),
+            env: env(set),
+        }))
     };
     assert_eq!(by(Some("offline/any"), Some("sonnet"), &all), "offline");
     assert_eq!(by(None, Some("gpt"), &all), "openai/gpt-5.2 at https://api.openai.com/v1 with bearer");
@@ -144,7 +148,7 @@ fn ollama_is_looked_for_where_its_own_variable_says() {
             "{host}"
         );
         let Ok(Choice::Probe { endpoints, .. }) =
-            choose(&Wishes { env: env(&[("OLLAMA_HOST", host)]), ..Wishes::default() })
+            choose(&ModelPreferences { env: env(&[("OLLAMA_HOST", host)]), ..ModelPreferences::default() })
         else {
             panic!("nothing is configured")
         };
@@ -155,9 +159,9 @@ fn ollama_is_looked_for_where_its_own_variable_says() {
 
 #[test]
 fn an_address_is_shown_without_its_password() {
-    let words = say(choose(&Wishes {
+    let words = say(choose(&ModelPreferences {
         env: env(&[("OPENAI_BASE_URL", "http://me:hush@localhost:8000/v1?key=hush")]),
-        ..Wishes::default()
+        ..ModelPreferences::default()
     }));
     assert!(words.contains("http://localhost:8000/v1") && !words.contains("hush"), "{words}");
     let words = wish("openai/x", &[("OPENAI_BASE_URL", "ftp://me:hush@host/v1")]);
@@ -184,13 +188,13 @@ fn what_is_missing_is_named() {
 #[test]
 fn connecting_makes_a_provider_that_knows_its_name_and_model() {
     for (flag, name, display) in [("haiku", "anthropic", "haiku 5.5"), ("ollama/qwen3", "ollama", "qwen3")] {
-        let wishes = Wishes {
+        let wishes = ModelPreferences {
             flag: Some(flag.to_owned()),
             config: None,
             env: env(&[("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")]),
         };
         let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
-        let (provider, model) = connect(endpoint, &Gates::default());
+        let (provider, model) = connect(endpoint, &RateLimiters::default());
         assert_eq!((provider.name(), model.display.as_str()), (name, display));
     }
 }
@@ -215,17 +219,17 @@ fn a_gateway_on_this_machine_has_no_price_that_is_known() {
         ("ollama/qwen3", ("OPENAI_API_KEY", "k"), true),
     ] {
         let env = env(&[set]);
-        let wishes = Wishes { flag: Some(flag.to_owned()), config: None, env: env.clone() };
+        let wishes = ModelPreferences { flag: Some(flag.to_owned()), config: None, env: env.clone() };
         let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
         assert_eq!(env.is_behind_gateway(&endpoint.provider), !price_is_known);
-        let (_, model) = connect(endpoint, &Gates::default());
+        let (_, model) = connect(endpoint, &RateLimiters::default());
         assert_eq!(model.price.is_some(), price_is_known, "{flag} {set:?}");
     }
 }
 
 #[test]
 fn keys_are_never_printed() {
-    let wishes = Wishes { flag: None, config: None, env: env(&[("ANTHROPIC_API_KEY", "sk-secret")]) };
+    let wishes = ModelPreferences { flag: None, config: None, env: env(&[("ANTHROPIC_API_KEY", "sk-secret")]) };
     let words = format!("{wishes:?} {:?}", choose(&wishes));
     assert!(words.contains("***") && !words.contains("sk-secret"), "{words}");
 }

@@ -16,9 +16,9 @@ mod choice;
 mod conformance;
 mod dialects;
 mod discover;
-mod gate;
 mod http;
 mod policy;
+mod rate_limiter;
 mod scripted;
 mod server;
 mod servers;
@@ -85,7 +85,7 @@ fn decode(mut feed: Feed, bytes: &[u8], size: usize) -> (Answer, Result<(), Prov
 
 fn fixture(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/providers").join(name);
-    std::fs::read(&path).unwrap_or_else(|fault| panic!("{}: {fault}", path.display()))
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn service(name: &str) -> Service {

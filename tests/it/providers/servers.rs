@@ -1,7 +1,7 @@
 //! Servers on this machine: whose they are, and which the user has named before.
 
 use belvedere::provider::Secret;
-use belvedere::provider::choice::{Choice, ProviderEnv, Wishes, choose};
+use belvedere::provider::choice::{Choice, ModelPreferences, ProviderEnv, choose};
 use belvedere::services::servers::{KnownServers, ServerIdentity, listener_uid};
 
 const FOUR: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -67,7 +67,7 @@ fn a_key_that_goes_out_in_clear_is_noticed() {
             openai_key: key.and_then(Secret::new),
             ..ProviderEnv::default()
         };
-        let wishes = Wishes { flag: Some("openai/m".to_owned()), config: None, env };
+        let wishes = ModelPreferences { flag: Some("openai/m".to_owned()), config: None, env };
         let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { panic!("{base}") };
         endpoint.exposed_host().map(str::to_owned)
     };

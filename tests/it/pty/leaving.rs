@@ -47,6 +47,43 @@ fn a_signal_gives_the_terminal_back_and_is_the_status() {
     }
 }
 
+/// The end of a session's leader closes the terminal of all that run in it, which is told by a signal and by an error.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_that_closes_ends_the_session_in_order() {
+    let program = env!("CARGO_BIN_EXE_belvedere");
+    for _ in 0..4 {
+        let home = Home::new();
+        let env = [("HOME", home.path().to_str().unwrap())];
+        let shell = ["--norc", "-c", &format!("'{program}' demo; true")];
+        let terminal = Terminal::start_program("bash", (100, 30), &shell, home.path(), &env);
+        terminal.shows("Find auth files");
+        let children = format!("/proc/{0}/task/{0}/children", terminal.process());
+        let program: i32 = std::fs::read_to_string(children).unwrap().trim().parse().unwrap();
+        terminal.signal(Signal::SIGKILL);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
+        while std::fs::exists(format!("/proc/{program}")).unwrap() {
+            assert!(std::time::Instant::now() < deadline, "it goes on without a terminal");
+            std::thread::yield_now();
+        }
+        let mut ended = 0;
+        for file in walkdir(&home.path().join(".local/state/belvedere/sessions")) {
+            if file.extension().is_some_and(|extension| extension == "jsonl") {
+                let text = std::fs::read_to_string(&file).unwrap();
+                assert_eq!(text.matches(r#""event":"ended""#).count(), 1, "{}: {text}", file.display());
+                ended += 1;
+            }
+        }
+        assert!(ended > 1, "{ended} agents were kept");
+    }
+}
+
+/// Returns all files below a folder.
+fn walkdir(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walkdir(&path) } else { vec![path] }).collect()
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_stop_from_outside_gives_the_terminal_to_the_shell_and_takes_it_again() {

@@ -10,7 +10,7 @@ use belvedere::app::GUARD;
 use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 
 /// How long a test waits for something that has to happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A program on a terminal.
 pub(crate) struct Terminal {
@@ -103,7 +103,7 @@ impl Terminal {
 
     /// Answers a question, again and again with time between, because a key that comes too soon does not count.
     pub(crate) fn answers(&self, keys: &str, is_so: impl Fn(&str) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             self.send(keys);
             let again = Instant::now() + GUARD * 2;
@@ -128,13 +128,13 @@ impl Terminal {
         let state = self.emulator.lock();
         let before = state.bytes;
         let is_same = |state: &mut State| state.bytes == before && !state.closed;
-        let (state, _) = self.emulator.changed.wait_timeout_while(state, PATIENCE, is_same).unwrap();
+        let (state, _) = self.emulator.changed.wait_timeout_while(state, TIMEOUT, is_same).unwrap();
         assert!(state.bytes > before, "nothing more is written");
     }
 
     /// Waits until the screen is as wanted.
     pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let mut state = self.emulator.lock();
         loop {
             let screen = state.parser.screen().contents();
@@ -190,7 +190,7 @@ impl Terminal {
         let status = self.child.wait().unwrap();
         let settings = line_settings(self.master.as_ref());
         let state = self.emulator.lock();
-        let (state, _) = self.emulator.changed.wait_timeout_while(state, PATIENCE, |state| !state.closed).unwrap();
+        let (state, _) = self.emulator.changed.wait_timeout_while(state, TIMEOUT, |state| !state.closed).unwrap();
         let screen = state.parser.screen();
         assert_eq!(settings, self.before, "the line settings are not restored");
         assert!(!screen.alternate_screen(), "the alternate screen is left on");

@@ -136,7 +136,7 @@ fn duplicate() {
 }
 
 #[test]
-fn fault() {
+fn error() {
     check("agents-fault", |width, height| {
         let mut stage = stage(width, height, everything());
         stage.event(Event::AgentFiles(FileNews::Failed(

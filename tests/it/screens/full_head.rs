@@ -1,6 +1,6 @@
 //! The facts of an agent that has the whole screen, and what it has to do.
 
-use belvedere::agent::{Bounds, EventKind, Ground, Spawn};
+use belvedere::agent::{Bounds, EventKind, RunMode, Spawn};
 use belvedere::message::AgentId;
 use belvedere::permission::PermissionMode;
 use belvedere::tool::{Todo, TodoStatus, ToolView};
@@ -19,7 +19,7 @@ fn stage(width: u16, height: u16) -> Stage {
         prompt: "Run them all, and say what fails.".to_owned(),
         model: "haiku".to_owned(),
         tools: vec!["Read".to_owned(), "Bash".to_owned(), "TodoWrite".to_owned()],
-        ground: Ground::Foreground,
+        ground: RunMode::Foreground,
         bounds: Bounds {
             max_turns: Some(50),
             max_tool_calls: Some(4),

@@ -10,11 +10,11 @@ use belvedere::app::agent_files::FileNews;
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
-use belvedere::config::{Config, Ground};
+use belvedere::config::{Config, ProjectRoot};
 use belvedere::definition::{AgentDirs, Library};
 use belvedere::permission::PermissionMode;
 use belvedere::services::{
-    self, DEMO_REQUEST, EVENT_CAPACITY, Front, Play, Settled, Started, Subagents, Wanted, tool_names,
+    self, Bootstrap, DEMO_REQUEST, EVENT_CAPACITY, FrontEnd, Options, SessionKind, Started, Subagents, tool_names,
 };
 use belvedere::subagent::Command;
 use belvedere::tui::view::Screen;
@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep_until};
 /// Between two frames of the play.
 const FRAME: Duration = Duration::from_millis(100);
 /// How long the thread that highlights may take, in real time, before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The screen of a program that plays.
 pub(crate) struct Player {
@@ -43,23 +43,23 @@ pub(crate) struct Player {
 impl Player {
     /// Returns a program that has just started without a model. Only for a runtime whose time is paused.
     pub(crate) async fn welcome(width: u16, height: u16) -> Self {
-        Self::start(width, height, Play::Work).await.until(200).await
+        Self::start(width, height, SessionKind::Live).await.until(200).await
     }
 
     /// Returns the demonstration at its start. Only for a runtime whose time is paused.
     pub(crate) async fn demo(width: u16, height: u16) -> Self {
-        let player = Self::start(width, height, Play::Demo).await;
+        let player = Self::start(width, height, SessionKind::Demo).await;
         player.commands.send(Command::Send { text: DEMO_REQUEST.to_owned() }).await.unwrap();
         player
     }
 
-    async fn start(width: u16, height: u16, play: Play) -> Self {
+    async fn start(width: u16, height: u16, kind: SessionKind) -> Self {
         let mut player = Self::new(width, height);
         let (listener, events) = mpsc::channel(EVENT_CAPACITY);
         let (commands, orders) = mpsc::channel(64);
         player.events = events;
         player.commands = commands;
-        let Started { conversation, .. } = Box::pin(services::start(settled(play), listener)).await;
+        let Started { conversation, .. } = Box::pin(services::start(bootstrap(kind), listener)).await;
         tokio::spawn(conversation.drive(orders));
         player
     }
@@ -149,7 +149,7 @@ impl Player {
         self.screen = Screen::new(theme, highlighter);
         self.draw().await;
         for block in 0..code {
-            let sent = highlighted.recv_timeout(PATIENCE);
+            let sent = highlighted.recv_timeout(TIMEOUT);
             assert!(sent.is_ok(), "only {block} of {code} blocks of code were highlighted");
         }
         self.draw().await;
@@ -167,18 +167,18 @@ fn steady(event: &AgentEvent) -> Arc<AgentEvent> {
 }
 
 /// A session in a folder that is never touched, with the offline model and without a log.
-fn settled(play: Play) -> Settled {
+fn bootstrap(kind: SessionKind) -> Bootstrap {
     let nowhere = Arc::new(PathBuf::from("/nowhere/shop"));
-    Settled {
-        wanted: Wanted {
+    Bootstrap {
+        options: Options {
             directory: nowhere.as_ref().clone(),
             model: Some("offline".to_owned()),
             mode: None,
             grants: Vec::new(),
             budget: belvedere::message::BudgetLimit::default(),
             max_turns: None,
-            front: Front::Screen,
-            play,
+            front_end: FrontEnd::Screen,
+            kind,
             agents: Vec::new(),
             agent: None,
             program: PathBuf::new(),
@@ -186,7 +186,7 @@ fn settled(play: Play) -> Settled {
         config: Config::default(),
         diagnostics: Vec::new(),
         paths: None,
-        ground: Ground { root: nowhere.as_ref().clone(), is_project: true, foreign: Vec::new() },
+        ground: ProjectRoot { root: nowhere.as_ref().clone(), is_project: true, foreign: Vec::new() },
         place: Place { cwd: nowhere.clone(), project: nowhere },
         library: Arc::new(Library::new(AgentDirs::default(), Vec::new(), tool_names())),
         agent: None,

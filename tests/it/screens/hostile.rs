@@ -1,7 +1,7 @@
 //! Words of models, tools and files that would break the screen, in every place of every view.
 
 use belvedere::app::layout::Form;
-use belvedere::message::plain_line;
+use belvedere::message::sanitize_line;
 use ratatui::buffer::Buffer;
 use unicode_width::UnicodeWidthStr;
 
@@ -24,7 +24,7 @@ fn assert_straight(stage: &Stage, buffer: &Buffer, what: &str) {
     let area = buffer.area;
     let text = as_text(buffer);
     for (y, line) in (0..).zip(text.lines()) {
-        assert_eq!(plain_line(line), line, "{what}: hostile text in row {y}:\n{text}");
+        assert_eq!(sanitize_line(line), line, "{what}: hostile text in row {y}:\n{text}");
         let mut x = 0;
         while x < area.width {
             let symbol = buffer[(x, y)].symbol();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::agent::{AgentEvent, Author, Bounds, EventKind, FileTally, Ground, LastWords, Outcome, Spawn, Status};
+use belvedere::agent::{AgentEvent, Author, Bounds, EventKind, FileTally, LastWords, Outcome, RunMode, Spawn, Status};
 use belvedere::app::key::{Input, Key, KeyCode, Mods};
 use belvedere::app::keymap::{Context, Keymap};
 use belvedere::app::{
@@ -224,7 +224,7 @@ impl Stage {
                 model: "sonnet".to_owned(),
                 tools: vec!["Read".to_owned(), "Grep".to_owned()],
                 bounds: Bounds::default(),
-                ground: Ground::Foreground,
+                ground: RunMode::Foreground,
             }),
         );
     }

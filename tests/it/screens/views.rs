@@ -8,7 +8,7 @@ use belvedere::app::composer::History;
 use belvedere::app::{Editing, Event};
 use belvedere::definition::{AgentHome, HomeState, Tier};
 use belvedere::message::{DiffLine, FileDiff, Hunk, LineKind};
-use belvedere::permission::{Access, AccessKind, Given, Grant, GrantOrigin, Holder, Preview};
+use belvedere::permission::{Access, AccessKind, ActiveGrant, Grant, GrantOrigin, Holder, Preview};
 use belvedere::tool::{Todo, TodoStatus, ToolView};
 
 use super::agent_files::{everything, file, listing, places};
@@ -154,7 +154,7 @@ fn outside(stage: &mut Stage, words: &str) {
     let mut files = everything();
     files.push(file(Tier::ProjectClaude, "hostile", &format!("{head}\n# Go {words}\n\n{words}\n")));
     stage.event(Event::AgentFiles(FileNews::Listed(listing(files))));
-    let grants = [GrantOrigin::Session, GrantOrigin::Project].map(|origin| Given {
+    let grants = [GrantOrigin::Session, GrantOrigin::Project].map(|origin| ActiveGrant {
         grant: Grant::Command(format!("make {words}")),
         origin,
         holder: Holder::Main,

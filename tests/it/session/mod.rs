@@ -28,23 +28,30 @@ fn store(state: &Path) -> Store {
     Store::new(state, Path::new("/src/shop"), started, Secrets::new([KEY, "short", ""]))
 }
 
-/// Keeps these lines and returns the faults that were reported.
+/// Keeps these lines and returns the errors that were reported.
 async fn keep(store: &Store, lines: &[Line]) -> Vec<Diagnostic> {
-    let faults: Arc<Mutex<Vec<Diagnostic>>> = Arc::default();
-    let reported = Arc::clone(&faults);
+    let (errors, last) = keep_to_the_end(store, lines).await;
+    assert_eq!(last, None, "all of it is kept");
+    errors
+}
+
+/// Keeps these lines and returns the errors that were reported meanwhile, and what is wrong in the end.
+async fn keep_to_the_end(store: &Store, lines: &[Line]) -> (Vec<Diagnostic>, Option<String>) {
+    let errors: Arc<Mutex<Vec<Diagnostic>>> = Arc::default();
+    let reported = Arc::clone(&errors);
     let route = |line: &Line| (line.agent != "nobody").then(|| line.agent.as_str().into());
-    let on_fault = move |fault| reported.lock().unwrap().push(fault);
-    let (sender, writer) = Writer::spawn(store.clone(), json!({"project": "/src/shop", "key": KEY}), route, on_fault);
+    let on_error = move |error| reported.lock().unwrap().push(error);
+    let (sender, writer) = Writer::spawn(store.clone(), json!({"project": "/src/shop", "key": KEY}), route, on_error);
     for line in lines {
         sender.send(line.clone()).await.unwrap();
     }
     drop(sender);
-    writer.finish().await;
-    faults.lock().unwrap().clone()
+    let last = writer.finish().await;
+    (errors.lock().unwrap().clone(), last)
 }
 
 fn texts(path: &Path) -> Vec<String> {
-    read::<Line>(path).unwrap().map(|record| record.map_or_else(|fault| fault.to_string(), |it| it.body.text)).collect()
+    read::<Line>(path).unwrap().map(|record| record.map_or_else(|error| error.to_string(), |it| it.body.text)).collect()
 }
 
 #[tokio::test]
@@ -169,10 +176,11 @@ async fn a_folder_that_cannot_be_made_is_reported_and_nothing_stops() {
     fs::write(&blocked, "").unwrap();
     let store = store(&blocked);
     let lines: Vec<Line> = (0..3_000).map(|number| line("main", &format!("{number}"))).collect();
-    let faults = keep(&store, &lines).await;
-    assert_eq!(faults.len(), 2, "once, and at the end: {faults:?}");
-    assert!(faults[0].message.contains("cannot be created") && faults[0].message.contains("The work goes on"));
-    assert!(faults[1].message.contains("3000 of its records are lost"), "{}", faults[1]);
+    let (errors, last) = keep_to_the_end(&store, &lines).await;
+    assert_eq!(errors.len(), 1, "once: {errors:?}");
+    assert!(errors[0].message.contains("cannot be created") && errors[0].message.contains("The work goes on"));
+    let last = last.expect("who is left hears of it at the end");
+    assert!(last.contains("3000 of its records are lost"), "{last}");
     assert!(store.save_report("main", "text").is_err());
 }
 
@@ -183,15 +191,15 @@ async fn what_a_full_disk_did_not_take_is_written_once_there_is_room() {
     let store = store(state.path());
     fs::create_dir_all(store.dir()).unwrap();
     std::os::unix::fs::symlink("/dev/full", store.path_of("main")).unwrap();
-    let (sent, mut faults) = tokio::sync::mpsc::unbounded_channel();
+    let (sent, mut errors) = tokio::sync::mpsc::unbounded_channel();
     let (sender, writer) = Writer::spawn(
         store.clone(),
         json!({}),
         |line: &Line| Some(line.agent.as_str().into()),
-        move |fault| sent.send(fault).unwrap(),
+        move |error| sent.send(error).unwrap(),
     );
     sender.send(line("main", "held")).await.unwrap();
-    assert!(faults.recv().await.unwrap().message.contains("main.jsonl cannot be written"));
+    assert!(errors.recv().await.unwrap().message.contains("main.jsonl cannot be written"));
     // Room again, but the last line may have been cut anywhere.
     writer.handled().wait_for(|handled| *handled == 1).await.unwrap();
     fs::remove_file(store.path_of("main")).unwrap();
@@ -203,17 +211,17 @@ async fn what_a_full_disk_did_not_take_is_written_once_there_is_room() {
     writer.finish().await;
     assert_eq!(texts(&store.path_of("main"))[1..], ["held", "kept"]);
     assert_eq!(texts(&store.path_of("explore-1")), ["kept"]);
-    assert!(faults.recv().await.unwrap().message.contains("is kept again"));
-    assert!(faults.recv().await.is_none());
+    assert!(errors.recv().await.unwrap().message.contains("is kept again"));
+    assert!(errors.recv().await.is_none());
 }
 
 #[tokio::test]
 async fn a_fault_is_reported_each_time_it_begins() {
     let state = tempfile::tempdir().unwrap();
     let store = store(state.path());
-    let (sent, mut faults) = tokio::sync::mpsc::unbounded_channel();
-    let on_fault = move |fault: Diagnostic| sent.send(fault.message).unwrap();
-    let (sender, writer) = Writer::spawn(store.clone(), json!({}), |_: &Line| Some("main".into()), on_fault);
+    let (sent, mut errors) = tokio::sync::mpsc::unbounded_channel();
+    let on_error = move |error: Diagnostic| sent.send(error.message).unwrap();
+    let (sender, writer) = Writer::spawn(store.clone(), json!({}), |_: &Line| Some("main".into()), on_error);
     let mut handled = writer.handled();
     let mut send = async |count: u64| {
         sender.send(line("main", &count.to_string())).await.unwrap();
@@ -225,8 +233,8 @@ async fn a_fault_is_reported_each_time_it_begins() {
         send(round * 2 + 1).await;
         fs::remove_dir(store.path_of("main")).unwrap();
         send(round * 2 + 2).await;
-        assert!(faults.recv().await.unwrap().contains("main.jsonl cannot be opened"));
-        assert!(faults.recv().await.unwrap().contains("kept again; what waited in memory is written"));
+        assert!(errors.recv().await.unwrap().contains("main.jsonl cannot be opened"));
+        assert!(errors.recv().await.unwrap().contains("kept again; what waited in memory is written"));
         assert_eq!(texts(&store.path_of("main")), [(round * 2 + 1).to_string(), (round * 2 + 2).to_string()]);
         fs::remove_file(store.path_of("main")).unwrap();
     }
@@ -236,13 +244,13 @@ async fn a_fault_is_reported_each_time_it_begins() {
 async fn a_deleted_folder_is_made_anew_and_said() {
     let state = tempfile::tempdir().unwrap();
     let store = store(&state.path().join("state"));
-    let (sent, mut faults) = tokio::sync::mpsc::unbounded_channel();
-    let on_fault = move |fault: Diagnostic| sent.send(fault.message).unwrap();
+    let (sent, mut errors) = tokio::sync::mpsc::unbounded_channel();
+    let on_error = move |error: Diagnostic| sent.send(error.message).unwrap();
     let (sender, writer) = Writer::spawn(
         store.clone(),
         json!({"project": "/p"}),
         |line: &Line| Some(line.agent.as_str().into()),
-        on_fault,
+        on_error,
     );
     let mut handled = writer.handled();
     for round in 1..=3 {
@@ -254,13 +262,13 @@ async fn a_deleted_folder_is_made_anew_and_said() {
         }
         assert!(store.dir().join("meta.json").is_file());
         if round > 1 {
-            assert!(faults.recv().await.unwrap().contains("was deleted and has been made anew"));
+            assert!(errors.recv().await.unwrap().contains("was deleted and has been made anew"));
         }
         fs::remove_dir_all(state.path().join("state")).unwrap();
     }
     drop(sender);
     writer.finish().await;
-    assert!(faults.recv().await.is_none());
+    assert!(errors.recv().await.is_none());
 }
 
 #[tokio::test]
@@ -268,9 +276,9 @@ async fn what_waits_for_the_disk_is_bounded_and_what_is_lost_is_counted() {
     let state = tempfile::tempdir().unwrap();
     let store = store(state.path());
     fs::create_dir_all(store.path_of("main")).unwrap();
-    let (sent, mut faults) = tokio::sync::mpsc::unbounded_channel();
-    let on_fault = move |fault: Diagnostic| sent.send(fault.message).unwrap();
-    let (sender, writer) = Writer::spawn(store.clone(), json!({}), |_: &Line| Some("main".into()), on_fault);
+    let (sent, mut errors) = tokio::sync::mpsc::unbounded_channel();
+    let on_error = move |error: Diagnostic| sent.send(error.message).unwrap();
+    let (sender, writer) = Writer::spawn(store.clone(), json!({}), |_: &Line| Some("main".into()), on_error);
     let mut handled = writer.handled();
     let large = "7".repeat(1 << 20);
     for count in 1..=20 {
@@ -281,8 +289,8 @@ async fn what_waits_for_the_disk_is_bounded_and_what_is_lost_is_counted() {
     sender.send(line("main", "small")).await.unwrap();
     drop(sender);
     writer.finish().await;
-    assert!(faults.recv().await.unwrap().contains("cannot be opened"));
-    assert!(faults.recv().await.unwrap().contains("5 of its records did not fit into memory and are lost"));
+    assert!(errors.recv().await.unwrap().contains("cannot be opened"));
+    assert!(errors.recv().await.unwrap().contains("5 of its records did not fit into memory and are lost"));
     assert_eq!(texts(&store.path_of("main")).len(), 16);
 }
 

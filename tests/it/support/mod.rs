@@ -14,8 +14,8 @@ use belvedere::permission::{Grants, PermissionMode, Permissions};
 use belvedere::provider::{Model, Provider};
 use belvedere::session::Secrets;
 use belvedere::subagent::{
-    ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, Reach, ReadBack, Surroundings, Tree,
-    TreeLimits, TreeSetup, Unattended, UserDirs, connected,
+    ApprovalQueue, Command, Connecting, Connection, Conversation, KeepReport, ModelScope, PromptEnvironment, ReadBack,
+    Tree, TreeLimits, TreeSetup, Unattended, UserDirs, connected,
 };
 use belvedere::tool::{Shell, ToolSet};
 use belvedere::worktree::Worktrees;
@@ -26,7 +26,7 @@ use tokio::time::timeout;
 pub(crate) use dice::Dice;
 
 /// How long a test waits for something that has to happen; also in paused time, where it costs nothing.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Returns the tools of the program, with the real binary as the supervisor of commands.
 pub(crate) fn standard_tools() -> ToolSet {
@@ -46,7 +46,7 @@ pub(crate) struct Parts {
     pub(crate) secrets: Secrets,
     pub(crate) subagent_model: Option<String>,
     /// In place of what is known of the folder.
-    pub(crate) surroundings: Option<Surroundings>,
+    pub(crate) environment: Option<PromptEnvironment>,
     /// Whether nobody answers questions.
     pub(crate) unattended: bool,
     /// What the main agent works as.
@@ -86,7 +86,7 @@ impl Parts {
             catalog: Catalog::builtin(),
             secrets: Secrets::default(),
             subagent_model: None,
-            surroundings: None,
+            environment: None,
             unattended: false,
             lead: None,
             project: Project::Folder,
@@ -164,13 +164,13 @@ impl Session {
             approver: if parts.unattended { Arc::new(Unattended) } else { Arc::new(approvals.clone()) },
             sink: Sink::new([log].into_iter().chain(parts.listeners).chain([sender]).collect()),
             secrets: parts.secrets,
-            surroundings: parts.surroundings.unwrap_or_else(|| surroundings(&root)),
+            environment: parts.environment.unwrap_or_else(|| environment(&root)),
             resolve_model: Arc::new(|wish| match wish.name {
                 "missing" => Err("There is no model `missing`.".to_owned()),
                 "main" => Ok(wish.main.clone()),
                 // Every other model exists, where the wish may reach.
                 name => {
-                    let id = if wish.reach == Reach::Here { format!("here/{name}") } else { name.to_owned() };
+                    let id = if wish.scope == ModelScope::Here { format!("here/{name}") } else { name.to_owned() };
                     let model = Model { id, display: name.to_owned(), ..Model::clone(&wish.parent.model) };
                     Ok(Connection { provider: wish.parent.provider.clone(), model: Arc::new(model) })
                 }
@@ -221,7 +221,7 @@ impl Session {
     pub(crate) async fn wait<T>(&mut self, mut pick: impl FnMut(&AgentEvent) -> Option<T>) -> T {
         loop {
             let event =
-                timeout(PATIENCE, self.events.recv()).await.expect("nothing happens").expect("the session ended");
+                timeout(TIMEOUT, self.events.recv()).await.expect("nothing happens").expect("the session ended");
             self.seen.push(event.clone());
             if let Some(found) = pick(&event) {
                 return found;
@@ -265,8 +265,8 @@ impl Session {
                 seen.push(event);
             }
         };
-        timeout(PATIENCE, rest).await.expect("the session does not end");
-        timeout(PATIENCE, driver).await.expect("the session does not end").unwrap();
+        timeout(TIMEOUT, rest).await.expect("the session does not end");
+        timeout(TIMEOUT, driver).await.expect("the session does not end").unwrap();
         seen
     }
 }
@@ -299,8 +299,8 @@ pub(crate) fn model() -> Model {
     }
 }
 
-fn surroundings(root: &std::path::Path) -> Surroundings {
-    Surroundings {
+fn environment(root: &std::path::Path) -> PromptEnvironment {
+    PromptEnvironment {
         cwd: root.to_path_buf(),
         project: root.to_path_buf(),
         platform: "test".to_owned(),

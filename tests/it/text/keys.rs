@@ -100,12 +100,12 @@ fn help_and_hints_come_from_the_table() {
 
 #[test]
 fn a_key_that_would_hide_another_or_a_letter_is_told() {
-    let faults = |text: &str| Keymap::builtin().apply(text).unwrap();
-    let hidden = faults("[agents]\ngrow = [\"ctrl+x\"]");
+    let errors = |text: &str| Keymap::builtin().apply(text).unwrap();
+    let hidden = errors("[agents]\ngrow = [\"ctrl+x\"]");
     let words = "keymap: [agents] ctrl+x means grow, so that ctrl+x ctrl+x (stop-all) does not work there";
     assert_eq!(hidden, [words]);
-    let letter = faults("[global]\nhelp = [\"h\"]");
+    let letter = errors("[global]\nhelp = [\"h\"]");
     assert!(letter.len() == 1 && letter[0].contains("'h' is a letter of messages"), "{letter:?}");
-    assert_eq!(faults("[agents]\nstop = [\"X\", \"X\"]"), Vec::<String>::new());
-    assert_eq!(faults("[agents]\nhelp = [\"f1\"]"), Vec::<String>::new(), "contexts may have meanings of their own");
+    assert_eq!(errors("[agents]\nstop = [\"X\", \"X\"]"), Vec::<String>::new());
+    assert_eq!(errors("[agents]\nhelp = [\"f1\"]"), Vec::<String>::new(), "contexts may have meanings of their own");
 }

@@ -263,7 +263,7 @@ fn highlighter() -> (Highlighter, mpsc::Receiver<()>) {
 }
 
 fn wait(told: &mpsc::Receiver<()>) {
-    told.recv_timeout(Duration::from_secs(60)).expect("the highlighter answers");
+    told.recv_timeout(Duration::from_mins(1)).expect("the highlighter answers");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod drawing;
 mod keys;
 mod links;
 mod markdown;
-mod plain;
+mod sanitize;
 mod terminal;
 pub(crate) mod theme;
 mod vi;

@@ -137,15 +137,15 @@ fn an_agent_type_keeps_its_colour() {
 fn mine(toml: &str) -> (Theme, Vec<String>) {
     let file = ThemeFile { path: "mine.toml".into(), text: toml.to_owned() };
     let themes = Themes::new([("mine".to_owned(), file)].into(), "dark");
-    let (theme, faults) = themes.load("mine", ColorDepth::TrueColor).unwrap();
-    (theme, faults.iter().map(ToString::to_string).collect())
+    let (theme, errors) = themes.load("mine", ColorDepth::TrueColor).unwrap();
+    (theme, errors.iter().map(ToString::to_string).collect())
 }
 
 #[test]
 fn a_theme_of_the_users_changes_what_it_names_and_takes_the_rest_from_its_base() {
     let light = Theme::load("light", ColorDepth::TrueColor).unwrap();
-    let (theme, faults) = mine("base = \"light\"\ntext = \"#101010 bold\"\nagents = [\"#800000\"]\n");
-    assert_eq!(faults, Vec::<String>::new());
+    let (theme, errors) = mine("base = \"light\"\ntext = \"#101010 bold\"\nagents = [\"#800000\"]\n");
+    assert_eq!(errors, Vec::<String>::new());
     assert_eq!(theme.text, Style::new().fg(Color::Rgb(16, 16, 16)).add_modifier(Modifier::BOLD));
     assert_eq!((theme.muted, theme.background()), (light.muted, light.background()));
     assert_eq!(theme.agent(None, "explore").fg, Some(Color::Rgb(0x80, 0, 0)));
@@ -155,16 +155,16 @@ fn a_theme_of_the_users_changes_what_it_names_and_takes_the_rest_from_its_base()
 #[test]
 fn faults_of_a_theme_are_told_with_their_line_and_cost_only_their_own_key() {
     let dark = Theme::load("dark", ColorDepth::TrueColor).unwrap();
-    let (theme, faults) = mine("txt = \"red\"\ntext = \"reddish\"\nmuted = 3\naccent = \"#ff0000\"\ncontrast = 99\n");
+    let (theme, errors) = mine("txt = \"red\"\ntext = \"reddish\"\nmuted = 3\naccent = \"#ff0000\"\ncontrast = 99\n");
     assert_eq!((theme.text, theme.muted), (dark.text, dark.muted));
     assert_eq!(theme.accent.fg, Some(Color::Rgb(255, 0, 0)));
-    let starts: Vec<&str> = faults.iter().map(|fault| fault.split(' ').next().unwrap()).collect();
-    assert_eq!(starts, ["mine.toml:1:1:", "mine.toml:2:1:", "mine.toml:3:1:", "mine.toml:5:1:"], "{faults:#?}");
-    assert!(faults[0].contains("`txt`") && faults[1].contains("reddish"), "{faults:#?}");
+    let starts: Vec<&str> = errors.iter().map(|error| error.split(' ').next().unwrap()).collect();
+    assert_eq!(starts, ["mine.toml:1:1:", "mine.toml:2:1:", "mine.toml:3:1:", "mine.toml:5:1:"], "{errors:#?}");
+    assert!(errors[0].contains("`txt`") && errors[1].contains("reddish"), "{errors:#?}");
     for (text, hint) in [("base = \"drak\"", "high-contrast"), ("text = ", "dark is used"), ("agents = [1]", "list")] {
-        let (theme, faults) = mine(text);
-        assert_eq!((theme.text, faults.len()), (dark.text, 1), "{faults:#?}");
-        assert!(faults[0].contains(hint), "{faults:#?}");
+        let (theme, errors) = mine(text);
+        assert_eq!((theme.text, errors.len()), (dark.text, 1), "{errors:#?}");
+        assert!(errors[0].contains(hint), "{errors:#?}");
     }
     let nonsense: String = (0..3_000).map(|number| format!("nonsense_{number} = 1\n")).collect();
     assert_eq!(mine(&nonsense).1.len(), 9, "a long list of faults is cut");

@@ -37,7 +37,7 @@ async fn both_streams_arrive_in_order_with_the_exit_code() {
     assert_eq!((output.summary.as_str(), output.is_error, output.view), ("exit 0, 0 lines", false, None));
     assert_eq!(text_of(&bash(&bench, "-x").await).lines().last(), Some("[exit 127]"), "a command, not an option");
     assert_eq!(text_of(&bash(&bench, "kill -9 $$").await), "(no output)\n[ended by SIGKILL]");
-    assert!(bench.fault("Bash", json!({"command": "  "})).await.contains("empty"));
+    assert!(bench.error("Bash", json!({"command": "  "})).await.contains("empty"));
 }
 
 #[tokio::test]
@@ -190,7 +190,7 @@ async fn a_dropped_call_takes_its_processes_along() {
 async fn a_folder_that_is_gone_is_a_clear_result() {
     let bench = Bench::new();
     std::fs::remove_dir(bench.path("")).unwrap();
-    let words = bench.fault("Bash", json!({"command": "true"})).await;
+    let words = bench.error("Bash", json!({"command": "true"})).await;
     assert!(words.contains("could not be started in"), "{words}");
 }
 

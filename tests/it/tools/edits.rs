@@ -45,15 +45,15 @@ async fn what_was_not_read_or_has_changed_is_left_alone() {
     let write = json!({"file_path": "a.txt", "content": "mine\n"});
     for (tool, input) in [("Write", write.clone()), ("Edit", edit("a.txt", "theirs", "mine"))] {
         assert!(text_of(&bench.plan(tool, input.clone()).await.unwrap_err()).contains("has not been read"));
-        assert!(bench.fault(tool, input).await.contains("has not been read"));
+        assert!(bench.error(tool, input).await.contains("has not been read"));
     }
     bench.text("Read", json!({"file_path": "a.txt"})).await;
     bench.put("a.txt", "changed by someone\n");
     for (tool, input) in [("Write", write.clone()), ("Edit", edit("a.txt", "changed", "x"))] {
-        assert!(bench.fault(tool, input).await.contains("changed outside of this session"));
+        assert!(bench.error(tool, input).await.contains("changed outside of this session"));
     }
     std::fs::remove_file(bench.path("a.txt")).unwrap();
-    assert!(bench.fault("Edit", edit("a.txt", "changed", "x")).await.contains("does not exist"));
+    assert!(bench.error("Edit", edit("a.txt", "changed", "x")).await.contains("does not exist"));
     bench.text("Write", write).await;
     assert_eq!(bench.get("a.txt"), "mine\n");
 }
@@ -74,23 +74,23 @@ async fn an_edit_shows_and_reports_its_difference() {
 #[tokio::test]
 async fn a_passage_must_be_there_once() {
     let bench = seen("let a = 1;\nlet b = 1;\n    let total = a + b;\n").await;
-    let words = bench.fault("Edit", edit("a.txt", "= 1", "= 2")).await;
+    let words = bench.error("Edit", edit("a.txt", "= 1", "= 2")).await;
     assert!(
         words.contains("occurs 2 times") && words.contains("lines 1, 2") && words.contains("replace_all"),
         "{words}"
     );
-    let words = bench.fault("Edit", edit("a.txt", "let totals = a + b;", "x")).await;
+    let words = bench.error("Edit", edit("a.txt", "let totals = a + b;", "x")).await;
     assert!(words.contains("nearest line is 3") && words.contains("let total = a + b;"), "{words}");
-    let words = bench.fault("Edit", edit("a.txt", "let total = a + b;\nlet c", "x")).await;
+    let words = bench.error("Edit", edit("a.txt", "let total = a + b;\nlet c", "x")).await;
     assert!(words.contains("begins like line 3 but departs at line 4, which is past the end"), "{words}");
-    let words = bench.fault("Edit", edit("a.txt", "let a = 1;\nlet b = 2;", "x")).await;
+    let words = bench.error("Edit", edit("a.txt", "let a = 1;\nlet b = 2;", "x")).await;
     assert!(words.contains("begins like line 1 but departs at line 2, which is in the file:\nlet b = 1;\n"), "{words}");
     for pasted in ["     1\tlet a = 1;", "     1→let a = 1;\n     2→let b = 1;"] {
-        let words = bench.fault("Edit", edit("a.txt", pasted, "x")).await;
+        let words = bench.error("Edit", edit("a.txt", pasted, "x")).await;
         assert!(words.contains("line numbers") && words.contains("exactly:\nlet a = 1;"), "{words}");
     }
-    assert!(bench.fault("Edit", edit("a.txt", "same", "same")).await.contains("nothing to change"));
-    assert!(bench.fault("Edit", edit("a.txt", "", "x")).await.contains("use Write"));
+    assert!(bench.error("Edit", edit("a.txt", "same", "same")).await.contains("nothing to change"));
+    assert!(bench.error("Edit", edit("a.txt", "", "x")).await.contains("use Write"));
 
     let all = json!({"file_path": "a.txt", "old_string": "= 1", "new_string": "= 2", "replace_all": true});
     assert_eq!(bench.run("Edit", all).await.summary, "+2 −2");
@@ -100,10 +100,10 @@ async fn a_passage_must_be_there_once() {
 #[tokio::test]
 async fn what_models_change_unawares_is_shown_as_it_is() {
     let bench = seen("\tsay(\u{201c}it\u{2019}s \u{2013} so\u{201d});\n\tend\n").await;
-    let words = bench.fault("Edit", edit("a.txt", "  say(\"it's - so\");\n  end", "x")).await;
+    let words = bench.error("Edit", edit("a.txt", "  say(\"it's - so\");\n  end", "x")).await;
     assert!(words.contains("Lines 1–2") && words.ends_with("exactly:\n\tsay(“it’s – so”);\n\tend"), "{words}");
     let bench = seen(&"}\n".repeat(60_000)).await;
-    let words = bench.fault("Edit", edit("a.txt", &"}\n".repeat(60_001), "x")).await;
+    let words = bench.error("Edit", edit("a.txt", &"}\n".repeat(60_001), "x")).await;
     assert!(words.len() < 10_000, "{}", words.len());
 }
 
@@ -174,13 +174,13 @@ async fn bits_and_links_are_kept() {
 async fn a_refused_write_leaves_the_old_file() {
     let bench = seen("old\n").await;
     std::fs::set_permissions(bench.path("a.txt"), std::fs::Permissions::from_mode(0o444)).unwrap();
-    let words = bench.fault("Write", json!({"file_path": "a.txt", "content": "new\n"})).await;
+    let words = bench.error("Write", json!({"file_path": "a.txt", "content": "new\n"})).await;
     assert!(words.contains("write-protected"), "{words}");
     assert_eq!(bench.get("a.txt"), "old\n");
-    let words = bench.fault("Write", json!({"file_path": "a.txt/b", "content": "x"})).await;
+    let words = bench.error("Write", json!({"file_path": "a.txt/b", "content": "x"})).await;
     assert!(words.contains("a.txt/b"), "{words}");
     if std::path::Path::new("/proc/self").exists() {
-        let words = bench.fault("Write", json!({"file_path": "/proc/belvedere", "content": "x"})).await;
+        let words = bench.error("Write", json!({"file_path": "/proc/belvedere", "content": "x"})).await;
         assert!(words.contains("/proc/belvedere"), "{words}");
     }
 }
@@ -192,7 +192,7 @@ async fn a_read_only_folder_is_a_clear_result() {
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o555)).unwrap();
     // The superuser may write there all the same; then there is nothing to see.
     if std::fs::write(bench.path("probe"), "").is_err() {
-        let words = bench.fault("Write", json!({"file_path": "a.txt", "content": "new\n"})).await;
+        let words = bench.error("Write", json!({"file_path": "a.txt", "content": "new\n"})).await;
         assert!(words.contains("denied"), "{words}");
         assert_eq!(bench.get("a.txt"), "old\n");
     }
@@ -204,7 +204,7 @@ async fn bytes_that_are_no_text_are_not_edited_but_can_be_replaced() {
     let bench = Bench::new();
     bench.put("a.txt", b"caf\xe9\n");
     bench.text("Read", json!({"file_path": "a.txt"})).await;
-    assert!(bench.fault("Edit", edit("a.txt", "caf", "x")).await.contains("not valid UTF-8"));
+    assert!(bench.error("Edit", edit("a.txt", "caf", "x")).await.contains("not valid UTF-8"));
     let args = super::args(json!({"file_path": "a.txt", "content": "café\n"}));
     let plan = standard_tools().find("Write").unwrap().plan(&args, &bench.context).await.unwrap();
     let Some(Preview::Diff(diff)) = plan.preview else { panic!("{:?}", plan.preview) };

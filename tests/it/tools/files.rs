@@ -76,10 +76,10 @@ async fn a_picture_that_a_service_would_refuse_stays_out_of_the_conversation() {
         assert_eq!(bench.run("Read", json!({"file_path": name})).await.summary, summary);
     }
     bench.put("wide.png", png(8_001, 2));
-    assert!(bench.fault("Read", json!({"file_path": "wide.png"})).await.contains("8001×2 pixels"));
+    assert!(bench.error("Read", json!({"file_path": "wide.png"})).await.contains("8001×2 pixels"));
     for broken in [b"\x89PNG\r\n\x1a\nrest".as_slice(), b"GIF89a", b"\xff\xd8\xff\xe0\xff\xff", b"RIFF....WEBPVP8X"] {
         bench.put("broken", broken);
-        assert!(bench.fault("Read", json!({"file_path": "broken"})).await.contains("no whole picture"));
+        assert!(bench.error("Read", json!({"file_path": "broken"})).await.contains("no whole picture"));
     }
 }
 
@@ -94,11 +94,11 @@ async fn a_picture_is_a_picture_and_a_binary_is_named() {
     assert_eq!((media_type.as_str(), data.as_str()), ("image/png", "iVBORw0KGgoAAAANSUhEUgAAAAMAAAAC"));
 
     bench.put("b.png", [png.as_slice(), &vec![0; 4_000_000]].concat());
-    assert!(bench.fault("Read", json!({"file_path": "b.png"})).await.contains("picture of 5 MB"));
+    assert!(bench.error("Read", json!({"file_path": "b.png"})).await.contains("picture of 5 MB"));
     bench.put("c.pdf", b"%PDF-1.7 x");
-    assert!(bench.fault("Read", json!({"file_path": "c.pdf"})).await.contains("a PDF document (10 bytes)"));
+    assert!(bench.error("Read", json!({"file_path": "c.pdf"})).await.contains("a PDF document (10 bytes)"));
     bench.put("d", b"a\0b");
-    assert!(bench.fault("Read", json!({"file_path": "d"})).await.contains("a binary file"));
+    assert!(bench.error("Read", json!({"file_path": "d"})).await.contains("a binary file"));
 }
 
 #[tokio::test]
@@ -117,15 +117,15 @@ async fn what_is_no_regular_file_is_never_opened() {
     assert!(status.success());
     let _socket = std::os::unix::net::UnixListener::bind(bench.path("socket")).unwrap();
     for (name, word) in [("pipe", "named pipe"), ("socket", "a socket"), ("/dev/zero", "a device"), (".", "folder")] {
-        let words = bench.fault("Read", json!({"file_path": name})).await;
+        let words = bench.error("Read", json!({"file_path": name})).await;
         assert!(words.contains(word), "{words}");
-        let words = bench.fault("Write", json!({"file_path": name, "content": "x"})).await;
+        let words = bench.error("Write", json!({"file_path": name, "content": "x"})).await;
         assert!(words.contains(word), "{words}");
     }
-    assert!(bench.fault("Grep", json!({"pattern": "x", "path": "pipe"})).await.contains("named pipe"));
-    assert!(bench.fault("Read", json!({"file_path": "gone"})).await.contains("gone does not exist"));
-    assert!(bench.fault("Read", json!({"file_path": ""})).await.contains("empty"));
-    assert!(bench.fault("Read", json!({"file_path": "a\0b"})).await.contains("NUL"));
+    assert!(bench.error("Grep", json!({"pattern": "x", "path": "pipe"})).await.contains("named pipe"));
+    assert!(bench.error("Read", json!({"file_path": "gone"})).await.contains("gone does not exist"));
+    assert!(bench.error("Read", json!({"file_path": ""})).await.contains("empty"));
+    assert!(bench.error("Read", json!({"file_path": "a\0b"})).await.contains("NUL"));
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn a_link_is_judged_by_where_it_leads() {
         let plan = bench.plan(tool, input).await.unwrap();
         assert_eq!(path_of(&plan), bench.outside(target).components().collect::<std::path::PathBuf>());
     }
-    assert!(bench.fault("Read", json!({"file_path": "loop"})).await.contains("loop"));
+    assert!(bench.error("Read", json!({"file_path": "loop"})).await.contains("loop"));
 }
 
 #[tokio::test]
@@ -185,7 +185,7 @@ async fn a_cancelled_agent_starts_nothing() {
         ("Grep", json!({"pattern": "x"})),
         ("LS", json!({})),
     ] {
-        assert_eq!(bench.fault(tool, input).await, "interrupted");
+        assert_eq!(bench.error(tool, input).await, "interrupted");
     }
     assert!(!bench.path("b").exists() && !bench.path("c").exists());
 }

@@ -105,7 +105,7 @@ impl Bench {
     }
 
     /// Runs a tool that is expected to fail and returns its words.
-    pub(crate) async fn fault(&self, tool: &str, input: Value) -> String {
+    pub(crate) async fn error(&self, tool: &str, input: Value) -> String {
         let output = self.run(tool, input).await;
         assert!(output.is_error, "{}", text_of(&output));
         text_of(&output)

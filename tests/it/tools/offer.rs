@@ -93,8 +93,8 @@ async fn a_value_in_the_wrong_wrapping_counts_as_what_it_holds() {
     assert!(bench.text("Grep", input).await.contains("\na\n"));
     let todos = r#"[{"content": "Run the tests", "status": "pending", "activeForm": "Running"}]"#;
     assert_eq!(bench.run("TodoWrite", json!({"todos": todos})).await.summary, "0 of 1 done");
-    assert!(bench.fault("Read", json!({"file_path": "a", "offset": "-2"})).await.contains("invalid type"));
-    assert!(bench.fault("Read", json!({"file_path": null})).await.contains("missing field"));
+    assert!(bench.error("Read", json!({"file_path": "a", "offset": "-2"})).await.contains("invalid type"));
+    assert!(bench.error("Read", json!({"file_path": null})).await.contains("missing field"));
 }
 
 #[tokio::test]

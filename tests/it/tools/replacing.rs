@@ -112,7 +112,7 @@ async fn a_file_of_several_names_is_left_alone() {
         ("Edit", json!({"file_path": "a.txt", "old_string": "old", "new_string": "new"})),
     ] {
         assert!(text_of(&bench.plan(tool, input.clone()).await.unwrap_err()).contains("2 names (hard links)"));
-        assert!(bench.fault(tool, input).await.contains("Ask the user"));
+        assert!(bench.error(tool, input).await.contains("Ask the user"));
     }
     assert_eq!((bench.get("a.txt").as_str(), fs::metadata(path).unwrap().nlink()), ("old\n", 2));
 }
@@ -125,7 +125,7 @@ async fn a_change_behind_the_same_size_and_time_is_noticed() {
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     fs::write(&path, "OLD\n").unwrap();
     fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
-    let words = bench.fault("Write", json!({"file_path": "a.txt", "content": "new\n"})).await;
+    let words = bench.error("Write", json!({"file_path": "a.txt", "content": "new\n"})).await;
     assert!(words.contains("changed outside of this session"), "{words}");
 }
 

@@ -25,7 +25,7 @@ fn shop() -> Bench {
 #[tokio::test]
 async fn glob_finds_by_name_and_the_newest_comes_first() {
     let bench = shop();
-    let hour = Duration::from_secs(3_600);
+    let hour = Duration::from_hours(1);
     for (age, name) in [(1, "src/main.rs"), (2, "src/auth/login.rs")] {
         let file = std::fs::File::options().write(true).open(bench.path(name)).unwrap();
         file.set_modified(SystemTime::now() - hour * age).unwrap();
@@ -47,9 +47,9 @@ async fn glob_finds_by_name_and_the_newest_comes_first() {
     assert_eq!(bench.text("Glob", json!({"pattern": absolute})).await, "README.md");
     let output = bench.run("Glob", json!({"pattern": "*.rs", "path": "src/auth"})).await;
     assert_eq!((text_of(&output).as_str(), output.summary.as_str()), ("src/auth/login.rs", "1 file"));
-    assert!(bench.fault("Glob", json!({"pattern": "src/[a"})).await.contains("does not work"));
-    assert!(bench.fault("Glob", json!({"pattern": "*", "path": "nowhere"})).await.contains("nowhere"));
-    assert!(bench.fault("Glob", json!({"pattern": "*", "path": "README.md"})).await.contains("not a folder"));
+    assert!(bench.error("Glob", json!({"pattern": "src/[a"})).await.contains("does not work"));
+    assert!(bench.error("Glob", json!({"pattern": "*", "path": "nowhere"})).await.contains("nowhere"));
+    assert!(bench.error("Glob", json!({"pattern": "*", "path": "README.md"})).await.contains("not a folder"));
 }
 
 #[tokio::test]
@@ -118,9 +118,9 @@ async fn grep_obeys_its_parameters() {
     }
     let far = grep(json!({"offset": usize::MAX, "head_limit": 3})).await;
     assert!(far.contains("lies past the end"), "{far}");
-    let words = bench.fault("Grep", json!({"pattern": "(?<!x)login"})).await;
+    let words = bench.error("Grep", json!({"pattern": "(?<!x)login"})).await;
     assert!(words.contains("simpler pattern") && !words.contains("escape it"), "{words}");
-    let words = bench.fault("Grep", json!({"pattern": "x", "type": "cobolish"})).await;
+    let words = bench.error("Grep", json!({"pattern": "x", "type": "cobolish"})).await;
     assert!(words.contains("not a known file type"), "{words}");
 }
 
@@ -159,11 +159,11 @@ async fn grep_pages_through_a_long_result() {
 #[tokio::test]
 async fn a_bad_pattern_is_explained() {
     let bench = shop();
-    let words = bench.fault("Grep", json!({"pattern": "login("})).await;
+    let words = bench.error("Grep", json!({"pattern": "login("})).await;
     assert!(words.contains("unclosed group") && words.contains(r"login\("), "{words}");
-    let words = bench.fault("Grep", json!({"pattern": "interface{}"})).await;
+    let words = bench.error("Grep", json!({"pattern": "interface{}"})).await;
     assert!(words.contains(r"interface\{\}"), "{words}");
-    let words = bench.fault("Grep", json!({"pattern": "a\\nb"})).await;
+    let words = bench.error("Grep", json!({"pattern": "a\\nb"})).await;
     assert!(words.contains("multiline"), "{words}");
     assert!(bench.plan("Grep", json!({"pattern": "["})).await.is_err());
 }
@@ -200,8 +200,8 @@ async fn ls_draws_a_tree_that_follows_no_link() {
     );
     assert_eq!((text_of(&output), output.summary.as_str()), (tree, "8 entries"));
     assert!(bench.text("LS", json!({"path": "void"})).await.ends_with("(empty)\n"));
-    assert!(bench.fault("LS", json!({"path": "README.md"})).await.contains("not a folder"));
-    assert!(bench.fault("LS", json!({"path": "nowhere"})).await.contains("nowhere"));
+    assert!(bench.error("LS", json!({"path": "README.md"})).await.contains("not a folder"));
+    assert!(bench.error("LS", json!({"path": "nowhere"})).await.contains("nowhere"));
 }
 
 #[tokio::test]
@@ -299,11 +299,11 @@ async fn glob_says_what_it_could_not_look_into() {
 async fn patterns_that_grow_without_bound_are_refused() {
     let bench = Bench::new();
     bench.put("a.txt", "aaaa\n");
-    let words = bench.fault("Grep", json!({"pattern": "(a{1000}){1000}"})).await;
+    let words = bench.error("Grep", json!({"pattern": "(a{1000}){1000}"})).await;
     assert!(words.contains("grows too large"), "{words}");
-    let words = bench.fault("Glob", json!({"pattern": "{a,".repeat(1_000)})).await;
+    let words = bench.error("Glob", json!({"pattern": "{a,".repeat(1_000)})).await;
     assert!(words.contains("The pattern does not work"), "{words}");
-    let words = bench.fault("Glob", json!({"pattern": format!("{}b{}", "{a,".repeat(1_000), "}".repeat(1_000))})).await;
+    let words = bench.error("Glob", json!({"pattern": format!("{}b{}", "{a,".repeat(1_000), "}".repeat(1_000))})).await;
     assert!(words.contains("The pattern does not work"), "{words}");
     // A costly pattern is not looked for in a long line, which nothing could interrupt; a plain one is.
     bench.put("long.txt", "ab".repeat(400_000));

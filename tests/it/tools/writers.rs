@@ -62,7 +62,7 @@ async fn a_change_that_no_stamp_shows_is_noticed_and_has_a_name() {
     read(&main).await;
     assert!(!edit(&main, "two", "TWO").await.is_error);
     assert_eq!(team.bench.get("a.txt"), "ONE TWO\n");
-    sleep(Duration::from_secs(300)).await;
+    sleep(Duration::from_mins(5)).await;
     let words = text_of(&edit(&code, "ONE", "1").await);
     assert!(words.starts_with("a.txt was changed by main since you read it (Edit, 5 min ago)."), "{words}");
 }
@@ -128,7 +128,7 @@ async fn a_call_that_is_stopped_leaves_the_file_to_others() {
         };
         join(edit(&stopped, "one", "one"), join(edit(&stopped, "one", "1\none"), stop)).await;
         read(&code).await;
-        let done = timeout(Duration::from_secs(60), edit(&code, "one", "2\none")).await.expect("the file stays shut");
+        let done = timeout(Duration::from_mins(1), edit(&code, "one", "2\none")).await.expect("the file stays shut");
         assert!(!done.is_error, "{}", text_of(&done));
     }
     assert_eq!(team.bench.get("a.txt").matches('2').count(), 20);

@@ -1,6 +1,6 @@
 //! A repository, and a child, that want git to run their programs or to work elsewhere.
 
-use belvedere::worktree::{Merged, Settled};
+use belvedere::worktree::{Merged, WorktreeEnd};
 
 use super::{Repo, allow_execution, git, go_on, put, text};
 
@@ -113,7 +113,7 @@ async fn a_child_cannot_lead_git_elsewhere() {
     // Nor does it help to take the file away.
     let tree = repo.create("a").await;
     std::fs::remove_file(tree.root.join(".git")).unwrap();
-    assert_eq!(repo.settle(&tree).await, Settled::Removed);
+    assert_eq!(repo.settle(&tree).await, WorktreeEnd::Removed);
     repo.is_gone(&tree);
 }
 

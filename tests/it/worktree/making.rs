@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use belvedere::message::LineKind::{Added as Plus, Context, Removed as Minus};
 use belvedere::worktree::ChangeKind::{self, Added, Deleted, Modified, Renamed, Retyped};
-use belvedere::worktree::{Settled, WorktreeError, Worktrees};
+use belvedere::worktree::{WorktreeEnd, WorktreeError, Worktrees};
 
 use super::{Repo, allow_execution, entries, files, git, go_on, paths, put, run, text};
 
@@ -33,7 +33,7 @@ async fn a_clean_tree_is_the_last_commit_in_a_private_folder() {
         assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     }
     assert!(repo.changes(&tree).await.is_empty());
-    assert_eq!(repo.settle(&tree).await, Settled::Removed);
+    assert_eq!(repo.settle(&tree).await, WorktreeEnd::Removed);
     repo.is_gone(&tree);
     assert_eq!(before, repo.everything());
 }
@@ -65,7 +65,7 @@ async fn a_worktree_begins_with_what_the_user_sees() {
     assert_ne!(tree.base, repo.git(["rev-parse", "HEAD"]).trim());
     assert_eq!(git(&tree.root, ["status", "--porcelain"]), "");
     assert!(repo.changes(&tree).await.is_empty());
-    assert_eq!(repo.settle(&tree).await, Settled::Removed);
+    assert_eq!(repo.settle(&tree).await, WorktreeEnd::Removed);
     assert_eq!(before, repo.everything());
 }
 
@@ -121,8 +121,8 @@ async fn places_without_files_of_a_repository_are_refused() {
     assert!(matches!(repo.refused(&repo.top()).await, WorktreeError::NoRepository { .. }));
     assert!(matches!(repo.refused(&repo.root().join(".git")).await, WorktreeError::NoFiles { .. }));
     repo.git(["init", "-q", "--bare", "../bare.git"]);
-    let fault = repo.refused(&repo.top().join("bare.git")).await;
-    assert!(matches!(fault, WorktreeError::NoFiles { .. }), "{fault}");
+    let error = repo.refused(&repo.top().join("bare.git")).await;
+    assert!(matches!(error, WorktreeError::NoFiles { .. }), "{error}");
     assert!(matches!(repo.refused(&repo.top().join("nowhere")).await, WorktreeError::Disk { .. }));
     assert!(!repo.state().exists());
 }
@@ -135,8 +135,8 @@ async fn a_missing_or_old_git_is_named() {
         put(&repo.top(), "git", "#!/bin/sh\necho git version 2.37.9\n");
         allow_execution(&old);
         let trees = Worktrees::new(repo.state(), "s").with_program(program);
-        let fault = trees.create(&repo.root(), "a", &go_on()).await.unwrap_err();
-        assert!(fault.to_string().contains(wanted), "{fault}");
+        let error = trees.create(&repo.root(), "a", &go_on()).await.unwrap_err();
+        assert!(error.to_string().contains(wanted), "{error}");
     }
 }
 
@@ -144,8 +144,8 @@ async fn a_missing_or_old_git_is_named() {
 async fn worktrees_do_not_lie_in_the_project() {
     let repo = Repo::new(&[("a", "1\n")]);
     let trees = Worktrees::new(repo.root().join(".state"), "s");
-    let fault = trees.create(&repo.root(), "a", &go_on()).await.unwrap_err();
-    assert!(matches!(fault, WorktreeError::Inside { .. }), "{fault}");
+    let error = trees.create(&repo.root(), "a", &go_on()).await.unwrap_err();
+    assert!(matches!(error, WorktreeError::Inside { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -153,8 +153,8 @@ async fn a_stop_leaves_nothing_behind() {
     let repo = Repo::new(&[("a", "1\n")]);
     let stopped = go_on();
     stopped.cancel();
-    let fault = repo.trees.create(&repo.root(), "a", &stopped).await.unwrap_err();
-    assert!(matches!(fault, WorktreeError::Cancelled), "{fault}");
+    let error = repo.trees.create(&repo.root(), "a", &stopped).await.unwrap_err();
+    assert!(matches!(error, WorktreeError::Cancelled), "{error}");
     // In the middle of the checkout.
     let slow = repo.top().join("slow");
     put(&repo.top(), "slow", "#!/bin/sh\ngit \"$@\" || exit\ncase $2 in add) touch \"$0.here\"; sleep 60;; esac\n");
@@ -196,7 +196,7 @@ async fn everything_a_child_did_is_listed() {
     allow_execution(&tree.root.join("same"));
     std::fs::remove_file(tree.root.join("type")).unwrap();
     symlink("a", tree.root.join("type")).unwrap();
-    let Settled::Kept(changes) = repo.settle(&tree).await else { panic!("it was removed") };
+    let WorktreeEnd::Kept(changes) = repo.settle(&tree).await else { panic!("it was removed") };
     assert_eq!(changes.commits, 1);
     assert_eq!(paths(&changes), ["a", "gone", "image", "new/\u{1b}[31m\n", "renamed", "same", "type"]);
     let kinds: Vec<ChangeKind> = changes.files.iter().map(|file| file.kind.clone()).collect();
@@ -233,7 +233,7 @@ async fn commits_count_as_changes_even_if_they_cancel_out() {
     let repo = Repo::new(&[("a", "1\n")]);
     let tree = repo.create("a").await;
     git(&tree.root, ["commit", "-q", "--allow-empty", "-m", "a thought"]);
-    let Settled::Kept(changes) = repo.settle(&tree).await else { panic!("it was removed") };
+    let WorktreeEnd::Kept(changes) = repo.settle(&tree).await else { panic!("it was removed") };
     assert_eq!((changes.commits, changes.files.len()), (1, 0));
 }
 
@@ -242,7 +242,7 @@ async fn ignored_files_do_not_keep_a_worktree() {
     let repo = Repo::new(&[(".gitignore", "target\n")]);
     let tree = repo.create("a").await;
     put(&tree.root, "target/out", "1\n");
-    assert_eq!(repo.settle(&tree).await, Settled::Removed);
+    assert_eq!(repo.settle(&tree).await, WorktreeEnd::Removed);
     repo.is_gone(&tree);
 }
 
@@ -284,10 +284,10 @@ async fn submodules_stay_empty_and_repositories_inside_are_not_lost() {
     // What a child does in one keeps the worktree.
     let tree = repo.create("a").await;
     git(&tree.root, ["submodule", "--quiet", "update", "--init"]);
-    let Settled::Kept(changes) = repo.settle(&tree).await else { panic!("it was removed") };
+    let WorktreeEnd::Kept(changes) = repo.settle(&tree).await else { panic!("it was removed") };
     assert_eq!(changes.nested, [std::path::PathBuf::from("lib")]);
-    let fault = repo.unmerged(&tree).await;
-    assert!(fault.to_string().starts_with("lib hold"), "{fault}");
+    let error = repo.unmerged(&tree).await;
+    assert!(error.to_string().starts_with("lib hold"), "{error}");
     let tree = repo.create("b").await;
     put(&tree.root, "mine/x", "1\n");
     git(&tree.root.join("mine"), ["init", "-q"]);
@@ -303,8 +303,8 @@ async fn large_files_that_git_does_not_know_are_left_out() {
     let tree = repo.create("a").await;
     assert!(!tree.root.join("huge").exists());
     put(&tree.root, "huge", "small\n");
-    let fault = repo.unmerged(&tree).await;
-    assert!(matches!(fault, WorktreeError::InTheWay { .. }), "{fault}");
+    let error = repo.unmerged(&tree).await;
+    assert!(matches!(error, WorktreeError::InTheWay { .. }), "{error}");
 }
 
 #[tokio::test]

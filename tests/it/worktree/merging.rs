@@ -172,14 +172,14 @@ async fn ignored_files_of_the_user_are_not_overwritten() {
     put(&tree.root, "build/out", "of the child, and ignored like the user's\n");
     put(&tree.root, ".env", "of the child\n");
     git(&tree.root, ["add", "-f", ".env"]);
-    let fault = repo.unmerged(&tree).await;
-    assert!(matches!(&fault, WorktreeError::InTheWay { said } if said.contains(".env")), "{fault}");
+    let error = repo.unmerged(&tree).await;
+    assert!(matches!(&error, WorktreeError::InTheWay { said } if said.contains(".env")), "{error}");
     // A file in the place of a folder that holds ignored ones.
     let tree = repo.create("b").await;
     put(&tree.root, "build", "a file\n");
     git(&tree.root, ["add", "-f", "build"]);
-    let fault = repo.unmerged(&tree).await;
-    assert!(matches!(&fault, WorktreeError::InTheWay { .. }), "{fault}");
+    let error = repo.unmerged(&tree).await;
+    assert!(matches!(&error, WorktreeError::InTheWay { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -197,8 +197,8 @@ async fn a_file_that_changes_during_the_merge_is_not_overwritten() {
     put(&repo.top(), "racing", script);
     allow_execution(&racing);
     let trees = Worktrees::new(repo.state(), "other").with_program(racing);
-    let fault = trees.merge(&tree, &go_on()).await.unwrap_err();
-    assert!(matches!(&fault, WorktreeError::InTheWay { said } if said.contains("'b'")), "{fault}");
+    let error = trees.merge(&tree, &go_on()).await.unwrap_err();
+    assert!(matches!(&error, WorktreeError::InTheWay { said } if said.contains("'b'")), "{error}");
     assert_eq!((repo.text("a"), repo.text("b")), ("1\n".into(), "9\n".into()));
     assert_eq!(repo.conflicts(&tree).await[0].path.to_str(), Some("b"));
 }
@@ -217,8 +217,8 @@ async fn a_disk_that_fails_in_the_middle_is_told_with_the_way_back() {
     put(&repo.top(), "full", script);
     allow_execution(&full);
     let trees = Worktrees::new(repo.state(), "other").with_program(full);
-    let fault = trees.merge(&tree, &go_on()).await.unwrap_err();
-    let WorktreeError::Half { before, said } = &fault else { panic!("{fault}") };
+    let error = trees.merge(&tree, &go_on()).await.unwrap_err();
+    let WorktreeError::Half { before, said } = &error else { panic!("{error}") };
     assert_eq!(said, "fatal: No space left");
     assert!(tree.root.is_dir());
     repo.git(["restore", &format!("--source={before}"), "--worktree", "a"]);

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use belvedere::worktree::{Changes, Conflict, Merged, Settled, Worktree, WorktreeError, Worktrees};
+use belvedere::worktree::{Changes, Conflict, Merged, Worktree, WorktreeEnd, WorktreeError, Worktrees};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -82,7 +82,7 @@ impl Repo {
         self.trees.changes(tree, &go_on()).await.unwrap()
     }
 
-    async fn settle(&self, tree: &Worktree) -> Settled {
+    async fn settle(&self, tree: &Worktree) -> WorktreeEnd {
         self.trees.settle(tree, &go_on()).await.unwrap()
     }
 
@@ -109,10 +109,10 @@ impl Repo {
     /// Checks that a merge is refused and leaves everything as it was.
     async fn unmerged(&self, tree: &Worktree) -> WorktreeError {
         let before = self.everything();
-        let fault = self.trees.merge(tree, &go_on()).await.unwrap_err();
+        let error = self.trees.merge(tree, &go_on()).await.unwrap_err();
         assert_eq!(before, self.everything());
         assert!(tree.root.is_dir());
-        fault
+        error
     }
 
     /// What the user has: files with their rights, index, HEAD, branches of their own, stash.
@@ -160,7 +160,7 @@ fn put(root: &Path, path: &str, text: impl AsRef<[u8]>) {
 }
 
 fn text(root: &Path, path: &str) -> String {
-    std::fs::read_to_string(root.join(path)).unwrap_or_else(|fault| format!("{path}: {fault}"))
+    std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| format!("{path}: {error}"))
 }
 
 fn allow_execution(path: &Path) {

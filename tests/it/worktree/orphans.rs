@@ -1,6 +1,6 @@
 //! What a crashed run leaves is found at the next start, and nothing of a running one is.
 
-use belvedere::worktree::{Settled, Worktrees};
+use belvedere::worktree::{WorktreeEnd, Worktrees};
 
 use super::{Repo, entries, git, go_on, put};
 
@@ -31,7 +31,7 @@ async fn changes_of_a_crashed_run_are_found_and_merged() {
     assert!(next(&repo).orphans(&token).await.found.is_empty(), "the run is alive even without a worktree in hand");
     let repo = crash(repo);
     let orphans = repo.trees.orphans(&token).await;
-    assert!(orphans.faults.is_empty(), "{:?}", orphans.faults);
+    assert!(orphans.errors.is_empty(), "{:?}", orphans.errors);
     let [orphan] = orphans.found.as_slice() else { panic!("{orphans:?}") };
     assert_eq!((orphan.session.as_str(), orphan.worktree.name.as_str()), ("2026-01-01t10-00-00z-abc123", "code"));
     assert_eq!((&orphan.worktree.root, &orphan.worktree.branch, &orphan.worktree.cwd), (&root, &branch, &cwd));
@@ -50,7 +50,7 @@ async fn what_was_kept_at_an_orderly_end_is_found_too() {
     let repo = Repo::new(&[("a", "1\n")]);
     let tree = repo.create("code").await;
     put(&tree.root, "a", "2\n");
-    assert!(matches!(repo.settle(&tree).await, Settled::Kept(_)));
+    assert!(matches!(repo.settle(&tree).await, WorktreeEnd::Kept(_)));
     drop(tree);
     let repo = crash(repo);
     let found = repo.trees.orphans(&go_on()).await.found;
@@ -79,7 +79,7 @@ async fn folders_that_are_gone_are_forgotten_and_commits_are_not() {
     }
     let repo = crash(repo);
     let orphans = repo.trees.orphans(&go_on()).await;
-    assert!(orphans.found.is_empty() && orphans.faults.is_empty(), "{orphans:?}");
+    assert!(orphans.found.is_empty() && orphans.errors.is_empty(), "{orphans:?}");
     assert_eq!(repo.git(["worktree", "list"]).lines().count(), 1);
     assert_eq!(repo.git(["branch", "--list", "--format=%(refname:short)", "belvedere/*"]).trim(), branch);
 }
@@ -96,7 +96,7 @@ async fn what_cannot_be_judged_is_named_and_kept() {
     std::fs::rename(repo.root(), repo.top().join("moved")).unwrap();
     let orphans = repo.trees.orphans(&go_on()).await;
     assert!(orphans.found.is_empty());
-    let places: Vec<_> = orphans.faults.iter().map(|(place, _)| place.clone()).collect();
+    let places: Vec<_> = orphans.errors.iter().map(|(place, _)| place.clone()).collect();
     assert_eq!(places, [root.clone(), folder.join("tree")]);
     assert!(places.iter().all(|place| place.is_dir()));
     std::fs::rename(repo.top().join("moved"), repo.root()).unwrap();
@@ -114,7 +114,7 @@ async fn one_that_was_never_finished_is_cleaned_up() {
     drop(tree);
     let repo = crash(repo);
     let orphans = repo.trees.orphans(&go_on()).await;
-    assert!(orphans.found.is_empty() && orphans.faults.is_empty(), "{orphans:?}");
+    assert!(orphans.found.is_empty() && orphans.errors.is_empty(), "{orphans:?}");
     assert_eq!(entries(&repo.state()), Vec::<String>::new());
     assert_eq!(repo.git(["branch", "--list", "belvedere/*"]), "");
 }
@@ -130,6 +130,6 @@ async fn a_stop_while_looking_removes_nothing() {
     let repo = crash(repo);
     let stopped = go_on();
     stopped.cancel();
-    assert_eq!(repo.trees.orphans(&stopped).await.faults.len(), 1);
+    assert_eq!(repo.trees.orphans(&stopped).await.errors.len(), 1);
     assert_eq!(repo.git(["branch", "--list", "--format=%(refname:short)", "belvedere/*"]).trim(), branch);
 }

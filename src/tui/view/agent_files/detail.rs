@@ -6,25 +6,25 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::look::Look;
+use super::super::render_context::RenderContext;
 use super::super::wrap::{pad, wrap_indented};
 use crate::definition::{
-    AgentDefinition, Listed, MemoryScope, Source, Standing, Tier, ToolsField, knows_tool, same_name,
+    AgentDefinition, DefinitionState, Listed, MemoryScope, Source, Tier, ToolsField, knows_tool, same_name,
 };
-use crate::message::{Effort, canonical_name, plain, plain_line};
+use crate::message::{Effort, canonical_name, sanitize, sanitize_line};
 use crate::permission::PermissionMode;
 
 /// Columns of the names of fields.
 const LABEL: usize = 13;
 
 /// Returns everything above the prompt.
-pub(super) fn head(listed: &Listed, look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
-    let mut fields = Fields { look, columns, lines: Vec::new() };
+pub(super) fn head(listed: &Listed, ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
+    let mut fields = Fields { ctx, columns, lines: Vec::new() };
     fields.origin(listed);
     if let Some(definition) = &listed.definition {
         fields.definition(definition);
     }
-    fields.faults(listed);
+    fields.errors(listed);
     if listed.definition.as_ref().is_some_and(|definition| !definition.prompt.is_empty()) {
         fields.heading("prompt");
     }
@@ -32,7 +32,7 @@ pub(super) fn head(listed: &Listed, look: &Look<'_>, columns: u16) -> Vec<Line<'
 }
 
 struct Fields<'a> {
-    look: &'a Look<'a>,
+    ctx: &'a RenderContext<'a>,
     columns: u16,
     lines: Vec<Line<'static>>,
 }
@@ -44,63 +44,63 @@ impl Fields<'_> {
     }
 
     fn add_spans(&mut self, label: &str, value: Vec<Span<'static>>) {
-        let first = Line::from(Span::styled(pad(label, LABEL), self.look.theme.muted));
+        let first = Line::from(Span::styled(pad(label, LABEL), self.ctx.theme.muted));
         let rest = Line::from(" ".repeat(LABEL));
         self.lines.extend(wrap_indented(&Line::from(value), self.columns, &first, &rest));
     }
 
     fn heading(&mut self, text: &'static str) {
         self.lines.push(Line::default());
-        self.lines.push(Line::styled(text, self.look.theme.heading));
+        self.lines.push(Line::styled(text, self.ctx.theme.heading));
         self.lines.push(Line::default());
     }
 
     fn place(&self, source: &Source) -> String {
         let label = source.tier.label();
         match &source.path {
-            Some(path) => format!("{label}, {}", self.look.app.agent_places().shown(path)),
+            Some(path) => format!("{label}, {}", self.ctx.app.agent_places().shown(path)),
             None => label.to_owned(),
         }
     }
 
     fn origin(&mut self, listed: &Listed) {
-        let theme = self.look.theme;
-        self.add("name", &plain_line(&listed.name()), theme.text);
+        let theme = self.ctx.theme;
+        self.add("name", &sanitize_line(&listed.name()), theme.text);
         self.add("tier", listed.source.tier.label(), theme.text);
         let file = match &listed.source.path {
-            Some(path) => self.look.app.agent_places().shown(path),
+            Some(path) => self.ctx.app.agent_places().shown(path),
             None if listed.source.tier == Tier::BuiltIn => "none: part of the program".to_owned(),
             None => "none".to_owned(),
         };
         self.add("file", &file, theme.text);
         match &listed.standing {
-            Standing::InForce => {
+            DefinitionState::InForce => {
                 let below: Vec<String> = self.shadowed(listed).map(|source| self.place(source)).collect();
                 self.add("standing", "in force", theme.success);
                 for source in below {
                     self.add("", &format!("shadows {source}"), theme.muted);
                 }
             }
-            Standing::Shadowed { by } => {
+            DefinitionState::Shadowed { by } => {
                 let by = self.place(by);
                 self.add("standing", &format!("shadowed by {by}"), theme.warning);
             }
-            Standing::Broken => self.add("standing", "broken: the file cannot be used", theme.error),
+            DefinitionState::Broken => self.add("standing", "broken: the file cannot be used", theme.error),
         }
     }
 
     /// Iterates over where the agents come from that this one shadows.
     fn shadowed<'a>(&'a self, listed: &'a Listed) -> impl Iterator<Item = &'a Source> {
         let is_below = |other: &&Listed| match &other.standing {
-            Standing::Shadowed { by } => *by == listed.source && same_name(&other.name(), &listed.name()),
-            Standing::InForce | Standing::Broken => false,
+            DefinitionState::Shadowed { by } => *by == listed.source && same_name(&other.name(), &listed.name()),
+            DefinitionState::InForce | DefinitionState::Broken => false,
         };
-        self.look.app.listing().iter().filter(is_below).map(|other| &other.source)
+        self.ctx.app.listing().iter().filter(is_below).map(|other| &other.source)
     }
 
     fn definition(&mut self, definition: &AgentDefinition) {
-        let theme = self.look.theme;
-        let description = plain(&definition.description);
+        let theme = self.ctx.theme;
+        let description = sanitize(&definition.description);
         for (at, line) in description.lines().filter(|line| !line.trim().is_empty()).enumerate() {
             self.add(if at == 0 { "description" } else { "" }, line, theme.text);
         }
@@ -108,7 +108,7 @@ impl Fields<'_> {
         self.tools(&definition.tools);
         if !definition.disallowed_tools.is_empty() {
             let names: Vec<&str> = definition.disallowed_tools.iter().map(|name| canonical_name(name)).collect();
-            self.add("not allowed", &plain_line(&names.join(", ")), theme.text);
+            self.add("not allowed", &sanitize_line(&names.join(", ")), theme.text);
         }
         let mode = definition.permission_mode.map(PermissionMode::name);
         self.add_or("permissions", mode, "those of the session");
@@ -128,20 +128,17 @@ impl Fields<'_> {
             self.add("background", "yes: whoever starts it goes on meanwhile", theme.text);
         }
         let sample = theme.agent(definition.color.as_deref(), &definition.name);
-        let color = definition.color.as_deref().map_or_else(|| "by its name".into(), plain_line);
+        let color = definition.color.as_deref().map_or_else(|| "by its name".into(), sanitize_line);
         self.add_spans(
             "color",
-            vec![
-                Span::styled(format!("{} ", self.look.glyphs.agent), sample),
-                Span::styled(color.into_owned(), sample),
-            ],
+            vec![Span::styled(format!("{} ", self.ctx.glyphs.agent), sample), Span::styled(color.into_owned(), sample)],
         );
         if let Some(text) = &definition.initial_prompt {
-            self.add("says first", &plain_line(text), theme.text);
+            self.add("says first", &sanitize_line(text), theme.text);
         }
         for (at, (name, value)) in definition.idle_fields.iter().enumerate() {
             let label = if at == 0 { "not in use" } else { "" };
-            self.add(label, &plain_line(&format!("{name}: {value}")), theme.muted);
+            self.add(label, &sanitize_line(&format!("{name}: {value}")), theme.muted);
         }
         if !definition.idle_fields.is_empty() {
             self.add("", "(understood, but not yet acted on)", theme.faint);
@@ -151,19 +148,19 @@ impl Fields<'_> {
     /// Adds a field, or what holds if it is not set.
     fn add_or(&mut self, label: &str, value: Option<&str>, otherwise: &str) {
         match value {
-            Some(value) => self.add(label, &plain_line(value), self.look.theme.text),
-            None => self.add(label, otherwise, self.look.theme.faint),
+            Some(value) => self.add(label, &sanitize_line(value), self.ctx.theme.text),
+            None => self.add(label, otherwise, self.ctx.theme.faint),
         }
     }
 
     fn tools(&mut self, tools: &ToolsField) {
-        let theme = self.look.theme;
+        let theme = self.ctx.theme;
         let ToolsField::List(names) = tools else { return self.add("tools", "all", theme.text) };
-        let known = &self.look.app.agent_places().tools;
+        let known = &self.ctx.app.agent_places().tools;
         let (there, unknown): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| knows_tool(name, known));
         let joined = |names: Vec<&String>| {
             let names: Vec<&str> = names.into_iter().map(|name| canonical_name(name)).collect();
-            plain_line(&names.join(", ")).into_owned()
+            sanitize_line(&names.join(", ")).into_owned()
         };
         if there.is_empty() {
             self.add("tools", "none", theme.warning);
@@ -175,22 +172,22 @@ impl Fields<'_> {
         }
     }
 
-    fn faults(&mut self, listed: &Listed) {
+    fn errors(&mut self, listed: &Listed) {
         if listed.diagnostics.is_empty() {
             return;
         }
-        let is_broken = listed.standing == Standing::Broken;
+        let is_broken = listed.standing == DefinitionState::Broken;
         let (sign, style) = if is_broken {
-            (self.look.glyphs.failed, self.look.theme.error)
+            (self.ctx.glyphs.failed, self.ctx.theme.error)
         } else {
-            (self.look.glyphs.attention, self.look.theme.warning)
+            (self.ctx.glyphs.attention, self.ctx.theme.warning)
         };
         self.heading("faults of the file");
-        for fault in &listed.diagnostics {
-            let line = fault.line.map_or_else(String::new, |line| format!("line {line}: "));
+        for error in &listed.diagnostics {
+            let line = error.line.map_or_else(String::new, |line| format!("line {line}: "));
             let first = Line::from(Span::styled(format!("{sign} "), style));
-            let text = plain_line(&format!("{line}{}", fault.message)).into_owned();
-            let text = Line::styled(text, self.look.theme.text);
+            let text = sanitize_line(&format!("{line}{}", error.message)).into_owned();
+            let text = Line::styled(text, self.ctx.theme.text);
             self.lines.extend(wrap_indented(&text, self.columns, &first, &Line::from("  ")));
         }
     }

@@ -9,12 +9,12 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::super::look::Look;
+use super::super::render_context::RenderContext;
 use super::super::wrap::{fit, fit_line, pad};
 use super::folder_of;
 use crate::app::agent_files::{AgentFilesView, Row};
-use crate::definition::{AgentDefinition, Listed, Standing, Tier, ToolsField};
-use crate::message::{canonical_name, plain_line};
+use crate::definition::{AgentDefinition, DefinitionState, Listed, Tier, ToolsField};
+use crate::message::{canonical_name, sanitize_line};
 
 /// Columns from which the tools are named and not counted.
 const NAMED_TOOLS: usize = 110;
@@ -24,61 +24,61 @@ const NARROW: usize = 66;
 const SIGN: usize = 2;
 
 /// Draws the rows from one on.
-pub(super) fn draw(view: &AgentFilesView, from: usize, look: &Look<'_>, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(view: &AgentFilesView, from: usize, ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     let columns = usize::from(area.width);
-    let listing = look.app.listing();
+    let listing = ctx.app.listing();
     for ((place, row), y) in view.rows().iter().enumerate().skip(from).zip(area.y..area.bottom()) {
         let line = match row {
-            Row::Tier(tier) => heading(*tier, look),
-            Row::Vacant(tier) => vacant(*tier, look),
+            Row::Tier(tier) => heading(*tier, ctx),
+            Row::Vacant(tier) => vacant(*tier, ctx),
             Row::Agent { index, matched } => match listing.get(*index) {
-                Some(listed) => agent(listed, matched, columns, look),
+                Some(listed) => agent(listed, matched, columns, ctx),
                 None => Line::default(),
             },
         };
         buf.set_line(area.x, y, &fit_line(&line, columns), area.width);
         if place == view.chosen_row() && matches!(row, Row::Agent { .. }) {
-            buf.set_style(Rect { y, height: 1, ..area }, look.theme.selected_row);
+            buf.set_style(Rect { y, height: 1, ..area }, ctx.theme.selected_row);
         }
     }
     if view.rows().is_empty() {
-        buf.set_stringn(area.x, area.y, "no agent matches", columns, look.theme.faint);
+        buf.set_stringn(area.x, area.y, "no agent matches", columns, ctx.theme.faint);
     }
 }
 
-fn heading(tier: Tier, look: &Look<'_>) -> Line<'static> {
-    let mut spans = vec![Span::styled(tier.label(), look.theme.heading)];
-    let folder = folder_of(tier, look);
+fn heading(tier: Tier, ctx: &RenderContext<'_>) -> Line<'static> {
+    let mut spans = vec![Span::styled(tier.label(), ctx.theme.heading)];
+    let folder = folder_of(tier, ctx);
     if !folder.is_empty() {
-        spans.push(Span::styled(format!("  {folder}"), look.theme.muted));
+        spans.push(Span::styled(format!("  {folder}"), ctx.theme.muted));
     }
     Line::from(spans)
 }
 
-fn vacant(tier: Tier, look: &Look<'_>) -> Line<'static> {
-    let folder = folder_of(tier, look);
+fn vacant(tier: Tier, ctx: &RenderContext<'_>) -> Line<'static> {
+    let folder = folder_of(tier, ctx);
     let place = if folder.is_empty() { "  none".to_owned() } else { format!("  none yet in {folder}") };
-    Line::from(vec![Span::styled(tier.label(), look.theme.muted), Span::styled(place, look.theme.faint)])
+    Line::from(vec![Span::styled(tier.label(), ctx.theme.muted), Span::styled(place, ctx.theme.faint)])
 }
 
-fn agent(listed: &Listed, matched: &[u32], columns: usize, look: &Look<'_>) -> Line<'static> {
-    let theme = look.theme;
+fn agent(listed: &Listed, matched: &[u32], columns: usize, ctx: &RenderContext<'_>) -> Line<'static> {
+    let theme = ctx.theme;
     let name = listed.name();
-    let name = plain_line(&name);
+    let name = sanitize_line(&name);
     let name_columns = (columns / 4).clamp(16, 26);
     let Some(definition) = &listed.definition else {
-        let reason = listed.diagnostics.first().map_or("", |fault| fault.message.as_str());
-        let mut spans = vec![Span::styled(format!("{} ", look.glyphs.failed), theme.error)];
-        spans.extend(highlighted(&name, matched, name_columns, theme.error, look));
-        spans.push(Span::styled(format!("{}broken: {}", " ".repeat(SIGN + 1), plain_line(reason)), theme.error));
+        let reason = listed.diagnostics.first().map_or("", |error| error.message.as_str());
+        let mut spans = vec![Span::styled(format!("{} ", ctx.glyphs.failed), theme.error)];
+        spans.extend(highlighted(&name, matched, name_columns, theme.error, ctx));
+        spans.push(Span::styled(format!("{}broken: {}", " ".repeat(SIGN + 1), sanitize_line(reason)), theme.error));
         return Line::from(spans);
     };
-    let is_shadowed = matches!(listed.standing, Standing::Shadowed { .. });
+    let is_shadowed = matches!(listed.standing, DefinitionState::Shadowed { .. });
     let style = |style: Style| if is_shadowed { theme.faint } else { style };
     let color = theme.agent(definition.color.as_deref(), &definition.name);
-    let mut spans = vec![Span::styled(format!("{} ", look.glyphs.agent), style(color))];
-    spans.extend(highlighted(&name, matched, name_columns, style(theme.text), look));
-    let sign = if listed.diagnostics.is_empty() { "" } else { look.glyphs.attention };
+    let mut spans = vec![Span::styled(format!("{} ", ctx.glyphs.agent), style(color))];
+    spans.extend(highlighted(&name, matched, name_columns, style(theme.text), ctx));
+    let sign = if listed.diagnostics.is_empty() { "" } else { ctx.glyphs.attention };
     spans.push(Span::styled(format!(" {}", pad(sign, SIGN)), theme.warning));
     let model_columns = (columns / 10).clamp(7, 16);
     let tools_columns = if columns >= NAMED_TOOLS { columns / 5 } else { 9 };
@@ -90,7 +90,7 @@ fn agent(listed: &Listed, matched: &[u32], columns: usize, look: &Look<'_>) -> L
     let used = SIGN + name_columns + 1 + SIGN + 1 + model_columns + 1 + tools_columns;
     spans.push(Span::styled(pad(&about, columns.saturating_sub(used)), style(theme.muted)));
     let model = definition.model.as_deref().unwrap_or("inherit");
-    spans.push(Span::styled(format!(" {}", pad(&plain_line(model), model_columns)), style(theme.muted)));
+    spans.push(Span::styled(format!(" {}", pad(&sanitize_line(model), model_columns)), style(theme.muted)));
     spans.push(Span::styled(format!(" {}", fit(&tools(definition, columns), tools_columns)), style(theme.muted)));
     Line::from(spans)
 }
@@ -98,10 +98,10 @@ fn agent(listed: &Listed, matched: &[u32], columns: usize, look: &Look<'_>) -> L
 /// Returns who shadows the agent, and the first line of its description.
 fn about(listed: &Listed, definition: &AgentDefinition) -> String {
     let first = definition.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let first = plain_line(first.trim());
+    let first = sanitize_line(first.trim());
     match &listed.standing {
-        Standing::Shadowed { by } => format!("shadowed by {} · {first}", by.tier.label()),
-        Standing::InForce | Standing::Broken => first.into_owned(),
+        DefinitionState::Shadowed { by } => format!("shadowed by {} · {first}", by.tier.label()),
+        DefinitionState::InForce | DefinitionState::Broken => first.into_owned(),
     }
 }
 
@@ -111,7 +111,7 @@ fn tools(definition: &AgentDefinition, columns: usize) -> String {
         ToolsField::List(names) if names.is_empty() => "no tools".to_owned(),
         ToolsField::List(names) if columns >= NAMED_TOOLS => {
             let names: Vec<&str> = names.iter().map(|name| canonical_name(name)).collect();
-            plain_line(&names.join(", ")).into_owned()
+            sanitize_line(&names.join(", ")).into_owned()
         }
         ToolsField::List(names) if names.len() == 1 => "1 tool".to_owned(),
         ToolsField::List(names) => format!("{} tools", names.len()),
@@ -119,7 +119,13 @@ fn tools(definition: &AgentDefinition, columns: usize) -> String {
 }
 
 /// Returns a name in exactly so many columns, with what is sought in it standing out.
-fn highlighted(name: &str, matched: &[u32], columns: usize, style: Style, look: &Look<'_>) -> Vec<Span<'static>> {
+fn highlighted(
+    name: &str,
+    matched: &[u32],
+    columns: usize,
+    style: Style,
+    ctx: &RenderContext<'_>,
+) -> Vec<Span<'static>> {
     let text = pad(name, columns);
     if matched.is_empty() {
         return vec![Span::styled(text, style)];
@@ -127,7 +133,7 @@ fn highlighted(name: &str, matched: &[u32], columns: usize, style: Style, look: 
     let mut spans: Vec<Span<'static>> = Vec::new();
     for (at, grapheme) in text.graphemes(true).enumerate() {
         let is_match = u32::try_from(at).is_ok_and(|at| matched.binary_search(&at).is_ok());
-        let wanted = if is_match { look.theme.accent } else { style };
+        let wanted = if is_match { ctx.theme.accent } else { style };
         match spans.last_mut().filter(|span| span.style == wanted) {
             Some(span) => span.content.to_mut().push_str(grapheme),
             None => spans.push(Span::styled(grapheme.to_owned(), wanted)),

@@ -10,52 +10,52 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
-use super::look::Look;
 use super::markdown::MarkdownDoc;
 use super::popup::{draw_place, frame, type_line};
+use super::render_context::RenderContext;
 use super::wrap::wrap_line;
 use crate::app::Drawn;
 use crate::app::agent_files::{AgentFilesView, Page};
 use crate::definition::Tier;
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// Draws the view and returns where its cursor stands, if it has one.
 pub(super) fn draw(
     view: &AgentFilesView,
     prompt: &mut MarkdownDoc,
-    look: &Look<'_>,
+    ctx: &RenderContext<'_>,
     buf: &mut Buffer,
     drawn: &mut Drawn,
 ) -> Option<Position> {
-    let layout = look.app.agent_files_layout(view);
-    let chosen = view.chosen(look.app.listing());
+    let layout = ctx.app.agent_files_layout(view);
+    let chosen = view.chosen(ctx.app.listing());
     let height = usize::from(layout.body.height);
     if let (Page::Detail { scroll }, Some(listed)) = (view.page(), chosen) {
-        frame(&format!("agent · {}", plain_line(&listed.name())), layout.area, look, buf);
-        let head = detail::head(listed, look, layout.body.width);
+        frame(&format!("agent · {}", sanitize_line(&listed.name())), layout.area, ctx, buf);
+        let head = detail::head(listed, ctx, layout.body.width);
         let text = listed.definition.as_ref().map_or("", |definition| definition.prompt.as_str());
         prompt.set(text);
-        let body = prompt.lines(layout.body.width, look.theme, look.highlighter);
+        let body = prompt.lines(layout.body.width, ctx.theme, ctx.highlighter);
         let count = head.len() + body.len();
         let end = count.saturating_sub(height);
         let from = scroll.min(end);
         drawn.popup_end = end;
         draw_lines(head.iter().chain(body).skip(from), layout.body, buf);
-        draw_place(from, height, count, layout.area, look, buf);
+        draw_place(from, height, count, layout.area, ctx, buf);
     } else {
-        frame(&title(view), layout.area, look, buf);
+        frame(&title(view), layout.area, ctx, buf);
         let from = view.first_visible(height);
-        list::draw(view, from, look, layout.body, buf);
-        draw_place(from, height, view.rows().len(), layout.area, look, buf);
+        list::draw(view, from, ctx, layout.body, buf);
+        draw_place(from, height, view.rows().len(), layout.area, ctx, buf);
     }
-    if let Some(fault) = view.fault() {
-        let text = format!("{} {fault}", look.glyphs.attention);
-        draw_lines(wrap_line(&Line::styled(text, look.theme.error), layout.fault.width).iter(), layout.fault, buf);
+    if let Some(error) = view.error() {
+        let text = format!("{} {error}", ctx.glyphs.attention);
+        draw_lines(wrap_line(&Line::styled(text, ctx.theme.error), layout.error.width).iter(), layout.error, buf);
     }
     if layout.query.is_empty() {
         return None;
     }
-    let cursor = type_line(view.query(), layout.query, look, buf);
+    let cursor = type_line(view.query(), layout.query, ctx, buf);
     view.is_typing().then_some(cursor)
 }
 
@@ -70,7 +70,7 @@ fn draw_lines<'a>(lines: impl Iterator<Item = &'a Line<'static>>, area: Rect, bu
 }
 
 /// Returns a tier and the folder of its files, as people read it.
-fn folder_of(tier: Tier, look: &Look<'_>) -> String {
-    let places = look.app.agent_places();
+fn folder_of(tier: Tier, ctx: &RenderContext<'_>) -> String {
+    let places = ctx.app.agent_places();
     places.dirs.home_of(tier).map_or_else(String::new, |folder| places.shown(folder))
 }

@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::look::Look;
 use super::markdown::Lined;
+use super::render_context::RenderContext;
 use super::wrap::{fit, fit_line, wrap_indented};
 use crate::app::{CellKind, Detail, ToolState};
 use crate::message::AgentId;
@@ -23,10 +23,10 @@ const USER_ROWS: usize = 40;
 
 /// Tells whether a cell changes by the clock, or with another agent, and is made anew for each frame.
 #[must_use]
-pub(super) fn is_live(kind: &CellKind, look: &Look<'_>) -> bool {
+pub(super) fn is_live(kind: &CellKind, ctx: &RenderContext<'_>) -> bool {
     match kind {
         CellKind::Tool(tool) => matches!(tool.state, ToolState::Running { .. } | ToolState::Asking),
-        CellKind::Subagent { agent } => look.app.agents().get(*agent).is_none_or(|agent| !agent.has_ended()),
+        CellKind::Subagent { agent } => ctx.app.agents().get(*agent).is_none_or(|agent| !agent.has_ended()),
         CellKind::Retry { .. } => true,
         _ => false,
     }
@@ -61,29 +61,29 @@ pub(super) fn gap(before: Option<&CellKind>, kind: &CellKind) -> usize {
 
 /// Returns the lines of a cell that is no Markdown.
 #[must_use]
-pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, look: &Look<'_>) -> Lined {
-    let theme = look.theme;
+pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, ctx: &RenderContext<'_>) -> Lined {
+    let theme = ctx.theme;
     let lines = match kind {
-        CellKind::User { text } => user(text, columns, detail, look),
-        CellKind::Thinking { text } => thinking(text, columns, detail, look),
-        CellKind::Tool(tool) => tool::lines(tool, columns, detail, look),
+        CellKind::User { text } => user(text, columns, detail, ctx),
+        CellKind::Thinking { text } => thinking(text, columns, detail, ctx),
+        CellKind::Tool(tool) => tool::lines(tool, columns, detail, ctx),
         CellKind::FromParent { to, text } => {
-            let agents = look.app.agents();
+            let agents = ctx.app.agents();
             let parent = agents.get(*to).and_then(|agent| agents.get(agent.parent?)).unwrap_or(agents.main());
-            prefixed(look.glyphs.down, theme.muted, &format!("{}: {text}", parent.name), theme.text, columns)
+            prefixed(ctx.glyphs.down, theme.muted, &format!("{}: {text}", parent.name), theme.text, columns)
         }
-        CellKind::Reports { of } => reports(of, columns, look),
-        CellKind::Resumed { run, at } => vec![border(*run, *at, columns, look)],
-        CellKind::Subagent { agent } => return subagent::lines(*agent, columns, detail, look),
+        CellKind::Reports { of } => reports(of, columns, ctx),
+        CellKind::Resumed { run, at } => vec![border(*run, *at, columns, ctx)],
+        CellKind::Subagent { agent } => return subagent::lines(*agent, columns, detail, ctx),
         CellKind::Retry { attempt, until, reason } => {
-            let left = until.saturating_duration_since(look.app.now()).as_secs();
+            let left = until.saturating_duration_since(ctx.app.now()).as_secs();
             // Past its own wait it may still stand in a queue.
             let when = if left == 0 { "next".to_owned() } else { format!("in {left}s") };
             let text = format!("attempt {attempt} {when}: {reason}");
-            prefixed(look.glyphs.attention, theme.warning, &text, theme.muted, columns)
+            prefixed(ctx.glyphs.attention, theme.warning, &text, theme.muted, columns)
         }
-        CellKind::Notice { text } => prefixed(look.glyphs.neutral, theme.muted, text, theme.muted, columns),
-        CellKind::Fault { text } => prefixed(look.glyphs.failed, theme.error, text, theme.error, columns),
+        CellKind::Notice { text } => prefixed(ctx.glyphs.neutral, theme.muted, text, theme.muted, columns),
+        CellKind::Error { text } => prefixed(ctx.glyphs.failed, theme.error, text, theme.error, columns),
         CellKind::Text { .. } | CellKind::Report { .. } | CellKind::Void => Vec::new(),
     };
     lines.into()
@@ -102,41 +102,41 @@ fn prefixed(sign: &str, sign_style: Style, text: &str, style: Style, columns: u1
 }
 
 /// Returns the line that says whose reports have arrived.
-fn reports(of: &[AgentId], columns: u16, look: &Look<'_>) -> Vec<Line<'static>> {
-    let name = |id: &AgentId| look.app.agents().get(*id).map_or(format!("agent {id}"), |agent| agent.name.clone());
+fn reports(of: &[AgentId], columns: u16, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
+    let name = |id: &AgentId| ctx.app.agents().get(*id).map_or(format!("agent {id}"), |agent| agent.name.clone());
     let noun = if of.len() == 1 { "report" } else { "reports" };
     let text = format!("{noun} of {} arrived", of.iter().map(name).collect::<Vec<_>>().join(", "));
-    prefixed(look.glyphs.agent, look.theme.muted, &text, look.theme.muted, columns)
+    prefixed(ctx.glyphs.agent, ctx.theme.muted, &text, ctx.theme.muted, columns)
 }
 
 /// Returns the line between two runs of an agent.
-fn border(run: u32, at: Timestamp, columns: u16, look: &Look<'_>) -> Line<'static> {
-    let rule = look.glyphs.rule.repeat(2);
-    let clock = at.to_zoned(look.app.status().zone.clone()).strftime("%H:%M").to_string();
-    let text = format!("{rule} run {run} {} resumed {clock} {rule}", look.glyphs.neutral);
-    fit_line(&Line::styled(text, look.theme.muted), usize::from(columns))
+fn border(run: u32, at: Timestamp, columns: u16, ctx: &RenderContext<'_>) -> Line<'static> {
+    let rule = ctx.glyphs.rule.repeat(2);
+    let clock = at.to_zoned(ctx.app.status().zone.clone()).strftime("%H:%M").to_string();
+    let text = format!("{rule} run {run} {} resumed {clock} {rule}", ctx.glyphs.neutral);
+    fit_line(&Line::styled(text, ctx.theme.muted), usize::from(columns))
 }
 
-fn user(text: &str, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {
+fn user(text: &str, columns: u16, detail: Detail, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
     let most = if detail == Detail::Brief { USER_ROWS } else { usize::MAX };
     let total = text.lines().count();
     let shown = text.lines().take(most).collect::<Vec<_>>().join("\n");
-    let mut lines = prefixed(look.glyphs.prompt, look.theme.user, &shown, look.theme.user, columns);
+    let mut lines = prefixed(ctx.glyphs.prompt, ctx.theme.user, &shown, ctx.theme.user, columns);
     if total > most {
-        let more = format!("  {} {} more lines", look.glyphs.ellipsis, total - most);
-        lines.push(Line::styled(more, look.theme.faint));
+        let more = format!("  {} {} more lines", ctx.glyphs.ellipsis, total - most);
+        lines.push(Line::styled(more, ctx.theme.faint));
     }
     lines
 }
 
-fn thinking(text: &str, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {
-    let style = look.theme.faint.add_modifier(Modifier::ITALIC);
+fn thinking(text: &str, columns: u16, detail: Detail, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
+    let style = ctx.theme.faint.add_modifier(Modifier::ITALIC);
     if detail == Detail::Whole {
-        return prefixed(look.glyphs.neutral, look.theme.faint, text, style, columns);
+        return prefixed(ctx.glyphs.neutral, ctx.theme.faint, text, style, columns);
     }
     let last = text.lines().next_back().unwrap_or_default().trim();
     let line = Line::from(vec![
-        Span::styled(format!("{} thought  ", look.glyphs.neutral), look.theme.faint),
+        Span::styled(format!("{} thought  ", ctx.glyphs.neutral), ctx.theme.faint),
         Span::styled(fit(last, usize::from(columns)), style),
     ]);
     vec![fit_line(&line, usize::from(columns))]

@@ -5,8 +5,8 @@
 
 use ratatui::text::{Line, Span};
 
-use super::super::look::{Look, clock, counted, elapsed};
 use super::super::markdown::{Lined, MarkdownDoc};
+use super::super::render_context::{RenderContext, clock, counted, elapsed};
 use super::super::wrap::{fit_line, pad, pad_left, width};
 use crate::app::{AgentView, Detail, summary_of};
 use crate::message::AgentId;
@@ -16,18 +16,18 @@ const MAX_SUMMARY: usize = 8;
 /// Columns before a summary.
 const INDENT: u16 = 2;
 
-pub(super) fn lines(id: AgentId, columns: u16, detail: Detail, look: &Look<'_>) -> Lined {
-    let Some(agent) = look.app.agents().get(id) else { return Lined::default() };
-    let mut lines = vec![head(agent, usize::from(columns), look)];
+pub(super) fn lines(id: AgentId, columns: u16, detail: Detail, ctx: &RenderContext<'_>) -> Lined {
+    let Some(agent) = ctx.app.agents().get(id) else { return Lined::default() };
+    let mut lines = vec![head(agent, usize::from(columns), ctx)];
     // That of a former run stays until there is a new one.
     let Some(outcome) = agent.last_outcome() else { return lines.into() };
     if let Some(reason) = outcome.reason.as_ref().filter(|_| agent.has_ended() && !outcome.status.is_complete()) {
-        let reason = Line::styled(format!("  {}", reason.lines().next().unwrap_or_default()), look.theme.warning);
+        let reason = Line::styled(format!("  {}", reason.lines().next().unwrap_or_default()), ctx.theme.warning);
         lines.push(fit_line(&reason, usize::from(columns)));
     }
     let mut doc = MarkdownDoc::new();
     doc.set(summary_of(&outcome.text));
-    let summary = doc.lines(columns.saturating_sub(INDENT).max(1), look.theme, look.highlighter);
+    let summary = doc.lines(columns.saturating_sub(INDENT).max(1), ctx.theme, ctx.highlighter);
     let most = if detail == Detail::Brief { MAX_SUMMARY } else { usize::MAX };
     let above = lines.len();
     for line in summary.iter().take(most) {
@@ -39,17 +39,17 @@ pub(super) fn lines(id: AgentId, columns: u16, detail: Detail, look: &Look<'_>) 
         let left = counted(summary.len() - most, "more line");
         // There are keys for nine.
         let way = if id.0 <= 9 { format!("alt+{id} shows") } else { "/tasks shows".to_owned() };
-        lines.push(Line::styled(format!("  {} {left}: {way} all", look.glyphs.ellipsis), look.theme.faint));
+        lines.push(Line::styled(format!("  {} {left}: {way} all", ctx.glyphs.ellipsis), ctx.theme.faint));
     }
     let labels = doc.labels(0..most).iter().map(|label| label.clone().moved(above, INDENT)).collect();
     Lined { lines, labels }
 }
 
 /// Returns the line: type, title, state, tool calls, time.
-fn head(agent: &AgentView, columns: usize, look: &Look<'_>) -> Line<'static> {
-    let state = look.app.state_of(agent);
+fn head(agent: &AgentView, columns: usize, ctx: &RenderContext<'_>) -> Line<'static> {
+    let state = ctx.app.state_of(agent);
     let ended = agent.has_ended();
-    let time = if ended { elapsed(agent.elapsed(look.app.now())) } else { clock(agent.elapsed(look.app.now())) };
+    let time = if ended { elapsed(agent.elapsed(ctx.app.now())) } else { clock(agent.elapsed(ctx.app.now())) };
     let queued = !agent.has_begun() && !ended;
     let numbers = match (columns, queued) {
         (..40, _) => String::new(),
@@ -61,15 +61,15 @@ fn head(agent: &AgentView, columns: usize, look: &Look<'_>) -> Line<'static> {
     let word = if columns >= 60 { 11 } else { columns.saturating_sub(12).min(9) };
     let word = pad(&state.word_within(word), word);
     let room = columns.saturating_sub(2 + 1 + 2 + width(&word) + width(&numbers));
-    let (kind, description, mark) = look.title(agent, room);
+    let (kind, description, mark) = ctx.title(agent, room);
     let gap = " ".repeat(room.saturating_sub(width(&kind) + width(&description) + width(&mark)) + 1);
     let line = Line::from(vec![
-        Span::styled(format!("{} ", look.glyphs.agent), look.agent(agent)),
-        Span::styled(kind, look.agent(agent)),
-        Span::styled(description, if ended { look.theme.muted } else { look.theme.text }),
-        Span::styled(format!("{mark}{gap}"), look.theme.muted),
-        Span::styled(format!("{} {word}", look.glyph(&state)), look.mood(&state)),
-        Span::styled(numbers, look.theme.muted),
+        Span::styled(format!("{} ", ctx.glyphs.agent), ctx.agent(agent)),
+        Span::styled(kind, ctx.agent(agent)),
+        Span::styled(description, if ended { ctx.theme.muted } else { ctx.theme.text }),
+        Span::styled(format!("{mark}{gap}"), ctx.theme.muted),
+        Span::styled(format!("{} {word}", ctx.glyph(&state)), ctx.severity(&state)),
+        Span::styled(numbers, ctx.theme.muted),
     ]);
     fit_line(&line, columns)
 }

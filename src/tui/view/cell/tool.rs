@@ -7,7 +7,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::super::diff::diff_lines;
-use super::super::look::{Look, clock, elapsed};
+use super::super::render_context::{RenderContext, clock, elapsed};
 use super::super::wrap::{fit, width};
 use crate::app::{Detail, ToolCell, ToolState};
 use crate::tool::{Todo, TodoStatus, ToolView};
@@ -19,20 +19,20 @@ const OUTPUT_LINES: [usize; 2] = [3, 200];
 /// Lines of the output of a failed call in brief.
 const FAILED_LINES: usize = 6;
 
-pub(super) fn lines(tool: &ToolCell, columns: u16, detail: Detail, look: &Look<'_>) -> Vec<Line<'static>> {
-    let mut lines = vec![head(tool, usize::from(columns), look)];
+pub(super) fn lines(tool: &ToolCell, columns: u16, detail: Detail, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
+    let mut lines = vec![head(tool, usize::from(columns), ctx)];
     let inner = columns.saturating_sub(2).max(1);
     let at = usize::from(detail == Detail::Whole);
     match &tool.view {
-        _ if !tool.tail.is_empty() => tail(&tool.tail, inner, OUTPUT_LINES[at].min(12), look, &mut lines),
+        _ if !tool.tail.is_empty() => tail(&tool.tail, inner, OUTPUT_LINES[at].min(12), ctx, &mut lines),
         Some(ToolView::Diff(diff)) => {
-            lines.extend(diff_lines(diff, inner, look.theme, DIFF_LINES[at]).into_iter().map(indent));
+            lines.extend(diff_lines(diff, inner, ctx.theme, DIFF_LINES[at]).into_iter().map(indent));
         }
-        Some(ToolView::Todos { items }) => lines.extend(items.iter().map(|item| todo(item, inner, look))),
+        Some(ToolView::Todos { items }) => lines.extend(items.iter().map(|item| todo(item, inner, ctx))),
         Some(ToolView::Output { text }) => {
             let most =
                 if tool.state == ToolState::Failed { OUTPUT_LINES[at].max(FAILED_LINES) } else { OUTPUT_LINES[at] };
-            tail(text, inner, most, look, &mut lines);
+            tail(text, inner, most, ctx, &mut lines);
         }
         None => {}
     }
@@ -40,15 +40,15 @@ pub(super) fn lines(tool: &ToolCell, columns: u16, detail: Detail, look: &Look<'
 }
 
 /// Returns the line of the call: sign, name, title, and what came of it at the right place.
-fn head(tool: &ToolCell, columns: usize, look: &Look<'_>) -> Line<'static> {
-    let theme = look.theme;
-    let now = look.app.now();
+fn head(tool: &ToolCell, columns: usize, ctx: &RenderContext<'_>) -> Line<'static> {
+    let theme = ctx.theme;
+    let now = ctx.app.now();
     let (sign, sign_style) = match tool.state {
-        ToolState::Running { .. } => (look.spinner(), theme.accent),
-        ToolState::Asking => (look.glyphs.attention, theme.warning),
-        ToolState::Done { .. } => (look.glyphs.tool, theme.success),
-        ToolState::Failed => (look.glyphs.tool, theme.error),
-        ToolState::CutOff => (look.glyphs.stopped, theme.muted),
+        ToolState::Running { .. } => (ctx.spinner(), theme.accent),
+        ToolState::Asking => (ctx.glyphs.attention, theme.warning),
+        ToolState::Done { .. } => (ctx.glyphs.tool, theme.success),
+        ToolState::Failed => (ctx.glyphs.tool, theme.error),
+        ToolState::CutOff => (ctx.glyphs.stopped, theme.muted),
     };
     let (outcome, outcome_style) = match tool.state {
         ToolState::Running { since } => {
@@ -65,7 +65,7 @@ fn head(tool: &ToolCell, columns: usize, look: &Look<'_>) -> Line<'static> {
     let arrow = match tool.state {
         _ if outcome.is_empty() => String::new(),
         ToolState::Running { .. } | ToolState::Asking => "  ".to_owned(),
-        _ => format!("  {} ", look.glyphs.arrow),
+        _ => format!("  {} ", ctx.glyphs.arrow),
     };
     // The title gives way first, but keeps a third of the room.
     let outcome = fit(&outcome, (room * 2 / 3).saturating_sub(width(&arrow)).max(width(&outcome).min(16)));
@@ -80,23 +80,23 @@ fn head(tool: &ToolCell, columns: usize, look: &Look<'_>) -> Line<'static> {
 }
 
 /// Appends the last lines of an output, and how many stand before them.
-fn tail(text: &str, columns: u16, most: usize, look: &Look<'_>, lines: &mut Vec<Line<'static>>) {
+fn tail(text: &str, columns: u16, most: usize, ctx: &RenderContext<'_>, lines: &mut Vec<Line<'static>>) {
     let all: Vec<&str> = text.trim_end().lines().collect();
     let from = all.len().saturating_sub(most);
     if from > 0 && most > OUTPUT_LINES[0] {
-        lines.push(Line::styled(format!("  {} {from} lines before", look.glyphs.ellipsis), look.theme.faint));
+        lines.push(Line::styled(format!("  {} {from} lines before", ctx.glyphs.ellipsis), ctx.theme.faint));
     }
     for row in &all[from..] {
-        lines.push(Line::styled(format!("  {}", fit(row, usize::from(columns))), look.theme.muted));
+        lines.push(Line::styled(format!("  {}", fit(row, usize::from(columns))), ctx.theme.muted));
     }
 }
 
-pub(in crate::tui::view) fn todo(item: &Todo, columns: u16, look: &Look<'_>) -> Line<'static> {
-    let theme = look.theme;
+pub(in crate::tui::view) fn todo(item: &Todo, columns: u16, ctx: &RenderContext<'_>) -> Line<'static> {
+    let theme = ctx.theme;
     let (sign, style) = match item.status {
-        TodoStatus::Completed => (look.glyphs.done_box, theme.muted.add_modifier(Modifier::CROSSED_OUT)),
-        TodoStatus::InProgress => (look.glyphs.open_box, theme.accent),
-        TodoStatus::Pending => (look.glyphs.open_box, theme.text),
+        TodoStatus::Completed => (ctx.glyphs.done_box, theme.muted.add_modifier(Modifier::CROSSED_OUT)),
+        TodoStatus::InProgress => (ctx.glyphs.open_box, theme.accent),
+        TodoStatus::Pending => (ctx.glyphs.open_box, theme.text),
     };
     let text = item.words();
     let room = usize::from(columns).saturating_sub(width(sign) + 1);

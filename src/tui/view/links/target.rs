@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use crate::message::plain;
+use crate::message::sanitize;
 
 /// Where a label leads.
 pub(in crate::tui::view) type Target = Arc<str>;
@@ -72,7 +72,7 @@ pub(in crate::tui::view) fn addresses(text: &str) -> Vec<Range<usize>> {
 /// Returns where a label leads if a terminal may be told of it.
 pub(in crate::tui::view) fn target_of(target: &str, label: &str) -> Option<Target> {
     let hidden = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
-    if target.len() > LONGEST || target.contains(hidden) || plain(target) != target {
+    if target.len() > LONGEST || target.contains(hidden) || sanitize(target) != target {
         return None;
     }
     let (scheme, rest) = target.split_once(':')?;

@@ -14,7 +14,7 @@ use super::code::CodeBlock;
 use super::phrase::{Label, Phrase};
 use super::references::{LookedUp, name_of};
 use super::table::Table;
-use crate::message::{plain, plain_line};
+use crate::message::{sanitize, sanitize_line};
 
 /// Deeper nesting of lists and quotes is not indented any further.
 const MAX_NESTING: usize = 16;
@@ -226,7 +226,7 @@ impl<'a> Writer<'a> {
     /// Adds text to the paragraph; its line ends are breaks.
     fn text(&mut self, text: &str, style: Style) {
         // What was spelled as an entity is known only now.
-        let text = &plain(text);
+        let text = &sanitize(text);
         if let Some(link) = self.links.last_mut() {
             link.label.push_str(text);
         }
@@ -274,7 +274,7 @@ impl<'a> Writer<'a> {
         }
         self.text(" (", self.theme.muted);
         let (line, span) = (self.inline.len().saturating_sub(1), self.inline.last().map_or(0, Phrase::len));
-        self.text(&plain_line(&target), self.theme.muted);
+        self.text(&sanitize_line(&target), self.theme.muted);
         self.lead(line, span, &target, &target);
         self.text(")", self.theme.muted);
     }

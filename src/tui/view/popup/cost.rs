@@ -6,8 +6,8 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::look::{Look, tokens, used};
 use super::super::money;
+use super::super::render_context::{RenderContext, tokens, used};
 use super::super::wrap::{fit, fit_line, pad, pad_left, width, wrap_line};
 use crate::agent::Spent;
 use crate::app::{AgentView, cost_mark, cost_words};
@@ -30,11 +30,11 @@ struct Row {
 }
 
 /// Returns the whole table.
-pub(super) fn lines(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
-    let agents = look.app.agents();
-    let theme = look.theme;
+pub(super) fn lines(ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
+    let agents = ctx.app.agents();
+    let theme = ctx.theme;
     let all = agents.spent();
-    let mut rows = vec![head(look, columns), row("all agents", &all, None, columns, theme.text)];
+    let mut rows = vec![head(ctx, columns), row("all agents", &all, None, columns, theme.text)];
     let before = agents.spent_before();
     if !before.is_nothing() {
         rows.push(row("before /clear", &before, None, columns, theme.muted));
@@ -42,10 +42,10 @@ pub(super) fn lines(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
     for agent in std::iter::once(agents.main()).chain(agents.children()) {
         let below = agents.spent_below(agent.id);
         let below = (below != agent.spent).then_some(below);
-        rows.push(row(&name(agent, look), &agent.spent, below.as_ref(), columns, look.agent(agent)));
+        rows.push(row(&name(agent, ctx), &agent.spent, below.as_ref(), columns, ctx.agent(agent)));
     }
-    let mut lines = budget(look, &all, columns);
-    lines.extend(laid(&rows, usize::from(columns), look));
+    let mut lines = budget(ctx, &all, columns);
+    lines.extend(laid(&rows, usize::from(columns), ctx));
     if all.usage.estimated {
         let words = "~ marks an estimate: the service did not count the tokens of every request.";
         lines.push(Line::default());
@@ -61,15 +61,15 @@ pub(super) fn lines(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
 }
 
 /// Returns the name of an agent, further in the further below it stands.
-fn name(agent: &AgentView, look: &Look<'_>) -> String {
-    let agents = look.app.agents();
+fn name(agent: &AgentView, ctx: &RenderContext<'_>) -> String {
+    let agents = ctx.app.agents();
     let above = std::iter::successors(agent.parent, |id| agents.get(*id).and_then(|agent| agent.parent));
     // A cycle cannot come from the engine, but events may be anything.
     let depth = if agent.id == AgentId::MAIN { 0 } else { above.take(8).count().max(1) };
     fit(&format!("{}{}", "  ".repeat(depth), agent.name), NAME)
 }
 
-fn head(look: &Look<'_>, columns: u16) -> Row {
+fn head(ctx: &RenderContext<'_>, columns: u16) -> Row {
     let mut cells = vec!["tokens".to_owned(), "cost".to_owned()];
     if columns >= ALL_FROM {
         cells.splice(0..0, ["in", "out", "cached"].map(str::to_owned));
@@ -77,7 +77,7 @@ fn head(look: &Look<'_>, columns: u16) -> Row {
     if columns >= BELOW_FROM {
         cells.extend(["subtree".to_owned(), "cost".to_owned()]);
     }
-    Row { name: String::new(), cells, style: look.theme.muted }
+    Row { name: String::new(), cells, style: ctx.theme.muted }
 }
 
 fn row(name: &str, spent: &Spent, below: Option<&Spent>, columns: u16, style: Style) -> Row {
@@ -97,13 +97,13 @@ fn row(name: &str, spent: &Spent, below: Option<&Spent>, columns: u16, style: St
 }
 
 /// Lays rows out: names to the left, figures to the right of their columns.
-fn laid(rows: &[Row], columns: usize, look: &Look<'_>) -> Vec<Line<'static>> {
+fn laid(rows: &[Row], columns: usize, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
     let first = rows.iter().map(|row| width(&row.name)).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows.first().map_or(0, |row| row.cells.len()))
         .map(|at| rows.iter().filter_map(|row| row.cells.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
         .collect();
     let lines = rows.iter().map(|row| {
-        let figure = if row.name.is_empty() { look.theme.muted } else { look.theme.text };
+        let figure = if row.name.is_empty() { ctx.theme.muted } else { ctx.theme.text };
         let mut spans = vec![Span::styled(pad(&row.name, first), row.style)];
         let cells = row.cells.iter().zip(&widths);
         spans.extend(cells.map(|(cell, columns)| Span::styled(format!("  {}", pad_left(cell, *columns)), figure)));
@@ -113,11 +113,11 @@ fn laid(rows: &[Row], columns: usize, look: &Look<'_>) -> Vec<Line<'static>> {
 }
 
 /// Returns what is spent and left of the budget.
-fn budget(look: &Look<'_>, spent: &Spent, columns: u16) -> Vec<Line<'static>> {
-    let limit = look.app.agents().budget();
-    let Some((left, style)) = money::left(limit, spent, look) else {
+fn budget(ctx: &RenderContext<'_>, spent: &Spent, columns: u16) -> Vec<Line<'static>> {
+    let limit = ctx.app.agents().budget();
+    let Some((left, style)) = money::left(limit, spent, ctx) else {
         let words = "No budget is set; /budget 500k or /budget $2 sets one.";
-        let mut lines = wrap_line(&Line::styled(words, look.theme.muted), columns);
+        let mut lines = wrap_line(&Line::styled(words, ctx.theme.muted), columns);
         lines.push(Line::default());
         return lines;
     };
@@ -127,8 +127,8 @@ fn budget(look: &Look<'_>, spent: &Spent, columns: u16) -> Vec<Line<'static>> {
     let usd = limit.usd.map(|limit| format!("{}${cost:.4} of {limit}", cost_mark(spent)));
     let parts: Vec<String> = [tokens, usd].into_iter().flatten().collect();
     let line = Line::from(vec![
-        Span::styled("budget  ", look.theme.muted),
-        Span::styled(format!("{} spent", parts.join(" and ")), look.theme.text),
+        Span::styled("budget  ", ctx.theme.muted),
+        Span::styled(format!("{} spent", parts.join(" and ")), ctx.theme.text),
         Span::styled(format!("  {left}"), style),
     ]);
     let mut lines = wrap_line(&line, columns);

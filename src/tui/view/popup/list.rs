@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::super::look::{Look, clock};
+use super::super::render_context::{RenderContext, clock};
 use super::super::wrap::{fit, fit_line, pad, width};
 use super::{centred, frame, type_line};
 use crate::app::action::Action;
@@ -14,7 +14,7 @@ use crate::app::keymap::Context;
 use crate::app::layout::Regions;
 use crate::app::{AgentView, Drawn, LineEdit, PaletteEntry};
 use crate::definition::Source;
-use crate::message::{bare_line, plain_line};
+use crate::message::{reveal_line, sanitize_line};
 
 /// Rows of a box with one entry.
 const SMALLEST: u16 = 3;
@@ -23,28 +23,28 @@ const SMALLEST: u16 = 3;
 pub(super) fn palette(
     query: &LineEdit,
     chosen: usize,
-    look: &Look<'_>,
+    ctx: &RenderContext<'_>,
     screen: Rect,
     buf: &mut Buffer,
     drawn: &mut Drawn,
 ) -> Position {
-    let entries = crate::app::palette(look.app.keymap(), look.app.context_behind_popup(), query.text());
+    let entries = crate::app::palette(ctx.app.keymap(), ctx.app.context_behind_popup(), query.text());
     let rows = u16::try_from(entries.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(6, 20);
     let area = centred(screen, 76, rows.min(screen.height.saturating_sub(2).max(4)));
-    let inner = frame("actions", area, look, buf);
-    let cursor = type_line(query, inner, look, buf);
+    let inner = frame("actions", area, ctx, buf);
+    let cursor = type_line(query, inner, ctx, buf);
     let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-    let lines: Vec<Line<'static>> = entries.iter().map(|entry| action(entry, usize::from(list.width), look)).collect();
-    drawn.list = draw_list(&lines, chosen, list, look, buf);
+    let lines: Vec<Line<'static>> = entries.iter().map(|entry| action(entry, usize::from(list.width), ctx)).collect();
+    drawn.list = draw_list(&lines, chosen, list, ctx, buf);
     if entries.is_empty() && !list.is_empty() {
-        buf.set_stringn(list.x, list.y, "no action matches", usize::from(list.width), look.theme.faint);
+        buf.set_stringn(list.x, list.y, "no action matches", usize::from(list.width), ctx.theme.faint);
     }
     cursor
 }
 
-fn action(entry: &PaletteEntry, columns: usize, look: &Look<'_>) -> Line<'static> {
-    let theme = look.theme;
-    let chord = entry.chord.as_deref().map(|chord| look.chord(chord)).unwrap_or_default();
+fn action(entry: &PaletteEntry, columns: usize, ctx: &RenderContext<'_>) -> Line<'static> {
+    let theme = ctx.theme;
+    let chord = entry.chord.as_deref().map(|chord| ctx.chord(chord)).unwrap_or_default();
     let room = columns.saturating_sub(width(&chord) + 1);
     let mut spans = Vec::new();
     for (at, c) in entry.act.words().chars().enumerate() {
@@ -59,32 +59,35 @@ fn action(entry: &PaletteEntry, columns: usize, look: &Look<'_>) -> Line<'static
 }
 
 /// Draws the agents of the session.
-pub(super) fn agents(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
-    let rows = u16::try_from(look.app.agents().len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
+pub(super) fn agents(chosen: usize, ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
+    let rows = u16::try_from(ctx.app.agents().len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
     let area = centred(screen, 90, rows.min(screen.height.saturating_sub(2).max(3)));
-    let inner = frame("agents of this session", area, look, buf);
+    let inner = frame("agents of this session", area, ctx, buf);
     let columns = usize::from(inner.width);
-    let known = look.app.agents();
+    let known = ctx.app.agents();
     let indented = |agent: &AgentView| {
-        let depth = known.family().get(agent.id).map_or(0, |kin| kin.depth.min(4));
+        let depth = known.order().get(agent.id).map_or(0, |kin| kin.depth.min(4));
         format!("{}{}", " ".repeat(2 * usize::from(depth)), agent.name)
     };
     let names = known.children().map(|agent| width(&indented(agent))).max().unwrap_or(0).clamp(18, 28);
     let lines: Vec<Line<'static>> = known
         .children()
         .map(|agent| {
-            let state = look.app.state_of(agent);
+            let state = ctx.app.state_of(agent);
             let line = Line::from(vec![
-                Span::styled(format!("{:>3} ", agent.id.to_string()), look.theme.muted),
-                Span::styled(pad(&indented(agent), names), look.agent(agent)),
-                Span::styled(format!(" {} {}", look.glyph(&state), pad(&state.word_within(12), 12)), look.mood(&state)),
-                Span::styled(pad(&clock(agent.elapsed(look.app.now())), 7), look.theme.muted),
-                Span::styled(agent.description.clone(), look.theme.text),
+                Span::styled(format!("{:>3} ", agent.id.to_string()), ctx.theme.muted),
+                Span::styled(pad(&indented(agent), names), ctx.agent(agent)),
+                Span::styled(
+                    format!(" {} {}", ctx.glyph(&state), pad(&state.word_within(12), 12)),
+                    ctx.severity(&state),
+                ),
+                Span::styled(pad(&clock(agent.elapsed(ctx.app.now())), 7), ctx.theme.muted),
+                Span::styled(agent.description.clone(), ctx.theme.text),
             ]);
             fit_line(&line, columns)
         })
         .collect();
-    drawn.list = draw_list(&lines, chosen, inner, look, buf);
+    drawn.list = draw_list(&lines, chosen, inner, ctx, buf);
 }
 
 /// Draws the folders that a copy of an agent may go to.
@@ -92,58 +95,58 @@ pub(super) fn folders(
     source: &Source,
     name: &str,
     chosen: usize,
-    look: &Look<'_>,
+    ctx: &RenderContext<'_>,
     screen: Rect,
     buf: &mut Buffer,
     drawn: &mut Drawn,
 ) {
-    let places = look.app.agent_places();
+    let places = ctx.app.agent_places();
     let homes = places.homes();
     let rows = u16::try_from(homes.len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
     let area = centred(screen, 80, rows.min(screen.height.saturating_sub(2).max(3)));
-    let inner = frame(&format!("duplicate {} into", plain_line(name)), area, look, buf);
+    let inner = frame(&format!("duplicate {} into", sanitize_line(name)), area, ctx, buf);
     let lines: Vec<Line<'static>> = homes
         .iter()
         .map(|(tier, folder)| {
             let own = if *tier == source.tier { "  under another name" } else { "" };
             let line = Line::from(vec![
-                Span::styled(pad(tier.label(), 18), look.theme.text),
-                Span::styled(places.shown(folder), look.theme.muted),
-                Span::styled(own, look.theme.faint),
+                Span::styled(pad(tier.label(), 18), ctx.theme.text),
+                Span::styled(places.shown(folder), ctx.theme.muted),
+                Span::styled(own, ctx.theme.faint),
             ]);
             fit_line(&line, usize::from(inner.width))
         })
         .collect();
-    drawn.list = draw_list(&lines, chosen, inner, look, buf);
+    drawn.list = draw_list(&lines, chosen, inner, ctx, buf);
     if homes.is_empty() {
-        buf.set_stringn(inner.x, inner.y, "there is no folder for agents", usize::from(inner.width), look.theme.faint);
+        buf.set_stringn(inner.x, inner.y, "there is no folder for agents", usize::from(inner.width), ctx.theme.faint);
     }
 }
 
 /// Draws the names of all themes.
-pub(super) fn themes(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
-    let names = look.app.themes();
+pub(super) fn themes(chosen: usize, ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
+    let names = ctx.app.themes();
     let rows = u16::try_from(names.len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
     let area = centred(screen, 40, rows.min(screen.height.saturating_sub(2).max(3)));
-    let inner = frame("theme", area, look, buf);
+    let inner = frame("theme", area, ctx, buf);
     let lines: Vec<Line<'static>> = names
         .iter()
-        .map(|name| fit_line(&Line::styled(plain_line(name), look.theme.text), usize::from(inner.width)))
+        .map(|name| fit_line(&Line::styled(sanitize_line(name), ctx.theme.text), usize::from(inner.width)))
         .collect();
-    drawn.list = draw_list(&lines, chosen, inner, look, buf);
+    drawn.list = draw_list(&lines, chosen, inner, ctx, buf);
 }
 
 /// Draws what is allowed in advance, by origin.
-pub(super) fn grants(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
-    let grants = look.app.grants();
+pub(super) fn grants(chosen: usize, ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
+    let grants = ctx.app.grants();
     let rows = u16::try_from(grants.len()).unwrap_or(u16::MAX).max(1).saturating_add(3).clamp(4, 20);
     let area = centred(screen, 90, rows.min(screen.height.saturating_sub(2).max(3)));
-    let inner = frame("allowed in advance", area, look, buf);
+    let inner = frame("allowed in advance", area, ctx, buf);
     let columns = usize::from(inner.width);
-    let mode = Line::styled(format!("permission mode: {}", look.app.status().mode.word()), look.theme.muted);
+    let mode = Line::styled(format!("permission mode: {}", ctx.app.status().mode.word()), ctx.theme.muted);
     buf.set_line(inner.x, inner.y, &fit_line(&mode, columns), inner.width);
     let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-    let remove = look.app.keymap().chord_of(Context::Popup, Action::Remove);
+    let remove = ctx.app.keymap().chord_of(Context::Popup, Action::Remove);
     let lines: Vec<Line<'static>> = grants
         .iter()
         .map(|given| {
@@ -151,39 +154,46 @@ pub(super) fn grants(chosen: usize, look: &Look<'_>, screen: Rect, buf: &mut Buf
             let key = key.map(|chord| format!("  {chord} takes it back")).unwrap_or_default();
             let holder = if given.holder.is_everyone() { String::new() } else { format!("  {}", given.holder.words()) };
             let room = columns.saturating_sub(16 + width(&key) + width(&holder));
-            let grant = fit(&bare_line(&given.grant.to_string()), room);
+            let grant = fit(&reveal_line(&given.grant.to_string()), room);
             let line = Line::from(vec![
-                Span::styled(pad(given.origin.word(), 16), look.theme.muted),
-                Span::styled(grant, look.theme.text),
-                Span::styled(holder, look.theme.muted),
-                Span::styled(key, look.theme.faint),
+                Span::styled(pad(given.origin.word(), 16), ctx.theme.muted),
+                Span::styled(grant, ctx.theme.text),
+                Span::styled(holder, ctx.theme.muted),
+                Span::styled(key, ctx.theme.faint),
             ]);
             fit_line(&line, columns)
         })
         .collect();
-    drawn.list = draw_list(&lines, chosen, list, look, buf);
+    drawn.list = draw_list(&lines, chosen, list, ctx, buf);
     if grants.is_empty() && !list.is_empty() {
-        buf.set_stringn(list.x, list.y, "nothing yet", columns, look.theme.faint);
+        buf.set_stringn(list.x, list.y, "nothing yet", columns, ctx.theme.faint);
     }
 }
 
 /// Draws what the composer completes, or the message its search has found, above it and above an open question.
-pub(crate) fn completion(look: &Look<'_>, screen: Rect, regions: &Regions, buf: &mut Buffer, drawn: &mut Drawn) {
-    let list = look.app.composer();
+pub(crate) fn completion(
+    ctx: &RenderContext<'_>,
+    screen: Rect,
+    regions: &Regions,
+    buf: &mut Buffer,
+    drawn: &mut Drawn,
+) {
+    let list = ctx.app.composer();
     if let Some(search) = list.search() {
         let found = search.found(list.history()).unwrap_or("no message holds this");
-        let lines = [Line::styled(fit(found.lines().next().unwrap_or_default(), 200), look.theme.text)];
+        let lines = [Line::styled(fit(found.lines().next().unwrap_or_default(), 200), ctx.theme.text)];
         let area = above(screen, regions, 3, screen.width.min(100));
         if area.is_empty() {
             return;
         }
-        let inner = frame(&format!("history: {}", search.query()), area, look, buf);
-        drawn.list = draw_list(&lines, 0, inner, look, buf);
+        let inner = frame(&format!("history: {}", search.query()), area, ctx, buf);
+        drawn.list = draw_list(&lines, 0, inner, ctx, buf);
         return;
     }
     let Some(completion) = list.completion() else { return };
     // A file may have any name: it is told from others by every sign of it.
-    let items: Vec<_> = completion.items.iter().map(|item| (bare_line(&item.label), bare_line(&item.detail))).collect();
+    let items: Vec<_> =
+        completion.items.iter().map(|item| (reveal_line(&item.label), reveal_line(&item.detail))).collect();
     let label = items.iter().map(|(label, _)| width(label)).max().unwrap_or(0).min(60);
     let detail = items.iter().map(|(_, detail)| width(detail)).max().unwrap_or(0);
     let rows = u16::try_from(completion.items.len().min(10)).unwrap_or(0) + 2;
@@ -192,22 +202,22 @@ pub(crate) fn completion(look: &Look<'_>, screen: Rect, regions: &Regions, buf: 
     if area.is_empty() {
         return;
     }
-    let inner = frame("", area, look, buf);
+    let inner = frame("", area, ctx, buf);
     let lines: Vec<Line<'static>> = completion
         .items
         .iter()
         .zip(&items)
         .map(|(item, (name, detail))| {
             let mark = list.mentions().mark(&item.label);
-            let style = mark.map_or(look.theme.text, |mark| look.theme.agent(mark.color.as_deref(), &mark.name));
+            let style = mark.map_or(ctx.theme.text, |mark| ctx.theme.agent(mark.color.as_deref(), &mark.name));
             let line = Line::from(vec![
                 Span::styled(pad(name, label), style),
-                Span::styled(format!("  {detail}"), look.theme.muted),
+                Span::styled(format!("  {detail}"), ctx.theme.muted),
             ]);
             fit_line(&line, usize::from(inner.width))
         })
         .collect();
-    drawn.list = draw_list(&lines, completion.selected, inner, look, buf);
+    drawn.list = draw_list(&lines, completion.selected, inner, ctx, buf);
 }
 
 /// Returns a box right above the composer, or above the question that stands there. Where that leaves no room for an
@@ -230,7 +240,7 @@ pub(super) fn draw_list(
     lines: &[Line<'static>],
     chosen: usize,
     area: Rect,
-    look: &Look<'_>,
+    ctx: &RenderContext<'_>,
     buf: &mut Buffer,
 ) -> Vec<(Rect, usize)> {
     let height = usize::from(area.height);
@@ -240,7 +250,7 @@ pub(super) fn draw_list(
         let row = Rect { y, height: 1, ..area };
         buf.set_line(area.x, y, line, area.width);
         if at == chosen {
-            buf.set_style(row, look.theme.selected_row);
+            buf.set_style(row, ctx.theme.selected_row);
         }
         entries.push((row, at));
     }

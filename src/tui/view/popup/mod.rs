@@ -13,66 +13,66 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::look::Look;
+use super::render_context::RenderContext;
 use super::wrap::{fit_line, width};
 use crate::app::{Drawn, LineEdit, Popup};
 
 pub(super) use list::completion;
 
 /// Draws the open popup and returns where its cursor stands, if it has one.
-pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
-    match look.app.popup()? {
+pub(super) fn draw(ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+    match ctx.app.popup()? {
         Popup::Help { scroll } => {
-            let lines = text::help(look, inner_columns(screen, 100));
-            draw_text("keys", &lines, *scroll, screen, 100, look, buf, drawn);
+            let lines = text::help(ctx, inner_columns(screen, 100));
+            draw_text("keys", &lines, *scroll, screen, 100, ctx, buf, drawn);
             None
         }
-        Popup::Wizard => wizard::draw(look, screen, buf, drawn),
+        Popup::Wizard => wizard::draw(ctx, screen, buf, drawn),
         Popup::Prompt { agent, scroll } => {
-            let agent = look.app.agents().get(*agent)?;
-            let lines = text::markdown(&agent.prompt, look, inner_columns(screen, 100));
+            let agent = ctx.app.agents().get(*agent)?;
+            let lines = text::markdown(&agent.prompt, ctx, inner_columns(screen, 100));
             let title = format!("{} · its task", agent.name);
-            draw_text(&title, &lines, *scroll, screen, 100, look, buf, drawn);
+            draw_text(&title, &lines, *scroll, screen, 100, ctx, buf, drawn);
             None
         }
         Popup::Cost { scroll } => {
-            let lines = cost::lines(look, inner_columns(screen, 100));
-            draw_text("tokens and cost", &lines, *scroll, screen, 100, look, buf, drawn);
+            let lines = cost::lines(ctx, inner_columns(screen, 100));
+            draw_text("tokens and cost", &lines, *scroll, screen, 100, ctx, buf, drawn);
             None
         }
         Popup::Text { title, body, scroll } => {
-            let lines = text::markdown(body, look, inner_columns(screen, 80));
-            draw_text(title, &lines, *scroll, screen, 80, look, buf, drawn);
+            let lines = text::markdown(body, ctx, inner_columns(screen, 80));
+            draw_text(title, &lines, *scroll, screen, 80, ctx, buf, drawn);
             None
         }
         Popup::DeleteAgent { name, path } => {
-            let lines = text::delete(name, &look.app.agent_places().shown(path), look, inner_columns(screen, 70));
-            draw_text("delete?", &lines, 0, screen, 70, look, buf, drawn);
+            let lines = text::delete(name, &ctx.app.agent_places().shown(path), ctx, inner_columns(screen, 70));
+            draw_text("delete?", &lines, 0, screen, 70, ctx, buf, drawn);
             None
         }
         Popup::DuplicateAgent { source, name, chosen } => {
-            list::folders(source, name, *chosen, look, screen, buf, drawn);
+            list::folders(source, name, *chosen, ctx, screen, buf, drawn);
             None
         }
-        Popup::Palette { query, chosen } => Some(list::palette(query, *chosen, look, screen, buf, drawn)),
+        Popup::Palette { query, chosen } => Some(list::palette(query, *chosen, ctx, screen, buf, drawn)),
         Popup::Agents { chosen } => {
-            list::agents(*chosen, look, screen, buf, drawn);
+            list::agents(*chosen, ctx, screen, buf, drawn);
             None
         }
         Popup::Themes { chosen } => {
-            list::themes(*chosen, look, screen, buf, drawn);
+            list::themes(*chosen, ctx, screen, buf, drawn);
             None
         }
         Popup::Worktrees { chosen } => {
-            worktrees::draw(*chosen, look, screen, buf, drawn);
+            worktrees::draw(*chosen, ctx, screen, buf, drawn);
             None
         }
         Popup::Permissions { chosen } => {
-            list::grants(*chosen, look, screen, buf, drawn);
+            list::grants(*chosen, ctx, screen, buf, drawn);
             None
         }
-        Popup::Comment { text, .. } => Some(ask("no, because", text, look, screen, buf)),
-        Popup::Search { query, .. } => Some(ask("search", query, look, screen, buf)),
+        Popup::Comment { text, .. } => Some(ask("no, because", text, ctx, screen, buf)),
+        Popup::Search { query, .. } => Some(ask("search", query, ctx, screen, buf)),
     }
 }
 
@@ -99,9 +99,9 @@ pub(super) fn clear(area: Rect, buf: &mut Buffer) {
 }
 
 /// Draws an empty box with a title and returns its inside.
-pub(super) fn frame(title: &str, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Rect {
-    let theme = look.theme;
-    let [top_left, top_right, bottom_left, bottom_right, horizontal, vertical] = look.glyphs.frame;
+pub(super) fn frame(title: &str, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Rect {
+    let theme = ctx.theme;
+    let [top_left, top_right, bottom_left, bottom_right, horizontal, vertical] = ctx.glyphs.frame;
     clear(area, buf);
     for y in area.y..area.bottom() {
         for x in area.x..area.right() {
@@ -149,46 +149,53 @@ fn draw_text(
     scroll: usize,
     screen: Rect,
     most: u16,
-    look: &Look<'_>,
+    ctx: &RenderContext<'_>,
     buf: &mut Buffer,
     drawn: &mut Drawn,
 ) {
     let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(screen.height.saturating_sub(2).max(3));
     let area = centred(screen, most, rows);
-    let inner = frame(title, area, look, buf);
+    let inner = frame(title, area, ctx, buf);
     let end = lines.len().saturating_sub(usize::from(inner.height));
     drawn.popup_end = end;
     let from = scroll.min(end);
     for (line, y) in lines.iter().skip(from).zip(inner.y..inner.bottom()) {
         buf.set_line(inner.x, y, line, inner.width);
     }
-    draw_place(from, usize::from(inner.height), lines.len(), area, look, buf);
+    draw_place(from, usize::from(inner.height), lines.len(), area, ctx, buf);
 }
 
 /// Says at the bottom of a box which part of its lines is visible, if not all are.
-pub(super) fn draw_place(from: usize, height: usize, count: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
+pub(super) fn draw_place(
+    from: usize,
+    height: usize,
+    count: usize,
+    area: Rect,
+    ctx: &RenderContext<'_>,
+    buf: &mut Buffer,
+) {
     if count > height && area.width > 20 {
         let place = format!(" {}–{} of {count} ", from + 1, from + height);
         let x = area.right().saturating_sub(u16::try_from(width(&place)).unwrap_or(0) + 1);
-        buf.set_string(x, area.bottom() - 1, place, look.theme.muted);
+        buf.set_string(x, area.bottom() - 1, place, ctx.theme.muted);
     }
 }
 
 /// Draws a box with one line to type into and returns its cursor.
-fn ask(title: &str, line: &LineEdit, look: &Look<'_>, screen: Rect, buf: &mut Buffer) -> Position {
+fn ask(title: &str, line: &LineEdit, ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer) -> Position {
     let area = centred(screen, 70, 3);
-    let inner = frame(title, area, look, buf);
-    type_line(line, inner, look, buf)
+    let inner = frame(title, area, ctx, buf);
+    type_line(line, inner, ctx, buf)
 }
 
 /// Draws a line that is being typed and returns its cursor.
-pub(super) fn type_line(line: &LineEdit, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Position {
+pub(super) fn type_line(line: &LineEdit, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Position {
     let room = usize::from(area.width.saturating_sub(3));
-    buf.set_stringn(area.x, area.y, look.glyphs.prompt, usize::from(area.width), look.theme.accent);
+    buf.set_stringn(area.x, area.y, ctx.glyphs.prompt, usize::from(area.width), ctx.theme.accent);
     let before = super::wrap::tail(line.before_cursor(), room);
     let after = &line.text()[line.before_cursor().len()..];
     let x = (area.x + 2).min(area.right().saturating_sub(1)).max(area.x);
-    buf.set_stringn(x, area.y, format!("{before}{after}"), room, look.theme.text);
+    buf.set_stringn(x, area.y, format!("{before}{after}"), room, ctx.theme.text);
     let cursor = x + u16::try_from(width(before)).unwrap_or(0);
     Position { x: cursor.min(area.right().saturating_sub(1)).max(area.x), y: area.y }
 }

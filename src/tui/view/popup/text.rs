@@ -4,18 +4,18 @@
 
 use ratatui::text::{Line, Span};
 
-use super::super::look::Look;
 use super::super::markdown::MarkdownDoc;
+use super::super::render_context::RenderContext;
 use super::super::wrap::{fit_line, pad, width, wrap_line};
 use crate::app::keymap::Context;
-use crate::message::plain_line;
+use crate::message::sanitize_line;
 
 /// Returns every key and what it does, by place: first where the user is, then what works anywhere, then the rest.
-pub(super) fn help(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
-    let theme = look.theme;
-    let keymap = look.app.keymap();
+pub(super) fn help(ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
+    let theme = ctx.theme;
+    let keymap = ctx.app.keymap();
     let mut lines = Vec::new();
-    let here = look.app.context_behind_popup();
+    let here = ctx.app.context_behind_popup();
     let first = if here == Context::Global { vec![here] } else { vec![here, Context::Global] };
     let rest = Context::ALL.into_iter().filter(|context| !first.contains(context));
     for context in first.iter().copied().chain(rest) {
@@ -34,45 +34,44 @@ pub(super) fn help(look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
         let numbered = rows.iter().filter(|(_, action)| matches!(action, crate::app::action::Action::FocusAgent(_)));
         let numbers: Vec<&String> = numbered.filter_map(|(chords, _)| chords.first()).collect();
         if let (Some(first), Some(last)) = (numbers.first(), numbers.last()) {
-            let chords = format!("{first} {} {last}", look.glyphs.ellipsis);
-            lines.push(row(&chords, crate::app::action::Action::FocusAgent(1).description(), columns, look));
+            let chords = format!("{first} {} {last}", ctx.glyphs.ellipsis);
+            lines.push(row(&chords, crate::app::action::Action::FocusAgent(1).description(), columns, ctx));
         }
         for (chords, action) in rows {
             if !matches!(action, crate::app::action::Action::FocusAgent(_)) {
-                lines.push(row(&look.chord(&chords.join("  ")), action.description(), columns, look));
+                lines.push(row(&ctx.chord(&chords.join("  ")), action.description(), columns, ctx));
             }
         }
     }
     lines.push(Line::default());
     lines.push(Line::styled("commands", theme.heading));
     for (name, what) in crate::app::SLASH_COMMANDS {
-        lines.push(row(name, what, columns, look));
+        lines.push(row(name, what, columns, ctx));
     }
     lines
 }
 
-fn row(chords: &str, what: &str, columns: u16, look: &Look<'_>) -> Line<'static> {
+fn row(chords: &str, what: &str, columns: u16, ctx: &RenderContext<'_>) -> Line<'static> {
     let room = if columns >= 70 { 33 } else { 20 };
     let chords = if width(chords) >= room { format!("{chords}  ") } else { pad(chords, room) };
-    let line =
-        Line::from(vec![Span::styled(chords, look.theme.accent), Span::styled(what.to_owned(), look.theme.text)]);
+    let line = Line::from(vec![Span::styled(chords, ctx.theme.accent), Span::styled(what.to_owned(), ctx.theme.text)]);
     fit_line(&line, usize::from(columns))
 }
 
 /// Returns a Markdown text.
-pub(super) fn markdown(text: &str, look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
+pub(super) fn markdown(text: &str, ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
     let mut doc = MarkdownDoc::new();
     doc.set(text);
-    doc.lines(columns, look.theme, look.highlighter).to_vec()
+    doc.lines(columns, ctx.theme, ctx.highlighter).to_vec()
 }
 
 /// Returns the question whether to delete an agent's file.
-pub(super) fn delete(name: &str, path: &str, look: &Look<'_>, columns: u16) -> Vec<Line<'static>> {
-    let theme = look.theme;
+pub(super) fn delete(name: &str, path: &str, ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
+    let theme = ctx.theme;
     let key = |chord: &str, what: &str| {
         Line::from(vec![Span::styled(pad(chord, 6), theme.accent), Span::styled(what.to_owned(), theme.text)])
     };
-    let question = format!("Delete the agent {} and its file?", plain_line(name));
+    let question = format!("Delete the agent {} and its file?", sanitize_line(name));
     let mut lines = wrap_line(&Line::styled(question, theme.text), columns);
     lines.extend(wrap_line(&Line::styled(path.to_owned(), theme.warning), columns));
     lines.extend([Line::default(), key("y", "delete it; it does not come back"), key("n", "keep it")]);

@@ -8,51 +8,51 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::look::{Look, clock, counted};
+use super::super::render_context::{RenderContext, clock, counted};
 use super::super::wrap::{fit_line, pad, tail, width, wrap_line};
 use super::list::draw_list;
 use super::{centred, frame, type_line};
 use crate::app::Drawn;
 use crate::app::wizard::{ModelRow, Step, ToolChoice, ToolRow, WIZARD_COLUMNS, Wizard, model_rows};
 use crate::definition::{AgentDraft, HomeState, Tier};
-use crate::message::{plain, plain_line};
+use crate::message::{sanitize, sanitize_line};
 
 /// The most rows of the box, and those it has while the model works, whose pane is to be seen.
 const ROWS: u16 = 22;
 const WAITING_ROWS: u16 = 8;
 
 /// Draws the wizard and returns its cursor, where something is typed.
-pub(super) fn draw(look: &Look<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
-    let wizard = look.app.wizard();
+pub(super) fn draw(ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+    let wizard = ctx.app.wizard();
     // What stands behind is not clicked on.
     drawn.list.clear();
     let rows = if wizard.step() == Step::Drafting { WAITING_ROWS } else { ROWS };
     let area = centred(screen, WIZARD_COLUMNS, rows.min(screen.height.saturating_sub(1).max(3)));
-    let inner = frame("new agent", area, look, buf);
-    let mut body = head(wizard, inner, look, buf);
-    let hints = Line::from(look.hints(&look.app.wizard_hints(), usize::from(inner.width)));
+    let inner = frame("new agent", area, ctx, buf);
+    let mut body = head(wizard, inner, ctx, buf);
+    let hints = Line::from(ctx.hints(&ctx.app.wizard_hints(), usize::from(inner.width)));
     if body.height > 0 {
         body.height -= 1;
         buf.set_line(inner.x, body.bottom(), &hints, inner.width);
     }
-    for line in notes(wizard, inner.width, look).iter().rev() {
+    for line in notes(wizard, inner.width, ctx).iter().rev() {
         if body.height > 1 {
             body.height -= 1;
             buf.set_line(inner.x, body.bottom(), line, inner.width);
         }
     }
-    answer(wizard, body, look, buf, drawn)
+    answer(wizard, body, ctx, buf, drawn)
 }
 
 /// Draws where the user is and what is asked, and returns the room below.
-fn head(wizard: &Wizard, inner: Rect, look: &Look<'_>, buf: &mut Buffer) -> Rect {
+fn head(wizard: &Wizard, inner: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Rect {
     let step = wizard.step();
     let place = Line::from(vec![
-        Span::styled(format!("{} of {}", step.number(), Step::COUNTED.len()), look.theme.muted),
-        Span::styled(format!("  {}", step.title()), look.theme.heading),
+        Span::styled(format!("{} of {}", step.number(), Step::COUNTED.len()), ctx.theme.muted),
+        Span::styled(format!("  {}", step.title()), ctx.theme.heading),
     ]);
     let mut lines = vec![place];
-    lines.extend(wrap_line(&Line::styled(step.question(), look.theme.text), inner.width));
+    lines.extend(wrap_line(&Line::styled(step.question(), ctx.theme.text), inner.width));
     if inner.height > 12 {
         lines.push(Line::default());
     }
@@ -64,64 +64,77 @@ fn head(wizard: &Wizard, inner: Rect, look: &Look<'_>, buf: &mut Buffer) -> Rect
 }
 
 /// Returns what the user has to know at this step, above the keys.
-fn notes(wizard: &Wizard, columns: u16, look: &Look<'_>) -> Vec<Line<'static>> {
+fn notes(wizard: &Wizard, columns: u16, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
     let mut notes: Vec<(String, Style)> = Vec::new();
     if wizard.step() == Step::Name {
         // The name is checked while it is typed; an empty one is not wrong yet.
-        let problem = wizard.problem(Step::Name, look.app.listing()).filter(|_| !wizard.name().text().is_empty());
+        let problem = wizard.problem(Step::Name, ctx.app.listing()).filter(|_| !wizard.name().text().is_empty());
         match problem {
-            Some(problem) => notes.push((problem, look.theme.error)),
-            None => notes.extend(wizard.rivals(look.app.listing()).map(|rival| (rival, look.theme.warning))),
+            Some(problem) => notes.push((problem, ctx.theme.error)),
+            None => notes.extend(wizard.rivals(ctx.app.listing()).map(|rival| (rival, ctx.theme.warning))),
         }
     }
     if let Some(note) = wizard.note().filter(|note| notes.iter().all(|(known, _)| known != note)) {
-        notes.push((note.to_owned(), look.theme.warning));
+        notes.push((note.to_owned(), ctx.theme.warning));
     }
     let rows = notes.iter().flat_map(|(text, style)| {
-        wrap_line(&Line::styled(plain_line(text).into_owned(), *style), columns).into_iter().take(3)
+        wrap_line(&Line::styled(sanitize_line(text).into_owned(), *style), columns).into_iter().take(3)
     });
     rows.collect()
 }
 
-fn answer(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+fn answer(
+    wizard: &Wizard,
+    area: Rect,
+    ctx: &RenderContext<'_>,
+    buf: &mut Buffer,
+    drawn: &mut Drawn,
+) -> Option<Position> {
     if area.is_empty() {
         return None;
     }
     if let Some(text) = wizard.text() {
-        return Some(super::super::composer::render_with(text, "", area, buf, look.theme));
+        return Some(super::super::composer::render_with(text, "", area, buf, ctx.theme));
     }
     match wizard.step() {
-        Step::How => list(&how(wizard, look), wizard.chosen(), area, look, buf, drawn),
-        Step::Where => folders(wizard, area, look, buf, drawn),
-        Step::Name => return Some(name(wizard, area, look, buf)),
-        Step::Tools => list(&tools(wizard, look), wizard.chosen(), area, look, buf, drawn),
-        Step::Model => return models(wizard, area, look, buf, drawn),
-        Step::Color => list(&colors(wizard, look), wizard.chosen(), area, look, buf, drawn),
-        Step::Drafting => drafting(wizard, area, look, buf),
-        Step::Summary => summary(wizard, area, look, buf, drawn),
+        Step::How => list(&how(wizard, ctx), wizard.chosen(), area, ctx, buf, drawn),
+        Step::Where => folders(wizard, area, ctx, buf, drawn),
+        Step::Name => return Some(name(wizard, area, ctx, buf)),
+        Step::Tools => list(&tools(wizard, ctx), wizard.chosen(), area, ctx, buf, drawn),
+        Step::Model => return models(wizard, area, ctx, buf, drawn),
+        Step::Color => list(&colors(wizard, ctx), wizard.chosen(), area, ctx, buf, drawn),
+        Step::Drafting => drafting(wizard, area, ctx, buf),
+        Step::Summary => summary(wizard, area, ctx, buf, drawn),
         Step::Wish | Step::Description | Step::Prompt => {}
     }
     None
 }
 
-fn list(lines: &[Line<'static>], chosen: usize, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
+fn list(
+    lines: &[Line<'static>],
+    chosen: usize,
+    area: Rect,
+    ctx: &RenderContext<'_>,
+    buf: &mut Buffer,
+    drawn: &mut Drawn,
+) {
     let lines: Vec<Line<'static>> = lines.iter().map(|line| fit_line(line, usize::from(area.width))).collect();
-    drawn.list = draw_list(&lines, chosen, area, look, buf);
+    drawn.list = draw_list(&lines, chosen, area, ctx, buf);
 }
 
-fn how(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
+fn how(wizard: &Wizard, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
     let row = |row: &crate::app::wizard::HowRow| {
-        let label = Span::styled(pad(row.label(), 26), look.theme.text);
-        Line::from(vec![label, Span::styled(row.detail(), look.theme.muted)])
+        let label = Span::styled(pad(row.label(), 26), ctx.theme.text);
+        Line::from(vec![label, Span::styled(row.detail(), ctx.theme.muted)])
     };
     wizard.how_rows().iter().map(row).collect()
 }
 
 /// Draws the folders, each with its path below; where there is no room for that, the path of the chosen one alone.
-fn folders(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
+fn folders(wizard: &Wizard, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
     let homes = wizard.homes();
     if homes.is_empty() {
-        buf.set_stringn(area.x, area.y, "looking for the folders", usize::from(area.width), look.theme.muted);
+        buf.set_stringn(area.x, area.y, "looking for the folders", usize::from(area.width), ctx.theme.muted);
         return;
     }
     let columns = usize::from(area.width);
@@ -137,11 +150,11 @@ fn folders(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn
             HomeState::Missing => "will be made",
         };
         let line = Line::from(vec![
-            Span::styled(pad(home.tier.label(), 20), look.theme.text),
-            Span::styled(pad(state, 14), look.theme.muted),
-            Span::styled(what, look.theme.faint),
+            Span::styled(pad(home.tier.label(), 20), ctx.theme.text),
+            Span::styled(pad(state, 14), ctx.theme.muted),
+            Span::styled(what, ctx.theme.faint),
         ]);
-        let path = plain_line(&home.path.display().to_string()).into_owned();
+        let path = sanitize_line(&home.path.display().to_string()).into_owned();
         let rows = if all || at == wizard.chosen() { 2 } else { 1 };
         if y + rows > area.bottom() {
             break;
@@ -151,38 +164,38 @@ fn folders(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn
             // The end of a path tells more than its beginning.
             let room = columns.saturating_sub(3);
             let shown = if width(&path) > room {
-                format!("{}{}", look.glyphs.ellipsis, tail(&path, room.saturating_sub(1)))
+                format!("{}{}", ctx.glyphs.ellipsis, tail(&path, room.saturating_sub(1)))
             } else {
                 path
             };
-            buf.set_stringn(area.x + 2, y + 1, shown, room, look.theme.muted);
+            buf.set_stringn(area.x + 2, y + 1, shown, room, ctx.theme.muted);
         }
         let place = Rect { y, height: rows, ..area };
         if at == wizard.chosen() {
-            buf.set_style(place, look.theme.selected_row);
+            buf.set_style(place, ctx.theme.selected_row);
         }
         drawn.list.push((place, at));
         y += rows;
     }
 }
 
-fn name(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer) -> Position {
-    let cursor = type_line(wizard.name(), Rect { height: 1, ..area }, look, buf);
+fn name(wizard: &Wizard, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Position {
+    let cursor = type_line(wizard.name(), Rect { height: 1, ..area }, ctx, buf);
     let good = AgentDraft::check_name(wizard.name().text()).is_ok();
     if let Some(path) = wizard.path().filter(|_| good && area.height > 2) {
-        let path = plain_line(&path.display().to_string()).into_owned();
+        let path = sanitize_line(&path.display().to_string()).into_owned();
         let shown = tail(&path, usize::from(area.width.saturating_sub(2))).to_owned();
-        buf.set_stringn(area.x + 2, area.y + 2, shown, usize::from(area.width.saturating_sub(2)), look.theme.muted);
+        buf.set_stringn(area.x + 2, area.y + 2, shown, usize::from(area.width.saturating_sub(2)), ctx.theme.muted);
     }
     cursor
 }
 
-fn tools(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
-    let theme = look.theme;
+fn tools(wizard: &Wizard, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
+    let theme = ctx.theme;
     let choice = wizard.tool_choice();
     let row = |row: ToolRow| match row {
         ToolRow::Preset(preset) => {
-            let mark = if preset == choice { format!("({}) ", look.glyphs.bullet) } else { "( ) ".to_owned() };
+            let mark = if preset == choice { format!("({}) ", ctx.glyphs.bullet) } else { "( ) ".to_owned() };
             let (label, detail) = match preset {
                 ToolChoice::All => ("all", "also those that are added later"),
                 ToolChoice::ReadOnly => ("read-only", "Read Grep Glob LS"),
@@ -195,7 +208,7 @@ fn tools(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
             ])
         }
         ToolRow::Tool(group, tool) => {
-            let mark = if wizard.has_tool(&tool) { look.glyphs.done_box } else { look.glyphs.open_box };
+            let mark = if wizard.has_tool(&tool) { ctx.glyphs.done_box } else { ctx.glyphs.open_box };
             Line::from(vec![
                 Span::styled(format!("    {}", pad(group, 11)), theme.muted),
                 Span::styled(format!("{mark} "), theme.accent),
@@ -206,72 +219,78 @@ fn tools(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
     wizard.tool_rows().into_iter().map(row).collect()
 }
 
-fn models(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+fn models(
+    wizard: &Wizard,
+    area: Rect,
+    ctx: &RenderContext<'_>,
+    buf: &mut Buffer,
+    drawn: &mut Drawn,
+) -> Option<Position> {
     let rows = model_rows();
     let typing = rows.get(wizard.chosen()) == Some(&ModelRow::Typed);
     let lines: Vec<Line<'static>> = rows
         .iter()
         .map(|row| match row {
             ModelRow::Inherit => Line::from(vec![
-                Span::styled(pad("inherit", 12), look.theme.text),
-                Span::styled("the model of whoever delegates to it", look.theme.muted),
+                Span::styled(pad("inherit", 12), ctx.theme.text),
+                Span::styled("the model of whoever delegates to it", ctx.theme.muted),
             ]),
-            ModelRow::Alias(alias) => Line::styled(*alias, look.theme.text),
+            ModelRow::Alias(alias) => Line::styled(*alias, ctx.theme.text),
             ModelRow::Typed => Line::from(vec![
-                Span::styled(pad("another:", 10), look.theme.muted),
-                Span::styled(wizard.typed_model().text().to_owned(), look.theme.text),
+                Span::styled(pad("another:", 10), ctx.theme.muted),
+                Span::styled(wizard.typed_model().text().to_owned(), ctx.theme.text),
             ]),
         })
         .collect();
     let place = Rect { height: area.height.saturating_sub(1), ..area };
     let area = if typing { place } else { area };
-    list(&lines, wizard.chosen(), area, look, buf, drawn);
-    typing.then(|| type_line(wizard.typed_model(), Rect { y: area.bottom(), height: 1, ..area }, look, buf))
+    list(&lines, wizard.chosen(), area, ctx, buf, drawn);
+    typing.then(|| type_line(wizard.typed_model(), Rect { y: area.bottom(), height: 1, ..area }, ctx, buf))
 }
 
 /// Returns the colours, each in its own, on the agent's name.
-fn colors(wizard: &Wizard, look: &Look<'_>) -> Vec<Line<'static>> {
+fn colors(wizard: &Wizard, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
     let name = wizard.name().text();
     let row = |color: Option<&str>| {
-        let style = look.theme.agent(color, name);
-        let sign = look.glyphs.agent;
+        let style = ctx.theme.agent(color, name);
+        let sign = ctx.glyphs.agent;
         let mut spans = vec![
-            Span::styled(pad(color.unwrap_or("automatic"), 12), look.theme.text),
+            Span::styled(pad(color.unwrap_or("automatic"), 12), ctx.theme.text),
             Span::styled(format!("{sign} {name}"), style),
         ];
         if color.is_none() {
-            spans.push(Span::styled("  chosen by its name", look.theme.muted));
+            spans.push(Span::styled("  chosen by its name", ctx.theme.muted));
         }
         Line::from(spans)
     };
     wizard.color_rows().into_iter().map(row).collect()
 }
 
-fn drafting(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer) {
+fn drafting(wizard: &Wizard, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let Some(drafting) = wizard.drafting() else { return };
-    let time = clock(look.app.now().saturating_duration_since(drafting.since));
-    let agent = drafting.agent.and_then(|id| look.app.agents().get(id));
+    let time = clock(ctx.app.now().saturating_duration_since(drafting.since));
+    let agent = drafting.agent.and_then(|id| ctx.app.agents().get(id));
     let (who, doing, tools) = match agent {
-        Some(agent) => (agent.name.clone(), look.app.state_of(agent).word(), agent.tools),
+        Some(agent) => (agent.name.clone(), ctx.app.state_of(agent).word(), agent.tools),
         None => ("the model".to_owned(), "being looked for".to_owned(), 0),
     };
     let line = Line::from(vec![
-        Span::styled(format!("{} ", look.spinner()), look.theme.accent),
-        Span::styled(format!("{} ", plain_line(&who)), look.theme.text),
-        Span::styled(format!("{}  ", plain_line(&doing)), look.theme.muted),
-        Span::styled(format!("{}  {time}", counted(usize::try_from(tools).unwrap_or(0), "tool")), look.theme.muted),
+        Span::styled(format!("{} ", ctx.spinner()), ctx.theme.accent),
+        Span::styled(format!("{} ", sanitize_line(&who)), ctx.theme.text),
+        Span::styled(format!("{}  ", sanitize_line(&doing)), ctx.theme.muted),
+        Span::styled(format!("{}  {time}", counted(usize::try_from(tools).unwrap_or(0), "tool")), ctx.theme.muted),
     ]);
     buf.set_line(area.x, area.y, &fit_line(&line, usize::from(area.width)), area.width);
 }
 
 /// Draws the file as it would be written, below its path.
-fn summary(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
-    let path = wizard.path().map(|path| plain_line(&path.display().to_string()).into_owned()).unwrap_or_default();
+fn summary(wizard: &Wizard, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
+    let path = wizard.path().map(|path| sanitize_line(&path.display().to_string()).into_owned()).unwrap_or_default();
     let room = usize::from(area.width);
-    buf.set_stringn(area.x, area.y, tail(&path, room), room, look.theme.accent);
+    buf.set_stringn(area.x, area.y, tail(&path, room), room, ctx.theme.accent);
     let text = wizard.draft().to_text();
-    let text = plain(&text);
-    let lines = text.lines().flat_map(|line| wrap_line(&Line::styled(line.to_owned(), look.theme.text), area.width));
+    let text = sanitize(&text);
+    let lines = text.lines().flat_map(|line| wrap_line(&Line::styled(line.to_owned(), ctx.theme.text), area.width));
     let lines: Vec<Line<'static>> = lines.collect();
     let body = Rect { y: area.y + 1, height: area.height - 1, ..area };
     let end = lines.len().saturating_sub(usize::from(body.height));
@@ -281,8 +300,8 @@ fn summary(wizard: &Wizard, area: Rect, look: &Look<'_>, buf: &mut Buffer, drawn
         buf.set_line(body.x, y, line, body.width);
     }
     if from < end {
-        let more = format!(" {} more {} ", end - from, look.glyphs.down);
+        let more = format!(" {} more {} ", end - from, ctx.glyphs.down);
         let x = body.right().saturating_sub(u16::try_from(width(&more)).unwrap_or(0)).max(body.x);
-        buf.set_string(x, body.bottom().saturating_sub(1), more, look.theme.chip);
+        buf.set_string(x, body.bottom().saturating_sub(1), more, ctx.theme.chip);
     }
 }

@@ -45,11 +45,11 @@ impl Sheet {
     /// Returns a theme that comes with the program.
     pub(super) fn builtin(name: &str) -> Option<Self> {
         let (_, text) = BUILTIN.iter().find(|(known, _)| *known == name)?;
-        let mut reading = Reading { sheet: Self::empty(), text, path: Path::new(name), base: name, faults: Vec::new() };
+        let mut reading = Reading { sheet: Self::empty(), text, path: Path::new(name), base: name, errors: Vec::new() };
         if let Ok(table) = DeTable::parse(text) {
             reading.table(table.get_ref());
         }
-        debug_assert!(reading.faults.is_empty(), "{:?}", reading.faults);
+        debug_assert!(reading.errors.is_empty(), "{:?}", reading.errors);
         Some(reading.sheet)
     }
 
@@ -66,20 +66,20 @@ impl Sheet {
         let known = BUILTIN.iter().map(|(known, _)| *known).find(|known| Some(*known) == named);
         let base = known.unwrap_or(BASE);
         let sheet = Self::builtin(base).unwrap_or_else(Self::empty);
-        let mut reading = Reading { sheet, text, path, base, faults: Vec::new() };
+        let mut reading = Reading { sheet, text, path, base, errors: Vec::new() };
         if let (Some(written), None) = (written, known) {
             let all = BUILTIN.map(|(name, _)| name).join(", ");
             reading.report(written.span(), &format!("`base` is one of {all}; {base} is used"));
         }
         match &parsed {
             Ok(table) => reading.table(table.get_ref()),
-            Err(fault) => {
-                let start = fault.span().map_or(0, |span| span.start);
-                let message = format!("{}; the theme {base} is used", fault.message().trim_end_matches('.'));
+            Err(error) => {
+                let start = error.span().map_or(0, |span| span.start);
+                let message = format!("{}; the theme {base} is used", error.message().trim_end_matches('.'));
                 reading.report(start..start, &message);
             }
         }
-        (reading.sheet, reading.faults)
+        (reading.sheet, reading.errors)
     }
 
     /// Returns a style as written.
@@ -94,20 +94,20 @@ struct Reading<'a> {
     text: &'a str,
     path: &'a Path,
     base: &'a str,
-    faults: Vec<Diagnostic>,
+    errors: Vec<Diagnostic>,
 }
 
 impl Reading<'_> {
     fn report(&mut self, span: Range<usize>, message: &str) {
-        self.faults.push(Diagnostic::in_file(self.path, format!("{message}.")).at(self.text, span.start));
+        self.errors.push(Diagnostic::in_file(self.path, format!("{message}.")).at(self.text, span.start));
     }
 
     fn table(&mut self, table: &DeTable<'_>) {
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         for (key, value) in entries {
-            if let Err(fault) = self.entry(key.get_ref(), value.get_ref()) {
-                let message = format!("{fault:#}; that of the theme {} is used", self.base);
+            if let Err(error) = self.entry(key.get_ref(), value.get_ref()) {
+                let message = format!("{error:#}; that of the theme {} is used", self.base);
                 self.report(key.span(), &message);
             }
         }

@@ -59,16 +59,16 @@ impl Themes {
     #[must_use]
     pub fn load(&self, name: &str, depth: ColorDepth) -> Option<(Theme, Vec<Diagnostic>)> {
         let name = if name == AUTO { self.fitting } else { name };
-        let (sheet, mut faults) = match self.files.get(name) {
+        let (sheet, mut errors) = match self.files.get(name) {
             Some(file) => Sheet::read(&file.text, &file.path),
             None => (Sheet::builtin(name)?, Vec::new()),
         };
         if let Some(file) = self.files.get(name)
-            && faults.len() > MAX_FAULTS
+            && errors.len() > MAX_FAULTS
         {
-            let rest = faults.split_off(MAX_FAULTS).len();
-            faults.push(Diagnostic::in_file(&file.path, format!("… and {rest} more faults.")));
+            let rest = errors.split_off(MAX_FAULTS).len();
+            errors.push(Diagnostic::in_file(&file.path, format!("… and {rest} more faults.")));
         }
-        Some((Theme::of(&sheet, depth), faults))
+        Some((Theme::of(&sheet, depth), errors))
     }
 }

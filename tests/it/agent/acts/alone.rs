@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use belvedere::agent::{EventKind, Ground};
+use belvedere::agent::{EventKind, RunMode};
 use belvedere::message::{AgentId, Message};
 use belvedere::provider::scripted::Scripted;
 use belvedere::provider::{EventStream, Provider, ProviderError, Request};
@@ -124,7 +124,9 @@ async fn eight(state: &State, third: Third) -> Vec<String> {
         assert!(!open, "{name}: a connection is left");
         session.send(Command::Resume { agent: THIRD, text: None }).await;
         session
-            .wait(|event| matches!(event.kind, EventKind::Resumed { run: 2, ground: Ground::Background }).then_some(()))
+            .wait(|event| {
+                matches!(event.kind, EventKind::Resumed { run: 2, ground: RunMode::Background }).then_some(())
+            })
             .await;
         assert_eq!(session.ended(THIRD).await.text, "<summary>went on</summary>", "{name}");
     } else if *name == "asking" {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belvedere::agent::{AtEnd, Author, EventKind, Ground};
+use belvedere::agent::{AtEnd, Author, EventKind, RunMode};
 use belvedere::message::{AgentId, ToolResult};
 use belvedere::provider::scripted::Scripted;
 use belvedere::subagent::{Children, Command};
@@ -60,7 +60,7 @@ fn ends_of_main(session: &Session) -> usize {
 }
 
 async fn minute(session: &mut Session) {
-    quiet(session, Duration::from_secs(60)).await;
+    quiet(session, Duration::from_mins(1)).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -201,7 +201,7 @@ async fn one_that_goes_on_waits_also_for_those_it_had_sent_out_before() {
     let (provider, mut session) = start(&[lines], |parts| parts.limits.max_depth = 2);
     session.ask("go").await;
     session.send(Command::Resume { agent: CHILD, text: None }).await;
-    quiet(&mut session, Duration::from_secs(120)).await;
+    quiet(&mut session, Duration::from_mins(2)).await;
     let one = requests_of(&provider, "called one").pop().unwrap();
     assert_eq!([heard(&one, "explore-2"), heard(&one, "explore-3")], [vec!["message"], vec!["message"]]);
     let main = last_of_main(&provider);
@@ -256,7 +256,7 @@ async fn a_main_agent_waits_for_one_that_was_moved_to_the_foreground() {
     let (provider, mut session) = start(&[main, vec![takes("one", 20), takes("two", 300)]], |_| {});
     session.say("go").await;
     session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
-    session.send(Command::Move { agent: CHILD, ground: Ground::Foreground }).await;
+    session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground }).await;
     let outcome = session.ended(AgentId::MAIN).await;
     assert_eq!((outcome.text.as_str(), statuses(&session.seen, CHILD)), ("noted", vec!["completed"]));
     assert_eq!(heard(&last_of_main(&provider), "explore-1"), ["message"]);
@@ -271,7 +271,7 @@ async fn an_interrupt_keeps_or_stops_also_one_that_was_moved_to_the_foreground()
         let (provider, mut session) = start(&[main, vec![takes("one", 20)]], |_| {});
         session.say("go").await;
         session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
-        session.send(Command::Move { agent: CHILD, ground: Ground::Foreground }).await;
+        session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground }).await;
         session.send(Command::Interrupt { children }).await;
         minute(&mut session).await;
         let (status, ends) = if children == Children::Keep { ("completed", 2) } else { ("cancelled", 1) };
@@ -289,7 +289,7 @@ async fn a_main_agent_that_fails_leaves_nobody_in_the_foreground() {
     let (provider, mut session) = start(&[main, vec![takes("one", 90)]], |_| {});
     session.say("go").await;
     session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
-    session.send(Command::Move { agent: CHILD, ground: Ground::Foreground }).await;
+    session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground }).await;
     assert_eq!(session.ended(AgentId::MAIN).await.status.name(), "failed");
     assert_eq!(session.ask("and now?").await.text, "noted", "it does not wait before it answers");
     assert!(statuses(&session.seen, CHILD).is_empty());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{AgentEvent, EventKind, Ground};
+use belvedere::agent::{AgentEvent, EventKind, RunMode};
 use belvedere::message::{AgentId, Message, ToolResult};
 use belvedere::provider::Request;
 use belvedere::subagent::Command;
@@ -116,7 +116,7 @@ async fn who_was_stopped_before_it_began_goes_on_with_its_task() {
     let told = child(&requests_of(&provider, "called one"));
     assert_eq!((told[0].as_str(), told[1].as_str()), (task("one").as_str(), "look in tests"), "{told:#?}");
     assert!(told[2].starts_with("Go on where you stopped"), "{told:#?}");
-    quiet(&mut session, Duration::from_secs(60)).await;
+    quiet(&mut session, Duration::from_mins(1)).await;
     session.ask("anything else?").await;
     let heard = heard(&last_of_main(&provider), "explore-2");
     assert_eq!(heard, ["result", "message", "message"]);
@@ -151,7 +151,7 @@ async fn a_parent_has_its_own_go_on_by_name_or_number() {
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
     session.say("go").await;
-    quiet(&mut session, Duration::from_secs(60)).await;
+    quiet(&mut session, Duration::from_mins(1)).await;
     let main = last_of_main(&provider);
     let texts: Vec<String> = results(&main).iter().map(ToolResult::joined_text).collect();
     assert!(texts[1].starts_with("status: completed") && texts[2].starts_with("status: completed"), "{texts:#?}");
@@ -236,7 +236,7 @@ async fn one_stopped_while_its_log_is_read_is_stopped_and_not_broken() {
         EventKind::Resumed { ground, .. } => Some(ground),
         _ => None,
     });
-    assert_eq!(ground.await, Ground::Background);
+    assert_eq!(ground.await, RunMode::Background);
     session.send(Command::Stop { agent: CHILD }).await;
     assert_eq!(session.ended(CHILD).await.status.name(), "cancelled");
     session.send(Command::Resume { agent: AgentId(7), text: None }).await;
@@ -268,7 +268,7 @@ async fn one_whose_long_report_is_still_being_kept_can_go_on() {
         _ => None,
     });
     assert_eq!(refused.await, None);
-    quiet(&mut session, Duration::from_secs(60)).await;
+    quiet(&mut session, Duration::from_mins(1)).await;
     let seen = session.quit().await;
     assert_ends(&seen);
     assert_eq!(statuses(&seen, CHILD), ["completed", "completed"]);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, Ground};
+use belvedere::agent::{EventKind, RunMode};
 use belvedere::message::AgentId;
 use belvedere::permission::Answer;
 use belvedere::provider::scripted::Scripted;
@@ -87,7 +87,7 @@ impl State {
     }
 
     /// Waits until the subagent is in this state.
-    async fn reach(self, session: &mut Session) {
+    async fn scope(self, session: &mut Session) {
         let pick: fn(&EventKind) -> bool = match self {
             Queued => |kind| matches!(kind, EventKind::Spawned(_)),
             Starting => |kind| matches!(kind, EventKind::TurnStarted { .. }),
@@ -127,8 +127,8 @@ impl Act {
             Self::Stop => vec![Command::Stop { agent: ONE }],
             Self::WrapUp => vec![Command::WrapUp { agent: ONE }],
             Self::Steer => vec![Command::Tell { agent: ONE, text: "and the tests".to_owned() }],
-            Self::Background => vec![to(Ground::Background)],
-            Self::Foreground => vec![to(Ground::Background), to(Ground::Foreground)],
+            Self::Background => vec![to(RunMode::Background)],
+            Self::Foreground => vec![to(RunMode::Background), to(RunMode::Foreground)],
             Self::Resume => vec![Command::Resume { agent: ONE, text: None }],
             Self::InterruptKeep => vec![Command::Interrupt { children: Children::Keep }],
             Self::InterruptStop => vec![Command::Interrupt { children: Children::Stop }],
@@ -166,7 +166,7 @@ async fn play(state: State, act: Act) -> String {
     let (provider, parts) = scene(state);
     let mut session = Session::start(parts);
     session.say("go").await;
-    state.reach(&mut session).await;
+    state.scope(&mut session).await;
     for command in act.commands() {
         session.send(command).await;
     }
@@ -210,13 +210,13 @@ async fn column(act: Act, expected: &[(State, &str)]) {
     for &(state, _) in expected {
         played.push((state, play(state, act).await));
     }
-    let faults: Vec<String> = expected
+    let errors: Vec<String> = expected
         .iter()
         .zip(&played)
         .filter(|((_, expected), (_, came))| expected != came)
         .map(|((state, expected), (_, came))| format!("{state:?} × {act:?}: `{came}`, not `{expected}`"))
         .collect();
-    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+    assert!(errors.is_empty(), "\n{}\n", errors.join("\n"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,180 @@
+//! One run's place in the budget: asks before each request, waits its turn, and books what was used.
+//!
+//! Owns the waiting and the notices. Leaves the decision to the ledger. Invariant: whatever becomes of the run, nothing
+//! stays held for it.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use super::Budget;
+use super::estimator::TokenEstimator;
+use super::ledger::{Amount, Ask, Purpose, ReservationId, Verdict, Warning};
+use crate::agent::watchdog::Watchdog;
+use crate::agent::{Agent, Cancel, EventKind, Hold};
+use crate::message::{AgentId, Message, Usage};
+use crate::provider::Request;
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::agent) enum Reserved {
+    /// It may be sent.
+    Granted,
+    /// Too little is left for it.
+    Refused,
+    /// The agent was stopped while it waited.
+    Stopped,
+}
+
+/// The place of one run.
+pub(in crate::agent) struct BudgetReservation<'a> {
+    agent: &'a Agent,
+    budget: Budget,
+    id: ReservationId,
+    estimator: TokenEstimator,
+    ask: Ask,
+    /// The request that was refused.
+    refused: Option<Ask>,
+    /// Used by attempts of the present request that failed.
+    lost: Usage,
+}
+
+impl<'a> BudgetReservation<'a> {
+    pub(in crate::agent) fn take(agent: &'a Agent) -> Self {
+        let budget = agent.budget.clone();
+        let id = budget.ledger().enter();
+        let ask = Ask { input: 0, cap: 0, price: agent.model.price, purpose: Purpose::Work };
+        Self { agent, budget, id, estimator: TokenEstimator::default(), ask, refused: None, lost: Usage::default() }
+    }
+
+    /// Notes that the next request is the last one of the run: what was kept for it may be used.
+    pub(in crate::agent) fn begin_last_turn(&mut self) {
+        self.ask.purpose = Purpose::LastTurn;
+    }
+
+    /// Waits until the request may be sent, or `stop` is asked for, and lowers the cap on its reply to what is left for it.
+    pub(in crate::agent) async fn reserve(
+        &mut self,
+        request: &mut Request,
+        watchdog: &Watchdog,
+        stop: &Cancel,
+    ) -> Reserved {
+        self.warn_unpriced(watchdog).await;
+        self.ask.input = self.estimator.measure(request);
+        self.ask.cap = request.max_output_tokens.into();
+        let budget = self.budget.clone();
+        let mut told = None;
+        loop {
+            // From before the decision, so that no change after it is missed.
+            let mut changed = pin!(budget.0.changed.notified());
+            changed.as_mut().enable();
+            let verdict = budget.ledger().ask(self.id, &self.ask);
+            match verdict {
+                Verdict::Granted { output } => {
+                    request.max_output_tokens = u32::try_from(output).unwrap_or(u32::MAX);
+                    self.pass_on();
+                    return Reserved::Granted;
+                }
+                Verdict::Refused => {
+                    self.refused = Some(self.ask);
+                    self.pass_on();
+                    self.warn_used_up(watchdog).await;
+                    return Reserved::Refused;
+                }
+                Verdict::Wait { ahead } if told != Some(ahead) => {
+                    told = Some(ahead);
+                    let held = EventKind::Held { why: Hold::Budget, wait_ms: None, ahead };
+                    watchdog.emit(self.agent, held).await;
+                }
+                Verdict::Wait { .. } => {}
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {
+                    budget.ledger().give_up(self.id);
+                    self.pass_on();
+                    return Reserved::Stopped;
+                }
+                () = watchdog.paused(changed) => {}
+            }
+        }
+    }
+
+    /// Books an attempt that failed, before the request is sent again.
+    pub(in crate::agent) fn again(&mut self, used: &Usage) -> Reserved {
+        self.lost += *used;
+        let verdict = self.budget.ledger().again(self.id, self.amount(used));
+        if verdict == Verdict::Refused { Reserved::Refused } else { Reserved::Granted }
+    }
+
+    /// Books the reply. Returns what the whole request has used, attempts that failed included. `messages` is the
+    /// conversation with the reply.
+    pub(in crate::agent) async fn settle(
+        &mut self,
+        messages: &[Arc<Message>],
+        usage: Usage,
+        watchdog: &Watchdog,
+    ) -> Usage {
+        let context = self.estimator.note(messages, &usage, self.ask.input);
+        let warning = {
+            let mut ledger = self.budget.ledger();
+            ledger.settle(self.id, self.amount(&usage), context, &self.ask);
+            ledger.warning()
+        };
+        self.pass_on();
+        if warning.is_some() {
+            self.tell(self.budget.nearly(), watchdog).await;
+        }
+        usage + std::mem::take(&mut self.lost)
+    }
+
+    fn amount(&self, usage: &Usage) -> Amount {
+        let usd = self.ask.price.map_or(0.0, |price| price.cost(usage));
+        Amount { tokens: usage.total(), usd, estimated: usage.estimated }
+    }
+
+    /// Says why a request was refused, and what to do about it.
+    pub(in crate::agent) fn refusal(&self) -> String {
+        self.budget.refusal(self.refused.as_ref().unwrap_or(&self.ask))
+    }
+
+    /// Returns the measured size of the present request, in tokens.
+    pub(in crate::agent) fn asked(&self) -> u64 {
+        self.ask.input
+    }
+
+    /// Lets the others look whether they may go.
+    fn pass_on(&self) {
+        self.budget.0.changed.notify_waiters();
+    }
+
+    async fn warn_unpriced(&self, watchdog: &Watchdog) {
+        let model = &self.agent.model;
+        if model.price.is_none() && self.budget.ledger().is_uncounted(&model.id) {
+            let text = format!(
+                "The price of {} is not known, so that the budget in dollars does not count it. A budget in tokens does: \
+                 /budget 500k.",
+                model.display
+            );
+            self.tell(text, watchdog).await;
+        }
+    }
+
+    async fn warn_used_up(&self, watchdog: &Watchdog) {
+        if self.budget.ledger().is_news(Warning::UsedUp) {
+            self.tell(self.refusal(), watchdog).await;
+        }
+    }
+
+    /// Tells the user something that concerns all agents.
+    async fn tell(&self, text: String, watchdog: &Watchdog) {
+        let notice = EventKind::Notice { text };
+        watchdog.paused(self.agent.sink.send_until(AgentId::MAIN, notice, &self.agent.cancel)).await;
+    }
+}
+
+impl Drop for BudgetReservation<'_> {
+    fn drop(&mut self) {
+        self.budget.ledger().leave(self.id);
+        self.pass_on();
+    }
+}

@@ -1,0 +1,124 @@
+//! A search that goes on in the session's log when what is held does not have the words.
+//!
+//! Owns how far such a search has come and the way back. Leaves reading to `past` and looking at the steps to the
+//! views. Invariants: the view goes with the search, so that no more is held than for one that is scrolled; what
+//! comes to nothing leaves the view where it was.
+
+use std::collections::VecDeque;
+
+use super::{App, Before, Effect, LogScrollback, Page};
+use crate::app::scroll::{Anchor, Motion, Scroll};
+
+/// What is said while the log is read.
+const SEARCHING: &str = "searching earlier steps…";
+
+/// A search on its way through the log.
+#[derive(Debug)]
+pub(super) struct Seek {
+    pub(super) motion: Motion,
+    /// Where the view stood before.
+    from: Scroll,
+    /// What was held there.
+    pages: VecDeque<Page>,
+}
+
+impl Seek {
+    /// Follows numbers that grew.
+    pub(super) fn shift(&mut self, grown: i64, join: u64) {
+        self.from.shift(grown, join);
+        for page in &mut self.pages {
+            page.first = page.first.saturating_add_signed(grown);
+        }
+    }
+}
+
+impl Scroll {
+    /// Follows numbers before a cell that grew.
+    pub(super) fn shift(&mut self, grown: i64, join: u64) {
+        for place in [&mut self.at, &mut self.found].into_iter().flatten().filter(|place| place.cell < join) {
+            place.cell = place.cell.saturating_add_signed(grown);
+        }
+    }
+}
+
+impl LogScrollback {
+    /// Makes ready for a search from a place.
+    fn begin_seek(&mut self, motion: Motion, from: Scroll) {
+        if !self.is_joined() && from.at.is_none_or(|at| at.cell >= self.join.0) {
+            // What is held lies elsewhere: what comes right before is needed.
+            self.pages.clear();
+            self.reading = None;
+        }
+        self.seek = Some(Seek { motion, from, pages: self.pages.clone() });
+    }
+}
+
+impl App {
+    /// Takes in what a search in the full view came to, and lets it go on where there is more to look at.
+    pub(in crate::app) fn on_searched(&mut self, wished: Option<Motion>, missed: NotFound, effects: &mut Vec<Effect>) {
+        let motion = match wished {
+            Some(Motion::FindLast) => Some(Motion::FindUp),
+            wished => wished.filter(|motion| matches!(motion, Motion::FindUp | Motion::FindDown)),
+        };
+        match (motion, missed) {
+            (Some(_), NotFound::No) => self.drop_seek(),
+            (Some(motion), NotFound::Yes) if self.seek_further(motion, effects) => self.inform(SEARCHING),
+            (_, NotFound::Yes) => {
+                self.end_seek();
+                self.warn("No match");
+            }
+            (None, NotFound::No) => {}
+        }
+    }
+
+    /// Goes to the edge of what is held and reads on from there. Tells whether there is more to read.
+    fn seek_further(&mut self, motion: Motion, effects: &mut Vec<Effect>) -> bool {
+        let Some(agent) = self.full.and_then(|id| self.agents.get(id)) else { return false };
+        let (id, name) = (agent.id, agent.name.clone());
+        let story = self.story(agent);
+        let (more, edge) = match motion {
+            Motion::FindUp => (self.before(agent) == Before::Coming, Anchor { cell: story.first(), line: 0 }),
+            _ => (story.breaks_off(), Anchor { cell: story.end().saturating_sub(1), line: usize::MAX / 2 }),
+        };
+        let state = self.panes.entry(id).or_default();
+        let sought = state.search.as_ref().is_some_and(|sought| !sought.is_empty());
+        let Some(past) = self.past.as_mut().filter(|past| past.agent == id && more && sought) else { return false };
+        if past.seek.is_none() {
+            past.begin_seek(motion, Scroll { motion: None, ..state.scroll.clone() });
+        }
+        state.scroll.at = Some(Anchor { line: 0, ..edge });
+        state.scroll.found = Some(edge);
+        past.read_on(Some(edge.cell), name, effects);
+        past.reading.is_some()
+    }
+
+    /// Ends a search in the log and goes back to where it began. Tells whether there was one.
+    pub(in crate::app) fn end_seek(&mut self) -> bool {
+        let Some(past) = &mut self.past else { return false };
+        let Some(seek) = past.seek.take() else { return false };
+        past.pages = seek.pages;
+        past.reading = None;
+        self.panes.entry(past.agent).or_default().scroll = seek.from;
+        self.hush();
+        true
+    }
+
+    /// Ends a search in the log where it has come to.
+    pub(in crate::app) fn drop_seek(&mut self) {
+        if self.past.as_mut().and_then(|past| past.seek.take()).is_some() {
+            self.hush();
+        }
+    }
+
+    fn hush(&mut self) {
+        self.flash.take_if(|flash| flash.text == SEARCHING);
+        self.dirty = true;
+    }
+}
+
+/// Whether a search found nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::app) enum NotFound {
+    Yes,
+    No,
+}

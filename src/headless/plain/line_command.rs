@@ -1,0 +1,136 @@
+//! What a typed line means.
+//!
+//! Owns the commands and the answers. Invariant: a line answers a question only if one was open when the line came, so
+//! that no word typed ahead says yes to what nobody has read.
+
+use crate::agent::WorktreeAct;
+use crate::permission::Answer;
+
+/// What someone wants who typed a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum LineCommand {
+    /// Nothing.
+    Nothing,
+    /// Say it to the main agent.
+    Say(String),
+    /// Answer the open question.
+    Answer(Answer),
+    /// See all of what the open question is about.
+    Show,
+    /// Stop one agent, by its number or name.
+    Stop(String),
+    /// Have one agent report now, by its number or name.
+    WrapUp(String),
+    /// Have one agent go on that has ended, perhaps with a message.
+    Resume(String, Option<String>),
+    /// Move one agent to the background, or back.
+    Move(String),
+    /// Stop every agent.
+    StopAll,
+    /// Merge or discard what an agent did in its worktree, by number, name or branch.
+    Worktree(WorktreeAct, String),
+    /// List the worktrees that wait for that.
+    Worktrees,
+    /// List the agents.
+    Tasks,
+    /// See what each agent has used.
+    Cost,
+    /// See the budget, or change it with these words.
+    Budget(String),
+    /// Let another model answer.
+    Model(String),
+    /// List the commands.
+    Help,
+    /// Begin a new conversation.
+    Clear,
+    /// Leave.
+    Quit,
+    /// Something else; says what.
+    Unclear(String),
+}
+
+/// What can be typed, one line each.
+pub(super) const HELP: [&str; 15] = [
+    "A line is sent to the main agent; one that ends in \\ goes on in the next.",
+    "y, a, p, n or n with a reason answer a question: once, in this session, in this project, no. s shows all of what is asked.",
+    "/tasks lists the agents.",
+    "/stop N stops one agent, by number or name; /cancel N is the same.",
+    "/cancel all stops every agent, the main one too.",
+    "/wrapup N has one agent report now.",
+    "/resume N has one agent go on after its end; /resume N and a message tells it what is next.",
+    "/background N moves one agent to the background, or back.",
+    "/worktrees lists what agents did apart; /merge N writes it into the project, /discard N, twice, gives it up.",
+    "/cost lists the tokens and the cost of each agent.",
+    "/budget shows the budget of all agents; /budget 500k, $2, +200k or off sets, raises or lifts it.",
+    "/model NAME lets another model answer from the next message on.",
+    "/clear begins a new conversation; while agents are at work, a second /clear stops them.",
+    "/quit leaves. The end of the input leaves once everything is answered.",
+    "Ctrl-C interrupts the main agent, and its agents go on in the background; twice, it leaves.",
+];
+
+/// Whether a question waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    /// One does.
+    Open,
+    /// None does.
+    None,
+}
+
+/// Returns what a line means.
+pub(super) fn read(line: &str, question: Question) -> LineCommand {
+    let line = line.trim();
+    if let Some(command) = line.strip_prefix('/').filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic())) {
+        return read_command(command);
+    }
+    let (word, rest) = line.split_once(' ').map_or((line, ""), |(word, rest)| (word, rest.trim()));
+    let answer = match (word, rest) {
+        ("", _) => return LineCommand::Nothing,
+        ("y" | "Y" | "yes", "") => LineCommand::Answer(Answer::Once),
+        ("a" | "A" | "always", "") => LineCommand::Answer(Answer::Always),
+        ("p" | "P" | "project", "") => LineCommand::Answer(Answer::Project),
+        ("n" | "N" | "no", "") => LineCommand::Answer(Answer::No { comment: None }),
+        ("n" | "N" | "no", reason) if question == Question::Open => {
+            LineCommand::Answer(Answer::No { comment: Some(reason.to_owned()) })
+        }
+        ("s" | "S" | "show", "") => LineCommand::Show,
+        _ if question == Question::Open => {
+            return LineCommand::Unclear("answer the question first: y, a, p, n or s".to_owned());
+        }
+        _ => return LineCommand::Say(line.to_owned()),
+    };
+    match question {
+        Question::Open => answer,
+        Question::None => LineCommand::Unclear("no question is open".to_owned()),
+    }
+}
+
+fn read_command(command: &str) -> LineCommand {
+    let (name, argument) = command.split_once(' ').map_or((command, ""), |(name, rest)| (name, rest.trim()));
+    match (name, argument) {
+        ("cancel", "all") => LineCommand::StopAll,
+        ("stop" | "cancel" | "wrapup" | "resume" | "background", "") => {
+            LineCommand::Unclear(format!("say which one: /{name} N; /tasks lists them"))
+        }
+        ("stop" | "cancel", agent) => LineCommand::Stop(agent.to_owned()),
+        ("wrapup", agent) => LineCommand::WrapUp(agent.to_owned()),
+        ("background", agent) => LineCommand::Move(agent.to_owned()),
+        ("resume", words) => {
+            let (agent, text) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+            LineCommand::Resume(agent.to_owned(), Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
+        }
+        ("worktrees", _) => LineCommand::Worktrees,
+        ("merge" | "discard", "") => LineCommand::Unclear(format!("say which one: /{name} N; /worktrees lists them")),
+        ("merge", which) => LineCommand::Worktree(WorktreeAct::Merge, which.to_owned()),
+        ("discard", which) => LineCommand::Worktree(WorktreeAct::Discard, which.to_owned()),
+        ("tasks" | "agents", _) => LineCommand::Tasks,
+        ("cost", _) => LineCommand::Cost,
+        ("budget", words) => LineCommand::Budget(words.to_owned()),
+        ("model", "") => LineCommand::Unclear("say which one: /model PROVIDER/NAME".to_owned()),
+        ("model", name) => LineCommand::Model(name.to_owned()),
+        ("clear", _) => LineCommand::Clear,
+        ("help", _) => LineCommand::Help,
+        ("quit" | "exit", _) => LineCommand::Quit,
+        _ => LineCommand::Unclear(format!("there is no command /{name}; /help lists them")),
+    }
+}

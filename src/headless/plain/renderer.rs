@@ -1,0 +1,486 @@
+//! A session as lines of text, each complete when it is told.
+//!
+//! Owns what is worth a line, and the words. Leaves writing them to the front end. Invariants: a line is never taken
+//! back; text of models and tools is cleaned, and its further rows are set in, so that none of it can pass for a line of
+//! the program; what is kept does not grow with the length of the transcripts.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use jiff::Timestamp;
+
+use super::super::text::{Waits, ended, tools};
+use super::rows::{SET_IN, changed_rows, diff_rows, set_in};
+use crate::agent::{AgentEvent, Author, EventKind, KeptWorktree, Outcome, RunMode, Spawn, Status};
+use crate::app::question::is_said;
+use crate::app::summary_of;
+use crate::message::{AgentId, reveal_line, sanitize, sanitize_line, shown_name};
+use crate::permission::{ApprovalId, ApprovalRequest, Preview};
+use crate::subagent::report::seconds;
+
+/// A line of text that does not end is told in parts of this many bytes.
+const MAX_LINE: usize = 64 << 10;
+/// Changed lines that are told with a question. Those of a larger change are told before a yes counts.
+const MAX_CHANGES: usize = 40;
+/// Most characters of a summary.
+const MAX_SUMMARY: usize = 2_000;
+
+/// Turns events into lines.
+#[derive(Debug, Default)]
+pub(super) struct LineRenderer {
+    agents: BTreeMap<AgentId, Told>,
+    /// Running calls: what they are shown as.
+    calls: HashMap<(AgentId, String), String>,
+    questions: VecDeque<ApprovalRequest>,
+    /// The question of which everything was told.
+    announced: Option<ApprovalId>,
+    /// Those in the background that have ended and whose reports have not arrived yet.
+    owed: BTreeSet<AgentId>,
+    /// The main agent's text that no line end followed yet.
+    text: String,
+    /// Whether the last line was the main agent's.
+    speaker: Speaker,
+    turn: Turn,
+    waits: Waits,
+    /// Worktrees that wait for the user.
+    pub(super) kept: Vec<KeptWorktree>,
+}
+
+/// Who spoke last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Speaker {
+    #[default]
+    Another,
+    Main,
+}
+
+/// Whether the main agent's present reply has been told in part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Turn {
+    #[default]
+    Silent,
+    Spoken,
+}
+
+/// Whether a question went away without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Withdrawn {
+    Yes,
+    No,
+}
+
+/// What was told of a subagent.
+#[derive(Debug)]
+struct Told {
+    name: String,
+    description: String,
+    parent: AgentId,
+    ground: RunMode,
+    run: u32,
+    state: State,
+    tools: u32,
+    since: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Queued,
+    Running,
+    Stopping,
+    Ended(Status),
+}
+
+impl LineRenderer {
+    /// Takes in one event and returns the lines it deserves.
+    pub(super) fn tell(&mut self, event: &AgentEvent) -> Vec<String> {
+        let id = event.agent;
+        match &event.kind {
+            EventKind::Spawned(spawn) => self.spawned(id, spawn, event.at),
+            EventKind::Started => self.started(id, event.at),
+            EventKind::UserMessage { text, by } if id.is_main() => self.heard(text, by),
+            EventKind::Resumed { run, ground } => self.resumed(id, *run, *ground),
+            EventKind::Moved { ground } => self.moved(id, *ground),
+            EventKind::LastTurn { .. } if !id.is_main() => self.of(id, "last turn, to report in"),
+            EventKind::TurnStarted { .. } => {
+                self.waits.over(id);
+                if id.is_main() {
+                    self.turn = Turn::Silent;
+                }
+                Vec::new()
+            }
+            EventKind::Text { text } if id.is_main() => self.stream(text),
+            EventKind::TurnEnded { message, .. } if id.is_main() => match self.turn {
+                Turn::Silent if self.text.is_empty() => self.main_says(&message.text()),
+                _ => self.flush(),
+            },
+            EventKind::Retrying { reason, wait_ms, .. } => self.retries(id, reason, *wait_ms),
+            EventKind::Held { why, wait_ms, ahead } => {
+                let words = self.waits.words(id, *why, *wait_ms, *ahead);
+                words.map(|words| self.of(id, &words)).unwrap_or_default()
+            }
+            EventKind::ToolStarted { call, title } => {
+                let shown = format!("{} {}", sanitize_line(&call.name), reveal_line(title));
+                if call.name != crate::subagent::AGENT_TOOL {
+                    self.calls.insert((id, call.id.clone()), shown.trim_end().to_owned());
+                }
+                Vec::new()
+            }
+            EventKind::ToolEnded { result, summary, .. } => {
+                let what = if result.is_error { "failed: " } else { "" };
+                self.tool_ended(id, &result.call_id, &format!("{what}{}", sanitize_line(summary)))
+            }
+            EventKind::ApprovalRequested { request } => {
+                self.questions.push_back(request.clone());
+                if self.questions.len() == 1 { self.question() } else { Vec::new() }
+            }
+            EventKind::ApprovalResolved { id: question, answer, by_grant } => {
+                let withdrawn = answer.is_none() && !by_grant;
+                self.resolved(question, if withdrawn { Withdrawn::Yes } else { Withdrawn::No })
+            }
+            EventKind::Stopping { .. } if !id.is_main() => {
+                if let Some(agent) = self.agents.get_mut(&id) {
+                    agent.state = State::Stopping;
+                }
+                self.of(id, "stopping")
+            }
+            EventKind::Ended { outcome } if id.is_main() => self.main_ended(outcome),
+            EventKind::Ended { outcome } => self.ended(id, outcome),
+            EventKind::ModelChosen { display, note, .. } => {
+                let mut lines = self.notice(&format!("model: {display}"));
+                lines.extend(note.iter().flat_map(|note| self.notice(note)));
+                lines
+            }
+            EventKind::NoModel { reason } => self.notice(reason),
+            EventKind::Notice { text } if self.agents.contains_key(&id) => self.of(id, &sanitize_line(text)),
+            EventKind::Notice { text } => self.notice(text),
+            EventKind::Cleared => {
+                *self = Self { kept: std::mem::take(&mut self.kept), ..Self::default() };
+                self.notice("a new conversation begins")
+            }
+            EventKind::Worktree { news } => self.worktree_news(id, news),
+            EventKind::Worktrees { kept } => self.worktrees_changed(kept),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the question that waits for an answer.
+    pub(super) fn open(&self) -> Option<&ApprovalRequest> {
+        self.questions.front()
+    }
+
+    /// Takes a question out that was answered here, and returns the next one.
+    pub(super) fn settle(&mut self, question: &ApprovalId) -> Vec<String> {
+        self.resolved(question, Withdrawn::No)
+    }
+
+    /// Returns the line of the question that waits for an answer.
+    fn question(&mut self) -> Vec<String> {
+        let Some(request) = self.questions.front() else { return Vec::new() };
+        let who = match self.agents.get(&request.id.agent).map(|agent| agent.parent) {
+            Some(parent) if !parent.is_main() => format!("{} (for {})", self.name(request.id.agent), self.name(parent)),
+            _ => self.name(request.id.agent),
+        };
+        let change = match &request.preview {
+            Some(Preview::Diff(diff)) => format!(" ({} lines added, {} removed)", diff.added, diff.removed),
+            Some(Preview::Note { text }) if !is_said(request) => format!(" ({})", reveal_line(text)),
+            _ => String::new(),
+        };
+        let always = request
+            .grant
+            .as_ref()
+            .map_or_else(String::new, |grant| format!("a session or p project {}, ", reveal_line(&grant.to_string())));
+        let place = match self.questions.len() {
+            1 => String::new(),
+            count => format!(" (1 of {count} questions)"),
+        };
+        let (tool, act) = (sanitize_line(&request.access.tool), request.act());
+        let title = reveal_line(&act);
+        let text = format!("{who} asks: {tool} {title}{change}? y once, {always}n no, s show{place}");
+        let changed: Vec<String> = changed_rows(request).take(MAX_CHANGES + 1).collect();
+        if changed.len() > MAX_CHANGES || self.is_told(&request.id) {
+            return self.notice(&text);
+        }
+        self.announced = Some(request.id.clone());
+        let mut lines = self.lines(changed);
+        lines.extend(self.notice(&text));
+        lines
+    }
+
+    /// Returns `true` if all of what a question is about was told.
+    pub(super) fn is_told(&self, question: &ApprovalId) -> bool {
+        self.announced.as_ref() == Some(question)
+    }
+
+    /// Returns all of what the open question is about.
+    pub(super) fn details(&mut self) -> Vec<String> {
+        let Some(request) = self.questions.front() else { return Vec::new() };
+        let mut rows: Vec<String> = request.act().lines().map(str::to_owned).collect();
+        match &request.preview {
+            Some(Preview::Note { text }) if is_said(request) => rows.push(format!("says: {}", reveal_line(text))),
+            Some(Preview::Note { text }) => rows.push(reveal_line(text).into_owned()),
+            Some(Preview::Diff(_)) | None => {}
+        }
+        let mut lines: Vec<String> = rows.into_iter().map(|row| format!("{SET_IN}{row}")).collect();
+        lines.extend(diff_rows(request));
+        if !request.reason.is_empty() {
+            lines.push(format!("asked because of {}", sanitize_line(&request.reason)));
+        }
+        self.announced = Some(request.id.clone());
+        lines.extend(self.question());
+        lines
+    }
+
+    /// Returns the subagents that are still at work.
+    pub(super) fn running(&self) -> usize {
+        self.agents.values().filter(|agent| !matches!(agent.state, State::Ended(_))).count()
+    }
+
+    /// Returns the reports that are about to arrive as messages.
+    pub(super) fn owed(&self) -> usize {
+        self.owed.len()
+    }
+
+    /// Finds an agent that is at work by its number or name.
+    pub(super) fn find(&self, wanted: &str) -> Option<AgentId> {
+        self.named(wanted).filter(|(_, agent)| !matches!(agent.state, State::Ended(_))).map(|(id, _)| id)
+    }
+
+    /// Finds an agent that has ended by its number or name, and how it did.
+    pub(super) fn find_ended(&self, wanted: &str) -> Option<(AgentId, Status)> {
+        self.named(wanted).and_then(|(id, agent)| match agent.state {
+            State::Ended(status) => Some((id, status)),
+            _ => None,
+        })
+    }
+
+    fn named(&self, wanted: &str) -> Option<(AgentId, &Told)> {
+        let is_it = |(id, agent): &(&AgentId, &Told)| wanted.parse() == Ok(id.0) || agent.name == wanted;
+        self.agents.iter().find(is_it).map(|(id, agent)| (*id, agent))
+    }
+
+    /// Returns where an agent is to be moved that leaves where it is.
+    pub(super) fn other_ground(&self, id: AgentId) -> RunMode {
+        match self.agents.get(&id).map(|agent| agent.ground) {
+            Some(RunMode::Background) => RunMode::Foreground,
+            _ => RunMode::Background,
+        }
+    }
+
+    /// Returns the agents that the main agent waits for.
+    pub(super) fn waited_for(&self) -> usize {
+        let waits = |agent: &&Told| {
+            agent.parent.is_main() && agent.ground == RunMode::Foreground && !matches!(agent.state, State::Ended(_))
+        };
+        self.agents.values().filter(waits).count()
+    }
+
+    /// Lists all subagents.
+    pub(super) fn tasks(&mut self, now: Timestamp) -> Vec<String> {
+        let row = |(id, agent): (&AgentId, &Told)| {
+            let state = match agent.state {
+                State::Queued => "queued",
+                State::Running if self.questions.iter().any(|request| request.id.agent == *id) => "asks",
+                State::Running => "at work",
+                State::Stopping => "stopping",
+                State::Ended(Status::Completed) => "done",
+                State::Ended(status) => status.name(),
+            };
+            let time = match agent.state {
+                State::Running | State::Stopping => format!(", {}", seconds(millis(agent.since, now))),
+                _ => String::new(),
+            };
+            let ground = match (agent.ground, agent.state) {
+                (RunMode::Foreground, _) | (_, State::Ended(_)) => "",
+                (RunMode::Background, _) => ", background",
+            };
+            format!("{id} {}: {}, {state}{ground}, {}{time}", agent.name, agent.description, tools(agent.tools))
+        };
+        let rows: Vec<String> = self.agents.iter().map(row).collect();
+        if rows.is_empty() { self.notice("there are no agents") } else { self.lines(rows) }
+    }
+
+    /// Returns a line of the program's own.
+    pub(super) fn notice(&mut self, text: &str) -> Vec<String> {
+        self.lines(vec![sanitize_line(text).into_owned()])
+    }
+
+    /// Returns lines that are not the main agent's text. What it has begun to say comes first.
+    fn lines(&mut self, more: Vec<String>) -> Vec<String> {
+        let mut lines = self.flush();
+        lines.extend(more);
+        self.speaker = Speaker::Another;
+        lines
+    }
+
+    /// Returns a line about an agent.
+    pub(super) fn of(&mut self, id: AgentId, text: &str) -> Vec<String> {
+        let line = format!("{}: {text}", self.name(id));
+        // Other agents do not interrupt a sentence.
+        let begun = std::mem::take(&mut self.text);
+        let lines = self.lines(vec![line]);
+        self.text = begun;
+        lines
+    }
+
+    /// Returns what an agent is called.
+    pub(super) fn name(&self, id: AgentId) -> String {
+        if id.is_main() {
+            return "main".to_owned();
+        }
+        self.agents.get(&id).map_or_else(|| format!("agent {id}"), |agent| agent.name.clone())
+    }
+
+    fn say(&mut self, who: &str, text: &str) -> Vec<String> {
+        let text = sanitize(text);
+        let mut rows = text.trim().lines();
+        let first = format!("{who}: {}", rows.next().unwrap_or_default());
+        self.lines(std::iter::once(first).chain(rows.map(set_in)).collect())
+    }
+
+    fn stream(&mut self, text: &str) -> Vec<String> {
+        self.text.push_str(text);
+        let end = match self.text.rfind('\n') {
+            Some(end) => end + 1,
+            None if self.text.len() > MAX_LINE => self.text.len(),
+            None => return Vec::new(),
+        };
+        let rest = self.text.split_off(end);
+        let whole = std::mem::replace(&mut self.text, rest);
+        self.main_says(&whole)
+    }
+
+    /// Tells what is left of the main agent's text.
+    fn flush(&mut self) -> Vec<String> {
+        let rest = std::mem::take(&mut self.text);
+        self.main_says(&rest)
+    }
+
+    fn main_says(&mut self, text: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        for row in sanitize(text).lines().map(str::trim_end) {
+            let begins = self.speaker == Speaker::Another;
+            if begins && row.is_empty() {
+                continue;
+            }
+            self.turn = Turn::Spoken;
+            self.speaker = Speaker::Main;
+            lines.push(if begins { format!("main: {row}") } else { set_in(row) });
+        }
+        lines
+    }
+
+    fn spawned(&mut self, id: AgentId, spawn: &Spawn, at: Timestamp) -> Vec<String> {
+        let announced = Told {
+            name: shown_name(&spawn.name).into_owned(),
+            description: sanitize_line(&spawn.description).into_owned(),
+            parent: spawn.parent,
+            ground: spawn.ground,
+            run: 1,
+            state: State::Queued,
+            tools: 0,
+            since: at,
+        };
+        self.agents.insert(id, announced);
+        Vec::new()
+    }
+
+    fn heard(&mut self, text: &str, by: &Author) -> Vec<String> {
+        match by {
+            Author::User => self.say("you", text),
+            Author::Subagents(agents) => {
+                self.owed.retain(|agent| !agents.contains(agent));
+                let names: Vec<String> = agents.iter().map(|agent| self.name(*agent)).collect();
+                let noun = if names.len() == 1 { "report" } else { "reports" };
+                self.notice(&format!("{noun} of {} arrived", names.join(", ")))
+            }
+            Author::Parent | Author::Program => self.notice(text),
+        }
+    }
+
+    /// A later run begins; what comes late or twice does not.
+    fn resumed(&mut self, id: AgentId, run: u32, ground: RunMode) -> Vec<String> {
+        let Some(agent) = self.agents.get_mut(&id).filter(|agent| agent.run < run) else { return Vec::new() };
+        (agent.run, agent.ground, agent.state) = (run, ground, State::Queued);
+        self.of(id, &format!("resumed, run {run}"))
+    }
+
+    fn moved(&mut self, id: AgentId, ground: RunMode) -> Vec<String> {
+        let Some(agent) = self.agents.get_mut(&id) else { return Vec::new() };
+        agent.ground = ground;
+        match ground {
+            RunMode::Background => self.of(id, "goes on in the background; its report arrives as a message"),
+            RunMode::Foreground => self.of(id, "is waited for again"),
+        }
+    }
+
+    fn started(&mut self, id: AgentId, at: Timestamp) -> Vec<String> {
+        let Some(agent) = self.agents.get_mut(&id) else { return Vec::new() };
+        agent.state = State::Running;
+        agent.since = at;
+        let text = format!("started: {}", agent.description);
+        self.of(id, &text)
+    }
+
+    fn retries(&mut self, id: AgentId, reason: &str, wait_ms: u64) -> Vec<String> {
+        let again = if id.is_main() && self.turn == Turn::Spoken { "; the answer begins again" } else { "" };
+        if id.is_main() {
+            self.text.clear();
+            self.turn = Turn::Silent;
+        }
+        self.waits.announced(id);
+        self.of(id, &format!("waits {}: {}{again}", seconds(wait_ms), sanitize_line(reason)))
+    }
+
+    fn tool_ended(&mut self, id: AgentId, call_id: &str, outcome: &str) -> Vec<String> {
+        let Some(shown) = self.calls.remove(&(id, call_id.to_owned())) else { return Vec::new() };
+        if let Some(agent) = self.agents.get_mut(&id) {
+            agent.tools += 1;
+        }
+        let text = if outcome.is_empty() { shown } else { format!("{shown} - {outcome}") };
+        self.of(id, &text)
+    }
+
+    fn resolved(&mut self, question: &ApprovalId, withdrawn: Withdrawn) -> Vec<String> {
+        let was_open = self.questions.front().is_some_and(|request| request.id == *question);
+        self.questions.retain(|request| request.id != *question);
+        if !was_open {
+            return Vec::new();
+        }
+        let mut lines = if withdrawn == Withdrawn::Yes { self.notice("the question is withdrawn") } else { Vec::new() };
+        lines.extend(self.question());
+        lines
+    }
+
+    fn main_ended(&mut self, outcome: &Outcome) -> Vec<String> {
+        let mut lines = self.flush();
+        self.waits.over(AgentId::MAIN);
+        self.speaker = Speaker::Another;
+        if !outcome.status.is_complete() {
+            lines.extend(self.of(AgentId::MAIN, &ended(outcome)));
+        }
+        lines
+    }
+
+    fn ended(&mut self, id: AgentId, outcome: &Outcome) -> Vec<String> {
+        if let Some(agent) = self.agents.get_mut(&id) {
+            agent.state = State::Ended(outcome.status);
+            // Of one that the user has stopped nobody waits for anything.
+            if agent.ground == RunMode::Background && agent.parent.is_main() && outcome.status != Status::Cancelled {
+                self.owed.insert(id);
+            }
+        }
+        self.waits.over(id);
+        self.calls.retain(|(agent, _), _| *agent != id);
+        let summary = sanitize(summary_of(&outcome.text)).split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut text = ended(outcome);
+        if !summary.is_empty() && !outcome.is_broken_off() {
+            let cut = summary.char_indices().nth(MAX_SUMMARY).map_or(summary.len(), |(at, _)| at);
+            let more = if cut < summary.len() { " …" } else { "" };
+            text = format!("{text}: {}{more}", &summary[..cut]);
+        }
+        self.of(id, &text)
+    }
+}
+
+fn millis(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.as_millisecond() - from.as_millisecond()).unwrap_or(0)
+}

@@ -1,0 +1,133 @@
+//! The `Agent` tool: how a model hands a task to a subagent.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::offer;
+use super::spawn::SpawnResult;
+use super::tree::{Parent, Tree};
+use crate::definition::Isolation;
+use crate::message::ToolSpec;
+use crate::permission::AccessKind;
+use crate::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input, schema_of};
+
+/// Name of the tool.
+pub const AGENT_TOOL: &str = "Agent";
+
+const DESCRIPTION: &str = include_str!("../../assets/tools/Agent.md");
+
+/// Input of the `Agent` tool.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub struct AgentInput {
+    /// 3 to 5 words that title the task.
+    pub description: String,
+    /// The whole task: WHAT to look into, WHERE, and WHAT TO RETURN. The agent sees nothing else.
+    pub prompt: String,
+    /// Name of the agent to use; general-purpose if left out.
+    #[serde(default)]
+    pub subagent_type: Option<String>,
+    /// Code, paths or findings the agent should start from.
+    #[serde(default)]
+    pub context: Option<String>,
+    /// Model to use instead of the agent's own.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Narrows the agent's tools to these.
+    #[serde(default)]
+    pub allowed_tools: Option<Vec<String>>,
+    /// Cap on the agent's tool calls.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub max_tool_calls: Option<u32>,
+    /// Cap on the output tokens of one of its responses.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub max_tokens: Option<u32>,
+    /// Return at once; the report arrives later as a message.
+    #[serde(default)]
+    pub run_in_background: bool,
+    /// "worktree" lets it work in a git worktree of its own, on a branch of its own: what it changes stays out of the
+    /// project until the user merges it. For agents that rewrite the same files at the same time.
+    #[serde(default)]
+    pub isolation: Option<Isolation>,
+    /// Name of an agent of yours that has ended: it goes on with its conversation, the prompt being the next message.
+    #[serde(default)]
+    pub resume: Option<String>,
+}
+
+/// The `Agent` tool of one agent.
+pub struct AgentTool {
+    tree: Tree,
+    parent: Parent,
+}
+
+impl AgentTool {
+    /// Returns the tool by which `parent` delegates.
+    #[must_use]
+    pub fn new(tree: Tree, parent: Parent) -> Self {
+        Self { tree, parent }
+    }
+}
+
+impl Tool for AgentTool {
+    fn name(&self) -> &str {
+        AGENT_TOOL
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: AGENT_TOOL.to_owned(),
+            description: DESCRIPTION.replace(
+                "{{agents}}",
+                &offer::listed(self.tree.catalog(), self.parent.capabilities.permissions.rules()),
+            ),
+            input_schema: schema_of::<AgentInput>(),
+        }
+    }
+
+    fn concurrency(&self, _args: &Args) -> Concurrency {
+        Concurrency::Parallel
+    }
+
+    fn keeps_time(&self) -> bool {
+        true
+    }
+
+    fn title(&self, args: &Args, _context: &ToolContext) -> String {
+        let text = |key: &str| args.get(key).and_then(|value| value.as_str()).unwrap_or_default();
+        format!("{}  {}", text("subagent_type"), text("description")).trim().to_owned()
+    }
+
+    fn plan<'a>(&'a self, args: &'a Args, _context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
+        let plan = parse_input::<AgentInput>(AGENT_TOOL, args).map(|_| Plan::new(AccessKind::Nothing));
+        async move { plan }.boxed()
+    }
+
+    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let input = match parse_input::<AgentInput>(AGENT_TOOL, args) {
+                Ok(input) => input,
+                Err(output) => return output,
+            };
+            match self.tree.delegate(&self.parent, &input, &context.call_id, context.cancel.clone()).await {
+                Ok(SpawnResult::Report(delivered)) => ToolOutput {
+                    is_error: delivered.outcome.is_broken_off(),
+                    ..ToolOutput::text(delivered.report, delivered.outcome.status.name())
+                },
+                Ok(SpawnResult::Background { name }) => ToolOutput::text(in_background(&name), "in the background"),
+                Err(refusal) => ToolOutput::error(refusal.to_string()),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Says what becomes of a report that is not waited for.
+fn in_background(name: &str) -> String {
+    format!(
+        "{name} works in the background. Its report will reach you as a message: go on with something else, or end your \
+         turn and wait. TaskOutput tells how far it is, SendMessage tells it more, TaskStop stops it."
+    )
+}

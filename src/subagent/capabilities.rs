@@ -1,0 +1,168 @@
+//! What an agent is equipped with: its tools, its rules, and whether it may have subagents.
+//!
+//! Owns how a definition, a call and the agent above narrow each other. Leaves single uses to `permission`. Invariant: no
+//! agent has a tool or a right that the agent above it does not have, whatever its definition or the call says.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::agent_tool::AGENT_TOOL;
+use super::limits::Refusal;
+use crate::definition::{AgentDefinition, ToolsField};
+use crate::permission::{Holder, PermissionMode, Permissions, Places, Rule, Rules};
+use crate::tool::ToolSet;
+
+/// What an agent can hand on to those below it.
+#[derive(Clone)]
+pub struct Capabilities {
+    /// Its tools, without `Agent`.
+    pub tools: ToolSet,
+    /// Whether its lists let it have subagents; how deep agents may nest is another matter.
+    pub delegation: Delegation,
+    /// What it may do.
+    pub permissions: Permissions,
+}
+
+/// Whether an agent may have subagents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delegation {
+    /// It may.
+    Open,
+    /// Its lists, or the depth, say no.
+    Closed,
+}
+
+/// The lists that narrow a loadout.
+pub(super) struct Lists {
+    /// The definition's name, for a refusal.
+    agent: String,
+    /// To whom answers are given when an agent of the definition asks.
+    holder: Holder,
+    /// What the definition allows; `None` if that is everything.
+    defined: Option<Arc<[Rule]>>,
+    /// What the agent allows whose name it has.
+    bounds: Option<Arc<[Rule]>>,
+    forbidden: Arc<[Rule]>,
+    /// What the call allows.
+    called: Option<Arc<[Rule]>>,
+}
+
+impl Lists {
+    pub(super) fn new(
+        definition: &AgentDefinition,
+        called: Option<&[String]>,
+        project: &Path,
+        home: Option<&Path>,
+    ) -> Self {
+        let read = |list: &[String]| -> Arc<[Rule]> {
+            list.iter().map(|entry| Rule::parse(entry, Places { project, home })).collect()
+        };
+        Self {
+            agent: definition.name.clone(),
+            holder: Holder::Agents { name: definition.name.clone(), source: definition.source.identity() },
+            defined: match &definition.tools {
+                ToolsField::All => None,
+                ToolsField::List(list) => Some(read(list)),
+            },
+            bounds: definition.bounded_by.as_deref().map(read),
+            forbidden: read(&definition.disallowed_tools),
+            called: called.map(read),
+        }
+    }
+
+    fn allowing(&self) -> impl Iterator<Item = &Arc<[Rule]>> {
+        self.defined.iter().chain(&self.bounds).chain(&self.called)
+    }
+
+    fn leave(&self, tool: &str) -> bool {
+        self.allowing().all(|list| list.iter().any(|rule| rule.is_clear() && rule.names(tool)))
+            && !self.forbidden.iter().any(|rule| takes_away(rule, tool))
+    }
+
+    /// Returns the rules that single uses are judged by.
+    fn rules(&self, above: &Rules) -> Rules {
+        self.allowing().cloned().fold(above.clone(), Rules::allowing).forbidding(self.forbidden.clone())
+    }
+
+    /// Says of every entry of the list that leaves nothing why it gives no tool; `None` if nothing was named.
+    fn reasons(&self, sets: &Sets<'_>) -> Option<String> {
+        let is_hollow = |list: &&Arc<[Rule]>| {
+            !sets
+                .above
+                .names()
+                .chain(sets.agent_tool())
+                .any(|tool| list.iter().any(|rule| rule.is_clear() && rule.names(tool)))
+        };
+        let named = self.defined.as_ref().filter(is_hollow).or(self.called.as_ref()).or(self.defined.as_ref());
+        let named = named.filter(|list| !list.is_empty())?;
+        let reasons: Vec<String> =
+            named.iter().map(|rule| format!("{} {}", rule.text(), self.reason(rule, sets))).collect();
+        Some(reasons.join(", "))
+    }
+
+    fn reason(&self, rule: &Rule, sets: &Sets<'_>) -> &'static str {
+        let is_meant = |tool: &&str| rule.names(tool);
+        let is_forbidden = |tool: &str| self.forbidden.iter().any(|rule| takes_away(rule, tool));
+        if rule.tool() == AGENT_TOOL && sets.depth == Delegation::Closed {
+            "would nest too deep"
+        } else if !sets.all.names().chain([AGENT_TOOL]).any(|tool| rule.names(tool)) {
+            "is no tool"
+        } else if !rule.is_clear() {
+            "has a scope that is not understood"
+        } else if !sets.above.names().chain(sets.agent_tool()).any(|tool| rule.names(tool)) {
+            "is not among the tools of the agent above"
+        } else if sets.above.names().filter(is_meant).all(is_forbidden) {
+            "is forbidden to this agent"
+        } else {
+            "is not among the tools of this agent"
+        }
+    }
+}
+
+/// The tools that a list is held against.
+struct Sets<'a> {
+    /// All that there are.
+    all: &'a ToolSet,
+    /// Those of the agent above.
+    above: &'a ToolSet,
+    /// Whether the new agent could have subagents.
+    depth: Delegation,
+}
+
+impl Sets<'_> {
+    fn agent_tool(&self) -> Option<&'static str> {
+        (self.depth == Delegation::Open).then_some(AGENT_TOOL)
+    }
+}
+
+/// Tells whether the entry takes the whole tool away, and not just some uses of it.
+fn takes_away(rule: &Rule, tool: &str) -> bool {
+    rule.names(tool) && (rule.is_whole() || !rule.is_clear())
+}
+
+impl Capabilities {
+    /// Returns what is left of this for an agent below. `all` are the tools there are, and `depth` says whether that
+    /// agent could have subagents.
+    pub(super) fn narrowed(
+        &self,
+        lists: &Lists,
+        mode: Option<PermissionMode>,
+        all: &ToolSet,
+        depth: Delegation,
+    ) -> Result<Self, Refusal> {
+        let depth = if self.delegation == Delegation::Open { depth } else { Delegation::Closed };
+        let is_open = depth == Delegation::Open && lists.leave(AGENT_TOOL);
+        let delegation = if is_open { Delegation::Open } else { Delegation::Closed };
+        let tools = self.tools.filtered(|tool| lists.leave(tool));
+        if tools.is_empty()
+            && delegation == Delegation::Closed
+            && let Some(reasons) = lists.reasons(&Sets { all, above: &self.tools, depth })
+        {
+            return Err(Refusal::NoTools { agent: lists.agent.clone(), reasons });
+        }
+        let permissions = self.permissions.clone().with_rules(lists.rules(self.permissions.rules()));
+        let permissions = permissions.held_by(lists.holder.clone());
+        let permissions = mode.map_or(permissions.clone(), |mode| permissions.at_most(mode));
+        Ok(Self { tools, delegation, permissions })
+    }
+}

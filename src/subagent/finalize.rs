@@ -1,0 +1,222 @@
+//! What becomes of a worktree once its agent has ended: removed, kept, merged or discarded.
+//!
+//! Owns the order of these acts, and who is told. Leaves git to `worktree` and the making to `isolation`. Invariants:
+//! what an agent did goes only at the user's word; nothing is merged or discarded while anyone works in it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::tree::Tree;
+use super::workspace::WorktreeEntry;
+use crate::agent::{Author, EventKind, InboxMessage, KeptFile, KeptWorktree, Urgency, WorktreeAct, WorktreeNews};
+use crate::message::{AgentId, sanitize_line};
+use crate::worktree::{Merged, Worktree, WorktreeEnd};
+
+/// How long those below an agent that has ended may take to end.
+const BELOW: Duration = Duration::from_secs(5);
+/// How long the look at what earlier runs have left may take.
+const LOOKING: Duration = Duration::from_mins(1);
+/// Files that a report, or a message, names.
+const NAMED: usize = 40;
+
+impl Tree {
+    /// Returns what the paths of an agent's report are relative to.
+    pub(super) fn project_of(&self, agent: AgentId) -> PathBuf {
+        match self.worktree_registry().of(agent) {
+            Some(entry) => entry.worktree.root.clone(),
+            None => self.setup().place.project.as_ref().clone(),
+        }
+    }
+
+    /// Settles the worktree of an agent that has ended. Returns what its report says of it.
+    pub(super) async fn finalize_worktree(&self, agent: AgentId) -> Option<String> {
+        let worktree_registry = self.worktree_registry();
+        let entry = worktree_registry.of(agent)?;
+        let worktrees = worktree_registry.worktrees.clone()?;
+        let branch = entry.worktree.branch.clone();
+        let _ = timeout(BELOW, self.left_by_others(&entry)).await;
+        let one = worktree_registry.gate.lock().await;
+        // A stop of the agent is no reason to leave its work unseen.
+        let settled = worktrees.settle(&entry.worktree, &CancellationToken::new()).await;
+        drop(one);
+        match settled {
+            Ok(WorktreeEnd::Removed) => {
+                worktree_registry.entries().remove(&branch);
+                self.emit_worktree_news(Some(agent), WorktreeNews::Removed).await;
+                Some("worktree: removed, nothing was changed in it".to_owned())
+            }
+            Ok(WorktreeEnd::Kept(changes)) => {
+                let done = KeptWorktree::files_of(changes);
+                let kept = self.keep(&branch, done)?;
+                let names: Vec<&str> = kept.files.iter().map(|file| file.name.as_str()).collect();
+                let text = format!(
+                    "worktree: branch {branch} ({}), not merged; the user decides\nworktree files: {}",
+                    kept.size(),
+                    listed(&names)
+                );
+                self.emit_worktree_news(Some(agent), WorktreeNews::Kept(kept)).await;
+                self.emit_kept().await;
+                Some(text)
+            }
+            Err(error) => {
+                let reason = format!("{error}; it is kept at {}", entry.worktree.root.display());
+                self.keep(&branch, (Vec::new(), 0));
+                let text = format!("worktree: branch {branch}, kept; {reason}");
+                self.emit_worktree_news(Some(agent), WorktreeNews::Refused { branch, reason }).await;
+                self.emit_kept().await;
+                Some(text)
+            }
+        }
+    }
+
+    fn keep(&self, branch: &str, done: (Vec<KeptFile>, usize)) -> Option<KeptWorktree> {
+        let mut entries = self.worktree_registry().entries();
+        let entry = entries.get_mut(branch)?;
+        entry.done = Some(done);
+        entry.kept()
+    }
+
+    /// Waits until nobody but its own agent works in a worktree.
+    async fn left_by_others(&self, entry: &WorktreeEntry) {
+        loop {
+            let mut ended = std::pin::pin!(self.ended().notified());
+            ended.as_mut().enable();
+            if self.worker(&entry.worktree, entry.agent).is_none() {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    /// Returns the name of who works in a worktree besides `but`.
+    fn worker(&self, worktree: &Worktree, but: Option<AgentId>) -> Option<String> {
+        let own = self.worktree_registry().entries().get(&worktree.branch).and_then(|entry| entry.agent);
+        let registry = self.registry();
+        let works_there =
+            |id: AgentId, workspace: Option<&Path>| Some(id) == own || workspace == Some(worktree.root.as_path());
+        registry.iter().filter(|(id, entry)| Some(**id) != but && entry.running.is_some()).find_map(|(id, entry)| {
+            let workspace = entry.template.own.workspace.as_ref().map(|workspace| workspace.worktree.root.as_path());
+            works_there(*id, workspace).then(|| entry.name.clone())
+        })
+    }
+
+    /// Does with a kept worktree what the user wants, and tells what came of it.
+    pub(super) async fn harvest(self, branch: String, act: WorktreeAct) {
+        let _one = self.worktree_registry().gate.lock().await;
+        let entry = self.worktree_registry().entries().get(&branch).cloned();
+        let (Some(entry), Some(worktrees)) = (entry, self.worktree_registry().worktrees.clone()) else {
+            let reason = "it is not there any more".to_owned();
+            self.emit_worktree_news(None, WorktreeNews::Refused { branch, reason }).await;
+            return;
+        };
+        if let Some(name) = self.worker(&entry.worktree, None) {
+            let reason = format!("{name} still works in it; stop it first, or wait for its end");
+            self.emit_worktree_news(entry.agent, WorktreeNews::Refused { branch, reason }).await;
+            return;
+        }
+        let done = match act {
+            WorktreeAct::Discard => {
+                worktrees.discard(&entry.worktree).await.map(|()| WorktreeNews::Discarded { branch: branch.clone() })
+            }
+            // A merge is not broken off by anything but the end of the program.
+            WorktreeAct::Merge => {
+                worktrees.merge(&entry.worktree, &CancellationToken::new()).await.map(|merged| match merged {
+                    Merged::Conflicts(conflicts) => WorktreeNews::conflicts(branch.clone(), conflicts),
+                    Merged::Done { files, leftover } => WorktreeNews::Merged {
+                        branch: branch.clone(),
+                        files: files.into_iter().map(KeptFile::from).collect(),
+                        leftover: leftover.map(|error| error.to_string()),
+                    },
+                })
+            }
+        };
+        let news =
+            done.unwrap_or_else(|error| WorktreeNews::Refused { branch: branch.clone(), reason: error.to_string() });
+        if matches!(news, WorktreeNews::Merged { .. } | WorktreeNews::Discarded { .. }) {
+            self.worktree_registry().entries().remove(&branch);
+        }
+        if let Some(text) = words_for_main(&entry.name, &news) {
+            // It is read with whatever comes next: the user did it, and need not wait for an answer.
+            let _ = self.inbox().push(InboxMessage { text, by: Author::Program, urgency: Urgency::Later });
+        }
+        self.emit_worktree_news(entry.agent, news).await;
+        self.emit_kept().await;
+    }
+
+    /// Finds what earlier runs have left, and tells of it.
+    pub async fn find_orphans(&self) {
+        let Some(worktrees) = self.worktree_registry().worktrees.clone() else { return };
+        let _one = self.worktree_registry().gate.lock().await;
+        let stop = CancellationToken::new();
+        let Ok(orphans) = timeout(LOOKING, worktrees.orphans(&stop)).await else {
+            stop.cancel();
+            tracing::warn!("the worktrees of earlier runs cannot be looked at in time");
+            return;
+        };
+        for (place, error) in orphans.errors {
+            tracing::warn!(place = %place.display(), "a worktree of an earlier run cannot be read: {error}");
+        }
+        if orphans.found.is_empty() {
+            return;
+        }
+        for orphan in orphans.found {
+            let worktree = Arc::new(orphan.worktree);
+            let since = std::fs::metadata(&worktree.root).and_then(|facts| facts.modified()).ok();
+            let entry = WorktreeEntry {
+                name: worktree.name.clone(),
+                agent: None,
+                since,
+                done: Some(KeptWorktree::files_of(orphan.changes)),
+                worktree: worktree.clone(),
+            };
+            self.worktree_registry().entries().insert(worktree.branch.clone(), entry);
+        }
+        self.emit_kept().await;
+    }
+
+    async fn emit_worktree_news(&self, agent: Option<AgentId>, news: WorktreeNews) {
+        let news = self.setup().secrets.redact_all(news);
+        self.sink().send_unhindered(agent.unwrap_or(AgentId::MAIN), EventKind::Worktree { news }).await;
+    }
+
+    /// Tells which worktrees wait for the user.
+    pub(super) async fn emit_kept(&self) {
+        let mut kept: Vec<KeptWorktree> =
+            self.worktree_registry().entries().values().filter_map(WorktreeEntry::kept).collect();
+        kept.sort_by_key(|one| (one.agent.is_none(), one.agent, one.branch.clone()));
+        let kept = self.setup().secrets.redact_all(kept);
+        self.sink().send_unhindered(AgentId::MAIN, EventKind::Worktrees { kept }).await;
+    }
+}
+
+/// Returns what the main agent is told of what the user did.
+fn words_for_main(name: &str, news: &WorktreeNews) -> Option<String> {
+    let name = sanitize_line(name);
+    match news {
+        WorktreeNews::Merged { files, .. } => {
+            let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+            Some(format!(
+                "The user has merged the worktree of {name} into the project. Changed there, uncommitted: {}. Read these files \
+                 again before you rely on them.",
+                listed(&names)
+            ))
+        }
+        WorktreeNews::Discarded { .. } => {
+            Some(format!("The user has discarded the worktree of {name}: nothing of what it changed is left."))
+        }
+        _ => None,
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    let text = names.iter().take(NAMED).map(|name| sanitize_line(name)).collect::<Vec<_>>().join(", ");
+    match names.len() {
+        0 => "no file".to_owned(),
+        count if count > NAMED => format!("{text} and {} more", count - NAMED),
+        _ => text,
+    }
+}

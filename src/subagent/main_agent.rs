@@ -1,0 +1,92 @@
+//! The main agent, which may work as a definition of the catalog.
+//!
+//! Owns what a definition means for the main agent. Leaves its conversation to `conversation`. Invariant: as a definition
+//! it has at most the tools and rights that it has without one.
+
+use std::sync::Arc;
+
+use super::admission::effort_of;
+use super::capabilities::Capabilities;
+use super::connection::Connection;
+use super::limits::Refusal;
+use super::memory::Memory;
+use super::tree::{Parent, Tree};
+use crate::agent::{Agent, AtEnd, Cancel, Limits};
+use crate::definition::AgentDefinition;
+use crate::message::AgentId;
+use crate::tool::Freshness;
+
+/// What the main agent works as; `None` is the program's own.
+pub(super) type MainAgentDefinition = Option<Arc<AgentDefinition>>;
+
+/// What a run of the main agent is made of besides the tree.
+pub(super) struct MainAgent {
+    pub(super) definition: MainAgentDefinition,
+    pub(super) limits: Limits,
+    pub(super) freshness: Arc<Freshness>,
+    pub(super) at_end: AtEnd,
+    pub(super) cancel: Cancel,
+}
+
+impl Tree {
+    /// Returns what the main agent can hand on.
+    pub(super) fn main_capabilities(&self, definition: &MainAgentDefinition) -> Result<Capabilities, Refusal> {
+        let whole = self.all_capabilities();
+        match definition {
+            None => Ok(whole),
+            Some(definition) => {
+                let lists = self.lists(definition, None);
+                whole.narrowed(&lists, definition.permission_mode, &self.setup().tools, whole.delegation)
+            }
+        }
+    }
+
+    /// Makes the main agent.
+    pub(super) async fn lead(&self, lead: &MainAgent, connection: Connection) -> Result<Agent, Refusal> {
+        let setup = self.setup();
+        let mut capabilities = self.main_capabilities(&lead.definition)?;
+        let memory = match &lead.definition {
+            Some(definition) => self.recall(definition, &lead.cancel).await,
+            None => None,
+        };
+        let notes = memory.as_ref().map(|memory| memory.section(&capabilities.tools));
+        let system = match &lead.definition {
+            Some(definition) => setup.environment.lead_prompt(definition, notes.as_deref(), capabilities.delegation),
+            None => setup.environment.main_prompt(),
+        };
+        capabilities.permissions = capabilities.permissions.with_own_grant(memory.as_ref().map(Memory::grant));
+        let permissions = capabilities.permissions.clone();
+        let own = Parent {
+            id: AgentId::MAIN,
+            depth: 0,
+            connection: connection.clone(),
+            main: connection.clone(),
+            capabilities,
+            // Its subagents outlive a run that is interrupted, if the user wants.
+            cancel: Cancel::default(),
+            workspace: None,
+        };
+        Ok(Agent {
+            id: AgentId::MAIN,
+            depth: 0,
+            system,
+            provider: connection.provider,
+            model: connection.model,
+            effort: lead.definition.as_deref().and_then(effort_of),
+            tools: self.offered_tools(own),
+            place: setup.place.clone(),
+            permissions,
+            approver: setup.approver.clone(),
+            freshness: lead.freshness.clone(),
+            limits: lead.limits.clone(),
+            budget: setup.budget.clone(),
+            sink: setup.sink.clone(),
+            secrets: setup.secrets.clone(),
+            // What the user says to the main agent waits in its conversation.
+            inbox: self.inbox().clone(),
+            at_end: lead.at_end,
+            work: lead.cancel.child(),
+            cancel: lead.cancel.clone(),
+        })
+    }
+}

@@ -1,0 +1,303 @@
+//! Every subagent of the conversation, living or ended, and where its report goes.
+//!
+//! Owns who waits for whom. Leaves runs to `life` and what is sent out to `errand`. Invariants: a report is handed over
+//! once: to the call that waits for it, or to the inbox of the agent above; a number that was given is never given to
+//! another agent.
+
+use std::collections::BTreeMap;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::tree::{Parent, Tree};
+use super::workspace::IsolationSpec;
+use crate::agent::{
+    Agent, Cancel, EventKind, Inbox, InboxMessage, Outcome, PendingReport, RunMode, Status, StopCause, Urgency,
+};
+use crate::message::AgentId;
+
+/// All of them, by number.
+pub(super) type Registry = BTreeMap<AgentId, AgentEntry>;
+
+/// One subagent.
+pub(super) struct AgentEntry {
+    pub(super) name: String,
+    pub(super) agent_type: String,
+    /// The agent above it.
+    pub(super) parent: AgentId,
+    /// Whether that one waits for it.
+    pub(super) ground: RunMode,
+    /// Whether any agent wants its report.
+    pub(super) report: Report,
+    /// Takes its report to the call that waits for it.
+    pub(super) waiter: Option<oneshot::Sender<ChildResult>>,
+    pub(super) running: Option<RunHandle>,
+    /// How often it was begun.
+    pub(super) runs: u32,
+    /// What it takes to run it once more.
+    pub(super) template: AgentTemplate,
+    /// What came of it last.
+    pub(super) last: Option<ChildResult>,
+}
+
+/// Whether any agent wants a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Report {
+    Wanted,
+    Unwanted,
+}
+
+/// How a living subagent is reached.
+#[derive(Clone)]
+pub(super) struct RunHandle {
+    pub(super) cancel: Cancel,
+    pub(super) work: Cancel,
+    pub(super) inbox: Inbox,
+    pub(super) since: Instant,
+}
+
+impl AgentEntry {
+    /// Returns what its parent's inbox notes of its report, where no call waits for it.
+    pub(super) fn pending_report(&self) -> PendingReport {
+        match self.ground {
+            RunMode::Foreground => PendingReport::Awaited,
+            RunMode::Background => PendingReport::Expected,
+        }
+    }
+}
+
+impl RunHandle {
+    pub(super) fn of(agent: &Agent) -> Self {
+        Self {
+            cancel: agent.cancel.clone(),
+            work: agent.work.clone(),
+            inbox: agent.inbox.clone(),
+            since: Instant::now(),
+        }
+    }
+}
+
+/// What it takes to run a subagent once more.
+pub(super) struct AgentTemplate {
+    /// The agent as it was sent out, without its tools.
+    pub(super) agent: Agent,
+    /// What it can hand on.
+    pub(super) own: Parent,
+    /// What it takes to have it work apart, if it is to.
+    pub(super) isolation: Option<IsolationSpec>,
+}
+
+/// What comes back from a delegation.
+#[derive(Debug, Clone)]
+pub(super) struct ChildResult {
+    pub(super) report: String,
+    pub(super) outcome: Outcome,
+}
+
+impl Tree {
+    /// Stops one subagent and all below it.
+    pub fn stop(&self, agent: AgentId, cause: StopCause) {
+        if let Some(running) = self.running(agent) {
+            running.cancel.stop(cause);
+        }
+    }
+
+    /// Asks one subagent to report in one last turn without tools.
+    pub fn wrap_up(&self, agent: AgentId) {
+        if let Some(running) = self.running(agent) {
+            running.work.stop(StopCause::User);
+        }
+    }
+
+    /// Stops every subagent, and returns those that worked.
+    pub fn stop_all(&self, cause: StopCause) -> Vec<AgentId> {
+        let running = |(id, entry): (&AgentId, &AgentEntry)| Some((*id, entry.running.clone()?));
+        let all: Vec<(AgentId, RunHandle)> = self.registry().iter().filter_map(running).collect();
+        let stop = |(id, running): (AgentId, RunHandle)| {
+            running.cancel.stop(cause);
+            id
+        };
+        all.into_iter().map(stop).collect()
+    }
+
+    /// Stops a subagent for which nobody waits any more, if its call did until now.
+    pub(super) fn stop_waited(&self, agent: AgentId) {
+        let waited =
+            self.registry().get(&agent).filter(|entry| entry.waiter.is_some()).map(|entry| entry.running.clone());
+        if let Some(running) = waited.flatten() {
+            running.cancel.stop(StopCause::Parent);
+        }
+    }
+
+    /// Stops the subagents that an agent waits for although no call of it does: those that were moved back to the
+    /// foreground.
+    pub(super) fn stop_moved(&self, parent: AgentId) {
+        let registry = self.registry();
+        let waited = registry.values().filter(|entry| entry.parent == parent && entry.ground == RunMode::Foreground);
+        for entry in waited.filter(|entry| entry.waiter.is_none() && entry.report == Report::Wanted) {
+            if let Some(running) = &entry.running {
+                running.cancel.stop(StopCause::User);
+            }
+        }
+    }
+
+    /// Leaves a letter for one subagent. One that has ended does not read it; its end, told of before or after, is how
+    /// the sender knows.
+    pub(super) fn tell(&self, agent: AgentId, message: InboxMessage) {
+        if let Some(running) = self.running(agent) {
+            let _ = running.inbox.push(message);
+        }
+    }
+
+    /// Takes back a message of the user's that one subagent has not read.
+    pub(super) fn untell(&self, agent: AgentId, text: &str) {
+        if let Some(running) = self.running(agent) {
+            running.inbox.take_back(text);
+        }
+    }
+
+    /// Waits until no subagent lives.
+    pub(super) async fn settled(&self) {
+        loop {
+            let mut ended = std::pin::pin!(self.ended().notified());
+            ended.as_mut().enable();
+            if self.registry().values().all(|entry| entry.running.is_none()) {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    /// Forgets all subagents but those that were `stopped` for it, which can be resumed. Nobody wants their reports, nor
+    /// those of any that is still on its way to its end.
+    pub(super) fn forget(&self, stopped: &[AgentId]) {
+        let mut registry = self.registry();
+        registry.retain(|id, entry| entry.running.is_some() || stopped.contains(id));
+        registry.values_mut().for_each(|entry| entry.report = Report::Unwanted);
+        self.inbox().clear();
+    }
+
+    pub(super) fn running(&self, agent: AgentId) -> Option<RunHandle> {
+        self.registry().get(&agent)?.running.clone()
+    }
+
+    /// Moves one living subagent to the background or back. Whoever waits for it goes on, or waits before it goes on.
+    pub(super) async fn move_to(&self, agent: AgentId, ground: RunMode) {
+        if self.place_on(agent, ground) == Moved::Yes {
+            self.sink().send_unhindered(agent, EventKind::Moved { ground }).await;
+        }
+    }
+
+    /// Moves the subagents that an agent waits for to the background.
+    pub(super) async fn release(&self, parent: AgentId) {
+        let waited: Vec<AgentId> = {
+            let registry = self.registry();
+            let of = registry.iter().filter(|(_, entry)| entry.parent == parent && entry.running.is_some());
+            of.filter(|(_, entry)| entry.ground == RunMode::Foreground).map(|(id, _)| *id).collect()
+        };
+        for agent in waited {
+            self.move_to(agent, RunMode::Background).await;
+        }
+    }
+
+    fn place_on(&self, agent: AgentId, ground: RunMode) -> Moved {
+        let mut registry = self.registry();
+        let Some(parent) = registry.get(&agent).map(|entry| entry.parent) else { return Moved::No };
+        let inbox = self.inbox_in(&registry, parent);
+        let Some(entry) = registry.get_mut(&agent).filter(|entry| entry.running.is_some()) else { return Moved::No };
+        let may = entry.ground != ground && entry.report == Report::Wanted;
+        let Some(inbox) = inbox.filter(|_| may) else { return Moved::No };
+        match (ground, entry.waiter.take()) {
+            // Its call returns when nobody can send to it any more.
+            (RunMode::Background, Some(_)) => inbox.expect(PendingReport::Expected),
+            (RunMode::Background, None) => {
+                inbox.expect(PendingReport::Expected);
+                inbox.resolve(PendingReport::Awaited);
+            }
+            (RunMode::Foreground, _) => {
+                inbox.expect(PendingReport::Awaited);
+                inbox.resolve(PendingReport::Expected);
+            }
+        }
+        entry.ground = ground;
+        Moved::Yes
+    }
+
+    /// Returns the inbox of a living agent.
+    pub(super) fn inbox_in(&self, registry: &Registry, agent: AgentId) -> Option<Inbox> {
+        if agent.is_main() {
+            return Some(self.inbox().clone());
+        }
+        registry.get(&agent)?.running.as_ref().map(|running| running.inbox.clone())
+    }
+
+    /// Hands over what came of a run, and counts the subagent as living no more.
+    pub(super) fn deliver(&self, agent: AgentId, delivered: ChildResult) {
+        let mut registry = self.registry();
+        let Some(entry) = registry.get_mut(&agent) else { return };
+        let running = entry.running.take();
+        let cause = running.as_ref().and_then(|running| running.cancel.cause());
+        let unread = running.map(|running| running.inbox.unread_reports()).filter(|_| entry.report == Report::Wanted);
+        entry.last = Some(delivered.clone());
+        let (parent, debt) = (entry.parent, entry.pending_report());
+        if let Some(waiter) = entry.waiter.take() {
+            // Whoever does not wait any more was stopped with all below it.
+            let _ = waiter.send(delivered);
+        } else if entry.report == Report::Wanted {
+            self.post(&registry, (agent, parent), (delivered, cause), debt);
+        }
+        unread.into_iter().flatten().for_each(|message| self.hand_up(&registry, parent, message));
+        drop(registry);
+        self.ended().notify_waiters();
+    }
+
+    /// Leaves a report with the nearest agent above that can still read it.
+    fn post(
+        &self,
+        registry: &Registry,
+        (agent, parent): (AgentId, AgentId),
+        (delivered, cause): (ChildResult, Option<StopCause>),
+        debt: PendingReport,
+    ) {
+        let message = match (delivered.outcome.status, cause) {
+            (Status::Cancelled, Some(StopCause::Quit)) => None,
+            (Status::Cancelled, Some(StopCause::Parent)) if went_down(registry, parent) => None,
+            // Whom the user has stopped nobody needs to be woken for.
+            (Status::Cancelled, _) => Some(InboxMessage::report(agent, delivered.report, Urgency::Later)),
+            _ => Some(InboxMessage::report(agent, delivered.report, Urgency::NextStep)),
+        };
+        if let Some(message) = message {
+            self.hand_up(registry, parent, message);
+        }
+        if let Some(inbox) = self.inbox_in(registry, parent) {
+            inbox.resolve(debt);
+        }
+    }
+
+    /// Leaves a letter with this agent, or with the nearest above it that can still read it.
+    fn hand_up(&self, registry: &Registry, mut above: AgentId, mut message: InboxMessage) {
+        loop {
+            message = match self.inbox_in(registry, above).map(|inbox| inbox.push(message.clone())) {
+                Some(Ok(())) => return,
+                Some(Err(unread)) => unread,
+                None => message,
+            };
+            if above.is_main() {
+                return;
+            }
+            above = registry.get(&above).map_or(AgentId::MAIN, |entry| entry.parent);
+        }
+    }
+}
+
+/// Tells whether an agent was stopped itself, so that it is nobody who would want to know what it took with it.
+fn went_down(registry: &Registry, parent: AgentId) -> bool {
+    let above = registry.get(&parent);
+    above.is_some_and(|above| above.running.as_ref().is_none_or(|running| running.cancel.cause().is_some()))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moved {
+    Yes,
+    No,
+}

@@ -1,0 +1,189 @@
+//! One run of a subagent between its beginning and its end, as a task of its own.
+//!
+//! Owns the promise that every run that was told of is told to have ended, once, and that its report is handed over.
+//! Leaves the run itself to `agent`, and who gets the report to `registry`.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+use super::read_back::transcript_of;
+use super::registry::ChildResult;
+use super::report::{ReportSource, cut, report};
+use super::slot_queue::SlotQueue;
+use super::tree::Tree;
+use crate::agent::{Agent, Author, Cancel, EventKind, Outcome, Status, StopCause, run};
+use crate::message::{AgentId, Transcript};
+
+/// How long the keeping of a whole report may take.
+const KEEPING: Duration = Duration::from_secs(10);
+
+/// What a run begins with.
+pub(super) enum RunInput {
+    /// A task, in a conversation of its own.
+    Task(String),
+    /// The next message in a conversation that had ended.
+    Next {
+        text: String,
+        by: Author,
+        /// How many runs it had before.
+        runs: u32,
+    },
+}
+
+/// A run that was told of. However those who wait for it fare, it is told of one end.
+pub(super) struct RunGuard {
+    tree: Tree,
+    id: AgentId,
+    name: String,
+    agent_type: String,
+    cancel: Cancel,
+    state: RunGuardState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RunGuardState {
+    Open,
+    /// Its end was told of.
+    Ended,
+    /// Its report was handed over.
+    Delivered,
+}
+
+impl RunGuard {
+    /// Begins a run of a subagent that the roster holds as living.
+    pub(super) fn begin(tree: &Tree, agent: &Agent, (name, agent_type): (&str, &str)) -> Self {
+        Self {
+            tree: tree.clone(),
+            id: agent.id,
+            name: name.to_owned(),
+            agent_type: agent_type.to_owned(),
+            cancel: agent.cancel.clone(),
+            state: RunGuardState::Open,
+        }
+    }
+
+    /// Runs the agent to its end once its turn has come in `slot`, and hands over what came of it.
+    pub(super) async fn supervise(mut self, agent: Agent, slot: SlotQueue, input: RunInput) {
+        let ended = AssertUnwindSafe(self.run(&agent, slot, input)).catch_unwind().await;
+        let (outcome, transcript) = if let Ok(ended) = ended {
+            ended
+        } else {
+            tracing::error!(agent = %self.id, "a subagent broke");
+            (Outcome::broken(), Transcript::default())
+        };
+        self.end(&outcome).await;
+        self.deliver(outcome, &transcript).await;
+    }
+
+    /// Tells of an end that nobody told of yet.
+    pub(super) async fn end(&mut self, outcome: &Outcome) {
+        if self.state == RunGuardState::Open {
+            let ended = EventKind::Ended { outcome: outcome.clone() };
+            self.tree.sink().send_until(self.id, ended, &self.cancel).await;
+            self.state = RunGuardState::Ended;
+        }
+    }
+
+    async fn run(&mut self, agent: &Agent, slot: SlotQueue, input: RunInput) -> (Outcome, Transcript) {
+        let (transcript, text, by) = match input {
+            RunInput::Task(task) => (Transcript::with_task(task.clone()), task, Author::User),
+            RunInput::Next { text, by, runs } => match self.read_back(agent, runs).await {
+                Ok(mut transcript) => {
+                    transcript.push_user(text.clone());
+                    (transcript, text, by)
+                }
+                Err(why) => {
+                    let stopped = agent.cancel.cause().is_some();
+                    let status = if stopped { Status::Cancelled } else { Status::Failed };
+                    let reason = format!("It cannot go on: {why}");
+                    return (Outcome::unstarted(status, &reason), Transcript::default());
+                }
+            },
+        };
+        let place = slot.acquire(&agent.work).await;
+        // Told also of one that does not begin: should it go on later, this is what it goes on with.
+        agent.sink.send_until(agent.id, EventKind::UserMessage { text, by }, &agent.cancel).await;
+        let Some(_place) = place else {
+            let outcome = match agent.cancel.cause() {
+                Some(StopCause::Parent) => Outcome::unstarted(Status::Cancelled, "Stopped with the agent above it."),
+                Some(_) => Outcome::unstarted(Status::Cancelled, "Stopped before it began."),
+                None => Outcome::unstarted(Status::Cancelled, "Asked to report before it began."),
+            };
+            return (outcome, transcript);
+        };
+        let apart = match self.tree.enter_worktree(agent).await {
+            Ok(apart) => apart,
+            Err(outcome) => return (outcome, transcript),
+        };
+        let agent = apart.as_ref().unwrap_or(agent);
+        let ended = run(agent, transcript).await;
+        self.state = RunGuardState::Ended;
+        ended
+    }
+
+    async fn read_back(&self, agent: &Agent, runs: u32) -> Result<Transcript, String> {
+        let reading = (self.tree.setup().read_back)(self.name.clone(), runs);
+        tokio::select! {
+            biased;
+            () = agent.cancel.cancelled() => Err("it was stopped before it began.".to_owned()),
+            read = reading => read.map(|events| transcript_of(&events)),
+        }
+    }
+
+    async fn deliver(mut self, outcome: Outcome, transcript: &Transcript) {
+        let setup = self.tree.setup();
+        let project = self.tree.project_of(self.id);
+        let worktree = self.tree.finalize_worktree(self.id).await;
+        let whole = report(&ReportSource {
+            name: &self.name,
+            agent_type: &self.agent_type,
+            outcome: &outcome,
+            transcript,
+            project: &project,
+            worktree: worktree.as_deref(),
+        });
+        let limit = setup.limits.report_chars;
+        let report = if whole.chars().nth(limit).is_none() {
+            whole
+        } else {
+            let keeping = (setup.keep_report)(self.name.clone(), whole.clone());
+            let kept = tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => None,
+                kept = timeout(KEEPING, keeping) => kept.unwrap_or_else(|_| {
+                    tracing::warn!("a report cannot be kept in time");
+                    None
+                }),
+            };
+            cut(&whole, limit, kept.as_deref())
+        };
+        self.state = RunGuardState::Delivered;
+        self.tree.deliver(self.id, ChildResult { report, outcome });
+    }
+}
+
+impl Drop for RunGuard {
+    fn drop(&mut self) {
+        if self.state == RunGuardState::Delivered {
+            return;
+        }
+        self.cancel.stop(StopCause::Parent);
+        let (tree, id, state) = (self.tree.clone(), self.id, self.state);
+        let outcome = Outcome::unstarted(Status::Cancelled, "Stopped with the agent above it.");
+        let delivered = ChildResult { report: String::new(), outcome: outcome.clone() };
+        match (state, Handle::try_current()) {
+            (RunGuardState::Open, Ok(runtime)) => {
+                let cancel = self.cancel.clone();
+                runtime.spawn(async move {
+                    tree.sink().send_until(id, EventKind::Ended { outcome }, &cancel).await;
+                    tree.deliver(id, delivered);
+                });
+            }
+            _ => tree.deliver(id, delivered),
+        }
+    }
+}

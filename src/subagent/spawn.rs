@@ -1,0 +1,276 @@
+//! Sending subagents out, waiting for them, and having them go on.
+//!
+//! Owns the way from an admitted call to its report, and what becomes of a wait that is given up. Leaves refusals to
+//! `admission`, runs to `life` and reports to `registry`. Invariant: a subagent is on screen before anything is waited for.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::admission::Admitted;
+use super::agent_tool::AgentInput;
+use super::limits::Refusal;
+use super::prompt;
+use super::registry::{AgentEntry, ChildResult, Registry, Report, RunHandle};
+use super::run_guard::{RunGuard, RunInput};
+use super::slot_queue::SlotQueue;
+use super::tree::{Parent, Tree};
+use crate::agent::{Agent, Author, Cancel, EventKind, Inbox, PendingReport, RunMode, Spawn};
+use crate::message::AgentId;
+
+/// What a child is sent out for.
+pub(super) struct SpawnRequest<'a> {
+    pub(super) call_id: &'a str,
+    pub(super) description: &'a str,
+    /// The message that its transcript begins with.
+    pub(super) task: String,
+    pub(super) ground: RunMode,
+    /// Whether any agent wants its report.
+    pub(super) report: Report,
+}
+
+/// A child that is under way.
+pub(super) struct ChildHandle {
+    tree: Tree,
+    pub(super) id: AgentId,
+    pub(super) name: String,
+    /// Its report; without a sender it goes elsewhere.
+    report: oneshot::Receiver<ChildResult>,
+}
+
+/// What a delegation comes to for the one who delegates.
+pub(super) enum SpawnResult {
+    Report(ChildResult),
+    /// It works on; its report arrives as a message.
+    Background {
+        name: String,
+    },
+}
+
+/// How long the user's commands wait for one that has ended to hand its report over.
+const HANDING_OVER: Duration = Duration::from_secs(2);
+
+/// What asks a subagent to go on that was not told what to do.
+const GO_ON: &str = "Go on where you stopped, and finish your task. Then report as you were asked to.";
+
+impl Tree {
+    /// Runs a subagent from spawn, or from where it ended, to its report. `stop` gives the wait up.
+    pub(super) async fn delegate(
+        &self,
+        parent: &Parent,
+        input: &AgentInput,
+        call_id: &str,
+        stop: CancellationToken,
+    ) -> Result<SpawnResult, Refusal> {
+        let ground = if input.run_in_background { RunMode::Background } else { RunMode::Foreground };
+        let sent = if let Some(wanted) = &input.resume {
+            let id = self.child_of(parent.id, wanted)?;
+            self.reserve()?;
+            let next = prompt::task(&input.prompt, input.context.as_deref());
+            self.resume_run(id, ground, (next, Author::Parent)).await?
+        } else {
+            let admitted = self.admit(parent, input)?;
+            let ground = if admitted.definition.background { RunMode::Background } else { ground };
+            let request = SpawnRequest {
+                call_id,
+                description: &input.description,
+                task: prompt::task(&input.prompt, input.context.as_deref()),
+                ground,
+                report: Report::Wanted,
+            };
+            self.spawn(parent, admitted, request).await
+        };
+        Ok(sent.wait(stop).await)
+    }
+
+    /// Has a subagent that has ended go on in the background, at the user's request. What keeps it from that is told.
+    pub(super) async fn resume(&self, agent: AgentId, text: Option<String>) {
+        let words = match text {
+            Some(text) => (text, Author::User),
+            None => (GO_ON.to_owned(), Author::Program),
+        };
+        if self.running(agent).is_some_and(|running| running.inbox.is_closed()) {
+            // Its end is told, and its report still on the way.
+            let _ = timeout(HANDING_OVER, self.ended_one(agent)).await;
+        }
+        if let Err(refusal) = self.resume_run(agent, RunMode::Background, words).await {
+            self.sink().send_unhindered(agent, EventKind::Notice { text: refusal.to_string() }).await;
+        }
+    }
+
+    /// Begins an admitted subagent, which is told of.
+    pub(super) async fn spawn(&self, parent: &Parent, admitted: Admitted, request: SpawnRequest<'_>) -> ChildHandle {
+        let SpawnRequest { call_id, description, task, ground, report: wanted } = request;
+        let definition = admitted.definition.clone();
+        let (id, name) = self.next_name(&definition.name);
+        let slot = SlotQueue::join(self.pool(parent.depth + 1));
+        let cancel = parent.cancel.child();
+        let memory = self.recall(&definition, &cancel).await;
+        let note = admitted.note.clone();
+        let (agent, template) = self.child(parent, admitted, memory.as_ref(), (id, &name, cancel.clone()));
+        let (waiter, report) = oneshot::channel();
+        self.register(
+            parent.id,
+            AgentEntry {
+                name: name.clone(),
+                agent_type: definition.name.clone(),
+                parent: parent.id,
+                ground,
+                report: wanted,
+                waiter: (ground == RunMode::Foreground).then_some(waiter),
+                running: Some(RunHandle::of(&agent)),
+                runs: 1,
+                template,
+                last: None,
+            },
+            id,
+        );
+        let guard = RunGuard::begin(self, &agent, (&name, &definition.name));
+        let sent = ChildHandle { tree: self.clone(), id, name: name.clone(), report };
+        let spawn = Spawn {
+            parent: parent.id,
+            call_id: call_id.to_owned(),
+            name,
+            agent_type: definition.name.clone(),
+            color: definition.color.clone(),
+            description: description.trim().to_owned(),
+            prompt: task.clone(),
+            model: agent.model.display.clone(),
+            tools: agent.tools.names().map(str::to_owned).collect(),
+            bounds: agent.bounds(),
+            ground,
+        };
+        self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
+        if let Some(text) = note {
+            self.sink().send_until(id, EventKind::Notice { text }, &cancel).await;
+        }
+        tokio::spawn(guard.supervise(agent, slot, RunInput::Task(task)));
+        sent
+    }
+
+    fn register(&self, parent: AgentId, entry: AgentEntry, id: AgentId) {
+        let mut registry = self.registry();
+        if entry.ground == RunMode::Background
+            && let Some(inbox) = self.inbox_in(&registry, parent)
+        {
+            inbox.expect(PendingReport::Expected);
+        }
+        registry.insert(id, entry);
+    }
+
+    /// Begins another run of a subagent that has ended, in the same pane.
+    pub(super) async fn resume_run(
+        &self,
+        id: AgentId,
+        ground: RunMode,
+        (text, by): (String, Author),
+    ) -> Result<ChildHandle, Refusal> {
+        let (waiter, report) = oneshot::channel();
+        let waiter = (ground == RunMode::Foreground).then_some(waiter);
+        let (agent, name, agent_type, run) = self.revive(id, ground, waiter)?;
+        let slot = SlotQueue::join(self.pool(agent.depth));
+        let guard = RunGuard::begin(self, &agent, (&name, &agent_type));
+        let sent = ChildHandle { tree: self.clone(), id, name, report };
+        self.sink().send_until(id, EventKind::Resumed { run, ground }, &agent.cancel).await;
+        tokio::spawn(guard.supervise(agent, slot, RunInput::Next { text, by, runs: run - 1 }));
+        Ok(sent)
+    }
+
+    /// Counts an ended subagent as living again, with what its new run is made of.
+    fn revive(
+        &self,
+        id: AgentId,
+        ground: RunMode,
+        waiter: Option<oneshot::Sender<ChildResult>>,
+    ) -> Result<(Agent, String, String, u32), Refusal> {
+        let mut registry = self.registry();
+        let parent = registry
+            .get(&id)
+            .map(|entry| entry.parent)
+            .ok_or(Refusal::NoSuchAgent { wanted: id.to_string(), known: String::from("none by this number") })?;
+        let above =
+            registry.get(&parent).and_then(|entry| entry.running.as_ref()).map(|running| running.cancel.clone());
+        let inbox = self.inbox_in(&registry, parent);
+        let owed = inbox_above(&registry, id);
+        let Some(entry) = registry.get_mut(&id) else { return Err(Refusal::StillWorks { name: id.to_string() }) };
+        if entry.running.is_some() {
+            return Err(Refusal::StillWorks { name: entry.name.clone() });
+        }
+        let cancel = above.map_or_else(Cancel::default, |above| above.child());
+        let own = Parent { cancel: cancel.clone(), ..entry.template.own.clone() };
+        let agent = Agent {
+            tools: self.offered_tools(own),
+            inbox: owed,
+            work: cancel.child(),
+            cancel,
+            ..entry.template.agent.clone()
+        };
+        entry.running = Some(RunHandle::of(&agent));
+        entry.runs += 1;
+        entry.ground = ground;
+        entry.waiter = waiter;
+        if let (RunMode::Background, Report::Wanted, Some(inbox)) = (ground, entry.report, inbox) {
+            inbox.expect(PendingReport::Expected);
+        }
+        Ok((agent, entry.name.clone(), entry.agent_type.clone(), entry.runs))
+    }
+
+    /// Finds a subagent of an agent by its name or number.
+    pub(super) fn child_of(&self, parent: AgentId, wanted: &str) -> Result<AgentId, Refusal> {
+        let registry = self.registry();
+        let own = || {
+            let of = registry.iter().filter(|(_, entry)| entry.parent == parent);
+            of.filter(|(_, entry)| entry.report == Report::Wanted)
+        };
+        let wanted = wanted.trim();
+        own().find(|(id, entry)| entry.name == wanted || wanted.parse() == Ok(id.0)).map(|(id, _)| *id).ok_or_else(
+            || {
+                let known: Vec<&str> = own().map(|(_, entry)| entry.name.as_str()).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                Refusal::NoSuchAgent { wanted: wanted.to_owned(), known }
+            },
+        )
+    }
+}
+
+/// Returns a new inbox for an agent whose subagents of an earlier run may still work for it.
+fn inbox_above(registry: &Registry, parent: AgentId) -> Inbox {
+    let inbox = Inbox::default();
+    let own = registry.values().filter(|entry| entry.parent == parent && entry.report == Report::Wanted);
+    for entry in own.filter(|entry| entry.running.is_some() && entry.waiter.is_none()) {
+        inbox.expect(entry.pending_report());
+    }
+    inbox
+}
+
+impl ChildHandle {
+    /// Waits for the report, or until it is to arrive otherwise. Once the wait is given up, the subagent is stopped and
+    /// its end waited for.
+    pub(super) async fn wait(mut self, stop: CancellationToken) -> SpawnResult {
+        let name = self.name.clone();
+        let came = tokio::select! {
+            biased;
+            came = &mut self.report => came,
+            () = stop.cancelled() => {
+                self.give_up();
+                (&mut self.report).await
+            }
+        };
+        match came {
+            Ok(delivered) => SpawnResult::Report(delivered),
+            Err(_) => SpawnResult::Background { name },
+        }
+    }
+
+    fn give_up(&self) {
+        self.tree.stop_waited(self.id);
+    }
+}
+
+impl Drop for ChildHandle {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}

@@ -1,0 +1,276 @@
+//! Subagents that work apart: each in a git worktree of its own, outside of the project's files.
+//!
+//! Owns who works in which worktree, when one is made, and what the agent is told of it. Leaves git to `worktree`, its
+//! end and the user's wishes to `harvest`, and closed paths to `permission`. Invariants: a worktree is made only after
+//! its agent was told of; one at a time; whoever waits for it can be stopped.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use tokio::sync::Mutex as Gate;
+
+use super::capabilities::Capabilities;
+use super::limits::Refusal;
+use super::prompt::PromptEnvironment;
+use super::tree::{Parent, Tree};
+use crate::agent::{
+    Agent, Author, EventKind, InboxMessage, KeptFile, KeptWorktree, Outcome, Place, Status, StopCause, Urgency,
+    WorktreeNews,
+};
+use crate::definition::{AgentDefinition, Isolation};
+use crate::message::AgentId;
+use crate::permission::{Fence, Permissions};
+use crate::worktree::{Worktree, WorktreeError, Worktrees};
+
+/// Where an agent works that is not among the project's own files, and those below it unless they ask for more.
+#[derive(Debug, Clone)]
+pub(super) struct Workspace {
+    pub(super) worktree: Arc<Worktree>,
+    place: Place,
+}
+
+/// What it takes to have an agent move into a worktree.
+#[derive(Clone)]
+pub(super) struct IsolationSpec {
+    pub(super) definition: Arc<AgentDefinition>,
+    /// What its prompt says of its notes.
+    pub(super) notes: Option<String>,
+}
+
+/// All worktrees that this session knows of.
+pub(super) struct WorktreeRegistry {
+    pub(super) worktrees: Option<Arc<Worktrees>>,
+    /// Held while one is made, merged or removed.
+    pub(super) gate: Gate<()>,
+    entries: Mutex<BTreeMap<String, WorktreeEntry>>,
+}
+
+/// One of them.
+#[derive(Debug, Clone)]
+pub(super) struct WorktreeEntry {
+    pub(super) worktree: Arc<Worktree>,
+    /// The agent of this session that works in it.
+    pub(super) agent: Option<AgentId>,
+    /// Name of that agent.
+    pub(super) name: String,
+    /// When it was last worked in, if that was in an earlier run.
+    pub(super) since: Option<SystemTime>,
+    /// What was done in it, once its agent has ended.
+    pub(super) done: Option<(Vec<KeptFile>, usize)>,
+}
+
+impl WorktreeEntry {
+    /// Returns it as one that waits for the user; one in which someone works does not.
+    pub(super) fn kept(&self) -> Option<KeptWorktree> {
+        let (files, commits) = self.done.clone()?;
+        Some(KeptWorktree {
+            branch: self.worktree.branch.clone(),
+            path: self.worktree.root.clone(),
+            agent: self.agent,
+            name: self.name.clone(),
+            age_secs: self
+                .since
+                .and_then(|since| SystemTime::now().duration_since(since).ok())
+                .map(|age| age.as_secs()),
+            commits,
+            files,
+        })
+    }
+}
+
+impl WorktreeRegistry {
+    /// Returns a yard without worktrees; without a place for them it stays so.
+    pub(super) fn new(worktrees: Option<Arc<Worktrees>>) -> Self {
+        Self { worktrees, gate: Gate::default(), entries: Mutex::default() }
+    }
+
+    /// Returns all worktrees by their branches.
+    pub(super) fn entries(&self) -> MutexGuard<'_, BTreeMap<String, WorktreeEntry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the worktree of an agent.
+    pub(super) fn of(&self, agent: AgentId) -> Option<WorktreeEntry> {
+        self.entries().values().find(|entry| entry.agent == Some(agent)).cloned()
+    }
+}
+
+/// How an agent comes to work in a worktree.
+enum Reuse {
+    /// It did before, and goes on.
+    Back(Arc<Worktree>),
+    /// It is new.
+    First(Arc<Worktree>),
+    /// It is new, because the one before is gone.
+    Anew(Arc<Worktree>),
+}
+
+/// What an agent is told whose worktree is gone.
+const ANEW: &str = "Your former worktree is gone: the user has merged or discarded it, or nothing was in it. You work in a new one now, which holds \
+                    the project as it is. Its path and branch are other ones; read files again before you change them.";
+
+impl Tree {
+    /// Refuses a worktree where none can be made.
+    pub(super) fn check_isolation(&self, wanted: Option<Isolation>) -> Result<(), Refusal> {
+        match wanted {
+            Some(Isolation::Worktree) if self.worktree_registry().worktrees.is_none() => {
+                Err(Refusal::NoWorktrees { why: "there is no project here, or no state directory to keep it in" })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns where an agent works.
+    pub(super) fn place_of(&self, workspace: Option<&Workspace>) -> Place {
+        workspace.map_or_else(|| self.setup().place.clone(), |workspace| workspace.place.clone())
+    }
+
+    /// Returns what an agent's prompt says of where it works.
+    pub(super) fn environment_of(&self, workspace: Option<&Workspace>) -> PromptEnvironment {
+        let around = self.setup().environment.clone();
+        let Some(workspace) = workspace else { return around };
+        PromptEnvironment {
+            cwd: workspace.place.cwd.as_ref().clone(),
+            project: workspace.place.project.as_ref().clone(),
+            branch: Some(workspace.worktree.branch.clone()),
+            ..around
+        }
+    }
+
+    /// Returns an agent as it works in its worktree, which is made first if it is not there; `None` for one that works
+    /// where its parent does.
+    ///
+    /// # Errors
+    /// Returns what comes of an agent that got none.
+    pub(super) async fn enter_worktree(&self, agent: &Agent) -> Result<Option<Agent>, Outcome> {
+        let entry = self.registry().get(&agent.id).and_then(|entry| {
+            let isolation = entry.template.isolation.clone()?;
+            Some((isolation, Parent { cancel: agent.cancel.clone(), ..entry.template.own.clone() }, entry.name.clone()))
+        });
+        let Some((isolation, own, name)) = entry else { return Ok(None) };
+        let reuse = match self.worktree_for(agent, &name).await {
+            Ok(reuse) => reuse,
+            Err(WorktreeError::Cancelled) => {
+                let words = match agent.cancel.cause() {
+                    Some(StopCause::Parent) => "Stopped with the agent above it.",
+                    Some(_) => "Stopped before it began.",
+                    None => "Asked to report before it began.",
+                };
+                return Err(Outcome::unstarted(Status::Cancelled, words));
+            }
+            Err(error) => return Err(Outcome::unstarted(Status::Failed, &format!("It got no worktree: {error}."))),
+        };
+        let freshness = match &reuse {
+            Reuse::Back(_) | Reuse::First(_) => agent.freshness.clone(),
+            Reuse::Anew(_) => self.freshness(&name),
+        };
+        if matches!(reuse, Reuse::Anew(_)) {
+            let message = InboxMessage { text: ANEW.to_owned(), by: Author::Program, urgency: Urgency::NextStep };
+            let _ = agent.inbox.push(message);
+        }
+        let (Reuse::Back(worktree) | Reuse::First(worktree) | Reuse::Anew(worktree)) = reuse;
+        let workspace = self.workspace(worktree);
+        let permissions = self.fenced(agent.permissions.clone(), &workspace);
+        let capabilities = Capabilities {
+            permissions: self.fenced(own.capabilities.permissions.clone(), &workspace),
+            ..own.capabilities
+        };
+        let news =
+            WorktreeNews::Made { branch: workspace.worktree.branch.clone(), path: workspace.worktree.root.clone() };
+        let system = self.child_prompt(&isolation, Some(&workspace));
+        let place = workspace.place.clone();
+        let tools = self.offered_tools(Parent { capabilities, workspace: Some(workspace), ..own });
+        self.sink().send_until(agent.id, EventKind::Worktree { news }, &agent.cancel).await;
+        Ok(Some(Agent { system, tools, place, permissions, freshness, ..agent.clone() }))
+    }
+
+    /// Returns a subagent's system prompt.
+    pub(super) fn child_prompt(&self, isolation: &IsolationSpec, workspace: Option<&Workspace>) -> Arc<str> {
+        let around = self.environment_of(workspace);
+        let prompt =
+            around.child_prompt(&isolation.definition, isolation.notes.as_deref(), self.setup().limits.report_chars);
+        match workspace {
+            Some(workspace) => format!("{prompt}\n\n{}", workspace.words()).into(),
+            None => prompt,
+        }
+    }
+
+    async fn worktree_for(&self, agent: &Agent, name: &str) -> Result<Reuse, WorktreeError> {
+        let worktree_registry = self.worktree_registry();
+        let Some(worktrees) = &worktree_registry.worktrees else { return Err(WorktreeError::NoGit) };
+        let former = worktree_registry.of(agent.id);
+        if former.is_none() {
+            let news = WorktreeNews::Making;
+            self.sink().send_until(agent.id, EventKind::Worktree { news }, &agent.cancel).await;
+        }
+        let _one = tokio::select! {
+            biased;
+            () = agent.work.cancelled() => return Err(WorktreeError::Cancelled),
+            one = worktree_registry.gate.lock() => one,
+        };
+        // It may have been merged while this waited.
+        if let Some(entry) = worktree_registry.of(agent.id)
+            && entry.worktree.root.is_dir()
+        {
+            worktree_registry.entries().entry(entry.worktree.branch.clone()).and_modify(|entry| entry.done = None);
+            self.emit_kept().await;
+            return Ok(Reuse::Back(entry.worktree));
+        }
+        worktree_registry.entries().retain(|_, entry| entry.agent != Some(agent.id));
+        let worktree = worktrees.create(&self.setup().place.cwd, name, &agent.work.token()).await?;
+        let worktree = Arc::new(worktree);
+        let entry = WorktreeEntry {
+            worktree: worktree.clone(),
+            agent: Some(agent.id),
+            name: name.to_owned(),
+            since: None,
+            done: None,
+        };
+        worktree_registry.entries().insert(worktree.branch.clone(), entry);
+        let ran_before = self.registry().get(&agent.id).is_some_and(|entry| entry.runs > 1);
+        Ok(if ran_before { Reuse::Anew(worktree) } else { Reuse::First(worktree) })
+    }
+
+    fn workspace(&self, worktree: Arc<Worktree>) -> Workspace {
+        let project = &self.setup().place.project;
+        let inside = project.strip_prefix(&worktree.repository).map(PathBuf::from).unwrap_or_default();
+        let place =
+            Place { cwd: Arc::new(worktree.cwd.clone()), project: Arc::new(plain_join(&worktree.root, &inside)) };
+        Workspace { worktree, place }
+    }
+
+    /// Returns permissions that keep an agent in its worktree: closed are the files it was made from, the project, and the
+    /// worktrees of all others.
+    fn fenced(&self, permissions: Permissions, workspace: &Workspace) -> Permissions {
+        let setup = self.setup();
+        let worktree = &workspace.worktree;
+        let mut closed = vec![setup.place.project.as_ref().clone()];
+        closed.extend(worktree.root.parent().map(PathBuf::from));
+        let home = setup.user_dirs.home.as_deref();
+        permissions.within(Fence::new(worktree.root.clone(), worktree.repository.clone(), closed, home))
+    }
+}
+
+/// Joins without leaving a slash at the end.
+fn plain_join(root: &std::path::Path, inside: &std::path::Path) -> PathBuf {
+    if inside.as_os_str().is_empty() { root.to_path_buf() } else { root.join(inside) }
+}
+
+impl Workspace {
+    /// Returns what the agent is told of it.
+    fn words(&self) -> String {
+        format!(
+            "# You work in a git worktree of your own\n\nIt is a checkout of the project at `{root}`, on the branch `{branch}`. \
+             What you change there is not in the project until the user merges it, which happens after your end. You need not \
+             commit, and do not merge, push or switch branches. Use relative paths, or paths below `{root}`; the project's \
+             own folder `{origin}` is closed to you, and so are the worktrees of others. Paths below it that your task names \
+             mean the files at the same place in your worktree. Files that git ignores, such as build output and installed \
+             packages, are not in it.",
+            root = self.worktree.root.display(),
+            branch = self.worktree.branch,
+            origin = self.worktree.repository.display(),
+        )
+    }
+}

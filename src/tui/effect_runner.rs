@@ -1,0 +1,255 @@
+//! Carries out what the app asks of the world.
+//!
+//! Owns effects that take time, each on a thread or task of its own, and what comes back as events. Leaves programs
+//! that take over the terminal to `run`. Invariant: nothing here makes the screen wait.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use tokio::sync::mpsc;
+
+use super::notifier::Notifier;
+use super::read_log::read_log;
+use super::remembered::{Memory, Persister};
+use super::terminal::{MouseOwner, Terminal};
+use super::{files, outside::Program};
+use crate::app::agent_files::{AgentPlaces, FileNews, FileRequest};
+use crate::app::{Effect, Event, MouseCapture};
+use crate::config::{Environment, ProjectRoot, git_branch, user};
+use crate::definition::{Library, duplicate};
+use crate::message::sanitize_line;
+use crate::session::Store;
+use crate::subagent::Command;
+
+/// Carries out effects.
+pub(super) struct EffectRunner {
+    /// Where what comes back goes.
+    back: mpsc::UnboundedSender<Event>,
+    /// Requests to the engine, on their way to its bounded channel.
+    commands: mpsc::UnboundedSender<Command>,
+    history: Option<Arc<PathBuf>>,
+    store: Option<Arc<Store>>,
+    persister: Option<Persister>,
+    cwd: Arc<PathBuf>,
+    library: Arc<Library>,
+    notifier: Notifier,
+}
+
+/// Where things are kept; `None` keeps none.
+pub(super) struct Storage {
+    /// The file of former messages.
+    pub history: Option<PathBuf>,
+    /// Choices of the user.
+    pub memory: Option<Memory>,
+    /// The session.
+    pub store: Option<Store>,
+}
+
+/// What is left for the loop to do.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Nothing.
+    Done,
+    /// Leave the terminal to another program.
+    Outside(Program),
+    /// Draw in another theme.
+    Theme(String),
+    /// End.
+    Quit,
+}
+
+impl EffectRunner {
+    /// Returns a performer, and starts the task that hands requests to the engine.
+    pub(super) fn new(
+        back: mpsc::UnboundedSender<Event>,
+        engine: mpsc::Sender<Command>,
+        kept: Storage,
+        cwd: PathBuf,
+        library: Arc<Library>,
+        notifier: Notifier,
+    ) -> Self {
+        let (commands, mut waiting) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Some(command) = waiting.recv().await {
+                if engine.send(command).await.is_err() {
+                    break;
+                }
+            }
+        });
+        let Storage { history, memory, store } = kept;
+        let persister = memory.map(|memory| persister(Arc::new(memory), back.clone()));
+        Self {
+            back,
+            commands,
+            persister,
+            history: history.map(Arc::new),
+            store: store.map(Arc::new),
+            cwd: Arc::new(cwd),
+            library,
+            notifier,
+        }
+    }
+
+    /// Waits, within bounds, for what must not be lost.
+    pub(super) async fn finish(self) {
+        if let Some(persister) = self.persister {
+            persister.finish().await;
+        }
+    }
+
+    /// Reads what the screen shows but does not wait for: the branch and the history.
+    pub(super) fn load_initial_state(&self) {
+        let cwd = Arc::clone(&self.cwd);
+        self.in_background(move || {
+            let environment = Environment::of_process();
+            let ground = ProjectRoot::around(&cwd, &environment, user(&environment));
+            let branch = git_branch(&ground.root);
+            Ok(Some(Event::BranchKnown(branch.map(|name| sanitize_line(&name).into_owned()))))
+        });
+        let places = AgentPlaces {
+            home: Environment::of_process().home(),
+            dirs: self.library.dirs().clone(),
+            tools: self.library.tools().to_vec(),
+        };
+        let _ = self.back.send(Event::AgentFiles(FileNews::Places(places)));
+        self.agent_files(FileRequest::List);
+        self.agent_files(FileRequest::Homes);
+        if let Some(path) = self.history.clone() {
+            self.in_background(move || Ok(Some(Event::HistoryLoaded(files::load_history(&path)?))));
+        }
+    }
+
+    /// Carries out an effect.
+    pub(super) fn perform(&self, effect: Effect, terminal: &mut Terminal) -> Result<Next> {
+        match effect {
+            Effect::Engine(command) => {
+                let _ = self.commands.send(command);
+            }
+            Effect::AgentFiles(FileRequest::Edit(path)) => match known(&self.library, &path) {
+                Ok(()) => return Ok(Next::Outside(Program::edit_file(path))),
+                Err(error) => {
+                    let _ = self.back.send(Event::AgentFiles(FileNews::Failed(format!("{error:#}"))));
+                }
+            },
+            Effect::AgentFiles(request) => self.agent_files(request),
+            Effect::ReadLog(request) => {
+                let store = self.store.clone();
+                self.in_background(move || Ok(Some(Event::LogRead(read_log(store.as_deref(), &request)))));
+            }
+            Effect::Copy(text) => terminal.copy(&text)?,
+            Effect::EditText(text) => return Ok(Next::Outside(Program::editor(text))),
+            Effect::Page(text) => return Ok(Next::Outside(Program::pager(text))),
+            Effect::Suspend => return Ok(Next::Outside(Program::shell())),
+            Effect::SaveHistory(text) => {
+                if let (Some(path), Some(store)) = (self.history.clone(), self.store.clone()) {
+                    let masked = move |text: &str| store.mask(text).into_owned();
+                    self.in_background(move || files::append_history(&path, &text, masked).map(|()| None));
+                }
+            }
+            Effect::ListFiles => {
+                let cwd = Arc::clone(&self.cwd);
+                self.in_background(move || Ok(Some(Event::FilesListed(files::list_files(&cwd)))));
+            }
+            Effect::SetTitle(title) => terminal.set_title(&title)?,
+            Effect::Notify(text) => terminal.notify(&self.notifier.bytes(&text))?,
+            Effect::CaptureMouse(capture) => terminal.set_mouse(match capture {
+                MouseCapture::On => MouseOwner::Program,
+                MouseCapture::Off => MouseOwner::Terminal,
+            })?,
+            Effect::Export { text, place } => {
+                let (store, cwd) = (self.store.clone(), Arc::clone(&self.cwd));
+                self.in_background(move || {
+                    let store =
+                        store.context("There is no folder for the program's files; set HOME and start again")?;
+                    let path = store.export(&text, place.map(|place| named(&cwd, &place)).as_deref())?;
+                    Ok(Some(Event::Exported(path.to_string_lossy().into_owned())))
+                });
+            }
+            Effect::SetTheme(name) => return Ok(Next::Theme(name)),
+            Effect::Remember(choice) => {
+                if let Some(persister) = &self.persister {
+                    persister.keep(choice);
+                }
+            }
+            Effect::Quit => return Ok(Next::Quit),
+        }
+        Ok(Next::Done)
+    }
+
+    /// Does something with agent files. What was changed is in force before it is told.
+    fn agent_files(&self, request: FileRequest) {
+        let (library, back) = (Arc::clone(&self.library), self.back.clone());
+        tokio::task::spawn_blocking(move || {
+            let outcome = agent_files(&library, request);
+            if !matches!(outcome, Ok(FileNews::Listed(_))) {
+                library.reload();
+                let _ = back.send(Event::AgentFiles(FileNews::Listed(library.catalog().listing())));
+            }
+            let news = outcome.unwrap_or_else(|error| FileNews::Failed(format!("{error:#}")));
+            let _ = back.send(Event::AgentFiles(news));
+        });
+    }
+
+    /// Runs work that may take long on a thread of its own.
+    fn in_background(&self, work: impl FnOnce() -> Result<Option<Event>> + Send + 'static) {
+        let back = self.back.clone();
+        tokio::task::spawn_blocking(move || {
+            let event = work().unwrap_or_else(|error| Some(Event::Error(format!("{error:#}"))));
+            if let Some(event) = event {
+                let _ = back.send(event);
+            }
+        });
+    }
+}
+
+fn persister(memory: Arc<Memory>, back: mpsc::UnboundedSender<Event>) -> Persister {
+    Persister::start(move |choice| {
+        if let Err(error) = memory.write(&choice) {
+            let _ = back.send(Event::Error(format!("The choice is not kept: {error:#}.")));
+        }
+    })
+}
+
+fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
+    Ok(match request {
+        FileRequest::List => FileNews::Listed(library.catalog().listing()),
+        FileRequest::Homes => FileNews::Homes(library.dirs().homes()),
+        FileRequest::Reload => {
+            library.reload();
+            FileNews::Listed(library.catalog().listing())
+        }
+        FileRequest::Create { tier, draft } => {
+            let folder = library.dirs().home_of(tier).context("there is no folder for such agents")?;
+            FileNews::Created(draft.create_in(folder)?)
+        }
+        FileRequest::Duplicate { source, name, tier } => {
+            let listing = library.catalog().listing();
+            let original = listing.iter().find(|listed| listed.source == source && listed.name() == name);
+            let original = original.with_context(|| format!("the agent {name} is gone"))?;
+            let folder = library.dirs().home_of(tier).context("there is no folder for such agents")?;
+            FileNews::Created(duplicate(original, tier, folder)?)
+        }
+        FileRequest::Edit(path) => FileNews::Edited(path),
+        FileRequest::Delete(path) => {
+            known(library, &path)?;
+            std::fs::remove_file(&path).with_context(|| format!("{} cannot be deleted", path.display()))?;
+            FileNews::Deleted(path)
+        }
+    })
+}
+
+/// Checks that a path is the file of an agent that was read: no other file is touched, whatever asks for it.
+fn known(library: &Library, path: &Path) -> Result<()> {
+    let known = library.catalog().listing().iter().any(|listed| listed.source.path.as_deref() == Some(path));
+    anyhow::ensure!(known, "{} is no agent file any more", path.display());
+    Ok(())
+}
+
+/// Returns the place that the user has named.
+fn named(cwd: &Path, place: &str) -> PathBuf {
+    match (place.strip_prefix("~/"), Environment::of_process().home()) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => cwd.join(place),
+    }
+}

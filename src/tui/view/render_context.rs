@@ -1,0 +1,226 @@
+//! What every view needs in order to draw: colours, signs, the present, and small shared pieces of text.
+//!
+//! Owns the spelling of durations, counts and states. Invariant: a counter has a fixed width, so that nothing moves
+//! while it counts.
+
+use std::time::Duration;
+
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use super::highlight::Highlighter;
+use super::theme::{Glyphs, Theme};
+use super::wrap::{fit, pad, width};
+use crate::agent::{RunMode, Status};
+use crate::app::{AgentState, AgentView, App, Severity, WorktreeState, WorktreeView};
+use crate::message::Usage;
+
+/// Widest type that descriptions of other agents make room for.
+const ALIGNED_TYPE: usize = 18;
+/// Columns left for a description before descriptions stand in line.
+const ALIGNED_TITLE: usize = 28;
+/// Columns a type keeps beside a long description.
+const SHORTEST_TYPE: usize = 5;
+
+/// What is needed to draw.
+#[derive(Clone, Copy)]
+pub(super) struct RenderContext<'a> {
+    /// What is drawn.
+    pub app: &'a App,
+    /// The colours.
+    pub theme: &'a Theme,
+    /// The signs.
+    pub glyphs: &'a Glyphs,
+    /// Highlights code.
+    pub highlighter: &'a Highlighter,
+}
+
+impl RenderContext<'_> {
+    /// Returns the present frame of the spinner.
+    #[must_use]
+    pub(super) fn spinner(&self) -> &'static str {
+        let frames = self.glyphs.spinner;
+        frames[self.app.spinner_frame() % frames.len().max(1)]
+    }
+
+    /// Returns the sign of a state.
+    #[must_use]
+    pub(super) fn glyph(&self, state: &AgentState) -> &'static str {
+        let glyphs = self.glyphs;
+        match state {
+            AgentState::Thinking | AgentState::Tool { .. } | AgentState::Starting | AgentState::LastTurn { .. } => {
+                self.spinner()
+            }
+            AgentState::Idle | AgentState::Unknown | AgentState::Waiting => glyphs.neutral,
+            AgentState::Queued | AgentState::Resuming => glyphs.queued,
+            AgentState::NeedsApproval
+            | AgentState::RateLimited { .. }
+            | AgentState::AwaitsBudget { .. }
+            | AgentState::Retrying { .. }
+            | AgentState::Stalled { .. } => glyphs.attention,
+            AgentState::Stopping => glyphs.stopped,
+            AgentState::Ended(status) => match status {
+                Status::Completed => glyphs.done,
+                Status::Failed | Status::TimedOut => glyphs.failed,
+                Status::Cancelled | Status::TurnLimit | Status::ToolLimit | Status::Budget | Status::WrappedUp => {
+                    glyphs.stopped
+                }
+                Status::Empty => glyphs.neutral,
+            },
+        }
+    }
+
+    /// Returns the colour of a state.
+    #[must_use]
+    pub(super) fn severity(&self, state: &AgentState) -> Style {
+        match state.severity() {
+            Severity::Neutral => self.theme.muted,
+            Severity::Busy => self.theme.accent,
+            Severity::Attention => self.theme.warning,
+            Severity::Good => self.theme.success,
+            Severity::Bad => self.theme.error,
+        }
+    }
+
+    /// Returns the colour of an agent.
+    #[must_use]
+    pub(super) fn agent(&self, agent: &AgentView) -> Style {
+        self.theme.agent(agent.color.as_deref(), &agent.agent_type)
+    }
+
+    /// Returns the name an agent's type is shown by.
+    #[must_use]
+    pub(super) fn type_of(agent: &AgentView) -> &str {
+        if agent.agent_type.is_empty() { &agent.name } else { &agent.agent_type }
+    }
+
+    /// Returns a chord as people read it.
+    #[must_use]
+    pub(super) fn chord(&self, chord: &str) -> String {
+        arrows(chord, self.glyphs)
+    }
+
+    /// Returns an agent's type and what stands behind it, its description, in `room` columns at most. Descriptions
+    /// stand in line with each other where there is room for that; where there is little, the type gives way first,
+    /// because it also has a colour. What follows is the mark of one whose parent does not wait for it: a sign, and a
+    /// word where there is room for it.
+    #[must_use]
+    pub(super) fn title(&self, agent: &AgentView, room: usize) -> (String, String, String) {
+        let sign = format!("  {}", self.glyphs.background);
+        if agent.has_ended() || agent.ground == RunMode::Foreground || room < SHORTEST_TYPE + width(&sign) {
+            let (kind, description) = self.plain_title(agent, room, 0);
+            return (kind, description, String::new());
+        }
+        let (kind, description) = self.plain_title(agent, room, width(&sign));
+        let word = " background";
+        let fits = width(&kind) + width(&description) + width(&sign) + width(word) <= room;
+        (kind, description, if fits { sign + word } else { sign })
+    }
+
+    /// Returns type and description, which leave `kept` of the columns to what follows.
+    fn plain_title(&self, agent: &AgentView, room: usize, kept: usize) -> (String, String) {
+        let kind = Self::type_of(agent);
+        let widest = self.app.agents().widest_type().min(ALIGNED_TYPE);
+        let columns = if widest + 2 + ALIGNED_TITLE <= room {
+            widest
+        } else {
+            let left = room.saturating_sub(width(&agent.description) + 2 + kept);
+            width(kind).min(left.max(SHORTEST_TYPE))
+        };
+        let kind = pad(kind, columns.min(room - kept));
+        let left = room.saturating_sub(width(&kind) + 2 + kept);
+        let description = if left == 0 { String::new() } else { format!("  {}", fit(&self.marked(agent), left)) };
+        (kind, description)
+    }
+
+    /// Returns an agent's description, with a mark before it where what it does is not in the project.
+    fn marked(&self, agent: &AgentView) -> String {
+        let is_apart = |apart: &&WorktreeView| matches!(apart.state, WorktreeState::InUse | WorktreeState::Kept);
+        match agent.worktree.as_ref().filter(is_apart) {
+            Some(_) => format!("{} {}", self.glyphs.apart, agent.description),
+            None => agent.description.clone(),
+        }
+    }
+
+    /// Returns chords and their short words as spans, as many as fit.
+    #[must_use]
+    pub(super) fn hints(&self, hints: &[(String, &str)], columns: usize) -> Vec<Span<'static>> {
+        let mut spans = Vec::new();
+        let mut left = columns;
+        for (chord, word) in hints {
+            let gap = if spans.is_empty() { 0 } else { 2 };
+            let chord = self.chord(chord);
+            let needed = width(&chord) + 1 + width(word) + gap;
+            if needed > left {
+                break;
+            }
+            left -= needed;
+            spans.push(Span::styled(format!("{}{chord}", " ".repeat(gap)), self.theme.text));
+            spans.push(Span::styled(format!(" {word}"), self.theme.muted));
+        }
+        spans
+    }
+}
+
+/// Spells the arrows among the keys of a chord as arrows.
+fn arrows(chord: &str, glyphs: &Glyphs) -> String {
+    if *glyphs == Glyphs::ASCII {
+        return chord.to_owned();
+    }
+    let key = |key: &str| {
+        let (mods, name) = key.rfind('+').map_or(("", key), |at| key.split_at(at + 1));
+        let arrow = match name {
+            "up" => glyphs.up,
+            "down" => glyphs.down,
+            "left" => glyphs.left,
+            "right" => glyphs.right,
+            _ => return key.to_owned(),
+        };
+        format!("{mods}{arrow}")
+    };
+    chord.split(' ').map(key).collect::<Vec<_>>().join(" ")
+}
+
+/// Spells a duration in at most six columns: tenths only below ten seconds.
+#[must_use]
+pub(super) fn elapsed(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..10 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
+        10..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// Spells a running time in whole seconds, which change once a second and not with each frame.
+#[must_use]
+pub(super) fn clock(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        _ => elapsed(time),
+    }
+}
+
+/// Spells a count of tokens in at most five columns.
+#[must_use]
+pub(super) fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..99_950 => format!("{}.{}k", count / 1000, count % 1000 / 100),
+        99_950..999_500 => format!("{}k", (count + 500) / 1000),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+/// Spells the tokens of a usage in at most six columns, with a sign if they are an estimate.
+#[must_use]
+pub(super) fn used(usage: &Usage) -> String {
+    format!("{}{}", usage.mark(), tokens(usage.total()))
+}
+
+/// Spells a noun with its count.
+#[must_use]
+pub(super) fn counted(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
