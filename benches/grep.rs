@@ -35,6 +35,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         agent: AgentId::MAIN,
         call_id: "call-1".to_owned(),
         cwd: Arc::clone(&root),
+        origin: Arc::clone(&root),
         project: root,
         cancel: CancellationToken::new(),
         progress: watch::channel(String::new()).0,

@@ -126,6 +126,7 @@ async fn one(agent: &Agent, call: &ToolCall, watchdog: &Watchdog) -> (ToolResult
         call_id: call.id.clone(),
         cwd: agent.place.cwd.clone(),
         project: agent.place.project.clone(),
+        origin: agent.place.origin.clone(),
         cancel: agent.work.token(),
         progress,
         freshness: agent.freshness.clone(),

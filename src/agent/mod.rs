@@ -85,6 +85,8 @@ pub struct Place {
     pub cwd: Arc<std::path::PathBuf>,
     /// Root of the project, absolute, symlinks resolved.
     pub project: Arc<std::path::PathBuf>,
+    /// Root of the project of the session: another one than `project` in a worktree that was made from it.
+    pub origin: Arc<std::path::PathBuf>,
 }
 
 /// When an agent has to stop. `None` means no limit.

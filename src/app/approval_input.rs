@@ -89,8 +89,7 @@ impl App {
     /// Tells whether the key may be an escape and a letter, which a terminal sends like a letter with alt.
     fn may_be_vi(&self) -> bool {
         let alt = self.approvals.guard.key.is_some_and(|key| key.mods.contains(Mods::ALT));
-        let writing = self.focus == Focus::Composer && !self.composer.is_empty();
-        alt && writing && self.composer.vi_mode().is_some()
+        alt && self.focus == Focus::Composer && self.composer.vi_mode().is_some()
     }
 
     /// Takes note of an input, which shows an answer that still waits to be part of a burst; anything else lets an answer

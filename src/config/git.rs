@@ -166,7 +166,8 @@ impl Obeyed<'_> {
             let before_comment = value.split(['#', ';']).next().unwrap_or_default().trim();
             let whole = [value.as_str(), before_comment].into_iter().filter(|_| is_path);
             let words = value.split(|c: char| c.is_whitespace() || "'!;&|()=#".contains(c));
-            let named = words.filter(|word| word.contains('/') || word.starts_with('.'));
+            let words = words.filter(|word| !word.is_empty()).enumerate();
+            let named = words.flat_map(|(at, word)| names_of(word, at == 0, worktree));
             for name in whole.chain(named).filter(|name| !name.is_empty()) {
                 let Some(name) = self.below_home(name) else { continue };
                 self.add(&worktree.join(&name));
@@ -184,6 +185,20 @@ impl Obeyed<'_> {
             Some(below) => Some(self.home.as_ref()?.join(below)),
             None => Some(PathBuf::from(name)),
         }
+    }
+}
+
+/// Returns what a word of a setting may name in the checkout: a word that git hands to a shell may stand for `sh run.sh` as
+/// well as for `$PWD/run.sh`.
+fn names_of<'w>(word: &'w str, is_first: bool, worktree: &Path) -> Vec<&'w str> {
+    match word.split_once('/') {
+        // A variable, or what is left of a command in brackets, may well be the root.
+        Some((start, rest)) if start.is_empty() || start.starts_with('$') => vec![word, rest],
+        Some(_) => vec![word],
+        None if word.starts_with('.') => vec![word],
+        // The program is looked for on the `PATH`; neither an option nor a folder of so common a name is what it runs.
+        None if is_first || word.starts_with('-') || worktree.join(word).is_dir() => Vec::new(),
+        None => vec![word],
     }
 }
 

@@ -54,7 +54,7 @@ impl Project {
 }
 
 /// Names, beside those that begin with a dot, of files and folders that other programs run or obey.
-const OBEYED: [&str; 34] = [
+const OBEYED: [&str; 42] = [
     // Read by interpreters, package managers and version managers wherever they start.
     "pip.conf",
     "pip.ini",
@@ -63,15 +63,12 @@ const OBEYED: [&str; 34] = [
     "usercustomize.py",
     "site-packages",
     "venv",
-    "mise.toml",
-    "mise.local.toml",
-    // Read by git's hooks.
-    "lefthook.yml",
-    "lefthook.yaml",
-    "lefthook.toml",
-    "lefthook.json",
-    "lefthook-local.yml",
-    "lefthook-local.yaml",
+    "mise",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    "bunfig.toml",
+    "ipython_config.py",
+    // Read by version control.
     "_darcs",
     "git~1",
     // Read by editors and shells.
@@ -80,11 +77,18 @@ const OBEYED: [&str; 34] = [
     "_netrc",
     "devcontainer.json",
     // Run by a server at the next push.
-    "jenkinsfile",
+    "buildspec.yml",
+    "buildspec.yaml",
+    "cloudbuild.yml",
+    "cloudbuild.yaml",
+    "bitrise.yml",
+    "wercker.yml",
     "azure-pipelines.yml",
     "azure-pipelines.yaml",
     "bitbucket-pipelines.yml",
     "appveyor.yml",
+    "appveyor.yaml",
+    "codemagic.yml",
     "codemagic.yaml",
     // What other agents are told.
     "claude.md",
@@ -92,14 +96,22 @@ const OBEYED: [&str; 34] = [
     "agents.md",
     "agents.override.md",
     "gemini.md",
+    "qwen.md",
+    "warp.md",
+    "opencode.json",
+    "mcp.json",
     // Who may enter, and with what.
     "authorized_keys",
     "authorized_keys2",
 ];
 
+/// How the names of such files begin that have many endings.
+const OBEYED_STARTS: [&str; 4] = ["lefthook", "jenkinsfile", "jupyter_", "mise."];
+
 /// Endings of files that other programs obey, or that hold keys.
-const OBEYED_ENDINGS: [&str; 12] = [
+const OBEYED_ENDINGS: [&str; 13] = [
     ".pth",
+    "._pth",
     ".pem",
     ".key",
     ".p12",
@@ -136,7 +148,11 @@ fn is_plain_name(part: Component<'_>) -> bool {
     let is_key = name
         .strip_prefix("id_")
         .is_some_and(|kind| ["rsa", "dsa", "ecdsa", "ed25519", "xmss"].iter().any(|known| kind.starts_with(known)));
-    !is_key && !OBEYED.contains(&name.as_str()) && !OBEYED_ENDINGS.iter().any(|ending| name.ends_with(ending))
+    let begins = OBEYED_STARTS.iter().any(|start| name.starts_with(start));
+    !is_key
+        && !begins
+        && !OBEYED.contains(&name.as_str())
+        && !OBEYED_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// Returns a name as a disk that folds letters, drops signs without width, or ends names early would know it.

@@ -174,7 +174,8 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let loaded = config::load(paths.as_ref(), &ground.root, &environment, &overrides);
     let told = ground.notices().into_iter().map(Diagnostic::new);
     let diagnostics = homeless.into_iter().chain(told).chain(loaded.diagnostics).collect();
-    let place = Place { cwd: Arc::new(cwd), project: Arc::new(ground.root.clone()) };
+    let project = Arc::new(ground.root.clone());
+    let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
     let library =
         Arc::new(Library::new(agent_dirs(&environment, &place, &ground), options.agents.clone(), tool_names()));
     let agent = options.agent.as_deref().map(|name| lead_definition(&library, name)).transpose()?;

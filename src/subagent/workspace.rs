@@ -236,8 +236,11 @@ impl Tree {
     fn workspace(&self, worktree: Arc<Worktree>) -> Workspace {
         let project = &self.setup().place.project;
         let inside = project.strip_prefix(&worktree.repository).map(PathBuf::from).unwrap_or_default();
-        let place =
-            Place { cwd: Arc::new(worktree.cwd.clone()), project: Arc::new(plain_join(&worktree.root, &inside)) };
+        let place = Place {
+            cwd: Arc::new(worktree.cwd.clone()),
+            project: Arc::new(plain_join(&worktree.root, &inside)),
+            origin: project.clone(),
+        };
         Workspace { worktree, place }
     }
 

@@ -125,7 +125,7 @@ async fn execute(shell: &Shell, input: &Input, context: &ToolContext) -> ToolOut
         Some(guard) => (guard.command.clone(), guard.environment.clone()),
         None => (OsString::from(&input.command), shell.handed_on.environment()),
     };
-    let search = SearchPath::of_process(&[&context.project, &context.cwd]);
+    let search = SearchPath::of_process(&context.untrusted());
     let starting = Group::start(shell, command, context.cwd.to_path_buf(), environment, search);
     let started = tokio::select! {
         () = context.cancel.cancelled() => return ToolOutput::error(INTERRUPTED),

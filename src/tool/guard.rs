@@ -42,15 +42,22 @@ impl Guard {
     async fn judged(command: &str, context: &ToolContext) -> Option<Self> {
         let words: Vec<&str> = command.split([' ', '\t', '\n']).filter(|word| !word.is_empty()).collect();
         let (name, arguments) = words.split_first()?;
-        let search = SearchPath::of_process(&[&context.project, &context.cwd]);
+        let repository = match *name {
+            "git" => {
+                let cwd = context.cwd.as_path().to_path_buf();
+                tokio::task::spawn_blocking(move || Repository::around(&cwd)).await.ok()?.ok()?
+            }
+            _ => None,
+        };
+        let mut untrusted = context.untrusted().to_vec();
+        untrusted.extend(repository.iter().flat_map(Repository::checkouts));
+        let search = SearchPath::of_process(&untrusted);
         // A shell has `pwd` built in.
         let program = if *name == "pwd" { Path::new("pwd").to_path_buf() } else { search.find(name)? };
         if *name != "git" {
             let environment = search.bare_environment();
             return Some(Self { command: line(&program, arguments), environment, _settings: None });
         }
-        let cwd = context.cwd.as_path().to_path_buf();
-        let repository = tokio::task::spawn_blocking(move || Repository::around(&cwd)).await.ok()?.ok()?;
         let Some(repository) = repository else {
             // A bare repository is one that was not looked for.
             let looks_bare = |folder: &Path| folder.join("HEAD").exists() && folder.join("objects").is_dir();

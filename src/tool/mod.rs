@@ -4,7 +4,7 @@
 //! [`Tool::plan`], decides on the plan's access, and only then calls [`Tool::run`]. Invariant: no tool touches
 //! anything before `run`, uses process-wide state, or waits without watching its cancel token.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -137,6 +137,8 @@ pub struct ToolContext {
     pub cwd: Arc<PathBuf>,
     /// Root of the project, absolute, symlinks resolved.
     pub project: Arc<PathBuf>,
+    /// Root of the project of the session, from which no program is started either.
+    pub origin: Arc<PathBuf>,
     /// Cancelled when the agent is stopped. A tool returns soon after, with its processes gone.
     pub cancel: CancellationToken,
     /// What a running tool shows meanwhile: the tail of its output. Only the latest value counts; the same once more
@@ -146,6 +148,13 @@ pub struct ToolContext {
     pub freshness: Arc<Freshness>,
     /// Where this call's plan led; empty before it.
     pub planned: Planned,
+}
+
+impl ToolContext {
+    /// Returns the folders from which no program is started without a question.
+    fn untrusted(&self) -> [&Path; 3] {
+        [&self.origin, &self.project, &self.cwd].map(|folder| folder.as_path())
+    }
 }
 
 /// What came of a call.

@@ -218,6 +218,10 @@ impl Group {
 
     /// Ends everyone in the group: TERM, and after two seconds KILL. Returns what was left.
     pub(super) async fn end(&mut self) -> Remains {
+        if let Some(supervisor) = self.id {
+            // The command may have stopped it, which must not gain time.
+            let _ = nix::sys::signal::kill(supervisor, nix::sys::signal::Signal::SIGCONT);
+        }
         while self.next_answer().is_some() {}
         if self.over.is_none()
             && let Some(control) = self.control.take().and_then(|control| control.into_std().ok())

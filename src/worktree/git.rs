@@ -86,8 +86,8 @@ enum Stopping {
 
 impl Git {
     /// Returns git on its own, away from any repository.
-    pub(super) fn alone(program: &Path, dir: &Path, cancel: &CancellationToken) -> Self {
-        let environment = SearchPath::of_process(&[dir]).bare_environment();
+    pub(super) fn alone(program: &Path, untrusted: &[&Path], dir: &Path, cancel: &CancellationToken) -> Self {
+        let environment = SearchPath::of_process(untrusted).bare_environment();
         Self { program: program.to_path_buf(), dir: dir.to_path_buf(), environment, at: None, cancel: cancel.clone() }
     }
 
@@ -97,7 +97,7 @@ impl Git {
         repository: Repository,
         cancel: &CancellationToken,
     ) -> Result<Self, WorktreeError> {
-        let search = SearchPath::of_process(&[&repository.top]);
+        let search = SearchPath::of_process(&repository.checkouts());
         let settings = PrivateSettings::new(program, &search, &repository).await?;
         let mut environment = settings.environment().to_vec();
         environment.extend(WORDS.map(|(name, value)| (name.into(), value.into())));

@@ -104,8 +104,8 @@ impl Worktrees {
     /// is left behind then.
     pub async fn create(&self, cwd: &Path, name: &str, cancel: &CancellationToken) -> Result<Worktree, WorktreeError> {
         let mut claim = self.claim.lock().await;
-        self.check_version(cwd, cancel).await?;
         let (found, inside) = Self::place_of(cwd).await?;
+        self.check_version(&found, cancel).await?;
         let repository = found.top.clone();
         let git = self.git_on(found, cancel).await?;
         let head = git.call("finding the last commit").args(["rev-parse", "--verify", "-q", "HEAD^{commit}"]);
@@ -170,19 +170,20 @@ impl Worktrees {
         self.remove(worktree).await
     }
 
-    /// Returns the program for work in `place`, which is not looked for there.
-    fn program(&self, place: &Path) -> Result<PathBuf, WorktreeError> {
-        let found = self.program.clone().or_else(|| SearchPath::of_process(&[place]).find("git"));
+    /// Returns the program, which is not looked for in the `untrusted` folders.
+    fn program(&self, untrusted: &[&Path]) -> Result<PathBuf, WorktreeError> {
+        let found = self.program.clone().or_else(|| SearchPath::of_process(untrusted).find("git"));
         found.ok_or(WorktreeError::NoGit)
     }
 
     /// Returns git on the repository with these files.
     async fn git_on(&self, repository: Repository, cancel: &CancellationToken) -> Result<Git, WorktreeError> {
-        Git::on(&self.program(&repository.top)?, repository, cancel).await
+        Git::on(&self.program(&repository.checkouts())?, repository, cancel).await
     }
 
-    async fn check_version(&self, cwd: &Path, cancel: &CancellationToken) -> Result<(), WorktreeError> {
-        let git = Git::alone(&self.program(cwd)?, cwd, cancel);
+    async fn check_version(&self, repository: &Repository, cancel: &CancellationToken) -> Result<(), WorktreeError> {
+        let untrusted = repository.checkouts();
+        let git = Git::alone(&self.program(&untrusted)?, &untrusted, &repository.top, cancel);
         let found = git.call("telling its version").arg("--version").line().await?;
         let mut numbers = found.split([' ', '.', '-']).filter_map(|part| part.parse::<u32>().ok());
         match (numbers.next(), numbers.next()) {
@@ -231,7 +232,7 @@ impl Worktrees {
         if !worktree.root.is_dir() {
             return Err(WorktreeError::Gone { root: worktree.root.clone(), branch: worktree.branch.clone() });
         }
-        let program = self.program(&worktree.root)?;
+        let program = self.program(&[&worktree.root, &worktree.repository])?;
         let git = Git::linked(&program, &worktree.root, &worktree.git_dir, cancel).await?;
         let snapshot = Snapshot::take(&git, &worktree.root, &worktree.claim.folder, Untracked::All).await?;
         let mut tips = Vec::new();

@@ -343,7 +343,7 @@ async fn a_change_of_mode_between_question_and_waiting_is_not_missed() {
         model: Arc::new(model()),
         effort: None,
         tools: standard_tools(),
-        place: Place { cwd: root.clone(), project: root.clone() },
+        place: Place { cwd: root.clone(), project: root.clone(), origin: root.clone() },
         permissions: permissions.clone(),
         approver: Arc::new(Distracted(permissions)),
         freshness: Arc::default(),

@@ -235,6 +235,7 @@ fn an_escape_and_a_letter_of_vi_are_no_answer() {
     let mut stage = Stage::with_setup(80, 24, |setup| setup.editing = Editing::Vi);
     stage.asks("go");
     stage.wants_to_run(0, "b", "touch x");
+    assert_eq!(answers(&stage.keys("<alt+a>")), [], "esc and a letter, in an empty composer too");
     stage.keys("ihello");
     assert_eq!(answers(&stage.keys("<alt+a><alt+y>")), []);
     assert!(stage.text().contains("in vi keys"), "{}", stage.text());

@@ -93,6 +93,13 @@ fn what_the_settings_name_is_found_in_every_way_to_write_it() {
     for program in ["tools/watch", "tools/x.sh", "tools/clean"] {
         assert!(programs.guards(program), "{program} {:?}", programs.obeyed("a.txt"));
     }
+    let worded =
+        "[core]\nfsmonitor = \"sh fsm.sh --now\"\n[alias]\nx = !$PWD/t/x\ny = !$(git rev-parse --show-toplevel)/t/y\n";
+    let worded = Repository::new(&[(".git/config", worded)]);
+    for program in ["fsm.sh", "t/x", "t/y"] {
+        assert!(worded.guards(program), "{program} {:?}", worded.obeyed("a.txt"));
+    }
+    assert!(!worded.guards("src/a.rs"));
     let included =
         [(".git/config", "[include]\npath = ../settings/git\n"), ("settings/git", "[core]\nhooksPath = own\n")];
     let included = Repository::new(&included);

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Bench, text};
 
 /// Puts programs of the usual names into a folder; each leaves a file behind.
-fn set_traps(folder: &Path, canary: &Path) {
+pub(super) fn set_traps(folder: &Path, canary: &Path) {
     std::fs::create_dir_all(folder).unwrap();
     for name in ["ls", "date", "git", "bash", "setsid"] {
         let path = folder.join(name);

@@ -25,10 +25,13 @@ async fn answer(State(changed): State<Changed>, body: Bytes) -> Response {
     let call = |name: &str, input: Value| json!({"type": "tool_use", "id": format!("toolu_{turn}"), "name": name, "input": input});
     let block = match (first.contains("WHAT:"), turn) {
         (false, 0) => {
-            let how = if first.contains("hang") { "hang" } else { "end" };
+            let how = ["hang", "list"].into_iter().find(|how| first.contains(how)).unwrap_or("end");
             let prompt = format!("WHAT: rewrite the shop and {how}. WHERE: src/lib.rs. RETURN: one word.");
             call("Agent", json!({"description": "rewrite", "subagent_type": "rewriter", "prompt": prompt}))
         }
+        (true, 0) if first.contains("list") => call("Bash", json!({"command": "ls"})),
+        (true, 1) if first.contains("list") => call("Bash", json!({"command": "git status"})),
+        (true, 2) if first.contains("list") => json!({"type": "text", "text": "<summary>done</summary>"}),
         (true, 0) => call("Read", json!({"file_path": "src/lib.rs"})),
         (true, 1) => call("Edit", json!({"file_path": "src/lib.rs", "old_string": "A shop", "new_string": "The shop"})),
         (true, _) if first.contains("hang") => {
@@ -113,6 +116,24 @@ async fn a_run_without_a_screen_says_what_it_leaves() {
     let line = format!("rewriter-1: not merged: 1 file, +1 −1, branch {branch}, {}", tree["path"].as_str().unwrap());
     assert!(err.lines().any(|found| found == line), "{err}");
     assert!(err.contains("Merge or discard them with /worktrees"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worktree_makes_no_program_of_the_project_trusted() {
+    let (bench, base, _changes) = bench().await;
+    let canary = bench.home.path().join("canary");
+    let programs = bench.project.path().join("node_modules/.bin");
+    super::free::set_traps(&programs, &canary);
+    for mode in ["default", "plan"] {
+        let args = ["-p", "rewrite it and list", "--model", "anthropic/opus", "--permission-mode", mode];
+        let mut command = bench.command(&args);
+        command.env("ANTHROPIC_API_KEY", "k").env("ANTHROPIC_BASE_URL", &base);
+        command.env("PATH", format!("{}:{}", programs.display(), std::env::var("PATH").unwrap()));
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        let err = super::text(&output.stderr);
+        assert!(output.status.success() && err.contains("[rewriter]"), "{err}");
+        assert!(!canary.exists(), "a program of the project ran in mode {mode}: {err}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -15,7 +15,7 @@ fn accepting(project: &Project, path: &str) -> Decision {
 }
 
 /// What is no plain file, by class.
-const OBEYED: [&str; 107] = [
+const OBEYED: [&str; 116] = [
     // Folders of tools.
     ".git/config",
     "sub/.git/hooks/pre-commit",
@@ -76,6 +76,15 @@ const OBEYED: [&str; 107] = [
     ".gitconfig",
     ".pre-commit-config.yaml",
     "lefthook.yml",
+    "lefthook-local.json",
+    "mise.production.toml",
+    "mise/config.toml",
+    "rust-toolchain.toml",
+    "bunfig.toml",
+    "Jenkinsfile.prod",
+    "jupyter_lab_config.py",
+    "python312._pth",
+    "QWEN.md",
     ".lefthook.yml",
     ".vimrc",
     ".exrc",

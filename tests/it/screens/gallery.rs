@@ -187,7 +187,7 @@ fn bootstrap(kind: SessionKind) -> Bootstrap {
         diagnostics: Vec::new(),
         paths: None,
         ground: ProjectRoot { root: nowhere.as_ref().clone(), is_project: true, foreign: Vec::new() },
-        place: Place { cwd: nowhere.clone(), project: nowhere },
+        place: Place { cwd: nowhere.clone(), project: nowhere.clone(), origin: nowhere },
         library: Arc::new(Library::new(AgentDirs::default(), Vec::new(), tool_names())),
         agent: None,
         subagents: Subagents::default(),

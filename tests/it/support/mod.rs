@@ -155,7 +155,7 @@ impl Session {
             limits: parts.limits,
             budget: parts.budget,
             tools: parts.tools,
-            place: Place { cwd: root.clone(), project: root.clone() },
+            place: Place { cwd: root.clone(), project: root.clone(), origin: root.clone() },
             permissions: Permissions::new(
                 belvedere::permission::Project::at(root.as_ref().clone()),
                 parts.mode,

@@ -40,6 +40,7 @@ impl Bench {
             agent: AgentId::MAIN,
             call_id: "call-1".to_owned(),
             cwd: Arc::clone(&root),
+            origin: Arc::clone(&root),
             project: root,
             cancel: CancellationToken::new(),
             progress: sender,
