@@ -1,6 +1,6 @@
 //! Belvedere: a coding agent in a full-screen terminal, with every subagent live in its own pane.
 //!
-//! This page is the map of the source. What the program does for its users is in the README.
+//! This page is the map of the source. What the program does for its users is in the README and in `docs`.
 //!
 //! # Floors
 //!

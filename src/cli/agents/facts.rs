@@ -1,6 +1,6 @@
 //! What there is to know about one agent, as the JSON forms of `belvedere agents` tell it.
 //!
-//! Owns the names of the fields, which scripts rely on: the README documents them. Leaves text to the other files.
+//! Owns the names of the fields, which scripts rely on: `docs/agents.md` documents them. Leaves text to the other files.
 //! Invariant: every field is always there; what is not known is `null` or empty.
 
 use std::collections::BTreeMap;

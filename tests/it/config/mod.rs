@@ -334,9 +334,9 @@ fn directories_follow_xdg_and_ignore_relative_ones() {
 }
 
 #[test]
-fn the_settings_in_the_readme_are_the_defaults() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let (_, rest) = readme.split_once("```toml\n").unwrap();
+fn the_settings_in_the_documentation_are_the_defaults() {
+    let page = crate::docs::text("docs/configuration.md");
+    let (_, rest) = page.split_once("```toml\n").unwrap();
     let (settings, _) = rest.split_once("```").unwrap();
     assert_eq!(Place::new().user(settings).config(), Config::default());
     // What is commented out is valid as well.

@@ -1,4 +1,4 @@
-//! The pictures of the README: the demonstration at good moments, as SVG and PNG.
+//! The pictures of the documentation: the demonstration at good moments, as SVG and PNG.
 //!
 //! A committed SVG has to be what the screen looks like today. `BELVEDERE_UPDATE_SCREENSHOTS=1` writes them anew.
 
@@ -10,7 +10,7 @@ use belvedere::tui::view::theme::{ColorDepth, Theme};
 use super::gallery::Player;
 use super::svg::{to_png, to_svg};
 use super::{agent_files, scenes};
-use crate::readme::rewrites;
+use crate::docs::rewrites;
 
 /// Most bytes of a PNG.
 const MAX_PNG: usize = 300 * 1024;
