@@ -22,7 +22,6 @@ mod http;
 mod learned;
 mod lenient;
 pub mod model;
-pub mod offline;
 pub mod openai;
 pub mod retry;
 pub mod scripted;

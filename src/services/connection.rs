@@ -10,10 +10,10 @@ use crate::agent::{EventKind, Sink};
 use crate::config::Aliases;
 use crate::definition::AgentDefinition;
 use crate::message::AgentId;
+use crate::offline::{self, Offline, Pace};
 use crate::provider::choice::{Choice, ChoiceError, Endpoint, ProviderEnv, Wishes, choose, connect};
 use crate::provider::discover::{self, LocalEndpoint, Miss, find_local_server};
 use crate::provider::gate::Gates;
-use crate::provider::offline::{self, Offline, Pace};
 use crate::provider::{Provider, model};
 use crate::subagent::{Connecting, Connection, Reach, Reconnect, ResolveModel, lead_connection};
 

@@ -37,10 +37,10 @@ use crate::agent::{AgentEvent, EventKind, Place, Sink};
 use crate::config::{self, Config, Ground, Overrides, Paths};
 use crate::definition::{AgentDefinition, AgentDirs, Library, Parsed, Roots};
 use crate::message::{AgentId, BudgetLimit, Diagnostic, plain_line, serialize_path};
+use crate::offline::Pace;
 use crate::permission::{Approver, Grant, GrantOrigin, Grants, PermissionMode, Permissions, Project};
 use crate::provider::choice::{ProviderEnv, Wishes};
 use crate::provider::gate::Gates;
-use crate::provider::offline::Pace;
 use crate::session::{Allowed, Secrets, Store, Writer, log};
 use crate::subagent::{
     AGENT_TOOL, AgentInput, ApprovalQueue, Conversation, KeepReport, Surroundings, TASK_TOOLS, Tree, TreeSetup,

@@ -1,4 +1,4 @@
-//! The built-in model: answers by rules where no language model is connected.
+//! The offline model: a rule-based stand-in where no language model is connected.
 //!
 //! Owns pacing and the stream of events. What to say and which tools to call is decided by [`plan`], a pure function
 //! of the request. Invariant: no I/O; every place it cites was in a tool result of the same conversation.
@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 
-use super::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
 use crate::message::{Block, Message, Usage};
+use crate::provider::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
 
 mod answer;
 mod build;

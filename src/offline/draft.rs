@@ -10,7 +10,7 @@ use super::plan::{Call, Plan};
 use super::saying::CONNECT;
 
 /// The task of the agent that drafts; the wish stands in the place of the mark.
-const TASK: &str = include_str!("../../../assets/prompts/draft-task.md");
+const TASK: &str = include_str!("../../assets/prompts/draft-task.md");
 
 /// Words that say little about what an agent is for.
 const FILLERS: [&str; 44] = [
