@@ -1,15 +1,84 @@
 //! What the conversation holds so far: the task, what was asked of tools, and what they said.
 //!
-//! Owns reading the transcript and the line formats of tool results. Leaves judging them to the plans. Invariant:
-//! only what follows the user's last message counts; a format that is not understood yields nothing, never an error.
+//! Owns planned calls, reading the transcript and the line formats of tool results. Leaves judging them to the plans.
+//! Invariant: only what follows the user's last message counts; a format that is not understood yields nothing, never an
+//! error.
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use super::plan::Call;
 use crate::message::{Block, Message, ToolCall, ToolInput};
 use crate::provider::Request;
+
+/// One call to make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The tool.
+    pub name: String,
+    /// Its arguments.
+    pub input: Map<String, Value>,
+}
+
+impl Call {
+    pub(super) fn new(name: &str, input: Value) -> Self {
+        let input = match input {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        Self { name: name.to_owned(), input }
+    }
+
+    pub(super) fn glob(pattern: &str) -> Self {
+        Self::new("Glob", json!({ "pattern": pattern }))
+    }
+
+    pub(super) fn ls(path: &str) -> Self {
+        Self::new("LS", json!({ "path": path }))
+    }
+
+    pub(super) fn bash(command: &str, description: &str) -> Self {
+        Self::new("Bash", json!({ "command": command, "description": description }))
+    }
+
+    pub(super) fn read(path: &str) -> Self {
+        Self::new("Read", json!({ "file_path": path }))
+    }
+
+    /// Reads `limit` lines from line `offset` on, which counts from 1.
+    pub(super) fn read_part(path: &str, offset: usize, limit: usize) -> Self {
+        Self::new("Read", json!({ "file_path": path, "offset": offset, "limit": limit }))
+    }
+
+    /// Searches without regard to case and returns `path:line:text`.
+    pub(super) fn grep(pattern: &str, limit: usize) -> Self {
+        Self::new(
+            "Grep",
+            json!({ "pattern": pattern, "output_mode": "content", "-n": true, "-i": true, "head_limit": limit }),
+        )
+    }
+
+    /// Like [`Call::grep`], in the files that match a glob only.
+    pub(super) fn grep_in(pattern: &str, glob: &str, limit: usize) -> Self {
+        let mut call = Self::grep(pattern, limit);
+        call.input.insert("glob".to_owned(), json!(glob));
+        call
+    }
+
+    /// Counts matching lines for each file: `path:count`.
+    pub(super) fn count(pattern: &str, limit: usize) -> Self {
+        Self::new("Grep", json!({ "pattern": pattern, "output_mode": "count", "-i": true, "head_limit": limit }))
+    }
+
+    /// Returns a string argument, empty where there is none.
+    pub(super) fn argument(&self, key: &str) -> &str {
+        self.input.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(super) fn agent(kind: &str, description: &str, prompt: &str) -> Self {
+        Self::new("Agent", json!({ "description": description, "prompt": prompt, "subagent_type": kind }))
+    }
+}
 
 /// One call and its result.
 #[derive(Debug)]
@@ -187,8 +256,13 @@ impl<'a> Evidence<'a> {
 ///
 /// A subagent may itself be offered subagents; a main agent may have been left without.
 fn is_child(system: &str, task: &str, may_delegate: bool) -> bool {
-    let has_form = super::child::is_task_form(task);
+    let has_form = is_task_form(task);
     if system.contains("<summary>") { has_form || !may_delegate } else { has_form && !may_delegate }
+}
+
+/// Tells whether a text is a task in the form WHAT, WHERE, RETURN, which only a parent writes.
+pub(crate) fn is_task_form(text: &str) -> bool {
+    text.contains("WHAT:") && text.contains("RETURN:")
 }
 
 fn is_agent(name: &str) -> bool {
@@ -260,7 +334,7 @@ fn root(system: &str) -> Option<String> {
 }
 
 /// Reads the lines of a file view: a number, a tab or an arrow, the text.
-pub(super) fn numbered(output: &str) -> Vec<(usize, String)> {
+fn numbered(output: &str) -> Vec<(usize, String)> {
     output
         .lines()
         .filter_map(|line| {
@@ -274,9 +348,4 @@ fn looks_like_path(line: &str) -> bool {
     let is_sentence =
         line.split(' ').count() > 3 || line.starts_with(['(', '[', '<']) || line.ends_with(['.', ':', ')']);
     !line.is_empty() && !is_sentence && line != "No files found"
-}
-
-/// Returns a string argument of an offered call, for plans that look at their own calls.
-pub(super) fn argument<'c>(call: &'c Call, key: &str) -> &'c str {
-    call.input.get(key).and_then(Value::as_str).unwrap_or_default()
 }

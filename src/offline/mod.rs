@@ -1,7 +1,17 @@
 //! The offline model: a rule-based stand-in where no language model is connected.
 //!
-//! Owns pacing and the stream of events. What to say and which tools to call is decided by [`plan`], a pure function
-//! of the request. Invariant: no I/O; every place it cites was in a tool result of the same conversation.
+//! Owns pacing and the stream of events. Leaves to [`plan`], a pure function of the request, what to say and which tools
+//! to call. Invariant: no I/O; every place it cites was in a tool result of the same conversation.
+//!
+//! Its modules stand in layers, and imports go only downwards:
+//!
+//! 1. `plan`: the plans of the main agent and of subagents, and the words of answers
+//! 2. `project`: what is looked at to tell of a project as a whole
+//! 3. `search`: what is looked at to answer a question
+//! 4. `request`: what a request asks for
+//! 5. `report`: findings and the places they cite
+//! 6. `evidence`: what the conversation holds
+//! 7. `text`: words, paths and source lines
 
 use std::time::Duration;
 
@@ -11,37 +21,17 @@ use futures::stream::{self, StreamExt};
 use crate::message::{Block, Message, Usage};
 use crate::provider::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
 
-mod answer;
-mod build;
-mod child;
-mod delegation;
-mod direct;
-mod draft;
 mod evidence;
-mod files;
-mod followup;
-mod glossary;
-mod history;
-mod intent;
-mod layout;
-mod lead;
-mod manifest;
-mod mention;
-mod package;
-mod paths;
-mod place;
 mod plan;
-mod question;
-mod rank;
+mod project;
 mod report;
-mod saying;
-mod source;
-mod terms;
-mod testing;
-mod uses;
-mod vocabulary;
+mod request;
+mod search;
+mod text;
 
-pub use plan::{Call, Reply, plan};
+pub use evidence::Call;
+use evidence::Evidence;
+pub use plan::Reply;
 
 /// Name of the service, and of its only model.
 pub const NAME: &str = "offline";
@@ -93,6 +83,14 @@ impl Provider for Offline {
             Ok(paced.boxed())
         })
     }
+}
+
+/// Decides what to say to a request.
+#[must_use]
+pub fn plan(request: &Request) -> Reply {
+    let evidence = Evidence::read(request);
+    let plan = if evidence.is_lead() { plan::lead::choose(&evidence) } else { plan::child::choose(&evidence) };
+    plan::advance(plan.as_ref(), &evidence)
 }
 
 fn events(request: &Request) -> Vec<StreamEvent> {

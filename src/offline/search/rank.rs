@@ -1,34 +1,36 @@
 //! Which of many search hits answers a request best.
 //!
-//! Owns the scores. Leaves searching and reading to `question`. Invariant: the order depends on the hits alone, not
-//! on the order in which tools returned them.
+//! Owns the scores. Leaves searching and reading to `content`. Invariant: the order depends on the hits alone, not on the
+//! order in which tools returned them.
 
 use std::collections::BTreeMap;
 
-use super::evidence::Hit;
-use super::place::Place;
-use super::source::{self, Area, Definition};
-use super::terms::{Terms, last_segment, parts};
+use crate::offline::evidence::Hit;
+use crate::offline::report::Place;
+use crate::offline::text::parts;
+use crate::offline::text::paths::{self, Area};
+use crate::offline::text::source::{self, Definition};
+use crate::offline::text::terms::{Terms, Word, last_segment};
 
 /// A hit with its worth.
 #[derive(Debug, Clone)]
-pub(super) struct Ranked {
-    pub(super) hit: Hit,
-    pub(super) definition: Option<Definition>,
-    pub(super) score: f64,
+pub(crate) struct Ranked {
+    pub(crate) hit: Hit,
+    pub(crate) definition: Option<Definition>,
+    pub(crate) score: f64,
     /// Whether the line itself has one of the terms.
     is_match: bool,
 }
 
 impl Ranked {
     /// Returns the hit as a place with a label.
-    pub(super) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         let text = self.hit.text.trim();
         let label = match &self.definition {
             Some(definition) => definition.noun(),
             None if source::is_comment(text) => "comment",
-            None if source::area(&self.hit.path) == Area::Setting => "setting",
-            None if source::area(&self.hit.path) == Area::Doc => "text",
+            None if paths::area(&self.hit.path) == Area::Setting => "setting",
+            None if paths::area(&self.hit.path) == Area::Doc => "text",
             None if assigned(text).is_some() => "field",
             None => "use",
         };
@@ -41,7 +43,7 @@ const VALUE_WORDS: [&str; 11] =
 
 /// What the request is after, besides its terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wants {
+pub(crate) enum Wants {
     Anything,
     Value,
     Type,
@@ -51,7 +53,7 @@ pub(super) enum Wants {
 
 impl Wants {
     /// Reads it off a request.
-    pub(super) fn of(request: &str) -> Self {
+    pub(crate) fn of(request: &str) -> Self {
         let words = parts(request);
         let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
         if has(&["test", "tests", "tested"]) {
@@ -84,7 +86,7 @@ const PER_FILE: usize = 3;
 
 /// Sorts hits by worth, best first, at most [`PER_FILE`] of each file and none within 4 lines of a better one.
 /// `tests` are the lines where the tests inside a source file begin.
-pub(super) fn rank(terms: &Terms, wants: Wants, hits: Vec<Hit>, tests: &[Hit], weights: &[f64]) -> Vec<Ranked> {
+pub(crate) fn rank(terms: &Terms, wants: Wants, hits: Vec<Hit>, tests: &[Hit], weights: &[f64]) -> Vec<Ranked> {
     let mut unique: BTreeMap<(String, usize), Hit> = BTreeMap::new();
     for hit in hits {
         unique.entry((hit.path.clone(), hit.line)).or_insert(hit);
@@ -106,7 +108,7 @@ pub(super) fn rank(terms: &Terms, wants: Wants, hits: Vec<Hit>, tests: &[Hit], w
             let missing = (0..terms.count()).filter(is_missing).map(|term| weights[term]).sum::<f64>();
             let in_tests = tests.iter().any(|test| test.path == all[at].path && test.line < all[at].line);
             let is_test = definition.as_ref().is_some_and(|found| found.symbol.starts_with("test_"));
-            let in_tests = (in_tests || is_test) && source::area(&all[at].path) != Area::Test;
+            let in_tests = (in_tests || is_test) && paths::area(&all[at].path) != Area::Test;
             let fit = match (in_tests, wants) {
                 (false, _) => 0.0,
                 // Asked for tests, the tests come before what they test.
@@ -144,7 +146,7 @@ pub(super) fn rank(terms: &Terms, wants: Wants, hits: Vec<Hit>, tests: &[Hit], w
 }
 
 fn is_typed(path: &str) -> bool {
-    source::language(path) == Some("TypeScript") && !source::is_declaration(path)
+    paths::language(path) == Some("TypeScript") && !paths::is_declaration(path)
 }
 
 /// Tells whether two hits stand in two forms of one file: `src/parse.ts`, and `parse.js` or `parse.d.ts` built from it.
@@ -152,7 +154,7 @@ fn is_copy(kept: &Hit, other: &Hit) -> bool {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let stem = |path: &str| name(path).split('.').next().map(str::to_owned);
     let form = |path: &str| name(path).split_once('.').map(|(_, form)| form.to_owned());
-    let is_script = |path: &str| ["JavaScript", "TypeScript"].iter().any(|name| source::language(path) == Some(name));
+    let is_script = |path: &str| ["JavaScript", "TypeScript"].iter().any(|name| paths::language(path) == Some(name));
     let symbol = |hit: &Hit| source::definition(&hit.text).map(|found| found.symbol);
     form(&kept.path) != form(&other.path)
         && is_script(&kept.path)
@@ -162,7 +164,7 @@ fn is_copy(kept: &Hit, other: &Hit) -> bool {
 }
 
 /// Returns the terms found in a text: exact ones first, then words, as one numbering.
-pub(super) fn matched(terms: &Terms, text: &str) -> Vec<usize> {
+pub(crate) fn matched(terms: &Terms, text: &str) -> Vec<usize> {
     let mut own = parts(text);
     // `websocket` is written `WebSocket` in many places.
     let joined: Vec<String> = own.windows(2).map(<[String]>::concat).collect();
@@ -304,7 +306,7 @@ fn is_script(text: &str) -> bool {
 
 fn area_score(wants: Wants, path: &str) -> f64 {
     let lower = path.to_ascii_lowercase();
-    let base = match source::area(path) {
+    let base = match paths::area(path) {
         Area::Source => 3.0,
         Area::Test => {
             if wants == Wants::Test {
@@ -324,11 +326,11 @@ fn area_score(wants: Wants, path: &str) -> f64 {
         Area::Foreign => -30.0,
     };
     let is_log = ["changelog", "changes", "history", "news"].iter().any(|name| lower.contains(name));
-    base - if is_log { 3.0 } else { 0.0 } - if source::is_declaration(path) { 6.0 } else { 0.0 }
+    base - if is_log { 3.0 } else { 0.0 } - if paths::is_declaration(path) { 6.0 } else { 0.0 }
 }
 
 /// Returns the key of `key = value`, `key: value` and `"key": value`.
-pub(super) fn assigned(line: &str) -> Option<&str> {
+pub(crate) fn assigned(line: &str) -> Option<&str> {
     let end = line.find([':', '='])?;
     let key = line[..end].trim().trim_start_matches("pub ").trim_matches(['"', '\'']).trim();
     let rest = line[end + 1..].trim_start_matches([':', '=', '>']);
@@ -381,12 +383,12 @@ fn is_bland(terms: &Terms, term: usize) -> bool {
 }
 
 /// Tells whether a word names something.
-pub(super) fn is_name(word: &super::terms::Word) -> bool {
+pub(crate) fn is_name(word: &Word) -> bool {
     !BLAND.contains(&word.raw.as_str())
 }
 
 /// Returns the terms that name something, for a sentence.
-pub(super) fn names(terms: &Terms) -> String {
+pub(crate) fn names(terms: &Terms) -> String {
     let words = terms.words.iter().map(|word| word.raw.as_str()).filter(|raw| !BLAND.contains(raw));
     let all: Vec<String> =
         terms.exact.iter().map(String::as_str).chain(words).take(8).map(|name| format!("`{name}`")).collect();
@@ -394,7 +396,7 @@ pub(super) fn names(terms: &Terms) -> String {
 }
 
 /// Returns the term by which a text is told from all others: it weighs much more than any other term.
-pub(super) fn distinctive(terms: &Terms, weights: &[f64], text: &str) -> Option<usize> {
+pub(crate) fn distinctive(terms: &Terms, weights: &[f64], text: &str) -> Option<usize> {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by(|a, b| weights[*b].total_cmp(&weights[*a]));
     let (first, second) = (*order.first()?, *order.get(1)?);
@@ -402,12 +404,12 @@ pub(super) fn distinctive(terms: &Terms, weights: &[f64], text: &str) -> Option<
 }
 
 /// Returns how many terms name something.
-pub(super) fn telling(terms: &Terms) -> usize {
+pub(crate) fn telling(terms: &Terms) -> usize {
     (0..terms.count()).filter(|term| !is_bland(terms, *term)).count().max(1)
 }
 
 /// Tells whether a file's name says all that the terms say.
-pub(super) fn is_about(terms: &Terms, path: &str) -> bool {
+pub(crate) fn is_about(terms: &Terms, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name);
     let hits = matched(terms, stem);
@@ -416,20 +418,20 @@ pub(super) fn is_about(terms: &Terms, path: &str) -> bool {
 }
 
 /// Returns how many of the telling terms a text has.
-pub(super) fn told(terms: &Terms, text: &str) -> usize {
+pub(crate) fn told(terms: &Terms, text: &str) -> usize {
     matched(terms, text).into_iter().filter(|term| !is_bland(terms, *term)).count()
 }
 
 /// Tells whether a place stands for a file of tests whose name says what is asked for.
-pub(super) fn is_test_of(terms: &Terms, place: &Place) -> bool {
+pub(crate) fn is_test_of(terms: &Terms, place: &Place) -> bool {
     let name = place.path.rsplit('/').next().unwrap_or(&place.path);
     place.label == "file"
-        && source::area(&place.path) == Area::Test
+        && paths::area(&place.path) == Area::Test
         && matched(terms, name).into_iter().any(|term| !is_bland(terms, term))
 }
 
 /// Returns a weight for each term: the fewer places it has, the more it tells.
-pub(super) fn weights(terms: &Terms, counts: &[usize]) -> Vec<f64> {
+pub(crate) fn weights(terms: &Terms, counts: &[usize]) -> Vec<f64> {
     #[expect(clippy::cast_precision_loss, reason = "counts of lines are small")]
     let rarity = |count: usize| 3.0 / (1.0 + (1.0 + count as f64 / 12.0).ln());
     let exact = terms.exact.iter().map(|_| 3.5);

@@ -1,39 +1,36 @@
-//! Answering "where, how, what, which": searching by name and by content, reading the best places.
+//! Answering "where, how, what, which": searching by content and by name, reading the best places.
 //!
-//! Owns the search patterns and the words of an answer. Leaves scores to `rank` and commits to `history`. Invariant:
-//! an answer cites only lines that a tool showed, and says so when nothing matched.
+//! Owns the search patterns and the words of an answer. Leaves scores to `rank` and commits to `history`. Invariant: an
+//! answer cites only lines that a tool showed, and says so when nothing matched.
 
 use std::collections::BTreeMap;
 
-use super::evidence::{Evidence, Hit};
-use super::place::Place;
-use super::plan::{Call, Part};
 use super::rank::{self, Ranked, Wants};
-use super::report::Report;
-use super::source::{self, Area};
-use super::terms::{Terms, last_segment, parts};
-
-/// Lines read before and after a place.
-const BEFORE: usize = 70;
-const WINDOW: usize = 110;
+use super::{inline_tests, window};
+use crate::offline::evidence::{Call, Evidence, Hit};
+use crate::offline::report::{Part, Place, Report, quotable};
+use crate::offline::text::paths::{self, Area};
+use crate::offline::text::source;
+use crate::offline::text::terms::{Terms, Word, last_segment};
+use crate::offline::text::{clip, parts, sentence};
 
 /// Search by content: definitions, then uses.
 #[derive(Debug)]
-pub(super) struct Content {
-    pub(super) question: String,
-    pub(super) terms: Terms,
+pub(crate) struct Content {
+    pub(crate) question: String,
+    pub(crate) terms: Terms,
 }
 
 const KEYWORDS: &str = "fn|struct|enum|trait|union|class|def|func|function\\*?|fun|type|interface|const|static|mod|module|\
     macro_rules!|impl(<[^>]*>)?|#define|typedef|namespace";
 
 impl Content {
-    pub(super) fn new(question: &str) -> Self {
+    pub(crate) fn new(question: &str) -> Self {
         Self { question: question.to_owned(), terms: Terms::of(question) }
     }
 
     /// Returns the search for one name, such as `res.json`.
-    pub(super) fn named(name: &str) -> Self {
+    pub(crate) fn named(name: &str) -> Self {
         Self { question: name.to_owned(), terms: Terms { exact: vec![name.to_owned()], ..Terms::default() } }
     }
 
@@ -64,7 +61,7 @@ impl Content {
         calls
     }
 
-    fn counting(word: &super::terms::Word) -> Call {
+    fn counting(word: &Word) -> Call {
         Call::count(&Terms::word_pattern(word), 2000)
     }
 
@@ -81,7 +78,7 @@ impl Content {
     fn ranked(&self, evidence: &Evidence) -> Vec<Ranked> {
         let weights = self.weights(evidence);
         let content = self.searches();
-        let is_content = |call: &&Call| super::evidence::argument(call, "output_mode") == "content";
+        let is_content = |call: &&Call| call.argument("output_mode") == "content";
         let hits: Vec<Hit> = content
             .iter()
             .filter(is_content)
@@ -92,7 +89,7 @@ impl Content {
     }
 
     /// Returns the best places, best first. Doc comments that were read count.
-    pub(super) fn places(&self, evidence: &Evidence) -> Vec<Place> {
+    pub(crate) fn places(&self, evidence: &Evidence) -> Vec<Place> {
         let mut ranked = self.ranked(evidence);
         let wants_value = Wants::of(&self.question) == Wants::Value;
         for entry in ranked.iter_mut().take(4) {
@@ -188,23 +185,6 @@ fn documented(hit: &Hit, lines: &BTreeMap<usize, String>) -> Option<(usize, Stri
     source::definition(text).map(|_| (*line, text.clone()))
 }
 
-/// Finds where the tests inside Rust sources begin.
-pub(super) fn inline_tests() -> Call {
-    Call::grep_in("^mod tests? \\{|^#\\[(tokio::)?test\\b", "*.rs", 500)
-}
-
-/// Returns the call that reads around a place.
-pub(super) fn window(place: &Place) -> Call {
-    Call::read_part(&place.path, place.line.saturating_sub(BEFORE).max(1), WINDOW)
-}
-
-/// Returns the call that reads the beginning of a doc comment that a window cut.
-pub(super) fn above(place: &Place, evidence: &Evidence) -> Option<Call> {
-    let lines = evidence.lines_of(&place.path);
-    let cut = source::doc_cut(&lines, place.line)?;
-    Some(Call::read_part(&place.path, cut.saturating_sub(300).max(1), 300.min(cut - 1)))
-}
-
 /// Returns the first telling line of a file that the request names.
 fn file_place(path: &str, lines: &BTreeMap<usize, String>) -> Option<Place> {
     let told = source::purpose(path, lines).map(|(line, _)| line);
@@ -214,20 +194,20 @@ fn file_place(path: &str, lines: &BTreeMap<usize, String>) -> Option<Place> {
 }
 
 /// Says in one sentence what stands at a place, as far as its lines show.
-pub(super) fn statement(place: &Place, lines: &BTreeMap<usize, String>, wants: Wants) -> String {
+pub(crate) fn statement(place: &Place, lines: &BTreeMap<usize, String>, wants: Wants) -> String {
     let cite = format!("`{}:{}`", place.path, place.line);
     if place.label == "file" {
-        let told = source::purpose(&place.path, lines).map(|(_, text)| source::sentence(&text, 240));
+        let told = source::purpose(&place.path, lines).map(|(_, text)| sentence(&text, 240));
         return told.map_or_else(|| format!("The file begins at {cite}."), |told| format!("{told} ({cite})."));
     }
-    let doc = source::doc_of(lines, place.line).map(|(_, text)| source::sentence(&text, 240));
+    let doc = source::doc_of(lines, place.line).map(|(_, text)| sentence(&text, 240));
     let Some(definition) = place.definition() else {
         return match place.label.as_str() {
-            "setting" | "field" => format!("{cite} has `{}`.", super::place::quotable(&place.text)),
+            "setting" | "field" => format!("{cite} has `{}`.", quotable(&place.text)),
             "comment" => {
-                format!("{cite} says: \"{}\".", source::clip(source::uncomment(&place.text).trim_end_matches('.'), 200))
+                format!("{cite} says: \"{}\".", clip(source::uncomment(&place.text).trim_end_matches('.'), 200))
             }
-            _ => format!("The closest place is {cite}: `{}`.", super::place::quotable(&place.text)),
+            _ => format!("The closest place is {cite}: `{}`.", quotable(&place.text)),
         };
     };
     let noun = definition.noun();
@@ -235,7 +215,7 @@ pub(super) fn statement(place: &Place, lines: &BTreeMap<usize, String>, wants: W
     if let Some((line, text)) =
         source::doc_value(lines, place.line).filter(|_| wants == Wants::Value && noun != "constant")
     {
-        let text = source::clip(text.trim_end_matches('.'), 200);
+        let text = clip(text.trim_end_matches('.'), 200);
         return format!("The {noun} `{symbol}` ({cite}) says: \"{text}\" (`{}:{line}`).", place.path);
     }
     let value = place.text.split_once(" = ").map(|(_, value)| value.trim().trim_end_matches([';', ',']));
@@ -253,7 +233,7 @@ pub(super) fn statement(place: &Place, lines: &BTreeMap<usize, String>, wants: W
 }
 
 /// Returns how many of the terms a place and the lines around it show.
-pub(super) fn coverage(terms: &Terms, place: &Place, lines: &BTreeMap<usize, String>) -> usize {
+pub(crate) fn coverage(terms: &Terms, place: &Place, lines: &BTreeMap<usize, String>) -> usize {
     // The very name that was asked for is all there is to ask.
     let symbol = place.definition().map(|found| found.symbol);
     if terms.exact.iter().any(|term| symbol.as_deref() == Some(last_segment(term))) {
@@ -273,15 +253,15 @@ pub(super) fn coverage(terms: &Terms, place: &Place, lines: &BTreeMap<usize, Str
 
 /// Search by name: files and directories.
 #[derive(Debug)]
-pub(super) struct Names {
-    pub(super) terms: Terms,
+pub(crate) struct Names {
+    pub(crate) terms: Terms,
 }
 
 impl Names {
     fn globs(&self) -> Vec<Call> {
         let exact = self.terms.exact.iter().map(|term| parts(last_segment(term)).join("*"));
         let words = self.terms.words.iter().take(5).filter(|word| word.stems.iter().all(|stem| stem.is_ascii()));
-        let stems = words.flat_map(super::terms::Word::beginnings).map(str::to_owned).filter(|stem| stem.len() >= 3);
+        let stems = words.flat_map(Word::beginnings).map(str::to_owned).filter(|stem| stem.len() >= 3);
         let mut calls: Vec<Call> = self.terms.paths.iter().map(|path| Call::glob(&format!("**/{path}"))).collect();
         for stem in exact.chain(stems).take(6) {
             calls.push(Call::glob(&format!("**/*{stem}*")));
@@ -295,9 +275,8 @@ impl Names {
             for path in evidence.paths(&call) {
                 let name = path.rsplit('/').next().unwrap_or(&path);
                 let hits = rank::matched(&self.terms, name).len() * 2 + rank::matched(&self.terms, &path).len();
-                let area = source::area(&path);
-                let is_text =
-                    source::fence(&path) != "text" || source::extension(&path).is_empty() || area == Area::Doc;
+                let area = paths::area(&path);
+                let is_text = paths::fence(&path) != "text" || paths::extension(&path).is_empty() || area == Area::Doc;
                 if hits > 0 && area != Area::Foreign && is_text && !scored.iter().any(|(_, _, known)| *known == path) {
                     scored.push((hits, area, path));
                 }
@@ -334,7 +313,7 @@ impl Part for Names {
 /// Writes a file as a finding: what it says of itself, else its first definition.
 fn named_file(path: &str, lines: &BTreeMap<usize, String>) -> String {
     if let Some((line, text)) = source::purpose(path, lines) {
-        let text = source::sentence(&text, 160);
+        let text = sentence(&text, 160);
         return Place { path: path.to_owned(), line, label: "file".to_owned(), text }.bullet();
     }
     let first = lines.iter().find_map(|(line, text)| Some((*line, text.trim(), source::definition(text)?)));

@@ -1,8 +1,9 @@
-//! Requests that say how to delegate: "use 3 subagents: a; b; c".
+//! Requests that say how to delegate, "use 3 subagents: a; b; c", or to whom, "@agent-explore".
 //!
-//! Owns counting agents and splitting lists. Leaves what each item asks for to `intent`. Invariant: no item is lost.
+//! Owns counting agents, splitting lists and reading mentions. Leaves what each item asks for to the module above.
+//! Invariant: no item is lost.
 
-use super::intent::{Intent, single, strip};
+use crate::offline::text::strip;
 
 const NUMBERS: [&str; 9] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"];
 const AGENT_WORDS: [&str; 12] = [
@@ -20,11 +21,20 @@ const AGENT_WORDS: [&str; 12] = [
     "workers",
 ];
 
+/// How a request is to be divided among subagents.
+#[derive(Debug)]
+pub(crate) enum Delegated<'t> {
+    /// One subagent for each item.
+    Items(Vec<String>),
+    /// So many subagents for one matter.
+    Counted { count: usize, matter: &'t str },
+}
+
 /// Reads requests that say how to delegate.
-pub(super) fn delegation(text: &str) -> Option<Intent> {
+pub(crate) fn delegation(text: &str) -> Option<Delegated<'_>> {
     for prefix in ["delegate:", "delegate to a subagent:", "subagent:", "subtask:", "delegate "] {
         if let Some(rest) = strip(text, prefix) {
-            return Some(Intent::Many(vec![rest.trim().to_owned()]));
+            return Some(Delegated::Items(vec![rest.trim().to_owned()]));
         }
     }
     let verb = ["use ", "spawn ", "start ", "launch ", "run ", "with ", "send ", "have "]
@@ -49,7 +59,7 @@ pub(super) fn delegation(text: &str) -> Option<Intent> {
     None
 }
 
-fn assigned(count: Option<usize>, rest: &str) -> Intent {
+fn assigned(count: Option<usize>, rest: &str) -> Delegated<'_> {
     let rest = ["in parallel", ":", "to ", "for ", "and have them ", "that ", "which ", "who ", "-"]
         .iter()
         .fold(rest, |rest, word| strip(rest, word).unwrap_or(rest).trim_start());
@@ -57,12 +67,12 @@ fn assigned(count: Option<usize>, rest: &str) -> Intent {
     if let (1, Some(count)) = (items.len(), count.filter(|count| *count > 1)) {
         let parts = split_into(rest, count);
         if parts.len() != count {
-            return Intent::Counted(count.min(8), Box::new(single(rest, &rest.to_lowercase())));
+            return Delegated::Counted { count: count.min(8), matter: rest };
         }
         items = parts;
     }
     items.truncate(20);
-    Intent::Many(items)
+    Delegated::Items(items)
 }
 
 /// Splits a list: by semicolons, or by lines that begin with a number or a mark.
@@ -116,4 +126,21 @@ fn split_into(text: &str, count: usize) -> Vec<String> {
         }
     }
     text.split(", ").flat_map(|part| part.split(" and ")).map(clean).filter(|part| !part.is_empty()).collect()
+}
+
+/// What stands around the agent's name in the word on a mention.
+const ASKED: (&str, &str) = ("The user asks you to delegate this to the agent `", "` with the Agent tool.");
+
+/// Returns the user's own words without the mentions, and the agents that are to be used; `None` if none is named.
+pub(crate) fn mentions(text: &str) -> Option<(String, Vec<String>)> {
+    let (own, reminder) = text.rsplit_once("\n\n<system-reminder>\n")?;
+    let name = |line: &str| Some(line.strip_prefix(ASKED.0)?.strip_suffix(ASKED.1)?.to_owned());
+    let agents: Vec<String> = reminder.lines().filter_map(name).collect();
+    let is_mention = |word: &str| {
+        let word = word.to_ascii_lowercase();
+        word.starts_with("@agent-") || word.starts_with("@run-agent-")
+    };
+    let words: Vec<&str> = own.split_whitespace().filter(|word| !is_mention(word)).collect();
+    let what = if words.is_empty() { "Give an overview of this project".to_owned() } else { words.join(" ") };
+    (!agents.is_empty()).then_some((what, agents))
 }

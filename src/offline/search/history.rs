@@ -1,29 +1,29 @@
 //! What git, or a change log, tells.
 //!
-//! Owns the git commands and the form of commits. Leaves searching files to `question`. Invariant: only commands that
-//! run without approval, so no shell quoting, and words only of letters and digits.
+//! Owns the git commands and the form of commits. Leaves searching files to `content`. Invariant: only commands that run
+//! without approval, so no shell quoting, and words only of letters and digits.
 
 use std::fmt::Write as _;
 
-use super::evidence::Evidence;
-use super::place::Place;
-use super::plan::{Call, Part};
-use super::report::Report;
-use super::source;
-use super::terms::Terms;
+use super::rank;
+use crate::offline::evidence::{Call, Evidence};
+use crate::offline::report::{Part, Place, Report, quotable};
+use crate::offline::text::clip;
+use crate::offline::text::paths::{Area, area};
+use crate::offline::text::terms::Terms;
 
 const FORMAT: &str = "git log --no-color --format=%h,%ad,%an,%s --date=short";
 const LOGS: &str = "**/{CHANGELOG,CHANGES,HISTORY,NEWS,RELEASES,Changelog,Changes,History,changelog}*";
 
 /// The recent history of the project, or the part of it that concerns some terms.
 #[derive(Debug)]
-pub(super) struct History {
-    pub(super) terms: Option<Terms>,
+pub(crate) struct History {
+    pub(crate) terms: Option<Terms>,
 }
 
 impl History {
     /// Tells whether a request asks when something came about, or by whom.
-    pub(super) fn wanted(request: &str) -> bool {
+    pub(crate) fn wanted(request: &str) -> bool {
         let lower = request.to_lowercase();
         lower.starts_with("when ")
             || ["which commit", "what commit", "who added", "who wrote", "who introduced", "who changed", "who removed"]
@@ -37,7 +37,7 @@ impl History {
         };
         let plain =
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
-        let named: Vec<_> = terms.words.iter().filter(|word| super::rank::is_name(word)).collect();
+        let named: Vec<_> = terms.words.iter().filter(|word| rank::is_name(word)).collect();
         let words = if named.is_empty() && terms.exact.is_empty() { terms.words.iter().collect() } else { named };
         let greps = terms.exact.iter().chain(words.into_iter().filter_map(|word| word.stems.first()));
         let mut calls: Vec<Call> = terms
@@ -143,7 +143,7 @@ impl Part for History {
         let mut findings = Vec::new();
         let mut summary = match &self.terms {
             Some(terms) => {
-                let told = |commit: &Commit<'_>| super::rank::told(terms, commit.subject);
+                let told = |commit: &Commit<'_>| rank::told(terms, commit.subject);
                 // Listed newest first; the sort keeps that order among equals.
                 found.sort_by_key(|commit| std::cmp::Reverse(told(commit)));
                 let most = found.first().map_or(0, told);
@@ -153,9 +153,9 @@ impl Part for History {
                 let first = first.map(Commit::sentence).unwrap_or_default();
                 let count = found.len();
                 if count == 1 {
-                    format!("One commit message mentions {}: {nearest}.", super::rank::names(terms))
+                    format!("One commit message mentions {}: {nearest}.", rank::names(terms))
                 } else {
-                    let names = super::rank::names(terms);
+                    let names = rank::names(terms);
                     format!("{count} commit messages mention {names}: the earliest is {first}, the latest {nearest}.")
                 }
             }
@@ -184,11 +184,11 @@ struct Commit<'t> {
 
 impl Commit<'_> {
     fn bullet(&self) -> String {
-        format!("- commit `{}` {} {}: {}", self.hash, self.date, self.author, super::place::quotable(self.subject))
+        format!("- commit `{}` {} {}: {}", self.hash, self.date, self.author, quotable(self.subject))
     }
 
     fn sentence(&self) -> String {
-        format!("`{}` of {} by {}, \"{}\"", self.hash, self.date, self.author, source::clip(self.subject, 100))
+        format!("`{}` of {} by {}, \"{}\"", self.hash, self.date, self.author, clip(self.subject, 100))
     }
 }
 
@@ -216,9 +216,7 @@ fn authors(text: &str) -> Option<String> {
 
 fn most_touched(text: &str) -> Option<String> {
     let mut counts: Vec<(usize, &str)> = Vec::new();
-    for line in
-        text.lines().map(str::trim).filter(|line| !line.is_empty() && source::area(line) != source::Area::Foreign)
-    {
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && area(line) != Area::Foreign) {
         match counts.iter_mut().find(|(_, path)| *path == line) {
             Some(entry) => entry.0 += 1,
             None => counts.push((1, line)),

@@ -1,9 +1,9 @@
 //! Requests that lean on what was said before: "and where is it tested?".
 //!
-//! Owns telling such requests and putting the name in. Leaves understanding the result to `intent`. Invariant: a request
-//! that names something of its own is left as it is.
+//! Owns telling such requests and putting the name in. Leaves understanding the result to the module above. Invariant: a
+//! request that names something of its own is left as it is.
 
-use super::terms::Terms;
+use crate::offline::text::terms::Terms;
 
 /// Words that stand for what was spoken of.
 const PRONOUNS: [&str; 12] =
@@ -17,7 +17,7 @@ const ASIDE: &str = " test tests tested testing called calls call caller callers
  created set read written default value defaults type types returned returns return changed added last when commit commits ";
 
 /// Returns the request with the matter put in that it leans on, where it does.
-pub(super) fn resolved(request: &str, before: Option<(&str, &str)>) -> String {
+pub(crate) fn resolved(request: &str, before: Option<(&str, &str)>) -> String {
     let Some((asked, answered)) = before else { return request.to_owned() };
     let lower = request.trim().to_lowercase();
     let goes_on = GOING_ON.iter().find(|start| lower.starts_with(*start));

@@ -5,12 +5,12 @@
 
 use serde_json::Value;
 
-use super::evidence::Evidence;
-use super::plan::{Call, Plan};
-use super::saying::CONNECT;
+use super::Plan;
+use super::answer::CONNECT;
+use crate::offline::evidence::{Call, Evidence};
 
 /// The task of the agent that drafts; the wish stands in the place of the mark.
-const TASK: &str = include_str!("../../assets/prompts/draft-task.md");
+const TASK: &str = include_str!("../../../assets/prompts/draft-task.md");
 
 /// Words that say little about what an agent is for.
 const FILLERS: [&str; 44] = [
@@ -48,18 +48,18 @@ fn stem(word: &str) -> &str {
 }
 
 /// Returns the wish in a task to draft an agent.
-pub(super) fn wish(task: &str) -> Option<&str> {
+pub(crate) fn wish(task: &str) -> Option<&str> {
     let (before, after) = TASK.trim_end().split_once("{{wish}}")?;
     Some(task.strip_prefix(before)?.strip_suffix(after)?.trim())
 }
 
 /// A draft under way.
-pub(super) struct Draft {
+pub(crate) struct Draft {
     wish: String,
 }
 
 impl Draft {
-    pub(super) fn new(wish: &str) -> Self {
+    pub(crate) fn new(wish: &str) -> Self {
         Self { wish: wish.split_whitespace().collect::<Vec<_>>().join(" ") }
     }
 

@@ -71,7 +71,7 @@ const WORDS: [(&str, &str); 64] = [
 ];
 
 /// Returns the English of a word in lower case, or the word itself.
-pub(super) fn english(word: &str) -> &str {
+pub(crate) fn english(word: &str) -> &str {
     let found =
         WORDS.iter().find(|(begin, _)| word.strip_prefix(begin).is_some_and(|rest| begin.len() > 4 || rest.is_empty()));
     found.map_or(word, |(_, english)| english)

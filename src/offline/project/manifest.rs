@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// What a line of a manifest says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Name,
     Version,
     About,
@@ -22,14 +22,14 @@ pub(super) enum Kind {
 
 /// One thing a manifest says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fact {
-    pub(super) kind: Kind,
-    pub(super) value: String,
-    pub(super) line: usize,
+pub(crate) struct Fact {
+    pub(crate) kind: Kind,
+    pub(crate) value: String,
+    pub(crate) line: usize,
 }
 
 /// Manifest file name, what reads it, the command that builds, the command that tests.
-pub(super) const TOOLS: [(&str, &str, &str, &str); 16] = [
+pub(crate) const TOOLS: [(&str, &str, &str, &str); 16] = [
     ("Cargo.toml", "Cargo", "cargo build", "cargo test"),
     ("package.json", "npm", "npm install", "npm test"),
     ("pyproject.toml", "Python packaging", "pip install .", "python -m pytest"),
@@ -49,7 +49,7 @@ pub(super) const TOOLS: [(&str, &str, &str, &str); 16] = [
 ];
 
 /// Reads the facts of a manifest.
-pub(super) fn facts(path: &str, lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+pub(crate) fn facts(path: &str, lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name {
         "package.json" | "composer.json" => json(lines),

@@ -1,33 +1,24 @@
 //! The offline model as a subagent: from a task to a report.
 //!
-//! Owns the form of a task and the choice of inquiry. Leaves the inquiries to their modules. Invariant: the last words
+//! Owns the choice of inquiry and the parts it has. Leaves searching and reading to the parts. Invariant: the last words
 //! always carry a `<summary>`.
 
-use super::build::Build;
-use super::direct::Direct;
+use super::Plan;
+use super::answer::CONNECT;
 use super::draft::{self, Draft};
-use super::evidence::Evidence;
-use super::files::Files;
-use super::history::History;
-use super::intent::{self, Intent, Topic};
-use super::layout::Layout;
-use super::manifest::Kind;
-use super::package::Package;
-use super::plan::{Call, Part, Plan};
-use super::question::{Content, Names};
-use super::report::Report;
-use super::saying::CONNECT;
-use super::terms::Terms;
-use super::testing::Testing;
-use super::uses::Uses;
+use crate::offline::evidence::{Call, Evidence};
+use crate::offline::project;
+use crate::offline::project::files::Files;
+use crate::offline::report::{Part, Report};
+use crate::offline::request::{self, Intent};
+use crate::offline::search::content::{Content, Names};
+use crate::offline::search::history::History;
+use crate::offline::search::uses::Uses;
+use crate::offline::text::sentence;
+use crate::offline::text::terms::Terms;
 
 /// How a task to read many files begins; the glob and a backquote follow.
-pub(super) const ALL_FILES: &str = "Read all files that match `";
-
-/// Tells whether a text is a task in the form WHAT, WHERE, RETURN, which only a parent writes.
-pub(super) fn is_task_form(text: &str) -> bool {
-    text.contains("WHAT:") && text.contains("RETURN:")
-}
+pub(crate) const ALL_FILES: &str = "Read all files that match `";
 
 /// A task under way.
 struct Child {
@@ -36,13 +27,13 @@ struct Child {
 }
 
 /// Chooses the inquiry for the task of a subagent.
-pub(super) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
+pub(crate) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
     if let Some(wish) = draft::wish(evidence.task()) {
         return Box::new(Draft::new(wish));
     }
     let what = what(evidence.task());
     let inquiry = Inquiry::for_task(what);
-    let opening = format!("{}.", super::source::sentence(what, 120).trim_end_matches(['.', '?', ':']));
+    let opening = format!("{}.", sentence(what, 120).trim_end_matches(['.', '?', ':']));
     Box::new(Child { inquiry, opening })
 }
 
@@ -65,7 +56,7 @@ impl Plan for Child {
 }
 
 /// One or more parts that proceed side by side.
-pub(super) struct Inquiry {
+pub(crate) struct Inquiry {
     parts: Vec<Box<dyn Part>>,
     /// Said first, where the task asks for more than rules can do.
     caveat: String,
@@ -92,7 +83,7 @@ impl Inquiry {
             Some(question) if lower.starts_with("search the history") => {
                 Self::of(vec![Box::new(History { terms: Some(Terms::of(question)) })])
             }
-            _ => match intent::read(what) {
+            _ => match request::read(what) {
                 Intent::Question(question) => Self::question(&subject(&question)),
                 intent => Self::for_intent(intent, what),
             },
@@ -100,14 +91,12 @@ impl Inquiry {
     }
 
     /// Returns the parts for an intent, all done by one agent.
-    pub(super) fn for_intent(intent: Intent, text: &str) -> Self {
+    pub(crate) fn for_intent(intent: Intent, text: &str) -> Self {
         match intent {
-            Intent::Overview => {
-                Self::of(vec![Box::new(Layout), Box::new(Build), Box::new(Testing), Box::new(History { terms: None })])
-            }
-            Intent::Topic(topic) => Self::of(vec![part(topic)]),
+            Intent::Overview => Self::of(project::overview()),
+            Intent::Topic(topic) => Self::of(vec![project::part(topic)]),
             Intent::Files { glob } => Self::of(vec![Box::new(Files::new(&glob))]),
-            Intent::Direct { call, title } => Self::of(vec![Box::new(Direct { call, title })]),
+            Intent::Direct(direct) => Self::of(vec![Box::new(direct)]),
             Intent::Counted(_, inner) => Self::for_intent(*inner, text),
             Intent::Many(items) if items.len() == 1 => Self::question(&items[0]),
             Intent::Decline { what } => {
@@ -123,7 +112,7 @@ impl Inquiry {
     }
 
     /// Returns the search by content alone.
-    pub(super) fn of_places(subject: &str) -> Self {
+    pub(crate) fn of_places(subject: &str) -> Self {
         Self::of(vec![Box::new(Content::new(subject))])
     }
 
@@ -134,28 +123,17 @@ impl Inquiry {
         Self::of(vec![Box::new(Content::new(question)), Box::new(Names { terms: Terms::of(question) })])
     }
 
-    pub(super) fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+    pub(crate) fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
         let stages: Vec<Vec<Call>> = self.parts.iter().filter_map(|part| part.stage(n, evidence)).collect();
         (!stages.is_empty()).then(|| stages.concat())
     }
 
-    pub(super) fn report(&self, evidence: &Evidence) -> Report {
+    pub(crate) fn report(&self, evidence: &Evidence) -> Report {
         let mut report = Report::join(self.parts.iter().map(|part| part.report(evidence)).collect());
         if !self.caveat.is_empty() {
             report.summary = format!("{} {}", self.caveat, report.summary);
         }
         report
-    }
-}
-
-fn part(topic: Topic) -> Box<dyn Part> {
-    match topic {
-        Topic::Layout => Box::new(Layout),
-        Topic::Build => Box::new(Build),
-        Topic::Tests => Box::new(Testing),
-        Topic::History => Box::new(History { terms: None }),
-        Topic::Version => Box::new(Package { asked: Kind::Version }),
-        Topic::License => Box::new(Package { asked: Kind::License }),
     }
 }
 

@@ -1,21 +1,19 @@
 //! How the project is tested: frameworks, test files, the command.
 //!
-//! Owns the table of frameworks. Leaves dependencies in general to `build`. Invariant: a framework is named only with
-//! the line that shows it.
+//! Owns the table of frameworks. Leaves dependencies in general to `build`. Invariant: a framework is named only with the
+//! line that shows it.
 
 use std::fmt::Write as _;
 
 use super::build::{self, Build};
-use super::evidence::{Evidence, Hit};
-use super::manifest::{Kind, TOOLS};
-use super::place::Place;
-use super::plan::{Call, Part};
-use super::report::Report;
-use super::source::{self, Area};
+use super::manifest::{self, Kind, TOOLS};
+use crate::offline::evidence::{Call, Evidence, Hit};
+use crate::offline::report::{Part, Place, Report};
+use crate::offline::text::paths::{self, Area};
 
 /// The tests of the project in the working directory.
 #[derive(Debug)]
-pub(super) struct Testing;
+pub(crate) struct Testing;
 
 /// A framework and what gives it away.
 struct Framework {
@@ -184,7 +182,7 @@ impl Testing {
         let mut all: Vec<Shown> = Vec::new();
         for framework in &FRAMEWORKS {
             let speaks = |path: &str| {
-                let ext = source::extension(path);
+                let ext = paths::extension(path);
                 let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
                 framework
                     .extensions
@@ -225,7 +223,7 @@ impl Testing {
 
     fn cases(evidence: &Evidence) -> Vec<(String, usize)> {
         let mut rows = evidence.counts(&case_counts());
-        rows.retain(|(path, _)| counts(path) && source::language(path).is_some());
+        rows.retain(|(path, _)| counts(path) && paths::language(path).is_some());
         rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         rows
     }
@@ -233,7 +231,7 @@ impl Testing {
 
 /// Tells whether a file says something of the project's own tests.
 fn counts(path: &str) -> bool {
-    source::area(path) != Area::Foreign && !source::is_fixture(path)
+    paths::area(path) != Area::Foreign && !paths::is_fixture(path)
 }
 
 /// Tells whether a line of source has a mark as code; an import stands at its beginning.
@@ -264,7 +262,7 @@ fn declares(line: &str) -> bool {
 
 fn has_needle(framework: &Framework, path: &str, text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    if source::extension(path) == "json" {
+    if paths::extension(path) == "json" {
         // In a package file only a key is a dependency; a script may use any word.
         let key = lower.trim().trim_start_matches('"').split('"').next().unwrap_or_default().to_owned();
         return framework.needles.iter().any(|needle| {
@@ -360,7 +358,7 @@ fn answer(shown: &[Shown], run: Option<&str>) -> String {
 /// Returns the command that runs the tests: the project's own script, else the framework's usual one.
 fn command(evidence: &Evidence, shown: &[Shown]) -> Option<String> {
     for path in build::found(evidence) {
-        let facts = super::manifest::facts(&path, &evidence.lines_of(&path));
+        let facts = manifest::facts(&path, &evidence.lines_of(&path));
         let script = facts.iter().find(|fact| fact.kind == Kind::Script && fact.value.starts_with("test:"));
         if let Some(script) = script {
             return Some(format!("`npm test`, which is `{}` (`{path}:{}`)", script.value[5..].trim(), script.line));

@@ -5,7 +5,7 @@
 
 /// What a file is for, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Area {
+pub(crate) enum Area {
     Source,
     Setting,
     Test,
@@ -15,7 +15,7 @@ pub(super) enum Area {
 }
 
 /// Returns a file name's extension, in lower case.
-pub(super) fn extension(path: &str) -> String {
+pub(crate) fn extension(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map(|(_, ext)| ext.to_ascii_lowercase()).unwrap_or_default()
 }
@@ -69,13 +69,13 @@ const LANGUAGES: [(&str, &str, &str); 44] = [
 ];
 
 /// Returns the programming language of a file.
-pub(super) fn language(path: &str) -> Option<&'static str> {
+pub(crate) fn language(path: &str) -> Option<&'static str> {
     let ext = extension(path);
     LANGUAGES.iter().find(|row| row.0 == ext).map(|row| row.1)
 }
 
 /// Returns the tag for a code fence around lines of a file.
-pub(super) fn fence(path: &str) -> &'static str {
+pub(crate) fn fence(path: &str) -> &'static str {
     let ext = extension(path);
     match ext.as_str() {
         "toml" => "toml",
@@ -87,7 +87,7 @@ pub(super) fn fence(path: &str) -> &'static str {
 }
 
 /// Returns what a file is for.
-pub(super) fn area(path: &str) -> Area {
+pub(crate) fn area(path: &str) -> Area {
     let lower = path.to_ascii_lowercase();
     let (dirs, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
     let ext = extension(&lower);
@@ -116,12 +116,24 @@ pub(super) fn area(path: &str) -> Area {
 }
 
 /// Tells whether a file only declares what another one holds, as a TypeScript compiler writes it.
-pub(super) fn is_declaration(path: &str) -> bool {
+pub(crate) fn is_declaration(path: &str) -> bool {
     [".d.ts", ".d.cts", ".d.mts"].iter().any(|end| path.ends_with(end))
 }
 
 /// Tells whether a file is there for tests to read, so that it says nothing of the project itself.
-pub(super) fn is_fixture(path: &str) -> bool {
+pub(crate) fn is_fixture(path: &str) -> bool {
     path.split('/')
         .any(|dir| matches!(dir, "fixtures" | "fixture" | "testdata" | "test_data" | "snapshots" | "__snapshots__"))
+}
+
+/// Tells whether a token names a file or a directory.
+pub(crate) fn is_path(token: &str) -> bool {
+    let plain = token.chars().all(|c| c.is_alphanumeric() || "_-./*@+".contains(c));
+    let ext = extension(token);
+    let has_ext = token.contains('.') && fence(token) != "text" && token.len() > ext.len() + 1;
+    let is_known = matches!(token, "Makefile" | "Dockerfile" | "LICENSE" | "README");
+    let is_product = matches!(token.to_ascii_lowercase().as_str(), "node.js" | "vue.js" | "next.js" | "asp.net");
+    plain
+        && !is_product
+        && (has_ext || is_known || (token.contains('/') && token.matches('/').count() >= 1 && token.len() > 4))
 }

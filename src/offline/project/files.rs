@@ -1,17 +1,17 @@
 //! Reading every file of one kind and saying what each one does.
 //!
-//! Owns batching and the one-line summaries. Leaves recognising doc comments to `source`. Invariant: a file that was
-//! not read is counted as left out, never described.
+//! Owns batching and the one-line summaries. Leaves recognising doc comments to `source`. Invariant: a file that was not
+//! read is counted as left out, never described.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::evidence::Evidence;
-use super::place::{Place, safe};
-use super::plan::{Call, Part};
-use super::question::Content;
-use super::report::Report;
-use super::source::{self, Area};
+use crate::offline::evidence::{Call, Evidence};
+use crate::offline::report::{Part, Place, Report, safe};
+use crate::offline::search::content::Content;
+use crate::offline::text::paths::{self, Area};
+use crate::offline::text::sentence;
+use crate::offline::text::source;
 
 /// Files read at most, and in one message.
 const MOST: usize = 40;
@@ -19,7 +19,7 @@ const BATCH: usize = 8;
 
 /// All files that match a glob.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(crate) struct Files {
     /// Such as `**/*.py`.
     glob: String,
     /// What is searched for where no file matches: `res.json` may also be a method.
@@ -28,7 +28,7 @@ pub(super) struct Files {
 
 impl Files {
     /// Returns the inquiry into the files that match a glob.
-    pub(super) fn new(glob: &str) -> Self {
+    pub(crate) fn new(glob: &str) -> Self {
         let name =
             glob.strip_prefix("**/").filter(|name| name.chars().all(|c| c.is_alphanumeric() || "_$.".contains(c)));
         Self { glob: glob.to_owned(), otherwise: name.map(Content::named) }
@@ -36,8 +36,8 @@ impl Files {
 
     fn listing(&self, evidence: &Evidence) -> Vec<String> {
         let mut paths = evidence.paths(&Call::glob(&self.glob));
-        paths.retain(|path| source::area(path) != Area::Foreign);
-        paths.sort_by_key(|path| (source::area(path), path.matches('/').count(), path.clone()));
+        paths.retain(|path| paths::area(path) != Area::Foreign);
+        paths.sort_by_key(|path| (paths::area(path), path.matches('/').count(), path.clone()));
         paths.dedup();
         paths
     }
@@ -120,12 +120,12 @@ fn single(path: &str, lines: &BTreeMap<usize, String>) -> Report {
 }
 
 /// Says in one line what a file does: its own words, else its definitions.
-pub(super) fn describe(path: &str, lines: &BTreeMap<usize, String>) -> String {
+pub(crate) fn describe(path: &str, lines: &BTreeMap<usize, String>) -> String {
     let names = definitions(path, lines);
     match (source::purpose(path, lines), names.is_empty()) {
-        (Some((line, text)), true) => format!("`{path}:{line}`: {}", safe(&source::sentence(&text, 140))),
+        (Some((line, text)), true) => format!("`{path}:{line}`: {}", safe(&sentence(&text, 140))),
         (Some((line, text)), false) => {
-            format!("`{path}:{line}`: {} ({names})", safe(&source::sentence(&text, 140)))
+            format!("`{path}:{line}`: {} ({names})", safe(&sentence(&text, 140)))
         }
         (None, false) => format!("`{path}`: {names}"),
         (None, true) => {

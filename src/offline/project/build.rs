@@ -1,17 +1,17 @@
-//! How the project is built and where a run begins.
+//! How the project is built, where a run begins, and which version and license it states.
 //!
-//! Owns finding manifests and entry points. Leaves their formats to `manifest`. Invariant: names only what was read.
+//! Owns finding manifests and entry points. Leaves the formats of manifests to `manifest`. Invariant: names only what was
+//! read.
 
-use super::evidence::Evidence;
 use super::manifest::{self, Fact, Kind, TOOLS};
-use super::place::{Place, quotable, safe};
-use super::plan::{Call, Part};
-use super::report::Report;
-use super::source::{self, Area};
+use crate::offline::evidence::{Call, Evidence};
+use crate::offline::report::{Part, Place, Report, quotable, safe};
+use crate::offline::text::paths::{self, Area};
+use crate::offline::text::source;
 
 /// The build of the project in the working directory.
 #[derive(Debug)]
-pub(super) struct Build;
+pub(crate) struct Build;
 
 const MAINS: &str =
     "^\\s*(pub )?(async )?fn main\\(|^if __name__ ==|^func main\\(|public static void main|^int main\\(|^def main\\(";
@@ -26,9 +26,9 @@ fn manifests() -> Call {
 const MOST: usize = 5;
 
 /// Returns the manifests, the outermost first.
-pub(super) fn found(evidence: &Evidence) -> Vec<String> {
+pub(crate) fn found(evidence: &Evidence) -> Vec<String> {
     let mut all = evidence.paths(&manifests());
-    all.retain(|path| !matches!(source::area(path), Area::Foreign | Area::Test | Area::Example));
+    all.retain(|path| !matches!(paths::area(path), Area::Foreign | Area::Test | Area::Example));
     all.retain(|path| !path.starts_with("docs/") && !path.starts_with("doc/"));
     let rank = |path: &str| TOOLS.iter().position(|row| path.rsplit('/').next() == Some(row.0));
     all.sort_by_key(|path| (path.matches('/').count(), rank(path), path.clone()));
@@ -51,7 +51,7 @@ impl Part for Build {
         for path in &paths {
             findings.extend(describe(path, &manifest::facts(path, &evidence.lines_of(path))));
         }
-        let all = evidence.paths(&manifests()).into_iter().filter(|path| source::area(path) == Area::Setting).count();
+        let all = evidence.paths(&manifests()).into_iter().filter(|path| paths::area(path) == Area::Setting).count();
         if all > paths.len() {
             findings.push(format!("- {} more manifests were not read", all - paths.len()));
         }
@@ -60,7 +60,7 @@ impl Part for Build {
         let roots: Vec<String> = evidence
             .paths(&Call::glob(ROOTS))
             .into_iter()
-            .filter(|path| source::area(path) == Area::Source)
+            .filter(|path| paths::area(path) == Area::Source)
             .take(5)
             .map(|path| format!("`{path}`"))
             .collect();
@@ -94,7 +94,7 @@ impl Part for Build {
 
 fn entries(evidence: &Evidence) -> Vec<Place> {
     let mut hits = evidence.hits(&Call::grep(MAINS, 60));
-    hits.retain(|hit| source::area(&hit.path) == Area::Source && !source::is_comment(hit.text.trim()));
+    hits.retain(|hit| paths::area(&hit.path) == Area::Source && !source::is_comment(hit.text.trim()));
     hits.retain(|hit| !hit.path.ends_with("build.rs") && !hit.text.starts_with("    "));
     hits.sort_by_key(|hit| (hit.path.matches('/').count(), hit.path.clone(), hit.line));
     hits.into_iter()
@@ -132,4 +132,74 @@ fn describe(path: &str, facts: &[Fact]) -> Vec<String> {
         out.push(format!("- {title} (`{path}:{}`): {}{more}", first.line, shown.join(", ")));
     }
     out
+}
+
+/// One word that a manifest states.
+#[derive(Debug)]
+pub(crate) struct Package {
+    /// The version or the licence.
+    pub(crate) asked: Kind,
+}
+
+const LICENSES: &str = "{LICENSE,LICENCE,COPYING}*";
+
+fn assignments() -> Call {
+    Call::grep("^\\s*(export const |const |pub const )?(__version__|version)\\b[^=:]*[:=] *['\"]?v?[0-9]+\\.", 60)
+}
+
+impl Part for Package {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        match n {
+            0 => {
+                let manifests = Build.stage(0, evidence).unwrap_or_default().into_iter().take(1);
+                let other = if self.asked == Kind::License { Call::glob(LICENSES) } else { assignments() };
+                Some(manifests.chain([other]).collect())
+            }
+            1 => Some(found(evidence).iter().map(|path| Call::read(path)).collect()),
+            _ => None,
+        }
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        let manifests = found(evidence);
+        let all: Vec<(&String, Vec<Fact>)> =
+            manifests.iter().map(|path| (path, manifest::facts(path, &evidence.lines_of(path)))).collect();
+        let first = |kind: Kind| {
+            all.iter().find_map(|(path, facts)| {
+                let fact = facts.iter().find(|fact| fact.kind == kind)?;
+                Some((fact.value.clone(), format!("`{path}:{}`", fact.line)))
+            })
+        };
+        let name = first(Kind::Name).map(|(name, _)| format!(" of `{name}`")).unwrap_or_default();
+        let stated = first(self.asked);
+        if self.asked == Kind::License {
+            let texts: Vec<String> =
+                evidence.paths(&Call::glob(LICENSES)).iter().map(|path| format!("`{path}`")).collect();
+            let summary = match (stated, texts.is_empty()) {
+                (Some((value, cite)), _) => format!("The license{name} is `{value}` ({cite})."),
+                (None, false) => format!("No manifest states a license; its text is in {}.", texts.join(", ")),
+                (None, true) => "No manifest and no file states a license.".to_owned(),
+            };
+            return Report { summary, ..Report::default() };
+        }
+        let mut hits = evidence.hits(&assignments());
+        hits.retain(|hit| {
+            matches!(paths::area(&hit.path), Area::Source | Area::Setting) && !manifests.contains(&hit.path)
+        });
+        hits.sort_by_key(|hit| (hit.path.matches('/').count(), hit.path.clone(), hit.line));
+        let mut others = hits.iter().map(|hit| {
+            Place { path: hit.path.clone(), line: hit.line, label: "field".to_owned(), text: hit.text.clone() }.bullet()
+        });
+        let summary = match stated {
+            Some((value, cite)) => format!("The version{name} is `{value}` ({cite})."),
+            None => match hits.first() {
+                Some(hit) => {
+                    others.next();
+                    format!("No manifest states a version; `{}:{}` has `{}`.", hit.path, hit.line, quotable(&hit.text))
+                }
+                None => "No manifest and no constant states a version.".to_owned(),
+            },
+        };
+        Report { summary, findings: others.take(3).collect(), answer: String::new() }
+    }
 }

@@ -1,16 +1,18 @@
 //! What to search for: identifiers, phrases and words taken from a request.
 //!
-//! Owns stop words, stems and variants. Leaves the searching to the plans. Invariant: every term is safe inside a
-//! regular expression once it went through [`escape`].
+//! Owns stop words, stems and variants. Leaves the searching to `search`. Invariant: every term is safe inside a regular
+//! expression once it went through [`escape`].
 
+use super::escape;
 use super::glossary::english;
+use super::paths::is_path;
 
 /// A word in the forms a search should accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
-    pub(super) raw: String,
+pub(crate) struct Word {
+    pub(crate) raw: String,
     /// Beginnings of identifier parts, in lower case.
-    pub(super) stems: Vec<String>,
+    pub(crate) stems: Vec<String>,
 }
 
 impl Word {
@@ -33,13 +35,13 @@ impl Word {
     }
 
     /// Returns the beginnings to search for: one covers everything it begins.
-    pub(super) fn beginnings(&self) -> Vec<&str> {
+    pub(crate) fn beginnings(&self) -> Vec<&str> {
         let covered = |long: &str| self.stems.iter().any(|short| short != long && long.starts_with(short.as_str()));
         self.stems.iter().map(String::as_str).filter(|stem| !covered(stem)).collect()
     }
 
     /// Tells whether a part of an identifier is a form of this word.
-    pub(super) fn matches(&self, part: &str) -> bool {
+    pub(crate) fn matches(&self, part: &str) -> bool {
         self.stems.iter().any(|stem| part.strip_prefix(stem.as_str()).is_some_and(|rest| inflects(stem, rest)))
     }
 }
@@ -69,17 +71,17 @@ fn inflects(stem: &str, rest: &str) -> bool {
 
 /// What a request asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Terms {
+pub(crate) struct Terms {
     /// Identifiers and quoted pieces, as written.
-    pub(super) exact: Vec<String>,
+    pub(crate) exact: Vec<String>,
     /// Paths and file names, as written.
-    pub(super) paths: Vec<String>,
+    pub(crate) paths: Vec<String>,
     /// Plain words, most telling first as they came.
-    pub(super) words: Vec<Word>,
+    pub(crate) words: Vec<Word>,
     /// Words written with a capital inside the request: names of types in most languages.
-    pub(super) cased: Vec<String>,
+    pub(crate) cased: Vec<String>,
     /// Pairs of words that stood side by side.
-    pub(super) pairs: Vec<(usize, usize)>,
+    pub(crate) pairs: Vec<(usize, usize)>,
 }
 
 /// Stems that mean the same.
@@ -138,7 +140,7 @@ const ASIDES: [&str; 16] = [
 
 impl Terms {
     /// Takes the terms out of a request.
-    pub(super) fn of(request: &str) -> Self {
+    pub(crate) fn of(request: &str) -> Self {
         let mut terms = Self::default();
         let mut plain = request.to_owned();
         for phrase in ASIDES {
@@ -217,17 +219,17 @@ impl Terms {
     }
 
     /// Tells whether there is nothing to search for.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.exact.is_empty() && self.words.is_empty() && self.paths.is_empty()
     }
 
     /// Returns the number of terms that a place can match.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.exact.len() + self.words.len()
     }
 
     /// Returns all terms as written, for a sentence.
-    pub(super) fn names(&self) -> String {
+    pub(crate) fn names(&self) -> String {
         let words = self.words.iter().map(|word| &word.raw);
         let all: Vec<String> =
             self.exact.iter().chain(&self.paths).chain(words).take(8).map(|term| format!("`{term}`")).collect();
@@ -235,13 +237,13 @@ impl Terms {
     }
 
     /// Returns the regular expression of one word.
-    pub(super) fn word_pattern(word: &Word) -> String {
+    pub(crate) fn word_pattern(word: &Word) -> String {
         let stems: Vec<String> = word.beginnings().into_iter().map(escape).collect();
         if stems.len() == 1 { stems.concat() } else { format!("({})", stems.join("|")) }
     }
 
     /// Returns an alternative of all terms, or `None` without any.
-    pub(super) fn any_pattern(&self) -> Option<String> {
+    pub(crate) fn any_pattern(&self) -> Option<String> {
         let exact = self.exact.iter().map(|term| escape(last_segment(term)));
         let words = self.words.iter().take(6).map(Self::word_pattern);
         let all: Vec<String> = exact.chain(words).collect();
@@ -249,7 +251,7 @@ impl Terms {
     }
 
     /// Returns an alternative of every two of the first words, in both orders, with a pattern between them.
-    pub(super) fn pairs_pattern(&self, between: &str) -> Option<String> {
+    pub(crate) fn pairs_pattern(&self, between: &str) -> Option<String> {
         let patterns: Vec<String> = self.words.iter().take(4).map(Self::word_pattern).collect();
         let mut all = Vec::new();
         for (at, a) in patterns.iter().enumerate() {
@@ -261,7 +263,7 @@ impl Terms {
     }
 
     /// Returns an alternative of identifiers, and of neighbouring words as one identifier or phrase.
-    pub(super) fn phrase_pattern(&self) -> Option<String> {
+    pub(crate) fn phrase_pattern(&self) -> Option<String> {
         let exact = self.exact.iter().map(|term| escape(term));
         let pairs = self.pairs.iter().take(4).map(|(a, b)| {
             format!("{}\\w*[ _.-]?{}", Self::word_pattern(&self.words[*a]), Self::word_pattern(&self.words[*b]))
@@ -272,7 +274,7 @@ impl Terms {
 }
 
 /// Returns the name behind `::` and `.`: `App::update` is defined as `update`.
-pub(super) fn last_segment(term: &str) -> &str {
+pub(crate) fn last_segment(term: &str) -> &str {
     let after = term.rsplit("::").next().unwrap_or(term);
     after.rsplit('.').next().filter(|part| !part.is_empty()).unwrap_or(after)
 }
@@ -281,18 +283,6 @@ fn span(text: &str, open: char, close: char) -> Option<(usize, usize)> {
     let start = text.find(open)?;
     let end = start + open.len_utf8() + text[start + open.len_utf8()..].find(close)?;
     Some((start, end))
-}
-
-/// Tells whether a token names a file or a directory.
-pub(super) fn is_path(token: &str) -> bool {
-    let plain = token.chars().all(|c| c.is_alphanumeric() || "_-./*@+".contains(c));
-    let ext = super::source::extension(token);
-    let has_ext = token.contains('.') && super::source::fence(token) != "text" && token.len() > ext.len() + 1;
-    let is_known = matches!(token, "Makefile" | "Dockerfile" | "LICENSE" | "README");
-    let is_product = matches!(token.to_ascii_lowercase().as_str(), "node.js" | "vue.js" | "next.js" | "asp.net");
-    plain
-        && !is_product
-        && (has_ext || is_known || (token.contains('/') && token.matches('/').count() >= 1 && token.len() > 4))
 }
 
 /// Tells whether a token looks like a name in a program.
@@ -335,40 +325,4 @@ fn stem(word: &str) -> String {
     }
     let cut = singular.strip_suffix('e').filter(|rest| rest.len() >= 4).unwrap_or(singular);
     cut.to_owned()
-}
-
-/// Writes a text so that a regular expression takes it literally.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        if "\\.+*?()|[]{}^$#&-~".contains(c) {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// Splits an identifier, path or line into its parts, in lower case: `parseHTTPConfig` gives parse, http, config.
-pub(super) fn parts(text: &str) -> Vec<String> {
-    let chars: Vec<char> = text.chars().collect();
-    let mut all = Vec::new();
-    let mut part = String::new();
-    for (at, c) in chars.iter().enumerate() {
-        let previous = at.checked_sub(1).and_then(|at| chars.get(at));
-        let next = chars.get(at + 1);
-        let boundary = c.is_uppercase()
-            && (previous.is_some_and(|p| p.is_lowercase() || p.is_ascii_digit())
-                || (previous.is_some_and(|p| p.is_uppercase()) && next.is_some_and(|n| n.is_lowercase())));
-        if (boundary || !c.is_alphanumeric()) && !part.is_empty() {
-            all.push(std::mem::take(&mut part));
-        }
-        if c.is_alphanumeric() {
-            part.extend(c.to_lowercase());
-        }
-    }
-    if !part.is_empty() {
-        all.push(part);
-    }
-    all
 }

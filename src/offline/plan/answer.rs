@@ -1,16 +1,15 @@
-//! How the main agent's answers are put together from reports.
+//! What the main agent says: answers put together from reports, help, and what rules cannot do.
 //!
-//! Owns headings, order and length. Leaves finding and reading to the plans. Invariant: short, the best place first, and
-//! nothing in it that no report and no tool result holds.
+//! Owns headings, order, length and wording. Leaves finding and reading to the plans. Invariant: short, the best place
+//! first, and nothing in it that no report and no tool result holds.
 
 use std::fmt::Write as _;
 
-use super::evidence::Evidence;
-use super::place::Place;
-use super::question;
-use super::rank::{self, Wants};
-use super::report::{Received, Report};
-use super::terms::Terms;
+use crate::offline::evidence::Evidence;
+use crate::offline::report::{Place, Received, Report};
+use crate::offline::search::content;
+use crate::offline::search::rank::{self, Wants};
+use crate::offline::text::terms::Terms;
 
 /// Places listed below the excerpt.
 const MORE: usize = 5;
@@ -20,7 +19,7 @@ const HISTORY: usize = 2;
 const SECTION: usize = 9;
 
 /// Writes one section for each report; those that found nothing share the last lines.
-pub(super) fn sections(received: &[(String, Received)]) -> String {
+pub(crate) fn sections(received: &[(String, Received)]) -> String {
     let mut out = String::new();
     let mut nothing: Vec<&str> = Vec::new();
     for (title, got) in received {
@@ -54,7 +53,7 @@ pub(super) fn sections(received: &[(String, Received)]) -> String {
 }
 
 /// Writes a report as an answer.
-pub(super) fn own_words(report: &Report) -> String {
+pub(crate) fn own_words(report: &Report) -> String {
     let head = if report.answer.is_empty() { &report.summary } else { &report.answer };
     let mut out = head.trim().to_owned();
     if !report.findings.is_empty() {
@@ -64,7 +63,7 @@ pub(super) fn own_words(report: &Report) -> String {
 }
 
 /// Writes the answer to a question: one sentence, the best place, some more.
-pub(super) fn answer(
+pub(crate) fn answer(
     asked: &str,
     terms: &Terms,
     places: &[Place],
@@ -80,10 +79,10 @@ pub(super) fn answer(
     };
     let lines = evidence.lines_of(&best.path);
     let mut out = String::new();
-    if question::coverage(terms, best, &lines) * 3 < rank::telling(terms) * 2 {
+    if content::coverage(terms, best, &lines) * 3 < rank::telling(terms) * 2 {
         let _ = write!(out, "No place matches all of {}; this is the nearest. ", terms.names());
     }
-    out.push_str(&question::statement(best, &lines, Wants::of(asked)));
+    out.push_str(&content::statement(best, &lines, Wants::of(asked)));
     let mut shown = 0;
     for (at, place) in places.iter().enumerate().take(2) {
         // What a file says of itself is followed by the first thing in it that is a place of its own.
@@ -126,4 +125,35 @@ fn push_history(out: &mut String, terms: &Terms, received: &[(String, Received)]
     if !entries.is_empty() {
         let _ = write!(out, "\n\nIn the change log:\n{}", entries.join("\n"));
     }
+}
+
+/// How to connect a language model.
+pub(crate) const CONNECT: &str = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local Ollama, LM Studio or llama.cpp server, or pass \
+    `--model provider/name`";
+
+pub(crate) fn help() -> String {
+    format!(
+        "I am the built-in offline model: rules, not a language model. I search and read this project, alone or with \
+         subagents, and cite what I find. Try:\n\n\
+         - `explain this project`\n\
+         - `where is the config file parsed?`\n\
+         - `who calls parse_config?`\n\
+         - `use a subtask to find what testing framework this project uses`\n\
+         - `read all .rs files and summarize what each one does`\n\
+         - `use 3 subagents: find the entry points; find the error types; find the tests`\n\
+         - ``run `git log --oneline -n 5` ``\n\n\
+         To connect a language model: {CONNECT}."
+    )
+}
+
+/// Declines in one sentence what only a language model can do.
+pub(crate) fn decline(what: &str) -> String {
+    format!("{what} needs a language model, and none is connected: {CONNECT}.")
+}
+
+pub(crate) fn unclear() -> String {
+    format!(
+        "I found no name or topic to search for in that. I am the built-in offline model and understand requests such as \
+         `explain this project` or `where is \"some name\" defined?`. To connect a language model: {CONNECT}."
+    )
 }

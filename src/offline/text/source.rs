@@ -1,24 +1,25 @@
-//! Reading source text by its looks: definitions, doc comments, the purpose of a file, the kind of a path.
+//! Reading source text by its looks: definitions, doc comments, the purpose of a file.
 //!
-//! Owns what is known of languages. Leaves ranking to `rank`. Invariant: works line by line on what a tool showed.
+//! Owns what is known of languages. Leaves ranking to `search`. Invariant: works line by line on what a tool showed.
 
 use std::collections::BTreeMap;
 
-pub(super) use super::paths::{Area, area, extension, fence, is_declaration, is_fixture, language};
+use super::paths::extension;
+use super::sentence;
 
 /// A definition as its first line shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Definition {
+pub(crate) struct Definition {
     /// The language's word, such as `fn` or `class`; `=` for a value bound to a name.
-    pub(super) keyword: String,
-    pub(super) symbol: String,
+    pub(crate) keyword: String,
+    pub(crate) symbol: String,
     /// Columns of white space before it.
-    pub(super) indent: usize,
+    pub(crate) indent: usize,
 }
 
 impl Definition {
     /// Returns the word for people.
-    pub(super) fn noun(&self) -> &'static str {
+    pub(crate) fn noun(&self) -> &'static str {
         match self.keyword.as_str() {
             "fn" | "def" | "func" | "function" | "fun" | "sub" => "function",
             "struct" => "struct",
@@ -98,7 +99,7 @@ const KEYWORDS: [&str; 29] = [
 ];
 
 /// Reads the definition that a line begins.
-pub(super) fn definition(line: &str) -> Option<Definition> {
+pub(crate) fn definition(line: &str) -> Option<Definition> {
     let indent = line.len() - line.trim_start().len();
     let trimmed = line.trim();
     if is_comment(trimmed) {
@@ -188,16 +189,16 @@ fn signature(line: &str, indent: usize) -> Option<Definition> {
 }
 
 /// Tells whether a trimmed line is a comment.
-pub(super) fn is_comment(line: &str) -> bool {
+pub(crate) fn is_comment(line: &str) -> bool {
     let hash = line.starts_with('#') && !["#[", "#!", "#define", "#include"].iter().any(|w| line.starts_with(w));
     hash || ["//", "/*", "*", "--", "\"\"\"", "'''", "<!--"].iter().any(|mark| line.starts_with(mark))
 }
 
 /// Tells whether a line only brings a name in from elsewhere.
-pub(super) fn is_import(line: &str) -> bool {
+pub(crate) fn is_import(line: &str) -> bool {
     let line = line.trim_start();
     let starts =
-        ["use ", "import ", "from ", "pub use ", "#include", "mod ", "pub mod ", "pub(crate) mod ", "pub(super) mod "];
+        ["use ", "import ", "from ", "pub use ", "#include", "mod ", "pub mod ", "pub(crate) mod ", "pub(crate) mod "];
     starts.iter().any(|start| line.starts_with(start))
         || line.contains("= require(")
         || line.contains(" from '")
@@ -205,7 +206,7 @@ pub(super) fn is_import(line: &str) -> bool {
 }
 
 /// Returns the name of the function around a line, where its beginning was seen.
-pub(super) fn enclosing(lines: &BTreeMap<usize, String>, at: usize) -> Option<String> {
+pub(crate) fn enclosing(lines: &BTreeMap<usize, String>, at: usize) -> Option<String> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let mut least = depth(lines.get(&at)?);
     let mut expected = at;
@@ -232,7 +233,7 @@ pub(super) fn enclosing(lines: &BTreeMap<usize, String>, at: usize) -> Option<St
 }
 
 /// Returns a comment's text without its marks.
-pub(super) fn uncomment(line: &str) -> &str {
+pub(crate) fn uncomment(line: &str) -> &str {
     let line = line.trim();
     let line = line.trim_start_matches(['/', '!', '#', '*', ';']).trim_end_matches("*/");
     line.trim().trim_matches('"').trim_matches('\'').trim()
@@ -258,13 +259,13 @@ fn comment_above(lines: &BTreeMap<usize, String>, at: usize) -> Vec<(usize, &str
 }
 
 /// Returns the first known line of a doc comment whose beginning is not known.
-pub(super) fn doc_cut(lines: &BTreeMap<usize, String>, at: usize) -> Option<usize> {
+pub(crate) fn doc_cut(lines: &BTreeMap<usize, String>, at: usize) -> Option<usize> {
     let first = comment_above(lines, at).first()?.0;
     (first > 1 && !lines.contains_key(&(first - 1))).then_some(first)
 }
 
 /// Returns the doc comment of the definition at `at`, with the number of its first line.
-pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
+pub(crate) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
     // A comment whose beginning was not seen would be quoted from its middle.
     if doc_cut(lines, at).is_some() {
         return None;
@@ -278,7 +279,7 @@ pub(super) fn doc_of(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usiz
 }
 
 /// Returns the line of a doc comment that states a default or a limit.
-pub(super) fn doc_value(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
+pub(crate) fn doc_value(lines: &BTreeMap<usize, String>, at: usize) -> Option<(usize, String)> {
     let above = comment_above(lines, at);
     let states = |line: &str| {
         let lower = uncomment(line).to_lowercase();
@@ -368,7 +369,7 @@ fn first_paragraph<'l>(lines: impl Iterator<Item = &'l str>) -> Option<String> {
 }
 
 /// Returns what a file says of itself at its top, with the line it says so.
-pub(super) fn purpose(path: &str, lines: &BTreeMap<usize, String>) -> Option<(usize, String)> {
+pub(crate) fn purpose(path: &str, lines: &BTreeMap<usize, String>) -> Option<(usize, String)> {
     if extension(path) == "py" {
         let (number, line) = lines.iter().find(|(_, line)| {
             let line = line.trim();
@@ -429,23 +430,4 @@ fn is_boilerplate(text: &str) -> bool {
     ]
     .iter()
     .any(|word| lower.contains(word))
-}
-
-/// Returns the first sentence of a text, at most `limit` characters long.
-pub(super) fn sentence(text: &str, limit: usize) -> String {
-    let end = text.match_indices(". ").map(|(at, _)| at).find(|at| {
-        let word = text[..*at].rsplit(' ').next().unwrap_or_default();
-        !matches!(word, "e.g" | "i.e" | "etc" | "vs" | "cf")
-    });
-    let text = end.map_or(text, |at| &text[..at]).trim().trim_end_matches('.');
-    clip(text, limit)
-}
-
-/// Cuts a text at a number of characters, marking the cut.
-pub(super) fn clip(text: &str, limit: usize) -> String {
-    if text.chars().count() <= limit {
-        return text.to_owned();
-    }
-    let head: String = text.chars().take(limit.saturating_sub(1)).collect();
-    format!("{}…", head.trim_end())
 }

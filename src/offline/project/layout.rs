@@ -1,19 +1,19 @@
 //! What the project is and how its files are arranged.
 //!
-//! Owns counting by language and naming directories. Leaves manifests to `build`. Invariant: a count that rests on a
-//! cut listing says "at least".
+//! Owns counting by language and naming directories. Leaves manifests to `build`. Invariant: a count that rests on a cut
+//! listing says "at least".
 
 use std::collections::BTreeMap;
 
-use super::evidence::Evidence;
-use super::place::safe;
-use super::plan::{Call, Part};
-use super::report::Report;
-use super::source::{self, Area};
+use crate::offline::evidence::{Call, Evidence};
+use crate::offline::report::{Part, Report, safe};
+use crate::offline::text::paths::{self, Area};
+use crate::offline::text::sentence;
+use crate::offline::text::source;
 
 /// The layout of the working directory.
 #[derive(Debug)]
-pub(super) struct Layout;
+pub(crate) struct Layout;
 
 const READMES: &str = "{README,Readme,readme}*";
 
@@ -64,7 +64,7 @@ fn lines_per_file() -> Call {
 impl Layout {
     fn files(evidence: &Evidence) -> Vec<(String, usize)> {
         let mut counts = evidence.counts(&lines_per_file());
-        counts.retain(|(path, _)| source::area(path) != Area::Foreign);
+        counts.retain(|(path, _)| paths::area(path) != Area::Foreign);
         counts.sort();
         counts
     }
@@ -72,7 +72,7 @@ impl Layout {
     /// Returns the files that tell most: entries first, then the largest sources.
     fn heads(evidence: &Evidence) -> Vec<String> {
         let files = Self::files(evidence);
-        let sources = files.iter().filter(|(path, _)| source::area(path) == Area::Source);
+        let sources = files.iter().filter(|(path, _)| paths::area(path) == Area::Source);
         let mut scored: Vec<(usize, &String)> = sources
             .map(|(path, lines)| {
                 let name = path.rsplit('/').next().unwrap_or(path);
@@ -122,13 +122,13 @@ impl Part for Layout {
         }
         for path in Self::heads(evidence).iter().take(6) {
             if let Some((line, text)) = source::purpose(path, &evidence.lines_of(path)) {
-                findings.push(format!("- `{path}:{line}`: {}", safe(&source::sentence(&text, 160))));
+                findings.push(format!("- `{path}:{line}`: {}", safe(&sentence(&text, 160))));
             }
         }
         findings.extend(largest(&files).filter(|_| !is_cut));
         let about = Self::readme(evidence).and_then(|path| {
             let (line, text) = about(&evidence.lines_of(&path))?;
-            Some((format!("`{path}:{line}`"), safe(&source::sentence(&text, 300))))
+            Some((format!("`{path}:{line}`"), safe(&sentence(&text, 300))))
         });
         let summary = match &about {
             Some((cite, text)) => format!("The README says ({cite}): {text}."),
@@ -140,7 +140,7 @@ impl Part for Layout {
 }
 
 /// Returns the first paragraph of prose in a README.
-pub(super) fn about(lines: &BTreeMap<usize, String>) -> Option<(usize, String)> {
+pub(crate) fn about(lines: &BTreeMap<usize, String>) -> Option<(usize, String)> {
     let mut found: Option<(usize, String)> = None;
     let mut in_code = false;
     for (number, line) in lines {
@@ -185,7 +185,7 @@ fn plain(text: &str) -> String {
 /// Names the largest source files.
 fn largest(files: &[(String, usize)]) -> Option<String> {
     let mut sources: Vec<&(String, usize)> =
-        files.iter().filter(|(path, _)| source::area(path) == Area::Source && !source::is_declaration(path)).collect();
+        files.iter().filter(|(path, _)| paths::area(path) == Area::Source && !paths::is_declaration(path)).collect();
     sources.sort_by_key(|(path, lines)| (std::cmp::Reverse(*lines), path.clone()));
     let shown: Vec<String> = sources.iter().take(5).map(|(path, lines)| format!("`{path}` ({lines} lines)")).collect();
     (sources.len() > 2).then(|| format!("- Largest source files: {}", shown.join(", ")))
@@ -210,7 +210,7 @@ fn top_level(listing: &str) -> Option<String> {
 fn languages(files: &[(String, usize)], is_cut: bool) -> Vec<String> {
     let mut tally: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for (path, lines) in files {
-        if let Some(language) = source::language(path) {
+        if let Some(language) = paths::language(path) {
             let entry = tally.entry(language).or_default();
             *entry = (entry.0 + 1, entry.1 + lines);
         }

@@ -1,40 +1,36 @@
 //! The offline model as the main agent: hands out tasks, reads the reports, composes the answer.
 //!
-//! Owns the wording of tasks and answers. Leaves the inquiries to the children, and takes them over where no child can
-//! be had. Invariant: what a child did not finish is named as unfinished.
+//! Owns the wording of tasks. Leaves the inquiries to the children, and takes them over where no child can be had.
+//! Invariant: what a child did not finish is named as unfinished.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::answer::{answer, own_words, sections};
+use super::Plan;
+use super::answer::{answer, decline, help, own_words, sections, unclear};
 use super::child::{ALL_FILES, Inquiry};
-use super::direct::Direct;
-use super::evidence::Evidence;
-use super::followup;
-use super::history::History;
-use super::intent::{self, Intent, Topic};
-use super::mention;
-use super::place::Place;
-use super::plan::{Call, Part, Plan};
-use super::question;
-use super::rank::{self, Wants};
-use super::report::Received;
-use super::saying::{decline, help, unclear};
-use super::terms::Terms;
-use super::uses::Uses;
+use super::direct;
+use crate::offline::evidence::{Call, Evidence};
+use crate::offline::report::{Part, Place, Received};
+use crate::offline::request::{self, Direct, Intent, Topic, followup, mentions};
+use crate::offline::search::history::History;
+use crate::offline::search::rank::{self, Wants};
+use crate::offline::search::uses::Uses;
+use crate::offline::search::{above, window};
+use crate::offline::text::terms::Terms;
 
 /// Chooses the plan for what the user said.
-pub(super) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
+pub(crate) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
     let text = evidence.task();
-    if let Some((what, agents)) = mention::read(text) {
+    if let Some((what, agents)) = mentions(text) {
         let tasks = agents.into_iter().map(|kind| Task { kind: kind.into(), ..Task::item(&what) }).collect();
-        return Delegation::boxed(tasks, Form::Sections, intent::read(&what), &what);
+        return Delegation::boxed(tasks, Form::Sections, request::read(&what), &what);
     }
-    match intent::read(text) {
+    match request::read(text) {
         // What names nothing may lean on what was said before.
         Intent::Question(_) | Intent::Topic(Topic::Tests) => {
             let whole = followup::resolved(text, evidence.before());
-            plan_for(intent::read(&whole), &whole)
+            plan_for(request::read(&whole), &whole)
         }
         intent => plan_for(intent, text),
     }
@@ -44,7 +40,7 @@ fn plan_for(intent: Intent, text: &str) -> Box<dyn Plan> {
     match intent {
         Intent::Help => Box::new(Saying(help())),
         Intent::Decline { what } => Declined::boxed(what, text),
-        Intent::Direct { call, title } => Box::new(Doing(Direct { call, title })),
+        Intent::Direct(direct) => Box::new(Doing(direct)),
         Intent::Overview => Delegation::boxed(topics(), Form::Sections, Intent::Overview, text),
         Intent::Topic(topic) => Delegation::boxed(vec![topic_task(topic)], Form::Sections, Intent::Topic(topic), text),
         Intent::Files { glob } => {
@@ -128,7 +124,7 @@ impl Task {
 }
 
 fn item_task(item: &str) -> Task {
-    match intent::read(item) {
+    match request::read(item) {
         Intent::Topic(topic) => Task { title: Task::item(item).title, ..topic_task(topic) },
         _ => Task::item(item),
     }
@@ -295,9 +291,9 @@ impl Plan for Delegation {
         let is_question = matches!(self.form, Form::Question { .. });
         match n {
             0 => Some(self.tasks.iter().map(Task::call).collect()),
-            1 if is_question => Some(self.places(evidence).iter().take(3).map(question::window).collect()),
+            1 if is_question => Some(self.places(evidence).iter().take(3).map(window).collect()),
             2 if is_question => {
-                Some(self.places(evidence).iter().take(1).filter_map(|best| question::above(best, evidence)).collect())
+                Some(self.places(evidence).iter().take(1).filter_map(|best| above(best, evidence)).collect())
             }
             1 | 2 => Some(Vec::new()),
             _ if self.is_answered(evidence) => None,
@@ -361,7 +357,7 @@ impl Plan for Doing {
     }
 
     fn conclude(&self, evidence: &Evidence) -> String {
-        self.0.text(evidence)
+        direct::text(&self.0, evidence)
     }
 }
 
@@ -377,7 +373,7 @@ const OFFERED: usize = 5;
 impl Declined {
     fn boxed(what: &str, text: &str) -> Box<dyn Plan> {
         let object = text.trim().split_once(' ').map_or("", |(_, object)| object);
-        let inquiry = intent::subject(object).map(|subject| Inquiry::of_places(&subject));
+        let inquiry = request::subject(object).map(|subject| Inquiry::of_places(&subject));
         Box::new(Self { sentence: decline(what), inquiry })
     }
 }

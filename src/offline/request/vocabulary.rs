@@ -1,10 +1,20 @@
 //! The words by which whole-project requests, topics and requests beyond rules are told.
 //!
-//! Owns the word lists. Leaves the order in which they are asked to `intent`. Invariant: a request is about the whole
-//! project, or one side of it, only if it names nothing else.
+//! Owns the word lists. Leaves the order in which they are asked to the module above. Invariant: a request is about the
+//! whole project, or one side of it, only if it names nothing else.
 
-use super::intent::Topic;
-use super::terms::Terms;
+use crate::offline::text::terms::Terms;
+
+/// A side of a project that is always looked at in the same way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Topic {
+    Layout,
+    Build,
+    Tests,
+    History,
+    Version,
+    License,
+}
 
 /// First words that ask for new text or for judgement, with what they are called when declined.
 const BEYOND: [(&str, &str); 34] = [
@@ -44,7 +54,7 @@ const BEYOND: [(&str, &str); 34] = [
     ("rewrite", "Rewriting"),
 ];
 
-pub(super) fn beyond(lower: &str) -> Option<&'static str> {
+pub(crate) fn beyond(lower: &str) -> Option<&'static str> {
     let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let first = words.next()?;
     if ["explain", "tell"].contains(&first) && lower.split_whitespace().take(4).any(|word| word == "why") {
@@ -71,7 +81,7 @@ const OVERVIEW_WORDS: &str = " explain map explore describe overview summarize s
 const OVERVIEW_FOREIGN: [&str; 10] =
     ["这个项目", "项目", "仓库", "代码库", "プロジェクト", "リポジトリ", "프로젝트", "проект", "репозитор", "المشروع"];
 
-pub(super) fn is_overview(lower: &str) -> bool {
+pub(crate) fn is_overview(lower: &str) -> bool {
     if OVERVIEW_FOREIGN.iter().any(|word| lower.contains(word)) && Terms::of(lower).exact.is_empty() {
         return true;
     }
@@ -197,7 +207,7 @@ const TOPICS: [(Topic, &[&str], &str); 6] = [
 ];
 
 /// Tells which side of the project a text is about, if it is about nothing else.
-pub(super) fn topic(lower: &str) -> Option<Topic> {
+pub(crate) fn topic(lower: &str) -> Option<Topic> {
     let (topic, _, words) =
         TOPICS.iter().find(|(_, phrases, _)| phrases.iter().any(|phrase| lower.contains(phrase)))?;
     let settled = lower.contains("testing framework") || lower.contains("test framework");

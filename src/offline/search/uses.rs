@@ -1,21 +1,21 @@
 //! Answering "who calls it, where is it used": every line that has the name and does not define it.
 //!
-//! Owns telling uses from definitions, imports and comments. Leaves other questions to `question`. Invariant: uses are
+//! Owns telling uses from definitions, imports and comments. Leaves other questions to `content`. Invariant: uses are
 //! found by name alone, and the answer counts only lines that a tool showed.
 
-use super::evidence::{Evidence, Hit};
-use super::place::Place;
-use super::plan::{Call, Part};
-use super::question::{inline_tests, window};
-use super::report::Report;
-use super::source::{self, Area};
-use super::terms::{Terms, escape, last_segment};
+use super::{inline_tests, window};
+use crate::offline::evidence::{Call, Evidence, Hit};
+use crate::offline::report::{Part, Place, Report};
+use crate::offline::text::escape;
+use crate::offline::text::paths::{self, Area};
+use crate::offline::text::source;
+use crate::offline::text::terms::{Terms, last_segment};
 
 /// The uses of one name.
 #[derive(Debug)]
-pub(super) struct Uses {
+pub(crate) struct Uses {
     /// As the request writes it.
-    pub(super) name: String,
+    pub(crate) name: String,
 }
 
 /// Words that ask for uses, in whatever order they come.
@@ -49,7 +49,7 @@ const SHOWN: usize = 12;
 
 impl Uses {
     /// Reads the name whose uses a request asks for.
-    pub(super) fn wanted(request: &str) -> Option<Self> {
+    pub(crate) fn wanted(request: &str) -> Option<Self> {
         let lower = request.to_lowercase();
         let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         let asks = words.iter().any(|word| ASKING.contains(word));
@@ -86,7 +86,7 @@ impl Uses {
     /// Returns the hits in the case of the request, or in any where there is none.
     fn hits(&self, evidence: &Evidence) -> Vec<Hit> {
         let mut hits = evidence.hits(&self.search());
-        hits.retain(|hit| source::area(&hit.path) != Area::Foreign && !source::is_declaration(&hit.path));
+        hits.retain(|hit| paths::area(&hit.path) != Area::Foreign && !paths::is_declaration(&hit.path));
         if hits.iter().any(|hit| hit.text.contains(self.last())) {
             hits.retain(|hit| hit.text.contains(self.last()));
         }
@@ -105,8 +105,8 @@ impl Uses {
             let text = hit.text.trim();
             let is_export = ["export {", "module.exports"].iter().any(|start| text.starts_with(start));
             // Backquotes around a name stand in the text of a docstring.
-            let is_prose = source::extension(&hit.path) == "py" && text.contains('`');
-            source::language(&hit.path).is_some()
+            let is_prose = paths::extension(&hit.path) == "py" && text.contains('`');
+            paths::language(&hit.path).is_some()
                 && !is_prose
                 && !source::is_comment(text)
                 && !source::is_import(text)
@@ -117,7 +117,7 @@ impl Uses {
             let inside = source::enclosing(&evidence.lines_of(&hit.path), hit.line);
             let by_name = inside.is_some_and(|name| name.starts_with("test_"));
             let inline = tests.iter().any(|test| test.path == hit.path && test.line < hit.line);
-            inline || by_name || matches!(source::area(&hit.path), Area::Test | Area::Example)
+            inline || by_name || matches!(paths::area(&hit.path), Area::Test | Area::Example)
         };
         let mut all: Vec<Hit> = self.hits(evidence).into_iter().filter(is_code).collect();
         let called = format!("{}(", self.last());
@@ -127,7 +127,7 @@ impl Uses {
 
     fn definition(&self, evidence: &Evidence) -> Option<Place> {
         let mut found: Vec<Hit> = self.hits(evidence).into_iter().filter(|hit| self.is_definition(hit)).collect();
-        found.sort_by_key(|hit| (source::area(&hit.path), source::is_import(&hit.text), hit.path.clone(), hit.line));
+        found.sort_by_key(|hit| (paths::area(&hit.path), source::is_import(&hit.text), hit.path.clone(), hit.line));
         let hit = found.into_iter().next()?;
         let label = source::definition(&hit.text)?.noun().to_owned();
         Some(Place { path: hit.path, line: hit.line, label, text: hit.text.trim().to_owned() })
