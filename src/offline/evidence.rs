@@ -157,12 +157,12 @@ impl<'a> Evidence<'a> {
         self.before
     }
 
-    /// Tells whether this is the agent that talks to the user.
+    /// Returns `true` if this is the agent that talks to the user.
     pub(super) fn is_lead(&self) -> bool {
         self.is_lead
     }
 
-    /// Tells whether this is the last turn: the answer has to come from what is there.
+    /// Returns `true` if this is the last turn: the answer has to come from what is there.
     pub(super) fn must_end(&self) -> bool {
         self.must_end
     }
@@ -172,7 +172,7 @@ impl<'a> Evidence<'a> {
         self.rounds
     }
 
-    /// Tells whether a tool is on offer.
+    /// Returns `true` if a tool is on offer.
     pub(super) fn offers(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| *tool == name || (is_agent(tool) && is_agent(name)))
     }
@@ -212,7 +212,7 @@ impl<'a> Evidence<'a> {
     }
 
     fn hit(&self, line: &str) -> Option<Hit> {
-        let mut from = if line.get(1..3) == Some(":\\") { 3 } else { 0 };
+        let mut from = 0;
         loop {
             let colon = from + line.get(from..)?.find(':')?;
             let rest = line.get(colon + 1..)?;
@@ -252,7 +252,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Tells whether a report with tags is expected: the prompt of a subagent says so, or its task has the form of one.
+/// Returns `true` if a report with tags is expected: the prompt of a subagent says so, or its task has the form of one.
 ///
 /// A subagent may itself be offered subagents; a main agent may have been left without.
 fn is_child(system: &str, task: &str, may_delegate: bool) -> bool {
@@ -260,7 +260,7 @@ fn is_child(system: &str, task: &str, may_delegate: bool) -> bool {
     if system.contains("<summary>") { has_form || !may_delegate } else { has_form && !may_delegate }
 }
 
-/// Tells whether a text is a task in the form WHAT, WHERE, RETURN, which only a parent writes.
+/// Returns `true` if a text is a task in the form WHAT, WHERE, RETURN, which only a parent writes.
 pub(crate) fn is_task_form(text: &str) -> bool {
     text.contains("WHAT:") && text.contains("RETURN:")
 }
@@ -269,7 +269,7 @@ fn is_agent(name: &str) -> bool {
     name == "Agent" || name == "Task"
 }
 
-/// Tells whether the last message only asks an agent at work to report now.
+/// Returns `true` if the last message only asks an agent at work to report now.
 fn is_wrap_up(messages: &[&Message]) -> bool {
     let Some(Message::User { text }) = messages.last() else { return false };
     let lower = text.to_lowercase();

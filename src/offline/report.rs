@@ -73,7 +73,7 @@ impl Report {
     }
 }
 
-/// Tells whether a failure is an answer in itself, and said elsewhere.
+/// Returns `true` if a failure is an answer in itself, and said elsewhere.
 fn is_expected(exchange: &Exchange) -> bool {
     let lower = exchange.output.to_lowercase();
     lower.contains("not a git repository")
@@ -109,7 +109,7 @@ impl Received {
         Self { status, report }
     }
 
-    /// Tells whether the child said all it had to say.
+    /// Returns `true` if the child said all it had to say.
     pub(super) fn is_complete(&self) -> bool {
         self.status == "completed"
     }
@@ -238,7 +238,7 @@ impl Place {
     }
 }
 
-/// Tells whether a definition ends on its first line.
+/// Returns `true` if a definition ends on its first line.
 fn ends_alone(line: &str) -> bool {
     let line = line.trim_end();
     line.ends_with(';') || (line.ends_with('}') && line.contains('{'))

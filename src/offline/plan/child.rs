@@ -14,8 +14,8 @@ use crate::offline::request::{self, Intent};
 use crate::offline::search::content::{Content, Names};
 use crate::offline::search::history::History;
 use crate::offline::search::uses::Uses;
-use crate::offline::text::sentence;
 use crate::offline::text::terms::Terms;
+use crate::offline::text::{lists, sentence};
 
 /// How a task to read many files begins; the glob and a backquote follow.
 pub(crate) const ALL_FILES: &str = "Read all files that match `";
@@ -138,14 +138,10 @@ impl Inquiry {
 }
 
 /// Sentences that begin so tell how to report, not what to look for.
-const MANNERS: [&str; 14] = [
-    "return", "report", "provide", "include", "respond", "be", "give", "make", "do", "you", "your", "please", "keep",
-    "format",
-];
+const MANNERS: &str = "return report provide include respond be give make do you your please keep format";
 
 /// First words that only say to look.
-const LOOKING: [&str; 10] =
-    ["explore", "search", "investigate", "identify", "locate", "determine", "analyze", "analyse", "examine", "find"];
+const LOOKING: &str = "explore search investigate identify locate determine analyze analyse examine find";
 
 /// Returns what a task in anyone's words is about: its sentences without those on how to report.
 fn subject(task: &str) -> String {
@@ -154,9 +150,9 @@ fn subject(task: &str) -> String {
     for sentence in sentences.filter(|sentence| !sentence.is_empty()) {
         let (first, rest) = sentence.split_once(' ').unwrap_or((sentence, ""));
         let lower = first.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        if LOOKING.contains(&lower.as_str()) {
+        if lists(LOOKING, &lower) {
             kept.push(rest);
-        } else if !MANNERS.contains(&lower.as_str()) {
+        } else if !lists(MANNERS, &lower) {
             kept.push(sentence);
         }
     }

@@ -8,39 +8,21 @@ use serde_json::Value;
 use super::Plan;
 use super::answer::CONNECT;
 use crate::offline::evidence::{Call, Evidence};
+use crate::offline::text::lists;
 
 /// The task of the agent that drafts; the wish stands in the place of the mark.
 const TASK: &str = include_str!("../../../assets/prompts/draft-task.md");
 
 /// Words that say little about what an agent is for.
-const FILLERS: [&str; 44] = [
-    "a", "an", "the", "and", "or", "of", "in", "on", "to", "for", "with", "that", "this", "which", "who", "it", "its",
-    "my", "our", "your", "i", "we", "me", "want", "need", "please", "make", "create", "write", "build", "agent",
-    "subagent", "should", "can", "could", "would", "will", "is", "are", "be", "all", "every", "each", "some",
-];
+const FILLERS: &str = "a an the and or of in on to for with that this which who it its my our your i we me want need please make create write build agent \
+    subagent should can could would will is are be all every each some";
 
 /// Words that speak of changing files, without their endings.
-const CHANGING: [&str; 16] = [
-    "fix",
-    "writ",
-    "edit",
-    "chang",
-    "refactor",
-    "implement",
-    "creat",
-    "add",
-    "updat",
-    "renam",
-    "remov",
-    "delet",
-    "migrat",
-    "format",
-    "generat",
-    "translat",
-];
+const CHANGING: &str =
+    "fix writ edit chang refactor implement creat add updat renam remov delet migrat format generat translat";
 
 /// Words that speak of running commands, without their endings.
-const RUNNING: [&str; 8] = ["run", "runn", "execut", "compil", "deploy", "benchmark", "install", "lint"];
+const RUNNING: &str = "run runn execut compil deploy benchmark install lint";
 
 /// Returns a verb without the ending that its form gives it.
 fn stem(word: &str) -> &str {
@@ -69,23 +51,23 @@ impl Draft {
         words.map(str::to_owned).collect()
     }
 
-    fn speaks_of(&self, stems: &[&str]) -> bool {
-        self.words().iter().any(|word| stems.contains(&stem(word)))
+    fn speaks_of(&self, stems: &str) -> bool {
+        self.words().iter().any(|word| lists(stems, stem(word)))
     }
 
     fn name(&self) -> String {
         let words = self.words();
-        let telling: Vec<&str> = words.iter().map(String::as_str).filter(|word| !FILLERS.contains(word)).collect();
+        let telling: Vec<&str> = words.iter().map(String::as_str).filter(|word| !lists(FILLERS, word)).collect();
         let name: Vec<&str> = telling.into_iter().filter(|word| word.len() <= 20).take(3).collect();
         if name.is_empty() { "new-agent".to_owned() } else { name.join("-") }
     }
 
     fn tools(&self) -> String {
         let mut tools = vec!["Read", "Grep", "Glob", "LS"];
-        if self.speaks_of(&CHANGING) {
+        if self.speaks_of(CHANGING) {
             tools.extend(["Edit", "Write"]);
         }
-        if self.speaks_of(&RUNNING) {
+        if self.speaks_of(RUNNING) {
             tools.push("Bash");
         }
         tools.join(", ")
@@ -94,12 +76,12 @@ impl Draft {
     fn file(&self) -> String {
         let wish = self.wish.trim_end_matches('.');
         let description = Value::from(format!("Use this agent when the task is: {wish}. Tell it where to look."));
-        let limits = if self.speaks_of(&CHANGING) {
+        let limits = if self.speaks_of(CHANGING) {
             "Change only what the task needs, and keep to the style of the code around it."
         } else {
             "Change nothing: no file is written and no setting is touched."
         };
-        let proof = if self.speaks_of(&RUNNING) {
+        let proof = if self.speaks_of(RUNNING) {
             "Run the project's own commands to see whether it works, and quote what they print."
         } else {
             "Open every place you name; claim nothing that you have not seen."

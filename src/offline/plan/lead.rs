@@ -211,7 +211,7 @@ enum Form {
 /// Files listed because of their names.
 const MOST_FILES: usize = 2;
 
-/// Tells whether a request is about how something is done rather than about one name.
+/// Returns `true` if a request is about how something is done rather than about one name.
 fn asks_for_a_mechanism(request: &str) -> bool {
     let lower = request.to_lowercase();
     lower.starts_with("how ")
@@ -236,7 +236,7 @@ impl Delegation {
         found.filter_map(|(task, exchange)| Some((task.title.clone(), Received::read(exchange?)))).collect()
     }
 
-    /// Tells whether any child told anything.
+    /// Returns `true` if any child told anything.
     fn is_answered(&self, evidence: &Evidence) -> bool {
         self.received(evidence).iter().any(|(_, got)| got.is_complete() || !got.report.findings.is_empty())
     }

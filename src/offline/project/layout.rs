@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use crate::offline::evidence::{Call, Evidence};
 use crate::offline::report::{Part, Report, safe};
 use crate::offline::text::paths::{self, Area};
-use crate::offline::text::sentence;
 use crate::offline::text::source;
+use crate::offline::text::{lists, sentence};
 
 /// The layout of the working directory.
 #[derive(Debug)]
@@ -18,31 +18,18 @@ pub(crate) struct Layout;
 const READMES: &str = "{README,Readme,readme}*";
 
 /// Names of entry files, the ones that tell what a directory is.
-const ENTRIES: [&str; 10] = [
-    "lib.rs",
-    "main.rs",
-    "mod.rs",
-    "__init__.py",
-    "index.js",
-    "index.ts",
-    "main.go",
-    "doc.go",
-    "main.py",
-    "__main__.py",
-];
+const ENTRIES: &str = "lib.rs main.rs mod.rs __init__.py index.js index.ts main.go doc.go main.py __main__.py";
 
 /// What directories of these names hold everywhere.
-const KNOWN: [(&str, &str); 22] = [
+const KNOWN: [(&str, &str); 17] = [
     ("src", "source"),
     ("lib", "source"),
     ("crates", "workspace members"),
     ("packages", "workspace members"),
     ("cmd", "commands"),
-    ("internal", "internal packages"),
     ("bin", "programs"),
     ("tests", "tests"),
     ("test", "tests"),
-    ("spec", "tests"),
     ("fixtures", "test data"),
     ("examples", "examples"),
     ("example", "examples"),
@@ -50,11 +37,8 @@ const KNOWN: [(&str, &str); 22] = [
     ("docs", "documentation"),
     ("doc", "documentation"),
     ("scripts", "scripts"),
-    ("tools", "tools"),
     ("assets", "data files"),
-    ("requirements", "pinned dependencies"),
     (".github", "CI"),
-    ("migrations", "database migrations"),
 ];
 
 fn lines_per_file() -> Call {
@@ -77,7 +61,7 @@ impl Layout {
             .map(|(path, lines)| {
                 let name = path.rsplit('/').next().unwrap_or(path);
                 let depth = path.matches('/').count();
-                let entry = if ENTRIES.contains(&name) && depth <= 3 { 100_000 / (depth + 1) } else { 0 };
+                let entry = if lists(ENTRIES, name) && depth <= 3 { 100_000 / (depth + 1) } else { 0 };
                 (entry + (*lines).min(5000), path)
             })
             .collect();

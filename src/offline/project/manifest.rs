@@ -29,23 +29,22 @@ pub(crate) struct Fact {
 }
 
 /// Manifest file name, what reads it, the command that builds, the command that tests.
-pub(crate) const TOOLS: [(&str, &str, &str, &str); 16] = [
+pub(crate) const TOOLS: [(&str, &str, &str, &str); 15] = [
     ("Cargo.toml", "Cargo", "cargo build", "cargo test"),
     ("package.json", "npm", "npm install", "npm test"),
     ("pyproject.toml", "Python packaging", "pip install .", "python -m pytest"),
     ("setup.py", "setuptools", "pip install .", "python -m pytest"),
-    ("setup.cfg", "setuptools", "pip install .", "python -m pytest"),
     ("go.mod", "Go modules", "go build ./...", "go test ./..."),
     ("pom.xml", "Maven", "mvn package", "mvn test"),
     ("build.gradle", "Gradle", "gradle build", "gradle test"),
     ("build.gradle.kts", "Gradle", "gradle build", "gradle test"),
     ("CMakeLists.txt", "CMake", "cmake -B build && cmake --build build", "ctest --test-dir build"),
-    ("meson.build", "Meson", "meson setup build && meson compile -C build", "meson test -C build"),
     ("Makefile", "Make", "make", "make test"),
     ("Gemfile", "Bundler", "bundle install", "bundle exec rspec"),
-    ("composer.json", "Composer", "composer install", "vendor/bin/phpunit"),
+    ("meson.build", "Meson", "meson setup build && meson compile -C build", "meson test -C build"),
     ("mix.exs", "Mix", "mix compile", "mix test"),
     ("build.zig", "Zig", "zig build", "zig build test"),
+    ("composer.json", "Composer", "composer install", "vendor/bin/phpunit"),
 ];
 
 /// Reads the facts of a manifest.
@@ -56,8 +55,7 @@ pub(crate) fn facts(path: &str, lines: &BTreeMap<usize, String>) -> Vec<Fact> {
         "go.mod" => go(lines),
         "Makefile" => make(lines),
         "setup.py" => setup(lines),
-        _ if [".toml", ".cfg"].iter().any(|ext| name.ends_with(ext)) => toml(lines),
-        "CMakeLists.txt" => cmake(lines),
+        "Cargo.toml" | "pyproject.toml" => toml(lines),
         _ => Vec::new(),
     }
 }
@@ -104,9 +102,7 @@ fn toml(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
                 Kind::Toolchain => format!("{key} {}", value.trim_matches('"')),
                 _ => value.to_owned(),
             };
-            if !value.starts_with("attr:") && !value.starts_with("file:") {
-                found.push(fact(kind, &value, *number));
-            }
+            found.push(fact(kind, &value, *number));
         }
     }
     found
@@ -121,20 +117,16 @@ fn section_dependency(section: &str) -> Option<(Kind, &str)> {
 }
 
 fn toml_key(section: &str, key: &str) -> Option<Kind> {
-    let is_package = matches!(section, "package" | "project" | "tool.poetry" | "metadata" | "workspace.package");
+    let is_package = matches!(section, "package" | "project" | "tool.poetry" | "workspace.package");
     Some(match (section, key) {
         ("bin", "name") => Kind::Binary,
-        ("project" | "tool.poetry", "dependencies") | ("options", "install_requires") => Kind::Dependency,
+        ("project" | "tool.poetry", "dependencies") => Kind::Dependency,
         ("workspace", "members") => Kind::Member,
         (_, "name") if is_package => Kind::Name,
         (_, "version") if is_package => Kind::Version,
         (_, "description") if is_package => Kind::About,
         (_, "license") if is_package => Kind::License,
-        (_, "edition" | "rust-version" | "requires-python" | "python_requires")
-            if is_package || section == "options" =>
-        {
-            Kind::Toolchain
-        }
+        (_, "edition" | "rust-version" | "requires-python") if is_package => Kind::Toolchain,
         ("project.scripts" | "tool.poetry.scripts", _) => Kind::Script,
         _ if section.ends_with("dev-dependencies") || section.contains("group.dev") => Kind::DevDependency,
         _ if section.ends_with("dependencies") && !section.starts_with("build-") => Kind::Dependency,
@@ -242,18 +234,4 @@ fn setup(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
         }
     }
     found
-}
-
-fn cmake(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
-    let calls = lines.iter().filter_map(|(number, raw)| {
-        let (name, rest) = raw.trim().split_once('(')?;
-        let first = rest.split([' ', ')']).next()?;
-        match name.trim().to_ascii_lowercase().as_str() {
-            "project" => Some(fact(Kind::Name, first, *number)),
-            "add_executable" => Some(fact(Kind::Binary, first, *number)),
-            "find_package" => Some(fact(Kind::Dependency, first, *number)),
-            _ => None,
-        }
-    });
-    calls.collect()
 }

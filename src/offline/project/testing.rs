@@ -3,12 +3,14 @@
 //! Owns the table of frameworks. Leaves dependencies in general to `build`. Invariant: a framework is named only with the
 //! line that shows it.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use super::build::{self, Build};
 use super::manifest::{self, Kind, TOOLS};
 use crate::offline::evidence::{Call, Evidence, Hit};
 use crate::offline::report::{Part, Place, Report};
+use crate::offline::text::lists;
 use crate::offline::text::paths::{self, Area};
 
 /// The tests of the project in the working directory.
@@ -18,142 +20,85 @@ pub(crate) struct Testing;
 /// A framework and what gives it away.
 struct Framework {
     name: &'static str,
-    /// Languages whose manifests and sources count.
+    /// Extensions of the manifests and sources that count.
     extensions: &'static str,
-    /// Words in manifests, settings and file names.
-    needles: &'static [&'static str],
+    /// Word in manifests, settings and file names; empty for a framework that needs none.
+    word: &'static str,
     /// Beginnings of words in sources.
     sources: &'static [&'static str],
+    /// The command that runs the tests; empty where the build tool has one.
     command: &'static str,
-    role: Role,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Framework,
-    Runner,
-    Companion,
+/// Libraries that stand beside a framework.
+const COMPANIONS: &str = "Hypothesis proptest criterion insta Playwright";
+
+impl Framework {
+    fn is_companion(&self) -> bool {
+        lists(COMPANIONS, self.name)
+    }
 }
 
 const fn row(
     name: &'static str,
     extensions: &'static str,
-    needles: &'static [&'static str],
+    word: &'static str,
     sources: &'static [&'static str],
     command: &'static str,
-    role: Role,
 ) -> Framework {
-    Framework { name, extensions, needles, sources, command, role }
+    Framework { name, extensions, word, sources, command }
 }
 
-const FRAMEWORKS: [Framework; 36] = [
-    row(
-        "pytest",
-        "py toml cfg ini txt in",
-        &["pytest"],
-        &["import pytest", "from pytest"],
-        "python -m pytest",
-        Role::Framework,
-    ),
+const FRAMEWORKS: [Framework; 17] = [
+    row("pytest", "py toml cfg ini txt in", "pytest", &["import pytest", "from pytest"], "python -m pytest"),
     row(
         "unittest",
         "py",
-        &[],
+        "",
         &["import unittest", "from unittest import TestCase", "unittest.TestCase"],
         "python -m unittest",
-        Role::Framework,
     ),
-    row("nose", "py toml cfg txt", &["nose", "nose2"], &["import nose", "from nose"], "nosetests", Role::Framework),
-    row("tox", "toml ini cfg", &["tox", "[testenv]"], &[], "tox", Role::Runner),
-    row("nox", "py toml", &["nox"], &["import nox"], "nox", Role::Runner),
-    row(
-        "Hypothesis",
-        "py toml txt in",
-        &["hypothesis"],
-        &["from hypothesis", "import hypothesis"],
-        "",
-        Role::Companion,
-    ),
+    row("Hypothesis", "py toml txt in", "hypothesis", &["from hypothesis", "import hypothesis"], ""),
     row(
         "the built-in Rust test harness (cargo test)",
         "rs",
-        &[],
+        "",
         &["#[test]", "#[cfg(test)]", "#[tokio::test"],
         "cargo test",
-        Role::Framework,
     ),
-    row("proptest", "toml rs", &["proptest"], &["use proptest", "proptest!"], "", Role::Companion),
-    row("quickcheck", "toml rs", &["quickcheck"], &["use quickcheck", "quickcheck!"], "", Role::Companion),
-    row("criterion", "toml rs", &["criterion"], &["use criterion"], "cargo bench", Role::Companion),
-    row("insta", "toml rs", &["insta"], &["insta::", "use insta"], "", Role::Companion),
-    row("trybuild", "toml rs", &["trybuild"], &["trybuild::"], "", Role::Companion),
-    row("rstest", "toml rs", &["rstest"], &["#[rstest"], "", Role::Companion),
-    row("trycmd", "toml rs", &["trycmd"], &["trycmd::"], "", Role::Companion),
-    row("snapbox", "toml rs", &["snapbox"], &["snapbox::", "use snapbox"], "", Role::Companion),
-    row("nextest", "toml", &["nextest"], &[], "cargo nextest run", Role::Runner),
-    row("Jest", "json js ts", &["jest"], &["from '@jest", "jest.fn"], "npx jest", Role::Framework),
-    row("Vitest", "json js ts", &["vitest"], &["from 'vitest", "from \"vitest"], "npx vitest run", Role::Framework),
-    row("Mocha", "json js ts mocharc", &["mocha"], &["require('mocha", "from 'mocha"], "npx mocha", Role::Framework),
-    row("AVA", "json", &["ava"], &["import test from 'ava"], "npx ava", Role::Framework),
-    row("Jasmine", "json", &["jasmine"], &[], "npx jasmine", Role::Framework),
-    row("tap", "json", &["tap", "tape"], &["require('tap", "require('tape"], "npx tap", Role::Framework),
+    row("proptest", "toml rs", "proptest", &["use proptest", "proptest!"], ""),
+    row("criterion", "toml rs", "criterion", &["use criterion"], ""),
+    row("insta", "toml rs", "insta", &["insta::", "use insta"], ""),
+    row("Jest", "json js ts", "jest", &["from '@jest", "jest.fn"], "npx jest"),
+    row("Vitest", "json js ts", "vitest", &["from 'vitest", "from \"vitest"], "npx vitest run"),
+    row("Mocha", "json js ts mocharc", "mocha", &["require('mocha", "from 'mocha"], "npx mocha"),
     row(
         "node:test",
         "js mjs ts cjs",
-        &[],
+        "",
         &["from 'node:test", "require('node:test", "from \"node:test", "require(\"node:test"],
         "node --test",
-        Role::Framework,
     ),
-    row("Karma", "json js", &["karma"], &[], "npx karma start", Role::Runner),
-    row("Cypress", "json js ts", &["cypress"], &[], "npx cypress run", Role::Companion),
-    row("Playwright", "json js ts", &["playwright"], &["from '@playwright"], "npx playwright test", Role::Companion),
-    row("Chai", "json js ts", &["chai"], &[], "", Role::Companion),
-    row("supertest", "json js ts", &["supertest"], &[], "", Role::Companion),
-    row(
-        "the standard Go testing package (go test)",
-        "go",
-        &[],
-        &["*testing.T", "\"testing\""],
-        "go test ./...",
-        Role::Framework,
-    ),
-    row("testify", "mod go", &["stretchr/testify"], &["stretchr/testify"], "", Role::Companion),
-    row("JUnit", "xml gradle kts java kt", &["junit", "junit-jupiter"], &["import org.junit"], "", Role::Framework),
-    row("TestNG", "xml gradle kts java", &["testng"], &["import org.testng"], "", Role::Framework),
-    row(
-        "RSpec",
-        "gemfile rspec rb",
-        &["rspec"],
-        &["RSpec.describe", "require 'spec_helper"],
-        "bundle exec rspec",
-        Role::Framework,
-    ),
-    row(
-        "Minitest",
-        "gemfile rb",
-        &["minitest"],
-        &["require 'minitest", "require \"minitest"],
-        "rake test",
-        Role::Framework,
-    ),
-    row("PHPUnit", "json xml php", &["phpunit"], &["PHPUnit\\Framework"], "vendor/bin/phpunit", Role::Framework),
-    row("GoogleTest", "txt cc cpp h", &["gtest", "googletest"], &["gtest/gtest.h"], "ctest", Role::Framework),
+    row("Playwright", "json js ts", "playwright", &["from '@playwright"], "npx playwright test"),
+    row("the standard Go testing package (go test)", "go", "", &["*testing.T", "\"testing\""], "go test ./..."),
+    row("JUnit", "xml gradle kts java kt", "junit", &["import org.junit"], ""),
+    row("RSpec", "gemfile rspec rb", "rspec", &["RSpec.describe", "require 'spec_helper"], "bundle exec rspec"),
+    row("PHPUnit", "json xml php", "phpunit", &["PHPUnit\\Framework"], "vendor/bin/phpunit"),
+    row("GoogleTest", "txt cc cpp h", "gtest", &["gtest/gtest.h"], "ctest"),
 ];
 
-const MANIFESTS: &str = "**/{Cargo.toml,package.json,pyproject.toml,setup.py,setup.cfg,tox.ini,pytest.ini,noxfile.py,\
-    requirements*.txt,*.in,Makefile,go.mod,pom.xml,build.gradle,build.gradle.kts,Gemfile,composer.json,CMakeLists.txt}";
-const SETTINGS: &str = "**/{pytest.ini,tox.ini,conftest.py,noxfile.py,jest.config.*,vitest.config.*,.mocharc*,karma.conf.*,\
-    playwright.config.*,cypress.config.*,phpunit.xml*,.rspec,nextest.toml}";
-const SOURCES: &str = "#\\[((\\w+::)*test|cfg\\(test\\)|rstest)|^\\s*(import|from) +(unittest|pytest|nose|hypothesis)|\
-    (from|require\\() *['\"](@jest|vitest|mocha|node:test|@playwright|tape?['\"]|supertest|chai)|jest\\.fn|\\*testing\\.T\\b|stretchr/testify|\
-    import (static )?org\\.(junit|testng)|RSpec\\.describe|require ['\"]minitest|PHPUnit|gtest/gtest\\.h|\
-    use (proptest|quickcheck|criterion|insta|snapbox)|(insta|trybuild|trycmd|snapbox)::|proptest!|quickcheck!";
+const MANIFESTS: &str = "**/{Cargo.toml,package.json,pyproject.toml,setup.py,setup.cfg,tox.ini,pytest.ini,requirements*.txt,*.in,\
+    Makefile,go.mod,pom.xml,build.gradle,build.gradle.kts,Gemfile,composer.json,CMakeLists.txt}";
+const SETTINGS: &str =
+    "**/{pytest.ini,conftest.py,jest.config.*,vitest.config.*,.mocharc*,playwright.config.*,phpunit.xml*,.rspec}";
+const SOURCES: &str = "#\\[((\\w+::)*test|cfg\\(test\\))|^\\s*(import|from) +(unittest|pytest|hypothesis)|\
+    (from|require\\() *['\"](@jest|vitest|mocha|node:test|@playwright)|jest\\.fn|\\*testing\\.T\\b|\
+    import (static )?org\\.junit|RSpec\\.describe|PHPUnit|gtest/gtest\\.h|\
+    use (proptest|criterion|insta)|insta::|proptest!";
 
 fn manifest_lines() -> Call {
-    let needles: Vec<&str> =
-        FRAMEWORKS.iter().flat_map(|row| row.needles).copied().filter(|needle| !needle.starts_with('[')).collect();
-    Call::grep_in(&format!("\\b({})|\\[testenv\\]", needles.join("|")), MANIFESTS, 200)
+    let words: Vec<&str> = FRAMEWORKS.iter().map(|row| row.word).filter(|word| !word.is_empty()).collect();
+    Call::grep_in(&format!("\\b({})", words.join("|")), MANIFESTS, 200)
 }
 
 fn source_lines() -> Call {
@@ -162,7 +107,7 @@ fn source_lines() -> Call {
 
 fn case_counts() -> Call {
     Call::count(
-        "^\\s*#\\[((\\w+::)*test|rstest)\\b|^\\s*(async )?def test|^\\s*(it|test)\\(|^func Test|^\\s*@Test\\b|^\\s*(it|specify) ['\"]",
+        "^\\s*#\\[(\\w+::)*test\\b|^\\s*(async )?def test|^\\s*(it|test)\\(|^func Test|^\\s*@Test\\b|^\\s*it ['\"]",
         3000,
     )
 }
@@ -191,10 +136,10 @@ impl Testing {
             };
             let mut hits: Vec<Hit> = manifest
                 .iter()
-                .filter(|hit| speaks(&hit.path) && counts(&hit.path) && has_needle(framework, &hit.path, &hit.text))
+                .filter(|hit| speaks(&hit.path) && counts(&hit.path) && names(framework.word, &hit.path, &hit.text))
                 .cloned()
                 .collect();
-            hits.sort_by_key(|hit| (hit.path.matches('/').count(), std::cmp::Reverse(declares(&hit.text)), hit.line));
+            hits.sort_by_key(|hit| (hit.path.matches('/').count(), Reverse(declares(&hit.text)), hit.line));
             let declared = hits.len().min(2) * 4;
             let mut used: Vec<Hit> = source
                 .iter()
@@ -205,19 +150,19 @@ impl Testing {
             let by_setting = settings
                 .iter()
                 .filter(|path| {
-                    framework.needles.iter().any(|needle| path.contains(needle))
+                    (!framework.word.is_empty() && path.contains(framework.word))
                         || (framework.name == "pytest" && path.ends_with("conftest.py"))
                 })
                 .count();
             let weight = declared + used.len().min(6) + by_setting * 3;
             // A library beside the framework is one only if it is declared: sources speak of many things.
-            let is_loose = framework.role == Role::Companion && declared == 0 && framework.extensions.contains("toml");
+            let is_loose = framework.is_companion() && declared == 0;
             hits.extend(used);
             if !hits.is_empty() && !is_loose {
                 all.push(Shown { framework, hits, weight });
             }
         }
-        all.sort_by_key(|shown| (role_order(shown.framework.role), std::cmp::Reverse(shown.weight)));
+        all.sort_by_key(|shown| (shown.framework.is_companion(), Reverse(shown.weight)));
         all
     }
 
@@ -229,14 +174,14 @@ impl Testing {
     }
 }
 
-/// Tells whether a file says something of the project's own tests.
+/// Returns `true` if a file says something of the project's own tests.
 fn counts(path: &str) -> bool {
     paths::area(path) != Area::Foreign && !paths::is_fixture(path)
 }
 
-/// Tells whether a line of source has a mark as code; an import stands at its beginning.
+/// Returns `true` if a line of source has a mark as code; an import stands at its beginning.
 fn shows(mark: &str, line: &str) -> bool {
-    let is_import = ["use ", "import ", "from unittest", "from pytest", "from nose", "from hypothesis", "#["]
+    let is_import = ["use ", "import ", "from unittest", "from pytest", "from hypothesis", "#["]
         .iter()
         .any(|start| mark.starts_with(start));
     let bare = line.trim_start();
@@ -246,36 +191,28 @@ fn shows(mark: &str, line: &str) -> bool {
     line.match_indices(mark).any(|(at, _)| !line[..at].ends_with(['"', '\'']))
 }
 
-fn role_order(role: Role) -> u8 {
-    match role {
-        Role::Framework => 0,
-        Role::Runner => 1,
-        Role::Companion => 2,
-    }
-}
-
-/// Tells whether a line declares a dependency or a section rather than mentions a word.
+/// Returns `true` if a line declares a dependency or a section rather than mentions a word.
 fn declares(line: &str) -> bool {
     let line = line.trim();
     line.starts_with('[') || line.starts_with('"') || line.contains(" = ") || line.contains(">=") || line.contains("==")
 }
 
-fn has_needle(framework: &Framework, path: &str, text: &str) -> bool {
+/// Returns `true` if a line of a manifest names a framework by its word.
+fn names(word: &str, path: &str, text: &str) -> bool {
+    if word.is_empty() {
+        return false;
+    }
     let lower = text.to_ascii_lowercase();
     if paths::extension(path) == "json" {
         // In a package file only a key is a dependency; a script may use any word.
         let key = lower.trim().trim_start_matches('"').split('"').next().unwrap_or_default().to_owned();
-        return framework.needles.iter().any(|needle| {
-            key == *needle || key.ends_with(&format!("/{needle}")) || key.starts_with(&format!("@{needle}/"))
-        });
+        return key == word || key.ends_with(&format!("/{word}")) || key.starts_with(&format!("@{word}/"));
     }
-    let is_word = |c: char| c.is_ascii_alphanumeric();
-    framework.needles.iter().any(|needle| {
-        lower.match_indices(needle).any(|(at, _)| {
-            let before = lower[..at].chars().next_back();
-            let after = lower[at + needle.len()..].chars().next();
-            !before.is_some_and(is_word) && !after.is_some_and(is_word)
-        })
+    let is_part = |c: char| c.is_ascii_alphanumeric();
+    lower.match_indices(word).any(|(at, _)| {
+        let before = lower[..at].chars().next_back();
+        let after = lower[at + word.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
     })
 }
 
@@ -337,13 +274,8 @@ fn answer(shown: &[Shown], run: Option<&str>) -> String {
             .unwrap_or_default()
     };
     let Some(first) = shown.first() else { return String::new() };
-    let is_weak = |entry: &&Shown| entry.framework.role == Role::Framework && entry.weight * 4 >= first.weight;
-    let others: Vec<String> = shown[1..]
-        .iter()
-        .filter(|entry| entry.framework.role != Role::Framework || is_weak(entry))
-        .take(4)
-        .map(cite)
-        .collect();
+    let is_used = |entry: &&Shown| entry.framework.is_companion() || entry.weight * 4 >= first.weight;
+    let others: Vec<String> = shown[1..].iter().filter(is_used).take(4).map(cite).collect();
     let mut text = format!("This project is tested with {}", cite(first));
     if !others.is_empty() {
         let _ = write!(text, "; it also has {}", others.join(", "));

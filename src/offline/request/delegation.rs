@@ -3,23 +3,11 @@
 //! Owns counting agents, splitting lists and reading mentions. Leaves what each item asks for to the module above.
 //! Invariant: no item is lost.
 
-use crate::offline::text::strip;
+use crate::offline::text::{lists, strip};
 
-const NUMBERS: [&str; 9] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"];
-const AGENT_WORDS: [&str; 12] = [
-    "subagents",
-    "subagent",
-    "sub-agents",
-    "sub-agent",
-    "agents",
-    "agent",
-    "subtasks",
-    "subtask",
-    "sub-task",
-    "tasks",
-    "children",
-    "workers",
-];
+const NUMBERS: &str = "zero one two three four five six seven eight";
+const AGENT_WORDS: &str =
+    "subagents subagent sub-agents sub-agent agents agent subtasks subtask sub-tasks sub-task tasks children workers";
 
 /// How a request is to be divided among subagents.
 #[derive(Debug)]
@@ -46,13 +34,11 @@ pub(crate) fn delegation(text: &str) -> Option<Delegated<'_>> {
     for word in verb[..head_end].split_inclusive([' ', ':', '\n', ',']) {
         at += word.len();
         let bare = word.trim_matches([' ', ':', '\n', ',']).to_lowercase();
-        if let Some(number) = bare.parse().ok().or_else(|| NUMBERS.iter().position(|name| *name == bare)) {
+        if let Some(number) = bare.parse().ok().or_else(|| NUMBERS.split(' ').position(|name| name == bare)) {
             count = Some(number);
-        } else if AGENT_WORDS.contains(&bare.as_str()) {
+        } else if lists(AGENT_WORDS, &bare) {
             return Some(assigned(count, verb[at..].trim_start()));
-        } else if !["a", "an", "some", "several", "parallel", "explore", "different", "separate"]
-            .contains(&bare.as_str())
-        {
+        } else if !lists("a an some several parallel explore different separate", &bare) {
             return None;
         }
     }
@@ -81,10 +67,6 @@ fn items(text: &str) -> Vec<String> {
     if marked.len() > 1 {
         return marked.into_iter().map(str::to_owned).collect();
     }
-    let inline = numbered_inline(text);
-    if inline.len() > 1 {
-        return inline;
-    }
     let parts: Vec<&str> = text.split(';').map(str::trim).filter(|part| !part.is_empty()).collect();
     parts.into_iter().map(|part| strip(part, "and ").unwrap_or(part).trim_end_matches('.').to_owned()).collect()
 }
@@ -94,26 +76,6 @@ fn list_item(line: &str) -> Option<&str> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = if digits > 0 { line[digits..].strip_prefix(['.', ')'])? } else { line.strip_prefix(['-', '*'])? };
     rest.starts_with(' ').then(|| rest.trim()).filter(|rest| !rest.is_empty())
-}
-
-/// Reads `1. a 2. b` and `(1) a, (2) b` in one line.
-fn numbered_inline(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    for number in 1..20 {
-        let marks = [format!("({number}) "), format!("{number}) "), format!("{number}. ")];
-        let Some((at, mark)) = marks.iter().find_map(|mark| rest.find(mark.as_str()).map(|at| (at, mark.len()))) else {
-            break;
-        };
-        if number > 1 {
-            found.push(rest[..at].trim().trim_end_matches([',', ';', '.']).trim_end_matches(" and").to_owned());
-        }
-        rest = &rest[at + mark..];
-    }
-    if !found.is_empty() {
-        found.push(rest.trim().to_owned());
-    }
-    found
 }
 
 /// Splits at commas and "and" when that gives just as many parts as were asked for.

@@ -3,14 +3,14 @@
 //! Owns telling such requests and putting the name in. Leaves understanding the result to the module above. Invariant: a
 //! request that names something of its own is left as it is.
 
+use crate::offline::text::lists;
 use crate::offline::text::terms::Terms;
 
 /// Words that stand for what was spoken of.
-const PRONOUNS: [&str; 12] =
-    ["it", "its", "that", "this", "they", "them", "their", "these", "those", "there", "er", "es"];
+const PRONOUNS: &str = "it its that this they them their these those there";
 
 /// Beginnings that go on with something.
-const GOING_ON: [&str; 7] = ["and ", "but ", "also ", "what about ", "how about ", "und ", "et "];
+const GOING_ON: [&str; 5] = ["and ", "but ", "also ", "what about ", "how about "];
 
 /// Words that a follow-up may have without naming a matter of its own.
 const ASIDE: &str = " test tests tested testing called calls call caller callers used uses usage usages documented docs documentation configured config \
@@ -22,14 +22,13 @@ pub(crate) fn resolved(request: &str, before: Option<(&str, &str)>) -> String {
     let lower = request.trim().to_lowercase();
     let goes_on = GOING_ON.iter().find(|start| lower.starts_with(*start));
     let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty()).collect();
-    let leans = words.iter().any(|word| PRONOUNS.contains(word));
+    let leans = words.iter().any(|word| lists(PRONOUNS, word));
     let speaks_of_project = ["project", "repository", "repo", "codebase", "crate", "package", "library", "code"]
         .iter()
         .any(|whole| words.contains(whole));
     let terms = Terms::of(request);
-    let names_something = !terms.exact.is_empty()
-        || !terms.paths.is_empty()
-        || terms.words.iter().any(|word| !ASIDE.split_whitespace().any(|aside| aside == word.raw));
+    let names_something =
+        !terms.exact.is_empty() || !terms.paths.is_empty() || terms.words.iter().any(|word| !lists(ASIDE, &word.raw));
     if names_something || speaks_of_project || words.len() > 12 || (goes_on.is_none() && !leans) {
         return request.to_owned();
     }
@@ -41,7 +40,7 @@ pub(crate) fn resolved(request: &str, before: Option<(&str, &str)>) -> String {
         .split_whitespace()
         .map(|word| {
             let bare = word.to_lowercase();
-            if !put_in && PRONOUNS.contains(&bare.as_str()) {
+            if !put_in && lists(PRONOUNS, &bare) {
                 put_in = true;
                 return matter.clone();
             }

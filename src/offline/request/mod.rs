@@ -16,8 +16,8 @@ pub(crate) use delegation::mentions;
 pub(crate) use tools::Direct;
 pub(crate) use vocabulary::Topic;
 
-use crate::offline::text::strip;
 use crate::offline::text::terms::Terms;
+use crate::offline::text::{lists, strip};
 
 /// One request, understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,61 +94,30 @@ const VAGUE: &str = " it bug bugs issue issues problem problems error typo code 
 /// Returns what a request for a change is about, where that can be searched for.
 pub(crate) fn subject(object: &str) -> Option<String> {
     let terms = Terms::of(object);
-    let telling = terms.words.iter().any(|word| !VAGUE.split_whitespace().any(|vague| vague == word.raw));
+    let telling = terms.words.iter().any(|word| !lists(VAGUE, &word.raw));
     (telling || !terms.exact.is_empty() || terms.paths.iter().any(|path| path != "README")).then(|| object.to_owned())
 }
 
-/// Takes off the words that only make a request polite.
+/// Words that only make a request polite.
+const POLITE: &str =
+    "please |can you |could you |would you |i want you to |i'd like you to |let's |now |ok, |hey, |hi, ";
+
 fn polite(text: &str) -> &str {
     let mut rest = text;
-    loop {
-        let before = rest;
-        for phrase in [
-            "please ",
-            "can you ",
-            "could you ",
-            "would you ",
-            "i want you to ",
-            "i'd like you to ",
-            "let's ",
-            "now ",
-            "ok, ",
-            "hey, ",
-            "hi, ",
-            "bitte ",
-        ] {
-            if let Some(after) = strip(rest, phrase) {
-                rest = after.trim_start();
-            }
-        }
-        if rest == before {
-            return rest;
-        }
+    while let Some(after) = POLITE.split('|').find_map(|phrase| strip(rest, phrase)) {
+        rest = after.trim_start();
     }
+    rest
 }
+
+const GREETINGS: &str =
+    "|help|/help|hello|hi|hey|what are you|what model are you|are you an ai|how do you work|how do i connect a model";
 
 fn is_greeting(lower: &str) -> bool {
     let bare = lower.trim_end_matches(['?', '!', '.', ' ']);
-    let exact = [
-        "",
-        "help",
-        "/help",
-        "hello",
-        "hi",
-        "hey",
-        "hallo",
-        "hola",
-        "bonjour",
-        "你好",
-        "who are you",
-        "what are you",
-        "what can you do",
-        "what model are you",
-        "are you an ai",
-        "how do you work",
-        "how do i connect a model",
-    ];
-    exact.contains(&bare) || bare.starts_with("who are you") || bare.starts_with("what can you")
+    GREETINGS.split('|').any(|greeting| greeting == bare)
+        || bare.starts_with("who are you")
+        || bare.starts_with("what can you")
 }
 
 const KINDS: [(&str, &str); 12] = [

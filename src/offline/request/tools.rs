@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::offline::evidence::Call;
 use crate::offline::text::paths::is_path;
-use crate::offline::text::{clip, escape, strip};
+use crate::offline::text::{clip, escape, lists, strip};
 
 /// One tool call, made as asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ pub(crate) fn run(text: &str, lower: &str) -> Option<Direct> {
         .trim();
     let quoted = rest.strip_prefix('`').and_then(|inner| inner.split_once('`')).map(|(command, _)| command.trim());
     let first = rest.split_whitespace().next()?;
-    let is_program = PROGRAMS.split_whitespace().any(|program| program == first) || first.starts_with("./");
+    let is_program = lists(PROGRAMS, first) || first.starts_with("./");
     let stated = lower.starts_with("run:") || lower.starts_with("execute:") || lower.starts_with("$ ") || is_program;
     let command = quoted.or(stated.then_some(rest))?;
     let call = Call::bash(command, &clip(&format!("Run {command}"), 60));

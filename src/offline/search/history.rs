@@ -22,7 +22,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Tells whether a request asks when something came about, or by whom.
+    /// Returns `true` if a request asks when something came about, or by whom.
     pub(crate) fn wanted(request: &str) -> bool {
         let lower = request.to_lowercase();
         lower.starts_with("when ")
@@ -227,7 +227,7 @@ fn most_touched(text: &str) -> Option<String> {
     (!top.is_empty()).then(|| format!("- Changed most often in the latest 40 commits: {}", top.join(", ")))
 }
 
-/// Tells whether a line of a change log says something: a version or a change.
+/// Returns `true` if a line of a change log says something: a version or a change.
 fn is_entry(text: &str) -> bool {
     let text = text.trim();
     let is_rule = text.chars().all(|c| "=-~#*".contains(c));

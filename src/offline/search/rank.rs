@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use crate::offline::evidence::Hit;
 use crate::offline::report::Place;
-use crate::offline::text::parts;
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source::{self, Definition};
 use crate::offline::text::terms::{Terms, Word, last_segment};
+use crate::offline::text::{lists, parts};
 
 /// A hit with its worth.
 #[derive(Debug, Clone)]
@@ -38,8 +38,7 @@ impl Ranked {
     }
 }
 
-const VALUE_WORDS: [&str; 11] =
-    ["default", "constant", "value", "limit", "maximum", "max", "minimum", "many", "version", "license", "long"];
+const VALUE_WORDS: &str = "default constant value limit maximum max minimum many version license long";
 
 /// What the request is after, besides its terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,22 +54,22 @@ impl Wants {
     /// Reads it off a request.
     pub(crate) fn of(request: &str) -> Self {
         let words = parts(request);
-        let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
-        if has(&["test", "tests", "tested"]) {
+        let has = |list: &str| words.iter().any(|word| lists(list, word));
+        if has("test tests tested") {
             Self::Test
-        } else if has(&["struct", "class", "type", "trait", "enum", "interface", "represented"])
+        } else if has("struct class type trait enum interface represented")
             || ["what is a ", "what is an ", "what are ", "how do i create ", "how do i make ", "how to create "]
                 .iter()
                 .any(|start| request.to_lowercase().starts_with(start))
         {
             Self::Type
-        } else if has(&["function", "method"])
+        } else if has("function method")
             || ["how do i ", "how can i ", "how to ", "how do you "]
                 .iter()
                 .any(|start| request.to_lowercase().starts_with(start))
         {
             Self::Function
-        } else if has(&VALUE_WORDS) {
+        } else if has(VALUE_WORDS) {
             Self::Value
         } else {
             Self::Anything
@@ -149,7 +148,7 @@ fn is_typed(path: &str) -> bool {
     paths::language(path) == Some("TypeScript") && !paths::is_declaration(path)
 }
 
-/// Tells whether two hits stand in two forms of one file: `src/parse.ts`, and `parse.js` or `parse.d.ts` built from it.
+/// Returns `true` if two hits stand in two forms of one file: `src/parse.ts`, and `parse.js` or `parse.d.ts` built from it.
 fn is_copy(kept: &Hit, other: &Hit) -> bool {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let stem = |path: &str| name(path).split('.').next().map(str::to_owned);
@@ -252,9 +251,9 @@ fn symbol_score(terms: &Terms, definition: &Definition, path: &str, weights: &[f
     // To cover a name with a common word says less than with the rarest of the request.
     let most = weights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     let share = hits.iter().map(|hit| weights[*hit]).fold(0.0, f64::max) / most;
-    let wants_fault = terms.words.iter().any(|word| word.matches("error") || word.matches("exception"));
-    let is_fault = ["Error", "Exception", "Warning", "Rejection"].iter().any(|end| definition.symbol.ends_with(end));
-    score -= if is_fault && !wants_fault && terms.exact.is_empty() { 4.0 } else { 0.0 };
+    let wants_error = terms.words.iter().any(|word| word.matches("error") || word.matches("exception"));
+    let is_error = ["Error", "Exception", "Warning", "Rejection"].iter().any(|end| definition.symbol.ends_with(end));
+    score -= if is_error && !wants_error && terms.exact.is_empty() { 4.0 } else { 0.0 };
     score += 5.0 * coverage * share + 4.0 * together - if is_bland_name { 3.0 } else { 0.0 };
     if terms.cased.contains(&definition.symbol) {
         score += 10.0;
@@ -298,7 +297,7 @@ fn keyword_score(wants: Wants, definition: &Definition, text: &str) -> f64 {
     kind + if is_public { 1.0 } else { 0.0 } - if definition.indent > 8 { 1.0 } else { 0.0 }
 }
 
-/// Tells whether a line binds a local name in JavaScript or TypeScript.
+/// Returns `true` if a line binds a local name in JavaScript or TypeScript.
 fn is_script(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with("const ") && !text.split('=').next().unwrap_or_default().contains(": ")
@@ -340,56 +339,23 @@ pub(crate) fn assigned(line: &str) -> Option<&str> {
 }
 
 /// Words that narrow a request down but name nothing.
-const BLAND: [&str; 33] = [
-    "default",
-    "number",
-    "value",
-    "set",
-    "get",
-    "new",
-    "size",
-    "count",
-    "current",
-    "handled",
-    "handle",
-    "handling",
-    "created",
-    "algorithm",
-    "added",
-    "introduced",
-    "changed",
-    "removed",
-    "create",
-    "creating",
-    "add",
-    "adding",
-    "called",
-    "calls",
-    "test",
-    "tests",
-    "tested",
-    "string",
-    "type",
-    "struct",
-    "class",
-    "trait",
-    "enum",
-];
+const BLAND: &str = "default number value set get new size count current handled handle handling created algorithm added introduced changed removed \
+    create creating add adding called calls test tests tested string type struct class trait enum";
 
-/// Tells whether a term of the common numbering names nothing.
+/// Returns `true` if a term of the common numbering names nothing.
 fn is_bland(terms: &Terms, term: usize) -> bool {
     let word = term.checked_sub(terms.exact.len()).and_then(|at| terms.words.get(at));
-    word.is_some_and(|word| BLAND.contains(&word.raw.as_str()))
+    word.is_some_and(|word| lists(BLAND, &word.raw))
 }
 
-/// Tells whether a word names something.
+/// Returns `true` if a word names something.
 pub(crate) fn is_name(word: &Word) -> bool {
-    !BLAND.contains(&word.raw.as_str())
+    !lists(BLAND, &word.raw)
 }
 
 /// Returns the terms that name something, for a sentence.
 pub(crate) fn names(terms: &Terms) -> String {
-    let words = terms.words.iter().map(|word| word.raw.as_str()).filter(|raw| !BLAND.contains(raw));
+    let words = terms.words.iter().map(|word| word.raw.as_str()).filter(|raw| !lists(BLAND, raw));
     let all: Vec<String> =
         terms.exact.iter().map(String::as_str).chain(words).take(8).map(|name| format!("`{name}`")).collect();
     if all.is_empty() { terms.names() } else { all.join(", ") }
@@ -408,7 +374,7 @@ pub(crate) fn telling(terms: &Terms) -> usize {
     (0..terms.count()).filter(|term| !is_bland(terms, *term)).count().max(1)
 }
 
-/// Tells whether a file's name says all that the terms say.
+/// Returns `true` if a file's name says all that the terms say.
 pub(crate) fn is_about(terms: &Terms, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name);
@@ -422,7 +388,7 @@ pub(crate) fn told(terms: &Terms, text: &str) -> usize {
     matched(terms, text).into_iter().filter(|term| !is_bland(terms, *term)).count()
 }
 
-/// Tells whether a place stands for a file of tests whose name says what is asked for.
+/// Returns `true` if a place stands for a file of tests whose name says what is asked for.
 pub(crate) fn is_test_of(terms: &Terms, place: &Place) -> bool {
     let name = place.path.rsplit('/').next().unwrap_or(&place.path);
     place.label == "file"
@@ -437,7 +403,7 @@ pub(crate) fn weights(terms: &Terms, counts: &[usize]) -> Vec<f64> {
     let exact = terms.exact.iter().map(|_| 3.5);
     let words = terms.words.iter().enumerate().map(|(at, word)| {
         let weight = counts.get(at).map_or(1.5, |count| rarity(*count).max(0.4));
-        if BLAND.contains(&word.raw.as_str()) { weight * 0.4 } else { weight }
+        if lists(BLAND, &word.raw) { weight * 0.4 } else { weight }
     });
     exact.chain(words).collect()
 }

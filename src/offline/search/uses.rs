@@ -6,10 +6,10 @@
 use super::{inline_tests, window};
 use crate::offline::evidence::{Call, Evidence, Hit};
 use crate::offline::report::{Part, Place, Report};
-use crate::offline::text::escape;
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source;
 use crate::offline::text::terms::{Terms, last_segment};
+use crate::offline::text::{escape, lists};
 
 /// The uses of one name.
 #[derive(Debug)]
@@ -19,28 +19,8 @@ pub(crate) struct Uses {
 }
 
 /// Words that ask for uses, in whatever order they come.
-const ASKING: [&str; 20] = [
-    "import",
-    "imports",
-    "imported",
-    "call",
-    "calls",
-    "called",
-    "caller",
-    "callers",
-    "calling",
-    "use",
-    "uses",
-    "used",
-    "user",
-    "users",
-    "usage",
-    "usages",
-    "referenced",
-    "references",
-    "invoked",
-    "invokes",
-];
+const ASKING: &str = "import imports imported call calls called caller callers calling use uses used user users usage usages referenced references \
+    invoked invokes";
 
 /// Most lines of hits, of places read, of places shown.
 const HITS: usize = 400;
@@ -52,7 +32,7 @@ impl Uses {
     pub(crate) fn wanted(request: &str) -> Option<Self> {
         let lower = request.to_lowercase();
         let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        let asks = words.iter().any(|word| ASKING.contains(word));
+        let asks = words.iter().any(|word| lists(ASKING, word));
         let starts =
             ["who", "what", "where", "which", "find", "show", "list", "callers", "usages", "uses", "references"]
                 .iter()
@@ -64,7 +44,7 @@ impl Uses {
             return None;
         }
         let terms = Terms::of(request);
-        let mut words = terms.words.iter().filter(|word| !ASKING.contains(&word.raw.as_str()));
+        let mut words = terms.words.iter().filter(|word| !lists(ASKING, &word.raw));
         let name = match (terms.exact.as_slice(), terms.paths.as_slice(), words.next(), words.next()) {
             ([name], [], ..) => name.clone(),
             ([], [], Some(word), None) => {

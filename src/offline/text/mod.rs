@@ -3,7 +3,6 @@
 //! Owns cutting and splitting text. Leaves paths to `paths`, lines of source to `source`, the words of a request to
 //! `terms`. Invariant: nothing here knows of tools, conversations or agents.
 
-pub(crate) mod glossary;
 pub(crate) mod paths;
 pub(crate) mod source;
 pub(crate) mod terms;
@@ -25,6 +24,16 @@ pub(crate) fn clip(text: &str, limit: usize) -> String {
     }
     let head: String = text.chars().take(limit.saturating_sub(1)).collect();
     format!("{}…", head.trim_end())
+}
+
+/// Returns `true` if a list, with blanks between its words, has the word.
+pub(crate) fn lists(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|listed| listed == word)
+}
+
+/// Returns `true` if a text contains one of the phrases, which have bars between them.
+pub(crate) fn contains_any(text: &str, phrases: &str) -> bool {
+    phrases.split('|').any(|phrase| text.contains(phrase))
 }
 
 /// Writes a text so that a regular expression takes it literally.

@@ -21,7 +21,7 @@ pub(crate) fn extension(path: &str) -> String {
 }
 
 /// Extension, language, tag of a code fence.
-const LANGUAGES: [(&str, &str, &str); 44] = [
+const LANGUAGES: [(&str, &str, &str); 38] = [
     ("rs", "Rust", "rust"),
     ("py", "Python", "python"),
     ("pyi", "Python", "python"),
@@ -47,12 +47,9 @@ const LANGUAGES: [(&str, &str, &str); 44] = [
     ("lua", "Lua", "lua"),
     ("ex", "Elixir", "elixir"),
     ("exs", "Elixir", "elixir"),
-    ("erl", "Erlang", "erlang"),
     ("hs", "Haskell", "haskell"),
-    ("ml", "OCaml", "ocaml"),
     ("zig", "Zig", "zig"),
     ("dart", "Dart", "dart"),
-    ("r", "R", "r"),
     ("jl", "Julia", "julia"),
     ("sh", "Shell", "sh"),
     ("bash", "Shell", "sh"),
@@ -61,10 +58,7 @@ const LANGUAGES: [(&str, &str, &str); 44] = [
     ("css", "CSS", "css"),
     ("vue", "Vue", "vue"),
     ("svelte", "Svelte", "svelte"),
-    ("asm", "Assembly", "asm"),
-    ("s", "Assembly", "asm"),
     ("pl", "Perl", "perl"),
-    ("pest", "Pest", "pest"),
     ("proto", "Protocol Buffers", "proto"),
 ];
 
@@ -115,25 +109,22 @@ pub(crate) fn area(path: &str) -> Area {
     if language(&lower).is_some() { Area::Source } else { Area::Setting }
 }
 
-/// Tells whether a file only declares what another one holds, as a TypeScript compiler writes it.
+/// Returns `true` if a file only declares what another one holds, as a TypeScript compiler writes it.
 pub(crate) fn is_declaration(path: &str) -> bool {
     [".d.ts", ".d.cts", ".d.mts"].iter().any(|end| path.ends_with(end))
 }
 
-/// Tells whether a file is there for tests to read, so that it says nothing of the project itself.
+/// Returns `true` if a file is there for tests to read, so that it says nothing of the project itself.
 pub(crate) fn is_fixture(path: &str) -> bool {
     path.split('/')
         .any(|dir| matches!(dir, "fixtures" | "fixture" | "testdata" | "test_data" | "snapshots" | "__snapshots__"))
 }
 
-/// Tells whether a token names a file or a directory.
+/// Returns `true` if a token names a file or a directory.
 pub(crate) fn is_path(token: &str) -> bool {
     let plain = token.chars().all(|c| c.is_alphanumeric() || "_-./*@+".contains(c));
     let ext = extension(token);
     let has_ext = token.contains('.') && fence(token) != "text" && token.len() > ext.len() + 1;
     let is_known = matches!(token, "Makefile" | "Dockerfile" | "LICENSE" | "README");
-    let is_product = matches!(token.to_ascii_lowercase().as_str(), "node.js" | "vue.js" | "next.js" | "asp.net");
-    plain
-        && !is_product
-        && (has_ext || is_known || (token.contains('/') && token.matches('/').count() >= 1 && token.len() > 4))
+    plain && (has_ext || is_known || (token.contains('/') && token.len() > 4))
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::paths::extension;
-use super::sentence;
+use super::{contains_any, lists, sentence};
 
 /// A definition as its first line shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,66 +37,11 @@ impl Definition {
     }
 }
 
-const MODIFIERS: [&str; 26] = [
-    "pub",
-    "export",
-    "default",
-    "async",
-    "unsafe",
-    "extern",
-    "public",
-    "private",
-    "protected",
-    "abstract",
-    "final",
-    "override",
-    "inline",
-    "virtual",
-    "declare",
-    "internal",
-    "sealed",
-    "open",
-    "data",
-    "suspend",
-    "readonly",
-    "partial",
-    "\"C\"",
-    "static",
-    "const",
-    "local",
-];
+const MODIFIERS: &str = "pub export default async unsafe extern \"C\" public private protected abstract final override inline virtual declare \
+    internal sealed open data suspend readonly partial static const local";
 
-const KEYWORDS: [&str; 29] = [
-    "fn",
-    "struct",
-    "enum",
-    "trait",
-    "union",
-    "class",
-    "def",
-    "func",
-    "function",
-    "fun",
-    "type",
-    "interface",
-    "protocol",
-    "const",
-    "static",
-    "mod",
-    "module",
-    "macro_rules!",
-    "macro",
-    "impl",
-    "let",
-    "var",
-    "val",
-    "#define",
-    "typedef",
-    "namespace",
-    "sub",
-    "object",
-    "defmodule",
-];
+const KEYWORDS: &str = "fn struct enum trait union class def func function fun type interface protocol const static mod module macro_rules! macro \
+    impl let var val #define typedef namespace sub object";
 
 /// Reads the definition that a line begins.
 pub(crate) fn definition(line: &str) -> Option<Definition> {
@@ -109,11 +54,11 @@ pub(crate) fn definition(line: &str) -> Option<Definition> {
     let mut keyword: Option<&str> = None;
     while let Some(word) = words.peek().copied() {
         let bare = word.split('(').next().unwrap_or(word);
-        let is_modifier = MODIFIERS.contains(&bare) || word.starts_with("pub(");
-        if KEYWORDS.contains(&word) || word == "function*" {
+        let is_modifier = lists(MODIFIERS, bare) || word.starts_with("pub(");
+        if lists(KEYWORDS, word) || word == "function*" {
             keyword = Some(word.trim_end_matches('*'));
             words.next();
-            if !MODIFIERS.contains(&word) {
+            if !lists(MODIFIERS, word) {
                 break;
             }
         } else if is_modifier && (!word.contains('(') || word.starts_with("pub(")) {
@@ -188,13 +133,13 @@ fn signature(line: &str, indent: usize) -> Option<Definition> {
     })
 }
 
-/// Tells whether a trimmed line is a comment.
+/// Returns `true` if a trimmed line is a comment.
 pub(crate) fn is_comment(line: &str) -> bool {
     let hash = line.starts_with('#') && !["#[", "#!", "#define", "#include"].iter().any(|w| line.starts_with(w));
     hash || ["//", "/*", "*", "--", "\"\"\"", "'''", "<!--"].iter().any(|mark| line.starts_with(mark))
 }
 
-/// Tells whether a line only brings a name in from elsewhere.
+/// Returns `true` if a line only brings a name in from elsewhere.
 pub(crate) fn is_import(line: &str) -> bool {
     let line = line.trim_start();
     let starts =
@@ -321,16 +266,10 @@ fn quoted(lines: &BTreeMap<usize, String>, from: usize, quote: &str) -> Option<S
         let body = if nth == 0 { line.trim_start_matches('r').trim_start_matches(quote) } else { line };
         let text = body.split(quote).next().unwrap_or_default().trim();
         let closes = body.contains(quote);
-        // A title such as `requests.auth`, underlined, says less than what follows it.
-        let is_underline = !text.is_empty() && text.chars().all(|c| "~=-^".contains(c));
-        if is_underline && parts.len() == 1 {
-            parts.clear();
-            continue;
-        }
         if text.is_empty() && !parts.is_empty() {
             break;
         }
-        if !text.is_empty() && !is_underline {
+        if !text.is_empty() {
             parts.push(text);
         }
         if closes || parts.len() > 6 {
@@ -408,26 +347,12 @@ fn told(block: &[(usize, &str)]) -> Option<(usize, String)> {
     first.map(|(number, _)| (*number, text))
 }
 
-/// Tells whether a comment line is a heading or a row of badges.
+/// Returns `true` if a comment line is a heading or a row of badges.
 fn is_heading(line: &str) -> bool {
     line.starts_with("//! #") || ["[![", "![", "<"].iter().any(|mark| uncomment(line).starts_with(mark))
 }
 
 fn is_boilerplate(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    [
-        "copyright",
-        "licensed under",
-        "spdx",
-        "eslint",
-        "module dependencies",
-        "module exports",
-        "module variables",
-        "all rights",
-        "@flow",
-        "coding:",
-        "pylint",
-    ]
-    .iter()
-    .any(|word| lower.contains(word))
+    let phrases = "copyright|licensed under|spdx|eslint|module dependencies|module exports|module variables|all rights|@flow|coding:|pylint";
+    contains_any(&text.to_ascii_lowercase(), phrases)
 }

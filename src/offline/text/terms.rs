@@ -3,9 +3,8 @@
 //! Owns stop words, stems and variants. Leaves the searching to `search`. Invariant: every term is safe inside a regular
 //! expression once it went through [`escape`].
 
-use super::escape;
-use super::glossary::english;
 use super::paths::is_path;
+use super::{escape, lists};
 
 /// A word in the forms a search should accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,17 +19,11 @@ impl Word {
         let stem = stem(raw);
         let mut stems = vec![stem.clone()];
         for family in FAMILIES {
-            if family.iter().any(|member| stem == *member || (member.len() > 4 && stem.starts_with(member))) {
-                stems.extend(family.iter().map(|member| (*member).to_owned()));
+            let is_member = |member: &str| stem == member || (member.len() > 4 && stem.starts_with(member));
+            if family.split(' ').any(is_member) {
+                stems.extend(family.split(' ').filter(|member| *member != stem).map(str::to_owned));
             }
         }
-        let mut known = Vec::new();
-        stems.retain(|stem| {
-            !known.contains(stem) && {
-                known.push(stem.clone());
-                true
-            }
-        });
         Self { raw: raw.to_owned(), stems }
     }
 
@@ -40,7 +33,7 @@ impl Word {
         self.stems.iter().map(String::as_str).filter(|stem| !covered(stem)).collect()
     }
 
-    /// Tells whether a part of an identifier is a form of this word.
+    /// Returns `true` if a part of an identifier is a form of this word.
     pub(crate) fn matches(&self, part: &str) -> bool {
         self.stems.iter().any(|stem| part.strip_prefix(stem.as_str()).is_some_and(|rest| inflects(stem, rest)))
     }
@@ -54,7 +47,7 @@ const ENDINGS: &str = " s es e ed d er ers ing ings ion ions ation ations able a
 const LONG_ENDINGS: [&str; 10] =
     ["entic", "oriz", "oris", "ializ", "ialis", "ument", "ironment", "eter", "imum", "ectory"];
 
-/// Tells whether a beginning and the rest are a form of one word. A short beginning has few of them: `add` is not in
+/// Returns `true` if a beginning and the rest are a form of one word. A short beginning has few of them: `add` is not in
 /// `address`, nor `auth` in `author`.
 fn inflects(stem: &str, rest: &str) -> bool {
     if rest.is_empty() || rest.bytes().all(|c| c.is_ascii_digit()) {
@@ -65,8 +58,10 @@ fn inflects(stem: &str, rest: &str) -> bool {
     }
     let agent = matches!(rest, "or" | "ors") && stem.ends_with(['t', 's']);
     let undoubled = rest.strip_prefix(|c| stem.ends_with(c)).unwrap_or(rest);
-    let known = |rest: &str| ENDINGS.split_whitespace().any(|ending| ending == rest);
-    agent || known(rest) || known(undoubled) || LONG_ENDINGS.iter().any(|ending| rest.starts_with(ending))
+    agent
+        || lists(ENDINGS, rest)
+        || lists(ENDINGS, undoubled)
+        || LONG_ENDINGS.iter().any(|ending| rest.starts_with(ending))
 }
 
 /// What a request asks for.
@@ -85,26 +80,26 @@ pub(crate) struct Terms {
 }
 
 /// Stems that mean the same.
-const FAMILIES: [&[&str]; 19] = [
-    &["driv", "driven"],
-    &["error", "err"],
-    &["writ", "written"],
-    &["build", "built"],
-    &["send", "sent"],
-    &["choos", "chosen", "choice"],
-    &["limit", "maximum", "max"],
-    &["config", "cfg", "setting"],
-    &["auth", "login", "authentic", "authoriz", "authoris"],
-    &["database", "db"],
-    &["directory", "directori", "folder"],
-    &["argument", "arg"],
-    &["parameter", "param"],
-    &["environment", "env"],
-    &["message", "messag", "msg"],
-    &["delete", "delet", "remov"],
-    &["initial", "init"],
-    &["execut", "exec"],
-    &["command", "cmd"],
+const FAMILIES: [&str; 19] = [
+    "driv driven",
+    "error err",
+    "writ written",
+    "build built",
+    "send sent",
+    "choos chosen choice",
+    "limit maximum max",
+    "config cfg setting",
+    "auth login authentic authoriz authoris",
+    "database db",
+    "directory directori folder",
+    "argument arg",
+    "parameter param",
+    "environment env",
+    "message messag msg",
+    "delete delet remov",
+    "initial init",
+    "execut exec",
+    "command cmd",
 ];
 
 const STOP: &str = " a an the this that these those it its is are was were be been being am do does did done can could should would will \
@@ -114,36 +109,18 @@ const STOP: &str = " a an the this that these those it its is are was were be be
  file files defined define defines definition implemented implement implementation function functions method methods class classes \
  located location place places work works working used use uses using happen happens made exactly actually really just also \
  sort thing things way ways part parts used one ones like represented represents represent called name names named mean means program line lines \
- wo ist wie wird werden welche welcher welches was der die das den dem des ein eine einen einem einer und oder im in auf von mit zu \
- zum zur für nicht sind hier dieses dieser diese mir bitte zeige erkläre finde est le la les un une des du dans ou comment que quoi \
- où el los las una dónde donde cómo como qué que en del es there's what's where's ";
+ there's what's where's ";
 
 /// Phrases that say what kind of thing is asked for, not what it is called.
-const ASIDES: [&str; 16] = [
-    "kind of ",
-    "kinds of ",
-    "sort of ",
-    "source code",
-    "the value of ",
-    "which type ",
-    "which struct ",
-    "which class ",
-    "which function ",
-    "what type ",
-    "what struct ",
-    "what function ",
-    "the type that ",
-    "the function that ",
-    "the struct that ",
-    "the class that ",
-];
+const ASIDES: &str = "kind of |kinds of |sort of |source code|the value of |which type |which struct |which class |which function |\
+    what type |what struct |what function |the type that |the function that |the struct that |the class that ";
 
 impl Terms {
     /// Takes the terms out of a request.
     pub(crate) fn of(request: &str) -> Self {
         let mut terms = Self::default();
         let mut plain = request.to_owned();
-        for phrase in ASIDES {
+        for phrase in ASIDES.split('|') {
             while let Some(at) = plain.to_ascii_lowercase().find(phrase) {
                 plain.replace_range(at..at + phrase.len(), " ");
             }
@@ -173,14 +150,6 @@ impl Terms {
                 previous = terms.add_word(token, previous);
             }
         }
-        // Words of another script tell nothing beside a name of this one.
-        let is_latin = |word: &Word| word.raw.chars().any(|c| c.is_ascii_alphabetic());
-        if !terms.exact.is_empty() || !terms.paths.is_empty() {
-            if !terms.words.iter().all(is_latin) {
-                terms.pairs.clear();
-            }
-            terms.words.retain(is_latin);
-        }
         terms
     }
 
@@ -200,8 +169,7 @@ impl Terms {
         for piece in token.split(['-', '/']) {
             let lower = piece.to_lowercase();
             let is_word = lower.chars().count() >= 2 && lower.chars().any(char::is_alphabetic);
-            let lower = english(&lower).to_owned();
-            if !is_word || STOP.split_whitespace().any(|stop| stop == lower) {
+            if !is_word || lists(STOP, &lower) {
                 last = None;
                 continue;
             }
@@ -218,7 +186,7 @@ impl Terms {
         last
     }
 
-    /// Tells whether there is nothing to search for.
+    /// Returns `true` if there is nothing to search for.
     pub(crate) fn is_empty(&self) -> bool {
         self.exact.is_empty() && self.words.is_empty() && self.paths.is_empty()
     }
@@ -285,7 +253,7 @@ fn span(text: &str, open: char, close: char) -> Option<(usize, usize)> {
     Some((start, end))
 }
 
-/// Tells whether a token looks like a name in a program.
+/// Returns `true` if a token looks like a name in a program.
 fn is_identifier(token: &str) -> bool {
     let valid = token.chars().all(|c| c.is_ascii_alphanumeric() || "_:.$()@".contains(c));
     let inner: Vec<char> = token.chars().skip(1).collect();
