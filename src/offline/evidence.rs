@@ -116,7 +116,7 @@ pub(super) struct Evidence<'a> {
     rounds: usize,
     tools: Vec<&'a str>,
     root: Option<String>,
-    is_lead: bool,
+    is_main_agent: bool,
     must_end: bool,
 }
 
@@ -143,7 +143,7 @@ impl<'a> Evidence<'a> {
             tools: request.tools.iter().map(|tool| tool.name.as_str()).collect(),
             root: root(&request.system),
             must_end,
-            is_lead: delegated || !is_child(&request.system, task, offered),
+            is_main_agent: delegated || !is_subagent(&request.system, task, offered),
         }
     }
 
@@ -158,8 +158,8 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns `true` if this is the agent that talks to the user.
-    pub(super) fn is_lead(&self) -> bool {
-        self.is_lead
+    pub(super) fn is_main_agent(&self) -> bool {
+        self.is_main_agent
     }
 
     /// Returns `true` if this is the last turn: the answer has to come from what is there.
@@ -255,7 +255,7 @@ impl<'a> Evidence<'a> {
 /// Returns `true` if a report with tags is expected: the prompt of a subagent says so, or its task has the form of one.
 ///
 /// A subagent may itself be offered subagents; a main agent may have been left without.
-fn is_child(system: &str, task: &str, may_delegate: bool) -> bool {
+fn is_subagent(system: &str, task: &str, may_delegate: bool) -> bool {
     let has_form = is_task_form(task);
     if system.contains("<summary>") { has_form || !may_delegate } else { has_form && !may_delegate }
 }

@@ -89,7 +89,8 @@ impl Provider for Offline {
 #[must_use]
 pub fn plan(request: &Request) -> Reply {
     let evidence = Evidence::read(request);
-    let plan = if evidence.is_lead() { plan::lead::choose(&evidence) } else { plan::child::choose(&evidence) };
+    let plan =
+        if evidence.is_main_agent() { plan::main_agent::choose(&evidence) } else { plan::subagent::choose(&evidence) };
     plan::advance(plan.as_ref(), &evidence)
 }
 

@@ -13,7 +13,7 @@ use super::text::{clip, paths};
 /// Bytes of findings in one report; the program cuts reports a little later.
 const MOST_FINDINGS: usize = 6800;
 
-/// What a child hands up.
+/// What a subagent hands up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) summary: String,
@@ -109,7 +109,7 @@ impl Received {
         Self { status, report }
     }
 
-    /// Returns `true` if the child said all it had to say.
+    /// Returns `true` if the subagent said all it had to say.
     pub(super) fn is_complete(&self) -> bool {
         self.status == "completed"
     }

@@ -111,7 +111,7 @@ impl Plan for Draft {
         (n == 0).then(|| vec![Call::ls(".")])
     }
 
-    fn lead(&self, _n: usize) -> String {
+    fn opening(&self, _n: usize) -> String {
         "A look at the project first.".to_owned()
     }
 

@@ -4,10 +4,10 @@
 //! read off the transcript, so the same request always gets the same reply.
 
 mod answer;
-pub(crate) mod child;
 mod direct;
 mod draft;
-pub(crate) mod lead;
+pub(crate) mod main_agent;
+pub(crate) mod subagent;
 
 use crate::offline::evidence::{Call, Evidence};
 
@@ -29,7 +29,7 @@ pub(crate) trait Plan {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>>;
 
     /// Returns the words said before the calls of stage `n`.
-    fn lead(&self, _n: usize) -> String {
+    fn opening(&self, _n: usize) -> String {
         String::new()
     }
 
@@ -48,7 +48,7 @@ pub(crate) fn advance(plan: &dyn Plan, evidence: &Evidence) -> Reply {
             calls.retain(|call| evidence.offers(&call.name) && evidence.find(call).is_none());
             calls.dedup();
             if !calls.is_empty() {
-                return Reply { text: plan.lead(n), calls };
+                return Reply { text: plan.opening(n), calls };
             }
         }
     }

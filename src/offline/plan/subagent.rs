@@ -21,7 +21,7 @@ use crate::offline::text::{lists, sentence};
 pub(crate) const ALL_FILES: &str = "Read all files that match `";
 
 /// A task under way.
-struct Child {
+struct Reporting {
     inquiry: Inquiry,
     opening: String,
 }
@@ -34,15 +34,15 @@ pub(crate) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
     let what = what(evidence.task());
     let inquiry = Inquiry::for_task(what);
     let opening = format!("{}.", sentence(what, 120).trim_end_matches(['.', '?', ':']));
-    Box::new(Child { inquiry, opening })
+    Box::new(Reporting { inquiry, opening })
 }
 
-impl Plan for Child {
+impl Plan for Reporting {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
         self.inquiry.stage(n, evidence)
     }
 
-    fn lead(&self, n: usize) -> String {
+    fn opening(&self, n: usize) -> String {
         match n {
             0 => self.opening.clone(),
             1 => "Reading the places that tell most.".to_owned(),

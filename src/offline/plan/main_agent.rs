@@ -1,15 +1,15 @@
 //! The offline model as the main agent: hands out tasks, reads the reports, composes the answer.
 //!
-//! Owns the wording of tasks. Leaves the inquiries to the children, and takes them over where no child can be had.
-//! Invariant: what a child did not finish is named as unfinished.
+//! Owns the wording of tasks. Leaves the inquiries to the subagents, and takes them over where no subagent can be had.
+//! Invariant: what a subagent did not finish is named as unfinished.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::Plan;
 use super::answer::{answer, decline, help, own_words, sections, unclear};
-use super::child::{ALL_FILES, Inquiry};
 use super::direct;
+use super::subagent::{ALL_FILES, Inquiry};
 use crate::offline::evidence::{Call, Evidence};
 use crate::offline::report::{Part, Place, Received};
 use crate::offline::request::{self, Direct, Intent, Topic, followup, mentions};
@@ -38,9 +38,9 @@ pub(crate) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
 
 fn plan_for(intent: Intent, text: &str) -> Box<dyn Plan> {
     match intent {
-        Intent::Help => Box::new(Saying(help())),
+        Intent::Help => Box::new(FixedAnswer(help())),
         Intent::Decline { what } => Declined::boxed(what, text),
-        Intent::Direct(direct) => Box::new(Doing(direct)),
+        Intent::Direct(direct) => Box::new(DirectCall(direct)),
         Intent::Overview => Delegation::boxed(topics(), Form::Sections, Intent::Overview, text),
         Intent::Topic(topic) => Delegation::boxed(vec![topic_task(topic)], Form::Sections, Intent::Topic(topic), text),
         Intent::Files { glob } => {
@@ -61,7 +61,7 @@ fn plan_for(intent: Intent, text: &str) -> Box<dyn Plan> {
 fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn Plan> {
     let terms = Terms::of(question);
     if terms.is_empty() {
-        return Box::new(Saying(unclear()));
+        return Box::new(FixedAnswer(unclear()));
     }
     let intent = Intent::Question(question.to_owned());
     if let Some(Uses { name }) = Uses::wanted(question) {
@@ -236,7 +236,7 @@ impl Delegation {
         found.filter_map(|(task, exchange)| Some((task.title.clone(), Received::read(exchange?)))).collect()
     }
 
-    /// Returns `true` if any child told anything.
+    /// Returns `true` if any subagent told anything.
     fn is_answered(&self, evidence: &Evidence) -> bool {
         self.received(evidence).iter().any(|(_, got)| got.is_complete() || !got.report.findings.is_empty())
     }
@@ -301,7 +301,7 @@ impl Plan for Delegation {
         }
     }
 
-    fn lead(&self, n: usize) -> String {
+    fn opening(&self, n: usize) -> String {
         let titles: Vec<String> = self.tasks.iter().map(|task| task.title.to_lowercase()).collect();
         match (n, titles.len()) {
             (0, 1) => format!("One subagent looks into it: {}.", titles[0]),
@@ -336,9 +336,9 @@ impl Plan for Delegation {
 }
 
 /// An answer that needs no tool.
-struct Saying(String);
+struct FixedAnswer(String);
 
-impl Plan for Saying {
+impl Plan for FixedAnswer {
     fn stage(&self, _n: usize, _evidence: &Evidence) -> Option<Vec<Call>> {
         None
     }
@@ -349,9 +349,9 @@ impl Plan for Saying {
 }
 
 /// One tool call and its output.
-struct Doing(Direct);
+struct DirectCall(Direct);
 
-impl Plan for Doing {
+impl Plan for DirectCall {
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
         self.0.stage(n, evidence)
     }
