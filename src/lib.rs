@@ -13,7 +13,7 @@
 //! | 6 | [`tui`], [`headless`] | the front ends: a screen, or standard output |
 //! | 5 | [`app`], [`services`] | what the screen knows; the one place that names concrete types |
 //! | 4 | [`subagent`] | many agents: the `Agent` tool, the tree, its limits, reports |
-//! | 3 | [`agent`] | the loop, for every agent |
+//! | 3 | [`agent`], [`offline`] | the loop, for every agent; the rule-based stand-in for a model |
 //! | 2 | [`provider`], [`tool`], [`definition`], [`session`], [`config`], [`worktree`] | who answers, what can be done, agents as files, what is kept, what is chosen, where an agent works apart |
 //! | 1 | [`permission`], [`git`] | may it? pure decisions; git under settings of our own |
 //! | 0 | [`message`], [`program`] | the words all others speak; where the programs lie that we start |
@@ -103,8 +103,9 @@ pub mod app;
 pub mod services;
 // Floor 4: many agents.
 pub mod subagent;
-// Floor 3: the loop.
+// Floor 3: the loop, and the stand-in for a model.
 pub mod agent;
+pub mod offline;
 // Floor 2: who answers, what can be done, agents as files, what is kept, what is chosen, where an agent works apart.
 pub mod config;
 pub mod definition;

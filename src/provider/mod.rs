@@ -21,7 +21,6 @@ mod http;
 mod learned;
 mod lenient;
 pub mod model;
-pub mod offline;
 pub mod openai;
 pub mod rate_limiter;
 pub mod retry;

@@ -37,9 +37,9 @@ use crate::agent::{AgentEvent, EventKind, Place, Sink};
 use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
 use crate::definition::{AgentDefinition, AgentDirs, Library, Parsed, Roots};
 use crate::message::{AgentId, BudgetLimit, Diagnostic, sanitize_line, serialize_path};
+use crate::offline::Pace;
 use crate::permission::{Approver, Grant, GrantOrigin, Grants, PermissionMode, Permissions, Project};
 use crate::provider::choice::{ModelPreferences, ProviderEnv};
-use crate::provider::offline::Pace;
 use crate::provider::rate_limiter::RateLimiters;
 use crate::session::{Allowed, Secrets, Store, Writer, log};
 use crate::subagent::{

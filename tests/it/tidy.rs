@@ -15,7 +15,7 @@ const FLOORS: [&[&str]; 9] = [
     &["message", "program"],
     &["permission", "git"],
     &["provider", "tool", "definition", "session", "config", "worktree"],
-    &["agent"],
+    &["agent", "offline"],
     &["subagent"],
     &["app", "services"],
     &["tui", "headless"],

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use belvedere::agent::{EventKind, Spawn, Status};
 use belvedere::definition::{AgentDraft, Catalog, Source, Tier, parse};
 use belvedere::message::AgentId;
-use belvedere::provider::offline::{Offline, Pace};
+use belvedere::offline::{Offline, Pace};
 use belvedere::provider::scripted::Scripted;
 use belvedere::subagent::{Command, DRAFT_CALL, TreeLimits, drafting_agent};
 use futures::FutureExt as _;

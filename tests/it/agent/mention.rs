@@ -2,7 +2,7 @@
 
 use belvedere::agent::EventKind;
 use belvedere::message::{AgentId, Message};
-use belvedere::provider::offline::{Offline, Pace};
+use belvedere::offline::{Offline, Pace};
 use belvedere::subagent::mention::told;
 use serde_json::json;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use belvedere::agent::EventKind;
 use belvedere::message::{AssistantMessage, Block, Message, ToolCall, ToolInput, ToolResult};
-use belvedere::provider::offline::{Offline, Pace, plan};
+use belvedere::offline::{Offline, Pace, plan};
 use belvedere::provider::{Provider, StopReason, StreamEvent};
 use belvedere::subagent::Command;
 use futures::StreamExt;

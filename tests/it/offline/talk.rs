@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use belvedere::agent::EventKind;
 use belvedere::message::{AgentId, Block, Message, ToolSpec};
+use belvedere::offline::{Offline, Pace};
 use belvedere::permission::Answer;
-use belvedere::provider::offline::{Offline, Pace};
 use belvedere::provider::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
 use belvedere::subagent::Command;
 use futures::FutureExt;

@@ -1,0 +1,351 @@
+//! What the conversation holds so far: the task, what was asked of tools, and what they said.
+//!
+//! Owns planned calls, reading the transcript and the line formats of tool results. Leaves judging them to the plans.
+//! Invariant: only what follows the user's last message counts; a format that is not understood yields nothing, never an
+//! error.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::message::{Block, Message, ToolCall, ToolInput};
+use crate::provider::Request;
+
+/// One call to make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The tool.
+    pub name: String,
+    /// Its arguments.
+    pub input: Map<String, Value>,
+}
+
+impl Call {
+    pub(super) fn new(name: &str, input: Value) -> Self {
+        let input = match input {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        Self { name: name.to_owned(), input }
+    }
+
+    pub(super) fn glob(pattern: &str) -> Self {
+        Self::new("Glob", json!({ "pattern": pattern }))
+    }
+
+    pub(super) fn ls(path: &str) -> Self {
+        Self::new("LS", json!({ "path": path }))
+    }
+
+    pub(super) fn bash(command: &str, description: &str) -> Self {
+        Self::new("Bash", json!({ "command": command, "description": description }))
+    }
+
+    pub(super) fn read(path: &str) -> Self {
+        Self::new("Read", json!({ "file_path": path }))
+    }
+
+    /// Reads `limit` lines from line `offset` on, which counts from 1.
+    pub(super) fn read_part(path: &str, offset: usize, limit: usize) -> Self {
+        Self::new("Read", json!({ "file_path": path, "offset": offset, "limit": limit }))
+    }
+
+    /// Searches without regard to case and returns `path:line:text`.
+    pub(super) fn grep(pattern: &str, limit: usize) -> Self {
+        Self::new(
+            "Grep",
+            json!({ "pattern": pattern, "output_mode": "content", "-n": true, "-i": true, "head_limit": limit }),
+        )
+    }
+
+    /// Like [`Call::grep`], in the files that match a glob only.
+    pub(super) fn grep_in(pattern: &str, glob: &str, limit: usize) -> Self {
+        let mut call = Self::grep(pattern, limit);
+        call.input.insert("glob".to_owned(), json!(glob));
+        call
+    }
+
+    /// Counts matching lines for each file: `path:count`.
+    pub(super) fn count(pattern: &str, limit: usize) -> Self {
+        Self::new("Grep", json!({ "pattern": pattern, "output_mode": "count", "-i": true, "head_limit": limit }))
+    }
+
+    /// Returns a string argument, empty where there is none.
+    pub(super) fn argument(&self, key: &str) -> &str {
+        self.input.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(super) fn agent(kind: &str, description: &str, prompt: &str) -> Self {
+        Self::new("Agent", json!({ "description": description, "prompt": prompt, "subagent_type": kind }))
+    }
+}
+
+/// One call and its result.
+#[derive(Debug)]
+pub(super) struct Exchange<'a> {
+    call: &'a ToolCall,
+    /// The result's text.
+    pub(super) output: String,
+    /// Whether the tool failed or was denied.
+    pub(super) is_error: bool,
+}
+
+impl Exchange<'_> {
+    /// Names what was asked, for a sentence on a failure.
+    pub(super) fn title(&self) -> String {
+        let keys = ["command", "pattern", "file_path", "path", "description"];
+        let what = keys.iter().find_map(|key| self.call.input.str(key)).unwrap_or_default();
+        format!("{} `{}`", self.call.name, what.replace('`', "'"))
+    }
+}
+
+/// One line of a file as a tool showed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hit {
+    pub(super) path: String,
+    pub(super) line: usize,
+    pub(super) text: String,
+}
+
+/// The part of a conversation that answers one request.
+#[derive(Debug)]
+pub(super) struct Evidence<'a> {
+    task: &'a str,
+    before: Option<(&'a str, &'a str)>,
+    exchanges: Vec<Exchange<'a>>,
+    rounds: usize,
+    tools: Vec<&'a str>,
+    root: Option<String>,
+    is_main_agent: bool,
+    must_end: bool,
+}
+
+impl<'a> Evidence<'a> {
+    pub(super) fn read(request: &'a Request) -> Self {
+        let messages: Vec<&Message> = request.messages.iter().map(AsRef::as_ref).collect();
+        let must_end = request.tools.is_empty() || is_wrap_up(&messages);
+        let start = task_start(&messages, must_end);
+        let task = match messages.get(start) {
+            Some(Message::User { text }) => text.as_str(),
+            _ => "",
+        };
+        let rest = messages.get(start..).unwrap_or_default();
+        let delegated = messages.iter().any(|message| match message {
+            Message::Assistant(reply) => reply.tool_calls().any(|call| is_agent(&call.name)),
+            _ => false,
+        });
+        let offered = request.tools.iter().any(|tool| is_agent(&tool.name));
+        Self {
+            task,
+            before: before(&messages[..start.min(messages.len())]),
+            exchanges: exchanges(rest),
+            rounds: rest.iter().filter(|message| matches!(message, Message::ToolResults { .. })).count(),
+            tools: request.tools.iter().map(|tool| tool.name.as_str()).collect(),
+            root: root(&request.system),
+            must_end,
+            is_main_agent: delegated || !is_subagent(&request.system, task, offered),
+        }
+    }
+
+    /// Returns the request to answer.
+    pub(super) fn task(&self) -> &'a str {
+        self.task
+    }
+
+    /// Returns the user's request before this one, and the answer to it.
+    pub(super) fn before(&self) -> Option<(&'a str, &'a str)> {
+        self.before
+    }
+
+    /// Returns `true` if this is the agent that talks to the user.
+    pub(super) fn is_main_agent(&self) -> bool {
+        self.is_main_agent
+    }
+
+    /// Returns `true` if this is the last turn: the answer has to come from what is there.
+    pub(super) fn must_end(&self) -> bool {
+        self.must_end
+    }
+
+    /// Returns how many times tools have answered.
+    pub(super) fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    /// Returns `true` if a tool is on offer.
+    pub(super) fn offers(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| *tool == name || (is_agent(tool) && is_agent(name)))
+    }
+
+    /// Returns the result of exactly this call.
+    pub(super) fn find(&self, call: &Call) -> Option<&Exchange<'a>> {
+        self.exchanges.iter().find(|exchange| {
+            exchange.call.name == call.name
+                && matches!(&exchange.call.input, ToolInput::Object(input) if *input == call.input)
+        })
+    }
+
+    /// Returns the text of a call that went well.
+    pub(super) fn output(&self, call: &Call) -> Option<&str> {
+        self.find(call).filter(|exchange| !exchange.is_error).map(|exchange| exchange.output.as_str())
+    }
+
+    /// Returns the calls that failed or were denied.
+    pub(super) fn failures(&self) -> impl Iterator<Item = &Exchange<'a>> {
+        self.exchanges.iter().filter(|exchange| exchange.is_error)
+    }
+
+    /// Returns all that is known of a file's lines, by number.
+    pub(super) fn lines_of(&self, path: &str) -> BTreeMap<usize, String> {
+        let mut lines = BTreeMap::new();
+        for exchange in self.exchanges.iter().filter(|exchange| !exchange.is_error && exchange.call.name == "Read") {
+            if exchange.call.input.str("file_path").is_some_and(|read| self.relative(read) == path) {
+                lines.extend(numbered(&exchange.output));
+            }
+        }
+        lines
+    }
+
+    /// Returns the hits of a content search.
+    pub(super) fn hits(&self, call: &Call) -> Vec<Hit> {
+        self.output(call).unwrap_or_default().lines().filter_map(|line| self.hit(line)).collect()
+    }
+
+    fn hit(&self, line: &str) -> Option<Hit> {
+        let mut from = 0;
+        loop {
+            let colon = from + line.get(from..)?.find(':')?;
+            let rest = line.get(colon + 1..)?;
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            if digits > 0 && rest.as_bytes().get(digits) == Some(&b':') {
+                let (path, number) = (line.get(..colon)?, rest.get(..digits)?);
+                let text = rest.get(digits + 1..).unwrap_or_default().to_owned();
+                return Some(Hit { path: self.relative(path), line: number.parse().ok()?, text });
+            }
+            from = colon + 1;
+        }
+    }
+
+    /// Returns the files and counts of a counting search.
+    pub(super) fn counts(&self, call: &Call) -> Vec<(String, usize)> {
+        let lines = self.output(call).unwrap_or_default().lines();
+        lines
+            .filter_map(|line| {
+                let (path, count) = line.rsplit_once(':')?;
+                Some((self.relative(path), count.trim().parse().ok()?))
+            })
+            .filter(|(path, _)| looks_like_path(path))
+            .collect()
+    }
+
+    /// Returns the paths that a call listed one per line.
+    pub(super) fn paths(&self, call: &Call) -> Vec<String> {
+        let lines = self.output(call).unwrap_or_default().lines();
+        lines.map(str::trim).filter(|line| looks_like_path(line)).map(|line| self.relative(line)).collect()
+    }
+
+    /// Returns a path as seen from the working directory.
+    pub(super) fn relative(&self, path: &str) -> String {
+        let path = path.strip_prefix("./").unwrap_or(path);
+        let inside = self.root.as_deref().and_then(|root| path.strip_prefix(root)).and_then(|p| p.strip_prefix('/'));
+        inside.unwrap_or(path).to_owned()
+    }
+}
+
+/// Returns `true` if a report with tags is expected: the prompt of a subagent says so, or its task has the form of one.
+///
+/// A subagent may itself be offered subagents; a main agent may have been left without.
+fn is_subagent(system: &str, task: &str, may_delegate: bool) -> bool {
+    let has_form = is_task_form(task);
+    if system.contains("<summary>") { has_form || !may_delegate } else { has_form && !may_delegate }
+}
+
+/// Returns `true` if a text is a task in the form WHAT, WHERE, RETURN, which only a parent writes.
+pub(crate) fn is_task_form(text: &str) -> bool {
+    text.contains("WHAT:") && text.contains("RETURN:")
+}
+
+fn is_agent(name: &str) -> bool {
+    name == "Agent" || name == "Task"
+}
+
+/// Returns `true` if the last message only asks an agent at work to report now.
+fn is_wrap_up(messages: &[&Message]) -> bool {
+    let Some(Message::User { text }) = messages.last() else { return false };
+    let lower = text.to_lowercase();
+    let asks =
+        lower.contains("report") && ["now", "stop", "wrap up", "at once"].iter().any(|word| lower.contains(word));
+    asks && messages.iter().any(|message| matches!(message, Message::ToolResults { .. }))
+}
+
+/// Finds the message to answer: the user's last one, or, where a last turn without tools asks for a report, the one
+/// that the work so far was done for.
+fn task_start(messages: &[&Message], is_last_turn: bool) -> usize {
+    let mut users = (0..messages.len()).rev().filter(|at| matches!(messages[*at], Message::User { .. }));
+    let last = users.next().unwrap_or(0);
+    let worked = |from: usize, to: usize| {
+        messages[from..to].iter().any(|message| matches!(message, Message::ToolResults { .. }))
+    };
+    if is_last_turn && !worked(last, messages.len()) {
+        return users.find(|at| worked(*at, last)).unwrap_or(last);
+    }
+    last
+}
+
+/// Returns the last request among the messages, and the last words after it.
+fn before<'a>(messages: &[&'a Message]) -> Option<(&'a str, &'a str)> {
+    let at = messages.iter().rposition(|message| matches!(message, Message::User { .. }))?;
+    let Message::User { text: asked } = messages[at] else { return None };
+    let said = messages[at..].iter().rev().find_map(|message| match message {
+        Message::Assistant(reply) => reply.content.iter().rev().find_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            _ => None,
+        }),
+        _ => None,
+    });
+    Some((asked, said.unwrap_or_default()))
+}
+
+fn exchanges<'a>(messages: &[&'a Message]) -> Vec<Exchange<'a>> {
+    let mut found = Vec::new();
+    for pair in messages.windows(2) {
+        if let (Message::Assistant(reply), Message::ToolResults { results }) = (pair[0], pair[1]) {
+            for call in reply.tool_calls() {
+                if let Some(result) = results.iter().find(|result| result.call_id == call.id) {
+                    found.push(Exchange { call, output: result.joined_text(), is_error: result.is_error });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Finds the working directory where the system prompt names it.
+fn root(system: &str) -> Option<String> {
+    system.lines().find_map(|line| {
+        let lower = line.to_ascii_lowercase();
+        if !["working directory", "cwd"].iter().any(|word| lower.contains(word)) {
+            return None;
+        }
+        let start = line.find('/')?;
+        let path: String = line[start..].chars().take_while(|c| !"`'\"<>,".contains(*c)).collect();
+        Some(path.trim_end_matches(['/', '.', ' ']).to_owned()).filter(|path| path.len() > 1)
+    })
+}
+
+/// Reads the lines of a file view: a number, a tab or an arrow, the text.
+fn numbered(output: &str) -> Vec<(usize, String)> {
+    output
+        .lines()
+        .filter_map(|line| {
+            let (number, text) = line.split_once(['\t', '→'])?;
+            Some((number.trim().parse().ok()?, text.to_owned()))
+        })
+        .collect()
+}
+
+fn looks_like_path(line: &str) -> bool {
+    let is_sentence =
+        line.split(' ').count() > 3 || line.starts_with(['(', '[', '<']) || line.ends_with(['.', ':', ')']);
+    !line.is_empty() && !is_sentence && line != "No files found"
+}

@@ -1,0 +1,395 @@
+//! The offline model as the main agent: hands out tasks, reads the reports, composes the answer.
+//!
+//! Owns the wording of tasks. Leaves the inquiries to the subagents, and takes them over where no subagent can be had.
+//! Invariant: what a subagent did not finish is named as unfinished.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use super::Plan;
+use super::answer::{answer, decline, help, own_words, sections, unclear};
+use super::direct;
+use super::subagent::{ALL_FILES, Inquiry};
+use crate::offline::evidence::{Call, Evidence};
+use crate::offline::report::{Part, Place, Received};
+use crate::offline::request::{self, Direct, Intent, Topic, followup, mentions};
+use crate::offline::search::history::History;
+use crate::offline::search::rank::{self, Wants};
+use crate::offline::search::uses::Uses;
+use crate::offline::search::{above, window};
+use crate::offline::text::terms::Terms;
+
+/// Chooses the plan for what the user said.
+pub(crate) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
+    let text = evidence.task();
+    if let Some((what, agents)) = mentions(text) {
+        let tasks = agents.into_iter().map(|kind| Task { kind: kind.into(), ..Task::item(&what) }).collect();
+        return Delegation::boxed(tasks, Form::Sections, request::read(&what), &what);
+    }
+    match request::read(text) {
+        // What names nothing may lean on what was said before.
+        Intent::Question(_) | Intent::Topic(Topic::Tests) => {
+            let whole = followup::resolved(text, evidence.before());
+            plan_for(request::read(&whole), &whole)
+        }
+        intent => plan_for(intent, text),
+    }
+}
+
+fn plan_for(intent: Intent, text: &str) -> Box<dyn Plan> {
+    match intent {
+        Intent::Help => Box::new(FixedAnswer(help())),
+        Intent::Decline { what } => Declined::boxed(what, text),
+        Intent::Direct(direct) => Box::new(DirectCall(direct)),
+        Intent::Overview => Delegation::boxed(topics(), Form::Sections, Intent::Overview, text),
+        Intent::Topic(topic) => Delegation::boxed(vec![topic_task(topic)], Form::Sections, Intent::Topic(topic), text),
+        Intent::Files { glob } => {
+            let what = format!("{ALL_FILES}{glob}` and summarize what each one does");
+            let tasks = vec![Task::item(&what)];
+            Delegation::boxed(tasks, Form::Sections, Intent::Files { glob }, text)
+        }
+        Intent::Many(items) => {
+            let tasks = items.iter().map(|item| item_task(item)).collect();
+            Delegation::boxed(tasks, Form::Sections, Intent::Many(items), text)
+        }
+        Intent::Counted(count, inner) => counted(count, *inner, text),
+        Intent::Question(question) => question_plan(&question, usize::MAX, text),
+    }
+}
+
+/// Chooses the searches that answer a question.
+fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn Plan> {
+    let terms = Terms::of(question);
+    if terms.is_empty() {
+        return Box::new(FixedAnswer(unclear()));
+    }
+    let intent = Intent::Question(question.to_owned());
+    if let Some(Uses { name }) = Uses::wanted(question) {
+        let task = Task::new(
+            "search-specialist",
+            "Search for uses",
+            &format!("Find where `{name}` is used"),
+            "each use as path:line with the function around it, code before tests.",
+        );
+        return Delegation::boxed(vec![task], Form::Sections, intent, text);
+    }
+    let mut tasks = searches(question);
+    if History::wanted(question) {
+        return Delegation::boxed(tasks.split_off(2), Form::Sections, intent, text);
+    }
+    tasks.truncate(most.max(1));
+    Delegation::boxed(tasks, Form::Question { question: question.to_owned(), terms }, intent, text)
+}
+
+/// Hands one matter to just so many subagents.
+fn counted(count: usize, inner: Intent, text: &str) -> Box<dyn Plan> {
+    match inner {
+        Intent::Overview => {
+            let tasks = topics().into_iter().take(count.max(1)).collect();
+            Delegation::boxed(tasks, Form::Sections, Intent::Overview, text)
+        }
+        Intent::Question(question) => question_plan(&question, count, text),
+        other => plan_for(other, text),
+    }
+}
+
+/// One task for one subagent.
+#[derive(Debug, Clone)]
+struct Task {
+    kind: Cow<'static, str>,
+    title: String,
+    prompt: String,
+}
+
+impl Task {
+    fn new(kind: &'static str, title: &str, what: &str, to_return: &str) -> Self {
+        let prompt =
+            format!("WHAT: {what}\nWHERE: the whole project, from the working directory down.\nRETURN: {to_return}");
+        Self { kind: Cow::Borrowed(kind), title: title.to_owned(), prompt }
+    }
+
+    /// A task in the user's own words.
+    fn item(what: &str) -> Self {
+        let words: Vec<&str> = what.split_whitespace().collect();
+        let title = words.iter().take(5).copied().collect::<Vec<_>>().join(" ");
+        let mut letters = title.chars();
+        let title: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+        let returns = "what was found, each finding with its path:line, and one sentence that answers.";
+        Self::new("explore", title.trim_end_matches(['.', ',', '?', ':']), what, returns)
+    }
+
+    fn call(&self) -> Call {
+        Call::agent(&self.kind, &self.title, &self.prompt)
+    }
+}
+
+fn item_task(item: &str) -> Task {
+    match request::read(item) {
+        Intent::Topic(topic) => Task { title: Task::item(item).title, ..topic_task(topic) },
+        _ => Task::item(item),
+    }
+}
+
+fn topic_task(topic: Topic) -> Task {
+    match topic {
+        Topic::Layout => Task::new(
+            "explore",
+            "Layout and languages",
+            "Map the layout of this project: languages, directories, main modules",
+            "what the README says the project is, files by language, what the main directories hold, with path:line.",
+        ),
+        Topic::Build => Task::new(
+            "explore",
+            "Build and entry points",
+            "Find how this project is built: build system, dependencies, entry points",
+            "the manifests with name, version and dependencies, the build command, where a run begins, with path:line.",
+        ),
+        Topic::Tests => Task::new(
+            "explore",
+            "Tests and frameworks",
+            "Find what testing framework this project uses",
+            "the framework with the path:line that shows it, where the tests are, and the command that runs them.",
+        ),
+        Topic::History => Task::new(
+            "explore",
+            "Recent history",
+            "Look at the recent history of this project: latest commits, authors, files changed most often",
+            "the latest commits and what changes most; without git, what the change log says.",
+        ),
+        Topic::Version => Task::new(
+            "explore",
+            "Version",
+            "Find where the version of this project is defined",
+            "the version with the path:line that states it.",
+        ),
+        Topic::License => Task::new(
+            "explore",
+            "License",
+            "Find the license of this project",
+            "the license with the path:line that states it.",
+        ),
+    }
+}
+
+fn topics() -> Vec<Task> {
+    [Topic::Layout, Topic::Build, Topic::Tests, Topic::History].into_iter().map(topic_task).collect()
+}
+
+fn searches(question: &str) -> Vec<Task> {
+    let quoted = question.replace(['“', '”'], "\"");
+    let quoted = quoted.trim();
+    vec![
+        Task::new(
+            "search-specialist",
+            "Search by content",
+            &format!("Search by content for what answers “{quoted}”: definitions first, then uses"),
+            "the best places as path:line with the line's text, source before tests before documentation.",
+        ),
+        Task::new(
+            "search-specialist",
+            "Search by name",
+            &format!("Search by name for files that answer “{quoted}”"),
+            "the files whose names fit, with what each says it is for.",
+        ),
+        Task::new(
+            "explore",
+            "Search the history",
+            &format!("Search the history for commits that concern “{quoted}”"),
+            "the commits whose messages fit; without git, what the change log says.",
+        ),
+    ]
+}
+
+/// How the answer is put together.
+enum Form {
+    /// One section for each task.
+    Sections,
+    /// One answer from the best places of all reports.
+    Question { question: String, terms: Terms },
+}
+
+/// Files listed because of their names.
+const MOST_FILES: usize = 2;
+
+/// Returns `true` if a request is about how something is done rather than about one name.
+fn asks_for_a_mechanism(request: &str) -> bool {
+    let lower = request.to_lowercase();
+    lower.starts_with("how ")
+        || ["handled", "handle", "implemented", "done", "happen", "managed"].iter().any(|word| lower.contains(word))
+}
+
+/// Tasks handed out, and the inquiry that stands in where none could be.
+struct Delegation {
+    tasks: Vec<Task>,
+    form: Form,
+    fallback: Inquiry,
+}
+
+impl Delegation {
+    fn boxed(tasks: Vec<Task>, form: Form, intent: Intent, text: &str) -> Box<dyn Plan> {
+        let fallback = Inquiry::for_intent(intent, text);
+        Box::new(Self { tasks, form, fallback })
+    }
+
+    fn received(&self, evidence: &Evidence) -> Vec<(String, Received)> {
+        let found = self.tasks.iter().map(|task| (task, evidence.find(&task.call())));
+        found.filter_map(|(task, exchange)| Some((task.title.clone(), Received::read(exchange?)))).collect()
+    }
+
+    /// Returns `true` if any subagent told anything.
+    fn is_answered(&self, evidence: &Evidence) -> bool {
+        self.received(evidence).iter().any(|(_, got)| got.is_complete() || !got.report.findings.is_empty())
+    }
+
+    /// Returns the places of all reports, those of searches by content first, each once.
+    fn places(&self, evidence: &Evidence) -> Vec<Place> {
+        let mut places: Vec<Place> = Vec::new();
+        for (_, got) in self.received(evidence) {
+            for place in got.report.findings.iter().filter_map(|line| Place::parse(line)) {
+                let is_file = |place: &Place| place.label == "file";
+                let is_spare = is_file(&place) && places.iter().filter(|known| is_file(known)).count() >= MOST_FILES;
+                if place.label != "change"
+                    && !is_spare
+                    && !places.iter().any(|known| known.path == place.path && known.line.abs_diff(place.line) < 3)
+                {
+                    places.push(place);
+                }
+            }
+        }
+        // How something works is best told by the file that is named after it.
+        if let Form::Question { question, terms } = &self.form
+            && asks_for_a_mechanism(question)
+            && let Some(at) =
+                places.iter().position(|place| place.label == "file" && rank::is_about(terms, &place.path))
+        {
+            places[..=at].rotate_right(1);
+        }
+        // So is a matter of several words of which the best place has only some.
+        if let Form::Question { terms, .. } = &self.form
+            && let Some(best) = places.first()
+        {
+            let told = |place: &Place| rank::told(terms, &format!("{} {}", place.path, place.text));
+            let so_far = told(best);
+            let is_better = |place: &Place| place.label == "file" && told(place) > so_far.max(1);
+            if let Some(at) = places.iter().position(is_better) {
+                places[..=at].rotate_right(1);
+            }
+        }
+        // The tests of a matter stand in the file of tests that is named after it.
+        if let Form::Question { question, terms } = &self.form
+            && Wants::of(question) == Wants::Test
+            && let Some(at) = places.iter().position(|place| rank::is_test_of(terms, place))
+        {
+            places[..=at].rotate_right(1);
+        }
+        places
+    }
+}
+
+impl Plan for Delegation {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        let is_question = matches!(self.form, Form::Question { .. });
+        match n {
+            0 => Some(self.tasks.iter().map(Task::call).collect()),
+            1 if is_question => Some(self.places(evidence).iter().take(3).map(window).collect()),
+            2 if is_question => {
+                Some(self.places(evidence).iter().take(1).filter_map(|best| above(best, evidence)).collect())
+            }
+            1 | 2 => Some(Vec::new()),
+            _ if self.is_answered(evidence) => None,
+            _ => self.fallback.stage(n - 3, evidence),
+        }
+    }
+
+    fn opening(&self, n: usize) -> String {
+        let titles: Vec<String> = self.tasks.iter().map(|task| task.title.to_lowercase()).collect();
+        match (n, titles.len()) {
+            (0, 1) => format!("One subagent looks into it: {}.", titles[0]),
+            (0, count) => format!("{count} subagents look at once: {}.", titles.join("; ")),
+            (1, _) => "Opening the best places to check them.".to_owned(),
+            (3, _) => "I look at it myself.".to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    fn conclude(&self, evidence: &Evidence) -> String {
+        let received = self.received(evidence);
+        let mut text = if self.is_answered(evidence) {
+            match &self.form {
+                Form::Sections => sections(&received),
+                Form::Question { question, terms } => {
+                    answer(question, terms, &self.places(evidence), &received, evidence)
+                }
+            }
+        } else {
+            own_words(&self.fallback.report(evidence))
+        };
+        if text.trim().is_empty() {
+            text.push_str("The subagents reported nothing.");
+        }
+        let notes: Vec<String> = received.iter().filter_map(|(title, got)| got.note(title)).collect();
+        if !notes.is_empty() {
+            let _ = write!(text, "\n\n> {}", notes.join(" "));
+        }
+        text
+    }
+}
+
+/// An answer that needs no tool.
+struct FixedAnswer(String);
+
+impl Plan for FixedAnswer {
+    fn stage(&self, _n: usize, _evidence: &Evidence) -> Option<Vec<Call>> {
+        None
+    }
+
+    fn conclude(&self, _evidence: &Evidence) -> String {
+        self.0.clone()
+    }
+}
+
+/// One tool call and its output.
+struct DirectCall(Direct);
+
+impl Plan for DirectCall {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        self.0.stage(n, evidence)
+    }
+
+    fn conclude(&self, evidence: &Evidence) -> String {
+        direct::text(&self.0, evidence)
+    }
+}
+
+/// What is declined, with the places it concerns.
+struct Declined {
+    sentence: String,
+    inquiry: Option<Inquiry>,
+}
+
+/// Places offered instead of what is declined.
+const OFFERED: usize = 5;
+
+impl Declined {
+    fn boxed(what: &str, text: &str) -> Box<dyn Plan> {
+        let object = text.trim().split_once(' ').map_or("", |(_, object)| object);
+        let inquiry = request::subject(object).map(|subject| Inquiry::of_places(&subject));
+        Box::new(Self { sentence: decline(what), inquiry })
+    }
+}
+
+impl Plan for Declined {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        self.inquiry.as_ref()?.stage(n, evidence)
+    }
+
+    fn conclude(&self, evidence: &Evidence) -> String {
+        let mut out = self.sentence.clone();
+        let found = self.inquiry.as_ref().map(|inquiry| inquiry.report(evidence).findings).unwrap_or_default();
+        let places: Vec<&str> = found.iter().take(OFFERED).map(String::as_str).collect();
+        if !places.is_empty() {
+            let _ = write!(out, "\n\nThe places it concerns:\n{}", places.join("\n"));
+        }
+        out
+    }
+}

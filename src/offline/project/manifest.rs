@@ -1,0 +1,237 @@
+//! Reading manifests line by line: names, versions, dependencies, binaries, scripts.
+//!
+//! Owns the formats. Leaves finding the files to `build`. Invariant: every fact carries the line it stands on.
+
+use std::collections::BTreeMap;
+
+/// What a line of a manifest says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Name,
+    Version,
+    About,
+    License,
+    Toolchain,
+    Binary,
+    Script,
+    Dependency,
+    DevDependency,
+    Member,
+    Target,
+}
+
+/// One thing a manifest says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fact {
+    pub(crate) kind: Kind,
+    pub(crate) value: String,
+    pub(crate) line: usize,
+}
+
+/// Manifest file name, what reads it, the command that builds, the command that tests.
+pub(crate) const TOOLS: [(&str, &str, &str, &str); 15] = [
+    ("Cargo.toml", "Cargo", "cargo build", "cargo test"),
+    ("package.json", "npm", "npm install", "npm test"),
+    ("pyproject.toml", "Python packaging", "pip install .", "python -m pytest"),
+    ("setup.py", "setuptools", "pip install .", "python -m pytest"),
+    ("go.mod", "Go modules", "go build ./...", "go test ./..."),
+    ("pom.xml", "Maven", "mvn package", "mvn test"),
+    ("build.gradle", "Gradle", "gradle build", "gradle test"),
+    ("build.gradle.kts", "Gradle", "gradle build", "gradle test"),
+    ("CMakeLists.txt", "CMake", "cmake -B build && cmake --build build", "ctest --test-dir build"),
+    ("Makefile", "Make", "make", "make test"),
+    ("Gemfile", "Bundler", "bundle install", "bundle exec rspec"),
+    ("meson.build", "Meson", "meson setup build && meson compile -C build", "meson test -C build"),
+    ("mix.exs", "Mix", "mix compile", "mix test"),
+    ("build.zig", "Zig", "zig build", "zig build test"),
+    ("composer.json", "Composer", "composer install", "vendor/bin/phpunit"),
+];
+
+/// Reads the facts of a manifest.
+pub(crate) fn facts(path: &str, lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name {
+        "package.json" | "composer.json" => json(lines),
+        "go.mod" => go(lines),
+        "Makefile" => make(lines),
+        "setup.py" => setup(lines),
+        "Cargo.toml" | "pyproject.toml" => toml(lines),
+        _ => Vec::new(),
+    }
+}
+
+fn fact(kind: Kind, value: &str, line: usize) -> Fact {
+    Fact { kind, value: value.trim().trim_matches(['"', '\'', ',']).to_owned(), line }
+}
+
+fn toml(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+    let mut found = Vec::new();
+    let mut section = String::new();
+    let mut list: Option<Kind> = None;
+    for (number, raw) in lines {
+        let line = raw.trim();
+        if line.starts_with('#') || line.is_empty() {
+            continue;
+        }
+        if line.starts_with('[') && list.is_none() {
+            line.trim_matches(['[', ']']).clone_into(&mut section);
+            if let Some((kind, name)) = section_dependency(&section) {
+                found.push(fact(kind, name, *number));
+            }
+            continue;
+        }
+        if let Some(kind) = list {
+            for item in line.split(',').filter(|item| item.contains(['"', '\''])) {
+                found.push(fact(kind, requirement(item), *number));
+            }
+            list = if line.contains(']') && !line.contains('[') { None } else { list };
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=') else { continue };
+        let (key, value) = (key.trim().trim_matches('"'), value.trim());
+        let kind = toml_key(&section, key);
+        if matches!(kind, Some(Kind::Dependency | Kind::Member)) && value.starts_with('[') {
+            let inner = value.trim_matches(['[', ']']);
+            for item in inner.split("\",").filter(|item| item.contains(['"', '\''])) {
+                found.push(fact(kind.unwrap_or(Kind::Member), requirement(item), *number));
+            }
+            list = if value.contains(']') { None } else { kind };
+        } else if let Some(kind) = kind {
+            let value = match kind {
+                Kind::Dependency | Kind::DevDependency | Kind::Script => key.to_owned(),
+                Kind::Toolchain => format!("{key} {}", value.trim_matches('"')),
+                _ => value.to_owned(),
+            };
+            found.push(fact(kind, &value, *number));
+        }
+    }
+    found
+}
+
+/// Reads `[dependencies.name]`, the long form.
+fn section_dependency(section: &str) -> Option<(Kind, &str)> {
+    let at = section.find("dependencies.")?;
+    let name = &section[at + "dependencies.".len()..];
+    let is_dev = section[..at].ends_with("dev-") || section[..at].ends_with("build-");
+    Some((if is_dev { Kind::DevDependency } else { Kind::Dependency }, name))
+}
+
+fn toml_key(section: &str, key: &str) -> Option<Kind> {
+    let is_package = matches!(section, "package" | "project" | "tool.poetry" | "workspace.package");
+    Some(match (section, key) {
+        ("bin", "name") => Kind::Binary,
+        ("project" | "tool.poetry", "dependencies") => Kind::Dependency,
+        ("workspace", "members") => Kind::Member,
+        (_, "name") if is_package => Kind::Name,
+        (_, "version") if is_package => Kind::Version,
+        (_, "description") if is_package => Kind::About,
+        (_, "license") if is_package => Kind::License,
+        (_, "edition" | "rust-version" | "requires-python") if is_package => Kind::Toolchain,
+        ("project.scripts" | "tool.poetry.scripts", _) => Kind::Script,
+        _ if section.ends_with("dev-dependencies") || section.contains("group.dev") => Kind::DevDependency,
+        _ if section.ends_with("dependencies") && !section.starts_with("build-") => Kind::Dependency,
+        _ => return None,
+    })
+}
+
+/// Returns the name in a requirement such as `"click>=8; python_version < '3.8'"`.
+fn requirement(item: &str) -> &str {
+    let item = item.trim().trim_matches(['[', ']']).trim_matches(['"', '\'']);
+    item.split(['>', '<', '=', ';', ' ', '~', '!', '[']).next().unwrap_or(item)
+}
+
+fn json(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+    let mut found = Vec::new();
+    let (mut depth, mut section) = (0_usize, String::new());
+    for (number, raw) in lines {
+        let line = raw.trim();
+        let pair = line.split_once("\":").map(|(key, value)| (key.trim_start_matches('"'), value.trim()));
+        if let Some((key, value)) = pair {
+            let kind = match (depth, section.as_str(), key) {
+                (1, _, "name") => Some(Kind::Name),
+                (1, _, "version") => Some(Kind::Version),
+                (1, _, "description") => Some(Kind::About),
+                (1, _, "license") => Some(Kind::License),
+                (1, _, "main" | "module" | "bin") if !value.starts_with('{') => Some(Kind::Binary),
+                (2, "engines", _) => Some(Kind::Toolchain),
+                (2, "bin", _) => Some(Kind::Binary),
+                (2, "scripts", _) => Some(Kind::Script),
+                (2, "dependencies" | "require" | "peerDependencies", _) => Some(Kind::Dependency),
+                (2, "devDependencies" | "require-dev", _) => Some(Kind::DevDependency),
+                _ => None,
+            };
+            if let Some(kind) = kind {
+                let value = match kind {
+                    Kind::Dependency | Kind::DevDependency => key.to_owned(),
+                    Kind::Script | Kind::Toolchain => {
+                        format!("{key}: {}", value.trim_end_matches(',').trim_matches('"'))
+                    }
+                    _ => value.to_owned(),
+                };
+                found.push(fact(kind, &value, *number));
+            }
+            if depth == 1 {
+                key.clone_into(&mut section);
+            }
+        }
+        let quoted = without_strings(line);
+        depth += quoted.matches(['{', '[']).count();
+        depth = depth.saturating_sub(quoted.matches(['}', ']']).count());
+    }
+    found
+}
+
+fn without_strings(line: &str) -> String {
+    line.split('"').step_by(2).collect()
+}
+
+fn go(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+    let mut found = Vec::new();
+    let mut in_require = false;
+    for (number, raw) in lines {
+        let line = raw.trim();
+        if let Some(name) = line.strip_prefix("module ") {
+            found.push(fact(Kind::Name, name, *number));
+        } else if let Some(version) = line.strip_prefix("go ") {
+            found.push(fact(Kind::Toolchain, &format!("go {version}"), *number));
+        } else if line.starts_with("require (") {
+            in_require = true;
+        } else if line == ")" {
+            in_require = false;
+        } else if in_require || line.starts_with("require ") {
+            let name = line.trim_start_matches("require ").split(' ').next().unwrap_or_default();
+            if !line.ends_with("// indirect") && !name.is_empty() {
+                found.push(fact(Kind::Dependency, name, *number));
+            }
+        }
+    }
+    found
+}
+
+fn make(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+    let targets = lines.iter().filter_map(|(number, line)| {
+        let (target, rest) = line.split_once(':')?;
+        let plain = !target.is_empty() && target.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+        (plain && !rest.starts_with('=')).then(|| fact(Kind::Target, target, *number))
+    });
+    targets.collect()
+}
+
+fn setup(lines: &BTreeMap<usize, String>) -> Vec<Fact> {
+    let mut found = Vec::new();
+    for (number, raw) in lines {
+        let Some((key, value)) = raw.trim().split_once('=') else { continue };
+        let kind = match key.trim() {
+            "name" => Kind::Name,
+            "version" => Kind::Version,
+            "description" => Kind::About,
+            "license" => Kind::License,
+            "python_requires" => Kind::Toolchain,
+            _ => continue,
+        };
+        if value.trim().starts_with(['"', '\'']) {
+            found.push(fact(kind, value, *number));
+        }
+    }
+    found
+}

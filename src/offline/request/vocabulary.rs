@@ -1,0 +1,124 @@
+//! The words by which whole-project requests, topics and requests beyond rules are told.
+//!
+//! Owns the word lists. Leaves the order in which they are asked to the module above. Invariant: a request is about the
+//! whole project, or one side of it, only if it names nothing else.
+
+use crate::offline::text::terms::Terms;
+use crate::offline::text::{contains_any, lists};
+
+/// A side of a project that is always looked at in the same way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Topic {
+    Layout,
+    Build,
+    Tests,
+    History,
+    Version,
+    License,
+}
+
+/// What only a language model can do, and the first words that ask for it.
+const BEYOND: [(&str, &str); 15] = [
+    ("Writing", "write draft"),
+    ("Rewriting", "rewrite"),
+    ("Refactoring", "refactor"),
+    ("Fixing code", "fix"),
+    ("Implementing", "implement"),
+    ("Creating files", "create"),
+    ("Changing code", "add rename change update delete remove replace edit modify make upgrade"),
+    ("Improving code", "improve optimize optimise"),
+    ("Converting", "convert port migrate"),
+    ("Translating", "translate"),
+    ("Reviewing", "review critique"),
+    ("Debugging", "debug"),
+    ("Generating text", "generate design"),
+    ("Giving advice", "suggest recommend should"),
+    ("Explaining why", "why"),
+];
+
+/// Returns what a request asks for that only a language model can do.
+pub(crate) fn beyond(lower: &str) -> Option<&'static str> {
+    let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let first = words.next()?;
+    if ["explain", "tell"].contains(&first) && lower.split_whitespace().take(4).any(|word| word == "why") {
+        return Some("Explaining why");
+    }
+    // "Design of …" and "update history" name a thing, not a deed.
+    let is_judgement = matches!(first, "why" | "should");
+    if !is_judgement && words.next().is_some_and(|second| lists("of overview history log is in", second)) {
+        return None;
+    }
+    BEYOND.iter().find(|(_, list)| lists(list, first)).map(|(what, _)| *what)
+}
+
+const PROJECT_WORDS: &str = "repo repository project codebase code-base code base crate package library workspace directory folder here program application app";
+const OVERVIEW_WORDS: &str = "explain map explore describe overview summarize summarise summary understand analyze analyse analysis tour walk through introduce introduction \
+    structure structured architecture architectural organized organised organization laid high-level high level big picture general whole entire main purpose about brief short quick \
+    overall modules components key does do doing look around onboard onboarding important areas parts readme getting started familiarize onto in out whats what thorough thoroughly \
+    detail detailed details this current given full subagents parallel using me up";
+
+/// Returns `true` if a request is about the whole project and nothing else.
+pub(crate) fn is_overview(lower: &str) -> bool {
+    let words: Vec<&str> =
+        lower.split(|c: char| !(c.is_alphanumeric() || c == '-')).filter(|word| !word.is_empty()).collect();
+    let speaks_of_project = words.iter().any(|word| lists(PROJECT_WORDS, word))
+        || ["what is this", "overview", "architecture", "give me a tour"].contains(&lower.trim_end_matches('?'));
+    let asks = words.iter().any(|word| lists(OVERVIEW_WORDS, word))
+        || lower.starts_with("what is")
+        || lower.starts_with("what's");
+    speaks_of_project && asks && leftover(lower, &[PROJECT_WORDS, OVERVIEW_WORDS]) == 0
+}
+
+/// Counts the terms that none of the vocabularies knows.
+fn leftover(text: &str, vocabularies: &[&str]) -> usize {
+    let terms = Terms::of(text);
+    let unknown = |raw: &str| !vocabularies.iter().any(|list| lists(list, raw));
+    terms.exact.len() + terms.paths.len() + terms.words.iter().filter(|word| unknown(&word.raw)).count()
+}
+
+const FILLER: &str = "identify determine check examine inspect report return evidence shows showing run running runs start started needs needed latest \
+    does do main important relevant various path number how-to currently provided together available out look tool tools library libraries whole";
+
+/// Topic, phrases that settle it, words that may go with it.
+const TOPICS: [(Topic, &str, &str); 6] = [
+    (
+        Topic::Tests,
+        "test framework|testing framework|test runner|test suite|run the tests|run tests|is this tested|is it tested|project tested|unit tests|the tests|\
+         tests live|tests are|test setup|project is tested",
+        "test tests testing tested framework frameworks runner suite unit integration setup dependencies kept live command commands configuration",
+    ),
+    (
+        Topic::History,
+        "recent history|git history|recent commits|recent changes|changed recently|changed lately|last commit|latest commit|commit history|who wrote this|\
+         who works on|who maintains|contributors|main authors",
+        "recent history commits commit changes changed change recently lately latest last wrote maintains maintain contributors contributor authors author \
+         git log most often frequently changing hot",
+    ),
+    (
+        Topic::Build,
+        "entry point|build system|how is this built|project built|project is built|build this|build it|dependencies|how do i build|compile this|\
+         build and run|depend on|run this project|build tool|version of python|python version|rust version|msrv|node version|version of rust|\
+         version of node|go version",
+        "build built builds building system entry point points dependency dependencies depend depends compile compiled run start install manifest manifests \
+         binaries binary external third-party third party crates packages version python rust node go minimum required requires require supported supports msrv",
+    ),
+    (
+        Topic::Layout,
+        "layout|directory structure|folder structure|file structure|which languages|what language|programming language|main modules|main directories",
+        "layout directory directories structure folders folder languages language programming written modules module counts count top-level top level map \
+         tree organized arranged",
+    ),
+    (Topic::Version, "version", "version number current package it released set stored kept declared specified"),
+    (
+        Topic::License,
+        "license|licence",
+        "license licence licensed licensing package released declared specified kind under terms",
+    ),
+];
+
+/// Returns the side of the project that a text is about, if it is about nothing else.
+pub(crate) fn topic(lower: &str) -> Option<Topic> {
+    let (topic, _, words) = TOPICS.iter().find(|(_, phrases, _)| contains_any(lower, phrases))?;
+    let settled = lower.contains("testing framework") || lower.contains("test framework");
+    (settled || leftover(lower, &[words, PROJECT_WORDS, OVERVIEW_WORDS, FILLER]) == 0).then_some(*topic)
+}

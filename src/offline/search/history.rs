@@ -1,0 +1,237 @@
+//! What git, or a change log, tells.
+//!
+//! Owns the git commands and the form of commits. Leaves searching files to `content`. Invariant: only commands that run
+//! without approval, so no shell quoting, and words only of letters and digits.
+
+use std::fmt::Write as _;
+
+use super::rank;
+use crate::offline::evidence::{Call, Evidence};
+use crate::offline::report::{Part, Place, Report, quotable};
+use crate::offline::text::clip;
+use crate::offline::text::paths::{Area, area};
+use crate::offline::text::terms::Terms;
+
+const FORMAT: &str = "git log --no-color --format=%h,%ad,%an,%s --date=short";
+const LOGS: &str = "**/{CHANGELOG,CHANGES,HISTORY,NEWS,RELEASES,Changelog,Changes,History,changelog}*";
+
+/// The recent history of the project, or the part of it that concerns some terms.
+#[derive(Debug)]
+pub(crate) struct History {
+    pub(crate) terms: Option<Terms>,
+}
+
+impl History {
+    /// Returns `true` if a request asks when something came about, or by whom.
+    pub(crate) fn wanted(request: &str) -> bool {
+        let lower = request.to_lowercase();
+        lower.starts_with("when ")
+            || ["which commit", "what commit", "who added", "who wrote", "who introduced", "who changed", "who removed"]
+                .iter()
+                .any(|phrase| lower.contains(phrase))
+    }
+
+    fn logs(&self) -> Vec<Call> {
+        let Some(terms) = &self.terms else {
+            return vec![Call::bash(&format!("{FORMAT} -n 12"), "List the latest commits")];
+        };
+        let plain =
+            |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
+        let named: Vec<_> = terms.words.iter().filter(|word| rank::is_name(word)).collect();
+        let words = if named.is_empty() && terms.exact.is_empty() { terms.words.iter().collect() } else { named };
+        let greps = terms.exact.iter().chain(words.into_iter().filter_map(|word| word.stems.first()));
+        let mut calls: Vec<Call> = terms
+            .paths
+            .iter()
+            .filter(|path| plain(path) && !path.starts_with('/') && !path.contains(".."))
+            .map(|path| Call::bash(&format!("{FORMAT} -n 6 -- {path}"), "Commits that touched the file"))
+            .collect();
+        for word in greps.filter(|word| plain(word)) {
+            calls.push(Call::bash(&format!("{FORMAT} -n 60 -i --grep={word}"), "Commits that mention the word"));
+        }
+        calls.truncate(3);
+        calls
+    }
+
+    fn authors() -> Call {
+        Call::bash("git shortlog -sn HEAD", "Count commits by author")
+    }
+
+    fn touched() -> Call {
+        Call::bash("git log --no-color --name-only --format= -n 40", "Files of the latest commits")
+    }
+
+    fn has_no_git(&self, evidence: &Evidence) -> bool {
+        !self.logs().iter().any(|call| evidence.output(call).is_some_and(|text| commits(text).next().is_some()))
+    }
+
+    fn changes(&self, evidence: &Evidence) -> Vec<String> {
+        let mut lines = Vec::new();
+        for path in evidence.paths(&Call::glob(LOGS)).iter().filter(|path| !path.contains("/node_modules/")).take(1) {
+            for (line, text) in evidence.lines_of(path).into_iter().filter(|(_, text)| is_entry(text)).take(8) {
+                lines.push(Place { path: path.clone(), line, label: "change".to_owned(), text }.bullet());
+            }
+        }
+        if let Some(search) = self.log_search() {
+            for hit in evidence.hits(&search).into_iter().take(4) {
+                let place = Place { path: hit.path, line: hit.line, label: "change".to_owned(), text: hit.text };
+                lines.push(place.bullet());
+            }
+        }
+        lines
+    }
+
+    fn log_search(&self) -> Option<Call> {
+        let pattern = self.terms.as_ref()?.phrase_pattern().or_else(|| self.terms.as_ref()?.any_pattern())?;
+        Some(Call::grep_in(&pattern, LOGS, 12))
+    }
+
+    fn without_git(&self, evidence: &Evidence) -> Report {
+        let denied = self.logs().iter().filter_map(|call| evidence.find(call)).any(|found| {
+            !found.output.contains("not a git repository") && found.is_error && !found.output.contains("ommit")
+        });
+        let asked = self.logs().iter().any(|call| evidence.find(call).is_some());
+        let searched_only = self.terms.is_some()
+            && self
+                .logs()
+                .iter()
+                .any(|call| evidence.output(call).is_some_and(|text| !text.contains("not a git repository")));
+        let findings = self.changes(evidence);
+        let why = if searched_only {
+            "No commit message mentions the terms"
+        } else if denied || !asked {
+            "git could not be asked"
+        } else {
+            "This is not a git repository"
+        };
+        let instead = match findings.first() {
+            Some(_) => "; the change log is all there is to go by",
+            None => ", and no change log says more",
+        };
+        Report { summary: format!("{why}{instead}."), findings, answer: String::new() }
+    }
+}
+
+impl Part for History {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+        match (n, &self.terms) {
+            (0, _) => Some(self.logs()),
+            (1, None) if self.has_no_git(evidence) => Some(vec![Call::glob(LOGS)]),
+            (1, None) => Some(vec![Self::authors(), Self::touched()]),
+            (1, Some(_)) if self.has_no_git(evidence) => Some(self.log_search().into_iter().collect()),
+            (2, None) if self.has_no_git(evidence) => {
+                let logs = evidence.paths(&Call::glob(LOGS));
+                Some(logs.iter().take(1).map(|path| Call::read_part(path, 1, 60)).collect())
+            }
+            _ => None,
+        }
+    }
+
+    fn report(&self, evidence: &Evidence) -> Report {
+        if self.has_no_git(evidence) {
+            return self.without_git(evidence);
+        }
+        let mut found: Vec<Commit<'_>> = Vec::new();
+        let calls = self.logs();
+        for call in &calls {
+            for commit in commits(evidence.output(call).unwrap_or_default()) {
+                if !found.iter().any(|known| known.hash == commit.hash) {
+                    found.push(commit);
+                }
+            }
+        }
+        let mut findings = Vec::new();
+        let mut summary = match &self.terms {
+            Some(terms) => {
+                let told = |commit: &Commit<'_>| rank::told(terms, commit.subject);
+                // Listed newest first; the sort keeps that order among equals.
+                found.sort_by_key(|commit| std::cmp::Reverse(told(commit)));
+                let most = found.first().map_or(0, told);
+                found.retain(|commit| told(commit) == most || told(commit) >= 2);
+                let nearest = found.first().map(Commit::sentence).unwrap_or_default();
+                let first = found.iter().rev().filter(|commit| told(commit) == most).min_by_key(|commit| commit.date);
+                let first = first.map(Commit::sentence).unwrap_or_default();
+                let count = found.len();
+                if count == 1 {
+                    format!("One commit message mentions {}: {nearest}.", rank::names(terms))
+                } else {
+                    let names = rank::names(terms);
+                    format!("{count} commit messages mention {names}: the earliest is {first}, the latest {nearest}.")
+                }
+            }
+            None => format!("The latest commit is {}.", found.first().map(Commit::sentence).unwrap_or_default()),
+        };
+        found.truncate(12);
+        findings.extend(found.iter().map(Commit::bullet));
+        if self.terms.is_none() {
+            if let Some(authors) = evidence.output(&Self::authors()).and_then(authors) {
+                let _ = write!(summary, " {authors}");
+            }
+            if let Some(hot) = evidence.output(&Self::touched()).and_then(most_touched) {
+                findings.insert(0, hot);
+            }
+        }
+        Report { summary, findings, answer: String::new() }
+    }
+}
+
+struct Commit<'t> {
+    hash: &'t str,
+    date: &'t str,
+    author: &'t str,
+    subject: &'t str,
+}
+
+impl Commit<'_> {
+    fn bullet(&self) -> String {
+        format!("- commit `{}` {} {}: {}", self.hash, self.date, self.author, quotable(self.subject))
+    }
+
+    fn sentence(&self) -> String {
+        format!("`{}` of {} by {}, \"{}\"", self.hash, self.date, self.author, clip(self.subject, 100))
+    }
+}
+
+fn commits(text: &str) -> impl Iterator<Item = Commit<'_>> {
+    text.lines().filter_map(|line| {
+        let mut fields = line.splitn(4, ',');
+        let (hash, date, author, subject) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        let is_hash = hash.len() >= 6 && hash.chars().all(|c| c.is_ascii_hexdigit());
+        is_hash.then_some(Commit { hash, date, author, subject })
+    })
+}
+
+fn authors(text: &str) -> Option<String> {
+    let rows: Vec<(usize, &str)> = text
+        .lines()
+        .filter_map(|line| {
+            let (count, name) = line.trim().split_once(['\t', ' '])?;
+            Some((count.parse().ok()?, name.trim()))
+        })
+        .collect();
+    let total: usize = rows.iter().map(|(count, _)| count).sum();
+    let top: Vec<String> = rows.iter().take(3).map(|(count, name)| format!("{name} ({count})")).collect();
+    (total > 0).then(|| format!("Commits by author, {total} in all: {}.", top.join(", ")))
+}
+
+fn most_touched(text: &str) -> Option<String> {
+    let mut counts: Vec<(usize, &str)> = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && area(line) != Area::Foreign) {
+        match counts.iter_mut().find(|(_, path)| *path == line) {
+            Some(entry) => entry.0 += 1,
+            None => counts.push((1, line)),
+        }
+    }
+    counts.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let top: Vec<String> = counts.iter().take(4).map(|(count, path)| format!("`{path}` ({count})")).collect();
+    (!top.is_empty()).then(|| format!("- Changed most often in the latest 40 commits: {}", top.join(", ")))
+}
+
+/// Returns `true` if a line of a change log says something: a version or a change.
+fn is_entry(text: &str) -> bool {
+    let text = text.trim();
+    let is_rule = text.chars().all(|c| "=-~#*".contains(c));
+    !is_rule
+        && (text.starts_with(['#', '-', '*']) || text.to_lowercase().starts_with("version"))
+        && !text.starts_with("<!--")
+}

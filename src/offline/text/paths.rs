@@ -1,0 +1,130 @@
+//! What a path tells of its file: language, use, whether a person wrote it.
+//!
+//! Owns the tables of extensions and folder names. Leaves the text of files to `source`. Invariant: looks at the path
+//! alone.
+
+/// What a file is for, by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Area {
+    Source,
+    Setting,
+    Test,
+    Example,
+    Doc,
+    Foreign,
+}
+
+/// Returns a file name's extension, in lower case.
+pub(crate) fn extension(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map(|(_, ext)| ext.to_ascii_lowercase()).unwrap_or_default()
+}
+
+/// Extension, language, tag of a code fence.
+const LANGUAGES: [(&str, &str, &str); 38] = [
+    ("rs", "Rust", "rust"),
+    ("py", "Python", "python"),
+    ("pyi", "Python", "python"),
+    ("js", "JavaScript", "javascript"),
+    ("mjs", "JavaScript", "javascript"),
+    ("cjs", "JavaScript", "javascript"),
+    ("jsx", "JavaScript", "jsx"),
+    ("ts", "TypeScript", "typescript"),
+    ("tsx", "TypeScript", "tsx"),
+    ("go", "Go", "go"),
+    ("java", "Java", "java"),
+    ("kt", "Kotlin", "kotlin"),
+    ("scala", "Scala", "scala"),
+    ("c", "C", "c"),
+    ("h", "C", "c"),
+    ("cc", "C++", "cpp"),
+    ("cpp", "C++", "cpp"),
+    ("hpp", "C++", "cpp"),
+    ("cs", "C#", "csharp"),
+    ("rb", "Ruby", "ruby"),
+    ("php", "PHP", "php"),
+    ("swift", "Swift", "swift"),
+    ("lua", "Lua", "lua"),
+    ("ex", "Elixir", "elixir"),
+    ("exs", "Elixir", "elixir"),
+    ("hs", "Haskell", "haskell"),
+    ("zig", "Zig", "zig"),
+    ("dart", "Dart", "dart"),
+    ("jl", "Julia", "julia"),
+    ("sh", "Shell", "sh"),
+    ("bash", "Shell", "sh"),
+    ("sql", "SQL", "sql"),
+    ("html", "HTML", "html"),
+    ("css", "CSS", "css"),
+    ("vue", "Vue", "vue"),
+    ("svelte", "Svelte", "svelte"),
+    ("pl", "Perl", "perl"),
+    ("proto", "Protocol Buffers", "proto"),
+];
+
+/// Returns the programming language of a file.
+pub(crate) fn language(path: &str) -> Option<&'static str> {
+    let ext = extension(path);
+    LANGUAGES.iter().find(|row| row.0 == ext).map(|row| row.1)
+}
+
+/// Returns the tag for a code fence around lines of a file.
+pub(crate) fn fence(path: &str) -> &'static str {
+    let ext = extension(path);
+    match ext.as_str() {
+        "toml" => "toml",
+        "json" => "json",
+        "yml" | "yaml" => "yaml",
+        "md" => "markdown",
+        _ => LANGUAGES.iter().find(|row| row.0 == ext).map_or("text", |row| row.2),
+    }
+}
+
+/// Returns what a file is for.
+pub(crate) fn area(path: &str) -> Area {
+    let lower = path.to_ascii_lowercase();
+    let (dirs, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let ext = extension(&lower);
+    let within = |names: &[&str]| dirs.split('/').any(|dir| names.contains(&dir));
+    let generated = [".min.", ".pb.", "_pb2.", ".g.dart", ".generated.", "-bundle.", ".bundle."];
+    if within(&["node_modules", "vendor", "third_party", "target", "dist", "__pycache__", "site-packages", "venv"])
+        || generated.iter().any(|mark| name.contains(mark))
+        || matches!(ext.as_str(), "lock" | "map" | "snap")
+        || matches!(name, "package-lock.json" | "go.sum" | "cargo.toml.orig" | ".cargo_vcs_info.json")
+    {
+        return Area::Foreign;
+    }
+    let test_name = name.starts_with("test_")
+        || name.starts_with("conftest")
+        || [".test.", ".spec.", "_test.", "_spec.", "tests.rs", "test.rs"].iter().any(|part| name.contains(part));
+    if within(&["tests", "test", "__tests__", "spec", "specs", "testing", "testdata", "fixtures"]) || test_name {
+        return Area::Test;
+    }
+    if within(&["examples", "example", "benches", "bench", "benchmarks", "demo", "samples"]) {
+        return Area::Example;
+    }
+    if within(&["docs", "doc"]) || matches!(ext.as_str(), "md" | "rst" | "txt" | "adoc") || ext.is_empty() {
+        return Area::Doc;
+    }
+    if language(&lower).is_some() { Area::Source } else { Area::Setting }
+}
+
+/// Returns `true` if a file only declares what another one holds, as a TypeScript compiler writes it.
+pub(crate) fn is_declaration(path: &str) -> bool {
+    [".d.ts", ".d.cts", ".d.mts"].iter().any(|end| path.ends_with(end))
+}
+
+/// Returns `true` if a file is there for tests to read, so that it says nothing of the project itself.
+pub(crate) fn is_fixture(path: &str) -> bool {
+    path.split('/')
+        .any(|dir| matches!(dir, "fixtures" | "fixture" | "testdata" | "test_data" | "snapshots" | "__snapshots__"))
+}
+
+/// Returns `true` if a token names a file or a directory.
+pub(crate) fn is_path(token: &str) -> bool {
+    let plain = token.chars().all(|c| c.is_alphanumeric() || "_-./*@+".contains(c));
+    let ext = extension(token);
+    let has_ext = token.contains('.') && fence(token) != "text" && token.len() > ext.len() + 1;
+    let is_known = matches!(token, "Makefile" | "Dockerfile" | "LICENSE" | "README");
+    plain && (has_ext || is_known || (token.contains('/') && token.len() > 4))
+}
