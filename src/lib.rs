@@ -84,11 +84,30 @@
 //! - **Outcome**: how a run ended, and what it took. A **report** is what a parent's model reads of it.
 //! - **Tree**: all agents of a session. A **session** is one run of the program, as its files tell it.
 //! - **Provider**: a service that speaks for models; a **model** is a name at one.
-//! - **Worktree**: a second checkout of the project for one subagent, on a branch of its own. Its **base** is the state it
+//! - **Worktree**: a second checkout of the project for one subagent, on a branch of its own. Its base is the state it
 //!   began with.
 //! - **Access**: what a tool call would touch. A **grant** allows some in advance, to its **holder**; a **mode** says what is asked at all.
 //! - **Pane**: the live view of one subagent. A **cell** is one entry of a transcript on the screen.
 //! - **Effect**: what the screen asks of the world. A **command** is what it asks of the tree.
+//! - **Spawn request**: what a subagent is started with. The **registry** has an **agent entry** for each; a **run handle**
+//!   reaches one that runs, a **run guard** makes sure that its end is reported, a **slot queue** lets it begin in its turn.
+//! - **Capabilities**: the tools and rights that an agent can hand on. A **workspace** is where a subagent in a worktree
+//!   works; the **worktree registry** knows all of them.
+//! - **Inbox**: what waits for one agent: **inbox message** by inbox message, and each **pending report**.
+//! - **Watchdog**: knows when an agent last did something, and stops it at its limits on time.
+//! - **Budget reservation**: the share of the budget that one run holds for its next request.
+//! - **Rate limiter**: how many requests a service may be sent. A **queue ticket** is a place in its queue, a **permit** a
+//!   request on its way. **Retry state** is what has been tried.
+//! - **Prompt environment**: what a system prompt says of where an agent works.
+//! - **Bootstrap**: what is known before a session starts. **Session handles** keep what must be finished at its end.
+//! - **Plan** of a tool call: what it would touch. A **preview** shows it. A **fence** keeps an agent in its worktree.
+//! - **Supervisor**: the process that runs a command, outlives us, and ends what the command has started. The
+//!   **search path** has the folders of `PATH` from which programs run without a question.
+//! - **Focus**: where keys go. An **action** is what a key means, a **keymap** says which. A **popup** is drawn in front.
+//! - **Approvals**: the questions that wait for the user. **Type ahead** is a key that came before its question was read.
+//! - **Agent order**: the agents as a list for the screen; a **tree node** is one of them. A **timeline** shows when they worked.
+//! - **Render context**: what a view needs to draw. **Severity** is how a state is coloured.
+//! - **Log scrollback**: what is read back from the session's files when the memory no longer has it.
 
 #[cfg(not(unix))]
 compile_error!("Belvedere needs a Unix: process groups, signals and pseudo terminals. On Windows, use WSL.");

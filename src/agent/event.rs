@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::worktrees::{KeptWorktree, WorktreeNews};
-use crate::definition::Changes;
+use crate::definition::CatalogChanges;
 use crate::message::{AgentId, AssistantMessage, BudgetLimit, ToolCall, ToolResult, Usage};
 use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, PermissionMode};
 use crate::provider::StopReason;
@@ -168,7 +168,7 @@ pub enum EventKind {
     /// Agent files have changed, and what they say is in force now.
     AgentsChanged {
         /// What is new.
-        changes: Changes,
+        changes: CatalogChanges,
     },
     /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it but `Resumed`, a
     /// `Notice` on why that cannot be, and what happens to its worktree.

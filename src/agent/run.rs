@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::budget::{BudgetReservation, Reserved};
 use super::dispatch::{dispatch, refuse};
 use super::inbox::{AtEnd, IdleState, InboxMessage};
-use super::stream::{Reply, RequestContext, reply};
+use super::stream::{ModelReply, RequestContext, reply};
 use super::turn::{Step, Turn, next_step};
 use super::watchdog::{self, Watchdog};
 use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause};
@@ -288,22 +288,22 @@ impl<'a> Run<'a> {
         self.watchdog.emit(self.agent, EventKind::TurnStarted { turn: self.turns }).await;
         let way = RequestContext { watchdog: self.watchdog, stop };
         match reply(self.agent, request, &mut self.ids, &mut self.reservation, &way).await {
-            Reply::Whole(turn) => {
+            ModelReply::Whole(turn) => {
                 self.record(&turn).await;
                 Ok(turn)
             }
-            Reply::Cut(turn) => {
+            ModelReply::Cut(turn) => {
                 self.record(&turn).await;
                 Err(End::Stopped)
             }
-            Reply::Failed(error, turn) => {
+            ModelReply::Failed(error, turn) => {
                 self.record(&turn).await;
                 Err(End::Failed(match error {
                     ProviderError::ContextTooLong { .. } => format!("{error} {}", shorter(self.agent)),
                     error => error.to_string(),
                 }))
             }
-            Reply::Spent(turn) => {
+            ModelReply::Spent(turn) => {
                 self.record(&turn).await;
                 Err(End::Spent)
             }

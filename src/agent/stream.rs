@@ -31,7 +31,7 @@ const MERGE_WINDOW: Duration = Duration::from_millis(16);
 const SPARED_PAUSE: Duration = Duration::from_secs(30);
 
 /// How a request ended.
-pub(super) enum Reply {
+pub(super) enum ModelReply {
     /// The model's reply is whole.
     Whole(Turn),
     /// The agent was stopped; holds what had arrived.
@@ -57,7 +57,7 @@ pub(super) async fn reply(
     ids: &mut HashSet<String>,
     reservation: &mut BudgetReservation<'_>,
     context: &RequestContext<'_>,
-) -> Reply {
+) -> ModelReply {
     let RequestContext { watchdog, stop } = *context;
     let gate = agent.provider.gate().cloned().unwrap_or_default();
     let mut ticket = gate.ticket();
@@ -65,16 +65,16 @@ pub(super) async fn reply(
     loop {
         let mut permit = match admitted(agent, &mut ticket, watchdog, stop).await {
             Admission::Granted(permit) => permit,
-            Admission::Stopped => return Reply::Cut(TurnBuilder::default().cut()),
-            Admission::Hopeless(error) => return Reply::Failed(error, TurnBuilder::default().cut()),
+            Admission::Stopped => return ModelReply::Cut(TurnBuilder::default().cut()),
+            Admission::Hopeless(error) => return ModelReply::Failed(error, TurnBuilder::default().cut()),
         };
         let (error, builder) =
             match once(agent, request.clone(), context, &mut permit).await.counted(reservation.asked()) {
                 Ended::Whole(builder) => {
                     permit.succeeded();
-                    return Reply::Whole(builder.finish(agent.id, ids));
+                    return ModelReply::Whole(builder.finish(agent.id, ids));
                 }
-                Ended::Cut(builder) => return Reply::Cut(builder.cut()),
+                Ended::Cut(builder) => return ModelReply::Cut(builder.cut()),
                 Ended::Failed(error, builder) => (error, builder),
             };
         if let ProviderError::Unsupported { model, feature, is_news, .. } = &error {
@@ -96,10 +96,10 @@ pub(super) async fn reply(
             drop(permit);
             Duration::ZERO
         };
-        let Some(wait) = delay else { return Reply::Failed(error, builder.cut()) };
+        let Some(wait) = delay else { return ModelReply::Failed(error, builder.cut()) };
         let cut = builder.cut();
         if reservation.again(&cut.usage) == Reserved::Refused {
-            return Reply::Spent(Turn { usage: Usage::default(), ..cut });
+            return ModelReply::Spent(Turn { usage: Usage::default(), ..cut });
         }
         attempt += 1;
         let limited = matches!(error, ProviderError::RateLimit { .. });
@@ -122,7 +122,7 @@ pub(super) async fn reply(
             () = agent.cancel.cancelled() => {}
             () = pause => {}
         }
-        return Reply::Cut(TurnBuilder::default().cut());
+        return ModelReply::Cut(TurnBuilder::default().cut());
     }
 }
 

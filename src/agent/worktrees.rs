@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::message::{AgentId, FileDiff, sanitize_line};
-use crate::worktree::{ChangeKind, ChangedFile, Changes, Conflict};
+use crate::worktree::{ChangedFile, Conflict, WorktreeChangeKind, WorktreeChanges};
 
 /// What happened to the worktree of one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,7 +120,7 @@ impl KeptWorktree {
     }
 
     /// Returns its changes as plain data.
-    pub fn files_of(changes: Changes) -> (Vec<KeptFile>, usize) {
+    pub fn files_of(changes: WorktreeChanges) -> (Vec<KeptFile>, usize) {
         let nested = changes.nested.into_iter().map(|folder| KeptFile {
             name: folder.to_string_lossy().into_owned(),
             what: "repository".to_owned(),
@@ -134,12 +134,12 @@ impl From<ChangedFile> for KeptFile {
     fn from(file: ChangedFile) -> Self {
         let name = file.path.to_string_lossy().into_owned();
         let (name, what) = match &file.kind {
-            ChangeKind::Renamed { from } => (format!("{} → {name}", from.to_string_lossy()), "renamed"),
-            ChangeKind::Added => (name, "new"),
-            ChangeKind::Modified => (name, "changed"),
-            ChangeKind::Deleted => (name, "deleted"),
-            ChangeKind::Retyped => (name, "retyped"),
-            ChangeKind::Repository => (name, "repository"),
+            WorktreeChangeKind::Renamed { from } => (format!("{} → {name}", from.to_string_lossy()), "renamed"),
+            WorktreeChangeKind::Added => (name, "new"),
+            WorktreeChangeKind::Modified => (name, "changed"),
+            WorktreeChangeKind::Deleted => (name, "deleted"),
+            WorktreeChangeKind::Retyped => (name, "retyped"),
+            WorktreeChangeKind::Repository => (name, "repository"),
         };
         let what = if file.is_binary { format!("{what}, no text") } else { what.to_owned() };
         Self { name, what, diff: file.diff }

@@ -36,7 +36,7 @@ impl App {
         self.dirty |= self.shows(event) || phase != self.agents.get(event.agent).map(|agent| agent.phase);
         match &event.kind {
             EventKind::UserMessage { text, by: Author::User } if event.agent.is_main() => self.delivered(text),
-            EventKind::UserMessage { text, by: Author::User } => self.has_read(event.agent, text),
+            EventKind::UserMessage { text, by: Author::User } => self.mark_read(event.agent, text),
             EventKind::ApprovalRequested { request } => {
                 let asker = self.agents.get(request.id.agent).filter(|agent| !agent.has_ended());
                 if asker.is_some_and(|agent| !self.agents.is_of_cleared(agent.id)) && self.approvals.ask(request) {

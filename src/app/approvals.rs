@@ -8,7 +8,7 @@ use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 
 use super::guard::TypeAhead;
-use super::question::{MAX_NOTE, QuestionSeen, Seen};
+use super::question::{MAX_NOTE, QuestionSeen, SeenRows};
 use crate::message::{AgentId, reveal_line, sanitize_line};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
 
@@ -38,7 +38,7 @@ pub struct Approvals {
 #[derive(Debug, Clone)]
 struct Open {
     request: ApprovalRequest,
-    seen: Seen,
+    seen: SeenRows,
 }
 
 /// How much of a question is shown.
@@ -71,7 +71,7 @@ impl Approvals {
 
     /// Returns what of the shown question has been on the screen.
     #[must_use]
-    pub fn seen(&self) -> Option<&Seen> {
+    pub fn seen(&self) -> Option<&SeenRows> {
         self.queue.get(self.at).map(|open| &open.seen)
     }
 
@@ -182,7 +182,7 @@ impl Approvals {
             *text = reveal_line(text).chars().take(MAX_NOTE).collect();
         }
         request.reason = sanitize_line(&request.reason).into_owned();
-        self.queue.push_back(Open { request, seen: Seen::default() });
+        self.queue.push_back(Open { request, seen: SeenRows::default() });
         if self.queue.len() == 1 {
             self.appeared();
         }

@@ -9,7 +9,7 @@ use super::{App, Effect, Popup};
 
 /// Something that was chosen for longer than this session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice {
+pub enum UserChoice {
     /// The theme of this name.
     Theme(String),
     /// How the agents are placed.
@@ -70,7 +70,7 @@ impl App {
     pub(super) fn use_theme(&mut self, name: String, effects: &mut Vec<Effect>) {
         self.inform(format!("theme: {name}"));
         self.theming.used.clone_from(&name);
-        effects.push(Effect::Remember(Choice::Theme(name)));
+        effects.push(Effect::Remember(UserChoice::Theme(name)));
     }
 
     pub(super) fn slash_layout(&mut self, argument: &str) {
@@ -105,7 +105,7 @@ impl App {
         let arrangement = Arrangement { mode: self.layout_mode, split: self.split };
         if arrangement != self.arranged && self.dragging == Dragging::Nothing {
             self.arranged = arrangement;
-            effects.push(Effect::Remember(Choice::Arrangement(arrangement)));
+            effects.push(Effect::Remember(UserChoice::Arrangement(arrangement)));
         }
     }
 }

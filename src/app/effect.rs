@@ -1,7 +1,7 @@
 //! What `App::update` asks of the world. Plain data; `tui::perform` does it.
 
 use super::agent_files::FileRequest;
-use super::choices::Choice;
+use super::choices::UserChoice;
 use super::log_scrollback::LogRequest;
 use crate::subagent::Command;
 
@@ -35,7 +35,7 @@ pub enum Effect {
     /// Draw in the theme of this name.
     SetTheme(String),
     /// Find this again at the next start.
-    Remember(Choice),
+    Remember(UserChoice),
     /// Write a text to a new file.
     Export {
         /// The text.

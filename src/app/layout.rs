@@ -59,7 +59,7 @@ impl LayoutMode {
 
 /// How the agents are placed, as decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum LayoutForm {
     /// The conversation has the whole width.
     Alone,
     /// Agents at the right.
@@ -179,7 +179,7 @@ const MARK_FROM: u16 = 24;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Regions {
     /// How the agents are placed.
-    pub form: Form,
+    pub form: LayoutForm,
     /// Title of the conversation; only beside agents.
     pub conversation_head: Rect,
     /// The conversation.
@@ -217,7 +217,7 @@ impl Regions {
         // They stand above the open question, which has its place even while there is none.
         let room = Rect { x: self.approvals.x, y: 0, width: self.approvals.width, height: self.approvals.y };
         let empty = Rect { width: 0, height: 0, ..room };
-        self.form = Form::Timeline;
+        self.form = LayoutForm::Timeline;
         self.timeline = room;
         (self.conversation_head, self.conversation) = (empty, empty);
         (self.divider, self.agents_head) = (empty, empty);
@@ -260,7 +260,7 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
     let approvals = cut_bottom(&mut main, state.approval_rows.min(room));
     let empty = Rect { width: 0, height: 0, ..main };
     let mut regions = Regions {
-        form: Form::Alone,
+        form: LayoutForm::Alone,
         conversation_head: empty,
         conversation: main,
         divider: empty,
@@ -274,7 +274,7 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
         status,
     };
     if let Some(agent) = state.full.filter(|agent| state.panes.iter().any(|pane| pane.agent == *agent)) {
-        regions.form = Form::Full;
+        regions.form = LayoutForm::Full;
         regions.conversation = empty;
         if !main.is_empty() {
             regions.panes.push(PaneRect { agent, area: main, size: PaneSize::Full, descent: Descent::Indent(0) });
@@ -283,10 +283,10 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
     }
     regions.form = choose_form(size, main, state);
     match regions.form {
-        Form::Alone | Form::Full | Form::Timeline => {}
-        Form::Side => place_beside(&mut regions, main, size.width, state),
-        Form::Below => place_below(&mut regions, main, state),
-        Form::Rail => place_rail(&mut regions, main, state),
+        LayoutForm::Alone | LayoutForm::Full | LayoutForm::Timeline => {}
+        LayoutForm::Side => place_beside(&mut regions, main, size.width, state),
+        LayoutForm::Below => place_below(&mut regions, main, state),
+        LayoutForm::Rail => place_rail(&mut regions, main, state),
     }
     show_descent(&mut regions.panes, state.panes);
     regions
@@ -310,21 +310,21 @@ fn show_descent(panes: &mut [PaneRect], wishes: &[PaneRequest]) {
     }
 }
 
-fn choose_form(size: Rect, main: Rect, state: &LayoutState<'_>) -> Form {
+fn choose_form(size: Rect, main: Rect, state: &LayoutState<'_>) -> LayoutForm {
     if state.panes.is_empty() || main.height < 3 || main.width < 8 {
-        return Form::Alone;
+        return LayoutForm::Alone;
     }
     let form = match state.mode {
-        LayoutMode::Auto if size.width < 80 || size.height < 20 => Form::Rail,
-        LayoutMode::Auto if size.width < 120 => Form::Below,
-        LayoutMode::Auto | LayoutMode::Side => Form::Side,
-        LayoutMode::Below => Form::Below,
-        LayoutMode::Rail => Form::Rail,
-        LayoutMode::Hidden if state.focused.is_some() => Form::Rail,
-        LayoutMode::Hidden => Form::Alone,
+        LayoutMode::Auto if size.width < 80 || size.height < 20 => LayoutForm::Rail,
+        LayoutMode::Auto if size.width < 120 => LayoutForm::Below,
+        LayoutMode::Auto | LayoutMode::Side => LayoutForm::Side,
+        LayoutMode::Below => LayoutForm::Below,
+        LayoutMode::Rail => LayoutForm::Rail,
+        LayoutMode::Hidden if state.focused.is_some() => LayoutForm::Rail,
+        LayoutMode::Hidden => LayoutForm::Alone,
     };
     match form {
-        Form::Side if main.width < 60 => Form::Below,
+        LayoutForm::Side if main.width < 60 => LayoutForm::Below,
         form => form,
     }
 }

@@ -57,24 +57,26 @@ pub use agent_view::AgentView;
 pub use agents::{Agents, Tally};
 pub use approvals::{Approvals, Expanded};
 pub use cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
-pub use choices::{Arrangement, Choice};
+pub use choices::{Arrangement, UserChoice};
 pub use command::{SLASH_COMMANDS, budget_share, budget_words, change_budget, cost_mark, cost_words};
 pub use effect::{Effect, MouseCapture};
 pub use event::Event;
 pub use folding::FoldedAway;
 pub use guard::{GUARD, HOLD};
 pub use line_edit::LineEdit;
-pub use log_scrollback::{Before, Found, LogNews, LogPage, LogRequest, LogSpan, StepView, begins_turn, fold_log};
+pub use log_scrollback::{
+    LoadedUpTo, LogMatch, LogNews, LogPage, LogRequest, LogSpan, StepView, begins_turn, fold_log,
+};
 pub use mouse::STOP_FROM;
 pub use order::{AgentOrder, TreeNode};
 pub use pane_state::{Detail, PaneState, Subtree};
 pub use phase::{AgentState, Awaited, Phase, Severity};
 pub use popup::{PaletteAct, PaletteEntry, Popup, palette};
 pub use report::{report_markdown, summary_of};
-pub use scroll::{Anchor, Drawn, Motion, Place, Scroll};
-pub use selection::{End, Point, Selection, SelectionStage, Unit};
+pub use scroll::{Anchor, Drawn, Motion, Scroll, ScrollTarget};
+pub use selection::{Point, Selection, SelectionEnd, SelectionStage, Unit};
 pub use setup::{Editing, Movement, Setup};
-pub use status::{Armed, Flash, ModelFact, ModelState, Status, Tone};
+pub use status::{Armed, Flash, ModelFact, ModelState, StatusLine, Tone};
 pub use typing::LETTER_PAUSE;
 pub use worktrees::{WorktreeState, WorktreeView};
 
@@ -153,7 +155,7 @@ pub struct App {
     offered: Option<(Armed, Instant)>,
     typing: typing::Typing,
     flash: Option<Flash>,
-    status: Status,
+    status: StatusLine,
     /// The agents there are to be had, by the files that define them.
     listing: Listing,
     agent_places: AgentPlaces,
@@ -217,7 +219,7 @@ impl App {
             offered: None,
             typing: typing::Typing::default(),
             flash: None,
-            status: Status {
+            status: StatusLine {
                 folder: setup.folder,
                 branch: None,
                 model: ModelState::Searching(None),
@@ -389,7 +391,7 @@ impl App {
 
     /// Returns what the status line knows.
     #[must_use]
-    pub fn status(&self) -> &Status {
+    pub fn status(&self) -> &StatusLine {
         &self.status
     }
 

@@ -9,7 +9,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
 use super::key::{Mouse, MouseKind};
-use super::layout::{Form, Regions};
+use super::layout::{LayoutForm, Regions};
 use super::{App, Effect, Focus, Motion, Unit};
 use crate::message::AgentId;
 
@@ -149,8 +149,8 @@ impl App {
         let clicked = self.clicked.take();
         let unit = self.clicks.count(at, self.now);
         let border = match regions.form {
-            Form::Side => regions.divider,
-            Form::Below => regions.agents_head,
+            LayoutForm::Side => regions.divider,
+            LayoutForm::Below => regions.agents_head,
             _ => Rect::default(),
         };
         if border.contains(at) {
@@ -243,7 +243,7 @@ impl App {
             return;
         }
         let (from_end, whole) = match regions.form {
-            Form::Side => (self.size.width.saturating_sub(at.x), self.size.width),
+            LayoutForm::Side => (self.size.width.saturating_sub(at.x), self.size.width),
             _ => (regions.rule.y.saturating_sub(at.y), regions.rule.y),
         };
         let percent = u32::from(from_end) * 100 / u32::from(whole.max(1));

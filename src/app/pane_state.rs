@@ -9,7 +9,7 @@ use super::log_scrollback::NotFound;
 use super::mouse::Pointed;
 use super::panes::PaneSize;
 use super::scroll::{Drawn, Scroll};
-use super::selection::{End, Selection};
+use super::selection::{Selection, SelectionEnd};
 use super::{App, Effect, Phase};
 use crate::message::AgentId;
 
@@ -80,7 +80,7 @@ impl App {
         for place in drawn.places {
             let state = self.pane_mut(place.agent);
             if let (Some(selection), Some((from, to))) = (&mut state.selection, place.selected) {
-                (selection.from, selection.to) = (End::Text(from), End::Text(to));
+                (selection.from, selection.to) = (SelectionEnd::Text(from), SelectionEnd::Text(to));
             }
             let scroll = &mut state.scroll;
             scroll.at = place.at;

@@ -40,14 +40,14 @@ pub struct QuestionSeen {
 
 /// Which rows of a question have been on the screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenRows {
     columns: u16,
     /// Apart from each other and ascending.
     rows: Vec<Range<usize>>,
     complete: bool,
 }
 
-impl Seen {
+impl SeenRows {
     /// Returns `true` if all of what would be done has been on the screen.
     #[must_use]
     pub fn is_complete(&self) -> bool {

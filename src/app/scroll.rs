@@ -85,7 +85,7 @@ impl Scroll {
 
 /// Where the view into one transcript stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ScrollTarget {
     /// Whose transcript.
     pub agent: AgentId,
     /// The first visible line; `None` if the view follows the tail.
@@ -100,7 +100,7 @@ pub struct Place {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Drawn {
     /// The transcripts that were drawn, and where their views stand now.
-    pub places: Vec<Place>,
+    pub places: Vec<ScrollTarget>,
     /// The panes that were drawn, with their sizes.
     pub panes: Vec<(AgentId, PaneSize)>,
     /// Subagents whose report or summary was on screen.

@@ -21,7 +21,7 @@ pub struct Point {
 
 /// One end of a selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum SelectionEnd {
     /// Where the pointer was; the next frame finds the text there.
     Screen(Position),
     /// In the text.
@@ -43,9 +43,9 @@ pub enum Unit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Selection {
     /// Where the button went down.
-    pub from: End,
+    pub from: SelectionEnd,
     /// Where the pointer was last.
-    pub to: End,
+    pub to: SelectionEnd,
     /// What it is made of.
     pub unit: Unit,
     /// What becomes of it.
@@ -68,7 +68,7 @@ impl Selection {
     #[must_use]
     pub fn range(&self) -> Option<(Point, Point)> {
         match (self.from, self.to) {
-            (End::Text(from), End::Text(to)) if from != to || self.unit != Unit::Character => {
+            (SelectionEnd::Text(from), SelectionEnd::Text(to)) if from != to || self.unit != Unit::Character => {
                 Some((from.min(to), from.max(to)))
             }
             _ => None,
@@ -80,7 +80,7 @@ impl App {
     /// Begins a selection in a transcript, in the place of any other.
     pub(super) fn begin_selection(&mut self, agent: AgentId, at: Position, unit: Unit) {
         self.clear_selection();
-        let end = End::Screen(at);
+        let end = SelectionEnd::Screen(at);
         self.pane_mut(agent).selection = Some(Selection { from: end, to: end, unit, stage: SelectionStage::Growing });
     }
 
@@ -88,7 +88,7 @@ impl App {
     pub(super) fn grow_selection(&mut self, agent: AgentId, at: Position, edges: (u16, u16)) {
         let (top, bottom) = edges;
         if let Some(selection) = &mut self.pane_mut(agent).selection {
-            selection.to = End::Screen(at);
+            selection.to = SelectionEnd::Screen(at);
         }
         if at.y < top {
             self.request_scroll(agent, Motion::Lines(-1));

@@ -17,7 +17,7 @@ pub(super) const CONFIRM: Duration = Duration::from_secs(2);
 
 /// Facts about the session.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Status {
+pub struct StatusLine {
     /// The working directory, as shown.
     pub folder: String,
     /// The repository's branch.
@@ -30,7 +30,7 @@ pub struct Status {
     pub zone: TimeZone,
 }
 
-impl Status {
+impl StatusLine {
     /// Returns the working directory and the branch.
     #[must_use]
     pub fn place(&self) -> String {

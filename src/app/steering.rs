@@ -206,7 +206,7 @@ impl App {
     }
 
     /// A subagent has read a message.
-    pub(super) fn has_read(&mut self, agent: AgentId, text: &str) {
+    pub(super) fn mark_read(&mut self, agent: AgentId, text: &str) {
         let queue = self.steering.queued.entry(agent).or_default();
         let at = queue.iter().position(|queued| queued == text);
         if let Some(at) = at {

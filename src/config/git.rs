@@ -191,15 +191,16 @@ impl Obeyed<'_> {
 /// Returns what a word of a setting may name in the checkout: a word that git hands to a shell may stand for `sh run.sh` as
 /// well as for `$PWD/run.sh`.
 fn names_of<'w>(word: &'w str, is_first: bool, worktree: &Path) -> Vec<&'w str> {
-    match word.split_once('/') {
+    if let Some((start, rest)) = word.split_once('/') {
         // A variable, or what is left of a command in brackets, may well be the root.
-        Some((start, rest)) if start.is_empty() || start.starts_with('$') => vec![word, rest],
-        Some(_) => vec![word],
-        None if word.starts_with('.') => vec![word],
-        // The program is looked for on the `PATH`; neither an option nor a folder of so common a name is what it runs.
-        None if is_first || word.starts_with('-') || worktree.join(word).is_dir() => Vec::new(),
-        None => vec![word],
+        return if start.is_empty() || start.starts_with('$') { vec![word, rest] } else { vec![word] };
     }
+    // The program is looked for on the `PATH`; neither an option nor a folder of so common a name is what it runs.
+    let is_no_file = is_first || word.starts_with('-') || worktree.join(word).is_dir();
+    if is_no_file && !word.starts_with('.') {
+        return Vec::new();
+    }
+    vec![word]
 }
 
 /// Returns keys in lower case and values of a file of git's settings, without quotes. Read more loosely than git reads

@@ -46,7 +46,7 @@ impl Value {
 }
 
 /// One setting.
-pub(super) struct Row {
+pub(super) struct SettingRow {
     /// Dotted name, as in the file.
     pub(super) name: &'static str,
     set: Setter,
@@ -77,8 +77,8 @@ const NOTIFIERS: [&str; 5] = ["auto", "bell", "osc9", "osc777", "off"];
 const LAYOUTS: [&str; 5] = ["auto", "side", "below", "rail", "hidden"];
 
 /// All settings but the key bindings, which have no fixed names.
-pub(super) const ROWS: &[Row] = &[
-    Row {
+pub(super) const ROWS: &[SettingRow] = &[
+    SettingRow {
         name: "model",
         set: Setter::Text(|config, name| {
             config.model = Some(name).filter(|name| !name.trim().is_empty());
@@ -86,7 +86,7 @@ pub(super) const ROWS: &[Row] = &[
         }),
         project: ProjectRule::Never("it decides who receives your files"),
     },
-    Row {
+    SettingRow {
         name: "permission_mode",
         set: Setter::Text(|config, name| {
             config.permission_mode = name.parse()?;
@@ -94,7 +94,7 @@ pub(super) const ROWS: &[Row] = &[
         }),
         project: ProjectRule::Tighten(|config| config.permission_mode.leeway().into()),
     },
-    Row {
+    SettingRow {
         name: "allowed_tools",
         set: Setter::List(|config, names| {
             let grants: Vec<Grant> =
@@ -104,7 +104,7 @@ pub(super) const ROWS: &[Row] = &[
         }),
         project: ProjectRule::Never("it lets things run without asking you"),
     },
-    Row {
+    SettingRow {
         name: "tools.environment",
         set: Setter::List(|config, names| {
             if let Some(name) = names.iter().find(|name| !is_variable(name.strip_suffix('*').unwrap_or(name))) {
@@ -157,7 +157,7 @@ pub(super) const ROWS: &[Row] = &[
         |c, n| c.limits.min_task_chars = n as usize,
         |c| u64::MAX - c.limits.min_task_chars as u64,
     ),
-    Row {
+    SettingRow {
         name: "limits.budget_tokens",
         set: Setter::Amount(|config, text| {
             config.limits.budget.tokens = text.map(parse_tokens).transpose()?;
@@ -165,7 +165,7 @@ pub(super) const ROWS: &[Row] = &[
         }),
         project: ProjectRule::Tighten(|config| config.limits.budget.tokens.unwrap_or(u64::MAX)),
     },
-    Row {
+    SettingRow {
         name: "limits.budget_usd",
         set: Setter::Amount(|config, text| {
             config.limits.budget.usd = text.map(str::parse).transpose()?;
@@ -173,7 +173,7 @@ pub(super) const ROWS: &[Row] = &[
         }),
         project: ProjectRule::Tighten(|config| config.limits.budget.usd.map_or(u64::MAX, Dollars::millionths)),
     },
-    Row {
+    SettingRow {
         name: "ui.theme",
         set: Setter::Text(|config, name| {
             config.ui.theme = name;
@@ -181,7 +181,7 @@ pub(super) const ROWS: &[Row] = &[
         }),
         project: ProjectRule::Free,
     },
-    Row {
+    SettingRow {
         name: "ui.layout",
         set: Setter::Text(|config, name| {
             if !LAYOUTS.contains(&name.as_str()) {
@@ -192,7 +192,7 @@ pub(super) const ROWS: &[Row] = &[
         }),
         project: ProjectRule::Free,
     },
-    Row {
+    SettingRow {
         name: "ui.editing",
         set: Setter::Text(|config, name| {
             if !EDITINGS.contains(&name.as_str()) {
@@ -203,7 +203,7 @@ pub(super) const ROWS: &[Row] = &[
         }),
         project: ProjectRule::Never("these are your keys"),
     },
-    Row {
+    SettingRow {
         name: "ui.notify",
         set: Setter::Text(|config, name| {
             if !NOTIFIERS.contains(&name.as_str()) {
@@ -228,16 +228,16 @@ const fn limit(
     range: RangeInclusive<u32>,
     set: fn(&mut Config, u32),
     measure: fn(&Config) -> u64,
-) -> Row {
-    Row { name, set: Setter::Number(range, set), project: ProjectRule::Tighten(measure) }
+) -> SettingRow {
+    SettingRow { name, set: Setter::Number(range, set), project: ProjectRule::Tighten(measure) }
 }
 
-const fn switch(name: &'static str, set: fn(&mut Config, bool)) -> Row {
-    Row { name, set: Setter::Switch(set), project: ProjectRule::Free }
+const fn switch(name: &'static str, set: fn(&mut Config, bool)) -> SettingRow {
+    SettingRow { name, set: Setter::Switch(set), project: ProjectRule::Free }
 }
 
 /// Sets one value, if its origin may. The error says what is wrong; the setting is then as it was.
-pub(super) fn set(config: &mut Config, row: &Row, value: Value, origin: Origin) -> Result<(), String> {
+pub(super) fn set(config: &mut Config, row: &SettingRow, value: Value, origin: Origin) -> Result<(), String> {
     if let (Origin::Project, ProjectRule::Never(why)) = (origin, &row.project) {
         return Err(refusal(row.name, why));
     }
@@ -259,7 +259,7 @@ pub(super) fn refusal(name: &str, why: &str) -> String {
     format!("a project may not set `{name}`: {why}. Ignored; set it in your own config.toml if you want it.")
 }
 
-fn assign(config: &mut Config, row: &Row, value: Value) -> Result<(), String> {
+fn assign(config: &mut Config, row: &SettingRow, value: Value) -> Result<(), String> {
     let expected = match &row.set {
         Setter::Text(_) => "a string",
         Setter::Number(..) => "a whole number",
@@ -311,7 +311,7 @@ pub(super) fn apply_environment(loaded: &mut Loaded, environment: &Environment) 
     }
 }
 
-fn parse(row: &Row, text: &str) -> Result<Value, String> {
+fn parse(row: &SettingRow, text: &str) -> Result<Value, String> {
     match row.set {
         Setter::Text(_) | Setter::Amount(_) => Ok(Value::Text(text.to_owned())),
         Setter::Number(..) => {

@@ -29,7 +29,7 @@ pub struct Config {
     /// How much happens without asking.
     pub permission_mode: PermissionMode,
     /// When agents have to stop.
-    pub limits: Limits,
+    pub limits: LimitSettings,
     /// How the screen looks.
     pub ui: Ui,
     /// Changed key bindings.
@@ -50,7 +50,7 @@ pub type Keys = BTreeMap<String, BTreeMap<String, Vec<String>>>;
 
 /// When agents have to stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct LimitSettings {
     /// Subagents that run at the same time; the rest wait.
     pub max_parallel: u32,
     /// Subagents spawned while one user message is answered, in the whole tree.
@@ -75,7 +75,7 @@ pub struct Limits {
     pub budget: BudgetLimit,
 }
 
-impl Default for Limits {
+impl Default for LimitSettings {
     fn default() -> Self {
         Self {
             max_parallel: 8,
@@ -133,9 +133,9 @@ pub struct Overrides {
     pub model: Option<String>,
     /// See [`Config::permission_mode`].
     pub permission_mode: Option<PermissionMode>,
-    /// See [`Limits::max_turns`].
+    /// See [`LimitSettings::max_turns`].
     pub max_turns: Option<u32>,
-    /// See [`Limits::budget`]; a limit that is `None` stays as it is.
+    /// See [`LimitSettings::budget`]; a limit that is `None` stays as it is.
     pub budget: BudgetLimit,
     /// Added to [`Config::allowed_tools`].
     pub allowed_tools: Vec<Grant>,

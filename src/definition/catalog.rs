@@ -78,7 +78,7 @@ pub enum DefinitionState {
 
 /// What a replacement changed: names of agents, in order, and what is newly wrong.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changes {
+pub struct CatalogChanges {
     /// In force now and not before.
     pub added: Vec<String>,
     /// In force before and now, with another content.
@@ -89,7 +89,7 @@ pub struct Changes {
     pub errors: Vec<Diagnostic>,
 }
 
-impl Changes {
+impl CatalogChanges {
     /// Tells whether nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -112,12 +112,12 @@ impl Catalog {
 
     /// Puts other agents in force. Of several with one name the one of the latest tier wins, and within a tier the
     /// last one. Agents at work keep the definition they started with.
-    pub fn replace(&self, parsed: Vec<Parsed>) -> Changes {
+    pub fn replace(&self, parsed: Vec<Parsed>) -> CatalogChanges {
         self.put(parsed.into_iter().map(Entry::from).collect())
     }
 
     /// As [`Catalog::replace`], with agents that may be in force already.
-    pub(super) fn put(&self, entries: Vec<Entry>) -> Changes {
+    pub(super) fn put(&self, entries: Vec<Entry>) -> CatalogChanges {
         let new = State::of(entries);
         let old = std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), new.clone());
         new.since(&old)
@@ -184,12 +184,12 @@ impl State {
         Self { offered, listing }
     }
 
-    fn since(&self, old: &Self) -> Changes {
+    fn since(&self, old: &Self) -> CatalogChanges {
         let by_name = |state: &Self| -> BTreeMap<String, Arc<AgentDefinition>> {
             state.offered.iter().map(|definition| (loose_name(&definition.name), definition.clone())).collect()
         };
         let (before, now) = (by_name(old), by_name(self));
-        let mut changes = Changes::default();
+        let mut changes = CatalogChanges::default();
         for (key, definition) in &now {
             match before.get(key) {
                 None => changes.added.push(definition.name.clone()),

@@ -33,12 +33,12 @@ pub struct AgentDir {
     /// Where it is.
     pub path: PathBuf,
     /// What holds for its files if others may have put them there.
-    pub bounds: Option<Bounds>,
+    pub bounds: Option<DirBounds>,
 }
 
 /// What holds for the agent files of a project, which others may have put there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bounds {
+pub struct DirBounds {
     /// No link leads out of this folder, whose path has its links resolved.
     pub root: PathBuf,
     /// Files of others are not used.
@@ -68,7 +68,7 @@ impl AgentDirs {
         folders.reverse();
         let of_project = |name: &'static str| folders.iter().map(move |folder| folder.join(name).join("agents"));
         let mut dirs = Self::default();
-        let bounds = roots.project.map(|root| Bounds { root: root.to_path_buf(), owner: roots.owner });
+        let bounds = roots.project.map(|root| DirBounds { root: root.to_path_buf(), owner: roots.owner });
         dirs.extend(Tier::UserClaude, None, user(roots.claude, ".claude"));
         dirs.extend(Tier::UserKode, None, user(roots.kode, ".kode"));
         dirs.extend(Tier::ProjectClaude, bounds.as_ref(), of_project(".claude"));
@@ -76,7 +76,7 @@ impl AgentDirs {
         dirs
     }
 
-    fn extend(&mut self, tier: Tier, bounds: Option<&Bounds>, paths: impl IntoIterator<Item = PathBuf>) {
+    fn extend(&mut self, tier: Tier, bounds: Option<&DirBounds>, paths: impl IntoIterator<Item = PathBuf>) {
         for path in paths {
             if self.0.iter().all(|known| known.path != path) {
                 self.0.push(AgentDir { tier, path, bounds: bounds.cloned() });

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
-use super::frontmatter::{self, Fields, Read};
+use super::frontmatter::{self, Fields, FrontmatterRead};
 use super::{AgentDefinition, Isolation, Parsed, Source, keys};
 use crate::message::{Diagnostic, sanitize_line};
 use crate::permission::PermissionMode;
@@ -37,7 +37,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes what was read of a block that stands after so many lines.
-    pub(super) fn take(&mut self, read: Read, block: &'a str, lines_before: usize) {
+    pub(super) fn take(&mut self, read: FrontmatterRead, block: &'a str, lines_before: usize) {
         (self.fields, self.block, self.lines_before) = (read.fields, block, lines_before);
         if let Some((line, error)) = read.error {
             let hint = "Read piece by piece; put quotes around the value, or write it as a block after `|`";
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Tells whether a field that is on or off is on.
-    pub(super) fn is_on(&mut self, key: &str) -> bool {
+    pub(super) fn take_switch(&mut self, key: &str) -> bool {
         match self.text(key).map(|text| text.to_ascii_lowercase()).as_deref() {
             Some("true" | "yes" | "on") => true,
             None | Some("false" | "no" | "off") => false,

@@ -20,7 +20,7 @@ const MAX_WORDS: usize = 160;
 
 /// What a block says.
 #[derive(Default)]
-pub(super) struct Read {
+pub(super) struct FrontmatterRead {
     /// The fields.
     pub(super) fields: Fields,
     /// Why the block is not YAML (with a line of the block, from 1), if it had to be recovered.
@@ -28,11 +28,11 @@ pub(super) struct Read {
 }
 
 /// Reads a block.
-pub(super) fn read(block: &str) -> Read {
+pub(super) fn read(block: &str) -> FrontmatterRead {
     let json = if block.starts_with('{') { serde_json::from_str(block).ok() } else { None };
     match json.map_or_else(|| strictly(block), Ok) {
-        Ok(fields) => Read { fields: canonical(fields), error: None },
-        Err(error) => Read { fields: recovered(block), error: Some(error) },
+        Ok(fields) => FrontmatterRead { fields: canonical(fields), error: None },
+        Err(error) => FrontmatterRead { fields: recovered(block), error: Some(error) },
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::cache::Cache;
 use super::catalog::Entry;
-use super::{AgentDirs, Catalog, Changes, Parsed, Source, builtin, tools, walk};
+use super::{AgentDirs, Catalog, CatalogChanges, Parsed, Source, builtin, tools, walk};
 
 /// Where agents come from, and the catalog that they are put into.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Library {
     /// What was read before.
     cache: Mutex<Cache>,
     /// What was not told yet.
-    news: Mutex<VecDeque<Changes>>,
+    news: Mutex<VecDeque<CatalogChanges>>,
     told: Notify,
 }
 
@@ -67,7 +67,7 @@ impl Library {
 
     /// Reads all files that changed, puts what they say in force and returns what that changed, which
     /// [`Library::changes`] tells too. Blocks.
-    pub fn reload(&self) -> Changes {
+    pub fn reload(&self) -> CatalogChanges {
         // Held to the end: of two at once, the one that ends last must not be the one that read first.
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sources = Vec::new();
@@ -88,7 +88,7 @@ impl Library {
     }
 
     /// Waits for the next change. There is one listener: what it is told, no other hears.
-    pub async fn changes(&self) -> Changes {
+    pub async fn changes(&self) -> CatalogChanges {
         loop {
             let next = self.news.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             match next {

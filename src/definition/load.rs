@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::fields::Reader;
-use super::frontmatter::{self, Fields, Read};
+use super::frontmatter::{self, Fields, FrontmatterRead};
 use super::{AgentDefinition, MemoryScope, Parsed, Source, ToolsField, cut, keys, tools};
 use crate::message::{loose_name, sanitize, sanitize_line};
 
@@ -23,7 +23,7 @@ pub fn parse(text: &str, source: Source) -> Parsed {
 /// Makes an agent of fields that were read elsewhere.
 pub(super) fn of_fields(fields: Fields, prompt: &str, source: Source) -> Parsed {
     let mut reader = Reader::of_file(source.path.clone());
-    reader.take(Read { fields: frontmatter::canonical(fields), error: None }, "", 0);
+    reader.take(FrontmatterRead { fields: frontmatter::canonical(fields), error: None }, "", 0);
     let definition = definition(&mut reader, prompt, &source);
     reader.into_parsed(source, definition)
 }
@@ -73,7 +73,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
         effort: reader.parsed("effort"),
         memory: memory(reader, source),
         isolation: reader.isolation(),
-        background: reader.is_on("background"),
+        background: reader.take_switch("background"),
         initial_prompt: reader.prose("initialPrompt").map(|text| sanitize(&text).into_owned()),
         idle_fields,
         prompt,

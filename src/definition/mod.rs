@@ -32,9 +32,9 @@ use crate::message::{Diagnostic, Effort};
 use crate::permission::PermissionMode;
 
 pub use cache::read_file;
-pub use catalog::{Catalog, Changes, DefinitionState, Listed, Listing, same_name};
+pub use catalog::{Catalog, CatalogChanges, DefinitionState, Listed, Listing, same_name};
 pub use cli_agents::parse_cli_agents;
-pub use dirs::{AgentDir, AgentDirs, AgentHome, Bounds, HomeState, Roots};
+pub use dirs::{AgentDir, AgentDirs, AgentHome, DirBounds, HomeState, Roots};
 pub use draft::{AgentDraft, DraftError, write_new};
 pub use duplicate::{CopyError, duplicate};
 pub use library::Library;

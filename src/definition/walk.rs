@@ -22,7 +22,7 @@ const MAX_ENTRIES: usize = 50_000;
 
 /// What lies below a folder.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundFile {
     /// The agent files, in the order of their paths.
     pub(super) files: Vec<PathBuf>,
     /// What cannot be read.
@@ -30,8 +30,8 @@ pub(super) struct Found {
 }
 
 /// Finds the agent files below a folder, which need not exist. Links are followed.
-pub(super) fn find(dir: &AgentDir) -> Found {
-    let mut walk = Walk { dir, found: Found::default(), entered: HashSet::new(), seen: 0 };
+pub(super) fn find(dir: &AgentDir) -> FoundFile {
+    let mut walk = Walk { dir, found: FoundFile::default(), entered: HashSet::new(), seen: 0 };
     if fs::symlink_metadata(&dir.path).is_ok() {
         walk.enter(&dir.path, 0);
     }
@@ -49,7 +49,7 @@ pub(super) fn is_agent_file(name: &OsStr) -> bool {
 
 struct Walk<'a> {
     dir: &'a AgentDir,
-    found: Found,
+    found: FoundFile,
     /// Device and number of each folder.
     entered: HashSet<(u64, u64)>,
     seen: usize,

@@ -27,7 +27,7 @@ use output::Output;
 
 pub use input::{FIRST_BYTE_TIMEOUT, with_piped};
 pub use plain::{Plain, run as run_plain};
-pub use text::Progress;
+pub use text::ProgressLine;
 
 /// What standard output gets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -103,7 +103,7 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut EndSignals) -
         events,
         Printer {
             format,
-            progress: Progress::default(),
+            progress: ProgressLine::default(),
             totals: json::UsageTotals::default(),
             output,
             kept: Vec::new(),
@@ -188,7 +188,7 @@ async fn print(
 /// Writes events and the answer where they belong.
 struct Printer {
     format: OutputFormat,
-    progress: Progress,
+    progress: ProgressLine,
     totals: json::UsageTotals,
     output: Output,
     /// Worktrees with changes that nobody has merged.

@@ -16,7 +16,7 @@ const HOW_TO_MERGE: &str = "Merge or discard them with /worktrees in belvedere, 
 
 /// Turns events into lines such as `[explore] Find auth files … 5 tools, 3.2s`.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct ProgressLine {
     children: HashMap<AgentId, Child>,
     waits: Waits,
 }
@@ -29,7 +29,7 @@ struct Child {
     announced: Instant,
 }
 
-impl Progress {
+impl ProgressLine {
     /// Returns the line to show for an event, if it deserves one. `now` is when it came: the clock on the wall, by which
     /// events are dated, may be set meanwhile.
     pub fn line(&mut self, event: &AgentEvent, now: Instant) -> Option<String> {

@@ -13,14 +13,14 @@ use crate::provider::Request;
 
 /// One call to make.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct PlannedCall {
     /// The tool.
     pub name: String,
     /// Its arguments.
     pub input: Map<String, Value>,
 }
 
-impl Call {
+impl PlannedCall {
     pub(super) fn new(name: &str, input: Value) -> Self {
         let input = match input {
             Value::Object(map) => map,
@@ -58,7 +58,7 @@ impl Call {
         )
     }
 
-    /// Like [`Call::grep`], in the files that match a glob only.
+    /// Like [`PlannedCall::grep`], in the files that match a glob only.
     pub(super) fn grep_in(pattern: &str, glob: &str, limit: usize) -> Self {
         let mut call = Self::grep(pattern, limit);
         call.input.insert("glob".to_owned(), json!(glob));
@@ -178,7 +178,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns the result of exactly this call.
-    pub(super) fn find(&self, call: &Call) -> Option<&Exchange<'a>> {
+    pub(super) fn find(&self, call: &PlannedCall) -> Option<&Exchange<'a>> {
         self.exchanges.iter().find(|exchange| {
             exchange.call.name == call.name
                 && matches!(&exchange.call.input, ToolInput::Object(input) if *input == call.input)
@@ -186,7 +186,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns the text of a call that went well.
-    pub(super) fn output(&self, call: &Call) -> Option<&str> {
+    pub(super) fn output(&self, call: &PlannedCall) -> Option<&str> {
         self.find(call).filter(|exchange| !exchange.is_error).map(|exchange| exchange.output.as_str())
     }
 
@@ -207,7 +207,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns the hits of a content search.
-    pub(super) fn hits(&self, call: &Call) -> Vec<Hit> {
+    pub(super) fn hits(&self, call: &PlannedCall) -> Vec<Hit> {
         self.output(call).unwrap_or_default().lines().filter_map(|line| self.hit(line)).collect()
     }
 
@@ -227,7 +227,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns the files and counts of a counting search.
-    pub(super) fn counts(&self, call: &Call) -> Vec<(String, usize)> {
+    pub(super) fn counts(&self, call: &PlannedCall) -> Vec<(String, usize)> {
         let lines = self.output(call).unwrap_or_default().lines();
         lines
             .filter_map(|line| {
@@ -239,7 +239,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns the paths that a call listed one per line.
-    pub(super) fn paths(&self, call: &Call) -> Vec<String> {
+    pub(super) fn paths(&self, call: &PlannedCall) -> Vec<String> {
         let lines = self.output(call).unwrap_or_default().lines();
         lines.map(str::trim).filter(|line| looks_like_path(line)).map(|line| self.relative(line)).collect()
     }

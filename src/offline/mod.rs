@@ -29,9 +29,9 @@ mod request;
 mod search;
 mod text;
 
-pub use evidence::Call;
 use evidence::Evidence;
-pub use plan::Reply;
+pub use evidence::PlannedCall;
+pub use plan::PlannedReply;
 
 /// Name of the service, and of its only model.
 pub const NAME: &str = "offline";
@@ -87,7 +87,7 @@ impl Provider for Offline {
 
 /// Decides what to say to a request.
 #[must_use]
-pub fn plan(request: &Request) -> Reply {
+pub fn plan(request: &Request) -> PlannedReply {
     let evidence = Evidence::read(request);
     let plan =
         if evidence.is_main_agent() { plan::main_agent::choose(&evidence) } else { plan::subagent::choose(&evidence) };

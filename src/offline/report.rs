@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::evidence::{Call, Evidence, Exchange};
+use super::evidence::{Evidence, Exchange, PlannedCall};
 use super::text::source::{self, Definition};
 use super::text::{clip, paths};
 
@@ -147,9 +147,9 @@ fn tag(text: &str, name: &str) -> Option<String> {
 }
 
 /// One line of inquiry that ends in a report.
-pub(super) trait Part {
-    /// Returns the calls of stage `n`, as in [`Plan::stage`].
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>>;
+pub(super) trait AnswerPart {
+    /// Returns the calls of stage `n`, as in [`AnswerPlan::stage`].
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>>;
 
     /// Returns what was found.
     fn report(&self, evidence: &Evidence) -> Report;
@@ -157,7 +157,7 @@ pub(super) trait Part {
 
 /// A line worth opening.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct CitedPlace {
     pub(super) path: String,
     pub(super) line: usize,
     /// What stands there, such as `function` or `use`.
@@ -166,7 +166,7 @@ pub(super) struct Place {
     pub(super) text: String,
 }
 
-impl Place {
+impl CitedPlace {
     /// Writes the place as one line of a report.
     pub(super) fn bullet(&self) -> String {
         let is_quote = self.label != "file";

@@ -122,7 +122,7 @@ pub struct ModelPreferences {
 
 /// Who answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice {
+pub enum ModelChoice {
     /// This service; [`connect`] makes the provider.
     Connect(Endpoint),
     /// Whichever of these servers answers `find_local_server`.
@@ -260,7 +260,7 @@ fn meant_instead(wish: &str) -> String {
 ///
 /// # Errors
 /// Returns an error if what was asked for cannot be served. A choice that nobody asked for never fails on a missing key.
-pub fn choose(wishes: &ModelPreferences) -> Result<Choice, ChoiceError> {
+pub fn choose(wishes: &ModelPreferences) -> Result<ModelChoice, ChoiceError> {
     let wish = wishes.flag.as_deref().or(wishes.config.as_deref()).map(str::trim).filter(|wish| !wish.is_empty());
     match wish {
         Some(wish) => wished(wish, &wishes.env),
@@ -298,7 +298,7 @@ pub fn connect(endpoint: Endpoint, rate_limiters: &RateLimiters) -> (Arc<dyn Pro
     (provider, model)
 }
 
-fn wished(wish: &str, env: &ProviderEnv) -> Result<Choice, ChoiceError> {
+fn wished(wish: &str, env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
     let (head, rest) = wish.split_once('/').map_or((wish, ""), |(head, rest)| (head, rest.trim()));
     let head = head.trim().to_ascii_lowercase();
     if PROVIDERS.contains(&head.as_str()) {
@@ -316,8 +316,8 @@ fn wished(wish: &str, env: &ProviderEnv) -> Result<Choice, ChoiceError> {
     }
 }
 
-fn probe(endpoints: Vec<LocalEndpoint>, model: Option<&str>, wish: &str) -> Choice {
-    Choice::Probe { endpoints, model: model.map(str::to_owned), wish: Some(wish.to_owned()) }
+fn probe(endpoints: Vec<LocalEndpoint>, model: Option<&str>, wish: &str) -> ModelChoice {
+    ModelChoice::Probe { endpoints, model: model.map(str::to_owned), wish: Some(wish.to_owned()) }
 }
 
 fn has_access(provider: &str, env: &ProviderEnv) -> bool {
@@ -329,17 +329,17 @@ fn has_access(provider: &str, env: &ProviderEnv) -> bool {
     }
 }
 
-fn of_provider(provider: &str, model: Option<&str>, wish: &str, env: &ProviderEnv) -> Result<Choice, ChoiceError> {
+fn of_provider(provider: &str, model: Option<&str>, wish: &str, env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
     let model = model.map(|name| model::lookup(provider, name).id);
     let keyed = |key: &Option<Secret>, base: &str| {
         let key = key.clone().ok_or_else(|| missing_key(provider))?;
         let model = model.clone().or_else(|| model::default_id(provider).map(str::to_owned));
         let model = model.ok_or_else(|| ChoiceError::MissingModel { provider: provider.to_owned() })?;
         let base = address(base, "the built-in address")?;
-        Ok(Choice::Connect(Endpoint { provider: provider.to_owned(), api: Api::OpenAi(Some(key)), base, model }))
+        Ok(ModelChoice::Connect(Endpoint { provider: provider.to_owned(), api: Api::OpenAi(Some(key)), base, model }))
     };
     match provider {
-        "offline" => Ok(Choice::Offline),
+        "offline" => Ok(ModelChoice::Offline),
         "anthropic" => claude(model, env),
         "openai" => gpt(model, Some(wish), env),
         "openrouter" => keyed(&env.openrouter_key, OPENROUTER_BASE),
@@ -352,7 +352,7 @@ fn of_provider(provider: &str, model: Option<&str>, wish: &str, env: &ProviderEn
             }
             match (endpoints.pop(), model) {
                 (Some(LocalEndpoint { name, base, key, .. }), Some(model)) => {
-                    Ok(Choice::Connect(Endpoint { provider: name, api: Api::OpenAi(key), base, model }))
+                    Ok(ModelChoice::Connect(Endpoint { provider: name, api: Api::OpenAi(key), base, model }))
                 }
                 (endpoint, _) => Ok(probe(endpoint.into_iter().collect(), None, wish)),
             }
@@ -360,7 +360,7 @@ fn of_provider(provider: &str, model: Option<&str>, wish: &str, env: &ProviderEn
     }
 }
 
-fn claude(model: Option<String>, env: &ProviderEnv) -> Result<Choice, ChoiceError> {
+fn claude(model: Option<String>, env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
     let credential = match (&env.anthropic_key, &env.anthropic_token, &env.anthropic_base) {
         (Some(key), _, _) => Credential::Key(key.clone()),
         (None, Some(token), _) => Credential::Token(token.clone()),
@@ -371,10 +371,15 @@ fn claude(model: Option<String>, env: &ProviderEnv) -> Result<Choice, ChoiceErro
     let base = address(env.anthropic_base.as_deref().unwrap_or(anthropic::BASE), "ANTHROPIC_BASE_URL")?;
     let model = model.or_else(|| model::default_id("anthropic").map(str::to_owned));
     let model = model.ok_or_else(|| ChoiceError::MissingModel { provider: "anthropic".to_owned() })?;
-    Ok(Choice::Connect(Endpoint { provider: "anthropic".to_owned(), api: Api::Anthropic(credential), base, model }))
+    Ok(ModelChoice::Connect(Endpoint {
+        provider: "anthropic".to_owned(),
+        api: Api::Anthropic(credential),
+        base,
+        model,
+    }))
 }
 
-fn gpt(model: Option<String>, wish: Option<&str>, env: &ProviderEnv) -> Result<Choice, ChoiceError> {
+fn gpt(model: Option<String>, wish: Option<&str>, env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
     if env.openai_key.is_none() && env.openai_base.is_none() {
         return Err(missing_key("openai"));
     }
@@ -386,7 +391,7 @@ fn gpt(model: Option<String>, wish: Option<&str>, env: &ProviderEnv) -> Result<C
     let model = match model {
         None if is_loopback(&base) || !(is_own || key.is_some()) => {
             let endpoints = vec![LocalEndpoint { name, base: openai::normalised(&base), key, is_named: true }];
-            return Ok(Choice::Probe {
+            return Ok(ModelChoice::Probe {
                 endpoints,
                 model: None,
                 wish: Some(wish.map_or_else(|| format!("OPENAI_BASE_URL ({})", without_secrets(&base)), str::to_owned)),
@@ -395,11 +400,11 @@ fn gpt(model: Option<String>, wish: Option<&str>, env: &ProviderEnv) -> Result<C
         model => model.or_else(|| model::default_id("openai").map(str::to_owned)),
     };
     let model = model.ok_or_else(|| ChoiceError::MissingModel { provider: name.clone() })?;
-    Ok(Choice::Connect(Endpoint { provider: name, api: Api::OpenAi(key), base, model }))
+    Ok(ModelChoice::Connect(Endpoint { provider: name, api: Api::OpenAi(key), base, model }))
 }
 
 /// Chooses when nothing was asked for.
-fn configured(env: &ProviderEnv) -> Result<Choice, ChoiceError> {
+fn configured(env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
     if env.anthropic_key.is_some() || env.anthropic_token.is_some() {
         return claude(None, env);
     }
@@ -414,7 +419,7 @@ fn configured(env: &ProviderEnv) -> Result<Choice, ChoiceError> {
     if env.anthropic_base.is_some() {
         return claude(None, env);
     }
-    Ok(Choice::Probe { endpoints: env.local_endpoints(), model: None, wish: None })
+    Ok(ModelChoice::Probe { endpoints: env.local_endpoints(), model: None, wish: None })
 }
 
 fn missing_key(provider: &str) -> ChoiceError {

@@ -42,7 +42,7 @@ impl ReplySize {
 
 /// How far a decoder has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum StreamProgress {
     /// The answer goes on.
     Open,
     /// The model has stopped; token counts may follow.
@@ -54,7 +54,7 @@ pub(super) enum Progress {
 /// Turns the events of one wire format into stream events.
 pub(super) trait Decode: Send {
     /// Takes one event.
-    fn event(&mut self, event: sse::Event<'_>, out: &mut Queue) -> Result<Progress, ProviderError>;
+    fn event(&mut self, event: sse::SseEvent<'_>, out: &mut Queue) -> Result<StreamProgress, ProviderError>;
 
     /// Completes an answer that has stopped: called once, after the last event.
     fn finish(&mut self, out: &mut Queue);
@@ -163,7 +163,7 @@ struct Reader {
     decode: Box<dyn Decode>,
     service: Service,
     queue: Queue,
-    progress: Progress,
+    progress: StreamProgress,
     /// Whether an event of the format was read.
     has_begun: bool,
 }
@@ -183,7 +183,7 @@ impl From<TooLarge> for Fail {
 impl Feed {
     pub(super) fn new(service: Service, decode: Box<dyn Decode>) -> Self {
         let size = ReplySize::of_tokens(0);
-        let (queue, progress) = (Queue::new(size.content), Progress::Open);
+        let (queue, progress) = (Queue::new(size.content), StreamProgress::Open);
         let reader = Reader { decode, service, queue, progress, has_begun: false };
         Self { parser: Parser::default(), reader, wire_room: size.wire }
     }
@@ -224,11 +224,13 @@ impl Feed {
         if json.len() > EVENT_CAP {
             return reader.settle(Err(Fail::TooLarge));
         }
-        let result = reader.take(sse::Event { name: "", data: &String::from_utf8_lossy(json) });
+        let result = reader.take(sse::SseEvent { name: "", data: &String::from_utf8_lossy(json) });
         reader.settle(result)?;
         match reader.progress {
-            Progress::Open => Err(reader.service.error(ErrorKind::Protocol, "a document that is no answer of a model")),
-            Progress::Stopped | Progress::Complete => self.end(),
+            StreamProgress::Open => {
+                Err(reader.service.error(ErrorKind::Protocol, "a document that is no answer of a model"))
+            }
+            StreamProgress::Stopped | StreamProgress::Complete => self.end(),
         }
     }
 
@@ -248,8 +250,8 @@ impl Feed {
             Err(error) => return Err(error),
         }
         match reader.progress {
-            Progress::Open => Err(reader.service.error(ErrorKind::Interrupted, "the answer ended early")),
-            Progress::Stopped | Progress::Complete => {
+            StreamProgress::Open => Err(reader.service.error(ErrorKind::Interrupted, "the answer ended early")),
+            StreamProgress::Stopped | StreamProgress::Complete => {
                 reader.complete();
                 Ok(())
             }
@@ -264,17 +266,17 @@ impl Feed {
     /// Returns `true` once nothing of interest can follow.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.reader.progress == Progress::Complete
+        self.reader.progress == StreamProgress::Complete
     }
 
     /// Returns `true` while the model has not said that it has stopped.
     pub(super) fn is_open(&self) -> bool {
-        self.reader.progress == Progress::Open
+        self.reader.progress == StreamProgress::Open
     }
 
     /// Returns `true` if the model has stopped, and token counts may follow.
     pub(super) fn has_stopped(&self) -> bool {
-        self.reader.progress == Progress::Stopped
+        self.reader.progress == StreamProgress::Stopped
     }
 
     /// Returns `true` if the reply was ended here because it grew too large: the server may go on for ever.
@@ -289,8 +291,8 @@ impl Feed {
 }
 
 impl Reader {
-    fn take(&mut self, event: sse::Event<'_>) -> Result<(), Fail> {
-        if self.progress == Progress::Complete || (event.name != "error" && is_chatter(event.data)) {
+    fn take(&mut self, event: sse::SseEvent<'_>) -> Result<(), Fail> {
+        if self.progress == StreamProgress::Complete || (event.name != "error" && is_chatter(event.data)) {
             return Ok(());
         }
         let now = self.decode.event(event, &mut self.queue).map_err(|error| {
@@ -301,11 +303,11 @@ impl Reader {
             })
         })?;
         self.has_begun = true;
-        if now == Progress::Complete {
+        if now == StreamProgress::Complete {
             self.complete();
         } else if self.queue.is_full {
             self.cut_off();
-        } else if now == Progress::Stopped {
+        } else if now == StreamProgress::Stopped {
             // A late event, such as a token count, does not take a stop back.
             self.progress = now;
         }
@@ -314,17 +316,17 @@ impl Reader {
 
     /// Ends the answer as one that reached the cap on output.
     fn cut_off(&mut self) {
-        if self.progress == Progress::Open {
+        if self.progress == StreamProgress::Open {
             self.queue.is_full = true;
         }
         self.complete();
     }
 
     fn complete(&mut self) {
-        if self.progress == Progress::Complete {
+        if self.progress == StreamProgress::Complete {
             return;
         }
-        self.progress = Progress::Complete;
+        self.progress = StreamProgress::Complete;
         self.decode.finish(&mut self.queue);
         if self.queue.is_full
             && let Some(StreamEvent::Stop(reason)) = self.queue.events.back_mut()

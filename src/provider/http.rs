@@ -58,7 +58,7 @@ pub(super) struct Http {
 }
 
 /// What a success holds.
-pub(super) enum Body {
+pub(super) enum HttpBody {
     /// A stream of events.
     Stream(Response),
     /// A whole answer, from a server that does not stream.
@@ -232,7 +232,7 @@ impl Http {
     ///
     /// # Errors
     /// Returns a protocol error for a web page, and a network error if a document breaks off.
-    pub(super) async fn body(&self, mut answer: Response) -> Result<Body, ProviderError> {
+    pub(super) async fn body(&self, mut answer: Response) -> Result<HttpBody, ProviderError> {
         let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match kind.as_str() {
@@ -245,9 +245,9 @@ impl Http {
                 {
                     json.extend_from_slice(&chunk);
                 }
-                Ok(Body::Document(json))
+                Ok(HttpBody::Document(json))
             }
-            _ => Ok(Body::Stream(answer)),
+            _ => Ok(HttpBody::Stream(answer)),
         }
     }
 

@@ -3,7 +3,7 @@
 //! Owns the format of scripts. Invariant: the same requests in the same order get the same answers; time is tokio's,
 //! so that it can be paused.
 //!
-//! A script is JSON Lines, one [`Reply`] each; blank lines and lines that begin with `//` are passed over:
+//! A script is JSON Lines, one [`ScriptedReply`] each; blank lines and lines that begin with `//` are passed over:
 //!
 //! ```json
 //! {"when": {"task": "auth files", "turn": 0}, "steps": [
@@ -18,7 +18,7 @@
 //! A request gets the first reply whose `when` fits it and whose `times` is not used up. All fields of `when` are
 //! optional: `system`, `task` (the first user message) and `last` (the last message) are searched for the text, `turn`
 //! is the number of replies so far. Steps: `say` and `think` (piece by piece every `every_ms`), `call` with `input` (an
-//! object, or any text in `raw`), `wait_ms`, `{"stall": true}` (never goes on), `fail` (a kind of [`Failure`], with
+//! object, or any text in `raw`), `wait_ms`, `{"stall": true}` (never goes on), `fail` (a kind of [`ScriptedFailure`], with
 //! `detail` and `retry_after_ms`), `usage` and `stop`. A wait or a failure before anything else concerns the request,
 //! later ones the stream. `usage` and `stop` are made up where they are left out.
 
@@ -36,7 +36,7 @@ use crate::message::{Message, Usage};
 /// One answer of the script.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reply {
+pub struct ScriptedReply {
     /// Which requests it answers.
     #[serde(default)]
     pub when: When,
@@ -44,7 +44,7 @@ pub struct Reply {
     #[serde(default)]
     pub times: Option<usize>,
     /// What happens, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptStep>,
 }
 
 /// What a request must be like. An absent field fits every request.
@@ -64,7 +64,7 @@ pub struct When {
 /// One thing that happens in an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub enum Step {
+pub enum ScriptStep {
     /// Text, whole or word by word.
     Say {
         /// The text.
@@ -105,7 +105,7 @@ pub enum Step {
     /// The end, in failure.
     Fail {
         /// What kind.
-        fail: Failure,
+        fail: ScriptedFailure,
         /// The service's words.
         #[serde(default)]
         detail: String,
@@ -129,7 +129,7 @@ pub enum Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each is named after its error")]
-pub enum Failure {
+pub enum ScriptedFailure {
     Authentication,
     RateLimit,
     Overloaded,
@@ -153,7 +153,7 @@ pub struct ScriptError {
 /// Plays a script.
 #[derive(Debug)]
 pub struct Scripted {
-    replies: Vec<Reply>,
+    replies: Vec<ScriptedReply>,
     played: Mutex<Played>,
     gate: RateLimiter,
 }
@@ -169,7 +169,7 @@ struct Played {
 impl Scripted {
     /// Returns a provider that plays these replies.
     #[must_use]
-    pub fn new(replies: Vec<Reply>) -> Self {
+    pub fn new(replies: Vec<ScriptedReply>) -> Self {
         let played = Played { uses: vec![0; replies.len()], ..Played::default() };
         Self { replies, played: Mutex::new(played), gate: RateLimiter::default() }
     }
@@ -198,7 +198,7 @@ impl Scripted {
     }
 
     /// Notes the request and takes its reply; tool calls get numbers that are unique in the session.
-    fn take(&self, request: &Request) -> Option<(Vec<Step>, usize)> {
+    fn take(&self, request: &Request) -> Option<(Vec<ScriptStep>, usize)> {
         let mut played = self.played();
         played.requests.push(request.clone());
         let at = self.replies.iter().enumerate().position(|(at, reply)| {
@@ -207,7 +207,7 @@ impl Scripted {
         played.uses[at] += 1;
         let steps = self.replies[at].steps.clone();
         let first_call = played.calls;
-        played.calls += steps.iter().filter(|step| matches!(step, Step::Call { .. })).count();
+        played.calls += steps.iter().filter(|step| matches!(step, ScriptStep::Call { .. })).count();
         Some((steps, first_call))
     }
 }
@@ -250,14 +250,14 @@ impl Provider for Scripted {
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
         Box::pin(async move {
             let Some((steps, first_call)) = self.take(&request) else {
-                return Err(Failure::BadRequest.error("the script has no reply for this request", None));
+                return Err(ScriptedFailure::BadRequest.error("the script has no reply for this request", None));
             };
             let mut steps = steps.into_iter().peekable();
-            while let Some(step) =
-                steps.next_if(|step| matches!(step, Step::Wait { .. } | Step::Stall { .. } | Step::Fail { .. }))
-            {
+            while let Some(step) = steps.next_if(|step| {
+                matches!(step, ScriptStep::Wait { .. } | ScriptStep::Stall { .. } | ScriptStep::Fail { .. })
+            }) {
                 silence(&step).await;
-                if let Step::Fail { fail, detail, retry_after_ms } = step {
+                if let ScriptStep::Fail { fail, detail, retry_after_ms } = step {
                     return Err(fail.error(&detail, retry_after_ms));
                 }
             }
@@ -281,10 +281,10 @@ impl Provider for Scripted {
     }
 }
 
-async fn silence(step: &Step) {
+async fn silence(step: &ScriptStep) {
     match step {
-        Step::Wait { wait_ms } => tokio::time::sleep(Duration::from_millis(*wait_ms)).await,
-        Step::Stall { .. } => std::future::pending().await,
+        ScriptStep::Wait { wait_ms } => tokio::time::sleep(Duration::from_millis(*wait_ms)).await,
+        ScriptStep::Stall { .. } => std::future::pending().await,
         _ => {}
     }
 }
@@ -306,21 +306,21 @@ impl Pause {
 type Beat = (Pause, Result<StreamEvent, ProviderError>);
 
 /// Writes an answer out, event by event.
-fn beats(steps: impl Iterator<Item = Step>, first_call: usize, request: &Request) -> Vec<Beat> {
+fn beats(steps: impl Iterator<Item = ScriptStep>, first_call: usize, request: &Request) -> Vec<Beat> {
     let mut beats: Vec<Beat> = Vec::new();
     let mut pause = Pause::None;
     let (mut calls, mut bytes, mut usage, mut stop) = (0, 0, None, None);
     for step in steps {
         match step {
-            Step::Say { say, every_ms } => {
+            ScriptStep::Say { say, every_ms } => {
                 bytes += say.len();
                 speak(&mut beats, &mut pause, &say, every_ms, StreamEvent::Text);
             }
-            Step::Think { think, every_ms } => {
+            ScriptStep::Think { think, every_ms } => {
                 bytes += think.len();
                 speak(&mut beats, &mut pause, &think, every_ms, StreamEvent::Thinking);
             }
-            Step::Call { call, input, raw } => {
+            ScriptStep::Call { call, input, raw } => {
                 let json = raw.unwrap_or_else(|| Value::Object(input).to_string());
                 bytes += json.len();
                 let id = format!("call_{}", first_call + calls);
@@ -329,23 +329,23 @@ fn beats(steps: impl Iterator<Item = Step>, first_call: usize, request: &Request
                 beats.push((Pause::None, Ok(StreamEvent::ToolCallDelta { index: calls, json })));
                 calls += 1;
             }
-            Step::Wait { wait_ms } => {
+            ScriptStep::Wait { wait_ms } => {
                 pause = match pause {
                     Pause::None => Pause::of(wait_ms),
                     Pause::For(time) => Pause::For(time + Duration::from_millis(wait_ms)),
                     Pause::Forever => Pause::Forever,
                 }
             }
-            Step::Stall { .. } => pause = Pause::Forever,
-            Step::Fail { fail, detail, retry_after_ms } => {
+            ScriptStep::Stall { .. } => pause = Pause::Forever,
+            ScriptStep::Fail { fail, detail, retry_after_ms } => {
                 beats.push((pause, Err(fail.error(&detail, retry_after_ms))));
                 return beats;
             }
-            Step::Usage { usage: counts } => {
+            ScriptStep::Usage { usage: counts } => {
                 usage = Some(counts);
                 beats.push((std::mem::replace(&mut pause, Pause::None), Ok(StreamEvent::Usage(counts))));
             }
-            Step::Stop { stop: reason } => stop = Some(reason),
+            ScriptStep::Stop { stop: reason } => stop = Some(reason),
         }
     }
     if usage.is_none() {
@@ -383,7 +383,7 @@ fn estimate(request: &Request, bytes: usize) -> Usage {
     Usage { input: tokens(request.system.len() + said), output: tokens(bytes), ..Usage::default() }
 }
 
-impl Failure {
+impl ScriptedFailure {
     fn error(self, detail: &str, retry_after_ms: Option<u64>) -> ProviderError {
         let (provider, detail) = ("scripted".to_owned(), detail.to_owned());
         let retry_after = retry_after_ms.map(Duration::from_millis);

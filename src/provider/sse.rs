@@ -11,7 +11,7 @@ pub const EVENT_CAP: usize = 16 * 1024 * 1024;
 
 /// One event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event<'a> {
+pub struct SseEvent<'a> {
     /// The event's name; empty where the server gave none.
     pub name: &'a str,
     /// The data lines, joined by line feeds.
@@ -46,7 +46,7 @@ impl Parser {
     pub fn push<E: From<TooLarge>>(
         &mut self,
         mut bytes: &[u8],
-        mut each: impl FnMut(Event<'_>) -> Result<(), E>,
+        mut each: impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.after_cr && !bytes.is_empty() {
             self.after_cr = false;
@@ -79,7 +79,7 @@ impl Parser {
     ///
     /// # Errors
     /// As for [`Parser::push`].
-    pub fn finish<E: From<TooLarge>>(&mut self, mut each: impl FnMut(Event<'_>) -> Result<(), E>) -> Result<(), E> {
+    pub fn finish<E: From<TooLarge>>(&mut self, mut each: impl FnMut(SseEvent<'_>) -> Result<(), E>) -> Result<(), E> {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
             self.take_line(&line, &mut each)?;
@@ -90,7 +90,7 @@ impl Parser {
     fn take_line<E: From<TooLarge>>(
         &mut self,
         line: &[u8],
-        each: &mut impl FnMut(Event<'_>) -> Result<(), E>,
+        each: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let line = if self.began { line } else { line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line) };
         self.began = true;
@@ -130,10 +130,10 @@ impl Parser {
         Ok(())
     }
 
-    fn dispatch<E>(&mut self, each: &mut impl FnMut(Event<'_>) -> Result<(), E>) -> Result<(), E> {
+    fn dispatch<E>(&mut self, each: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>) -> Result<(), E> {
         let result = if self.has_data {
             let (name, data) = (String::from_utf8_lossy(&self.name), String::from_utf8_lossy(&self.data));
-            each(Event { name: &name, data: &data })
+            each(SseEvent { name: &name, data: &data })
         } else {
             Ok(())
         };

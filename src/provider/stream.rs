@@ -12,7 +12,7 @@ use futures::{Stream, StreamExt};
 use reqwest::Response;
 use tokio::time::Sleep;
 
-use super::http::{Body, Http};
+use super::http::{Http, HttpBody};
 use super::{EventStream, Feed, ProviderError, StreamEvent};
 
 /// How long a server that has finished its answer may keep the stream open.
@@ -24,8 +24,8 @@ const LINGER: Duration = Duration::from_secs(1);
 /// Returns what a document says that is no answer.
 pub(super) async fn events(http: Http, answer: Response, mut feed: Feed) -> Result<EventStream, ProviderError> {
     let body = match http.body(answer).await? {
-        Body::Stream(answer) => Some(Box::pin(answer.bytes_stream())),
-        Body::Document(json) => {
+        HttpBody::Stream(answer) => Some(Box::pin(answer.bytes_stream())),
+        HttpBody::Document(json) => {
             feed.document(&json)?;
             None
         }

@@ -11,7 +11,7 @@ use crate::config::Aliases;
 use crate::definition::AgentDefinition;
 use crate::message::AgentId;
 use crate::offline::{self, Offline, Pace};
-use crate::provider::choice::{Choice, ChoiceError, Endpoint, ModelPreferences, ProviderEnv, choose, connect};
+use crate::provider::choice::{ChoiceError, Endpoint, ModelChoice, ModelPreferences, ProviderEnv, choose, connect};
 use crate::provider::discover::{self, LocalEndpoint, Miss, find_local_server};
 use crate::provider::rate_limiter::RateLimiters;
 use crate::provider::{Provider, model};
@@ -101,9 +101,9 @@ struct Found {
 async fn find(wishes: &ModelPreferences, means: &ConnectMeans, sink: &Sink) -> Result<Found, ChoiceError> {
     let offline = |note| Found { connection: offline_connection(means.pace), note, warning: None };
     let endpoint = match choose(wishes)? {
-        Choice::Connect(endpoint) => endpoint,
-        Choice::Offline => return Ok(offline(None)),
-        Choice::Probe { endpoints, model, wish } => {
+        ModelChoice::Connect(endpoint) => endpoint,
+        ModelChoice::Offline => return Ok(offline(None)),
+        ModelChoice::Probe { endpoints, model, wish } => {
             if let Some(named) = endpoints.iter().find(|endpoint| endpoint.is_named) {
                 sink.send(AgentId::MAIN, EventKind::ModelSearch { place: named.place() }).await;
             }
@@ -215,7 +215,7 @@ pub(super) fn resolver(env: ProviderEnv, aliases: Aliases, rate_limiters: RateLi
             return Ok(known.clone());
         }
         let wishes = ModelPreferences { flag: Some(name.to_owned()), config: None, env: env.clone() };
-        let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { return Err(unknown()) };
+        let Ok(ModelChoice::Connect(endpoint)) = choose(&wishes) else { return Err(unknown()) };
         let (provider, model) = connect(endpoint, &rate_limiters);
         let found = Connection { provider, model: Arc::new(model) };
         others.insert(name.to_owned(), found.clone());

@@ -19,12 +19,12 @@ const TOOLS: &str = include_str!("../../assets/scripts/demo-tools.jsonl");
 pub const REQUEST: &str = "Refactor auth to use JWT";
 
 /// What takes the place of the real parts.
-pub(super) struct Parts {
+pub(super) struct DemoParts {
     provider: Result<Scripted, String>,
     pub(super) tools: ToolSet,
 }
 
-impl Parts {
+impl DemoParts {
     /// Returns the parts of the demonstration, if that is what is played.
     pub(super) fn of(kind: SessionKind) -> Option<Self> {
         if kind == SessionKind::Live {

@@ -220,7 +220,7 @@ pub struct Started {
 #[derive(Debug, Default)]
 pub struct SessionHandles {
     writer: Option<Writer>,
-    log: Option<log::Guard>,
+    log: Option<log::LogGuard>,
     /// Puts changed agent files in force and tells of them.
     agents: Option<AgentFiles>,
     /// Tells of changed grants.
@@ -299,7 +299,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<AgentEvent>>
         (permissions, kept.allowing) = (permissions.kept_by(keeper), Some(task));
     }
     kept.announcer = Some(AbortOnDrop(allowed::announcer(&permissions, sink.clone())));
-    let demo = demo::Parts::of(options.kind);
+    let demo = demo::DemoParts::of(options.kind);
     let shell = Shell::new(&options.program, &config.tool_environment);
     let tree = Tree::new(TreeSetup {
         catalog: Arc::new(library.catalog().clone()),

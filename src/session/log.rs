@@ -22,7 +22,7 @@ const MAX_BYTES: u64 = 4 << 20;
 /// Keeps the log open; what still waits is written when it is dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct Guard {
+pub struct LogGuard {
     _worker: WorkerGuard,
 }
 
@@ -34,7 +34,7 @@ pub fn path(state_dir: &Path) -> PathBuf {
 
 /// Starts logging for the whole program; `directives` is the value of [`VARIABLE`]. Returns `None` if a log was
 /// started before.
-pub fn start(state_dir: &Path, directives: Option<&str>, secrets: Secrets) -> Option<Guard> {
+pub fn start(state_dir: &Path, directives: Option<&str>, secrets: Secrets) -> Option<LogGuard> {
     let (subscriber, guard) = subscriber(state_dir, directives, secrets);
     tracing::subscriber::set_global_default(subscriber).ok().map(|()| guard)
 }
@@ -44,7 +44,7 @@ pub fn subscriber(
     state_dir: &Path,
     directives: Option<&str>,
     secrets: Secrets,
-) -> (impl Subscriber + Send + Sync + 'static, Guard) {
+) -> (impl Subscriber + Send + Sync + 'static, LogGuard) {
     let filter = directives
         .filter(|directives| !directives.trim().is_empty())
         .and_then(|directives| EnvFilter::try_new(directives).ok())
@@ -52,7 +52,7 @@ pub fn subscriber(
     let file = LazyFile { path: path(state_dir), file: None, bytes: 0, secrets };
     let (writer, worker) = NonBlocking::new(file);
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(writer).finish();
-    (subscriber, Guard { _worker: worker })
+    (subscriber, LogGuard { _worker: worker })
 }
 
 struct LazyFile {

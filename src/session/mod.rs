@@ -4,19 +4,19 @@
 //! so it does not know what an agent event is. Invariants: keeping never stops the work, whatever the disk does; no
 //! secret that was named reaches a file; what is written is for the user alone (files 0600, folders 0700).
 
+mod agent_log;
 mod allowed;
 pub mod log;
 mod part;
 mod reader;
 mod record;
 mod secrets;
-mod sheet;
 mod store;
 mod tokens;
 mod writer;
 
 pub use allowed::Allowed;
-pub use part::{Part, PartLine, Stretch, read_part};
+pub use part::{LogPart, PartLine, Stretch, read_part};
 pub use reader::{Records, read};
 pub use record::{Record, VERSION};
 pub use secrets::Secrets;

@@ -27,7 +27,7 @@ pub enum Stretch {
 
 /// A stretch of a file: whole records, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct LogPart {
     /// Where it begins.
     pub from: u64,
     /// Where it ends.
@@ -61,7 +61,7 @@ impl PartLine {
 ///
 /// # Errors
 /// Returns an error if there is no such file or it may not be read.
-pub fn read_part(path: &Path, stretch: Stretch, bytes: u64) -> Result<Part, SessionError> {
+pub fn read_part(path: &Path, stretch: Stretch, bytes: u64) -> Result<LogPart, SessionError> {
     let error = |error| SessionError::new(path, "read", error);
     let mut file = File::open(path).map_err(error)?;
     let length = file.metadata().map_err(error)?.len();
@@ -76,14 +76,14 @@ pub fn read_part(path: &Path, stretch: Stretch, bytes: u64) -> Result<Part, Sess
         (&mut file).take(to - from).read_to_end(&mut held).map_err(error)?;
         let whole = (from == 0, from + held.len() as u64 >= length);
         if let Some(part) = cut(&held, from, stretch, whole, size >= MAX_RECORD) {
-            return Ok(Part { length, ..part });
+            return Ok(LogPart { length, ..part });
         }
         size = size.saturating_mul(4).min(MAX_RECORD);
     }
 }
 
 /// Cuts bytes at the borders of records; `None` if they hold no border and more may be read.
-fn cut(held: &[u8], from: u64, stretch: Stretch, (first, last): (bool, bool), most: bool) -> Option<Part> {
+fn cut(held: &[u8], from: u64, stretch: Stretch, (first, last): (bool, bool), most: bool) -> Option<LogPart> {
     let (start, end) = match stretch {
         Stretch::Before(_) if first => (0, held.len()),
         // The line that the stretch begins in belongs to the one before, unless nothing else is left of it.
@@ -109,5 +109,5 @@ fn cut(held: &[u8], from: u64, stretch: Stretch, (first, last): (bool, bool), mo
         }
         at = next;
     }
-    Some(Part { from: from + start as u64, to: from + end as u64, length: 0, lines })
+    Some(LogPart { from: from + start as u64, to: from + end as u64, length: 0, lines })
 }

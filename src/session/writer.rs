@@ -1,7 +1,7 @@
 //! Appending records as they arrive.
 //!
 //! Owns one thread that turns whatever waits in its channel into one write for each file. Leaves the choice of what is
-//! kept, and under which name, to a function it is given, and the bytes of one file to `sheet`. Invariants: a record is
+//! kept, and under which name, to a function it is given, and the bytes of one file to `log`. Invariants: a record is
 //! on its way to the disk as soon as the thread is idle; what the disk does not take waits in memory, within bounds, and
 //! is written as whole lines once it does; neither a fault nor a slow disk does more than fill the channel, and each
 //! beginning and each end of a fault is reported.
@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 
-use super::sheet::Sheet;
+use super::agent_log::AgentLog;
 use super::{Record, SessionError, Store, VERSION};
 use crate::message::Diagnostic;
 
@@ -60,7 +60,7 @@ impl Writer {
             route,
             on_error,
             seq: 0,
-            sheets: HashMap::new(),
+            logs: HashMap::new(),
             lock: None,
             error: None,
             lost: 0,
@@ -98,7 +98,7 @@ struct Thread<M, Route, F> {
     on_error: F,
     seq: u64,
     /// The files of the agents.
-    sheets: HashMap<Arc<str>, Sheet>,
+    logs: HashMap<Arc<str>, AgentLog>,
     /// The folder, locked as long as the session runs; none before there is something to keep.
     lock: Option<File>,
     /// What is wrong at present.
@@ -143,7 +143,7 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
                     return;
                 }
                 let path = self.store.path_of(&agent);
-                self.sheets.entry(agent).or_insert_with(|| Sheet::new(path)).push(&line);
+                self.logs.entry(agent).or_insert_with(|| AgentLog::new(path)).push(&line);
             }
             Err(error) => {
                 let path = self.store.path_of(&agent);
@@ -155,7 +155,7 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
 
     /// Returns how many bytes wait for the disk.
     fn held(&self) -> usize {
-        self.sheets.values().map(Sheet::held).sum()
+        self.logs.values().map(AgentLog::held).sum()
     }
 
     /// Writes what waits. What the disk does not take goes on waiting.
@@ -168,17 +168,17 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
             return;
         }
         let mut first_error = None;
-        let mut open = self.sheets.values().filter(|sheet| sheet.is_open()).count();
+        let mut open = self.logs.values().filter(|log| log.is_open()).count();
         let waiting: Vec<Arc<str>> =
-            self.sheets.iter().filter(|(_, sheet)| sheet.held() > 0).map(|(agent, _)| Arc::clone(agent)).collect();
+            self.logs.iter().filter(|(_, log)| log.held() > 0).map(|(agent, _)| Arc::clone(agent)).collect();
         for agent in waiting {
             if open >= MAX_OPEN {
                 self.close_all();
                 open = 0;
             }
-            let Some(sheet) = self.sheets.get_mut(&agent) else { continue };
-            open += usize::from(!sheet.is_open());
-            if let Err(error) = sheet.write() {
+            let Some(log) = self.logs.get_mut(&agent) else { continue };
+            open += usize::from(!log.is_open());
+            if let Err(error) = log.write() {
                 first_error = first_error.or(Some(error));
             }
         }
@@ -190,8 +190,8 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
 
     /// Closes all files, after the disk has them.
     fn close_all(&mut self) {
-        for sheet in self.sheets.values_mut() {
-            if let Err(error) = sheet.close() {
+        for log in self.logs.values_mut() {
+            if let Err(error) = log.close() {
                 tracing::warn!(%error, "the session may not be on the disk");
             }
         }
@@ -250,7 +250,7 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
     fn close(&mut self) {
         self.flush();
         self.close_all();
-        let lost = self.lost + self.sheets.values().map(Sheet::lines).sum::<u64>();
+        let lost = self.lost + self.logs.values().map(AgentLog::lines).sum::<u64>();
         if let Some(error) = self.error.take() {
             let words = format!("{error}. This session is not kept whole: {lost} of its records are lost.");
             tracing::warn!("{words}");

@@ -9,7 +9,7 @@ use super::agent_tool::AgentInput;
 use super::capabilities::{Capabilities, Delegation, Lists};
 use super::connection::{Connection, ModelSources};
 use super::limits::Refusal;
-use super::memory::Memory;
+use super::memory::AgentMemory;
 use super::registry::AgentTemplate;
 use super::tree::{Parent, Tree};
 use super::workspace::IsolationSpec;
@@ -114,13 +114,13 @@ impl Tree {
         &self,
         parent: &Parent,
         admitted: Admitted,
-        memory: Option<&Memory>,
+        memory: Option<&AgentMemory>,
         (id, name, cancel): (AgentId, &str, Cancel),
     ) -> (Agent, AgentTemplate) {
         let setup = self.setup();
         let Admitted { definition, connection, capabilities, limits, isolation, .. } = admitted;
         let depth = parent.depth + 1;
-        let permissions = capabilities.permissions.clone().with_own_grant(memory.map(Memory::grant));
+        let permissions = capabilities.permissions.clone().with_own_grant(memory.map(AgentMemory::grant));
         let notes = memory.map(|memory| memory.section(&capabilities.tools));
         let spec = IsolationSpec { definition, notes };
         let workspace = parent.workspace.clone();

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::conversation::Connecting;
-use super::registry::Report;
 use super::spawn::SpawnRequest;
 use super::tree::{Parent, Tree};
 use crate::agent::{Bounds, Cancel, EventKind, Outcome, RunMode, Spawn, Status};
@@ -37,7 +36,7 @@ impl Tree {
             call_id: DRAFT_CALL,
             description: "Draft a new agent",
             ground: RunMode::Foreground,
-            report: Report::Unwanted,
+            wants_report: false,
             task: TASK.trim_end().replace("{{wish}}", wish.trim()),
         };
         let unable = match connecting.await {

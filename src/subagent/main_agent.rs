@@ -9,7 +9,7 @@ use super::admission::effort_of;
 use super::capabilities::Capabilities;
 use super::connection::Connection;
 use super::limits::Refusal;
-use super::memory::Memory;
+use super::memory::AgentMemory;
 use super::tree::{Parent, Tree};
 use crate::agent::{Agent, AtEnd, Cancel, Limits};
 use crate::definition::AgentDefinition;
@@ -54,7 +54,7 @@ impl Tree {
             Some(definition) => setup.environment.lead_prompt(definition, notes.as_deref(), capabilities.delegation),
             None => setup.environment.main_prompt(),
         };
-        capabilities.permissions = capabilities.permissions.with_own_grant(memory.as_ref().map(Memory::grant));
+        capabilities.permissions = capabilities.permissions.with_own_grant(memory.as_ref().map(AgentMemory::grant));
         let permissions = capabilities.permissions.clone();
         let own = Parent {
             id: AgentId::MAIN,

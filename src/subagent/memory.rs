@@ -39,7 +39,7 @@ pub struct UserDirs {
 
 /// The notes of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Memory {
+pub(super) struct AgentMemory {
     /// Its folder, with links resolved.
     folder: PathBuf,
     /// What of its notes reaches the prompt.
@@ -48,7 +48,7 @@ pub(super) struct Memory {
 
 impl Tree {
     /// Reads what an agent of this definition remembers.
-    pub(super) async fn recall(&self, definition: &AgentDefinition, cancel: &Cancel) -> Option<Memory> {
+    pub(super) async fn recall(&self, definition: &AgentDefinition, cancel: &Cancel) -> Option<AgentMemory> {
         let scope = definition.memory?;
         let project = self.setup().place.project.clone();
         let name = folder_name(&definition.name)?;
@@ -71,7 +71,7 @@ impl Tree {
     }
 }
 
-impl Memory {
+impl AgentMemory {
     /// Returns the right to read the notes.
     pub(super) fn grant(&self) -> Grant {
         Grant::Below(self.folder.clone())
@@ -107,14 +107,14 @@ fn folder_name(name: &str) -> Option<String> {
 }
 
 /// Reads the notes in a folder that has to lie within `bounds`.
-fn read(folder: &Path, bounds: Option<&Path>) -> Option<Memory> {
+fn read(folder: &Path, bounds: Option<&Path>) -> Option<AgentMemory> {
     let folder = resolved(folder)?;
     if bounds.is_some_and(|bounds| !folder.starts_with(bounds)) {
         return None;
     }
     let file = std::fs::canonicalize(folder.join(FILE)).ok().filter(|file| file.starts_with(&folder));
     let text = file.and_then(|file| head(&file)).unwrap_or_default();
-    Some(Memory { folder, text })
+    Some(AgentMemory { folder, text })
 }
 
 /// Returns the path with the links of its existing part resolved.

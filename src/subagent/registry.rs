@@ -28,7 +28,7 @@ pub(super) struct AgentEntry {
     /// Whether that one waits for it.
     pub(super) ground: RunMode,
     /// Whether any agent wants its report.
-    pub(super) report: Report,
+    pub(super) wants_report: bool,
     /// Takes its report to the call that waits for it.
     pub(super) waiter: Option<oneshot::Sender<ChildResult>>,
     pub(super) running: Option<RunHandle>,
@@ -38,13 +38,6 @@ pub(super) struct AgentEntry {
     pub(super) template: AgentTemplate,
     /// What came of it last.
     pub(super) last: Option<ChildResult>,
-}
-
-/// Whether any agent wants a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Report {
-    Wanted,
-    Unwanted,
 }
 
 /// How a living subagent is reached.
@@ -134,7 +127,7 @@ impl Tree {
     pub(super) fn stop_moved(&self, parent: AgentId) {
         let registry = self.registry();
         let waited = registry.values().filter(|entry| entry.parent == parent && entry.ground == RunMode::Foreground);
-        for entry in waited.filter(|entry| entry.waiter.is_none() && entry.report == Report::Wanted) {
+        for entry in waited.filter(|entry| entry.waiter.is_none() && entry.wants_report) {
             if let Some(running) = &entry.running {
                 running.cancel.stop(StopCause::User);
             }
@@ -173,7 +166,7 @@ impl Tree {
     pub(super) fn forget(&self, stopped: &[AgentId]) {
         let mut registry = self.registry();
         registry.retain(|id, entry| entry.running.is_some() || stopped.contains(id));
-        registry.values_mut().for_each(|entry| entry.report = Report::Unwanted);
+        registry.values_mut().for_each(|entry| entry.wants_report = false);
         self.inbox().clear();
     }
 
@@ -205,7 +198,7 @@ impl Tree {
         let Some(parent) = registry.get(&agent).map(|entry| entry.parent) else { return Moved::No };
         let inbox = self.inbox_in(&registry, parent);
         let Some(entry) = registry.get_mut(&agent).filter(|entry| entry.running.is_some()) else { return Moved::No };
-        let may = entry.ground != ground && entry.report == Report::Wanted;
+        let may = entry.ground != ground && entry.wants_report;
         let Some(inbox) = inbox.filter(|_| may) else { return Moved::No };
         match (ground, entry.waiter.take()) {
             // Its call returns when nobody can send to it any more.
@@ -237,13 +230,13 @@ impl Tree {
         let Some(entry) = registry.get_mut(&agent) else { return };
         let running = entry.running.take();
         let cause = running.as_ref().and_then(|running| running.cancel.cause());
-        let unread = running.map(|running| running.inbox.unread_reports()).filter(|_| entry.report == Report::Wanted);
+        let unread = running.map(|running| running.inbox.unread_reports()).filter(|_| entry.wants_report);
         entry.last = Some(delivered.clone());
         let (parent, debt) = (entry.parent, entry.pending_report());
         if let Some(waiter) = entry.waiter.take() {
             // Whoever does not wait any more was stopped with all below it.
             let _ = waiter.send(delivered);
-        } else if entry.report == Report::Wanted {
+        } else if entry.wants_report {
             self.post(&registry, (agent, parent), (delivered, cause), debt);
         }
         unread.into_iter().flatten().for_each(|message| self.hand_up(&registry, parent, message));

@@ -13,7 +13,7 @@ use crate::message::{Message, Transcript, grouped, sanitize, sanitize_line};
 
 /// A child's last words in their parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Parts {
+pub struct ReportParts {
     /// The summary; the whole text where there are no tags.
     pub summary: String,
     /// What was found, in detail.
@@ -22,7 +22,7 @@ pub struct Parts {
     pub answer: Option<String>,
 }
 
-impl Parts {
+impl ReportParts {
     /// Reads the tags of a child's final reply. A tag that is never closed runs to the next tag or the end.
     #[must_use]
     pub fn parse(text: &str) -> Self {
@@ -71,7 +71,7 @@ pub struct ReportSource<'a> {
 pub fn report(source: &ReportSource<'_>) -> String {
     let outcome = source.outcome;
     let mut text = head(source);
-    let parts = Parts::parse(&outcome.text);
+    let parts = ReportParts::parse(&outcome.text);
     let summary = if outcome.is_broken_off() { partial_summary(source, &parts) } else { parts.summary };
     let summary = if summary.is_empty() { "(no summary)".to_owned() } else { summary };
     for (tag, body) in [("summary", Some(summary)), ("findings", parts.findings), ("answer", parts.answer)] {
@@ -119,7 +119,7 @@ fn head(source: &ReportSource<'_>) -> String {
 }
 
 /// Writes the summary of a child that could not: its last text, the tools it ran, and what is missing.
-fn partial_summary(source: &ReportSource<'_>, parts: &Parts) -> String {
+fn partial_summary(source: &ReportSource<'_>, parts: &ReportParts) -> String {
     let mut text = String::from("This run was cut short; what follows is partial.\n");
     match tools_run(source.transcript) {
         tools if tools.is_empty() => text.push_str("It ran no tool.\n"),

@@ -13,7 +13,7 @@ use super::admission::Admitted;
 use super::agent_tool::AgentInput;
 use super::limits::Refusal;
 use super::prompt;
-use super::registry::{AgentEntry, ChildResult, Registry, Report, RunHandle};
+use super::registry::{AgentEntry, ChildResult, Registry, RunHandle};
 use super::run_guard::{RunGuard, RunInput};
 use super::slot_queue::SlotQueue;
 use super::tree::{Parent, Tree};
@@ -28,7 +28,7 @@ pub(super) struct SpawnRequest<'a> {
     pub(super) task: String,
     pub(super) ground: RunMode,
     /// Whether any agent wants its report.
-    pub(super) report: Report,
+    pub(super) wants_report: bool,
 }
 
 /// A child that is under way.
@@ -78,7 +78,7 @@ impl Tree {
                 description: &input.description,
                 task: prompt::task(&input.prompt, input.context.as_deref()),
                 ground,
-                report: Report::Wanted,
+                wants_report: true,
             };
             self.spawn(parent, admitted, request).await
         };
@@ -102,7 +102,7 @@ impl Tree {
 
     /// Begins an admitted subagent, which is told of.
     pub(super) async fn spawn(&self, parent: &Parent, admitted: Admitted, request: SpawnRequest<'_>) -> ChildHandle {
-        let SpawnRequest { call_id, description, task, ground, report: wanted } = request;
+        let SpawnRequest { call_id, description, task, ground, wants_report } = request;
         let definition = admitted.definition.clone();
         let (id, name) = self.next_name(&definition.name);
         let slot = SlotQueue::join(self.pool(parent.depth + 1));
@@ -118,7 +118,7 @@ impl Tree {
                 agent_type: definition.name.clone(),
                 parent: parent.id,
                 ground,
-                report: wanted,
+                wants_report,
                 waiter: (ground == RunMode::Foreground).then_some(waiter),
                 running: Some(RunHandle::of(&agent)),
                 runs: 1,
@@ -211,7 +211,7 @@ impl Tree {
         entry.runs += 1;
         entry.ground = ground;
         entry.waiter = waiter;
-        if let (RunMode::Background, Report::Wanted, Some(inbox)) = (ground, entry.report, inbox) {
+        if let (RunMode::Background, true, Some(inbox)) = (ground, entry.wants_report, inbox) {
             inbox.expect(PendingReport::Expected);
         }
         Ok((agent, entry.name.clone(), entry.agent_type.clone(), entry.runs))
@@ -222,7 +222,7 @@ impl Tree {
         let registry = self.registry();
         let own = || {
             let of = registry.iter().filter(|(_, entry)| entry.parent == parent);
-            of.filter(|(_, entry)| entry.report == Report::Wanted)
+            of.filter(|(_, entry)| entry.wants_report)
         };
         let wanted = wanted.trim();
         own().find(|(id, entry)| entry.name == wanted || wanted.parse() == Ok(id.0)).map(|(id, _)| *id).ok_or_else(
@@ -238,7 +238,7 @@ impl Tree {
 /// Returns a new inbox for an agent whose subagents of an earlier run may still work for it.
 fn inbox_above(registry: &Registry, parent: AgentId) -> Inbox {
     let inbox = Inbox::default();
-    let own = registry.values().filter(|entry| entry.parent == parent && entry.report == Report::Wanted);
+    let own = registry.values().filter(|entry| entry.parent == parent && entry.wants_report);
     for entry in own.filter(|entry| entry.running.is_some() && entry.waiter.is_none()) {
         inbox.expect(entry.pending_report());
     }

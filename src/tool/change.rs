@@ -21,7 +21,7 @@ use crate::permission::{AccessKind, Preview};
 const MAX_BYTES: u64 = 16 << 20;
 
 /// A file as it is before a change.
-pub(super) struct Before {
+pub(super) struct FileBefore {
     /// Its state.
     pub(super) stamp: Stamp,
     /// Its bytes; `None` if there are too many.
@@ -33,7 +33,7 @@ pub(super) struct Change {
     /// The file, resolved.
     pub(super) path: PathBuf,
     /// What is there now; `None` for a new file.
-    pub(super) before: Option<Before>,
+    pub(super) before: Option<FileBefore>,
     /// What will be there.
     pub(super) after: String,
     /// What else the model is told; empty or a sentence after a blank.
@@ -46,7 +46,7 @@ pub(super) struct Change {
 ///
 /// # Errors
 /// Fails for what is not a regular file, and for a file that the agent has not read as it is now.
-pub(super) fn before(path: &std::path::Path, context: &ToolContext) -> Result<Option<Before>, ToolOutput> {
+pub(super) fn before(path: &std::path::Path, context: &ToolContext) -> Result<Option<FileBefore>, ToolOutput> {
     let shown = relative(path, &context.cwd);
     let failed = |error: FileError| ToolOutput::error(error.to_string());
     let metadata = match look_at(path, &shown) {
@@ -64,7 +64,7 @@ pub(super) fn before(path: &std::path::Path, context: &ToolContext) -> Result<Op
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(FileError::system(&shown, error)))?;
     let bytes = (bytes.len() as u64 <= MAX_BYTES).then_some(bytes);
-    Ok(Some(Before { stamp: Stamp::of(&metadata), bytes }))
+    Ok(Some(FileBefore { stamp: Stamp::of(&metadata), bytes }))
 }
 
 /// Says why an agent may not change a file that it does not know as it is, and who has changed it.

@@ -21,7 +21,7 @@ use super::ignores::{Ignores, Sieve};
 use super::input::spec_of;
 use super::limit::{counted, grouped};
 use super::path::{argument, relative, resolve, revealed_line, title};
-use super::search::{Looked, Needle, Window};
+use super::search::{Looked, Needle, PageWindow};
 use super::walk::{LATE, Watch, check_walk_threads, walk};
 use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
 use crate::message::{INTERRUPTED, ToolSpec};
@@ -44,7 +44,7 @@ pub(super) struct Grep(pub(super) Ignores);
 
 /// The input.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-pub(super) struct Input {
+pub(super) struct GrepInput {
     /// Regular expression in the syntax of ripgrep; write \{ for a literal brace.
     pub(super) pattern: String,
     /// File or folder to search; the working directory unless given.
@@ -101,7 +101,7 @@ impl Tool for Grep {
     }
 
     fn spec(&self) -> ToolSpec {
-        spec_of::<Input>(NAME, include_str!("../../assets/tools/Grep.md"))
+        spec_of::<GrepInput>(NAME, include_str!("../../assets/tools/Grep.md"))
     }
 
     fn concurrency(&self, _args: &Args) -> Concurrency {
@@ -118,7 +118,7 @@ impl Tool for Grep {
 
     fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
         async move {
-            let input: Input = parse_input(NAME, args)?;
+            let input: GrepInput = parse_input(NAME, args)?;
             Needle::new(&input)?;
             off_thread(context, move |context| Ok(Plan::new(AccessKind::Read { path: root(&input, context)? }))).await
         }
@@ -127,7 +127,7 @@ impl Tool for Grep {
 
     fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
         async move {
-            let input: Input = match parse_input(NAME, args) {
+            let input: GrepInput = match parse_input(NAME, args) {
                 Ok(input) => input,
                 Err(failed) => return failed,
             };
@@ -138,7 +138,7 @@ impl Tool for Grep {
     }
 }
 
-fn root(input: &Input, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
+fn root(input: &GrepInput, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
     resolve(input.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("."), context)
 }
 
@@ -148,7 +148,7 @@ struct Hit {
     count: u64,
 }
 
-fn grep(input: &Input, ignores: &Ignores, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+fn grep(input: &GrepInput, ignores: &Ignores, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     let root = root(input, context)?;
     let shown = relative(&root, &context.cwd);
     match std::fs::metadata(&root) {
@@ -185,7 +185,7 @@ fn grep(input: &Input, ignores: &Ignores, context: &ToolContext) -> Result<ToolO
 }
 
 /// Returns the walk over the files that the input asks for.
-fn files(input: &Input, root: &Path, ignores: &Ignores, cwd: &Path) -> Result<WalkBuilder, ToolOutput> {
+fn files(input: &GrepInput, root: &Path, ignores: &Ignores, cwd: &Path) -> Result<WalkBuilder, ToolOutput> {
     let wanted = wanted(input, root, cwd)?;
     let mut builder = walk(root, &Arc::new(Sieve::new(root, ignores, wanted.clone())));
     builder.overrides(wanted);
@@ -200,7 +200,7 @@ fn files(input: &Input, root: &Path, ignores: &Ignores, cwd: &Path) -> Result<Wa
 }
 
 /// Returns the globs of the input.
-fn wanted(input: &Input, root: &Path, cwd: &Path) -> Result<Override, ToolOutput> {
+fn wanted(input: &GrepInput, root: &Path, cwd: &Path) -> Result<Override, ToolOutput> {
     let mut overrides = OverrideBuilder::new(root);
     for glob in input.glob.as_deref().into_iter().flat_map(globs_of) {
         for form in forms(glob, root, cwd) {
@@ -332,9 +332,9 @@ fn hits(files: &WalkBuilder, needle: &Needle, watch: &Watch, mode: Mode) -> (Vec
     (found, skipped)
 }
 
-fn content(page: &mut Page, name: &str, path: &Path, needle: &Needle, input: &Input, watch: &Watch) {
+fn content(page: &mut Page, name: &str, path: &Path, needle: &Needle, input: &GrepInput, watch: &Watch) {
     let around = input.around.unwrap_or(0);
-    let window = Window {
+    let window = PageWindow {
         before: input.before.unwrap_or(around).min(MAX_CONTEXT),
         after: input.after.unwrap_or(around).min(MAX_CONTEXT),
         most: page.wanted(),
@@ -366,7 +366,7 @@ struct Page {
 }
 
 impl Page {
-    fn new(input: &Input) -> Self {
+    fn new(input: &GrepInput) -> Self {
         let limit = match input.head_limit {
             None => DEFAULT_LIMIT,
             Some(0) => MAX_LIMIT,
@@ -402,7 +402,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    fn output(mut self, hits: &[Hit], skipped: &Skipped, input: &Input, watch: &Watch) -> ToolOutput {
+    fn output(mut self, hits: &[Hit], skipped: &Skipped, input: &GrepInput, watch: &Watch) -> ToolOutput {
         let files = counted(hits.len(), "file");
         let total: u64 = hits.iter().map(|hit| hit.count).sum();
         let matches = format!("{} {} in {files}", grouped(total), if total == 1 { "hit" } else { "hits" });

@@ -58,7 +58,7 @@ pub use input::{parse_input, schema_of};
 pub use limit::bound_text;
 pub use path::{Planned, asked_title};
 pub use process::Shell;
-pub use scripted::{ScriptError, ScriptedResult, ScriptedTool};
+pub use scripted::{ScriptedResult, ScriptedTool, ToolScriptError};
 pub use set::{ToolSet, standard_tools};
 pub use supervisor::supervise_if_asked;
 pub use walk::check_threads;

@@ -25,7 +25,7 @@ use tokio::process::{Child, Command};
 
 use super::environment::HandedOn;
 use super::pulse::Pulse;
-use super::supervisor::{AT_ONCE, Answer, KILL_LIMIT, STOP_GRACE, SUPERVISE, request};
+use super::supervisor::{AT_ONCE, KILL_LIMIT, STOP_GRACE, SUPERVISE, SupervisorMessage, request};
 use crate::program::SearchPath;
 
 /// How long a supervisor may take to end a command and to say so.
@@ -167,8 +167,8 @@ impl Group {
         ours.write_all(&request(program.as_os_str(), &[OsStr::new("-c"), OsStr::new("--"), command]))?;
         loop {
             match group.next_answer() {
-                Some(Answer::Started) => break,
-                Some(Answer::NotStarted(error)) => return Err(io::Error::other(error)),
+                Some(SupervisorMessage::Started) => break,
+                Some(SupervisorMessage::NotStarted(error)) => return Err(io::Error::other(error)),
                 Some(_) => return Err(io::ErrorKind::InvalidData.into()),
                 None => {
                     if hear(&mut ours, &mut group.heard)? == 0 {
@@ -192,7 +192,7 @@ impl Group {
     pub(super) async fn wait(&mut self) -> Option<ExitStatus> {
         loop {
             if let Some(answer) = self.next_answer() {
-                if let Answer::Ended(status) = answer {
+                if let SupervisorMessage::Ended(status) = answer {
                     return status.map(ExitStatus::from_raw);
                 }
             } else if !matches!(self.control.as_mut()?.read_buf(&mut self.heard).await, Ok(1..)) {
@@ -202,11 +202,11 @@ impl Group {
     }
 
     /// Takes in the next whole line of what was heard.
-    fn next_answer(&mut self) -> Option<Answer> {
+    fn next_answer(&mut self) -> Option<SupervisorMessage> {
         let end = memchr::memchr(b'\n', &self.heard)?;
         let line: Vec<u8> = self.heard.drain(..=end).collect();
         let answer = serde_json::from_slice(&line).ok();
-        if let Some(Answer::Over { left_behind, unended }) = answer {
+        if let Some(SupervisorMessage::Over { left_behind, unended }) = answer {
             self.over = Some(match (left_behind, unended) {
                 (false, _) => Remains::Nothing,
                 (true, 0) => Remains::Ended,

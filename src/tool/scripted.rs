@@ -52,7 +52,7 @@ pub struct ScriptedResult {
 /// A script that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line} of the script of tools: {source}")]
-pub struct ScriptError {
+pub struct ToolScriptError {
     line: usize,
     source: serde_json::Error,
 }
@@ -68,11 +68,11 @@ impl ScriptedTool {
     ///
     /// # Errors
     /// Returns the first line that is no [`ScriptedResult`].
-    pub fn parse(script: &str) -> Result<Vec<Arc<dyn Tool>>, ScriptError> {
+    pub fn parse(script: &str) -> Result<Vec<Arc<dyn Tool>>, ToolScriptError> {
         let mut tools: Vec<Self> = Vec::new();
         for (at, line) in script.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let line: ScriptedResult =
-                serde_json::from_str(line).map_err(|source| ScriptError { line: at + 1, source })?;
+                serde_json::from_str(line).map_err(|source| ToolScriptError { line: at + 1, source })?;
             match tools.iter_mut().find(|tool| tool.name == line.tool) {
                 Some(tool) => tool.lines.push(line),
                 None => tools.push(Self { name: line.tool.clone(), lines: vec![line] }),

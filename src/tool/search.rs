@@ -14,7 +14,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 
 use super::ToolOutput;
 use super::file::{FileError, open_regular};
-use super::grep::Input;
+use super::grep::GrepInput;
 use super::limit::{Whole, cut};
 use super::walk::Watch;
 
@@ -47,7 +47,7 @@ pub(super) enum Looked {
 }
 
 /// Which lines of a file are shown.
-pub(super) struct Window {
+pub(super) struct PageWindow {
     /// Lines before each match.
     pub(super) before: usize,
     /// Lines after each match.
@@ -66,7 +66,7 @@ pub(super) struct Found {
 
 impl Needle {
     /// Compiles the pattern.
-    pub(super) fn new(input: &Input) -> Result<Self, ToolOutput> {
+    pub(super) fn new(input: &GrepInput) -> Result<Self, ToolOutput> {
         if input.pattern.is_empty() {
             return Err(ToolOutput::error("The pattern is empty. Say what to look for."));
         }
@@ -120,7 +120,7 @@ impl Needle {
     }
 
     /// Returns the lines of a file that are to be shown.
-    pub(super) fn lines(&self, path: &Path, window: &Window, watch: &Watch) -> Vec<Found> {
+    pub(super) fn lines(&self, path: &Path, window: &PageWindow, watch: &Watch) -> Vec<Found> {
         let mut searcher =
             self.builder().line_number(true).before_context(window.before).after_context(window.after).build();
         let mut lines = Collect { needle: self, found: Vec::new(), most: window.most };

@@ -52,7 +52,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// What the supervisor says, one JSON object a line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Answer {
+pub(super) enum SupervisorMessage {
     /// The command runs.
     Started,
     /// The command could not be started, and why.
@@ -114,12 +114,12 @@ fn supervise() -> io::Result<()> {
             Ok(leader) => {
                 drop(command);
                 let_go_of_output()?;
-                say(&mut control, &Answer::Started).await;
+                say(&mut control, &SupervisorMessage::Started).await;
                 let id = Pid::from_raw(leader.id().cast_signed());
                 let family = Family { id, leader: Some(leader), has_children: true };
                 Supervisor { family, control, signals }.run().await;
             }
-            Err(error) => say(&mut control, &Answer::NotStarted(error.to_string())).await,
+            Err(error) => say(&mut control, &SupervisorMessage::NotStarted(error.to_string())).await,
         }
         Ok(())
     })
@@ -149,7 +149,7 @@ async fn receive(control: &mut UnixStream) -> Option<(OsString, Vec<OsString>)> 
 }
 
 /// Says something; nobody may be listening any more.
-async fn say(control: &mut UnixStream, answer: &Answer) {
+async fn say(control: &mut UnixStream, answer: &SupervisorMessage) {
     let line = serde_json::to_string(answer).unwrap_or_default() + "\n";
     let _ = control.write_all(line.as_bytes()).await;
 }
@@ -204,11 +204,11 @@ impl Supervisor {
             Some(Manner::AtOnce) => false,
         };
         if is_over {
-            return say(&mut self.control, &Answer::Over { left_behind: false, unended: 0 }).await;
+            return say(&mut self.control, &SupervisorMessage::Over { left_behind: false, unended: 0 }).await;
         }
         let is_gone = (manner == Some(Manner::Gently) && self.end_gently().await) || self.kill(KILL_LIMIT).await;
         let unended = if is_gone { 0 } else { self.family.count() };
-        say(&mut self.control, &Answer::Over { left_behind: true, unended }).await;
+        say(&mut self.control, &SupervisorMessage::Over { left_behind: true, unended }).await;
         if !is_gone {
             self.kill(PURSUIT_LIMIT).await;
         }
@@ -312,7 +312,7 @@ struct Family {
 
 impl Family {
     /// Notices who has ended. Returns what is said of the leader if it is among them.
-    fn reap(&mut self) -> Option<Answer> {
+    fn reap(&mut self) -> Option<SupervisorMessage> {
         // The library knows each way to end; what is reaped below may have ended in a way that has no name.
         let mut ended = match self.leader.as_mut().map(Child::try_wait) {
             Some(Ok(Some(status))) => Some(Some(status.into_raw())),
@@ -337,7 +337,7 @@ impl Family {
         if ended.is_some() {
             self.leader = None;
         }
-        ended.map(Answer::Ended)
+        ended.map(SupervisorMessage::Ended)
     }
 }
 

@@ -52,7 +52,7 @@ pub struct Written {
 }
 
 /// The right to write one file, until it is dropped.
-pub(super) type Hold = OwnedMutexGuard<()>;
+pub(super) type WriteHold = OwnedMutexGuard<()>;
 
 impl Writers {
     /// Notes that an agent has written a file, and returns the number of the write.
@@ -71,7 +71,7 @@ impl Writers {
     }
 
     /// Waits until nobody else writes the file.
-    async fn hold(&self, path: &Path) -> Hold {
+    async fn hold(&self, path: &Path) -> WriteHold {
         let gate = {
             let mut gates = lock(&self.0.gates);
             gates.retain(|_, gate| gate.strong_count() > 0);
@@ -134,7 +134,7 @@ enum Shut {
     Busy,
 }
 
-async fn enter(path: &Path, writers: &Writers, cancel: &CancellationToken) -> Result<Hold, Shut> {
+async fn enter(path: &Path, writers: &Writers, cancel: &CancellationToken) -> Result<WriteHold, Shut> {
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err(Shut::Cancelled),

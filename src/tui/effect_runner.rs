@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::notifier::Notifier;
 use super::read_log::read_log;
-use super::remembered::{Memory, Persister};
+use super::remembered::{Persister, RememberedChoices};
 use super::terminal::{MouseOwner, Terminal};
 use super::{files, outside::Program};
 use crate::app::agent_files::{AgentPlaces, FileNews, FileRequest};
@@ -41,14 +41,14 @@ pub(super) struct Storage {
     /// The file of former messages.
     pub history: Option<PathBuf>,
     /// Choices of the user.
-    pub memory: Option<Memory>,
+    pub memory: Option<RememberedChoices>,
     /// The session.
     pub store: Option<Store>,
 }
 
 /// What is left for the loop to do.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum AfterEffect {
     /// Nothing.
     Done,
     /// Leave the terminal to another program.
@@ -121,13 +121,13 @@ impl EffectRunner {
     }
 
     /// Carries out an effect.
-    pub(super) fn perform(&self, effect: Effect, terminal: &mut Terminal) -> Result<Next> {
+    pub(super) fn perform(&self, effect: Effect, terminal: &mut Terminal) -> Result<AfterEffect> {
         match effect {
             Effect::Engine(command) => {
                 let _ = self.commands.send(command);
             }
             Effect::AgentFiles(FileRequest::Edit(path)) => match known(&self.library, &path) {
-                Ok(()) => return Ok(Next::Outside(Program::edit_file(path))),
+                Ok(()) => return Ok(AfterEffect::Outside(Program::edit_file(path))),
                 Err(error) => {
                     let _ = self.back.send(Event::AgentFiles(FileNews::Failed(format!("{error:#}"))));
                 }
@@ -138,9 +138,9 @@ impl EffectRunner {
                 self.in_background(move || Ok(Some(Event::LogRead(read_log(store.as_deref(), &request)))));
             }
             Effect::Copy(text) => terminal.copy(&text)?,
-            Effect::EditText(text) => return Ok(Next::Outside(Program::editor(text))),
-            Effect::Page(text) => return Ok(Next::Outside(Program::pager(text))),
-            Effect::Suspend => return Ok(Next::Outside(Program::shell())),
+            Effect::EditText(text) => return Ok(AfterEffect::Outside(Program::editor(text))),
+            Effect::Page(text) => return Ok(AfterEffect::Outside(Program::pager(text))),
+            Effect::Suspend => return Ok(AfterEffect::Outside(Program::shell())),
             Effect::SaveHistory(text) => {
                 if let (Some(path), Some(store)) = (self.history.clone(), self.store.clone()) {
                     let masked = move |text: &str| store.mask(text).into_owned();
@@ -166,15 +166,15 @@ impl EffectRunner {
                     Ok(Some(Event::Exported(path.to_string_lossy().into_owned())))
                 });
             }
-            Effect::SetTheme(name) => return Ok(Next::Theme(name)),
+            Effect::SetTheme(name) => return Ok(AfterEffect::Theme(name)),
             Effect::Remember(choice) => {
                 if let Some(persister) = &self.persister {
                     persister.keep(choice);
                 }
             }
-            Effect::Quit => return Ok(Next::Quit),
+            Effect::Quit => return Ok(AfterEffect::Quit),
         }
-        Ok(Next::Done)
+        Ok(AfterEffect::Done)
     }
 
     /// Does something with agent files. What was changed is in force before it is told.
@@ -203,7 +203,7 @@ impl EffectRunner {
     }
 }
 
-fn persister(memory: Arc<Memory>, back: mpsc::UnboundedSender<Event>) -> Persister {
+fn persister(memory: Arc<RememberedChoices>, back: mpsc::UnboundedSender<Event>) -> Persister {
     Persister::start(move |choice| {
         if let Err(error) = memory.write(&choice) {
             let _ = back.send(Event::Error(format!("The choice is not kept: {error:#}.")));

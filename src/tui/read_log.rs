@@ -10,8 +10,8 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 
 use crate::agent::{AgentEvent, EventKind};
-use crate::app::{Found, LogNews, LogPage, LogRequest, LogSpan, begins_turn, fold_log};
-use crate::session::{Part, PartLine, Store, Stretch, read_part};
+use crate::app::{LogMatch, LogNews, LogPage, LogRequest, LogSpan, begins_turn, fold_log};
+use crate::session::{LogPart, PartLine, Store, Stretch, read_part};
 
 /// Bytes of a part, if turns are not larger.
 const PAGE_BYTES: u64 = 256 << 10;
@@ -24,10 +24,10 @@ const SEEK_BYTES: u64 = 1 << 20;
 #[must_use]
 pub fn read_log(store: Option<&Store>, request: &LogRequest) -> LogNews {
     let found = match store {
-        None => Found::Unkept,
+        None => LogMatch::Unkept,
         Some(store) => match read(&store.path_of(&request.name), request) {
-            Ok(page) => Found::Page(page),
-            Err(error) => Found::Failed(error.to_string()),
+            Ok(page) => LogMatch::Page(page),
+            Err(error) => LogMatch::Failed(error.to_string()),
         },
     };
     LogNews { agent: request.agent, span: request.span.clone(), found }
@@ -35,7 +35,7 @@ pub fn read_log(store: Option<&Store>, request: &LogRequest) -> LogNews {
 
 fn read(path: &Path, request: &LogRequest) -> Result<LogPage> {
     let part = match &request.span {
-        LogSpan::Before(end) => whole_turns_before(path, *end)?,
+        LogSpan::LoadedUpTo(end) => whole_turns_before(path, *end)?,
         LogSpan::After(start) => whole_turns_after(path, *start)?,
         LogSpan::BeforeCall(call_id) => {
             let call = find_call(path, call_id)?.context("the session log does not hold the steps before")?;
@@ -43,7 +43,7 @@ fn read(path: &Path, request: &LogRequest) -> Result<LogPage> {
             let before = whole_turns_before(path, call)?;
             // The rest of the turn is read with it: calls that ran beside this one end after it.
             let lines = before.lines.into_iter().chain(turn.lines).collect();
-            Part { from: before.from, to: turn.to, length: turn.length, lines }
+            LogPart { from: before.from, to: turn.to, length: turn.length, lines }
         }
     };
     let records = part.lines.iter().map(|line| line.record::<AgentEvent>().map(|record| record.body));
@@ -58,7 +58,7 @@ fn turns(line: &PartLine) -> bool {
         && line.record::<AgentEvent>().is_ok_and(|record| begins_turn(&record.body))
 }
 
-fn whole_turns_before(path: &Path, end: u64) -> Result<Part> {
+fn whole_turns_before(path: &Path, end: u64) -> Result<LogPart> {
     let mut size = PAGE_BYTES;
     loop {
         let mut part = read_part(path, Stretch::Before(end), size)?;
@@ -77,7 +77,7 @@ fn whole_turns_before(path: &Path, end: u64) -> Result<Part> {
     }
 }
 
-fn whole_turns_after(path: &Path, start: u64) -> Result<Part> {
+fn whole_turns_after(path: &Path, start: u64) -> Result<LogPart> {
     let mut size = PAGE_BYTES;
     loop {
         let mut part = read_part(path, Stretch::After(start), size)?;

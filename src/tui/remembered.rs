@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use super::files::read_small;
 use crate::app::layout::LayoutMode;
-use crate::app::{Arrangement, Choice};
+use crate::app::{Arrangement, UserChoice};
 use crate::config::Ui;
 use crate::session;
 
@@ -53,13 +53,13 @@ pub struct Recalled {
 
 /// The files of what is remembered.
 #[derive(Debug, Clone)]
-pub struct Memory {
+pub struct RememberedChoices {
     theme: PathBuf,
     layout: PathBuf,
     configured: Ui,
 }
 
-impl Memory {
+impl RememberedChoices {
     /// Returns the memory of a project. `configured` is what files and environment say.
     #[must_use]
     pub fn new(state_dir: &Path, project: &Path, configured: Ui) -> Self {
@@ -102,13 +102,13 @@ impl Memory {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn write(&self, choice: &Choice) -> Result<()> {
+    pub fn write(&self, choice: &UserChoice) -> Result<()> {
         let (path, text) = match choice {
-            Choice::Theme(theme) => {
+            UserChoice::Theme(theme) => {
                 let record = ThemeRecord { theme: theme.clone(), configured: self.configured.theme.clone() };
                 (&self.theme, toml::to_string(&record)?)
             }
-            Choice::Arrangement(Arrangement { mode, split }) => {
+            UserChoice::Arrangement(Arrangement { mode, split }) => {
                 let record = LayoutRecord {
                     layout: mode.name().to_owned(),
                     split: *split,
@@ -138,13 +138,13 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
 /// Writes choices a moment after they were made, of each kind only the last.
 #[derive(Debug)]
 pub struct Persister {
-    choices: mpsc::UnboundedSender<Choice>,
+    choices: mpsc::UnboundedSender<UserChoice>,
     task: JoinHandle<()>,
 }
 
 impl Persister {
     /// Starts the task. `write` runs on a thread that may wait.
-    pub fn start(write: impl Fn(Choice) + Clone + Send + 'static) -> Self {
+    pub fn start(write: impl Fn(UserChoice) + Clone + Send + 'static) -> Self {
         let (choices, mut waiting) = mpsc::unbounded_channel();
         let task = tokio::spawn(async move {
             while let Some(first) = waiting.recv().await {
@@ -161,7 +161,7 @@ impl Persister {
     }
 
     /// Takes a choice.
-    pub fn keep(&self, choice: Choice) {
+    pub fn keep(&self, choice: UserChoice) {
         // It fails only at the end of the program.
         let _ = self.choices.send(choice);
     }

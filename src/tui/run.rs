@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
-use super::effect_runner::{EffectRunner, Next, Storage};
+use super::effect_runner::{AfterEffect, EffectRunner, Storage};
 use super::input::InputStream;
 use super::notifier::Notifier;
 use super::outside::{Program, stop_here};
-use super::remembered::Memory;
+use super::remembered::RememberedChoices;
 use super::signals::{Signals, Told};
 use super::terminal::{MouseOwner, Terminal};
 use super::view::Screen;
@@ -61,7 +61,7 @@ pub struct ScreenSetup {
     /// All themes.
     pub themes: Themes,
     /// Where choices are kept; `None` keeps none.
-    pub memory: Option<Memory>,
+    pub memory: Option<RememberedChoices>,
     /// The kinds of agents there are.
     pub library: Arc<Library>,
     /// Where the session is kept; `None` keeps none.
@@ -233,10 +233,10 @@ impl Stage {
         while !self.owed.is_empty() {
             for effect in std::mem::take(&mut self.owed) {
                 match runner.perform(effect, &mut self.terminal)? {
-                    Next::Done => {}
-                    Next::Outside(program) => self.hand_over(program, sources, runner).await?,
-                    Next::Theme(name) => self.set_theme(name),
-                    Next::Quit => return Ok(ControlFlow::Break(())),
+                    AfterEffect::Done => {}
+                    AfterEffect::Outside(program) => self.hand_over(program, sources, runner).await?,
+                    AfterEffect::Theme(name) => self.set_theme(name),
+                    AfterEffect::Quit => return Ok(ControlFlow::Break(())),
                 }
             }
         }

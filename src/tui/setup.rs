@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
 use super::notifier::Notifier;
-use super::remembered::Memory;
+use super::remembered::RememberedChoices;
 use super::view::theme::{AUTO, ColorDepth, Glyphs, Theme, Themes};
 use super::{ScreenSetup, files};
 use crate::agent::AgentEvent;
@@ -98,9 +98,9 @@ fn theme_setup(
 }
 
 /// Returns what the choices of this project are kept in; the demonstration keeps none.
-fn memory(bootstrap: &Bootstrap) -> Option<Memory> {
+fn memory(bootstrap: &Bootstrap) -> Option<RememberedChoices> {
     let paths = bootstrap.paths.as_ref().filter(|_| bootstrap.options.kind == SessionKind::Live)?;
-    Some(Memory::new(&paths.state_dir, &bootstrap.place.project, bootstrap.config.ui.clone()))
+    Some(RememberedChoices::new(&paths.state_dir, &bootstrap.place.project, bootstrap.config.ui.clone()))
 }
 
 /// Returns all themes, those of the user as far as they can be read.

@@ -17,7 +17,7 @@ const LINE_CHARS: usize = 1_000;
 
 /// What was done in a worktree.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Changes {
+pub struct WorktreeChanges {
     /// The files, in the order of their paths.
     pub files: Vec<ChangedFile>,
     /// Commits that were made on top of the base.
@@ -32,7 +32,7 @@ pub struct ChangedFile {
     /// Path below the root of the repository.
     pub path: PathBuf,
     /// What happened to it.
-    pub kind: ChangeKind,
+    pub kind: WorktreeChangeKind,
     /// Whether it is no text; then no lines are counted.
     pub is_binary: bool,
     /// The difference, with the path in the worktree.
@@ -41,7 +41,7 @@ pub struct ChangedFile {
 
 /// What happened to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ChangeKind {
+pub enum WorktreeChangeKind {
     /// It is new.
     Added,
     /// Its content or its right to be executed changed.
@@ -59,7 +59,7 @@ pub enum ChangeKind {
     Repository,
 }
 
-impl Changes {
+impl WorktreeChanges {
     /// Tells whether there is nothing to keep.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -109,13 +109,15 @@ fn read_listing(listing: &[u8], root: &Path) -> Vec<ChangedFile> {
         let status = facts.rsplit(|byte| *byte == b' ').next().and_then(|status| status.first()).copied();
         let is_repository = facts[1..].split(|byte| *byte == b' ').take(2).any(|mode| mode == b"160000");
         let (path, kind) = match status {
-            Some(b'R' | b'C') => (fields.next().map(path_of).unwrap_or_default(), ChangeKind::Renamed { from: first }),
-            Some(b'A') => (first, ChangeKind::Added),
-            Some(b'D') => (first, ChangeKind::Deleted),
-            Some(b'T') => (first, ChangeKind::Retyped),
-            _ => (first, ChangeKind::Modified),
+            Some(b'R' | b'C') => {
+                (fields.next().map(path_of).unwrap_or_default(), WorktreeChangeKind::Renamed { from: first })
+            }
+            Some(b'A') => (first, WorktreeChangeKind::Added),
+            Some(b'D') => (first, WorktreeChangeKind::Deleted),
+            Some(b'T') => (first, WorktreeChangeKind::Retyped),
+            _ => (first, WorktreeChangeKind::Modified),
         };
-        let kind = if is_repository { ChangeKind::Repository } else { kind };
+        let kind = if is_repository { WorktreeChangeKind::Repository } else { kind };
         let diff = FileDiff { path: root.join(&path), added: 0, removed: 0, hunks: Vec::new(), omitted: 0 };
         files.push(ChangedFile { path, kind, is_binary: false, diff });
     }
@@ -140,7 +142,7 @@ fn read_listing(listing: &[u8], root: &Path) -> Vec<ChangedFile> {
 fn fill(files: &mut [ChangedFile], patch: &[u8]) {
     let mut slots: Vec<usize> = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        slots.extend(std::iter::repeat_n(at, if file.kind == ChangeKind::Retyped { 2 } else { 1 }));
+        slots.extend(std::iter::repeat_n(at, if file.kind == WorktreeChangeKind::Retyped { 2 } else { 1 }));
     }
     let mut slots = slots.into_iter();
     let mut current = None;

@@ -56,7 +56,7 @@ pub(super) struct Git {
 }
 
 /// What git answered.
-pub(super) struct Answer {
+pub(super) struct GitOutput {
     /// Exit status; `None` if a signal ended it.
     pub(super) code: Option<i32>,
     /// What it wrote, up to the limit.
@@ -67,7 +67,7 @@ pub(super) struct Answer {
 
 /// One run that is being put together.
 #[must_use]
-pub(super) struct Call<'a> {
+pub(super) struct GitCall<'a> {
     git: &'a Git,
     act: &'static str,
     args: Vec<OsString>,
@@ -135,12 +135,19 @@ impl Git {
     }
 
     /// Begins a run; `act` says what it is for, as in "git failed at …".
-    pub(super) fn call(&self, act: &'static str) -> Call<'_> {
-        Call { git: self, act, args: Vec::new(), input: Vec::new(), limit: ANSWER_BYTES, stopping: Stopping::Anytime }
+    pub(super) fn call(&self, act: &'static str) -> GitCall<'_> {
+        GitCall {
+            git: self,
+            act,
+            args: Vec::new(),
+            input: Vec::new(),
+            limit: ANSWER_BYTES,
+            stopping: Stopping::Anytime,
+        }
     }
 }
 
-impl Call<'_> {
+impl GitCall<'_> {
     pub(super) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
         self
@@ -186,7 +193,7 @@ impl Call<'_> {
     }
 
     /// Runs and returns what came of it.
-    pub(super) async fn answer(self) -> Result<Answer, WorktreeError> {
+    pub(super) async fn answer(self) -> Result<GitOutput, WorktreeError> {
         if self.stopping == Stopping::Anytime && self.git.cancel.is_cancelled() {
             return Err(WorktreeError::Cancelled);
         }
@@ -217,7 +224,7 @@ impl Call<'_> {
                         return Err(WorktreeError::Git { act: self.act, said: "its answer is too long".to_owned() });
                     }
                     out.truncate(self.limit);
-                    return Ok(Answer { code, out, said: one_line(&complaint) });
+                    return Ok(GitOutput { code, out, said: one_line(&complaint) });
                 }
                 Ok(Err(error)) => WorktreeError::Git { act: self.act, said: error.to_string() },
                 Err(_) => WorktreeError::TimedOut { act: self.act, seconds: GIT_TIMEOUT.as_secs() },
@@ -248,7 +255,7 @@ impl Call<'_> {
     }
 }
 
-impl Answer {
+impl GitOutput {
     /// Returns the error of a run that should have succeeded.
     pub(super) fn failed(self, act: &'static str) -> WorktreeError {
         let said = if self.said.is_empty() { "it gave no reason".to_owned() } else { self.said };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
-use super::changes::{self, ChangeKind, ChangedFile};
+use super::changes::{self, ChangedFile, WorktreeChangeKind};
 use super::git::Git;
 use super::snapshot::{Snapshot, Untracked, blocking, path_of};
 use super::{UNTRACKED_BYTES, Worktree, WorktreeError, Worktrees, commit_of};
@@ -76,7 +76,8 @@ impl Worktrees {
 async fn check(worktree: &Worktree, state: &Snapshot) -> Result<(), WorktreeError> {
     let git = &state.git;
     let changed = changes::names(git, &worktree.base, &state.tree, &worktree.root).await?;
-    let repositories = changed.into_iter().filter(|file| file.kind == ChangeKind::Repository).map(|file| file.path);
+    let repositories =
+        changed.into_iter().filter(|file| file.kind == WorktreeChangeKind::Repository).map(|file| file.path);
     let folders: Vec<PathBuf> = state.nested.iter().cloned().chain(repositories).collect();
     if !folders.is_empty() {
         return Err(WorktreeError::Nested { folders });
@@ -204,13 +205,13 @@ fn in_the_way(files: &[ChangedFile], root: &Path) -> Option<PathBuf> {
     let mut coming: Vec<&Path> = Vec::new();
     for file in files {
         match &file.kind {
-            ChangeKind::Deleted => drop(going.insert(&file.path)),
-            ChangeKind::Added => coming.push(&file.path),
-            ChangeKind::Renamed { from } => {
+            WorktreeChangeKind::Deleted => drop(going.insert(&file.path)),
+            WorktreeChangeKind::Added => coming.push(&file.path),
+            WorktreeChangeKind::Renamed { from } => {
                 going.insert(from);
                 coming.push(&file.path);
             }
-            ChangeKind::Modified | ChangeKind::Retyped | ChangeKind::Repository => {}
+            WorktreeChangeKind::Modified | WorktreeChangeKind::Retyped | WorktreeChangeKind::Repository => {}
         }
     }
     coming.into_iter().find_map(|path| {

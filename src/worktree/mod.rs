@@ -17,7 +17,7 @@ mod orphans;
 mod place;
 mod snapshot;
 
-pub use changes::{ChangeKind, ChangedFile, Changes};
+pub use changes::{ChangedFile, WorktreeChangeKind, WorktreeChanges};
 pub use error::WorktreeError;
 pub use merge::{Conflict, Merged};
 pub use orphans::{Orphan, Orphans};
@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::git::Repository;
 use crate::program::SearchPath;
 use git::Git;
-use place::{Claim, Record};
+use place::{Claim, WorktreeRecord};
 use snapshot::{Snapshot, Untracked, blocking};
 
 /// Begins the name of every branch.
@@ -78,7 +78,7 @@ pub enum WorktreeEnd {
     /// There was nothing in it to keep.
     Removed,
     /// It stays until it is merged or discarded.
-    Kept(Changes),
+    Kept(WorktreeChanges),
 }
 
 impl Worktrees {
@@ -126,7 +126,7 @@ impl Worktrees {
         let name = claim.free_name(name, |name| {
             !taken.lines().any(|line| line.strip_prefix("refs/heads/") == Some(&branch_of(name)))
         });
-        let record = Record { repository, inside, branch: branch_of(&name), base, git_dir: None };
+        let record = WorktreeRecord { repository, inside, branch: branch_of(&name), base, git_dir: None };
         claim.keep(&name, &record)?;
         match check_out(&git, &claim, &name, record.clone()).await {
             Ok(worktree) => Ok(worktree),
@@ -141,10 +141,14 @@ impl Worktrees {
     ///
     /// # Errors
     /// Returns an error if git or a disk fails, or if the worktree is gone.
-    pub async fn changes(&self, worktree: &Worktree, cancel: &CancellationToken) -> Result<Changes, WorktreeError> {
+    pub async fn changes(
+        &self,
+        worktree: &Worktree,
+        cancel: &CancellationToken,
+    ) -> Result<WorktreeChanges, WorktreeError> {
         let (snapshot, commits) = self.state_of(worktree, cancel).await?;
         let files = changes::between(&snapshot.git, &worktree.base, &snapshot.tree, &worktree.root).await?;
-        Ok(Changes { files, commits, nested: snapshot.nested })
+        Ok(WorktreeChanges { files, commits, nested: snapshot.nested })
     }
 
     /// Ends the work in a worktree whose agent has ended: removes it if nothing was done.
@@ -245,7 +249,7 @@ impl Worktrees {
     }
 
     async fn remove(&self, worktree: &Worktree) -> Result<(), WorktreeError> {
-        let record = Record {
+        let record = WorktreeRecord {
             repository: worktree.repository.clone(),
             inside: PathBuf::new(),
             branch: worktree.branch.clone(),
@@ -256,7 +260,7 @@ impl Worktrees {
     }
 
     /// Removes a worktree, its branch and its record. A stop does not interrupt this.
-    async fn undo(&self, claim: &Claim, name: &str, record: &Record) -> Result<(), WorktreeError> {
+    async fn undo(&self, claim: &Claim, name: &str, record: &WorktreeRecord) -> Result<(), WorktreeError> {
         self.unlink(claim, name, record).await?;
         if let Some(git) = self.origin(record, &CancellationToken::new()).await?
             && commit_of(&git, &format!("refs/heads/{}", record.branch)).await?.is_some()
@@ -268,7 +272,7 @@ impl Worktrees {
     }
 
     /// Removes the files of a worktree, and what git knows of it.
-    async fn unlink(&self, claim: &Claim, name: &str, record: &Record) -> Result<(), WorktreeError> {
+    async fn unlink(&self, claim: &Claim, name: &str, record: &WorktreeRecord) -> Result<(), WorktreeError> {
         let root = claim.root_of(name);
         let folder = root.clone();
         blocking(move || place::remove_folder(&folder)).await?;
@@ -282,7 +286,7 @@ impl Worktrees {
     }
 
     /// Returns git at the files a worktree came from, if they are still there.
-    async fn origin(&self, record: &Record, cancel: &CancellationToken) -> Result<Option<Git>, WorktreeError> {
+    async fn origin(&self, record: &WorktreeRecord, cancel: &CancellationToken) -> Result<Option<Git>, WorktreeError> {
         if !record.repository.is_dir() {
             return Ok(None);
         }
@@ -293,7 +297,7 @@ impl Worktrees {
 
 impl Worktree {
     /// Reads a worktree from its record; one that was never finished is none.
-    fn of(claim: Claim, name: String, record: Record) -> Option<Self> {
+    fn of(claim: Claim, name: String, record: WorktreeRecord) -> Option<Self> {
         let root = claim.root_of(&name);
         Some(Self {
             cwd: root.join(&record.inside),
@@ -313,7 +317,7 @@ impl Worktree {
 }
 
 /// Makes a worktree, and says where git keeps what it knows of it.
-async fn check_out(git: &Git, claim: &Claim, name: &str, record: Record) -> Result<Worktree, WorktreeError> {
+async fn check_out(git: &Git, claim: &Claim, name: &str, record: WorktreeRecord) -> Result<Worktree, WorktreeError> {
     let root = claim.root_of(name);
     let common = git.common_dir().unwrap_or(&root).to_path_buf();
     let folder = common.join("worktrees");
@@ -322,7 +326,7 @@ async fn check_out(git: &Git, claim: &Claim, name: &str, record: Record) -> Resu
     call.arg("--").arg(&root).arg(&record.base).run().await?;
     let place = root.clone();
     let git_dir = blocking(move || own_pointer(&place, &common)).await?;
-    let record = Record { git_dir: Some(git_dir.clone()), ..record };
+    let record = WorktreeRecord { git_dir: Some(git_dir.clone()), ..record };
     let (claim, name) = (claim.clone(), name.to_owned());
     blocking(move || {
         // An ignored or empty folder is not in the commit.

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use tokio_util::sync::CancellationToken;
 
-use super::place::{Claim, Record};
+use super::place::{Claim, WorktreeRecord};
 use super::snapshot::blocking;
-use super::{Changes, Worktree, WorktreeError, Worktrees, commit_of};
+use super::{Worktree, WorktreeChanges, WorktreeError, Worktrees, commit_of};
 
 /// What earlier sessions left.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub struct Orphan {
     /// The worktree. As long as it is held, no other program finds it.
     pub worktree: Worktree,
     /// What was done in it.
-    pub changes: Changes,
+    pub changes: WorktreeChanges,
 }
 
 impl Worktrees {
@@ -75,7 +75,7 @@ impl Worktrees {
         claim: &Claim,
         name: &str,
         cancel: &CancellationToken,
-    ) -> Result<Option<(Worktree, Changes)>, WorktreeError> {
+    ) -> Result<Option<(Worktree, WorktreeChanges)>, WorktreeError> {
         let record = claim.record(name)?;
         if !claim.root_of(name).is_dir() {
             return self.forget(claim, name, &record, cancel).await.map(|()| None);
@@ -96,7 +96,7 @@ impl Worktrees {
         &self,
         claim: &Claim,
         name: &str,
-        record: &Record,
+        record: &WorktreeRecord,
         cancel: &CancellationToken,
     ) -> Result<(), WorktreeError> {
         let tip = match self.origin(record, cancel).await? {

@@ -37,7 +37,7 @@ pub(super) struct Claim {
 
 /// What is kept of a worktree, so that another run of the program can go on with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct WorktreeRecord {
     /// Root of the files that the worktree came from.
     pub(super) repository: PathBuf,
     /// Working directory below the root.
@@ -117,7 +117,7 @@ impl Claim {
     }
 
     /// Keeps a record in the place of the one that was there.
-    pub(super) fn keep(&self, name: &str, record: &Record) -> Result<(), WorktreeError> {
+    pub(super) fn keep(&self, name: &str, record: &WorktreeRecord) -> Result<(), WorktreeError> {
         let path = self.record_of(name);
         let json = serde_json::to_vec(record)
             .map_err(|_| WorktreeError::NotUnicode { path: record.repository.join(&record.inside) })?;
@@ -130,7 +130,7 @@ impl Claim {
     }
 
     /// Reads a record.
-    pub(super) fn record(&self, name: &str) -> Result<Record, WorktreeError> {
+    pub(super) fn record(&self, name: &str) -> Result<WorktreeRecord, WorktreeError> {
         let path = self.record_of(name);
         let json = std::fs::read(&path).map_err(WorktreeError::disk(&path, "read"))?;
         serde_json::from_slice(&json).map_err(|error| WorktreeError::disk(&path, "understood")(error.into()))

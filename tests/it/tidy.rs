@@ -5,7 +5,7 @@
 
 mod scan;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -186,6 +186,40 @@ fn colours(source: &Source) -> Vec<String> {
         .collect()
 }
 
+/// Words that say too little: a limit says what it limits, and what goes wrong is an error.
+const VAGUE: [&str; 3] = ["PATIENCE", "fault", "faults"];
+
+fn names(source: &Source) -> Vec<String> {
+    if !source.is_program() {
+        return Vec::new();
+    }
+    let mut errors = Vec::new();
+    for (line, text) in numbered(&source.code) {
+        let place = format!("{}:{line}", source.path);
+        if let Some(word) = words(text).find(|word| VAGUE.contains(word)) {
+            errors
+                .push(format!("{place}: `{word}` says too little; a limit says what it limits, an error is an error"));
+        }
+        let predicate =
+            text.split("fn ").nth(1).filter(|rest| ["is_", "has_", "can_"].iter().any(|a| rest.starts_with(a)));
+        if predicate.is_some_and(|rest| rest.contains("(&mut self") || rest.contains("(mut self")) {
+            errors.push(format!("{place}: a predicate that changes something; name it after what it does"));
+        }
+    }
+    errors
+}
+
+/// Returns the types that are public in any way, in the crate or in their room.
+fn public_types(source: &Source) -> impl Iterator<Item = (usize, &str)> {
+    numbered(&source.code).filter_map(|(line, text)| {
+        let rest = text.trim_start().strip_prefix("pub")?;
+        let rest = rest.strip_prefix('(').map_or(rest, |inside| inside.split_once(')').map_or("", |(_, rest)| rest));
+        let mut rest = rest.split_whitespace();
+        let is_type = matches!(rest.next()?, "struct" | "enum" | "trait" | "type");
+        words(rest.next().filter(|_| is_type)?).next().map(|name| (line, name))
+    })
+}
+
 fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(index, line)| (index + 1, line))
 }
@@ -236,6 +270,60 @@ fn only_the_theme_names_colours() {
 }
 
 #[test]
+fn names_say_what_they_mean() {
+    check(names);
+}
+
+#[test]
+fn a_public_type_has_a_name_of_its_own() {
+    let sources = sources();
+    let mut known: BTreeMap<&str, String> = BTreeMap::new();
+    let mut errors = String::new();
+    for source in sources.iter().filter(|source| source.is_program()) {
+        for (line, name) in public_types(source) {
+            let place = format!("{}:{line}", source.path);
+            if let Some(first) = known.insert(name, place.clone()) {
+                let _ = writeln!(errors, "{place}: `{name}` is a type in {first} too; each says whose it is");
+            }
+        }
+    }
+    assert!(errors.is_empty(), "\n{errors}");
+    assert!(known.len() > 300, "the types were not found");
+}
+
+#[test]
+fn each_word_of_the_glossary_is_in_use() {
+    let sources = sources();
+    let types: BTreeSet<String> = sources.iter().flat_map(public_types).map(|(_, name)| name.to_lowercase()).collect();
+    let glossary = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let (_, glossary) = glossary.split_once("//! # Words").unwrap();
+    let words: Vec<String> = glossary
+        .lines()
+        .skip(1)
+        .take_while(|line| line.starts_with("//!"))
+        .flat_map(|line| line.split("**").skip(1).step_by(2))
+        .map(|word| word.to_lowercase().replace(' ', ""))
+        .collect();
+    assert!(words.len() > 30, "the glossary was not found");
+    let unknown: Vec<&String> =
+        words.iter().filter(|word| !types.iter().any(|name| name.contains(word.as_str()))).collect();
+    assert!(unknown.is_empty(), "the glossary explains what no type is named after: {unknown:?}");
+}
+
+#[test]
+fn a_module_with_parts_is_a_folder() {
+    let mut paths = Vec::new();
+    rust_files(&root().join("src"), &mut paths);
+    for path in paths {
+        let folder = path.with_extension("");
+        assert!(!folder.is_dir(), "{} stands beside its folder; name it mod.rs and put it in", path.display());
+        let alone = path.file_name().is_some_and(|name| name == "mod.rs")
+            && fs::read_dir(path.parent().unwrap()).unwrap().count() == 1;
+        assert!(!alone, "{} is a folder of one file", path.display());
+    }
+}
+
+#[test]
 fn no_file_is_forgotten() {
     for (folder, entries) in [("tests/it", &["main.rs"][..]), ("src", &["lib.rs", "main.rs"][..])] {
         let folder = root().join(folder);
@@ -251,7 +339,10 @@ fn no_file_is_forgotten() {
 
 #[test]
 fn rules_find_what_breaks_them() {
-    let cases: [(Rule, &str, &str); 14] = [
+    let cases: [(Rule, &str, &str); 17] = [
+        (names, "src/tool/read.rs", "const PATIENCE: u8 = 1;"),
+        (names, "src/tool/read.rs", "fn f() -> Result<(), ()> { Err(fault) }"),
+        (names, "src/tool/read.rs", "    pub(super) fn is_news(&mut self, warning: u8) -> bool {"),
         (floors, "src/message/id.rs", "use crate::agent::Agent;"),
         (floors, "src/tool/read.rs", "use crate::{message::Usage, provider::{Model, Price}};"),
         (floors, "src/tool/read.rs", "fn f() { let _ = super::super::session::read(); }"),
@@ -275,7 +366,12 @@ fn rules_find_what_breaks_them() {
 
 #[test]
 fn rules_let_pass_what_keeps_them() {
-    let cases: [(Rule, &str, &str); 9] = [
+    let cases: [(Rule, &str, &str); 10] = [
+        (
+            names,
+            "src/tool/read.rs",
+            "// a fault\nfn is_set(&self) { g(\"fault\"); default_fault(); } fn set(&mut self) {}",
+        ),
         (floors, "src/agent/turn.rs", "use crate::{message::*, tool::{Tool, ToolSet}}; use super::Agent;"),
         (
             floors,

@@ -101,7 +101,7 @@ impl Ask {
 
 /// What becomes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum BudgetVerdict {
     /// It may be sent.
     Granted {
         /// Most tokens of the reply.
@@ -227,7 +227,7 @@ impl Ledger {
     }
 
     /// Decides about a request. One that has to wait asks again after each change.
-    pub fn ask(&mut self, reservation: ReservationId, ask: &Ask) -> Verdict {
+    pub fn ask(&mut self, reservation: ReservationId, ask: &Ask) -> BudgetVerdict {
         let others = || self.seats.iter().filter(|(id, _)| **id != reservation).map(|(_, held)| held);
         let kept: Amount = others().map(|held| held.last_turn).sum();
         let under_way: Amount = others().map(|held| held.request).sum();
@@ -239,18 +239,18 @@ impl Ledger {
         }
         if later < ask.least_output() {
             self.give_up(reservation);
-            return Verdict::Refused;
+            return BudgetVerdict::Refused;
         }
         if under_way.tokens > 0 || !is_first {
-            return Verdict::Wait { ahead: self.wait(reservation, ask.purpose) };
+            return BudgetVerdict::Wait { ahead: self.wait(reservation, ask.purpose) };
         }
         self.grant(reservation, ask, now)
     }
 
-    fn grant(&mut self, reservation: ReservationId, ask: &Ask, output: u64) -> Verdict {
+    fn grant(&mut self, reservation: ReservationId, ask: &Ask, output: u64) -> BudgetVerdict {
         self.give_up(reservation);
         self.seats.insert(reservation, Held { request: ask.amount(output), last_turn: ask.kept(output) });
-        Verdict::Granted { output }
+        BudgetVerdict::Granted { output }
     }
 
     /// Counts the request among those that wait and returns how many are before it.
@@ -308,33 +308,33 @@ impl Ledger {
     }
 
     /// Books what a failed attempt has used, and holds as much as before for the next one if that still fits.
-    pub fn again(&mut self, reservation: ReservationId, used: Amount) -> Verdict {
+    pub fn again(&mut self, reservation: ReservationId, used: Amount) -> BudgetVerdict {
         self.spent.add(used);
         let all: Amount = [self.spent, self.reserved(), self.kept()].into_iter().sum();
         let fits = self.limit.tokens.is_none_or(|limit| all.tokens <= limit)
             && self.limit.usd.is_none_or(|limit| all.usd <= f64::from(limit) + ROUNDING);
-        let Some(held) = self.seats.get_mut(&reservation) else { return Verdict::Refused };
+        let Some(held) = self.seats.get_mut(&reservation) else { return BudgetVerdict::Refused };
         if fits || used == Amount::default() {
-            return Verdict::Granted { output: 0 };
+            return BudgetVerdict::Granted { output: 0 };
         }
         held.request = Amount::default();
-        Verdict::Refused
+        BudgetVerdict::Refused
     }
 
     /// Returns what the user is to be told now and was not told before.
     pub fn warning(&mut self) -> Option<Warning> {
         let tokens = self.limit.tokens.is_some_and(|limit| self.spent.tokens >= limit - limit / 5);
         let usd = self.limit.usd.is_some_and(|limit| self.spent.usd >= f64::from(limit) * 0.8);
-        ((tokens || usd) && self.is_news(Warning::Nearly)).then_some(Warning::Nearly)
+        ((tokens || usd) && self.mark_warned(Warning::Nearly)).then_some(Warning::Nearly)
     }
 
     /// Tells whether something was not said before, and notes that it is now.
-    pub fn is_news(&mut self, warning: Warning) -> bool {
+    pub fn mark_warned(&mut self, warning: Warning) -> bool {
         self.warned.insert(warning)
     }
 
     /// Tells whether nobody was told yet that a limit in dollars cannot count this model, and notes that it is now.
-    pub fn is_uncounted(&mut self, model: &str) -> bool {
+    pub fn mark_uncounted(&mut self, model: &str) -> bool {
         self.limit.usd.is_some() && self.unpriced.insert(model.to_owned())
     }
 }

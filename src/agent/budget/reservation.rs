@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Budget;
 use super::estimator::TokenEstimator;
-use super::ledger::{Amount, Ask, Purpose, ReservationId, Verdict, Warning};
+use super::ledger::{Amount, Ask, BudgetVerdict, Purpose, ReservationId, Warning};
 use crate::agent::watchdog::Watchdog;
 use crate::agent::{Agent, Cancel, EventKind, Hold};
 use crate::message::{AgentId, Message, Usage};
@@ -69,23 +69,23 @@ impl<'a> BudgetReservation<'a> {
             changed.as_mut().enable();
             let verdict = budget.ledger().ask(self.id, &self.ask);
             match verdict {
-                Verdict::Granted { output } => {
+                BudgetVerdict::Granted { output } => {
                     request.max_output_tokens = u32::try_from(output).unwrap_or(u32::MAX);
                     self.pass_on();
                     return Reserved::Granted;
                 }
-                Verdict::Refused => {
+                BudgetVerdict::Refused => {
                     self.refused = Some(self.ask);
                     self.pass_on();
                     self.warn_used_up(watchdog).await;
                     return Reserved::Refused;
                 }
-                Verdict::Wait { ahead } if told != Some(ahead) => {
+                BudgetVerdict::Wait { ahead } if told != Some(ahead) => {
                     told = Some(ahead);
                     let held = EventKind::Held { why: Hold::Budget, wait_ms: None, ahead };
                     watchdog.emit(self.agent, held).await;
                 }
-                Verdict::Wait { .. } => {}
+                BudgetVerdict::Wait { .. } => {}
             }
             tokio::select! {
                 biased;
@@ -103,7 +103,7 @@ impl<'a> BudgetReservation<'a> {
     pub(in crate::agent) fn again(&mut self, used: &Usage) -> Reserved {
         self.lost += *used;
         let verdict = self.budget.ledger().again(self.id, self.amount(used));
-        if verdict == Verdict::Refused { Reserved::Refused } else { Reserved::Granted }
+        if verdict == BudgetVerdict::Refused { Reserved::Refused } else { Reserved::Granted }
     }
 
     /// Books the reply. Returns what the whole request has used, attempts that failed included. `messages` is the
@@ -149,7 +149,7 @@ impl<'a> BudgetReservation<'a> {
 
     async fn warn_unpriced(&self, watchdog: &Watchdog) {
         let model = &self.agent.model;
-        if model.price.is_none() && self.budget.ledger().is_uncounted(&model.id) {
+        if model.price.is_none() && self.budget.ledger().mark_uncounted(&model.id) {
             let text = format!(
                 "The price of {} is not known, so that the budget in dollars does not count it. A budget in tokens does: \
                  /budget 500k.",
@@ -160,7 +160,7 @@ impl<'a> BudgetReservation<'a> {
     }
 
     async fn warn_used_up(&self, watchdog: &Watchdog) {
-        if self.budget.ledger().is_news(Warning::UsedUp) {
+        if self.budget.ledger().mark_warned(Warning::UsedUp) {
             self.tell(self.refusal(), watchdog).await;
         }
     }

@@ -5,8 +5,8 @@
 
 use ratatui::layout::Position;
 
-use super::view::{Awaited, Page, Typing};
-use super::{AgentFilesView, FileRequest, Row};
+use super::view::{AgentFilesPage, AgentFilesTyping, PendingWork};
+use super::{AgentFileRow, AgentFilesView, FileRequest};
 use crate::app::action::Action;
 use crate::app::input::Taken;
 use crate::app::key::{Key, Mouse, MouseKind};
@@ -45,7 +45,7 @@ impl App {
             }
             Action::ReloadAgents => {
                 effects.push(Effect::AgentFiles(FileRequest::Reload));
-                self.agent_files_await(Awaited::Reload);
+                self.agent_files_await(PendingWork::Reload);
             }
             Action::AgentFiles => {}
             // Whoever goes elsewhere leaves the view.
@@ -58,7 +58,7 @@ impl App {
         Taken::Yes
     }
 
-    fn agent_files_await(&mut self, what: Awaited) {
+    fn agent_files_await(&mut self, what: PendingWork) {
         if let Some(view) = &mut self.agent_files {
             view.awaited = what;
         }
@@ -74,35 +74,35 @@ impl App {
         let (height, end) = (self.agent_files_body(), self.popup_end);
         let Some(view) = &mut self.agent_files else { return };
         match &mut view.page {
-            Page::List => {
+            AgentFilesPage::List => {
                 view.step(by, &self.listing);
                 view.settle(height.unsigned_abs());
             }
-            Page::Detail { scroll } => *scroll = scroll.saturating_add_signed(by).min(end),
+            AgentFilesPage::Detail { scroll } => *scroll = scroll.saturating_add_signed(by).min(end),
         }
     }
 
     fn search_agent_files(&mut self) {
         if let Some(view) = &mut self.agent_files {
-            view.page = Page::List;
-            view.typing = Typing::Query;
+            view.page = AgentFilesPage::List;
+            view.typing = AgentFilesTyping::Query;
         }
     }
 
     fn accept_in_agent_files(&mut self) {
         let Some(view) = &mut self.agent_files else { return };
         if view.is_typing() {
-            view.typing = Typing::No;
-        } else if view.chosen(&self.listing).is_some() && view.page == Page::List {
-            view.page = Page::Detail { scroll: 0 };
+            view.typing = AgentFilesTyping::No;
+        } else if view.chosen(&self.listing).is_some() && view.page == AgentFilesPage::List {
+            view.page = AgentFilesPage::Detail { scroll: 0 };
         }
     }
 
     /// Leaves the innermost part: the chosen agent, the search, the view.
     fn leave_agent_files(&mut self) {
         let Some(view) = &mut self.agent_files else { return };
-        if view.page != Page::List {
-            view.page = Page::List;
+        if view.page != AgentFilesPage::List {
+            view.page = AgentFilesPage::List;
         } else if view.is_typing() || !view.query().text().is_empty() {
             view.clear_search(&self.listing);
         } else {
@@ -138,12 +138,12 @@ impl App {
             MouseKind::WheelDown => WHEEL,
             MouseKind::Press => {
                 let at = Position { x: mouse.column, y: mouse.row };
-                if view.page == Page::List && layout.body.contains(at) {
+                if view.page == AgentFilesPage::List && layout.body.contains(at) {
                     let place = view.first_visible(height) + usize::from(at.y - layout.body.y);
                     view.settle(height);
-                    if matches!(view.rows().get(place), Some(Row::Agent { .. })) {
+                    if matches!(view.rows().get(place), Some(AgentFileRow::Agent { .. })) {
                         if place == view.chosen_row() {
-                            view.page = Page::Detail { scroll: 0 };
+                            view.page = AgentFilesPage::Detail { scroll: 0 };
                         }
                         view.choose(place, &self.listing);
                     }
@@ -153,8 +153,8 @@ impl App {
             MouseKind::Drag | MouseKind::Release => return,
         };
         match &mut view.page {
-            Page::List => view.wheel(lines, height, &self.listing),
-            Page::Detail { scroll } => *scroll = scroll.saturating_add_signed(lines).min(end),
+            AgentFilesPage::List => view.wheel(lines, height, &self.listing),
+            AgentFilesPage::Detail { scroll } => *scroll = scroll.saturating_add_signed(lines).min(end),
         }
     }
 

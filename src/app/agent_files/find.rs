@@ -11,7 +11,7 @@ use crate::message::sanitize_line;
 
 /// One line of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Row {
+pub enum AgentFileRow {
     /// The heading of a tier.
     Tier(Tier),
     /// A tier without agents.
@@ -27,8 +27,8 @@ pub enum Row {
 
 /// Rows, and the one that matches best.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) rows: Vec<Row>,
+pub(super) struct AgentFileMatch {
+    pub(super) rows: Vec<AgentFileRow>,
     pub(super) best: Option<usize>,
 }
 
@@ -56,25 +56,25 @@ impl Index {
     }
 
     /// Returns the rows that match the query; all of them, and the vacant tiers, for an empty query.
-    pub(super) fn find(&self, query: &str) -> Found {
+    pub(super) fn find(&self, query: &str) -> AgentFileMatch {
         let mut sought = Sought::new(query);
-        let mut found = Found::default();
+        let mut found = AgentFileMatch::default();
         let mut best = None;
         for tier in Tier::ALL {
             let heading = found.rows.len();
-            found.rows.push(Row::Tier(tier));
+            found.rows.push(AgentFileRow::Tier(tier));
             for (index, entry) in self.0.iter().enumerate().filter(|(_, entry)| entry.tier == tier) {
                 let Some((score, matched)) = sought.look_at(entry) else { continue };
                 if best.is_none_or(|best| score > best) {
                     best = Some(score);
                     found.best = Some(found.rows.len());
                 }
-                found.rows.push(Row::Agent { index, matched });
+                found.rows.push(AgentFileRow::Agent { index, matched });
             }
             if found.rows.len() == heading + 1 {
                 found.rows.pop();
                 if query.is_empty() && tier != Tier::CommandLine {
-                    found.rows.push(Row::Vacant(tier));
+                    found.rows.push(AgentFileRow::Vacant(tier));
                 }
             }
         }

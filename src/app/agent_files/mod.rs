@@ -10,13 +10,13 @@ mod view;
 
 use std::path::PathBuf;
 
-pub use find::Row;
+pub use find::AgentFileRow;
 pub use place::{AgentPlaces, FilesLayout};
-pub use view::{AgentFilesView, Page, Standings};
+pub use view::{AgentFilesPage, AgentFilesView, Standings};
 
-use self::view::Awaited;
+use self::view::PendingWork;
 use super::{App, Effect};
-use crate::definition::{AgentDraft, AgentHome, Changes, Listing, Source, Tier};
+use crate::definition::{AgentDraft, AgentHome, CatalogChanges, Listing, Source, Tier};
 use crate::message::{Diagnostic, sanitize_line};
 
 /// Something to be done with agent files.
@@ -86,7 +86,7 @@ impl App {
                 effects.push(Effect::AgentFiles(FileRequest::Reload));
                 self.inform(format!("edited: {}", self.agent_places.shown(&path)));
                 if let Some(view) = &mut self.agent_files {
-                    view.awaited = Awaited::Edited(path);
+                    view.awaited = PendingWork::Edited(path);
                 }
             }
             FileNews::Deleted(path) => self.inform(format!("deleted: {}", self.agent_places.shown(&path))),
@@ -102,13 +102,13 @@ impl App {
         self.listing = listing;
         let Some(view) = &mut self.agent_files else { return };
         view.refresh(&self.listing);
-        match std::mem::replace(&mut view.awaited, Awaited::Nothing) {
-            Awaited::Nothing => {}
-            Awaited::Reload => {
+        match std::mem::replace(&mut view.awaited, PendingWork::Nothing) {
+            PendingWork::Nothing => {}
+            PendingWork::Reload => {
                 let announced = view.standings().words();
                 self.inform(format!("read again: {announced}"));
             }
-            Awaited::Edited(path) => {
+            PendingWork::Edited(path) => {
                 let edited = self.listing.iter().find(|listed| listed.source.path.as_ref() == Some(&path));
                 view.error = edited.and_then(|listed| listed.diagnostics.first()).map(|error| {
                     let line = error.line.map_or_else(String::new, |line| format!("line {line}: "));
@@ -119,7 +119,7 @@ impl App {
     }
 
     /// Takes in that agent files have changed.
-    pub(super) fn agents_changed(&mut self, changes: &Changes, effects: &mut Vec<Effect>) {
+    pub(super) fn agents_changed(&mut self, changes: &CatalogChanges, effects: &mut Vec<Effect>) {
         effects.push(Effect::AgentFiles(FileRequest::List));
         // The view shows what changed, and its own words about what it did are not overwritten.
         match summary(changes).filter(|_| self.agent_files.is_none() && !self.wizard_told(changes)) {
@@ -131,7 +131,7 @@ impl App {
 }
 
 /// Returns what changed in one line; `None` for nothing.
-fn summary(changes: &Changes) -> Option<String> {
+fn summary(changes: &CatalogChanges) -> Option<String> {
     let parts = [("+", &changes.added), ("~", &changes.changed), ("-", &changes.removed)];
     let words = parts.iter().filter(|(_, names)| !names.is_empty()).map(|(sign, names)| match names.as_slice() {
         [name] => format!("{sign}{name}"),

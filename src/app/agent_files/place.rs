@@ -69,7 +69,8 @@ impl FilesLayout {
         // Words are not cut, so that a text of several rows may need one more.
         let wanted = (wanted + usize::from(wanted > 1)).min(FAULT_ROWS);
         let error = u16::try_from(wanted).unwrap_or(0).min(inner.height.saturating_sub(1));
-        let seeking = view.page() == super::Page::List && (view.is_typing() || !view.query().text().is_empty());
+        let seeking =
+            view.page() == super::AgentFilesPage::List && (view.is_typing() || !view.query().text().is_empty());
         let query = u16::from(seeking).min(inner.height - error);
         let body = inner.height - error - query;
         Self {

@@ -5,13 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::find::{Index, Row};
+use super::find::{AgentFileRow, Index};
 use crate::app::line_edit::LineEdit;
 use crate::definition::{DefinitionState, Listed, Source};
 
 /// What the view shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Page {
+pub enum AgentFilesPage {
     /// All agents.
     List,
     /// The chosen one, whole.
@@ -23,7 +23,7 @@ pub enum Page {
 
 /// Where keys go that type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Typing {
+pub(super) enum AgentFilesTyping {
     /// Nowhere: each key is an action.
     No,
     /// Into the query.
@@ -32,7 +32,7 @@ pub(super) enum Typing {
 
 /// What was asked for, so that its outcome can be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Awaited {
+pub(super) enum PendingWork {
     Nothing,
     /// All files are read anew.
     Reload,
@@ -56,8 +56,8 @@ pub struct Standings {
 pub struct AgentFilesView {
     index: Index,
     query: LineEdit,
-    pub(super) typing: Typing,
-    rows: Vec<Row>,
+    pub(super) typing: AgentFilesTyping,
+    rows: Vec<AgentFileRow>,
     /// Place of the chosen row.
     at: usize,
     chosen: Option<(Source, String)>,
@@ -65,9 +65,9 @@ pub struct AgentFilesView {
     sought: Option<PathBuf>,
     /// First visible row, where the chosen one allows it.
     top: usize,
-    pub(super) page: Page,
+    pub(super) page: AgentFilesPage,
     standings: Standings,
-    pub(super) awaited: Awaited,
+    pub(super) awaited: PendingWork,
     /// What did not work, until the next key.
     pub(super) error: Option<String>,
 }
@@ -77,15 +77,15 @@ impl AgentFilesView {
         let mut view = Self {
             index: Index::default(),
             query: LineEdit::default(),
-            typing: Typing::No,
+            typing: AgentFilesTyping::No,
             rows: Vec::new(),
             at: 0,
             chosen: None,
             sought: None,
             top: 0,
-            page: Page::List,
+            page: AgentFilesPage::List,
             standings: Standings::default(),
-            awaited: Awaited::Nothing,
+            awaited: PendingWork::Nothing,
             error: None,
         };
         view.refresh(listing);
@@ -101,22 +101,22 @@ impl AgentFilesView {
     /// Tells whether keys type into the query.
     #[must_use]
     pub fn is_typing(&self) -> bool {
-        self.typing == Typing::Query
+        self.typing == AgentFilesTyping::Query
     }
 
     /// Returns what taking the chosen agent, or what was typed, means; `None` where there is nothing to take.
     #[must_use]
     pub fn accept_word(&self) -> Option<&'static str> {
         match (self.page, self.typing) {
-            (Page::Detail { .. }, _) => None,
-            (Page::List, Typing::Query) => Some("keep"),
-            (Page::List, Typing::No) => Some("show"),
+            (AgentFilesPage::Detail { .. }, _) => None,
+            (AgentFilesPage::List, AgentFilesTyping::Query) => Some("keep"),
+            (AgentFilesPage::List, AgentFilesTyping::No) => Some("show"),
         }
     }
 
     /// Returns the lines of the list.
     #[must_use]
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[AgentFileRow] {
         &self.rows
     }
 
@@ -128,7 +128,7 @@ impl AgentFilesView {
 
     /// Returns what the view shows.
     #[must_use]
-    pub fn page(&self) -> Page {
+    pub fn page(&self) -> AgentFilesPage {
         self.page
     }
 
@@ -149,7 +149,7 @@ impl AgentFilesView {
     #[must_use]
     pub fn first_visible(&self, height: usize) -> usize {
         let above = self.at.saturating_sub(1);
-        let first = if matches!(self.rows.get(above), Some(Row::Agent { .. })) { self.at } else { above };
+        let first = if matches!(self.rows.get(above), Some(AgentFileRow::Agent { .. })) { self.at } else { above };
         let least = (self.at + 1).saturating_sub(height.max(1));
         self.top.min(first).max(least).min(self.rows.len().saturating_sub(height).max(least))
     }
@@ -158,7 +158,7 @@ impl AgentFilesView {
     #[must_use]
     pub fn chosen<'a>(&self, listing: &'a [Listed]) -> Option<&'a Listed> {
         match self.rows.get(self.at)? {
-            Row::Agent { index, .. } => listing.get(*index),
+            AgentFileRow::Agent { index, .. } => listing.get(*index),
             _ => None,
         }
     }
@@ -204,7 +204,7 @@ impl AgentFilesView {
             self.place(listing, |listed| listed.source == source && (source.path.is_some() || listed.name() == name))
         });
         if known.is_none() {
-            self.page = Page::List;
+            self.page = AgentFilesPage::List;
         }
         let at = known.or_else(|| self.nearest(self.at)).unwrap_or(0);
         self.choose(at, listing);
@@ -212,7 +212,7 @@ impl AgentFilesView {
 
     fn place(&self, listing: &[Listed], is_it: impl Fn(&Listed) -> bool) -> Option<usize> {
         self.rows.iter().position(|row| match row {
-            Row::Agent { index, .. } => listing.get(*index).is_some_and(&is_it),
+            AgentFileRow::Agent { index, .. } => listing.get(*index).is_some_and(&is_it),
             _ => false,
         })
     }
@@ -224,7 +224,11 @@ impl AgentFilesView {
 
     /// Iterates over the places of the rows that are agents.
     fn agents(&self) -> impl Iterator<Item = usize> {
-        self.rows.iter().enumerate().filter(|(_, row)| matches!(row, Row::Agent { .. })).map(|(place, _)| place)
+        self.rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| matches!(row, AgentFileRow::Agent { .. }))
+            .map(|(place, _)| place)
     }
 
     pub(super) fn choose(&mut self, at: usize, listing: &[Listed]) {
@@ -250,7 +254,8 @@ impl AgentFilesView {
         self.top = self.first_visible(height).saturating_add_signed(lines).min(end);
         let last = (self.top + height).saturating_sub(1);
         let at = self.at.clamp(self.top, last.max(self.top));
-        let inside = (self.top..=last).filter(|place| matches!(self.rows.get(*place), Some(Row::Agent { .. })));
+        let inside =
+            (self.top..=last).filter(|place| matches!(self.rows.get(*place), Some(AgentFileRow::Agent { .. })));
         if let Some(place) = inside.min_by_key(|place| place.abs_diff(at)) {
             self.choose(place, listing);
         }
@@ -280,7 +285,7 @@ impl AgentFilesView {
     }
 
     pub(super) fn clear_search(&mut self, listing: &[Listed]) {
-        self.typing = Typing::No;
+        self.typing = AgentFilesTyping::No;
         self.search(listing, |query| *query = LineEdit::default());
     }
 }

@@ -7,7 +7,7 @@ use tui_textarea::{CursorMove, TextArea};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::chips::Chips;
-use super::layout::Rows;
+use super::layout::ComposerRows;
 
 /// A text and a cursor in it.
 #[derive(Debug, Default)]
@@ -184,13 +184,13 @@ impl Editor {
 
     /// Returns the row of the cursor and the number of rows in a soft wrap.
     pub(super) fn row_in(&self, columns: u16) -> (usize, usize) {
-        let rows = Rows::of(self.area.lines(), columns);
+        let rows = ComposerRows::of(self.area.lines(), columns);
         (rows.place(self.area.cursor()).0, rows.len())
     }
 
     /// Moves by rows of the soft wrap, keeping the column where possible.
     pub(super) fn move_rows(&mut self, by: isize, columns: u16) {
-        let rows = Rows::of(self.area.lines(), columns);
+        let rows = ComposerRows::of(self.area.lines(), columns);
         let (row, column) = rows.place(self.area.cursor());
         let target = row.saturating_add_signed(by).min(rows.len() - 1);
         let cursor = rows.cursor_at(target, column);

@@ -40,12 +40,12 @@ struct Row {
 }
 
 /// The rows of a text at a width.
-pub(super) struct Rows<'a> {
+pub(super) struct ComposerRows<'a> {
     lines: &'a [String],
     rows: Vec<Row>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> ComposerRows<'a> {
     pub(super) fn of(lines: &'a [String], columns: u16) -> Self {
         let mut rows = Vec::new();
         for (at, line) in lines.iter().enumerate() {
@@ -123,7 +123,7 @@ fn wrap(line: usize, text: &str, room: usize, rows: &mut Vec<Row>) {
 
 /// Returns what is shown of a text: the rows around the cursor.
 pub(super) fn view(editor: &Editor, chips: &Chips, columns: u16, height: u16) -> View {
-    let rows = Rows::of(editor.lines(), columns);
+    let rows = ComposerRows::of(editor.lines(), columns);
     let (row, column) = rows.place(editor.cursor());
     let height = usize::from(height).max(1);
     let first = (row + 1).saturating_sub(height);
@@ -136,7 +136,7 @@ pub(super) fn view(editor: &Editor, chips: &Chips, columns: u16, height: u16) ->
 }
 
 /// Cuts a row where what it shows changes.
-fn pieces(rows: &Rows<'_>, row: Row, chips: &Chips) -> Vec<(PieceKind, String)> {
+fn pieces(rows: &ComposerRows<'_>, row: Row, chips: &Chips) -> Vec<(PieceKind, String)> {
     let line = &rows.lines[row.line];
     let mut marks: Vec<_> = chips.ranges(line).into_iter().map(|range| (range, PieceKind::Chip)).collect();
     marks.extend(mentions(line).map(|range| (range, PieceKind::Mention)));

@@ -67,7 +67,7 @@ impl Composer {
         match deed {
             Deed::Nothing | Deed::Pass => {}
             Deed::Go(to) => self.draft.editor.go(to),
-            Deed::Rows(rows) => {
+            Deed::ComposerRows(rows) => {
                 for _ in 0..rows.unsigned_abs() {
                     let _ = if rows < 0 { self.up() } else { self.down() };
                 }

@@ -54,7 +54,7 @@ pub(super) enum Deed {
     /// Move the cursor there.
     Go(usize),
     /// Move by rows, or in the history where there are no more.
-    Rows(isize),
+    ComposerRows(isize),
     /// Replace a part of the text and stand at the place.
     Replace(Range<usize>, String, usize),
     /// Take back the last change.
@@ -129,8 +129,8 @@ impl Vi {
         let times = self.times();
         let (start, end) = (line_start(text, at), line_end(text, at));
         match c {
-            'j' => return Deed::Rows(isize::try_from(times).unwrap_or(1)),
-            'k' => return Deed::Rows(-isize::try_from(times).unwrap_or(1)),
+            'j' => return Deed::ComposerRows(isize::try_from(times).unwrap_or(1)),
+            'k' => return Deed::ComposerRows(-isize::try_from(times).unwrap_or(1)),
             'i' | 'a' | 'I' | 'A' => {
                 self.mode = ViMode::Insert;
                 return Deed::Go(match c {

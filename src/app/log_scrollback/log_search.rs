@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{App, Before, Effect, LogScrollback, Page};
+use super::{App, Effect, LoadedUpTo, LogScrollback, Page};
 use crate::app::scroll::{Anchor, Motion, Scroll};
 
 /// What is said while the log is read.
@@ -77,7 +77,7 @@ impl App {
         let (id, name) = (agent.id, agent.name.clone());
         let story = self.story(agent);
         let (more, edge) = match motion {
-            Motion::FindUp => (self.before(agent) == Before::Coming, Anchor { cell: story.first(), line: 0 }),
+            Motion::FindUp => (self.before(agent) == LoadedUpTo::Coming, Anchor { cell: story.first(), line: 0 }),
             _ => (story.breaks_off(), Anchor { cell: story.end().saturating_sub(1), line: usize::MAX / 2 }),
         };
         let state = self.panes.entry(id).or_default();

@@ -129,7 +129,7 @@ pub struct Span {
 
 /// What is known of a stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen<'a> {
+pub struct TrackSeen<'a> {
     /// The span that fills most of it.
     pub span: &'a Span,
     /// What to call it: an open span that has become silent is not what it began as.
@@ -144,7 +144,7 @@ pub struct Seen<'a> {
     pub others: usize,
 }
 
-impl Seen<'_> {
+impl TrackSeen<'_> {
     /// Tells whether a stretch of time lies within this span, so that nothing else is in it.
     #[must_use]
     pub fn fills(&self, from: Instant, to: Instant, now: Instant) -> bool {
@@ -334,14 +334,14 @@ impl Track {
     /// Returns what was done from `from` until before `to`; `None` if nothing was. What it costs does not depend on
     /// how many spans there are, but for the search.
     #[must_use]
-    pub fn seen(&self, from: Instant, to: Instant, now: Instant) -> Option<Seen<'_>> {
+    pub fn seen(&self, from: Instant, to: Instant, now: Instant) -> Option<TrackSeen<'_>> {
         let is_past = |end: Instant, span: &Span| end < from || (end == from && span.ended.is_none());
         let first = self.spans.partition_point(|span| span.to.is_some_and(|end| is_past(end, span)));
         let after = self.spans.partition_point(|span| span.from < to);
         let within = self.spans.get(first..after).filter(|within| !within.is_empty())?;
         let step = within.len().div_ceil(LOOKED_AT);
         let sampled = within.iter().step_by(step).flat_map(|span| self.pieces(span, now));
-        let overlap = |piece: &Seen<'_>| {
+        let overlap = |piece: &TrackSeen<'_>| {
             let end = piece.to.unwrap_or(now.max(piece.from)).min(to);
             end.saturating_duration_since(piece.from.max(from))
         };
@@ -352,16 +352,16 @@ impl Track {
         let ended = within.last().filter(ends).and_then(|span| span.ended);
         // The column that begins right now has no length yet.
         let touched = !overlap(&best).is_zero() || best.to.is_none() && from <= now;
-        (touched || ended.is_some()).then_some(Seen { ended, others: within.len() - 1, ..best })
+        (touched || ended.is_some()).then_some(TrackSeen { ended, others: within.len() - 1, ..best })
     }
 
     /// Returns a span as it is to be called: the silent end of the open one stands for itself.
-    fn pieces<'a>(&self, span: &'a Span, now: Instant) -> impl Iterator<Item = Seen<'a>> + use<'a> {
+    fn pieces<'a>(&self, span: &'a Span, now: Instant) -> impl Iterator<Item = TrackSeen<'a>> + use<'a> {
         let silent = self.silent_from(now).filter(|_| span.to.is_none());
-        let whole = Seen { span, kind: span.kind, from: span.from, to: span.to, ended: None, others: 0 };
+        let whole = TrackSeen { span, kind: span.kind, from: span.from, to: span.to, ended: None, others: 0 };
         let work = silent.is_none_or(|silent| silent > span.from);
-        let work = work.then_some(Seen { to: silent.or(span.to), ..whole });
-        let stalled = silent.map(|from| Seen { kind: SpanKind::Stalled, from, to: None, ..whole });
+        let work = work.then_some(TrackSeen { to: silent.or(span.to), ..whole });
+        let stalled = silent.map(|from| TrackSeen { kind: SpanKind::Stalled, from, to: None, ..whole });
         [work, stalled].into_iter().flatten()
     }
 

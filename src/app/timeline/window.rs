@@ -44,7 +44,7 @@ impl Scale {
 
 /// One visible row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct TimelineRow {
     /// Whose bar.
     pub agent: AgentId,
     /// How deep it stands below the main agent's own subagents.
@@ -59,7 +59,7 @@ pub(super) struct WindowRequest {
     /// When time begins, and where it ends.
     pub time: (Instant, Instant),
     /// Every row in order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TimelineRow>,
     /// The agent that was chosen.
     pub chosen: AgentId,
     /// Columns of the longest name, indents included.
@@ -74,7 +74,7 @@ pub(super) struct WindowRequest {
 
 /// Which part of time is shown, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Window {
+pub struct TimelineWindow {
     /// The heading.
     pub head: Rect,
     /// The axis, above the bars.
@@ -88,7 +88,7 @@ pub struct Window {
     /// What the letters mean.
     pub legend: Rect,
     /// The visible rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TimelineRow>,
     /// Place of the first visible row among all.
     pub top: usize,
     /// How many rows there are.
@@ -107,7 +107,7 @@ pub struct Window {
 }
 
 /// Places the parts, and chooses columns and rows so that cursor and chosen agent are visible.
-pub(super) fn window(wish: WindowRequest) -> Window {
+pub(super) fn window(wish: WindowRequest) -> TimelineWindow {
     let (origin, end) = wish.time;
     let mut rest = wish.area;
     // What is least needed gives way first.
@@ -139,10 +139,10 @@ pub(super) fn window(wish: WindowRequest) -> Window {
     let room = usize::from(bars.height.max(1));
     let top = wish.first.1.clamp((place + 1).saturating_sub(room), place).min(of.saturating_sub(room));
     let rows = wish.rows.into_iter().skip(top).take(usize::from(bars.height)).collect();
-    Window { head, axis, names, bars, words, legend, rows, top, of, chosen, first, last, cursor, origin, scale }
+    TimelineWindow { head, axis, names, bars, words, legend, rows, top, of, chosen, first, last, cursor, origin, scale }
 }
 
-impl Window {
+impl TimelineWindow {
     /// Returns the time of a column: from its start until before its end.
     #[must_use]
     pub fn time_of(&self, column: u64) -> (Instant, Instant) {

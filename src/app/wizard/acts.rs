@@ -4,7 +4,7 @@
 //! answers to `form`. Invariant: leaving the wizard, by whatever key, loses nothing and stops no agent.
 
 use super::form::{Arrived, Drafting, Way, Wizard, Writing, set};
-use super::rows::{HowRow, ModelRow, Step, ToolChoice, ToolRow, model_rows};
+use super::rows::{HowRow, ModelRow, ToolChoice, ToolRow, WizardStep, model_rows};
 use crate::agent::{AgentEvent, EventKind, Outcome};
 use crate::app::action::Action;
 use crate::app::agent_files::{FileNews, FileRequest};
@@ -12,7 +12,7 @@ use crate::app::input::Taken;
 use crate::app::key::Key;
 use crate::app::keymap::Context;
 use crate::app::{App, Effect, Popup};
-use crate::definition::{AgentDraft, Changes};
+use crate::definition::{AgentDraft, CatalogChanges};
 use crate::subagent::{Command, DRAFT_CALL};
 
 /// The most columns of the wizard's box.
@@ -37,7 +37,9 @@ impl App {
 
     /// Tells whether the wizard shows that it waits for the model.
     pub(in crate::app) fn wizard_waits(&self) -> bool {
-        self.popup == Some(Popup::Wizard) && self.wizard.step() == Step::Drafting && self.wizard.drafting.is_some()
+        self.popup == Some(Popup::Wizard)
+            && self.wizard.step() == WizardStep::Drafting
+            && self.wizard.drafting.is_some()
     }
 
     /// Returns the keys that matter at this step: chord and a short word.
@@ -48,19 +50,19 @@ impl App {
         let hint = |action: Action, word: &'static str| Some((chord(action)?, word));
         let mut hints = Vec::new();
         match step {
-            Step::Drafting => {
+            WizardStep::Drafting => {
                 hints.extend(hint(Action::Leave, "go on by hand"));
                 hints.push(("x".to_owned(), "stop it"));
                 return hints;
             }
-            Step::Summary => hints.extend(hint(Action::Accept, "write it")),
-            Step::Wish => hints.extend(hint(Action::Accept, "draft")),
+            WizardStep::Summary => hints.extend(hint(Action::Accept, "write it")),
+            WizardStep::Wish => hints.extend(hint(Action::Accept, "draft")),
             _ => hints.extend(hint(Action::Accept, "next")),
         }
-        if step != Step::How {
+        if step != WizardStep::How {
             hints.extend(hint(Action::Back, "back"));
         }
-        if step == Step::Tools {
+        if step == WizardStep::Tools {
             hints.push(("space".to_owned(), "tick"));
         }
         if step.is_text() {
@@ -81,8 +83,8 @@ impl App {
         match action {
             Action::Accept => self.accept_step(effects),
             Action::Back => self.wizard.go(step.previous()),
-            Action::Leave if step == Step::Drafting => {
-                self.wizard.go(Step::Where);
+            Action::Leave if step == WizardStep::Drafting => {
+                self.wizard.go(WizardStep::Where);
                 self.wizard.note = Some("The model goes on. Its draft can be taken at the first step.".to_owned());
             }
             Action::Leave => {
@@ -115,7 +117,7 @@ impl App {
     fn move_in_wizard(&mut self, by: isize) {
         let end = self.popup_end;
         let wizard = &mut self.wizard;
-        if wizard.step() == Step::Summary {
+        if wizard.step() == WizardStep::Summary {
             wizard.scroll = wizard.scroll.saturating_add_signed(by).min(end);
             return;
         }
@@ -126,7 +128,7 @@ impl App {
     pub(in crate::app) fn wheel_in_wizard(&mut self, lines: i32) {
         let lines = isize::try_from(lines).unwrap_or(0);
         match self.wizard.step() {
-            Step::Summary => self.move_in_wizard(lines),
+            WizardStep::Summary => self.move_in_wizard(lines),
             step if step.is_text() => {}
             _ => self.move_in_wizard(lines.signum()),
         }
@@ -141,8 +143,8 @@ impl App {
         }
         wizard.chosen = entry;
         match wizard.step() {
-            Step::Tools if matches!(wizard.tool_rows().get(entry), Some(ToolRow::Tool(..))) => self.tick_chosen(),
-            Step::Model if model_rows().get(entry) == Some(&ModelRow::Typed) => {}
+            WizardStep::Tools if matches!(wizard.tool_rows().get(entry), Some(ToolRow::Tool(..))) => self.tick_chosen(),
+            WizardStep::Model if model_rows().get(entry) == Some(&ModelRow::Typed) => {}
             _ => self.accept_step(effects),
         }
     }
@@ -151,11 +153,11 @@ impl App {
     fn accept_step(&mut self, effects: &mut Vec<Effect>) {
         let wizard = &mut self.wizard;
         match wizard.step() {
-            Step::How => return self.accept_how(effects),
-            Step::Wish => return self.ask_for_draft(effects),
-            Step::Drafting => return,
-            Step::Where => wizard.tier = wizard.homes.get(wizard.chosen).map(|home| home.tier),
-            Step::Tools => match wizard.tool_rows().get(wizard.chosen) {
+            WizardStep::How => return self.accept_how(effects),
+            WizardStep::Wish => return self.ask_for_draft(effects),
+            WizardStep::Drafting => return,
+            WizardStep::Where => wizard.tier = wizard.homes.get(wizard.chosen).map(|home| home.tier),
+            WizardStep::Tools => match wizard.tool_rows().get(wizard.chosen) {
                 // There is nothing ticked yet that could be gone on with.
                 Some(ToolRow::Preset(ToolChoice::Custom)) if wizard.tool_choice() != ToolChoice::Custom => {
                     wizard.chosen += 1;
@@ -165,7 +167,7 @@ impl App {
                 Some(ToolRow::Preset(choice)) => wizard.choose_tools(choice.clone()),
                 _ => {}
             },
-            Step::Model => {
+            WizardStep::Model => {
                 wizard.model = match model_rows().get(wizard.chosen) {
                     Some(ModelRow::Alias(alias)) => Some((*alias).to_owned()),
                     Some(ModelRow::Typed) => {
@@ -174,12 +176,12 @@ impl App {
                     Some(ModelRow::Inherit) | None => None,
                 };
             }
-            Step::Color => {
+            WizardStep::Color => {
                 let row = wizard.color_rows().get(wizard.chosen).copied().flatten();
                 wizard.color = row.map(str::to_owned);
             }
-            Step::Summary => return self.write_agent(effects),
-            Step::Name | Step::Description | Step::Prompt => {}
+            WizardStep::Summary => return self.write_agent(effects),
+            WizardStep::Name | WizardStep::Description | WizardStep::Prompt => {}
         }
         wizard.advance(&self.listing);
     }
@@ -188,8 +190,8 @@ impl App {
         effects.push(Effect::AgentFiles(FileRequest::Homes));
         let wizard = &mut self.wizard;
         match wizard.how_rows().get(wizard.chosen) {
-            Some(HowRow::Draft) => wizard.go(Step::Wish),
-            Some(HowRow::Watch) => wizard.go(Step::Drafting),
+            Some(HowRow::Draft) => wizard.go(WizardStep::Wish),
+            Some(HowRow::Watch) => wizard.go(WizardStep::Drafting),
             Some(HowRow::Take) => {
                 if let Some(arrived) = wizard.arrived.take() {
                     wizard.take(arrived, &self.listing);
@@ -198,13 +200,13 @@ impl App {
             Some(HowRow::Anew) => {
                 wizard.clear();
             }
-            Some(HowRow::ByHand) | None => wizard.go(Step::Where),
+            Some(HowRow::ByHand) | None => wizard.go(WizardStep::Where),
         }
     }
 
     fn ask_for_draft(&mut self, effects: &mut Vec<Effect>) {
         let wizard = &mut self.wizard;
-        if let Some(problem) = wizard.problem(Step::Wish, &self.listing) {
+        if let Some(problem) = wizard.problem(WizardStep::Wish, &self.listing) {
             wizard.note = Some(problem);
             return;
         }
@@ -213,7 +215,7 @@ impl App {
             wizard.arrived = None;
             effects.push(Effect::Engine(Command::Draft { wish: wizard.wish.expanded() }));
         }
-        wizard.go(Step::Drafting);
+        wizard.go(WizardStep::Drafting);
     }
 
     fn write_agent(&mut self, effects: &mut Vec<Effect>) {
@@ -246,17 +248,17 @@ impl App {
             line.key(key);
         } else {
             match (step, key.typed()) {
-                (Step::Drafting, Some('x')) => {
+                (WizardStep::Drafting, Some('x')) => {
                     if let Some(agent) = self.wizard.drafting.and_then(|drafting| drafting.agent) {
                         effects.push(Effect::Engine(Command::Stop { agent }));
                     }
                 }
-                (Step::Tools, Some(' ')) => self.tick_chosen(),
-                (Step::Summary, Some(digit @ '2'..='8')) => {
+                (WizardStep::Tools, Some(' ')) => self.tick_chosen(),
+                (WizardStep::Summary, Some(digit @ '2'..='8')) => {
                     let at = usize::from(digit as u8 - b'1');
-                    self.wizard.go(Step::COUNTED[at]);
+                    self.wizard.go(WizardStep::COUNTED[at]);
                 }
-                (Step::Model, Some(c)) if c != ' ' => {
+                (WizardStep::Model, Some(c)) if c != ' ' => {
                     // Whoever types means the row for typing.
                     self.wizard.chosen = model_rows().len() - 1;
                     self.wizard.typed.key(key);
@@ -312,14 +314,14 @@ impl App {
         let wizard = &mut self.wizard;
         wizard.drafting = None;
         self.dirty = true;
-        let waited = wizard.step() == Step::Drafting;
+        let waited = wizard.step() == WizardStep::Drafting;
         let arrived = match AgentDraft::from_answer(&outcome.text) {
             _ if outcome.is_broken_off() || outcome.text.trim().is_empty() => {
                 let reason = outcome.reason.as_deref().unwrap_or("It ended without a word.");
                 let note = format!("There is no draft: {} Go on by hand.", crate::message::sanitize_line(reason));
                 if waited {
                     wizard.way = Way::Forward;
-                    wizard.go(Step::Where);
+                    wizard.go(WizardStep::Where);
                 }
                 wizard.note = Some(note);
                 return;
@@ -338,10 +340,10 @@ impl App {
     }
 
     /// Tells whether these changes are the file that was just written, of which the user reads already.
-    pub(in crate::app) fn wizard_told(&self, changes: &Changes) -> bool {
+    pub(in crate::app) fn wizard_told(&self, changes: &CatalogChanges) -> bool {
         let [name] = changes.added.as_slice() else { return false };
         let announced = self.flash.as_ref().is_some_and(|flash| flash.text.starts_with(&usable(name)));
-        announced && *changes == Changes { added: changes.added.clone(), ..Changes::default() }
+        announced && *changes == CatalogChanges { added: changes.added.clone(), ..CatalogChanges::default() }
     }
 
     /// Hears what came of a change to the agent files, and returns the news that are not the wizard's.
@@ -350,9 +352,9 @@ impl App {
         match news {
             FileNews::Homes(homes) => {
                 self.wizard.homes = homes;
-                if self.wizard.step() == Step::Where {
+                if self.wizard.step() == WizardStep::Where {
                     let note = self.wizard.note.take();
-                    self.wizard.go(Step::Where);
+                    self.wizard.go(WizardStep::Where);
                     self.wizard.note = note;
                 }
             }

@@ -6,7 +6,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::rows::{COLORS, HowRow, ModelRow, READ_ONLY, Step, TOOL_GROUPS, ToolChoice, ToolRow, choice_of, model_rows};
+use super::rows::{
+    COLORS, HowRow, ModelRow, READ_ONLY, TOOL_GROUPS, ToolChoice, ToolRow, WizardStep, choice_of, model_rows,
+};
 use crate::app::LineEdit;
 use crate::app::composer::Composer;
 use crate::definition::{AgentDraft, AgentHome, DefinitionState, Listing, Tier, ToolsField, same_name};
@@ -15,7 +17,7 @@ use crate::message::{AgentId, sanitize, sanitize_line};
 /// The wizard that makes a new agent.
 #[derive(Debug, Default)]
 pub struct Wizard {
-    pub(super) step: Option<Step>,
+    pub(super) step: Option<WizardStep>,
     pub(super) way: Way,
     /// Place in the list of the step.
     pub(super) chosen: usize,
@@ -45,7 +47,7 @@ pub struct Wizard {
     pub(super) note: Option<String>,
     pub(super) writing: Writing,
     /// The step whose text is in the editor.
-    pub(super) outside: Option<Step>,
+    pub(super) outside: Option<WizardStep>,
 }
 
 /// Where `enter` leads.
@@ -87,8 +89,8 @@ pub(super) enum Arrived {
 impl Wizard {
     /// Returns the step it stands at.
     #[must_use]
-    pub fn step(&self) -> Step {
-        self.step.unwrap_or(Step::How)
+    pub fn step(&self) -> WizardStep {
+        self.step.unwrap_or(WizardStep::How)
     }
 
     /// Returns the place in the list of the step.
@@ -137,18 +139,18 @@ impl Wizard {
     #[must_use]
     pub fn text(&self) -> Option<&Composer> {
         match self.step() {
-            Step::Wish => Some(&self.wish),
-            Step::Description => Some(&self.description),
-            Step::Prompt => Some(&self.prompt),
+            WizardStep::Wish => Some(&self.wish),
+            WizardStep::Description => Some(&self.description),
+            WizardStep::Prompt => Some(&self.prompt),
             _ => None,
         }
     }
 
-    pub(super) fn text_mut(&mut self, step: Step) -> Option<&mut Composer> {
+    pub(super) fn text_mut(&mut self, step: WizardStep) -> Option<&mut Composer> {
         match step {
-            Step::Wish => Some(&mut self.wish),
-            Step::Description => Some(&mut self.description),
-            Step::Prompt => Some(&mut self.prompt),
+            WizardStep::Wish => Some(&mut self.wish),
+            WizardStep::Description => Some(&mut self.description),
+            WizardStep::Prompt => Some(&mut self.prompt),
             _ => None,
         }
     }
@@ -156,8 +158,8 @@ impl Wizard {
     /// Returns the line that this step asks for.
     pub(super) fn line_mut(&mut self) -> Option<&mut LineEdit> {
         match self.step() {
-            Step::Name => Some(&mut self.name),
-            Step::Model if model_rows().get(self.chosen) == Some(&ModelRow::Typed) => Some(&mut self.typed),
+            WizardStep::Name => Some(&mut self.name),
+            WizardStep::Model if model_rows().get(self.chosen) == Some(&ModelRow::Typed) => Some(&mut self.typed),
             _ => None,
         }
     }
@@ -273,20 +275,22 @@ impl Wizard {
 
     /// Returns what is wrong with the answer to a step.
     #[must_use]
-    pub fn problem(&self, step: Step, listing: &Listing) -> Option<String> {
+    pub fn problem(&self, step: WizardStep, listing: &Listing) -> Option<String> {
         let missing = |composer: &Composer, words: &str| composer.text().trim().is_empty().then(|| words.to_owned());
         match step {
-            Step::Wish => missing(&self.wish, "Say in a sentence what the agent should do."),
-            Step::Where => self.tier.is_none().then(|| "Choose a folder.".to_owned()),
-            Step::Name => AgentDraft::check_name(self.name.text()).err().map(str::to_owned).or_else(|| {
+            WizardStep::Wish => missing(&self.wish, "Say in a sentence what the agent should do."),
+            WizardStep::Where => self.tier.is_none().then(|| "Choose a folder.".to_owned()),
+            WizardStep::Name => AgentDraft::check_name(self.name.text()).err().map(str::to_owned).or_else(|| {
                 let path = self.path()?;
                 let taken = listing.iter().any(|listed| listed.source.path.as_ref() == Some(&path));
                 taken.then(|| format!("{} exists already. Choose another name or folder.", path.display()))
             }),
-            Step::Description => missing(&self.description, "Say when to use it: a model chooses it by these words."),
-            Step::Tools => (self.tools() == ToolsField::List(Vec::new()))
+            WizardStep::Description => {
+                missing(&self.description, "Say when to use it: a model chooses it by these words.")
+            }
+            WizardStep::Tools => (self.tools() == ToolsField::List(Vec::new()))
                 .then(|| "Tick at least one tool with space, or choose another row.".to_owned()),
-            Step::Model => {
+            WizardStep::Model => {
                 let is_id = |model: &String| model.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/@[]".contains(c));
                 let model = self.model.as_ref().filter(|model| !is_id(model))?;
                 Some(format!(
@@ -294,8 +298,8 @@ impl Wizard {
                     sanitize_line(model)
                 ))
             }
-            Step::Prompt => missing(&self.prompt, "Write what the agent is told, or open your editor."),
-            Step::How | Step::Drafting | Step::Color | Step::Summary => None,
+            WizardStep::Prompt => missing(&self.prompt, "Write what the agent is told, or open your editor."),
+            WizardStep::How | WizardStep::Drafting | WizardStep::Color | WizardStep::Summary => None,
         }
     }
 
@@ -315,14 +319,14 @@ impl Wizard {
     }
 
     /// Goes to a step.
-    pub(super) fn go(&mut self, step: Step) {
+    pub(super) fn go(&mut self, step: WizardStep) {
         self.step = Some(step);
         self.note = None;
         self.scroll = 0;
         self.chosen = match step {
-            Step::Where => self.homes.iter().position(|home| Some(home.tier) == self.tier),
-            Step::Tools => self.tool_rows().iter().position(|row| *row == ToolRow::Preset(self.tool_choice())),
-            Step::Model => {
+            WizardStep::Where => self.homes.iter().position(|home| Some(home.tier) == self.tier),
+            WizardStep::Tools => self.tool_rows().iter().position(|row| *row == ToolRow::Preset(self.tool_choice())),
+            WizardStep::Model => {
                 let row = |row: &ModelRow| match row {
                     ModelRow::Inherit => self.model.is_none(),
                     ModelRow::Alias(alias) => self.model.as_deref() == Some(alias),
@@ -330,7 +334,7 @@ impl Wizard {
                 };
                 model_rows().iter().position(row)
             }
-            Step::Color => self.color_rows().iter().position(|row| *row == self.color.as_deref()),
+            WizardStep::Color => self.color_rows().iter().position(|row| *row == self.color.as_deref()),
             _ => None,
         }
         .unwrap_or(0);
@@ -346,27 +350,27 @@ impl Wizard {
             Way::ToSummary => self.first_open(listing),
             Way::Forward => self.step().next(),
         };
-        if next == Step::Summary {
+        if next == WizardStep::Summary {
             self.way = Way::ToSummary;
         }
         self.go(next);
     }
 
     /// Returns the first step that still needs an answer.
-    pub(super) fn first_open(&self, listing: &Listing) -> Step {
-        let open = Step::COUNTED.into_iter().find(|step| self.problem(*step, listing).is_some());
-        open.unwrap_or(Step::Summary)
+    pub(super) fn first_open(&self, listing: &Listing) -> WizardStep {
+        let open = WizardStep::COUNTED.into_iter().find(|step| self.problem(*step, listing).is_some());
+        open.unwrap_or(WizardStep::Summary)
     }
 
     /// Returns how many rows the list of this step has.
     #[must_use]
     pub fn rows(&self) -> usize {
         match self.step() {
-            Step::How => self.how_rows().len(),
-            Step::Where => self.homes.len(),
-            Step::Tools => self.tool_rows().len(),
-            Step::Model => model_rows().len(),
-            Step::Color => self.color_rows().len(),
+            WizardStep::How => self.how_rows().len(),
+            WizardStep::Where => self.homes.len(),
+            WizardStep::Tools => self.tool_rows().len(),
+            WizardStep::Model => model_rows().len(),
+            WizardStep::Color => self.color_rows().len(),
             _ => 0,
         }
     }
@@ -405,7 +409,7 @@ impl Wizard {
             }
             Arrived::Text { text, error } => {
                 set(&mut self.prompt, &text);
-                self.go(Step::Prompt);
+                self.go(WizardStep::Prompt);
                 self.note =
                     Some(format!("The model's answer is no agent file ({}); use what fits.", sanitize_line(&error)));
             }

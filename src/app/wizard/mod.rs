@@ -10,4 +10,4 @@ mod rows;
 
 pub use acts::WIZARD_COLUMNS;
 pub use form::{Drafting, Wizard};
-pub use rows::{COLORS, HowRow, ModelRow, Step, TOOL_GROUPS, ToolChoice, ToolRow, model_rows};
+pub use rows::{COLORS, HowRow, ModelRow, TOOL_GROUPS, ToolChoice, ToolRow, WizardStep, model_rows};

@@ -8,7 +8,7 @@ use crate::provider::model;
 
 /// One question of the wizard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum WizardStep {
     /// By hand, or with the model.
     How,
     /// What the agent should do, for the model.
@@ -33,7 +33,7 @@ pub enum Step {
     Summary,
 }
 
-impl Step {
+impl WizardStep {
     /// The steps that are counted, in order.
     pub const COUNTED: [Self; 9] = [
         Self::How,

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::facts::{Facts, severity};
 use super::page::Page;
-use super::{Failure, Form, put, read};
+use super::{CommandFailure, Form, put, read};
 use crate::definition::{AgentDir, AgentDirs, DefinitionState, Library, Listed, Parsed, Source, Tier, read_file};
 use crate::headless::exit;
 use crate::message::sanitize_line;
@@ -27,7 +27,7 @@ struct Checked {
     agents: Vec<Facts>,
 }
 
-pub(super) fn run(bootstrap: &Bootstrap, path: Option<&Path>, form: Form) -> Result<u8, Failure> {
+pub(super) fn run(bootstrap: &Bootstrap, path: Option<&Path>, form: Form) -> Result<u8, CommandFailure> {
     let all = match path {
         Some(path) => read_path(bootstrap, path).map_err(|error| (exit::FAILED, error))?,
         None => read(bootstrap).to_vec(),

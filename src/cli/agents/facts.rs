@@ -18,7 +18,7 @@ pub(super) struct Facts {
     tier: &'static str,
     path: Option<String>,
     standing: &'static str,
-    shadowed_by: Option<Place>,
+    shadowed_by: Option<PlaceFacts>,
     model: Option<String>,
     /// `null` for all tools.
     tools: Option<Vec<String>>,
@@ -41,10 +41,10 @@ impl Facts {
         let definition = listed.definition.as_deref();
         let (standing, shadowed_by) = match &listed.standing {
             DefinitionState::InForce => ("in_force", None),
-            DefinitionState::Shadowed { by } => ("shadowed", Some(Place::of(by))),
+            DefinitionState::Shadowed { by } => ("shadowed", Some(PlaceFacts::of(by))),
             DefinitionState::Broken => ("broken", None),
         };
-        let Place { tier, path } = Place::of(&listed.source);
+        let PlaceFacts { tier, path } = PlaceFacts::of(&listed.source);
         Self {
             name: listed.name(),
             description: definition.map(|definition| definition.description.clone()),
@@ -85,12 +85,12 @@ pub(super) fn memory(scope: MemoryScope) -> &'static str {
 
 /// Where an agent comes from.
 #[derive(Debug, Serialize)]
-pub(super) struct Place {
+pub(super) struct PlaceFacts {
     tier: &'static str,
     path: Option<String>,
 }
 
-impl Place {
+impl PlaceFacts {
     pub(super) fn of(source: &Source) -> Self {
         let path = source.path.as_ref().map(|path| path.to_string_lossy().into_owned());
         Self { tier: source.tier.id(), path }

@@ -4,7 +4,7 @@
 
 use super::facts::Facts;
 use super::page::Page;
-use super::{Failure, Form, put, read};
+use super::{CommandFailure, Form, put, read};
 use crate::definition::{AgentDefinition, DefinitionState, Listed, Tier, ToolsField};
 use crate::headless::exit;
 use crate::message::sanitize_line;
@@ -14,7 +14,7 @@ use crate::tui::view::wrap::{fit, width};
 /// The widest column of names; a longer name moves its description.
 const MAX_NAME: usize = 28;
 
-pub(super) fn run(bootstrap: &Bootstrap, form: Form) -> Result<u8, Failure> {
+pub(super) fn run(bootstrap: &Bootstrap, form: Form) -> Result<u8, CommandFailure> {
     let listing = read(bootstrap);
     let facts: Vec<Facts> = listing.iter().map(Facts::of).collect();
     let mut page = Page::new(bootstrap);

@@ -68,7 +68,7 @@ Examples:
   belvedere agents new tester --description \"Runs the tests\" --tools Read,Bash < prompt.md";
 
 /// An exit status, and why.
-pub(super) type Failure = (u8, anyhow::Error);
+pub(super) type CommandFailure = (u8, anyhow::Error);
 
 /// In which form standard output is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ enum Form {
 ///
 /// # Errors
 /// Returns the exit status and what to tell the user.
-pub async fn run(bootstrap: Bootstrap, args: AgentsArgs) -> Result<u8, Failure> {
+pub async fn run(bootstrap: Bootstrap, args: AgentsArgs) -> Result<u8, CommandFailure> {
     let form = if args.json { Form::Json } else { Form::Text };
     match args.command.unwrap_or(AgentsCommand::List) {
         AgentsCommand::List => list::run(&bootstrap, form),
@@ -98,7 +98,7 @@ fn read(bootstrap: &Bootstrap) -> Listing {
 }
 
 /// Writes to standard output, the text in one form or the value in the other, and returns `status`.
-fn put(form: Form, value: &impl Serialize, page: Page, status: u8) -> Result<u8, Failure> {
+fn put(form: Form, value: &impl Serialize, page: Page, status: u8) -> Result<u8, CommandFailure> {
     let failed = |error: anyhow::Error| (exit::FAILED, error);
     let text = match form {
         Form::Json => escaped_json(serde_json::to_string_pretty(value).map_err(|error| failed(error.into()))?) + "\n",

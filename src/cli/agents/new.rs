@@ -11,9 +11,9 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::ask::{ask, can_ask};
-use super::facts::{Facts, Place, shadowed_by};
+use super::facts::{Facts, PlaceFacts, shadowed_by};
 use super::page::Page;
-use super::{Failure, Form, check, complain, put, read};
+use super::{CommandFailure, Form, check, complain, put, read};
 use crate::cli::entries;
 use crate::definition::{AgentDraft, DefinitionState, DraftError, Listed, Source, Tier, ToolsField, parse};
 use crate::headless::{self, exit};
@@ -81,10 +81,10 @@ impl From<Where> for Tier {
 struct Made {
     #[serde(flatten)]
     facts: Facts,
-    shadows: Vec<Place>,
+    shadows: Vec<PlaceFacts>,
 }
 
-pub(super) async fn run(bootstrap: &Bootstrap, mut args: NewArgs, form: Form) -> Result<u8, Failure> {
+pub(super) async fn run(bootstrap: &Bootstrap, mut args: NewArgs, form: Form) -> Result<u8, CommandFailure> {
     let usage = |error: anyhow::Error| (exit::USAGE, error);
     let failed = |error: anyhow::Error| (exit::FAILED, error);
     let dirs = bootstrap.library.dirs();
@@ -187,7 +187,7 @@ async fn prompt(given: Option<String>, draft: &AgentDraft) -> anyhow::Result<Str
 }
 
 /// Tells where the file is, and what it means for others of its name.
-fn tell(bootstrap: &Bootstrap, path: &Path, form: Form) -> Result<u8, Failure> {
+fn tell(bootstrap: &Bootstrap, path: &Path, form: Form) -> Result<u8, CommandFailure> {
     let listing = read(bootstrap);
     let mut page = Page::new(bootstrap);
     let written = listing.iter().find(|listed| listed.source.path.as_deref() == Some(path));
@@ -204,7 +204,7 @@ fn tell(bootstrap: &Bootstrap, path: &Path, form: Form) -> Result<u8, Failure> {
     if let DefinitionState::Shadowed { by } = &written.standing {
         complain(&format!("warning: it is not in force: the one of {} wins", page.origin(by)));
     }
-    let shadows = shadowed.iter().map(|listed| Place::of(&listed.source)).collect();
+    let shadows = shadowed.iter().map(|listed| PlaceFacts::of(&listed.source)).collect();
     page.line(&path.display().to_string());
     put(form, &Made { facts: Facts::of(written), shadows }, page, exit::OK)
 }

@@ -5,9 +5,9 @@
 use anyhow::anyhow;
 use serde::Serialize;
 
-use super::facts::{Facts, Place, memory, severity, shadowed_by};
+use super::facts::{Facts, PlaceFacts, memory, severity, shadowed_by};
 use super::page::Page;
-use super::{Failure, Form, list, put, read};
+use super::{CommandFailure, Form, list, put, read};
 use crate::definition::{AgentDefinition, DefinitionState, Listed};
 use crate::headless::exit;
 use crate::message::{sanitize, sanitize_line};
@@ -25,11 +25,11 @@ const LIKENESS: f32 = 0.5;
 struct Shown<'a> {
     #[serde(flatten)]
     facts: Facts,
-    shadows: Vec<Place>,
+    shadows: Vec<PlaceFacts>,
     prompt: &'a str,
 }
 
-pub(super) fn run(bootstrap: &Bootstrap, name: &str, form: Form) -> Result<u8, Failure> {
+pub(super) fn run(bootstrap: &Bootstrap, name: &str, form: Form) -> Result<u8, CommandFailure> {
     let listing = read(bootstrap);
     let page = Page::new(bootstrap);
     let in_force = |listed: &&Listed| listed.standing == DefinitionState::InForce;
@@ -39,7 +39,7 @@ pub(super) fn run(bootstrap: &Bootstrap, name: &str, form: Form) -> Result<u8, F
     });
     let Some((listed, definition)) = found else { return Err((exit::FAILED, missing(name, &listing, &page))) };
     let shadowed: Vec<&Listed> = shadowed_by(listed, &listing).collect();
-    let shadows = shadowed.iter().map(|listed| Place::of(&listed.source)).collect();
+    let shadows = shadowed.iter().map(|listed| PlaceFacts::of(&listed.source)).collect();
     let shown = Shown { facts: Facts::of(listed), shadows, prompt: &definition.prompt };
     put(form, &shown, text(page, listed, definition, &shadowed), exit::OK)
 }

@@ -20,7 +20,7 @@ const MAX_FOLDERS: usize = 1_024;
 
 /// The folders to watch, without links, each with the entries that matter.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct WatchPlan {
     folders: BTreeMap<PathBuf, Entries>,
 }
 
@@ -30,7 +30,7 @@ enum Entries {
     Named(BTreeSet<OsString>),
 }
 
-impl Plan {
+impl WatchPlan {
     /// Looks at the folders as they are now.
     pub(super) fn of(dirs: &AgentDirs) -> Self {
         let mut plan = Self::default();

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use self::session::{Next, Session, lines};
+use self::session::{NextStep, Session, lines};
 use super::input::{self, TypedLine};
 use super::output::Output;
 use super::{LAST_WORDS, exit};
@@ -86,7 +86,7 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
         tokio::select! {
             biased;
             signal = sources.signals.next() => {
-                let stays = signal.is_interrupt() && matches!(session.interrupted().await, Next::GoOn);
+                let stays = signal.is_interrupt() && matches!(session.interrupted().await, NextStep::GoOn);
                 if !stays {
                     return signal.exit_status();
                 }
@@ -95,8 +95,8 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
             () = output.pass(&mut session.waiting), if !session.waiting.is_empty() => {}
             line = next_line(&mut sources.typed) => match line {
                 Some(line) => match session.typed(line).await {
-                    Next::GoOn => {}
-                    Next::Leave => return exit::OK,
+                    NextStep::GoOn => {}
+                    NextStep::Leave => return exit::OK,
                 },
                 None => sources.typed = None,
             },

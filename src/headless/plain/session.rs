@@ -28,7 +28,7 @@ const RETYPED: Duration = Duration::from_secs(30);
 const PROMPT: &str = "> ";
 
 /// Whether to stay.
-pub(super) enum Next {
+pub(super) enum NextStep {
     GoOn,
     Leave,
 }
@@ -185,7 +185,7 @@ impl Session {
     }
 
     /// Obeys a typed line.
-    pub(super) async fn typed(&mut self, line: TypedLine) -> Next {
+    pub(super) async fn typed(&mut self, line: TypedLine) -> NextStep {
         self.asked.read(line.at);
         let line = line.text.as_str();
         let at_prompt = self.prompted == Prompted::Yes;
@@ -194,7 +194,7 @@ impl Session {
         if let Some(begun) = line.strip_suffix('\\') {
             self.begun.push_str(begun);
             self.begun.push('\n');
-            return Next::GoOn;
+            return NextStep::GoOn;
         }
         let text = std::mem::take(&mut self.begun) + line;
         let question = if self.renderer.open().is_some() { Question::Open } else { Question::None };
@@ -253,14 +253,14 @@ impl Session {
             LineCommand::Budget(words) => self.budget(&words).await,
             LineCommand::Help => self.write(HELP.map(str::to_owned).to_vec()),
             LineCommand::Clear => self.clear().await,
-            LineCommand::Quit if self.is_idle() || self.is_armed() => return Next::Leave,
+            LineCommand::Quit if self.is_idle() || self.take_armed() => return NextStep::Leave,
             LineCommand::Quit => {
                 self.arm();
                 self.notice("agents are at work; /quit again stops them and leaves");
             }
             LineCommand::Unclear(why) => self.notice(&why),
         }
-        Next::GoOn
+        NextStep::GoOn
     }
 
     /// Begins a new conversation, at the second time if that stops agents.
@@ -294,16 +294,16 @@ impl Session {
         self.armed = Some(Instant::now() + CONFIRM);
     }
 
-    fn is_armed(&mut self) -> bool {
+    fn take_armed(&mut self) -> bool {
         self.armed.take().is_some_and(|until| Instant::now() <= until)
     }
 
     /// Interrupts the main agent, or leaves at the second time.
-    pub(super) async fn interrupted(&mut self) -> Next {
+    pub(super) async fn interrupted(&mut self) -> NextStep {
         // The terminal has shown it at the prompt.
         self.prompted = Prompted::No;
-        if self.is_armed() {
-            return Next::Leave;
+        if self.take_armed() {
+            return NextStep::Leave;
         }
         self.arm();
         if self.is_idle() {
@@ -313,7 +313,7 @@ impl Session {
             self.notice(&format!("interrupting the main agent{kept}; ctrl-c again leaves"));
             self.order(Command::Interrupt { children: Children::Keep }).await;
         }
-        Next::GoOn
+        NextStep::GoOn
     }
 
     /// Has an agent go on that has ended. One that has done all it was sent for needs to be told what is next.

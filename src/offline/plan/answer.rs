@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::offline::evidence::Evidence;
-use crate::offline::report::{Place, Received, Report};
+use crate::offline::report::{CitedPlace, Received, Report};
 use crate::offline::search::content;
 use crate::offline::search::rank::{self, Wants};
 use crate::offline::text::terms::Terms;
@@ -66,7 +66,7 @@ pub(crate) fn own_words(report: &Report) -> String {
 pub(crate) fn answer(
     asked: &str,
     terms: &Terms,
-    places: &[Place],
+    places: &[CitedPlace],
     received: &[(String, Received)],
     evidence: &Evidence,
 ) -> String {
@@ -96,7 +96,7 @@ pub(crate) fn answer(
             None => break,
         }
     }
-    let rest: Vec<String> = places.iter().skip(shown.max(1)).take(MORE).map(Place::bullet).collect();
+    let rest: Vec<String> = places.iter().skip(shown.max(1)).take(MORE).map(CitedPlace::bullet).collect();
     if !rest.is_empty() {
         let _ = write!(out, "\n\nMore places:\n{}", rest.join("\n"));
     }
@@ -117,7 +117,7 @@ fn push_history(out: &mut String, terms: &Terms, received: &[(String, Received)]
         let _ = write!(out, "\n\nCommits that mention it:\n{}", commits.join("\n"));
         return;
     }
-    let entries = all().filter_map(|line| Place::parse(line)).filter(|place| place.label == "change");
+    let entries = all().filter_map(|line| CitedPlace::parse(line)).filter(|place| place.label == "change");
     let tells_most =
         |text: &str| rank::telling(terms) > 1 && rank::matched(terms, text).len() >= (rank::telling(terms) - 1).max(2);
     let entries: Vec<String> =

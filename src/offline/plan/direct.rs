@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use crate::offline::evidence::{Call, Evidence};
-use crate::offline::report::{Part, Report};
+use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::report::{AnswerPart, Report};
 use crate::offline::request::Direct;
 use crate::offline::text::clip;
 use crate::offline::text::paths;
@@ -84,8 +84,8 @@ fn exit_code(output: &str) -> Option<i32> {
     })
 }
 
-impl Part for Direct {
-    fn stage(&self, n: usize, _evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPart for Direct {
+    fn stage(&self, n: usize, _evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         (n == 0).then(|| vec![self.call.clone()])
     }
 

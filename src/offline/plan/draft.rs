@@ -5,9 +5,9 @@
 
 use serde_json::Value;
 
-use super::Plan;
+use super::AnswerPlan;
 use super::answer::CONNECT;
-use crate::offline::evidence::{Call, Evidence};
+use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::text::lists;
 
 /// The task of the agent that drafts; the wish stands in the place of the mark.
@@ -36,11 +36,11 @@ pub(crate) fn wish(task: &str) -> Option<&str> {
 }
 
 /// A draft under way.
-pub(crate) struct Draft {
+pub(crate) struct DraftPlan {
     wish: String,
 }
 
-impl Draft {
+impl DraftPlan {
     pub(crate) fn new(wish: &str) -> Self {
         Self { wish: wish.split_whitespace().collect::<Vec<_>>().join(" ") }
     }
@@ -106,9 +106,9 @@ impl Draft {
     }
 }
 
-impl Plan for Draft {
-    fn stage(&self, n: usize, _evidence: &Evidence) -> Option<Vec<Call>> {
-        (n == 0).then(|| vec![Call::ls(".")])
+impl AnswerPlan for DraftPlan {
+    fn stage(&self, n: usize, _evidence: &Evidence) -> Option<Vec<PlannedCall>> {
+        (n == 0).then(|| vec![PlannedCall::ls(".")])
     }
 
     fn opening(&self, _n: usize) -> String {

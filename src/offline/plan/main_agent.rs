@@ -6,21 +6,21 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::Plan;
+use super::AnswerPlan;
 use super::answer::{answer, decline, help, own_words, sections, unclear};
 use super::direct;
 use super::subagent::{ALL_FILES, Inquiry};
-use crate::offline::evidence::{Call, Evidence};
-use crate::offline::report::{Part, Place, Received};
+use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::report::{AnswerPart, CitedPlace, Received};
 use crate::offline::request::{self, Direct, Intent, Topic, followup, mentions};
-use crate::offline::search::history::History;
+use crate::offline::search::history::GitHistory;
 use crate::offline::search::rank::{self, Wants};
 use crate::offline::search::uses::Uses;
 use crate::offline::search::{above, window};
 use crate::offline::text::terms::Terms;
 
 /// Chooses the plan for what the user said.
-pub(crate) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
+pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
     let text = evidence.task();
     if let Some((what, agents)) = mentions(text) {
         let tasks = agents.into_iter().map(|kind| Task { kind: kind.into(), ..Task::item(&what) }).collect();
@@ -36,7 +36,7 @@ pub(crate) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
     }
 }
 
-fn plan_for(intent: Intent, text: &str) -> Box<dyn Plan> {
+fn plan_for(intent: Intent, text: &str) -> Box<dyn AnswerPlan> {
     match intent {
         Intent::Help => Box::new(FixedAnswer(help())),
         Intent::Decline { what } => Declined::boxed(what, text),
@@ -58,7 +58,7 @@ fn plan_for(intent: Intent, text: &str) -> Box<dyn Plan> {
 }
 
 /// Chooses the searches that answer a question.
-fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn Plan> {
+fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn AnswerPlan> {
     let terms = Terms::of(question);
     if terms.is_empty() {
         return Box::new(FixedAnswer(unclear()));
@@ -74,7 +74,7 @@ fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn Plan> {
         return Delegation::boxed(vec![task], Form::Sections, intent, text);
     }
     let mut tasks = searches(question);
-    if History::wanted(question) {
+    if GitHistory::wanted(question) {
         return Delegation::boxed(tasks.split_off(2), Form::Sections, intent, text);
     }
     tasks.truncate(most.max(1));
@@ -82,7 +82,7 @@ fn question_plan(question: &str, most: usize, text: &str) -> Box<dyn Plan> {
 }
 
 /// Hands one matter to just so many subagents.
-fn counted(count: usize, inner: Intent, text: &str) -> Box<dyn Plan> {
+fn counted(count: usize, inner: Intent, text: &str) -> Box<dyn AnswerPlan> {
     match inner {
         Intent::Overview => {
             let tasks = topics().into_iter().take(count.max(1)).collect();
@@ -118,8 +118,8 @@ impl Task {
         Self::new("explore", title.trim_end_matches(['.', ',', '?', ':']), what, returns)
     }
 
-    fn call(&self) -> Call {
-        Call::agent(&self.kind, &self.title, &self.prompt)
+    fn call(&self) -> PlannedCall {
+        PlannedCall::agent(&self.kind, &self.title, &self.prompt)
     }
 }
 
@@ -132,7 +132,7 @@ fn item_task(item: &str) -> Task {
 
 fn topic_task(topic: Topic) -> Task {
     match topic {
-        Topic::Layout => Task::new(
+        Topic::LayoutPart => Task::new(
             "explore",
             "Layout and languages",
             "Map the layout of this project: languages, directories, main modules",
@@ -150,7 +150,7 @@ fn topic_task(topic: Topic) -> Task {
             "Find what testing framework this project uses",
             "the framework with the path:line that shows it, where the tests are, and the command that runs them.",
         ),
-        Topic::History => Task::new(
+        Topic::GitHistory => Task::new(
             "explore",
             "Recent history",
             "Look at the recent history of this project: latest commits, authors, files changed most often",
@@ -172,7 +172,7 @@ fn topic_task(topic: Topic) -> Task {
 }
 
 fn topics() -> Vec<Task> {
-    [Topic::Layout, Topic::Build, Topic::Tests, Topic::History].into_iter().map(topic_task).collect()
+    [Topic::LayoutPart, Topic::Build, Topic::Tests, Topic::GitHistory].into_iter().map(topic_task).collect()
 }
 
 fn searches(question: &str) -> Vec<Task> {
@@ -226,7 +226,7 @@ struct Delegation {
 }
 
 impl Delegation {
-    fn boxed(tasks: Vec<Task>, form: Form, intent: Intent, text: &str) -> Box<dyn Plan> {
+    fn boxed(tasks: Vec<Task>, form: Form, intent: Intent, text: &str) -> Box<dyn AnswerPlan> {
         let fallback = Inquiry::for_intent(intent, text);
         Box::new(Self { tasks, form, fallback })
     }
@@ -242,11 +242,11 @@ impl Delegation {
     }
 
     /// Returns the places of all reports, those of searches by content first, each once.
-    fn places(&self, evidence: &Evidence) -> Vec<Place> {
-        let mut places: Vec<Place> = Vec::new();
+    fn places(&self, evidence: &Evidence) -> Vec<CitedPlace> {
+        let mut places: Vec<CitedPlace> = Vec::new();
         for (_, got) in self.received(evidence) {
-            for place in got.report.findings.iter().filter_map(|line| Place::parse(line)) {
-                let is_file = |place: &Place| place.label == "file";
+            for place in got.report.findings.iter().filter_map(|line| CitedPlace::parse(line)) {
+                let is_file = |place: &CitedPlace| place.label == "file";
                 let is_spare = is_file(&place) && places.iter().filter(|known| is_file(known)).count() >= MOST_FILES;
                 if place.label != "change"
                     && !is_spare
@@ -268,9 +268,9 @@ impl Delegation {
         if let Form::Question { terms, .. } = &self.form
             && let Some(best) = places.first()
         {
-            let told = |place: &Place| rank::told(terms, &format!("{} {}", place.path, place.text));
+            let told = |place: &CitedPlace| rank::told(terms, &format!("{} {}", place.path, place.text));
             let so_far = told(best);
-            let is_better = |place: &Place| place.label == "file" && told(place) > so_far.max(1);
+            let is_better = |place: &CitedPlace| place.label == "file" && told(place) > so_far.max(1);
             if let Some(at) = places.iter().position(is_better) {
                 places[..=at].rotate_right(1);
             }
@@ -286,8 +286,8 @@ impl Delegation {
     }
 }
 
-impl Plan for Delegation {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPlan for Delegation {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         let is_question = matches!(self.form, Form::Question { .. });
         match n {
             0 => Some(self.tasks.iter().map(Task::call).collect()),
@@ -338,8 +338,8 @@ impl Plan for Delegation {
 /// An answer that needs no tool.
 struct FixedAnswer(String);
 
-impl Plan for FixedAnswer {
-    fn stage(&self, _n: usize, _evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPlan for FixedAnswer {
+    fn stage(&self, _n: usize, _evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         None
     }
 
@@ -351,8 +351,8 @@ impl Plan for FixedAnswer {
 /// One tool call and its output.
 struct DirectCall(Direct);
 
-impl Plan for DirectCall {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPlan for DirectCall {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         self.0.stage(n, evidence)
     }
 
@@ -371,15 +371,15 @@ struct Declined {
 const OFFERED: usize = 5;
 
 impl Declined {
-    fn boxed(what: &str, text: &str) -> Box<dyn Plan> {
+    fn boxed(what: &str, text: &str) -> Box<dyn AnswerPlan> {
         let object = text.trim().split_once(' ').map_or("", |(_, object)| object);
         let inquiry = request::subject(object).map(|subject| Inquiry::of_places(&subject));
         Box::new(Self { sentence: decline(what), inquiry })
     }
 }
 
-impl Plan for Declined {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPlan for Declined {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         self.inquiry.as_ref()?.stage(n, evidence)
     }
 

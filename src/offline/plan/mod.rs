@@ -9,24 +9,24 @@ mod draft;
 pub(crate) mod main_agent;
 pub(crate) mod subagent;
 
-use crate::offline::evidence::{Call, Evidence};
+use crate::offline::evidence::{Evidence, PlannedCall};
 
 /// What the model says next. Without calls it is the final answer.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Reply {
+pub struct PlannedReply {
     /// The visible text.
     pub text: String,
     /// The tools to run, in order.
-    pub calls: Vec<Call>,
+    pub calls: Vec<PlannedCall>,
 }
 
 /// A way to an answer: stages of calls, then words.
 ///
 /// A stage is a pure function of what the stages before it found. What was asked once is not asked again, which is
 /// how the walk knows where it stands.
-pub(crate) trait Plan {
+pub(crate) trait AnswerPlan {
     /// Returns the calls of stage `n`, counted from 0, or `None` past the last stage.
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>>;
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>>;
 
     /// Returns the words said before the calls of stage `n`.
     fn opening(&self, _n: usize) -> String {
@@ -41,16 +41,16 @@ pub(crate) trait Plan {
 const MAX_STAGES: usize = 12;
 
 /// Returns the calls of the first stage that is not done yet, or the last words.
-pub(crate) fn advance(plan: &dyn Plan, evidence: &Evidence) -> Reply {
+pub(crate) fn advance(plan: &dyn AnswerPlan, evidence: &Evidence) -> PlannedReply {
     if evidence.rounds() < MAX_STAGES && !evidence.must_end() {
         for n in 0..MAX_STAGES {
             let Some(mut calls) = plan.stage(n, evidence) else { break };
             calls.retain(|call| evidence.offers(&call.name) && evidence.find(call).is_none());
             calls.dedup();
             if !calls.is_empty() {
-                return Reply { text: plan.opening(n), calls };
+                return PlannedReply { text: plan.opening(n), calls };
             }
         }
     }
-    Reply { text: plan.conclude(evidence), calls: Vec::new() }
+    PlannedReply { text: plan.conclude(evidence), calls: Vec::new() }
 }

@@ -3,16 +3,16 @@
 //! Owns the choice of inquiry and the parts it has. Leaves searching and reading to the parts. Invariant: the last words
 //! always carry a `<summary>`.
 
-use super::Plan;
+use super::AnswerPlan;
 use super::answer::CONNECT;
-use super::draft::{self, Draft};
-use crate::offline::evidence::{Call, Evidence};
+use super::draft::{self, DraftPlan};
+use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::project;
 use crate::offline::project::files::Files;
-use crate::offline::report::{Part, Report};
+use crate::offline::report::{AnswerPart, Report};
 use crate::offline::request::{self, Intent};
 use crate::offline::search::content::{Content, Names};
-use crate::offline::search::history::History;
+use crate::offline::search::history::GitHistory;
 use crate::offline::search::uses::Uses;
 use crate::offline::text::terms::Terms;
 use crate::offline::text::{lists, sentence};
@@ -27,9 +27,9 @@ struct Reporting {
 }
 
 /// Chooses the inquiry for the task of a subagent.
-pub(crate) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
+pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
     if let Some(wish) = draft::wish(evidence.task()) {
-        return Box::new(Draft::new(wish));
+        return Box::new(DraftPlan::new(wish));
     }
     let what = what(evidence.task());
     let inquiry = Inquiry::for_task(what);
@@ -37,8 +37,8 @@ pub(crate) fn choose(evidence: &Evidence) -> Box<dyn Plan> {
     Box::new(Reporting { inquiry, opening })
 }
 
-impl Plan for Reporting {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPlan for Reporting {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         self.inquiry.stage(n, evidence)
     }
 
@@ -57,13 +57,13 @@ impl Plan for Reporting {
 
 /// One or more parts that proceed side by side.
 pub(crate) struct Inquiry {
-    parts: Vec<Box<dyn Part>>,
+    parts: Vec<Box<dyn AnswerPart>>,
     /// Said first, where the task asks for more than rules can do.
     caveat: String,
 }
 
 impl Inquiry {
-    fn of(parts: Vec<Box<dyn Part>>) -> Self {
+    fn of(parts: Vec<Box<dyn AnswerPart>>) -> Self {
         Self { parts, caveat: String::new() }
     }
 
@@ -81,7 +81,7 @@ impl Inquiry {
                 Self::of(vec![Box::new(Content::new(question))])
             }
             Some(question) if lower.starts_with("search the history") => {
-                Self::of(vec![Box::new(History { terms: Some(Terms::of(question)) })])
+                Self::of(vec![Box::new(GitHistory { terms: Some(Terms::of(question)) })])
             }
             _ => match request::read(what) {
                 Intent::Question(question) => Self::question(&subject(&question)),
@@ -123,8 +123,8 @@ impl Inquiry {
         Self::of(vec![Box::new(Content::new(question)), Box::new(Names { terms: Terms::of(question) })])
     }
 
-    pub(crate) fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
-        let stages: Vec<Vec<Call>> = self.parts.iter().filter_map(|part| part.stage(n, evidence)).collect();
+    pub(crate) fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
+        let stages: Vec<Vec<PlannedCall>> = self.parts.iter().filter_map(|part| part.stage(n, evidence)).collect();
         (!stages.is_empty()).then(|| stages.concat())
     }
 

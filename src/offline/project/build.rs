@@ -4,8 +4,8 @@
 //! read.
 
 use super::manifest::{self, Fact, Kind, TOOLS};
-use crate::offline::evidence::{Call, Evidence};
-use crate::offline::report::{Part, Place, Report, quotable, safe};
+use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable, safe};
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source;
 
@@ -17,9 +17,9 @@ const MAINS: &str =
     "^\\s*(pub )?(async )?fn main\\(|^if __name__ ==|^func main\\(|public static void main|^int main\\(|^def main\\(";
 const ROOTS: &str = "**/{src/lib.rs,src/main.rs,__main__.py,index.js,index.ts,src/index.js,src/index.ts}";
 
-fn manifests() -> Call {
+fn manifests() -> PlannedCall {
     let names: Vec<&str> = TOOLS.iter().map(|row| row.0).collect();
-    Call::glob(&format!("**/{{{}}}", names.join(",")))
+    PlannedCall::glob(&format!("**/{{{}}}", names.join(",")))
 }
 
 /// Manifests read.
@@ -36,11 +36,11 @@ pub(crate) fn found(evidence: &Evidence) -> Vec<String> {
     all
 }
 
-impl Part for Build {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPart for Build {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
-            0 => Some(vec![manifests(), Call::grep(MAINS, 60), Call::glob(ROOTS)]),
-            1 => Some(found(evidence).iter().map(|path| Call::read(path)).collect()),
+            0 => Some(vec![manifests(), PlannedCall::grep(MAINS, 60), PlannedCall::glob(ROOTS)]),
+            1 => Some(found(evidence).iter().map(|path| PlannedCall::read(path)).collect()),
             _ => None,
         }
     }
@@ -56,9 +56,9 @@ impl Part for Build {
             findings.push(format!("- {} more manifests were not read", all - paths.len()));
         }
         let entries = entries(evidence);
-        findings.extend(entries.iter().take(6).map(Place::bullet));
+        findings.extend(entries.iter().take(6).map(CitedPlace::bullet));
         let roots: Vec<String> = evidence
-            .paths(&Call::glob(ROOTS))
+            .paths(&PlannedCall::glob(ROOTS))
             .into_iter()
             .filter(|path| paths::area(path) == Area::Source)
             .take(5)
@@ -92,13 +92,13 @@ impl Part for Build {
     }
 }
 
-fn entries(evidence: &Evidence) -> Vec<Place> {
-    let mut hits = evidence.hits(&Call::grep(MAINS, 60));
+fn entries(evidence: &Evidence) -> Vec<CitedPlace> {
+    let mut hits = evidence.hits(&PlannedCall::grep(MAINS, 60));
     hits.retain(|hit| paths::area(&hit.path) == Area::Source && !source::is_comment(hit.text.trim()));
     hits.retain(|hit| !hit.path.ends_with("build.rs") && !hit.text.starts_with("    "));
     hits.sort_by_key(|hit| (hit.path.matches('/').count(), hit.path.clone(), hit.line));
     hits.into_iter()
-        .map(|hit| Place { path: hit.path, line: hit.line, label: "entry point".to_owned(), text: hit.text })
+        .map(|hit| CitedPlace { path: hit.path, line: hit.line, label: "entry point".to_owned(), text: hit.text })
         .collect()
 }
 
@@ -143,19 +143,22 @@ pub(crate) struct Package {
 
 const LICENSES: &str = "{LICENSE,LICENCE,COPYING}*";
 
-fn assignments() -> Call {
-    Call::grep("^\\s*(export const |const |pub const )?(__version__|version)\\b[^=:]*[:=] *['\"]?v?[0-9]+\\.", 60)
+fn assignments() -> PlannedCall {
+    PlannedCall::grep(
+        "^\\s*(export const |const |pub const )?(__version__|version)\\b[^=:]*[:=] *['\"]?v?[0-9]+\\.",
+        60,
+    )
 }
 
-impl Part for Package {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPart for Package {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
             0 => {
                 let manifests = Build.stage(0, evidence).unwrap_or_default().into_iter().take(1);
-                let other = if self.asked == Kind::License { Call::glob(LICENSES) } else { assignments() };
+                let other = if self.asked == Kind::License { PlannedCall::glob(LICENSES) } else { assignments() };
                 Some(manifests.chain([other]).collect())
             }
-            1 => Some(found(evidence).iter().map(|path| Call::read(path)).collect()),
+            1 => Some(found(evidence).iter().map(|path| PlannedCall::read(path)).collect()),
             _ => None,
         }
     }
@@ -174,7 +177,7 @@ impl Part for Package {
         let stated = first(self.asked);
         if self.asked == Kind::License {
             let texts: Vec<String> =
-                evidence.paths(&Call::glob(LICENSES)).iter().map(|path| format!("`{path}`")).collect();
+                evidence.paths(&PlannedCall::glob(LICENSES)).iter().map(|path| format!("`{path}`")).collect();
             let summary = match (stated, texts.is_empty()) {
                 (Some((value, cite)), _) => format!("The license{name} is `{value}` ({cite})."),
                 (None, false) => format!("No manifest states a license; its text is in {}.", texts.join(", ")),
@@ -188,7 +191,8 @@ impl Part for Package {
         });
         hits.sort_by_key(|hit| (hit.path.matches('/').count(), hit.path.clone(), hit.line));
         let mut others = hits.iter().map(|hit| {
-            Place { path: hit.path.clone(), line: hit.line, label: "field".to_owned(), text: hit.text.clone() }.bullet()
+            CitedPlace { path: hit.path.clone(), line: hit.line, label: "field".to_owned(), text: hit.text.clone() }
+                .bullet()
         });
         let summary = match stated {
             Some((value, cite)) => format!("The version{name} is `{value}` ({cite})."),

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::offline::evidence::{Call, Evidence};
-use crate::offline::report::{Part, Place, Report, safe};
+use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::report::{AnswerPart, CitedPlace, Report, safe};
 use crate::offline::search::content::Content;
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::sentence;
@@ -35,7 +35,7 @@ impl Files {
     }
 
     fn listing(&self, evidence: &Evidence) -> Vec<String> {
-        let mut paths = evidence.paths(&Call::glob(&self.glob));
+        let mut paths = evidence.paths(&PlannedCall::glob(&self.glob));
         paths.retain(|path| paths::area(path) != Area::Foreign);
         paths.sort_by_key(|path| (paths::area(path), path.matches('/').count(), path.clone()));
         paths.dedup();
@@ -44,24 +44,24 @@ impl Files {
 
     /// Returns the line in which the listing says that it is not complete.
     fn more(&self, evidence: &Evidence) -> Option<String> {
-        let output = evidence.output(&Call::glob(&self.glob))?;
+        let output = evidence.output(&PlannedCall::glob(&self.glob))?;
         let last = output.lines().last()?.trim();
         let lower = last.to_lowercase();
         ["more", "truncated", "limit"].iter().any(|word| lower.contains(word)).then(|| last.to_owned())
     }
 }
 
-impl Part for Files {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPart for Files {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         if n == 0 {
-            return Some(vec![Call::glob(&self.glob)]);
+            return Some(vec![PlannedCall::glob(&self.glob)]);
         }
         let files = self.listing(evidence);
         if let (true, Some(otherwise)) = (files.is_empty(), &self.otherwise) {
             return otherwise.stage(n - 1, evidence);
         }
-        let batch: Vec<Call> =
-            files.iter().take(MOST).skip((n - 1) * BATCH).take(BATCH).map(|path| Call::read(path)).collect();
+        let batch: Vec<PlannedCall> =
+            files.iter().take(MOST).skip((n - 1) * BATCH).take(BATCH).map(|path| PlannedCall::read(path)).collect();
         (!batch.is_empty()).then_some(batch)
     }
 
@@ -78,7 +78,7 @@ impl Part for Files {
         if let ([path], [(_, lines)]) = (files.as_slice(), read.as_slice()) {
             return single(path, lines);
         }
-        let empty = files.iter().take(MOST).filter(|path| evidence.output(&Call::read(path)).is_some()).count()
+        let empty = files.iter().take(MOST).filter(|path| evidence.output(&PlannedCall::read(path)).is_some()).count()
             - read.len().min(files.len().min(MOST));
         let mut summary =
             format!("Read {} of the {} files that match `{}`.", read.len() + empty, files.len(), self.glob);
@@ -108,7 +108,7 @@ fn single(path: &str, lines: &BTreeMap<usize, String>) -> Report {
         let found = source::definition(text).filter(|found| found.indent == 0 && !in_tests)?;
         let label = found.noun().to_owned();
         let is_place = !matches!(found.noun(), "value" | "module" | "implementation");
-        is_place.then(|| Place { path: path.to_owned(), line: *line, label, text: text.clone() }.bullet())
+        is_place.then(|| CitedPlace { path: path.to_owned(), line: *line, label, text: text.clone() }.bullet())
     });
     let mut findings: Vec<String> = defined.collect();
     let left = findings.len().saturating_sub(LISTED);

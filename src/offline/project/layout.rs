@@ -5,15 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::offline::evidence::{Call, Evidence};
-use crate::offline::report::{Part, Report, safe};
+use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::report::{AnswerPart, Report, safe};
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source;
 use crate::offline::text::{lists, sentence};
 
 /// The layout of the working directory.
 #[derive(Debug)]
-pub(crate) struct Layout;
+pub(crate) struct LayoutPart;
 
 const READMES: &str = "{README,Readme,readme}*";
 
@@ -41,11 +41,11 @@ const KNOWN: [(&str, &str); 17] = [
     (".github", "CI"),
 ];
 
-fn lines_per_file() -> Call {
-    Call::count("^", 5000)
+fn lines_per_file() -> PlannedCall {
+    PlannedCall::count("^", 5000)
 }
 
-impl Layout {
+impl LayoutPart {
     fn files(evidence: &Evidence) -> Vec<(String, usize)> {
         let mut counts = evidence.counts(&lines_per_file());
         counts.retain(|(path, _)| paths::area(path) != Area::Foreign);
@@ -70,7 +70,7 @@ impl Layout {
     }
 
     fn readme(evidence: &Evidence) -> Option<String> {
-        let mut all = evidence.paths(&Call::glob(READMES));
+        let mut all = evidence.paths(&PlannedCall::glob(READMES));
         all.sort_by_key(|path| (path.matches('/').count(), path.len()));
         all.into_iter().next()
     }
@@ -81,14 +81,14 @@ impl Layout {
     }
 }
 
-impl Part for Layout {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPart for LayoutPart {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
-            0 => Some(vec![Call::ls("."), Call::glob(READMES), lines_per_file()]),
+            0 => Some(vec![PlannedCall::ls("."), PlannedCall::glob(READMES), lines_per_file()]),
             1 => {
-                let readme = Self::readme(evidence).map(|path| Call::read_part(&path, 1, 80));
+                let readme = Self::readme(evidence).map(|path| PlannedCall::read_part(&path, 1, 80));
                 let heads = Self::heads(evidence);
-                Some(readme.into_iter().chain(heads.iter().map(|path| Call::read_part(path, 1, 60))).collect())
+                Some(readme.into_iter().chain(heads.iter().map(|path| PlannedCall::read_part(path, 1, 60))).collect())
             }
             _ => None,
         }
@@ -99,7 +99,7 @@ impl Part for Layout {
         let is_cut = Self::is_cut(evidence);
         let mut findings = languages(&files, is_cut);
         if is_cut {
-            let listing = evidence.output(&Call::ls(".")).unwrap_or_default();
+            let listing = evidence.output(&PlannedCall::ls(".")).unwrap_or_default();
             findings.extend(top_level(listing));
         } else {
             findings.extend(directories(&files));

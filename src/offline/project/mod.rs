@@ -9,27 +9,27 @@ mod manifest;
 mod testing;
 
 use build::{Build, Package};
-use layout::Layout;
+use layout::LayoutPart;
 use manifest::Kind;
 use testing::Testing;
 
-use super::report::Part;
+use super::report::AnswerPart;
 use super::request::Topic;
-use super::search::history::History;
+use super::search::history::GitHistory;
 
 /// Returns the part that looks at one side of the project.
-pub(super) fn part(topic: Topic) -> Box<dyn Part> {
+pub(super) fn part(topic: Topic) -> Box<dyn AnswerPart> {
     match topic {
-        Topic::Layout => Box::new(Layout),
+        Topic::LayoutPart => Box::new(LayoutPart),
         Topic::Build => Box::new(Build),
         Topic::Tests => Box::new(Testing),
-        Topic::History => Box::new(History { terms: None }),
+        Topic::GitHistory => Box::new(GitHistory { terms: None }),
         Topic::Version => Box::new(Package { asked: Kind::Version }),
         Topic::License => Box::new(Package { asked: Kind::License }),
     }
 }
 
 /// Returns the parts that give an overview together.
-pub(super) fn overview() -> Vec<Box<dyn Part>> {
-    [Topic::Layout, Topic::Build, Topic::Tests, Topic::History].into_iter().map(part).collect()
+pub(super) fn overview() -> Vec<Box<dyn AnswerPart>> {
+    [Topic::LayoutPart, Topic::Build, Topic::Tests, Topic::GitHistory].into_iter().map(part).collect()
 }

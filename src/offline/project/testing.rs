@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use super::build::{self, Build};
 use super::manifest::{self, Kind, TOOLS};
-use crate::offline::evidence::{Call, Evidence, Hit};
-use crate::offline::report::{Part, Place, Report};
+use crate::offline::evidence::{Evidence, Hit, PlannedCall};
+use crate::offline::report::{AnswerPart, CitedPlace, Report};
 use crate::offline::text::lists;
 use crate::offline::text::paths::{self, Area};
 
@@ -96,17 +96,17 @@ const SOURCES: &str = "#\\[((\\w+::)*test|cfg\\(test\\))|^\\s*(import|from) +(un
     import (static )?org\\.junit|RSpec\\.describe|PHPUnit|gtest/gtest\\.h|\
     use (proptest|criterion|insta)|insta::|proptest!";
 
-fn manifest_lines() -> Call {
+fn manifest_lines() -> PlannedCall {
     let words: Vec<&str> = FRAMEWORKS.iter().map(|row| row.word).filter(|word| !word.is_empty()).collect();
-    Call::grep_in(&format!("\\b({})", words.join("|")), MANIFESTS, 200)
+    PlannedCall::grep_in(&format!("\\b({})", words.join("|")), MANIFESTS, 200)
 }
 
-fn source_lines() -> Call {
-    Call::grep(SOURCES, 400)
+fn source_lines() -> PlannedCall {
+    PlannedCall::grep(SOURCES, 400)
 }
 
-fn case_counts() -> Call {
-    Call::count(
+fn case_counts() -> PlannedCall {
+    PlannedCall::count(
         "^\\s*#\\[(\\w+::)*test\\b|^\\s*(async )?def test|^\\s*(it|test)\\(|^func Test|^\\s*@Test\\b|^\\s*it ['\"]",
         3000,
     )
@@ -123,7 +123,7 @@ impl Testing {
     fn shown(evidence: &Evidence) -> Vec<Shown> {
         let manifest = evidence.hits(&manifest_lines());
         let source: Vec<Hit> = evidence.hits(&source_lines()).into_iter().filter(|hit| counts(&hit.path)).collect();
-        let settings = evidence.paths(&Call::glob(SETTINGS));
+        let settings = evidence.paths(&PlannedCall::glob(SETTINGS));
         let mut all: Vec<Shown> = Vec::new();
         for framework in &FRAMEWORKS {
             let speaks = |path: &str| {
@@ -216,15 +216,15 @@ fn names(word: &str, path: &str, text: &str) -> bool {
     })
 }
 
-impl Part for Testing {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPart for Testing {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
             0 => {
-                let mut calls = vec![manifest_lines(), source_lines(), Call::glob(SETTINGS), case_counts()];
+                let mut calls = vec![manifest_lines(), source_lines(), PlannedCall::glob(SETTINGS), case_counts()];
                 calls.extend(Build.stage(0, evidence).unwrap_or_default().into_iter().take(1));
                 Some(calls)
             }
-            1 => Some(build::found(evidence).iter().take(3).map(|path| Call::read(path)).collect()),
+            1 => Some(build::found(evidence).iter().take(3).map(|path| PlannedCall::read(path)).collect()),
             _ => None,
         }
     }
@@ -238,8 +238,9 @@ impl Part for Testing {
                 if files.len() < 3 && !files.contains(&hit.path.as_str()) {
                     files.push(&hit.path);
                     let label = entry.framework.name.to_owned();
-                    findings
-                        .push(Place { path: hit.path.clone(), line: hit.line, label, text: hit.text.clone() }.bullet());
+                    findings.push(
+                        CitedPlace { path: hit.path.clone(), line: hit.line, label, text: hit.text.clone() }.bullet(),
+                    );
                 }
             }
         }
@@ -249,7 +250,7 @@ impl Part for Testing {
             let top: Vec<String> = cases.iter().take(4).map(|(path, count)| format!("`{path}` ({count})")).collect();
             findings.push(format!("- {total} test functions in {} files, most in {}", cases.len(), top.join(", ")));
         }
-        let settings = evidence.paths(&Call::glob(SETTINGS));
+        let settings = evidence.paths(&PlannedCall::glob(SETTINGS));
         if !settings.is_empty() {
             let names: Vec<String> = settings.iter().take(4).map(|path| format!("`{path}`")).collect();
             findings.push(format!("- Settings of the tests: {}", names.join(", ")));

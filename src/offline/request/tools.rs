@@ -5,14 +5,14 @@
 
 use serde_json::json;
 
-use crate::offline::evidence::Call;
+use crate::offline::evidence::PlannedCall;
 use crate::offline::text::paths::is_path;
 use crate::offline::text::{clip, escape, lists, strip};
 
 /// One tool call, made as asked.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Direct {
-    pub(crate) call: Call,
+    pub(crate) call: PlannedCall,
     /// What is shown above the output, such as `src/main.rs` around line 10.
     pub(crate) title: String,
 }
@@ -33,7 +33,7 @@ pub(crate) fn run(text: &str, lower: &str) -> Option<Direct> {
     let is_program = lists(PROGRAMS, first) || first.starts_with("./");
     let stated = lower.starts_with("run:") || lower.starts_with("execute:") || lower.starts_with("$ ") || is_program;
     let command = quoted.or(stated.then_some(rest))?;
-    let call = Call::bash(command, &clip(&format!("Run {command}"), 60));
+    let call = PlannedCall::bash(command, &clip(&format!("Run {command}"), 60));
     Some(Direct { call, title: format!("`{}`", command.replace('`', "'")) })
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn direct(text: &str, lower: &str) -> Option<Direct> {
         } else {
             ".".to_owned()
         };
-        return Some(Direct { call: Call::ls(&dir), title: format!("`{dir}`") });
+        return Some(Direct { call: PlannedCall::ls(&dir), title: format!("`{dir}`") });
     }
     if ["find", "list", "glob", "show", "locate"].contains(&first) {
         let named = ["files named ", "file named ", "files called ", "file called ", "files matching ", "files like "];
@@ -70,14 +70,14 @@ pub(crate) fn direct(text: &str, lower: &str) -> Option<Direct> {
         let name = wanted.and_then(|rest| rest.split_whitespace().next()).map(bare).or(starred);
         if let Some(name) = name.filter(|name| !name.is_empty()) {
             let pattern = if name.contains('/') { name.clone() } else { format!("**/{name}") };
-            return Some(Direct { call: Call::glob(&pattern), title: format!("Files named `{name}`") });
+            return Some(Direct { call: PlannedCall::glob(&pattern), title: format!("Files named `{name}`") });
         }
     }
     let asks_for_notes = ["list", "find", "show", "where", "are", "any"].contains(&first) && words.len() <= 8;
     if asks_for_notes
         && words.iter().any(|word| ["todo", "todos", "fixme", "fixmes"].contains(&bare(word).to_lowercase().as_str()))
     {
-        let call = Call::new(
+        let call = PlannedCall::new(
             "Grep",
             json!({ "pattern": "\\b(TO-?DO|FIX-?ME)\\b", "output_mode": "content", "-n": true, "head_limit": 60 }),
         );
@@ -97,9 +97,9 @@ fn split_line(text: &str) -> (String, Option<usize>) {
 fn view(path: &str, line: Option<usize>) -> Direct {
     let (call, title) = match line {
         Some(line) => {
-            (Call::read_part(path, line.saturating_sub(10).max(1), 40), format!("`{path}` around line {line}"))
+            (PlannedCall::read_part(path, line.saturating_sub(10).max(1), 40), format!("`{path}` around line {line}"))
         }
-        None => (Call::read(path), format!("`{path}`")),
+        None => (PlannedCall::read(path), format!("`{path}`")),
     };
     Direct { call, title }
 }
@@ -122,7 +122,7 @@ fn search(text: &str, lower: &str) -> Option<Direct> {
     // What is not a valid pattern is meant literally; quotes around words mean so too.
     let literal = if verb.contains("search") { escape(pattern) } else { pattern.to_owned() };
     let mut call =
-        Call::new("Grep", json!({ "pattern": literal, "output_mode": "content", "-n": true, "head_limit": 60 }));
+        PlannedCall::new("Grep", json!({ "pattern": literal, "output_mode": "content", "-n": true, "head_limit": 60 }));
     if let Some(dir) = dir {
         call.input.insert("path".to_owned(), json!(dir));
     }

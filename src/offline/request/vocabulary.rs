@@ -9,10 +9,10 @@ use crate::offline::text::{contains_any, lists};
 /// A side of a project that is always looked at in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Topic {
-    Layout,
+    LayoutPart,
     Build,
     Tests,
-    History,
+    GitHistory,
     Version,
     License,
 }
@@ -88,7 +88,7 @@ const TOPICS: [(Topic, &str, &str); 6] = [
         "test tests testing tested framework frameworks runner suite unit integration setup dependencies kept live command commands configuration",
     ),
     (
-        Topic::History,
+        Topic::GitHistory,
         "recent history|git history|recent commits|recent changes|changed recently|changed lately|last commit|latest commit|commit history|who wrote this|\
          who works on|who maintains|contributors|main authors",
         "recent history commits commit changes changed change recently lately latest last wrote maintains maintain contributors contributor authors author \
@@ -103,7 +103,7 @@ const TOPICS: [(Topic, &str, &str); 6] = [
          binaries binary external third-party third party crates packages version python rust node go minimum required requires require supported supports msrv",
     ),
     (
-        Topic::Layout,
+        Topic::LayoutPart,
         "layout|directory structure|folder structure|file structure|which languages|what language|programming language|main modules|main directories",
         "layout directory directories structure folders folder languages language programming written modules module counts count top-level top level map \
          tree organized arranged",

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use super::rank::{self, Ranked, Wants};
 use super::{inline_tests, window};
-use crate::offline::evidence::{Call, Evidence, Hit};
-use crate::offline::report::{Part, Place, Report, quotable};
+use crate::offline::evidence::{Evidence, Hit, PlannedCall};
+use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable};
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source;
-use crate::offline::text::terms::{Terms, Word, last_segment};
+use crate::offline::text::terms::{TermWord, Terms, last_segment};
 use crate::offline::text::{clip, parts, sentence};
 
 /// Search by content: definitions, then uses.
@@ -34,35 +34,35 @@ impl Content {
         Self { question: name.to_owned(), terms: Terms { exact: vec![name.to_owned()], ..Terms::default() } }
     }
 
-    fn searches(&self) -> Vec<Call> {
+    fn searches(&self) -> Vec<PlannedCall> {
         let mut calls = Vec::new();
         let Some(any) = self.terms.any_pattern() else { return calls };
         let defines = format!("\\b({KEYWORDS})\\s+(\\([^)]*\\)\\s*)?[\\w$:<>, ]*");
         // The search for everything may be cut short in a large project; the one for several words at once is not.
         if let Some(both) = self.terms.pairs_pattern("\\w*") {
-            calls.push(Call::grep(&format!("{defines}({both})"), 200));
+            calls.push(PlannedCall::grep(&format!("{defines}({both})"), 200));
         }
-        calls.push(Call::grep(&format!("{defines}({any})"), 500));
+        calls.push(PlannedCall::grep(&format!("{defines}({any})"), 500));
         if let Some(phrase) = self.terms.phrase_pattern() {
-            calls.push(Call::grep(&phrase, 150));
+            calls.push(PlannedCall::grep(&phrase, 150));
         }
-        calls.push(Call::grep(
+        calls.push(PlannedCall::grep(
             &format!("^\\s*(pub |export |exports\\.|const |let |var )?[\"'\\w.$-]*({any})[\\w\"'-]*\\s*[:=]"),
             200,
         ));
         if let Some(both) = self.terms.pairs_pattern(".*") {
-            calls.push(Call::grep(&both, 200));
+            calls.push(PlannedCall::grep(&both, 200));
         }
         calls.push(inline_tests());
         if self.terms.count() == 1 {
-            calls.push(Call::grep(&any, 120));
+            calls.push(PlannedCall::grep(&any, 120));
         }
         calls.extend(self.terms.words.iter().take(5).map(Self::counting));
         calls
     }
 
-    fn counting(word: &Word) -> Call {
-        Call::count(&Terms::word_pattern(word), 2000)
+    fn counting(word: &TermWord) -> PlannedCall {
+        PlannedCall::count(&Terms::word_pattern(word), 2000)
     }
 
     fn weights(&self, evidence: &Evidence) -> Vec<f64> {
@@ -78,7 +78,7 @@ impl Content {
     fn ranked(&self, evidence: &Evidence) -> Vec<Ranked> {
         let weights = self.weights(evidence);
         let content = self.searches();
-        let is_content = |call: &&Call| call.argument("output_mode") == "content";
+        let is_content = |call: &&PlannedCall| call.argument("output_mode") == "content";
         let hits: Vec<Hit> = content
             .iter()
             .filter(is_content)
@@ -89,7 +89,7 @@ impl Content {
     }
 
     /// Returns the best places, best first. Doc comments that were read count.
-    pub(crate) fn places(&self, evidence: &Evidence) -> Vec<Place> {
+    pub(crate) fn places(&self, evidence: &Evidence) -> Vec<CitedPlace> {
         let mut ranked = self.ranked(evidence);
         let wants_value = Wants::of(&self.question) == Wants::Value;
         for entry in ranked.iter_mut().take(4) {
@@ -107,8 +107,9 @@ impl Content {
         }
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
         let least = ranked.first().map_or(0.0, |best| best.score * 0.5);
-        let mut places: Vec<Place> = ranked.iter().filter(|entry| entry.score >= least).map(Ranked::place).collect();
-        let whole = |place: &Place| format!("{} {}", place.path, place.text);
+        let mut places: Vec<CitedPlace> =
+            ranked.iter().filter(|entry| entry.score >= least).map(Ranked::place).collect();
+        let whole = |place: &CitedPlace| format!("{} {}", place.path, place.text);
         let telling =
             places.first().and_then(|best| rank::distinctive(&self.terms, &self.weights(evidence), &whole(best)));
         if let Some(telling) = telling {
@@ -129,12 +130,12 @@ impl Content {
     }
 }
 
-impl Part for Content {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPart for Content {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
             0 => {
                 let paths = self.terms.paths.iter().filter(|path| !path.contains('*')).take(3);
-                Some(paths.map(|path| Call::read(path)).chain(self.searches()).collect())
+                Some(paths.map(|path| PlannedCall::read(path)).chain(self.searches()).collect())
             }
             1 => Some(self.ranked(evidence).iter().take(4).map(|ranked| window(&ranked.place())).collect()),
             _ => None,
@@ -166,7 +167,7 @@ impl Part for Content {
                 best.path,
                 best.line
             ),
-            findings: places.iter().map(Place::bullet).collect(),
+            findings: places.iter().map(CitedPlace::bullet).collect(),
             answer: statement(best, &lines, Wants::of(&self.question)),
         }
     }
@@ -186,15 +187,20 @@ fn documented(hit: &Hit, lines: &BTreeMap<usize, String>) -> Option<(usize, Stri
 }
 
 /// Returns the first telling line of a file that the request names.
-fn file_place(path: &str, lines: &BTreeMap<usize, String>) -> Option<Place> {
+fn file_place(path: &str, lines: &BTreeMap<usize, String>) -> Option<CitedPlace> {
     let told = source::purpose(path, lines).map(|(line, _)| line);
     let defined = || lines.iter().find(|(_, line)| source::definition(line).is_some()).map(|(number, _)| *number);
     let line = told.or_else(defined).or_else(|| lines.keys().next().copied())?;
-    Some(Place { path: path.to_owned(), line, label: "file".to_owned(), text: lines.get(&line)?.trim().to_owned() })
+    Some(CitedPlace {
+        path: path.to_owned(),
+        line,
+        label: "file".to_owned(),
+        text: lines.get(&line)?.trim().to_owned(),
+    })
 }
 
 /// Says in one sentence what stands at a place, as far as its lines show.
-pub(crate) fn statement(place: &Place, lines: &BTreeMap<usize, String>, wants: Wants) -> String {
+pub(crate) fn statement(place: &CitedPlace, lines: &BTreeMap<usize, String>, wants: Wants) -> String {
     let cite = format!("`{}:{}`", place.path, place.line);
     if place.label == "file" {
         let told = source::purpose(&place.path, lines).map(|(_, text)| sentence(&text, 240));
@@ -233,7 +239,7 @@ pub(crate) fn statement(place: &Place, lines: &BTreeMap<usize, String>, wants: W
 }
 
 /// Returns how many of the terms a place and the lines around it show.
-pub(crate) fn coverage(terms: &Terms, place: &Place, lines: &BTreeMap<usize, String>) -> usize {
+pub(crate) fn coverage(terms: &Terms, place: &CitedPlace, lines: &BTreeMap<usize, String>) -> usize {
     // The very name that was asked for is all there is to ask.
     let symbol = place.definition().map(|found| found.symbol);
     if terms.exact.iter().any(|term| symbol.as_deref() == Some(last_segment(term))) {
@@ -258,13 +264,14 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    fn globs(&self) -> Vec<Call> {
+    fn globs(&self) -> Vec<PlannedCall> {
         let exact = self.terms.exact.iter().map(|term| parts(last_segment(term)).join("*"));
         let words = self.terms.words.iter().take(5).filter(|word| word.stems.iter().all(|stem| stem.is_ascii()));
-        let stems = words.flat_map(Word::beginnings).map(str::to_owned).filter(|stem| stem.len() >= 3);
-        let mut calls: Vec<Call> = self.terms.paths.iter().map(|path| Call::glob(&format!("**/{path}"))).collect();
+        let stems = words.flat_map(TermWord::beginnings).map(str::to_owned).filter(|stem| stem.len() >= 3);
+        let mut calls: Vec<PlannedCall> =
+            self.terms.paths.iter().map(|path| PlannedCall::glob(&format!("**/{path}"))).collect();
         for stem in exact.chain(stems).take(6) {
-            calls.push(Call::glob(&format!("**/*{stem}*")));
+            calls.push(PlannedCall::glob(&format!("**/*{stem}*")));
         }
         calls
     }
@@ -287,11 +294,11 @@ impl Names {
     }
 }
 
-impl Part for Names {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPart for Names {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
             0 => Some(self.globs()),
-            1 => Some(self.files(evidence).iter().take(4).map(|path| Call::read_part(path, 1, 40)).collect()),
+            1 => Some(self.files(evidence).iter().take(4).map(|path| PlannedCall::read_part(path, 1, 40)).collect()),
             _ => None,
         }
     }
@@ -314,12 +321,12 @@ impl Part for Names {
 fn named_file(path: &str, lines: &BTreeMap<usize, String>) -> String {
     if let Some((line, text)) = source::purpose(path, lines) {
         let text = sentence(&text, 160);
-        return Place { path: path.to_owned(), line, label: "file".to_owned(), text }.bullet();
+        return CitedPlace { path: path.to_owned(), line, label: "file".to_owned(), text }.bullet();
     }
     let first = lines.iter().find_map(|(line, text)| Some((*line, text.trim(), source::definition(text)?)));
     match first {
         Some((line, text, found)) => {
-            Place { path: path.to_owned(), line, label: found.noun().to_owned(), text: text.to_owned() }.bullet()
+            CitedPlace { path: path.to_owned(), line, label: found.noun().to_owned(), text: text.to_owned() }.bullet()
         }
         None => format!("- `{path}`"),
     }

@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 
 use super::rank;
-use crate::offline::evidence::{Call, Evidence};
-use crate::offline::report::{Part, Place, Report, quotable};
+use crate::offline::evidence::{Evidence, PlannedCall};
+use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable};
 use crate::offline::text::clip;
 use crate::offline::text::paths::{Area, area};
 use crate::offline::text::terms::Terms;
@@ -17,11 +17,11 @@ const LOGS: &str = "**/{CHANGELOG,CHANGES,HISTORY,NEWS,RELEASES,Changelog,Change
 
 /// The recent history of the project, or the part of it that concerns some terms.
 #[derive(Debug)]
-pub(crate) struct History {
+pub(crate) struct GitHistory {
     pub(crate) terms: Option<Terms>,
 }
 
-impl History {
+impl GitHistory {
     /// Returns `true` if a request asks when something came about, or by whom.
     pub(crate) fn wanted(request: &str) -> bool {
         let lower = request.to_lowercase();
@@ -31,34 +31,34 @@ impl History {
                 .any(|phrase| lower.contains(phrase))
     }
 
-    fn logs(&self) -> Vec<Call> {
+    fn logs(&self) -> Vec<PlannedCall> {
         let Some(terms) = &self.terms else {
-            return vec![Call::bash(&format!("{FORMAT} -n 12"), "List the latest commits")];
+            return vec![PlannedCall::bash(&format!("{FORMAT} -n 12"), "List the latest commits")];
         };
         let plain =
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
         let named: Vec<_> = terms.words.iter().filter(|word| rank::is_name(word)).collect();
         let words = if named.is_empty() && terms.exact.is_empty() { terms.words.iter().collect() } else { named };
         let greps = terms.exact.iter().chain(words.into_iter().filter_map(|word| word.stems.first()));
-        let mut calls: Vec<Call> = terms
+        let mut calls: Vec<PlannedCall> = terms
             .paths
             .iter()
             .filter(|path| plain(path) && !path.starts_with('/') && !path.contains(".."))
-            .map(|path| Call::bash(&format!("{FORMAT} -n 6 -- {path}"), "Commits that touched the file"))
+            .map(|path| PlannedCall::bash(&format!("{FORMAT} -n 6 -- {path}"), "Commits that touched the file"))
             .collect();
         for word in greps.filter(|word| plain(word)) {
-            calls.push(Call::bash(&format!("{FORMAT} -n 60 -i --grep={word}"), "Commits that mention the word"));
+            calls.push(PlannedCall::bash(&format!("{FORMAT} -n 60 -i --grep={word}"), "Commits that mention the word"));
         }
         calls.truncate(3);
         calls
     }
 
-    fn authors() -> Call {
-        Call::bash("git shortlog -sn HEAD", "Count commits by author")
+    fn authors() -> PlannedCall {
+        PlannedCall::bash("git shortlog -sn HEAD", "Count commits by author")
     }
 
-    fn touched() -> Call {
-        Call::bash("git log --no-color --name-only --format= -n 40", "Files of the latest commits")
+    fn touched() -> PlannedCall {
+        PlannedCall::bash("git log --no-color --name-only --format= -n 40", "Files of the latest commits")
     }
 
     fn has_no_git(&self, evidence: &Evidence) -> bool {
@@ -67,23 +67,25 @@ impl History {
 
     fn changes(&self, evidence: &Evidence) -> Vec<String> {
         let mut lines = Vec::new();
-        for path in evidence.paths(&Call::glob(LOGS)).iter().filter(|path| !path.contains("/node_modules/")).take(1) {
+        for path in
+            evidence.paths(&PlannedCall::glob(LOGS)).iter().filter(|path| !path.contains("/node_modules/")).take(1)
+        {
             for (line, text) in evidence.lines_of(path).into_iter().filter(|(_, text)| is_entry(text)).take(8) {
-                lines.push(Place { path: path.clone(), line, label: "change".to_owned(), text }.bullet());
+                lines.push(CitedPlace { path: path.clone(), line, label: "change".to_owned(), text }.bullet());
             }
         }
         if let Some(search) = self.log_search() {
             for hit in evidence.hits(&search).into_iter().take(4) {
-                let place = Place { path: hit.path, line: hit.line, label: "change".to_owned(), text: hit.text };
+                let place = CitedPlace { path: hit.path, line: hit.line, label: "change".to_owned(), text: hit.text };
                 lines.push(place.bullet());
             }
         }
         lines
     }
 
-    fn log_search(&self) -> Option<Call> {
+    fn log_search(&self) -> Option<PlannedCall> {
         let pattern = self.terms.as_ref()?.phrase_pattern().or_else(|| self.terms.as_ref()?.any_pattern())?;
-        Some(Call::grep_in(&pattern, LOGS, 12))
+        Some(PlannedCall::grep_in(&pattern, LOGS, 12))
     }
 
     fn without_git(&self, evidence: &Evidence) -> Report {
@@ -112,16 +114,16 @@ impl History {
     }
 }
 
-impl Part for History {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPart for GitHistory {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match (n, &self.terms) {
             (0, _) => Some(self.logs()),
-            (1, None) if self.has_no_git(evidence) => Some(vec![Call::glob(LOGS)]),
+            (1, None) if self.has_no_git(evidence) => Some(vec![PlannedCall::glob(LOGS)]),
             (1, None) => Some(vec![Self::authors(), Self::touched()]),
             (1, Some(_)) if self.has_no_git(evidence) => Some(self.log_search().into_iter().collect()),
             (2, None) if self.has_no_git(evidence) => {
-                let logs = evidence.paths(&Call::glob(LOGS));
-                Some(logs.iter().take(1).map(|path| Call::read_part(path, 1, 60)).collect())
+                let logs = evidence.paths(&PlannedCall::glob(LOGS));
+                Some(logs.iter().take(1).map(|path| PlannedCall::read_part(path, 1, 60)).collect())
             }
             _ => None,
         }

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use crate::offline::evidence::Hit;
-use crate::offline::report::Place;
+use crate::offline::report::CitedPlace;
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source::{self, Definition};
-use crate::offline::text::terms::{Terms, Word, last_segment};
+use crate::offline::text::terms::{TermWord, Terms, last_segment};
 use crate::offline::text::{lists, parts};
 
 /// A hit with its worth.
@@ -24,7 +24,7 @@ pub(crate) struct Ranked {
 
 impl Ranked {
     /// Returns the hit as a place with a label.
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> CitedPlace {
         let text = self.hit.text.trim();
         let label = match &self.definition {
             Some(definition) => definition.noun(),
@@ -34,7 +34,7 @@ impl Ranked {
             None if assigned(text).is_some() => "field",
             None => "use",
         };
-        Place { path: self.hit.path.clone(), line: self.hit.line, label: label.to_owned(), text: text.to_owned() }
+        CitedPlace { path: self.hit.path.clone(), line: self.hit.line, label: label.to_owned(), text: text.to_owned() }
     }
 }
 
@@ -349,7 +349,7 @@ fn is_bland(terms: &Terms, term: usize) -> bool {
 }
 
 /// Returns `true` if a word names something.
-pub(crate) fn is_name(word: &Word) -> bool {
+pub(crate) fn is_name(word: &TermWord) -> bool {
     !lists(BLAND, &word.raw)
 }
 
@@ -389,7 +389,7 @@ pub(crate) fn told(terms: &Terms, text: &str) -> usize {
 }
 
 /// Returns `true` if a place stands for a file of tests whose name says what is asked for.
-pub(crate) fn is_test_of(terms: &Terms, place: &Place) -> bool {
+pub(crate) fn is_test_of(terms: &Terms, place: &CitedPlace) -> bool {
     let name = place.path.rsplit('/').next().unwrap_or(&place.path);
     place.label == "file"
         && paths::area(&place.path) == Area::Test

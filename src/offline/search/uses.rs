@@ -4,8 +4,8 @@
 //! found by name alone, and the answer counts only lines that a tool showed.
 
 use super::{inline_tests, window};
-use crate::offline::evidence::{Call, Evidence, Hit};
-use crate::offline::report::{Part, Place, Report};
+use crate::offline::evidence::{Evidence, Hit, PlannedCall};
+use crate::offline::report::{AnswerPart, CitedPlace, Report};
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source;
 use crate::offline::text::terms::{Terms, last_segment};
@@ -59,8 +59,8 @@ impl Uses {
         last_segment(self.name.trim_end_matches("()"))
     }
 
-    fn search(&self) -> Call {
-        Call::grep(&format!("\\b{}\\b", escape(self.last())), HITS)
+    fn search(&self) -> PlannedCall {
+        PlannedCall::grep(&format!("\\b{}\\b", escape(self.last())), HITS)
     }
 
     /// Returns the hits in the case of the request, or in any where there is none.
@@ -105,23 +105,23 @@ impl Uses {
         all.into_iter().partition(|hit| !is_test(hit))
     }
 
-    fn definition(&self, evidence: &Evidence) -> Option<Place> {
+    fn definition(&self, evidence: &Evidence) -> Option<CitedPlace> {
         let mut found: Vec<Hit> = self.hits(evidence).into_iter().filter(|hit| self.is_definition(hit)).collect();
         found.sort_by_key(|hit| (paths::area(&hit.path), source::is_import(&hit.text), hit.path.clone(), hit.line));
         let hit = found.into_iter().next()?;
         let label = source::definition(&hit.text)?.noun().to_owned();
-        Some(Place { path: hit.path, line: hit.line, label, text: hit.text.trim().to_owned() })
+        Some(CitedPlace { path: hit.path, line: hit.line, label, text: hit.text.trim().to_owned() })
     }
 }
 
-fn place(hit: &Hit, evidence: &Evidence) -> Place {
+fn place(hit: &Hit, evidence: &Evidence) -> CitedPlace {
     let inside = source::enclosing(&evidence.lines_of(&hit.path), hit.line);
     let label = inside.map_or_else(|| "use".to_owned(), |name| format!("use in `{name}`"));
-    Place { path: hit.path.clone(), line: hit.line, label, text: hit.text.trim().to_owned() }
+    CitedPlace { path: hit.path.clone(), line: hit.line, label, text: hit.text.trim().to_owned() }
 }
 
-impl Part for Uses {
-    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<Call>> {
+impl AnswerPart for Uses {
+    fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>> {
         match n {
             0 => Some(vec![self.search(), inline_tests()]),
             1 => {
@@ -136,7 +136,8 @@ impl Part for Uses {
     fn report(&self, evidence: &Evidence) -> Report {
         let (uses, in_tests) = self.uses(evidence);
         let definition = self.definition(evidence);
-        let places: Vec<Place> = uses.iter().chain(&in_tests).take(SHOWN).map(|hit| place(hit, evidence)).collect();
+        let places: Vec<CitedPlace> =
+            uses.iter().chain(&in_tests).take(SHOWN).map(|hit| place(hit, evidence)).collect();
         let name = format!("`{}`", self.last());
         let subject = match &definition {
             Some(found) => format!("The {} {name} (`{}:{}`)", found.label, found.path, found.line),
@@ -160,7 +161,7 @@ impl Part for Uses {
                 )
             }
         };
-        let mut findings: Vec<String> = places.iter().map(Place::bullet).collect();
+        let mut findings: Vec<String> = places.iter().map(CitedPlace::bullet).collect();
         let left = uses.len() + in_tests.len() - places.len();
         if left > 0 {
             findings.push(format!("- and {left} more"));

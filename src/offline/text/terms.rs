@@ -8,13 +8,13 @@ use super::{escape, lists};
 
 /// A word in the forms a search should accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Word {
+pub(crate) struct TermWord {
     pub(crate) raw: String,
     /// Beginnings of identifier parts, in lower case.
     pub(crate) stems: Vec<String>,
 }
 
-impl Word {
+impl TermWord {
     fn new(raw: &str) -> Self {
         let stem = stem(raw);
         let mut stems = vec![stem.clone()];
@@ -72,7 +72,7 @@ pub(crate) struct Terms {
     /// Paths and file names, as written.
     pub(crate) paths: Vec<String>,
     /// Plain words, most telling first as they came.
-    pub(crate) words: Vec<Word>,
+    pub(crate) words: Vec<TermWord>,
     /// Words written with a capital inside the request: names of types in most languages.
     pub(crate) cased: Vec<String>,
     /// Pairs of words that stood side by side.
@@ -173,7 +173,7 @@ impl Terms {
                 last = None;
                 continue;
             }
-            let word = Word::new(&lower);
+            let word = TermWord::new(&lower);
             let at = self.words.iter().position(|known| known.stems == word.stems).unwrap_or(self.words.len());
             if at == self.words.len() {
                 self.words.push(word);
@@ -205,7 +205,7 @@ impl Terms {
     }
 
     /// Returns the regular expression of one word.
-    pub(crate) fn word_pattern(word: &Word) -> String {
+    pub(crate) fn word_pattern(word: &TermWord) -> String {
         let stems: Vec<String> = word.beginnings().into_iter().map(escape).collect();
         if stems.len() == 1 { stems.concat() } else { format!("({})", stems.join("|")) }
     }

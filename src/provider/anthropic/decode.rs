@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::message::Usage;
-use crate::provider::feed::{Decode, Progress, Queue};
+use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
 use crate::provider::service::{ErrorKind, Service};
 use crate::provider::sse;
@@ -111,7 +111,7 @@ enum Open {
 }
 
 /// The state of one answer.
-pub(super) struct Decoder {
+pub(super) struct MessagesDecoder {
     service: Service,
     open: BTreeMap<u64, Open>,
     calls: usize,
@@ -120,7 +120,7 @@ pub(super) struct Decoder {
     stop: Option<StopReason>,
 }
 
-impl Decoder {
+impl MessagesDecoder {
     pub(super) fn new(service: Service) -> Self {
         let (usage, think) = (Usage::default(), Think::default());
         Self { service, open: BTreeMap::new(), calls: 0, think, usage, stop: None }
@@ -214,16 +214,16 @@ impl Decoder {
     }
 
     /// Takes a reason to stop; an empty one is none.
-    fn stopped(&mut self, reason: &str) -> Progress {
+    fn stopped(&mut self, reason: &str) -> StreamProgress {
         if reason.is_empty() {
-            return Progress::Open;
+            return StreamProgress::Open;
         }
         self.stop = Some(stop_reason(reason));
-        Progress::Stopped
+        StreamProgress::Stopped
     }
 
     /// Takes a whole message.
-    fn whole(&mut self, wire: WireEvent<'_>, out: &mut Queue) -> Progress {
+    fn whole(&mut self, wire: WireEvent<'_>, out: &mut Queue) -> StreamProgress {
         for (index, block) in (0..).zip(wire.content.into_elements()) {
             self.start(index, &block, out);
             self.close(index, out);
@@ -232,7 +232,7 @@ impl Decoder {
             self.count(usage, out);
         }
         self.stopped(&wire.stop_reason);
-        Progress::Complete
+        StreamProgress::Complete
     }
 }
 
@@ -244,11 +244,11 @@ fn close(open: Open, out: &mut Queue) {
     }
 }
 
-impl Decode for Decoder {
-    fn event(&mut self, event: sse::Event<'_>, out: &mut Queue) -> Result<Progress, ProviderError> {
+impl Decode for MessagesDecoder {
+    fn event(&mut self, event: sse::SseEvent<'_>, out: &mut Queue) -> Result<StreamProgress, ProviderError> {
         let data = event.data.trim();
         if data.is_empty() || data == "[DONE]" {
-            return Ok(Progress::Open);
+            return Ok(StreamProgress::Open);
         }
         if event.name == "error" {
             return Err(self.service.stream_error(data));
@@ -256,7 +256,7 @@ impl Decode for Decoder {
         let wire = object::<WireEvent<'_>>(data).map_err(|error| {
             self.service.error(ErrorKind::Protocol, &format!("an event that cannot be read: {error}"))
         })?;
-        let Some(wire) = wire else { return Ok(Progress::Open) };
+        let Some(wire) = wire else { return Ok(StreamProgress::Open) };
         if &*wire.kind == "error" || (wire.kind.is_empty() && wire.error.is_some()) {
             return Err(self.service.stream_error(data));
         }
@@ -282,13 +282,13 @@ impl Decode for Decoder {
                 if let Some(usage) = &wire.usage.0 {
                     self.count(usage, out);
                 }
-                return Ok(wire.delta.0.map_or(Progress::Open, |delta| self.stopped(&delta.stop_reason)));
+                return Ok(wire.delta.0.map_or(StreamProgress::Open, |delta| self.stopped(&delta.stop_reason)));
             }
             "message" => return Ok(self.whole(wire, out)),
-            "message_stop" => return Ok(Progress::Complete),
+            "message_stop" => return Ok(StreamProgress::Complete),
             _ => {}
         }
-        Ok(Progress::Open)
+        Ok(StreamProgress::Open)
     }
 
     fn finish(&mut self, out: &mut Queue) {

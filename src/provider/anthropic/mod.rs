@@ -79,7 +79,7 @@ impl Provider for Anthropic {
             let learned = self.http.learned();
             let lacks_pictures = learned.lacks(&request.model, Feature::Pictures);
             let request = if lacks_pictures { without_pictures(request) } else { request };
-            let mut body = wire::Body::new(&request);
+            let mut body = wire::MessagesBody::new(&request);
             if learned.lacks(&request.model, Feature::Thinking) {
                 body.forgo_thinking();
             }
@@ -103,10 +103,10 @@ impl Provider for Anthropic {
 /// # Errors
 /// Returns a bad-request error if a tool's schema cannot be written as JSON.
 pub fn request_body(request: &Request) -> Result<Vec<u8>, ProviderError> {
-    written(&wire::Body::new(request))
+    written(&wire::MessagesBody::new(request))
 }
 
-fn written(body: &wire::Body<'_>) -> Result<Vec<u8>, ProviderError> {
+fn written(body: &wire::MessagesBody<'_>) -> Result<Vec<u8>, ProviderError> {
     serde_json::to_vec(body)
         .map_err(|error| ProviderError::BadRequest { provider: "anthropic".to_owned(), detail: error.to_string() })
 }
@@ -114,5 +114,5 @@ fn written(body: &wire::Body<'_>) -> Result<Vec<u8>, ProviderError> {
 /// Returns a decoder for the bytes of an answer.
 #[must_use]
 pub fn feed(service: Service) -> Feed {
-    Feed::new(service.clone(), Box::new(decode::Decoder::new(service)))
+    Feed::new(service.clone(), Box::new(decode::MessagesDecoder::new(service)))
 }

@@ -20,7 +20,7 @@ const SILENT_THINKERS: [&str; 5] =
     ["claude-fable-", "claude-mythos-5", "claude-opus-5", "claude-sonnet-5", "claude-haiku-5"];
 
 #[derive(Serialize)]
-pub(super) struct Body<'a> {
+pub(super) struct MessagesBody<'a> {
     model: &'a str,
     max_tokens: u32,
     stream: bool,
@@ -140,7 +140,7 @@ struct Malformed<'a> {
     malformed_input: &'a str,
 }
 
-impl<'a> Body<'a> {
+impl<'a> MessagesBody<'a> {
     pub(super) fn new(request: &'a Request) -> Self {
         let mut messages = turns(request);
         for turn in messages.iter_mut().rev().filter(|turn| turn.role == Role::User).take(2) {
@@ -179,7 +179,7 @@ impl<'a> Body<'a> {
     }
 }
 
-impl Body<'_> {
+impl MessagesBody<'_> {
     /// Returns `true` if it says whether and how hard to think.
     pub(super) fn sets_thinking(&self) -> bool {
         self.thinking.is_some() || self.output_config.is_some()

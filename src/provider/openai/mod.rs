@@ -103,12 +103,12 @@ impl Provider for OpenAi {
 /// # Errors
 /// Returns a bad-request error if a tool's schema cannot be written as JSON.
 pub fn request_body(request: &Request, dialect: Dialect) -> Result<Vec<u8>, ProviderError> {
-    serde_json::to_vec(&wire::Body::new(request, dialect))
+    serde_json::to_vec(&wire::ChatBody::new(request, dialect))
         .map_err(|error| ProviderError::BadRequest { provider: "openai".to_owned(), detail: error.to_string() })
 }
 
 /// Returns a decoder for the bytes of an answer.
 #[must_use]
 pub fn feed(service: Service) -> Feed {
-    Feed::new(service.clone(), Box::new(decode::Decoder::new(service)))
+    Feed::new(service.clone(), Box::new(decode::ChatDecoder::new(service)))
 }

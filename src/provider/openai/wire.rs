@@ -19,7 +19,7 @@ const RELUCTANT: [&str; 3] = ["gpt-5.6", "gpt-6-sol", "gpt-6-luna"];
 const NAME_CHARS: usize = 64;
 
 #[derive(Serialize)]
-pub(super) struct Body<'a> {
+pub(super) struct ChatBody<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
@@ -106,7 +106,7 @@ struct Malformed<'a> {
     malformed_input: &'a str,
 }
 
-impl<'a> Body<'a> {
+impl<'a> ChatBody<'a> {
     pub(super) fn new(request: &'a Request, dialect: Dialect) -> Self {
         let cap = Some(request.max_output_tokens);
         let (max_tokens, max_completion_tokens) = match dialect {

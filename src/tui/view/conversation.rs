@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::popup::clear;
 use super::render_context::RenderContext;
-use super::transcript::{Follow, Shown, Transcript};
+use super::transcript::{Follow, Shown, TranscriptView};
 use super::wrap::{width, wrap_line};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
@@ -22,7 +22,7 @@ const MEASURE: u16 = 120;
 
 /// Draws the conversation and says what was visible; `None` if there is nothing yet.
 pub(super) fn draw(
-    transcript: &mut Transcript,
+    transcript: &mut TranscriptView,
     ctx: &RenderContext<'_>,
     area: Rect,
     buf: &mut Buffer,

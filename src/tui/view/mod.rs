@@ -39,17 +39,17 @@ use self::links::LinkSpans;
 use self::markdown::MarkdownDoc;
 use self::render_context::RenderContext;
 use self::theme::{Glyphs, Theme, Themes};
-use self::transcript::Transcript;
+use self::transcript::TranscriptView;
 use super::terminal::{Marks, Scrolled};
-use crate::app::layout::{Form, PaneRect, Regions};
-use crate::app::{App, CellKind, Drawn, Focus, Place};
+use crate::app::layout::{LayoutForm, PaneRect, Regions};
+use crate::app::{App, CellKind, Drawn, Focus, ScrollTarget};
 use crate::message::{AgentId, Diagnostic};
 
 /// The views with what they remember between frames.
 pub struct Screen {
     theme: Theme,
     highlighter: Highlighter,
-    transcripts: HashMap<AgentId, Transcript>,
+    transcripts: HashMap<AgentId, TranscriptView>,
     /// The prompt of the agent that is looked at.
     prompt: MarkdownDoc,
     question: QuestionRows,
@@ -83,7 +83,7 @@ impl Screen {
     /// Returns how many cells of transcripts are kept laid out, in all panes.
     #[must_use]
     pub fn laid_out(&self) -> usize {
-        self.transcripts.values().map(Transcript::laid_out).sum()
+        self.transcripts.values().map(TranscriptView::laid_out).sum()
     }
 
     /// Draws a frame into an empty buffer. Where the terminal has become smaller and the app does not know yet, what
@@ -116,7 +116,7 @@ impl Screen {
         pane_strip::borders(&regions, &ctx, buf);
         let files = app.agent_files();
         let mut links = LinkSpans::default();
-        if files.is_none() && !matches!(regions.form, Form::Full | Form::Timeline) {
+        if files.is_none() && !matches!(regions.form, LayoutForm::Full | LayoutForm::Timeline) {
             let main = transcripts.entry(AgentId::MAIN).or_default();
             let moved = draw_conversation(main, &regions, &ctx, buf, &mut painted.drawn, &mut links);
             let area = regions.conversation;
@@ -200,7 +200,7 @@ fn talk_rows(area: Rect, app: &App, buf: &Buffer) -> Option<u16> {
 
 /// Draws the conversation, notes what was shown, and returns how many lines it moved up.
 fn draw_conversation(
-    transcript: &mut Transcript,
+    transcript: &mut TranscriptView,
     regions: &Regions,
     ctx: &RenderContext<'_>,
     buf: &mut Buffer,
@@ -208,7 +208,12 @@ fn draw_conversation(
     links: &mut LinkSpans,
 ) -> u16 {
     let Some(shown) = conversation::draw(transcript, ctx, regions.conversation, buf) else { return 0 };
-    drawn.places.push(Place { agent: AgentId::MAIN, at: shown.at, found: shown.found, selected: shown.selected });
+    drawn.places.push(ScrollTarget {
+        agent: AgentId::MAIN,
+        at: shown.at,
+        found: shown.found,
+        selected: shown.selected,
+    });
     drawn.copied = shown.copied;
     links.extend(shown.leads);
     drawn.not_found |= shown.missed;

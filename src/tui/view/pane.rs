@@ -11,12 +11,12 @@ use super::conversation::chip;
 use super::full_head;
 use super::money;
 use super::render_context::{RenderContext, clock, counted, elapsed, used};
-use super::transcript::{Follow, Shown, Transcript};
+use super::transcript::{Follow, Shown, TranscriptView};
 use super::wrap::{fit, pad, pad_left, width};
 use super::{limited, queued, sparkline};
 use crate::app::layout::{Descent, PaneRect};
 use crate::app::panes::PaneSize;
-use crate::app::{AgentState, AgentView, Before, CellKind, STOP_FROM, StepView};
+use crate::app::{AgentState, AgentView, CellKind, LoadedUpTo, STOP_FROM, StepView};
 
 /// Columns of a title from which on a state may say more than its word, and the most it takes.
 const LONG_WORD_FROM: u16 = 72;
@@ -38,7 +38,7 @@ pub(super) struct Columns {
 pub(super) fn draw(
     pane: &PaneRect,
     agent: &AgentView,
-    transcript: Option<&mut Transcript>,
+    transcript: Option<&mut TranscriptView>,
     columns: Columns,
     ctx: &RenderContext<'_>,
     buf: &mut Buffer,
@@ -92,9 +92,9 @@ fn words_before(pane: &PaneRect, agent: &AgentView, ctx: &RenderContext<'_>) -> 
     match ctx.app.before(agent) {
         _ if pane.size != PaneSize::Full => None,
         // What is being read will be there before it is looked at.
-        Before::Nothing | Before::Coming => None,
-        Before::Unkept => Some("earlier steps are in the session log".to_owned()),
-        Before::Broken(reason) => Some(format!("earlier steps cannot be read back: {reason}")),
+        LoadedUpTo::Nothing | LoadedUpTo::Coming => None,
+        LoadedUpTo::Unkept => Some("earlier steps are in the session log".to_owned()),
+        LoadedUpTo::Broken(reason) => Some(format!("earlier steps cannot be read back: {reason}")),
     }
 }
 

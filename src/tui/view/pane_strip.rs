@@ -11,16 +11,16 @@ use ratatui::text::{Line, Span};
 use super::links::LinkSpans;
 use super::pane::{self, Columns};
 use super::render_context::RenderContext;
-use super::transcript::Transcript;
+use super::transcript::TranscriptView;
 use super::wrap::width;
-use crate::app::layout::{Form, Regions};
+use crate::app::layout::{LayoutForm, Regions};
 use crate::app::panes::PaneSize;
-use crate::app::{CellKind, Drawn, Focus, Place};
+use crate::app::{CellKind, Drawn, Focus, ScrollTarget};
 use crate::message::AgentId;
 
 /// Draws every visible pane and notes what was shown.
 pub(super) fn draw(
-    transcripts: &mut HashMap<AgentId, Transcript>,
+    transcripts: &mut HashMap<AgentId, TranscriptView>,
     regions: &Regions,
     ctx: &RenderContext<'_>,
     buf: &mut Buffer,
@@ -34,7 +34,7 @@ pub(super) fn draw(
         drawn.panes.push((agent.id, rect.size));
         let transcript = (rect.size > PaneSize::Row).then(|| transcripts.entry(agent.id).or_default());
         let Some(shown) = pane::draw(rect, agent, transcript, columns, ctx, buf) else { continue };
-        drawn.places.push(Place { agent: agent.id, at: shown.at, found: shown.found, selected: shown.selected });
+        drawn.places.push(ScrollTarget { agent: agent.id, at: shown.at, found: shown.found, selected: shown.selected });
         drawn.not_found |= shown.missed;
         leads.extend(shown.leads);
         drawn.copied = drawn.copied.take().or(shown.copied);
@@ -60,7 +60,7 @@ pub(super) fn borders(regions: &Regions, ctx: &RenderContext<'_>, buf: &mut Buff
         let symbol = if y == regions.divider.y { horizontal } else { vertical };
         buf.set_string(regions.divider.x, y, symbol, theme.border);
     }
-    if regions.form == Form::Side
+    if regions.form == LayoutForm::Side
         && let Some(first) = regions.panes.first()
         && let Some(second) = regions.panes.iter().find(|pane| pane.area.x != first.area.x)
     {

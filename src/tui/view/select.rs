@@ -9,7 +9,7 @@ use ratatui::text::Line;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::theme::Theme;
-use super::wrap::{End, end_of, grapheme_width};
+use super::wrap::{TextEnd, end_of, grapheme_width};
 use crate::app::Unit;
 
 /// Most bytes that are copied at once: terminals give up on more.
@@ -19,7 +19,7 @@ const MOST: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Clip {
     text: String,
-    before: Option<End>,
+    before: Option<TextEnd>,
 }
 
 impl Clip {
@@ -31,13 +31,13 @@ impl Clip {
         let part = between(line, usize::from(from), usize::from(to));
         match self.before.replace(end_of(line)) {
             None => self.text.push_str(part.trim_end()),
-            Some(End::Hard) => {
+            Some(TextEnd::Hard) => {
                 self.text.push('\n');
                 self.text.push_str(part.trim_end());
             }
             Some(soft) => {
                 // The indent of a wrapped row is the program's.
-                if soft == End::Spaced {
+                if soft == TextEnd::Spaced {
                     self.text.push(' ');
                 }
                 self.text.push_str(part.trim_start_matches(|c: char| c.is_whitespace() || c == '▎').trim_end());
@@ -99,7 +99,7 @@ pub(super) fn beginning(unit: Unit, rows: &[Line<'_>], row: usize, column: u16) 
         Unit::Character => (row, column),
         Unit::Word => (row, word_at(&rows[row], column).0),
         Unit::Line => {
-            let before = (0..row).rev().find(|before| end_of(&rows[*before]) == End::Hard);
+            let before = (0..row).rev().find(|before| end_of(&rows[*before]) == TextEnd::Hard);
             (before.map_or(0, |before| before + 1), 0)
         }
     }
@@ -111,7 +111,7 @@ pub(super) fn end(unit: Unit, rows: &[Line<'_>], row: usize, column: u16) -> (us
         Unit::Character => (row, column),
         Unit::Word => (row, word_at(&rows[row], column).1),
         Unit::Line => {
-            let last = (row..rows.len()).find(|row| end_of(&rows[*row]) == End::Hard);
+            let last = (row..rows.len()).find(|row| end_of(&rows[*row]) == TextEnd::Hard);
             (last.unwrap_or(rows.len().saturating_sub(1)), u16::MAX)
         }
     }

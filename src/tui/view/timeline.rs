@@ -13,7 +13,7 @@ use super::pane_strip::rule;
 use super::render_context::{RenderContext, elapsed};
 use super::wrap::{fit, fit_line, pad, width};
 use crate::agent::Status;
-use crate::app::timeline::{Row, Seen, SpanKind, Window};
+use crate::app::timeline::{SpanKind, TimelineRow, TimelineWindow, TrackSeen};
 use crate::app::{AgentState, AgentView, CellKind, Focus, ToolState};
 
 /// How the runs of agents end, in the order of the legend.
@@ -36,7 +36,7 @@ pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer) {
     legend(&window, ctx, buf);
 }
 
-fn head(window: &Window, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+fn head(window: &TimelineWindow, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     if window.head.is_empty() {
         return;
     }
@@ -50,7 +50,7 @@ fn head(window: &Window, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     rule(window.head, spans, Focus::Timeline, ctx, buf);
 }
 
-fn length_words(window: &Window) -> String {
+fn length_words(window: &TimelineWindow) -> String {
     let length = window.column_length();
     match length.as_secs() {
         0 => format!("0.{}s", length.subsec_millis() / 100),
@@ -61,7 +61,7 @@ fn length_words(window: &Window) -> String {
 }
 
 /// Draws the ticks with their times, and the cursor's mark.
-fn axis(window: &Window, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+fn axis(window: &TimelineWindow, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let area = window.axis;
     if area.is_empty() {
         return;
@@ -88,7 +88,7 @@ fn clock(seconds: u64) -> String {
     }
 }
 
-fn name(row: Row, y: u16, window: &Window, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+fn name(row: TimelineRow, y: u16, window: &TimelineWindow, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let Some(agent) = ctx.app.agents().get(row.agent) else { return };
     let area = Rect { y, height: 1, ..window.names };
     let chosen = row.agent == window.chosen;
@@ -105,18 +105,19 @@ fn name(row: Row, y: u16, window: &Window, ctx: &RenderContext<'_>, buf: &mut Bu
 }
 
 /// Draws what an agent did in the visible columns.
-fn bar(row: Row, y: u16, window: &Window, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+fn bar(row: TimelineRow, y: u16, window: &TimelineWindow, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let Some(track) = ctx.app.track(row.agent) else { return };
     let now = ctx.app.now();
-    let mut before: Option<Seen<'_>> = None;
+    let mut before: Option<TrackSeen<'_>> = None;
     for (x, column) in window.columns() {
         let (from, to) = window.time_of(column);
         let seen = match before {
-            Some(seen) if seen.fills(from, to, now) => Some(Seen { others: 0, ..seen }),
+            Some(seen) if seen.fills(from, to, now) => Some(TrackSeen { others: 0, ..seen }),
             _ => track.seen(from, to, now),
         };
         let cursor = column == window.cursor;
-        let begins = |seen: &Seen<'_>| before.is_none_or(|before| (before.from, before.kind) != (seen.from, seen.kind));
+        let begins =
+            |seen: &TrackSeen<'_>| before.is_none_or(|before| (before.from, before.kind) != (seen.from, seen.kind));
         if let Some(seen) = seen {
             let (style, pattern) = looks(seen.kind, ctx);
             let letter = seen.kind.letter();
@@ -171,7 +172,7 @@ fn ending(status: Status, ctx: &RenderContext<'_>) -> (&'static str, Style) {
 }
 
 /// Says what the chosen agent did under the cursor.
-fn words(window: &Window, ctx: &RenderContext<'_>) -> Line<'static> {
+fn words(window: &TimelineWindow, ctx: &RenderContext<'_>) -> Line<'static> {
     let theme = ctx.theme;
     let now = ctx.app.now();
     let Some(agent) = ctx.app.agents().get(window.chosen) else { return Line::default() };
@@ -202,7 +203,7 @@ fn words(window: &Window, ctx: &RenderContext<'_>) -> Line<'static> {
 }
 
 /// Says what is known of a time in which an agent did nothing.
-fn absence(agent: &AgentView, window: &Window, ctx: &RenderContext<'_>) -> String {
+fn absence(agent: &AgentView, window: &TimelineWindow, ctx: &RenderContext<'_>) -> String {
     let Some(first) = ctx.app.track(agent.id).and_then(|track| track.spans().first()) else {
         return "has done nothing yet".to_owned();
     };
@@ -219,7 +220,7 @@ fn absence(agent: &AgentView, window: &Window, ctx: &RenderContext<'_>) -> Strin
 }
 
 /// Says what was done in a span: by the transcript, or what was kept of it.
-fn deed(seen: &Seen<'_>, agent: &AgentView) -> String {
+fn deed(seen: &TrackSeen<'_>, agent: &AgentView) -> String {
     let tool = match agent.cells.get(seen.span.cell).map(|cell| &cell.kind) {
         Some(CellKind::Tool(tool)) => Some(tool),
         _ => None,
@@ -239,7 +240,7 @@ fn deed(seen: &Seen<'_>, agent: &AgentView) -> String {
 }
 
 /// Says what the letters and signs stand for that are in the rows.
-fn legend(window: &Window, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+fn legend(window: &TimelineWindow, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let area = window.legend;
     if area.is_empty() {
         return;

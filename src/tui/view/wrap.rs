@@ -223,7 +223,7 @@ fn is_ideographic(c: char) -> bool {
 
 /// How a row of wrapped text ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum TextEnd {
     /// Its line ends here.
     Hard,
     /// The line goes on in the next row, behind a space that is left out.
@@ -236,14 +236,14 @@ pub enum End {
 const END_MARK: Style = Style::new().add_modifier(Modifier::HIDDEN);
 
 /// Tells how a row of [`wrap_indented`] ends. One that goes on ends with empty spans, which draw nothing: one for
-/// [`End::Joined`], two for [`End::Spaced`].
+/// [`TextEnd::Joined`], two for [`TextEnd::Spaced`].
 #[must_use]
-pub fn end_of(row: &Line<'_>) -> End {
+pub fn end_of(row: &Line<'_>) -> TextEnd {
     let is_mark = |span: &&Span<'_>| span.content.is_empty() && span.style == END_MARK;
     match row.spans.iter().rev().take_while(is_mark).count() {
-        0 => End::Hard,
-        1 => End::Joined,
-        _ => End::Spaced,
+        0 => TextEnd::Hard,
+        1 => TextEnd::Joined,
+        _ => TextEnd::Spaced,
     }
 }
 
@@ -312,7 +312,7 @@ impl Rows {
         }
         let fits = self.used + self.gap_width + self.word_width <= self.columns;
         if !fits && self.used > self.indent {
-            let end = if self.gap.is_empty() { End::Joined } else { End::Spaced };
+            let end = if self.gap.is_empty() { TextEnd::Joined } else { TextEnd::Spaced };
             self.gap.clear();
             self.gap_width = 0;
             self.break_row(end);
@@ -335,7 +335,7 @@ impl Rows {
             let mut part = head(rest, room);
             if part.is_empty() && !rest.is_empty() {
                 if self.used > self.indent {
-                    self.break_row(End::Joined);
+                    self.break_row(TextEnd::Joined);
                     continue;
                 }
                 // Not even one grapheme fits: it is written all the same, or wrapping would never end.
@@ -347,12 +347,12 @@ impl Rows {
             if rest.is_empty() {
                 return;
             }
-            self.break_row(End::Joined);
+            self.break_row(TextEnd::Joined);
         }
     }
 
-    fn break_row(&mut self, end: End) {
-        let marks = if end == End::Spaced { 2 } else { 1 };
+    fn break_row(&mut self, end: TextEnd) {
+        let marks = if end == TextEnd::Spaced { 2 } else { 1 };
         self.row.extend(std::iter::repeat_n(Span::styled("", END_MARK), marks));
         let row = std::mem::replace(&mut self.row, self.rest.spans.clone());
         self.done.push(Line { spans: row, style: self.style, alignment: None });

@@ -1,6 +1,6 @@
 //! The books of a budget under every order of events: nothing is granted twice, and nobody is forgotten.
 
-use belvedere::agent::budget::ledger::{Amount, Ask, Ledger, Purpose, ReservationId, Verdict};
+use belvedere::agent::budget::ledger::{Amount, Ask, BudgetVerdict, Ledger, Purpose, ReservationId};
 use belvedere::message::{BudgetLimit, Dollars, Usage};
 use belvedere::provider::Price;
 
@@ -38,7 +38,7 @@ impl Game {
             _ => self.step,
         };
         self.seats[at].1 = match verdict {
-            Verdict::Granted { output } => {
+            BudgetVerdict::Granted { output } => {
                 assert!(output >= ask.cap.min(1_000) && output <= ask.cap, "{output} of {}", ask.cap);
                 let earlier = self.seats.iter().any(|(_, state)| {
                     matches!(state, State::Waiting { ask, since } if *since < mine && ask.purpose == Purpose::Work)
@@ -46,10 +46,10 @@ impl Game {
                 assert!(ask.purpose == Purpose::LastTurn || !earlier, "someone was passed over");
                 State::UnderWay { ask, output }
             }
-            Verdict::Wait { .. } => State::Waiting { ask, since: mine },
+            BudgetVerdict::Wait { .. } => State::Waiting { ask, since: mine },
             // A last turn, or the end.
-            Verdict::Refused if ask.purpose == Purpose::Work && self.dice.roll(2) == 0 => State::Idle,
-            Verdict::Refused => {
+            BudgetVerdict::Refused if ask.purpose == Purpose::Work && self.dice.roll(2) == 0 => State::Idle,
+            BudgetVerdict::Refused => {
                 self.ledger.leave(seat);
                 State::Gone
             }
@@ -94,7 +94,7 @@ impl Game {
                 // The attempt fails after a part of the reply and is made again, if that still fits.
                 let tokens = self.dice.roll(ask.input + output + 1);
                 let usd = ask.price.map_or(0.0, |price| price.cost(&Usage { input: tokens, ..Usage::default() }));
-                if let Verdict::Refused = self.ledger.again(seat, Amount { tokens, usd, estimated: false }) {
+                if let BudgetVerdict::Refused = self.ledger.again(seat, Amount { tokens, usd, estimated: false }) {
                     self.seats[at].1 = State::Idle;
                 }
             }
@@ -190,7 +190,7 @@ fn every_agent_can_still_report_when_all_are_refused_at_once() {
     let seats: Vec<ReservationId> = (0..10).map(|_| ledger.enter()).collect();
     let mut working = Vec::new();
     for seat in seats {
-        if let Verdict::Granted { .. } = ledger.ask(seat, &ask(Purpose::Work)) {
+        if let BudgetVerdict::Granted { .. } = ledger.ask(seat, &ask(Purpose::Work)) {
             ledger.settle(seat, Amount { tokens: 6_500, ..Amount::default() }, 6_500, &ask(Purpose::Work));
             working.push(seat);
         }
@@ -198,12 +198,12 @@ fn every_agent_can_still_report_when_all_are_refused_at_once() {
     assert!(working.len() >= 8, "{}", working.len());
     // Now they use up what they can.
     let more = |purpose| Ask { input: 6_500, ..ask(purpose) };
-    while let Verdict::Granted { .. } = ledger.ask(working[0], &more(Purpose::Work)) {
+    while let BudgetVerdict::Granted { .. } = ledger.ask(working[0], &more(Purpose::Work)) {
         ledger.settle(working[0], Amount { tokens: 7_000, ..Amount::default() }, 6_500, &more(Purpose::Work));
     }
     for seat in working {
         let verdict = ledger.ask(seat, &more(Purpose::LastTurn));
-        assert!(matches!(verdict, Verdict::Granted { output } if output >= 1_000), "{verdict:?}");
+        assert!(matches!(verdict, BudgetVerdict::Granted { output } if output >= 1_000), "{verdict:?}");
     }
     assert!(ledger.reserved().tokens <= ledger.left().tokens.unwrap());
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use belvedere::agent::{FileTally, LastWords, Outcome, Status};
 use belvedere::message::{Transcript, Usage, grouped};
-use belvedere::subagent::report::{Parts, ReportSource, cut, report, seconds};
+use belvedere::subagent::report::{ReportParts, ReportSource, cut, report, seconds};
 
 fn outcome(status: Status, text: &str) -> Outcome {
     Outcome {
@@ -48,10 +48,10 @@ fn a_report_has_the_form_of_the_contract() {
 
 #[test]
 fn a_reply_without_tags_counts_whole() {
-    assert_eq!(Parts::parse("Just this.").summary, "Just this.");
-    assert_eq!(Parts::parse("Intro <answer>42</answer>").summary, "Intro");
-    assert_eq!(Parts::parse("<summary>open ended").summary, "open ended");
-    assert_eq!(Parts::parse("<summary>a<findings>b</findings>").summary, "a");
+    assert_eq!(ReportParts::parse("Just this.").summary, "Just this.");
+    assert_eq!(ReportParts::parse("Intro <answer>42</answer>").summary, "Intro");
+    assert_eq!(ReportParts::parse("<summary>open ended").summary, "open ended");
+    assert_eq!(ReportParts::parse("<summary>a<findings>b</findings>").summary, "a");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use axum::response::Response;
 use axum::routing::post;
 use belvedere::agent::{EventKind, Hold, Status};
 use belvedere::message::AgentId;
-use belvedere::provider::choice::{Choice, ModelPreferences, ProviderEnv, choose, connect};
+use belvedere::provider::choice::{ModelChoice, ModelPreferences, ProviderEnv, choose, connect};
 use belvedere::provider::rate_limiter::RateLimiters;
 use belvedere::provider::{Provider, RateLimiter};
 use belvedere::subagent::Command;
@@ -85,7 +85,8 @@ async fn serve_with(api: Api, seen: Seen) -> (Arc<dyn Provider>, Arc<Seen>) {
         }
         Api::Chat => ("openai/m", ProviderEnv { openai_base: Some(format!("{base}/v1")), ..ProviderEnv::default() }),
     };
-    let Ok(Choice::Connect(endpoint)) = choose(&ModelPreferences { flag: Some(flag.to_owned()), config: None, env })
+    let Ok(ModelChoice::Connect(endpoint)) =
+        choose(&ModelPreferences { flag: Some(flag.to_owned()), config: None, env })
     else {
         panic!("no connection is chosen");
     };

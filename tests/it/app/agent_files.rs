@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use belvedere::agent::EventKind;
-use belvedere::app::agent_files::{FileNews, FileRequest, Page, Row};
+use belvedere::app::agent_files::{AgentFileRow, AgentFilesPage, FileNews, FileRequest};
 use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::keymap::Context;
 use belvedere::app::{Effect, Event, Focus, Popup};
-use belvedere::definition::{Changes, Parsed, Tier};
+use belvedere::definition::{CatalogChanges, Parsed, Tier};
 use belvedere::message::Diagnostic;
 
 use crate::screens::agent_files::{everything, file, listing, stage};
@@ -53,7 +53,7 @@ fn keys_choose_open_and_leave() {
     stage.keys("j<pagedown>");
     assert_eq!(chosen(&stage).0, "one-off", "the last one stays chosen");
     stage.keys("<pageup>gG<up><enter>");
-    assert_eq!(stage.app.agent_files().unwrap().page(), Page::Detail { scroll: 0 });
+    assert_eq!(stage.app.agent_files().unwrap().page(), AgentFilesPage::Detail { scroll: 0 });
     assert!(stage.text().contains("Reviews with the new checklist"));
     stage.keys("<esc><esc>");
     assert!(stage.app.agent_files().is_none());
@@ -82,7 +82,7 @@ fn the_search_finds_by_name_and_by_description_and_esc_clears_it_first() {
     assert_eq!(chosen(&stage).0, "api-tester");
     let rows = |stage: &Stage| {
         let rows = stage.app.agent_files().unwrap().rows();
-        rows.iter().filter(|row| matches!(row, Row::Agent { .. })).count()
+        rows.iter().filter(|row| matches!(row, AgentFileRow::Agent { .. })).count()
     };
     assert_eq!(rows(&stage), 1);
     stage.keys("<backspace>zz");
@@ -117,7 +117,7 @@ fn the_choice_follows_its_file_through_a_reload() {
     files.retain(|parsed| parsed.source.path != Some(path("reviewer")));
     read(&mut stage, files);
     let view = stage.app.agent_files().unwrap();
-    assert_eq!(view.page(), Page::List, "what is gone is not shown any more");
+    assert_eq!(view.page(), AgentFilesPage::List, "what is gone is not shown any more");
     assert!(view.chosen(stage.app.listing()).is_some(), "a neighbour is chosen");
 }
 
@@ -239,14 +239,14 @@ fn the_mouse_chooses_opens_and_scrolls() {
         (view.chosen(stage.app.listing()).unwrap().name(), view.page())
     };
     assert_eq!(mouse(MouseKind::Press, 1).0, "general-purpose", "a heading is not chosen");
-    assert_eq!(mouse(MouseKind::Press, 4), ("plan".to_owned(), Page::List));
+    assert_eq!(mouse(MouseKind::Press, 4), ("plan".to_owned(), AgentFilesPage::List));
     assert_eq!(mouse(MouseKind::WheelDown, 4).0, "plan", "it is still visible");
     for _ in 0..3 {
         mouse(MouseKind::WheelDown, 4);
     }
     assert_ne!(mouse(MouseKind::WheelDown, 4).0, "plan", "what is chosen is visible");
     let (name, _) = mouse(MouseKind::Press, 10);
-    assert_eq!(mouse(MouseKind::Press, 10), (name, Page::Detail { scroll: 0 }));
+    assert_eq!(mouse(MouseKind::Press, 10), (name, AgentFilesPage::Detail { scroll: 0 }));
 }
 
 #[test]
@@ -318,14 +318,15 @@ fn a_change_while_one_works_is_one_line_that_names_the_fault() {
     let mut stage = Stage::new(120, 24);
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let error = |file: &str| Diagnostic::in_file(format!("/p/.kode/agents/{file}"), "there is no `description`");
-    let changes = Changes { added: names(&["scout"]), changed: names(&["a", "b"]), ..Changes::default() };
+    let changes = CatalogChanges { added: names(&["scout"]), changed: names(&["a", "b"]), ..CatalogChanges::default() };
     let effects = stage.main(EventKind::AgentsChanged { changes });
     assert_eq!(requests(effects), [FileRequest::List]);
     assert!(stage.text().contains("agents: +scout  ~2"), "{}", stage.text());
-    let one = Changes { errors: vec![Diagnostic { line: Some(3), ..error("one.md") }], ..Changes::default() };
+    let one =
+        CatalogChanges { errors: vec![Diagnostic { line: Some(3), ..error("one.md") }], ..CatalogChanges::default() };
     stage.main(EventKind::AgentsChanged { changes: one });
     assert!(stage.text().contains("agents: one.md:3 there is no `description`"), "{}", stage.text());
     let errors = vec![error("\u{1b}[31mone.md"), error("two.md"), error("three.md")];
-    stage.main(EventKind::AgentsChanged { changes: Changes { errors, ..Changes::default() } });
+    stage.main(EventKind::AgentsChanged { changes: CatalogChanges { errors, ..CatalogChanges::default() } });
     assert!(stage.text().contains("agents: one.md and 2 more faults, see /agents"), "{}", stage.text());
 }

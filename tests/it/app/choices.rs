@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use belvedere::app::key::{Input, Mouse, MouseKind};
-use belvedere::app::layout::{Form, LayoutMode};
-use belvedere::app::{Arrangement, Choice, Effect, Event};
+use belvedere::app::layout::{LayoutForm, LayoutMode};
+use belvedere::app::{Arrangement, Effect, Event, UserChoice};
 use belvedere::config::Ui;
-use belvedere::tui::remembered::{Memory, Persister, Recalled};
+use belvedere::tui::remembered::{Persister, Recalled, RememberedChoices};
 
 use crate::screens::scenes;
 use crate::screens::stage::Stage;
@@ -17,11 +17,11 @@ fn set(name: &str) -> Effect {
 }
 
 fn keep(name: &str) -> Effect {
-    Effect::Remember(Choice::Theme(name.to_owned()))
+    Effect::Remember(UserChoice::Theme(name.to_owned()))
 }
 
 fn placed(mode: LayoutMode, split: Option<u16>) -> Effect {
-    Effect::Remember(Choice::Arrangement(Arrangement { mode, split }))
+    Effect::Remember(UserChoice::Arrangement(Arrangement { mode, split }))
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn the_screen_opens_as_it_was_left() {
     stage.spawns(1, "explore", "Find things");
     stage.text();
     let regions = stage.app.regions();
-    assert_eq!((regions.form, regions.divider.x), (Form::Side, 97));
+    assert_eq!((regions.form, regions.divider.x), (LayoutForm::Side, 97));
 }
 
 /// A state directory, and what the configuration says.
@@ -95,8 +95,8 @@ impl Kept {
         Self { state: tempfile::tempdir().unwrap(), configured: Ui::default() }
     }
 
-    fn memory(&self, project: &str) -> Memory {
-        Memory::new(self.state.path(), project.as_ref(), self.configured.clone())
+    fn memory(&self, project: &str) -> RememberedChoices {
+        RememberedChoices::new(self.state.path(), project.as_ref(), self.configured.clone())
     }
 
     /// What is found again, without a notice.
@@ -113,8 +113,8 @@ fn a_theme_is_found_again_everywhere_and_a_layout_in_its_project() {
     let kept = Kept::new();
     assert_eq!(kept.recall("/src/shop"), Recalled::default());
     let arrangement = Arrangement { mode: LayoutMode::Below, split: Some(33) };
-    kept.memory("/src/shop").write(&Choice::Theme("light".to_owned())).unwrap();
-    kept.memory("/src/shop").write(&Choice::Arrangement(arrangement)).unwrap();
+    kept.memory("/src/shop").write(&UserChoice::Theme("light".to_owned())).unwrap();
+    kept.memory("/src/shop").write(&UserChoice::Arrangement(arrangement)).unwrap();
     let theme = Some("light".to_owned());
     assert_eq!(kept.recall("/src/shop"), Recalled { theme: theme.clone(), arrangement: Some(arrangement) });
     assert_eq!(kept.recall("/elsewhere/shop"), Recalled { theme, arrangement: None });
@@ -123,14 +123,16 @@ fn a_theme_is_found_again_everywhere_and_a_layout_in_its_project() {
 #[test]
 fn a_choice_holds_until_the_configuration_says_something_else() {
     let mut kept = Kept::new();
-    kept.memory("/src/shop").write(&Choice::Theme("light".to_owned())).unwrap();
-    kept.memory("/src/shop").write(&Choice::Arrangement(Arrangement { mode: LayoutMode::Rail, split: None })).unwrap();
+    kept.memory("/src/shop").write(&UserChoice::Theme("light".to_owned())).unwrap();
+    kept.memory("/src/shop")
+        .write(&UserChoice::Arrangement(Arrangement { mode: LayoutMode::Rail, split: None }))
+        .unwrap();
     kept.configured.theme = "high-contrast".to_owned();
     let recalled = kept.recall("/src/shop");
     assert_eq!((recalled.theme, recalled.arrangement.map(|found| found.mode)), (None, Some(LayoutMode::Rail)));
     kept.configured.layout = "side".to_owned();
     assert_eq!(kept.recall("/src/shop"), Recalled::default());
-    kept.memory("/src/shop").write(&Choice::Theme("dark".to_owned())).unwrap();
+    kept.memory("/src/shop").write(&UserChoice::Theme("dark".to_owned())).unwrap();
     assert_eq!(kept.recall("/src/shop").theme.as_deref(), Some("dark"), "a later choice comes before it again");
 }
 
@@ -138,8 +140,8 @@ fn a_choice_holds_until_the_configuration_says_something_else() {
 fn a_file_that_cannot_be_used_is_a_notice() {
     let kept = Kept::new();
     let memory = kept.memory("/src/shop");
-    memory.write(&Choice::Theme("light".to_owned())).unwrap();
-    memory.write(&Choice::Arrangement(Arrangement::default())).unwrap();
+    memory.write(&UserChoice::Theme("light".to_owned())).unwrap();
+    memory.write(&UserChoice::Arrangement(Arrangement::default())).unwrap();
     let layout = std::fs::read_dir(kept.state.path().join("projects")).unwrap().next().unwrap().unwrap().path();
     for broken in [&b"theme = "[..], b"\xff\xfe", b"layout = 3", b"configured = \"auto\"\nlayout = \"upside\""] {
         std::fs::write(kept.state.path().join("ui.toml"), broken).unwrap();
@@ -151,7 +153,7 @@ fn a_file_that_cannot_be_used_is_a_notice() {
             "{notices:?}"
         );
     }
-    memory.write(&Choice::Theme("light".to_owned())).unwrap();
+    memory.write(&UserChoice::Theme("light".to_owned())).unwrap();
     assert_eq!(memory.recall(&mut Vec::new()).theme.as_deref(), Some("light"), "the next choice mends it");
 }
 
@@ -163,10 +165,10 @@ async fn many_choices_are_written_once_and_the_last_one_also_at_the_end() {
         counted.fetch_add(1, Ordering::SeqCst);
         seen.lock().unwrap().push(choice);
     });
-    let split = |percent| Choice::Arrangement(Arrangement { mode: LayoutMode::Side, split: Some(percent) });
+    let split = |percent| UserChoice::Arrangement(Arrangement { mode: LayoutMode::Side, split: Some(percent) });
     for percent in 20..80 {
         keeper.keep(split(percent));
-        keeper.keep(Choice::Theme("light".to_owned()));
+        keeper.keep(UserChoice::Theme("light".to_owned()));
     }
     keeper.finish().await;
     assert_eq!(writes.load(Ordering::SeqCst), 2);

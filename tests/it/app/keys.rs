@@ -2,7 +2,7 @@
 
 use belvedere::agent::{Author, EventKind, Status};
 use belvedere::app::key::Input;
-use belvedere::app::layout::{Form, LayoutMode};
+use belvedere::app::layout::{LayoutForm, LayoutMode};
 use belvedere::app::{Effect, Event, Focus, Movement};
 use belvedere::message::AgentId;
 use belvedere::permission::PermissionMode;
@@ -358,7 +358,7 @@ fn layout_and_motion_are_as_the_configuration_says() {
     stage.spawns(1, "explore", "Find things");
     stage.starts(1);
     stage.text();
-    assert_eq!(stage.app.regions().form, Form::Below);
+    assert_eq!(stage.app.regions().form, LayoutForm::Below);
     let frame = stage.app.spinner_frame();
     let wait = stage.app.next_wakeup().unwrap().duration_since(stage.app.now());
     stage.wait(500);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belvedere::app::layout::{Descent, Form, LayoutMode, LayoutState, Regions, layout};
+use belvedere::app::layout::{Descent, LayoutForm, LayoutMode, LayoutState, Regions, layout};
 use belvedere::app::panes::{Live, PaneRequest, PaneSize};
 use belvedere::message::AgentId;
 use proptest::prelude::*;
@@ -60,7 +60,7 @@ fn assert_descent(panes: &[PaneRequest], regions: &Regions) {
         let above = wish.parent.and_then(|parent| regions.pane(parent));
         match (wish.parent, above, pane.descent) {
             (None, _, descent) => assert_eq!(descent, Descent::Indent(0)),
-            _ if regions.form == Form::Full || narrow => {}
+            _ if regions.form == LayoutForm::Full || narrow => {}
             (Some(parent), None, descent) => assert_eq!(descent, Descent::Of(parent)),
             (Some(_), Some(above), descent) => {
                 assert_eq!(above.area.x, pane.area.x, "a child stands in another column");
@@ -136,7 +136,7 @@ proptest! {
             prop_assert!(regions.pane(focused).is_some(), "the focused pane is not visible");
         }
         let asking = panes.iter().filter(|pane| pane.live == Live::NeedsYou).count();
-        if full && focused.is_some() || regions.form == Form::Alone || !roomy {
+        if full && focused.is_some() || regions.form == LayoutForm::Alone || !roomy {
             // There are no panes beside each other.
         } else if asking + 1 < usize::from(regions.conversation.height.min(regions.approvals.y / 4)) {
             for pane in panes.iter().filter(|pane| pane.live == Live::NeedsYou) {

@@ -2,7 +2,7 @@
 
 use belvedere::agent::{EventKind, Status};
 use belvedere::app::key::{Input, Mouse, MouseKind};
-use belvedere::app::wizard::Step;
+use belvedere::app::wizard::WizardStep;
 use belvedere::app::{Effect, Event, Focus, Popup};
 use belvedere::message::AgentId;
 use belvedere::subagent::Command;
@@ -235,14 +235,14 @@ fn a_new_agent_takes_clicks() {
         let mut stage = super::wizard::open(width, height);
         let step = |stage: &Stage| stage.app.wizard().step();
         click(&mut stage, "write it yourself");
-        assert_eq!(step(&stage), Step::Where);
+        assert_eq!(step(&stage), WizardStep::Where);
         mouse(&mut stage, MouseKind::Press, 0, 0);
-        assert_eq!(step(&stage), Step::Where, "a click beside it changes nothing");
+        assert_eq!(step(&stage), WizardStep::Where, "a click beside it changes nothing");
         assert_eq!(stage.app.popup(), Some(&Popup::Wizard));
         stage.keys("<down>");
         click(&mut stage, "/home/ada/.claude/agents");
         stage.keys("tester<enter>Tests.<enter>");
-        assert_eq!(step(&stage), Step::Tools);
+        assert_eq!(step(&stage), WizardStep::Tools);
         click(&mut stage, "custom");
         click(&mut stage, "☑ Read");
         assert!(!stage.app.wizard().has_tool("Read") && stage.app.wizard().has_tool("LS"), "{}", stage.text());
@@ -252,13 +252,13 @@ fn a_new_agent_takes_clicks() {
         stage.keys("<enter>");
         turn(&mut stage, MouseKind::WheelDown);
         click(&mut stage, "another:");
-        assert_eq!(step(&stage), Step::Model, "its name is typed");
+        assert_eq!(step(&stage), WizardStep::Model, "its name is typed");
         turn(&mut stage, MouseKind::WheelUp);
         click(&mut stage, "inherit");
-        assert_eq!(step(&stage), Step::Color);
+        assert_eq!(step(&stage), WizardStep::Color);
         click(&mut stage, "orange");
         stage.keys("You test.<enter>");
-        assert_eq!(step(&stage), Step::Summary);
+        assert_eq!(step(&stage), WizardStep::Summary);
         let draft = stage.app.wizard().draft();
         assert_eq!((draft.color.as_deref(), draft.model), (Some("orange"), None));
         let path = stage.app.wizard().path().unwrap();

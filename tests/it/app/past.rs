@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use belvedere::agent::{AgentEvent, Author, EventKind};
-use belvedere::app::{Effect, Event, Found, LogNews};
+use belvedere::app::{Effect, Event, LogMatch, LogNews};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
 use belvedere::provider::StopReason;
 use belvedere::session::{Record, Secrets, Store};
@@ -72,7 +72,7 @@ impl Long {
             }
             for request in asked {
                 let news = read_log(Some(&self.store), &request);
-                if let Found::Page(page) = &news.found {
+                if let LogMatch::Page(page) = &news.found {
                     assert!(page.cells.len() < 5_000, "{} steps at once", page.cells.len());
                 }
                 self.stage.event(Event::LogRead(news));
@@ -216,7 +216,7 @@ fn a_session_that_is_not_kept_says_so() {
     let asked =
         long.stage.effects.iter().find_map(|it| if let Effect::ReadLog(it) = it { Some(it.clone()) } else { None });
     let news = read_log(None, &asked.unwrap());
-    assert!(matches!(news, LogNews { found: Found::Unkept, .. }));
+    assert!(matches!(news, LogNews { found: LogMatch::Unkept, .. }));
     long.stage.event(Event::LogRead(news));
     assert!(long.stage.text().contains("earlier steps are in the session log"));
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use belvedere::agent::{EventKind, Status};
 use belvedere::app::key::{Input, Mouse, MouseKind};
-use belvedere::app::timeline::{SpanKind, Window};
+use belvedere::app::timeline::{SpanKind, TimelineWindow};
 use belvedere::app::{Effect, Event, Focus};
 use belvedere::message::AgentId;
 use belvedere::subagent::{Children, Command};
@@ -16,7 +16,7 @@ use super::agents::{Life, any_kind};
 use crate::screens::scenes;
 use crate::screens::stage::{Stage, tool_started};
 
-fn window(stage: &Stage) -> Window {
+fn window(stage: &Stage) -> TimelineWindow {
     stage.app.timeline().expect("the timeline is open")
 }
 

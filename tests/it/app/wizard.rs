@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use belvedere::agent::{Bounds, EventKind, RunMode, Spawn, Status};
 use belvedere::app::agent_files::{FileNews, FileRequest};
 use belvedere::app::key::Input;
-use belvedere::app::wizard::{COLORS, Step, TOOL_GROUPS};
+use belvedere::app::wizard::{COLORS, TOOL_GROUPS, WizardStep};
 use belvedere::app::{Effect, Event, Popup};
-use belvedere::definition::{AgentDraft, AgentHome, Catalog, Changes, HomeState, Source, Tier, ToolsField, parse};
+use belvedere::definition::{
+    AgentDraft, AgentHome, Catalog, CatalogChanges, HomeState, Source, Tier, ToolsField, parse,
+};
 use belvedere::message::AgentId;
 use belvedere::services::tool_names;
 use belvedere::subagent::{Command, DRAFT_CALL, TASK_TOOLS};
@@ -58,7 +60,7 @@ fn created(effects: &[Effect]) -> Option<(Tier, AgentDraft)> {
     })
 }
 
-fn step(stage: &Stage) -> Step {
+fn step(stage: &Stage) -> WizardStep {
     stage.app.wizard().step()
 }
 
@@ -90,7 +92,7 @@ const ANSWER: &str = "<summary>Done.</summary>\n<answer>\n---\nname: Release Not
 fn an_agent_is_made_by_hand() {
     let mut stage = open(80, 24);
     stage.keys(BY_HAND);
-    assert_eq!(step(&stage), Step::Summary);
+    assert_eq!(step(&stage), WizardStep::Summary);
     let (tier, draft) = created(&stage.keys("<enter>")).expect("it is written");
     assert_eq!(tier, Tier::ProjectClaude);
     let read_only = ["Read", "Grep", "Glob", "LS"].map(str::to_owned).to_vec();
@@ -108,11 +110,11 @@ fn an_agent_is_made_by_hand() {
     assert_eq!(created(&stage.keys("<enter>")), None, "once is enough");
     stage.event(Event::AgentFiles(FileNews::Created("/home/ada/src/shop/.claude/agents/test-runner.md".into())));
     assert_eq!(stage.app.popup(), None);
-    let changes = Changes { added: vec!["test-runner".to_owned()], ..Changes::default() };
+    let changes = CatalogChanges { added: vec!["test-runner".to_owned()], ..CatalogChanges::default() };
     stage.main(EventKind::AgentsChanged { changes });
     assert!(stage.text().contains("@agent-test-runner can be used now"), "also when the change itself is told of");
     stage.keys("/agents new<enter>");
-    assert!(stage.app.wizard().is_blank() && step(&stage) == Step::How, "the next one begins empty");
+    assert!(stage.app.wizard().is_blank() && step(&stage) == WizardStep::How, "the next one begins empty");
 }
 
 #[test]
@@ -132,7 +134,7 @@ fn names_are_checked_while_they_are_typed() {
     stage.keys("<enter><enter>Bad");
     assert!(stage.text().contains("lower case letters, digits and dashes only"));
     stage.keys("<enter>");
-    assert_eq!(step(&stage), Step::Name, "a bad name does not pass");
+    assert_eq!(step(&stage), WizardStep::Name, "a bad name does not pass");
     stage.keys("<ctrl+u>taken");
     assert!(stage.text().contains("exists already"));
     stage.keys("<ctrl+u>explore");
@@ -152,16 +154,23 @@ fn a_stronger_agent_of_the_same_name_is_told_of() {
 fn steps_go_back_and_keep_their_answers() {
     let mut stage = open(80, 24);
     stage.keys(BY_HAND);
-    for back in
-        [Step::Prompt, Step::Color, Step::Model, Step::Tools, Step::Description, Step::Name, Step::Where, Step::How]
-    {
+    for back in [
+        WizardStep::Prompt,
+        WizardStep::Color,
+        WizardStep::Model,
+        WizardStep::Tools,
+        WizardStep::Description,
+        WizardStep::Name,
+        WizardStep::Where,
+        WizardStep::How,
+    ] {
         stage.keys("<shift+tab>");
         assert_eq!(step(&stage), back);
     }
     stage.keys("<enter><enter>");
-    assert_eq!(step(&stage), Step::Summary, "once all is answered, enter leads back");
+    assert_eq!(step(&stage), WizardStep::Summary, "once all is answered, enter leads back");
     stage.keys("4 And more.<enter>");
-    assert_eq!(step(&stage), Step::Summary);
+    assert_eq!(step(&stage), WizardStep::Summary);
     let draft = stage.app.wizard().draft();
     assert_eq!(draft.description, "Use it when tests fail.\nOr pass. And more.");
     assert_eq!((draft.name.as_str(), draft.color.as_deref()), ("test-runner", Some(COLORS[1])));
@@ -175,7 +184,7 @@ fn leaving_in_the_middle_loses_nothing() {
         stage.keys(leave);
         assert_eq!(stage.app.popup(), None, "{leave}");
         stage.keys("/agents new<enter>");
-        assert_eq!(step(&stage), Step::Description, "{leave}");
+        assert_eq!(step(&stage), WizardStep::Description, "{leave}");
         assert!(stage.text().contains("Some words"), "{leave}");
     }
 }
@@ -187,7 +196,7 @@ fn starting_anew_throws_away_what_was_filled_in() {
     stage.keys("<shift+tab><shift+tab><shift+tab><shift+tab><shift+tab><shift+tab><shift+tab><shift+tab>");
     stage.keys("<down><down><enter>");
     assert!(stage.app.wizard().is_blank());
-    assert_eq!(step(&stage), Step::How);
+    assert_eq!(step(&stage), WizardStep::How);
 }
 
 #[test]
@@ -202,7 +211,7 @@ fn tools_are_ticked_one_by_one() {
     assert!(names.contains(&"Grep".to_owned()) && names.contains(&"Agent".to_owned()), "{names:?}");
     let mut none = open(80, 24);
     none.keys("<enter><enter>a<enter>b<enter><down> <down><down> <down> <down> <down> <enter>");
-    assert_eq!(step(&none), Step::Tools);
+    assert_eq!(step(&none), WizardStep::Tools);
     assert!(none.text().contains("Tick at least one tool"));
 }
 
@@ -213,7 +222,7 @@ fn a_model_is_chosen_or_typed() {
     stage.keys("my model<enter>");
     assert!(stage.text().contains("is not the name of a model"));
     stage.keys("<ctrl+u>openrouter/some-1.5<enter>");
-    assert_eq!(step(&stage), Step::Color);
+    assert_eq!(step(&stage), WizardStep::Color);
     assert_eq!(stage.app.wizard().draft().model.as_deref(), Some("openrouter/some-1.5"));
     stage.keys("<shift+tab>");
     assert!(stage.text().contains("openrouter/some-1.5"));
@@ -248,7 +257,7 @@ fn pasted_text_goes_to_the_step() {
 fn a_draft_of_the_model_fills_the_form() {
     let mut stage = open(80, 24);
     stage.keys("<down><enter>");
-    assert_eq!(step(&stage), Step::Wish);
+    assert_eq!(step(&stage), WizardStep::Wish);
     stage.keys("<enter>");
     assert!(stage.text().contains("Say in a sentence"));
     let effects = stage.keys("writes release notes<enter>");
@@ -258,9 +267,9 @@ fn a_draft_of_the_model_fills_the_form() {
     stage.calls(1, "c1", "LS", ".", "3 files");
     assert!(stage.text().contains("draft-agent-1") && stage.text().contains("1 tool"));
     stage.ends(1, Status::Completed, ANSWER, None);
-    assert_eq!(step(&stage), Step::Where, "where it goes was not asked yet");
+    assert_eq!(step(&stage), WizardStep::Where, "where it goes was not asked yet");
     stage.keys("<enter>");
-    assert_eq!(step(&stage), Step::Summary, "all else is drafted");
+    assert_eq!(step(&stage), WizardStep::Summary, "all else is drafted");
     let (_, draft) = created(&stage.keys("<enter>")).unwrap();
     assert_eq!((draft.name.as_str(), draft.prompt.as_str()), ("release-notes", "You write notes."));
     assert_eq!(draft.tools, ToolsField::List(vec!["Read".to_owned(), "Bash(git log:*)".to_owned()]));
@@ -274,7 +283,7 @@ fn a_drafted_model_and_colour_survive_a_look_at_their_steps() {
     let answer = ANSWER.replace("tools:", "model: some/model-1\ncolor: \"#ff8800\"\ntools:");
     stage.ends(1, Status::Completed, &answer, None);
     stage.keys("<enter>5<enter>6<enter>7<enter>");
-    assert_eq!(step(&stage), Step::Summary);
+    assert_eq!(step(&stage), WizardStep::Summary);
     let draft = stage.app.wizard().draft();
     assert_eq!((draft.model.as_deref(), draft.color.as_deref()), (Some("some/model-1"), Some("#ff8800")));
     assert_eq!(draft.tools, ToolsField::List(vec!["Read".to_owned(), "Bash(git log:*)".to_owned()]));
@@ -286,7 +295,7 @@ fn an_answer_that_is_no_agent_file_is_shown_with_what_is_wrong() {
     stage.keys("<down><enter>anything<enter>");
     draft_begins(&mut stage, 1);
     stage.ends(1, Status::Completed, "I would rather write a poem.", None);
-    assert_eq!(step(&stage), Step::Prompt);
+    assert_eq!(step(&stage), WizardStep::Prompt);
     let screen = stage.text();
     assert!(screen.contains("rather write a poem") && screen.contains("not an agent file"), "{screen}");
 }
@@ -298,10 +307,10 @@ fn a_stopped_draft_goes_on_by_hand() {
     draft_begins(&mut stage, 1);
     assert!(stage.keys("x").contains(&Effect::Engine(Command::Stop { agent: AgentId(1) })));
     stage.ends(1, Status::Cancelled, "half", Some("Stopped by the user."));
-    assert_eq!(step(&stage), Step::Where);
+    assert_eq!(step(&stage), WizardStep::Where);
     assert!(stage.text().contains("Stopped by the user. Go on by hand."));
     stage.keys("<enter>by-hand<enter>");
-    assert_eq!(step(&stage), Step::Description);
+    assert_eq!(step(&stage), WizardStep::Description);
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod ground;
 use std::fs;
 use std::path::Path;
 
-use belvedere::config::{Config, Environment, Limits, Loaded, Overrides, Paths, load};
+use belvedere::config::{Config, Environment, LimitSettings, Loaded, Overrides, Paths, load};
 use belvedere::message::{BudgetLimit, Dollars};
 use belvedere::permission::{Grant, PermissionMode};
 use tempfile::TempDir;
@@ -106,7 +106,7 @@ fn every_setting_can_be_written() {
     assert_eq!(config.model.as_deref(), Some("anthropic/claude-sonnet-4-5"));
     assert_eq!(config.permission_mode, PermissionMode::AcceptEdits);
     assert_eq!(config.allowed_tools, [Grant::Prefix("cargo test".into()), Grant::Tool("WebFetch".into())]);
-    let limits = Limits {
+    let limits = LimitSettings {
         max_parallel: 4,
         max_per_request: 10,
         max_depth: 2,
@@ -265,7 +265,7 @@ fn what_cannot_be_understood_is_named_with_its_place_and_the_rest_holds() {
             format!("{file}:12:1: `limits.report_chars`: 99999999999 is out of range; it goes from 200 to 200000"),
         ]
     );
-    assert_eq!(place.load().config.limits, Limits { max_tool_calls: 7, ..Limits::default() });
+    assert_eq!(place.load().config.limits, LimitSettings { max_tool_calls: 7, ..LimitSettings::default() });
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::definition::{AgentDirs, Changes, Library, Means, Roots, Tier, Watcher};
+use belvedere::definition::{AgentDirs, CatalogChanges, Library, Means, Roots, Tier, Watcher};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -56,7 +56,7 @@ impl Ground {
         self.library.catalog().get("scout").map(|scout| scout.description.clone())
     }
 
-    async fn changes(&self) -> Changes {
+    async fn changes(&self) -> CatalogChanges {
         timeout(TIMEOUT, self.library.changes()).await.expect("no change is noticed")
     }
 
@@ -445,7 +445,7 @@ async fn what_changes_nothing_is_not_told() {
     fs::write(ground.root.path().join("home/busy"), "not in a folder of agents").unwrap();
     write_over(&ground.folder.join("a.md"), "two");
     let changes = ground.changes().await;
-    assert_eq!(changes, Changes { changed: vec!["scout".to_owned()], ..Changes::default() });
+    assert_eq!(changes, CatalogChanges { changed: vec!["scout".to_owned()], ..CatalogChanges::default() });
 }
 
 #[tokio::test]

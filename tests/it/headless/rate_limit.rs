@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use belvedere::agent::{AgentEvent, EventKind, Hold};
-use belvedere::headless::Progress;
+use belvedere::headless::ProgressLine;
 use belvedere::message::AgentId;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 #[test]
 fn a_wait_is_told_once_however_often_it_changes() {
-    let mut progress = Progress::default();
+    let mut progress = ProgressLine::default();
     let mut line =
         |kind| progress.line(&AgentEvent { agent: AgentId::MAIN, at: Timestamp::UNIX_EPOCH, kind }, Instant::now());
     let held = |wait_ms, ahead| EventKind::Held { why: Hold::RateLimit, wait_ms, ahead };
@@ -27,7 +27,7 @@ fn a_wait_is_told_once_however_often_it_changes() {
 
 #[test]
 fn a_wait_for_the_budget_is_told_once_for_each_request() {
-    let mut progress = Progress::default();
+    let mut progress = ProgressLine::default();
     let mut line =
         |kind| progress.line(&AgentEvent { agent: AgentId::MAIN, at: Timestamp::UNIX_EPOCH, kind }, Instant::now());
     let held = |ahead| EventKind::Held { why: Hold::Budget, wait_ms: None, ahead };
@@ -40,7 +40,7 @@ fn a_wait_for_the_budget_is_told_once_for_each_request() {
 
 #[test]
 fn what_an_agent_took_does_not_depend_on_the_clock_on_the_wall() {
-    let mut progress = Progress::default();
+    let mut progress = ProgressLine::default();
     let begun = Instant::now();
     let mut line = |at: &str, after, mut event: Value| {
         event["agent"] = json!(1);

@@ -2,7 +2,9 @@
 
 use belvedere::provider::Secret;
 use belvedere::provider::anthropic::Credential;
-use belvedere::provider::choice::{Api, Choice, ChoiceError, Endpoint, ModelPreferences, ProviderEnv, choose, connect};
+use belvedere::provider::choice::{
+    Api, ChoiceError, Endpoint, ModelChoice, ModelPreferences, ProviderEnv, choose, connect,
+};
 use belvedere::provider::rate_limiter::RateLimiters;
 
 fn env(set: &[(&str, &str)]) -> ProviderEnv {
@@ -29,9 +31,9 @@ fn env(set: &[(&str, &str)]) -> ProviderEnv {
 }
 
 /// Says a choice in one line.
-fn say(choice: Result<Choice, ChoiceError>) -> String {
+fn say(choice: Result<ModelChoice, ChoiceError>) -> String {
     match choice {
-        Ok(Choice::Connect(Endpoint { provider, api, base, model })) => {
+        Ok(ModelChoice::Connect(Endpoint { provider, api, base, model })) => {
             let key = match api {
                 Api::Anthropic(Credential::Key(_)) => "key",
                 Api::Anthropic(Credential::Token(_)) => "token",
@@ -40,7 +42,7 @@ fn say(choice: Result<Choice, ChoiceError>) -> String {
             };
             format!("{provider}/{model} at {} with {key}", base.as_str().trim_end_matches('/'))
         }
-        Ok(Choice::Probe { endpoints, model, wish }) => {
+        Ok(ModelChoice::Probe { endpoints, model, wish }) => {
             let names: Vec<_> = endpoints.into_iter().map(|endpoint| endpoint.name).collect();
             format!(
                 "probe {} for {} asked {}",
@@ -49,7 +51,7 @@ fn say(choice: Result<Choice, ChoiceError>) -> String {
                 wish.as_deref().unwrap_or("nothing")
             )
         }
-        Ok(Choice::Offline) => "offline".to_owned(),
+        Ok(ModelChoice::Offline) => "offline".to_owned(),
         Err(error) => error.to_string(),
     }
 }
@@ -147,7 +149,7 @@ fn ollama_is_looked_for_where_its_own_variable_says() {
             format!("ollama/qwen3 at {base} with none"),
             "{host}"
         );
-        let Ok(Choice::Probe { endpoints, .. }) =
+        let Ok(ModelChoice::Probe { endpoints, .. }) =
             choose(&ModelPreferences { env: env(&[("OLLAMA_HOST", host)]), ..ModelPreferences::default() })
         else {
             panic!("nothing is configured")
@@ -193,7 +195,7 @@ fn connecting_makes_a_provider_that_knows_its_name_and_model() {
             config: None,
             env: env(&[("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")]),
         };
-        let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
+        let Ok(ModelChoice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
         let (provider, model) = connect(endpoint, &RateLimiters::default());
         assert_eq!((provider.name(), model.display.as_str()), (name, display));
     }
@@ -220,7 +222,7 @@ fn a_gateway_on_this_machine_has_no_price_that_is_known() {
     ] {
         let env = env(&[set]);
         let wishes = ModelPreferences { flag: Some(flag.to_owned()), config: None, env: env.clone() };
-        let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
+        let Ok(ModelChoice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
         assert_eq!(env.is_behind_gateway(&endpoint.provider), !price_is_known);
         let (_, model) = connect(endpoint, &RateLimiters::default());
         assert_eq!(model.price.is_some(), price_is_known, "{flag} {set:?}");

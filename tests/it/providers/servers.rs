@@ -1,7 +1,7 @@
 //! Servers on this machine: whose they are, and which the user has named before.
 
 use belvedere::provider::Secret;
-use belvedere::provider::choice::{Choice, ModelPreferences, ProviderEnv, choose};
+use belvedere::provider::choice::{ModelChoice, ModelPreferences, ProviderEnv, choose};
 use belvedere::services::servers::{KnownServers, ServerIdentity, listener_uid};
 
 const FOUR: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -68,7 +68,7 @@ fn a_key_that_goes_out_in_clear_is_noticed() {
             ..ProviderEnv::default()
         };
         let wishes = ModelPreferences { flag: Some("openai/m".to_owned()), config: None, env };
-        let Ok(Choice::Connect(endpoint)) = choose(&wishes) else { panic!("{base}") };
+        let Ok(ModelChoice::Connect(endpoint)) = choose(&wishes) else { panic!("{base}") };
         endpoint.exposed_host().map(str::to_owned)
     };
     for open in ["http://example.org/v1", "http://203.0.113.7/v1", "http://[2001:db8::1]/v1", "http://gateway/v1"] {

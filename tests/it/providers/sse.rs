@@ -1,6 +1,6 @@
 //! The parser of server-sent events, against an independent one.
 
-use belvedere::provider::sse::{EVENT_CAP, Event, Parser, TooLarge};
+use belvedere::provider::sse::{EVENT_CAP, Parser, SseEvent, TooLarge};
 use futures::{FutureExt, StreamExt};
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ fn parse(bytes: &[u8], size: usize) -> Vec<Owned> {
     let mut parser = Parser::default();
     let mut events = Vec::new();
     for piece in bytes.chunks(size.max(1)) {
-        let keep = |event: Event<'_>| {
+        let keep = |event: SseEvent<'_>| {
             events.push((event.name.to_owned(), event.data.to_owned()));
             Ok::<(), TooLarge>(())
         };
@@ -57,7 +57,7 @@ fn an_event_beyond_the_cap_is_refused_in_linear_time() {
     let piece = vec![b'x'; 64 * 1024];
     for start in ["data: ", "no field at all"] {
         let mut parser = Parser::default();
-        let ignore = |_: Event<'_>| Ok::<(), TooLarge>(());
+        let ignore = |_: SseEvent<'_>| Ok::<(), TooLarge>(());
         parser.push(start.as_bytes(), ignore).expect("small");
         let pushed = (0..1000).take_while(|_| parser.push(&piece, ignore).is_ok()).count();
         assert_eq!(pushed, EVENT_CAP / piece.len() - 1);
@@ -73,7 +73,7 @@ fn the_last_event_may_lack_its_empty_line() {
     let mut parser = Parser::default();
     let mut events = Vec::new();
     parser.push(b"data: [DONE]", |_| Ok::<(), TooLarge>(())).expect("small");
-    let keep = |event: Event<'_>| {
+    let keep = |event: SseEvent<'_>| {
         events.push(event.data.to_owned());
         Ok::<(), TooLarge>(())
     };

@@ -1,6 +1,6 @@
 //! Words of models, tools and files that would break the screen, in every place of every view.
 
-use belvedere::app::layout::Form;
+use belvedere::app::layout::LayoutForm;
 use belvedere::message::sanitize_line;
 use ratatui::buffer::Buffer;
 use unicode_width::UnicodeWidthStr;
@@ -40,7 +40,7 @@ fn assert_straight(stage: &Stage, buffer: &Buffer, what: &str) {
         assert_eq!(x, area.width, "{what}: row {y}");
     }
     let regions = stage.app.regions();
-    if stage.app.popup().is_none() && stage.app.agent_files().is_none() && regions.form == Form::Side {
+    if stage.app.popup().is_none() && stage.app.agent_files().is_none() && regions.form == LayoutForm::Side {
         for at in regions.divider.positions().filter(|at| at.y > 0) {
             assert_eq!(buffer[at].symbol(), "│", "{what}: the border at {at}:\n{text}");
         }

@@ -1,6 +1,8 @@
 //! Columns: nothing is too wide, nothing gets lost.
 
-use belvedere::tui::view::wrap::{End, end_of, fit, fit_line, pad, pad_left, tail, width, wrap_indented, wrap_line};
+use belvedere::tui::view::wrap::{
+    TextEnd, end_of, fit, fit_line, pad, pad_left, tail, width, wrap_indented, wrap_line,
+};
 use proptest::prelude::*;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -89,12 +91,13 @@ proptest! {
 
 #[test]
 fn a_row_tells_how_its_line_goes_on() {
-    let ends = |text: &str, columns| -> Vec<End> { wrap_line(&Line::raw(text), columns).iter().map(end_of).collect() };
-    assert_eq!(ends("one two", 5), [End::Spaced, End::Hard]);
-    assert_eq!(ends("onetwothree", 5), [End::Joined, End::Joined, End::Hard]);
-    assert_eq!(ends("漢字漢字", 5), [End::Joined, End::Hard]);
-    assert_eq!(ends("one", 5), [End::Hard]);
-    assert_eq!(ends("", 5), [End::Hard]);
+    let ends =
+        |text: &str, columns| -> Vec<TextEnd> { wrap_line(&Line::raw(text), columns).iter().map(end_of).collect() };
+    assert_eq!(ends("one two", 5), [TextEnd::Spaced, TextEnd::Hard]);
+    assert_eq!(ends("onetwothree", 5), [TextEnd::Joined, TextEnd::Joined, TextEnd::Hard]);
+    assert_eq!(ends("漢字漢字", 5), [TextEnd::Joined, TextEnd::Hard]);
+    assert_eq!(ends("one", 5), [TextEnd::Hard]);
+    assert_eq!(ends("", 5), [TextEnd::Hard]);
 }
 
 #[test]

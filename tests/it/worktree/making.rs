@@ -3,7 +3,7 @@
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use belvedere::message::LineKind::{Added as Plus, Context, Removed as Minus};
-use belvedere::worktree::ChangeKind::{self, Added, Deleted, Modified, Renamed, Retyped};
+use belvedere::worktree::WorktreeChangeKind::{self, Added, Deleted, Modified, Renamed, Retyped};
 use belvedere::worktree::{WorktreeEnd, WorktreeError, Worktrees};
 
 use super::{Repo, allow_execution, entries, files, git, go_on, paths, put, run, text};
@@ -199,7 +199,7 @@ async fn everything_a_child_did_is_listed() {
     let WorktreeEnd::Kept(changes) = repo.settle(&tree).await else { panic!("it was removed") };
     assert_eq!(changes.commits, 1);
     assert_eq!(paths(&changes), ["a", "gone", "image", "new/\u{1b}[31m\n", "renamed", "same", "type"]);
-    let kinds: Vec<ChangeKind> = changes.files.iter().map(|file| file.kind.clone()).collect();
+    let kinds: Vec<WorktreeChangeKind> = changes.files.iter().map(|file| file.kind.clone()).collect();
     assert_eq!(kinds, [Modified, Deleted, Added, Added, Renamed { from: "old".into() }, Modified, Retyped]);
     assert_eq!(changes.lines(), (4, 3));
     assert!(changes.files[2].is_binary);

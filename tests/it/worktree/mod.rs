@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use belvedere::worktree::{Changes, Conflict, Merged, Worktree, WorktreeEnd, WorktreeError, Worktrees};
+use belvedere::worktree::{Conflict, Merged, Worktree, WorktreeChanges, WorktreeEnd, WorktreeError, Worktrees};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -78,7 +78,7 @@ impl Repo {
         self.trees.create(cwd, "a", &go_on()).await.unwrap_err()
     }
 
-    async fn changes(&self, tree: &Worktree) -> Changes {
+    async fn changes(&self, tree: &Worktree) -> WorktreeChanges {
         self.trees.changes(tree, &go_on()).await.unwrap()
     }
 
@@ -198,6 +198,6 @@ fn files(root: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
     found
 }
 
-fn paths(changes: &Changes) -> Vec<String> {
+fn paths(changes: &WorktreeChanges) -> Vec<String> {
     changes.files.iter().map(|file| file.path.display().to_string()).collect()
 }

@@ -12,7 +12,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::super::render_context::RenderContext;
 use super::super::wrap::{fit, fit_line, pad};
 use super::folder_of;
-use crate::app::agent_files::{AgentFilesView, Row};
+use crate::app::agent_files::{AgentFileRow, AgentFilesView};
 use crate::definition::{AgentDefinition, DefinitionState, Listed, Tier, ToolsField};
 use crate::message::{canonical_name, sanitize_line};
 
@@ -29,15 +29,15 @@ pub(super) fn draw(view: &AgentFilesView, from: usize, ctx: &RenderContext<'_>, 
     let listing = ctx.app.listing();
     for ((place, row), y) in view.rows().iter().enumerate().skip(from).zip(area.y..area.bottom()) {
         let line = match row {
-            Row::Tier(tier) => heading(*tier, ctx),
-            Row::Vacant(tier) => vacant(*tier, ctx),
-            Row::Agent { index, matched } => match listing.get(*index) {
+            AgentFileRow::Tier(tier) => heading(*tier, ctx),
+            AgentFileRow::Vacant(tier) => vacant(*tier, ctx),
+            AgentFileRow::Agent { index, matched } => match listing.get(*index) {
                 Some(listed) => agent(listed, matched, columns, ctx),
                 None => Line::default(),
             },
         };
         buf.set_line(area.x, y, &fit_line(&line, columns), area.width);
-        if place == view.chosen_row() && matches!(row, Row::Agent { .. }) {
+        if place == view.chosen_row() && matches!(row, AgentFileRow::Agent { .. }) {
             buf.set_style(Rect { y, height: 1, ..area }, ctx.theme.selected_row);
         }
     }

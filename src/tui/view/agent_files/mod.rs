@@ -15,7 +15,7 @@ use super::popup::{draw_place, frame, type_line};
 use super::render_context::RenderContext;
 use super::wrap::wrap_line;
 use crate::app::Drawn;
-use crate::app::agent_files::{AgentFilesView, Page};
+use crate::app::agent_files::{AgentFilesPage, AgentFilesView};
 use crate::definition::Tier;
 use crate::message::sanitize_line;
 
@@ -30,7 +30,7 @@ pub(super) fn draw(
     let layout = ctx.app.agent_files_layout(view);
     let chosen = view.chosen(ctx.app.listing());
     let height = usize::from(layout.body.height);
-    if let (Page::Detail { scroll }, Some(listed)) = (view.page(), chosen) {
+    if let (AgentFilesPage::Detail { scroll }, Some(listed)) = (view.page(), chosen) {
         frame(&format!("agent · {}", sanitize_line(&listed.name())), layout.area, ctx, buf);
         let head = detail::head(listed, ctx, layout.body.width);
         let text = listed.definition.as_ref().map_or("", |definition| definition.prompt.as_str());

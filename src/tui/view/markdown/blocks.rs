@@ -20,7 +20,7 @@ use crate::message::{sanitize, sanitize_line};
 const MAX_NESTING: usize = 16;
 
 /// Laid-out blocks.
-pub(super) struct Rows {
+pub(super) struct BlockRows {
     pub(super) lines: Vec<Line<'static>>,
     pub(super) codes: Vec<CodeBlock>,
     pub(super) labels: Vec<Label>,
@@ -31,7 +31,12 @@ pub(super) struct Rows {
 }
 
 /// Lays out clean text. `find` returns the address that the text around it gives a name.
-pub(super) fn write_blocks<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str>, width: u16, theme: &Theme) -> Rows {
+pub(super) fn write_blocks<'a>(
+    text: &str,
+    find: impl Fn(&str) -> Option<&'a str>,
+    width: u16,
+    theme: &Theme,
+) -> BlockRows {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = Writer::new(width, theme);
     let mut looked_up = Vec::new();
@@ -48,7 +53,7 @@ pub(super) fn write_blocks<'a>(text: &str, find: impl Fn(&str) -> Option<&'a str
         writer.event(event);
     }
     writer.end_block();
-    Rows { lines: writer.lines, codes: writer.codes, labels: writer.labels, defined, looked_up }
+    BlockRows { lines: writer.lines, codes: writer.codes, labels: writer.labels, defined, looked_up }
 }
 
 /// What stands before the rows of a quote or a list item.

@@ -8,12 +8,12 @@ const MAX_LIST_BYTES: usize = 4096;
 
 /// The opening line of a block of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fence {
+pub(super) struct CodeFence {
     mark: u8,
     length: usize,
 }
 
-impl Fence {
+impl CodeFence {
     /// Tells whether a line ends the block.
     pub(super) fn is_closed_by(self, line: &str) -> bool {
         let text = line.trim_end();
@@ -29,11 +29,11 @@ impl Fence {
 
 /// The first part of a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part<'a> {
+pub(super) enum MarkdownPart<'a> {
     /// Empty lines, of this many bytes.
     Blank(usize),
     /// The opening line of a block of code, of this many bytes, and the language it names.
-    Fence(Fence, &'a str, usize),
+    CodeFence(CodeFence, &'a str, usize),
     /// Whole blocks, of this many bytes.
     Blocks(usize),
     /// The beginning of a list, of this many bytes; the rest of the list follows without an empty line.
@@ -43,14 +43,14 @@ pub(super) enum Part<'a> {
 }
 
 /// Returns the first part of a text that begins where a part begins.
-pub(super) fn first_part(text: &str) -> Part<'_> {
+pub(super) fn first_part(text: &str) -> MarkdownPart<'_> {
     let mut lines = Lines { text, at: 0 };
-    let Some(first) = lines.next() else { return Part::Open };
+    let Some(first) = lines.next() else { return MarkdownPart::Open };
     if first.complete && first.is_blank() {
-        return Part::Blank(lines.at);
+        return MarkdownPart::Blank(lines.at);
     }
     if let Some((fence, lang)) = first.fence(0) {
-        return Part::Fence(fence, lang, lines.at);
+        return MarkdownPart::CodeFence(fence, lang, lines.at);
     }
     let mut list = first.is_item();
     let mut inner = if list { None } else { first.fence(3) };
@@ -70,20 +70,20 @@ pub(super) fn first_part(text: &str) -> Part<'_> {
             inner = if list { None } else { line.fence(3) };
         } else {
             if line.fence(0).is_some() || line.is_heading() {
-                return Part::Blocks(line.start);
+                return MarkdownPart::Blocks(line.start);
             }
             let ends_list = line.complete && !line.is_item();
             if after_blank && (!list || ends_list) {
-                return Part::Blocks(line.start);
+                return MarkdownPart::Blocks(line.start);
             }
             if list && line.is_item() && line.start > MAX_LIST_BYTES {
-                return if after_blank { Part::Blocks(line.start) } else { Part::ListHead(line.start) };
+                return if after_blank { MarkdownPart::Blocks(line.start) } else { MarkdownPart::ListHead(line.start) };
             }
             list = list || line.is_item();
         }
         after_blank = false;
     }
-    Part::Open
+    MarkdownPart::Open
 }
 
 /// The lines of a text, with their places.
@@ -120,7 +120,7 @@ impl<'a> SourceLine<'a> {
     }
 
     /// Reads the line as the opening of a block of code, indented by at most `indent`.
-    fn fence(&self, indent: usize) -> Option<(Fence, &'a str)> {
+    fn fence(&self, indent: usize) -> Option<(CodeFence, &'a str)> {
         let inner = self.text.trim_start_matches(' ');
         if !self.complete || self.text.len() - inner.len() > indent {
             return None;
@@ -129,7 +129,7 @@ impl<'a> SourceLine<'a> {
         let length = inner.bytes().take_while(|byte| *byte == mark).count();
         let info = inner[length..].trim();
         let valid = length >= 3 && !(mark == b'`' && info.contains('`'));
-        valid.then_some((Fence { mark, length }, info))
+        valid.then_some((CodeFence { mark, length }, info))
     }
 
     fn is_heading(&self) -> bool {

@@ -13,7 +13,7 @@ use super::super::wrap::{fit_line, pad, tail, width, wrap_line};
 use super::list::draw_list;
 use super::{centred, frame, type_line};
 use crate::app::Drawn;
-use crate::app::wizard::{ModelRow, Step, ToolChoice, ToolRow, WIZARD_COLUMNS, Wizard, model_rows};
+use crate::app::wizard::{ModelRow, ToolChoice, ToolRow, WIZARD_COLUMNS, Wizard, WizardStep, model_rows};
 use crate::definition::{AgentDraft, HomeState, Tier};
 use crate::message::{sanitize, sanitize_line};
 
@@ -26,7 +26,7 @@ pub(super) fn draw(ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, draw
     let wizard = ctx.app.wizard();
     // What stands behind is not clicked on.
     drawn.list.clear();
-    let rows = if wizard.step() == Step::Drafting { WAITING_ROWS } else { ROWS };
+    let rows = if wizard.step() == WizardStep::Drafting { WAITING_ROWS } else { ROWS };
     let area = centred(screen, WIZARD_COLUMNS, rows.min(screen.height.saturating_sub(1).max(3)));
     let inner = frame("new agent", area, ctx, buf);
     let mut body = head(wizard, inner, ctx, buf);
@@ -48,7 +48,7 @@ pub(super) fn draw(ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, draw
 fn head(wizard: &Wizard, inner: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Rect {
     let step = wizard.step();
     let place = Line::from(vec![
-        Span::styled(format!("{} of {}", step.number(), Step::COUNTED.len()), ctx.theme.muted),
+        Span::styled(format!("{} of {}", step.number(), WizardStep::COUNTED.len()), ctx.theme.muted),
         Span::styled(format!("  {}", step.title()), ctx.theme.heading),
     ]);
     let mut lines = vec![place];
@@ -66,9 +66,9 @@ fn head(wizard: &Wizard, inner: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer)
 /// Returns what the user has to know at this step, above the keys.
 fn notes(wizard: &Wizard, columns: u16, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
     let mut notes: Vec<(String, Style)> = Vec::new();
-    if wizard.step() == Step::Name {
+    if wizard.step() == WizardStep::Name {
         // The name is checked while it is typed; an empty one is not wrong yet.
-        let problem = wizard.problem(Step::Name, ctx.app.listing()).filter(|_| !wizard.name().text().is_empty());
+        let problem = wizard.problem(WizardStep::Name, ctx.app.listing()).filter(|_| !wizard.name().text().is_empty());
         match problem {
             Some(problem) => notes.push((problem, ctx.theme.error)),
             None => notes.extend(wizard.rivals(ctx.app.listing()).map(|rival| (rival, ctx.theme.warning))),
@@ -97,15 +97,15 @@ fn answer(
         return Some(super::super::composer::render_with(text, "", area, buf, ctx.theme));
     }
     match wizard.step() {
-        Step::How => list(&how(wizard, ctx), wizard.chosen(), area, ctx, buf, drawn),
-        Step::Where => folders(wizard, area, ctx, buf, drawn),
-        Step::Name => return Some(name(wizard, area, ctx, buf)),
-        Step::Tools => list(&tools(wizard, ctx), wizard.chosen(), area, ctx, buf, drawn),
-        Step::Model => return models(wizard, area, ctx, buf, drawn),
-        Step::Color => list(&colors(wizard, ctx), wizard.chosen(), area, ctx, buf, drawn),
-        Step::Drafting => drafting(wizard, area, ctx, buf),
-        Step::Summary => summary(wizard, area, ctx, buf, drawn),
-        Step::Wish | Step::Description | Step::Prompt => {}
+        WizardStep::How => list(&how(wizard, ctx), wizard.chosen(), area, ctx, buf, drawn),
+        WizardStep::Where => folders(wizard, area, ctx, buf, drawn),
+        WizardStep::Name => return Some(name(wizard, area, ctx, buf)),
+        WizardStep::Tools => list(&tools(wizard, ctx), wizard.chosen(), area, ctx, buf, drawn),
+        WizardStep::Model => return models(wizard, area, ctx, buf, drawn),
+        WizardStep::Color => list(&colors(wizard, ctx), wizard.chosen(), area, ctx, buf, drawn),
+        WizardStep::Drafting => drafting(wizard, area, ctx, buf),
+        WizardStep::Summary => summary(wizard, area, ctx, buf, drawn),
+        WizardStep::Wish | WizardStep::Description | WizardStep::Prompt => {}
     }
     None
 }

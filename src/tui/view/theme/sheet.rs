@@ -31,7 +31,7 @@ const CONTRAST: f64 = 4.5;
 
 /// A theme as written.
 #[derive(Debug, Clone)]
-pub(super) struct Sheet {
+pub(super) struct ThemeSheet {
     /// The ground it is made for.
     pub(super) background: Color,
     /// What colours that others choose are brought to.
@@ -41,7 +41,7 @@ pub(super) struct Sheet {
     styles: HashMap<String, Style>,
 }
 
-impl Sheet {
+impl ThemeSheet {
     /// Returns a theme that comes with the program.
     pub(super) fn builtin(name: &str) -> Option<Self> {
         let (_, text) = BUILTIN.iter().find(|(known, _)| *known == name)?;
@@ -90,7 +90,7 @@ impl Sheet {
 
 /// A file on its way to a sheet.
 struct Reading<'a> {
-    sheet: Sheet,
+    sheet: ThemeSheet,
     text: &'a str,
     path: &'a Path,
     base: &'a str,

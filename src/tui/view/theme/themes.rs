@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::sheet::{BUILTIN, Sheet};
+use super::sheet::{BUILTIN, ThemeSheet};
 use super::{ColorDepth, Theme};
 use crate::message::Diagnostic;
 
@@ -60,8 +60,8 @@ impl Themes {
     pub fn load(&self, name: &str, depth: ColorDepth) -> Option<(Theme, Vec<Diagnostic>)> {
         let name = if name == AUTO { self.fitting } else { name };
         let (sheet, mut errors) = match self.files.get(name) {
-            Some(file) => Sheet::read(&file.text, &file.path),
-            None => (Sheet::builtin(name)?, Vec::new()),
+            Some(file) => ThemeSheet::read(&file.text, &file.path),
+            None => (ThemeSheet::builtin(name)?, Vec::new()),
         };
         if let Some(file) = self.files.get(name)
             && errors.len() > MAX_FAULTS

@@ -18,7 +18,7 @@ use super::links::LinkSpans;
 use super::render_context::RenderContext;
 use super::select::{self, Clip};
 use crate::app::{
-    Anchor, CellId, CellKind, Detail, End, Motion, PaneState, Point, Selection, SelectionStage, StepView,
+    Anchor, CellId, CellKind, Detail, Motion, PaneState, Point, Selection, SelectionEnd, SelectionStage, StepView,
 };
 
 /// Frames after which a cell out of sight is forgotten.
@@ -56,7 +56,7 @@ pub(super) struct Shown {
 
 /// The laid-out cells of one transcript.
 #[derive(Default)]
-pub(super) struct Transcript {
+pub(super) struct TranscriptView {
     width: u16,
     detail: Detail,
     theme: u64,
@@ -66,7 +66,7 @@ pub(super) struct Transcript {
     last: Option<(Rect, Anchor)>,
 }
 
-impl Transcript {
+impl TranscriptView {
     /// Draws a transcript and says what was visible.
     pub(super) fn draw(
         &mut self,
@@ -121,7 +121,7 @@ impl Transcript {
 
 /// One frame's way through a transcript.
 struct Walk<'a> {
-    transcript: &'a mut Transcript,
+    transcript: &'a mut TranscriptView,
     cells: StepView<'a>,
     ctx: &'a RenderContext<'a>,
 }
@@ -312,12 +312,12 @@ impl Walk<'_> {
         let Some(mut selection) = selection.filter(|_| !area.is_empty()) else { return (None, None) };
         let mut ends = [selection.from, selection.to];
         for end in &mut ends {
-            if let End::Screen(at) = *end {
-                *end = End::Text(self.point_at(at, first, area));
+            if let SelectionEnd::Screen(at) = *end {
+                *end = SelectionEnd::Text(self.point_at(at, first, area));
             }
         }
         [selection.from, selection.to] = ends;
-        let (End::Text(from), End::Text(to)) = (ends[0], ends[1]) else { return (None, None) };
+        let (SelectionEnd::Text(from), SelectionEnd::Text(to)) = (ends[0], ends[1]) else { return (None, None) };
         let Some((start, end)) = selection.range() else { return (Some((from, to)), None) };
         let start = self.edge(start, |rows, row, column| select::beginning(selection.unit, rows, row, column));
         let end = self.edge(end, |rows, row, column| select::end(selection.unit, rows, row, column));

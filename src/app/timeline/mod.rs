@@ -10,8 +10,8 @@ mod window;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-pub use track::{SLICES, Seen, Span, SpanKind, TOP_LEVEL, Track};
-pub use window::{Row, Window};
+pub use track::{SLICES, Span, SpanKind, TOP_LEVEL, Track, TrackSeen};
+pub use window::{TimelineRow, TimelineWindow};
 
 use self::window::{Scale, WindowRequest, window};
 use super::action::Action;
@@ -144,7 +144,7 @@ impl App {
 
     /// Returns the kinds of spans there are, in the order of the legend.
     #[must_use]
-    pub fn span_kinds(&self, window: &Window) -> Vec<SpanKind> {
+    pub fn span_kinds(&self, window: &TimelineWindow) -> Vec<SpanKind> {
         let tracks = || window.rows.iter().filter_map(|row| self.track(row.agent));
         let seen = |kind: SpanKind| {
             let silent = |track: &Track| kind == SpanKind::Stalled && track.is_silent(self.now);
@@ -186,10 +186,10 @@ impl App {
 
     /// Returns which part of time the timeline shows, and where; `None` while it is closed.
     #[must_use]
-    pub fn timeline(&self) -> Option<Window> {
+    pub fn timeline(&self) -> Option<TimelineWindow> {
         let view = self.timeline.view?;
         let rows = self.rows();
-        let name = |row: &Row| {
+        let name = |row: &TimelineRow| {
             let agent = self.agents.get(row.agent);
             let columns = agent.map_or(0, |agent| unicode_width::UnicodeWidthStr::width(agent.name.as_str()));
             u16::try_from(columns).unwrap_or(u16::MAX).saturating_add(2 * row.depth)
@@ -211,10 +211,10 @@ impl App {
     }
 
     /// Returns every agent, each below its parent.
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<TimelineRow> {
         let all = self.agents.order().all().iter();
-        let below = all.map(|kin| Row { agent: kin.agent, depth: kin.depth.min(DEEPEST) });
-        std::iter::once(Row { agent: AgentId::MAIN, depth: 0 }).chain(below).collect()
+        let below = all.map(|kin| TimelineRow { agent: kin.agent, depth: kin.depth.min(DEEPEST) });
+        std::iter::once(TimelineRow { agent: AgentId::MAIN, depth: 0 }).chain(below).collect()
     }
 
     /// Carries out an action of the timeline.
@@ -249,7 +249,7 @@ impl App {
         }
     }
 
-    fn put_cursor(&mut self, now: &Window, column: u64) {
+    fn put_cursor(&mut self, now: &TimelineWindow, column: u64) {
         if let Some(view) = &mut self.timeline.view {
             view.at = (column < now.last).then(|| now.since(column));
             view.first = (now.first, now.top);
@@ -257,7 +257,7 @@ impl App {
     }
 
     /// Looks closer or wider; the cursor's moment stays in the middle. Wider than everything there is not.
-    fn zoom(&mut self, now: &Window, scale: Option<Scale>) {
+    fn zoom(&mut self, now: &TimelineWindow, scale: Option<Scale>) {
         let Some(view) = &mut self.timeline.view else { return };
         view.scale = scale;
         let Some(after) = self.timeline() else { return };
@@ -271,7 +271,7 @@ impl App {
     }
 
     /// Opens the chosen agent where it was at the cursor.
-    fn jump(&mut self, now: &Window) {
+    fn jump(&mut self, now: &TimelineWindow) {
         let id = now.chosen;
         let (from, to) = now.time_of(now.cursor);
         let seen = self.track(id).and_then(|track| track.seen(from, to, self.now));

@@ -12,7 +12,7 @@ use super::store::{end_torn_line, is_at, open_private};
 
 /// The end of one file.
 #[derive(Debug)]
-pub(super) struct Sheet {
+pub(super) struct AgentLog {
     path: PathBuf,
     /// Open between writes, as long as there are not too many.
     file: Option<File>,
@@ -22,7 +22,7 @@ pub(super) struct Sheet {
     begun: usize,
 }
 
-impl Sheet {
+impl AgentLog {
     pub(super) fn new(path: PathBuf) -> Self {
         Self { path, file: None, held: Vec::new(), begun: 0 }
     }

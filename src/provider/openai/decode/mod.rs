@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::message::Usage;
-use crate::provider::feed::{Decode, Progress, Queue};
+use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
 use crate::provider::service::{ErrorKind, Service};
 use crate::provider::sse;
@@ -102,7 +102,7 @@ struct PromptDetails<'a> {
 }
 
 /// The state of one answer.
-pub(super) struct Decoder {
+pub(super) struct ChatDecoder {
     service: Service,
     calls: Calls,
     think: Think,
@@ -110,7 +110,7 @@ pub(super) struct Decoder {
     stop: Option<String>,
 }
 
-impl Decoder {
+impl ChatDecoder {
     pub(super) fn new(service: Service) -> Self {
         Self { service, calls: Calls::default(), think: Think::default(), usage: Usage::default(), stop: None }
     }
@@ -173,20 +173,20 @@ impl Decoder {
     }
 }
 
-impl Decode for Decoder {
-    fn event(&mut self, event: sse::Event<'_>, out: &mut Queue) -> Result<Progress, ProviderError> {
+impl Decode for ChatDecoder {
+    fn event(&mut self, event: sse::SseEvent<'_>, out: &mut Queue) -> Result<StreamProgress, ProviderError> {
         let data = event.data.trim();
         if data == "[DONE]" {
-            return Ok(Progress::Complete);
+            return Ok(StreamProgress::Complete);
         }
         if data.is_empty() {
-            return Ok(Progress::Open);
+            return Ok(StreamProgress::Open);
         }
         if event.name == "error" {
             return Err(self.service.stream_error(data));
         }
         let chunk = object::<Chunk<'_>>(data).map_err(|error| self.unreadable(&error))?;
-        let Some(chunk) = chunk else { return Ok(Progress::Open) };
+        let Some(chunk) = chunk else { return Ok(StreamProgress::Open) };
         if chunk.error.is_some() || chunk.object.as_deref() == Some("error") {
             return Err(self.service.stream_error(data));
         }
@@ -194,7 +194,7 @@ impl Decode for Decoder {
             self.count(usage, out);
         }
         // Only one answer was asked for; of several choices the first is taken.
-        let Some(choice) = chunk.choices.into_elements().next() else { return Ok(Progress::Open) };
+        let Some(choice) = chunk.choices.into_elements().next() else { return Ok(StreamProgress::Open) };
         if let Some(delta) = choice.delta.0.or(choice.message.0) {
             self.delta(delta, out)?;
         }
@@ -204,9 +204,9 @@ impl Decode for Decoder {
         match choice.finish_reason.filter(|reason| !reason.is_empty()) {
             Some(reason) => {
                 self.stop = Some(reason.to_string());
-                Ok(Progress::Stopped)
+                Ok(StreamProgress::Stopped)
             }
-            None => Ok(Progress::Open),
+            None => Ok(StreamProgress::Open),
         }
     }
 

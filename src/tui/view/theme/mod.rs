@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ratatui::style::{Color, Modifier, Style};
 
-use self::sheet::Sheet;
+use self::sheet::ThemeSheet;
 
 pub use color::ColorDepth;
 pub use glyphs::Glyphs;
@@ -52,7 +52,7 @@ macro_rules! styles {
             }
 
             /// Returns what a sheet says, as far as a terminal of this depth can show it.
-            fn of(sheet: &Sheet, depth: ColorDepth) -> Self {
+            fn of(sheet: &ThemeSheet, depth: ColorDepth) -> Self {
                 let style = |name: &str, mono: &str| match depth {
                     ColorDepth::None => sheet::parse_style(mono).unwrap_or_default(),
                     _ => reduced(sheet.style(name), sheet, depth),
@@ -114,7 +114,7 @@ impl Theme {
     /// Returns a theme that comes with the program, for a terminal of this depth.
     #[must_use]
     pub fn load(name: &str, depth: ColorDepth) -> Option<Self> {
-        Sheet::builtin(name).map(|sheet| Self::of(&sheet, depth))
+        ThemeSheet::builtin(name).map(|sheet| Self::of(&sheet, depth))
     }
 
     /// Returns the theme with another set of signs.
@@ -171,7 +171,7 @@ impl Theme {
 }
 
 /// Returns a style in the colours that the depth has. A text that could be read before can be read after.
-fn reduced(style: Style, sheet: &Sheet, depth: ColorDepth) -> Style {
+fn reduced(style: Style, sheet: &ThemeSheet, depth: ColorDepth) -> Style {
     let bg = style.bg.map(|color| depth.reduce(color));
     let row = sheet.style("selected_row");
     let row = row.bg.filter(|_| row.fg.is_none()).map(|color| depth.reduce(color));

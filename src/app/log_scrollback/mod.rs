@@ -13,7 +13,7 @@ pub(super) use self::log_search::NotFound;
 use self::log_search::Seek;
 use super::agent_view::AgentView;
 use super::cells::{Cell, CellId, CellKind, Cells};
-use super::scroll::{Anchor, Motion, Place, Scroll};
+use super::scroll::{Anchor, Motion, Scroll, ScrollTarget};
 use super::{App, Effect};
 use crate::agent::{AgentEvent, EventKind};
 use crate::message::{AgentId, sanitize_line};
@@ -29,7 +29,7 @@ pub enum LogSpan {
     /// What comes before the turn of this tool call.
     BeforeCall(String),
     /// What ends at this byte.
-    Before(u64),
+    LoadedUpTo(u64),
     /// What begins at this byte.
     After(u64),
 }
@@ -53,12 +53,12 @@ pub struct LogNews {
     /// Which part was asked for.
     pub span: LogSpan,
     /// What was read.
-    pub found: Found,
+    pub found: LogMatch,
 }
 
 /// What reading a log comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum LogMatch {
     /// A part of it.
     Page(LogPage),
     /// The session is not kept.
@@ -117,7 +117,7 @@ pub fn begins_turn(event: &AgentEvent) -> bool {
 
 /// Why there are no steps before those that are held.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Before {
+pub enum LoadedUpTo {
     /// They are the first.
     Nothing,
     /// They are being read, or will be.
@@ -152,7 +152,7 @@ pub(super) struct LogScrollback {
     pages: VecDeque<Page>,
     /// What is being read.
     reading: Option<LogSpan>,
-    error: Option<Before>,
+    error: Option<LoadedUpTo>,
     /// A search that goes on in the log.
     seek: Option<Seek>,
     /// Differs from the epochs of cells that had the same numbers.
@@ -235,7 +235,7 @@ impl LogScrollback {
         };
         let at = at.unwrap_or(self.join.0);
         if at < self.first() + MARGIN && front.from > 0 && self.is_held_around(at) {
-            Some(LogSpan::Before(front.from))
+            Some(LogSpan::LoadedUpTo(front.from))
         } else if !self.is_joined() && at + MARGIN >= self.end() {
             Some(LogSpan::After(back.to))
         } else {
@@ -276,7 +276,7 @@ impl LogScrollback {
                 0
             }
             LogSpan::After(_) => self.end(),
-            LogSpan::Before(_) | LogSpan::BeforeCall(_) => self.first().saturating_sub(count),
+            LogSpan::LoadedUpTo(_) | LogSpan::BeforeCall(_) => self.first().saturating_sub(count),
         };
         let page = Page { from: page.from, to: page.to, first, cells };
         match span {
@@ -287,7 +287,9 @@ impl LogScrollback {
         while self.pages.len() > MAX_PAGES {
             match span {
                 LogSpan::After(_) if self.pages.front().is_some_and(|page| far(page.end())) => self.pages.pop_front(),
-                LogSpan::Before(_) if self.pages.back().is_some_and(|page| far(page.first)) => self.pages.pop_back(),
+                LogSpan::LoadedUpTo(_) if self.pages.back().is_some_and(|page| far(page.first)) => {
+                    self.pages.pop_back()
+                }
                 _ => break,
             };
         }
@@ -327,22 +329,22 @@ impl App {
 
     /// Returns why there are no steps before those that can be shown.
     #[must_use]
-    pub fn before(&self, agent: &AgentView) -> Before {
+    pub fn before(&self, agent: &AgentView) -> LoadedUpTo {
         if !agent.cells.is_cut() {
-            return Before::Nothing;
+            return LoadedUpTo::Nothing;
         }
         let Some(past) = self.past.as_deref().filter(|past| past.agent == agent.id) else {
-            return if agent.first_call().is_some() { Before::Coming } else { Before::Unkept };
+            return if agent.first_call().is_some() { LoadedUpTo::Coming } else { LoadedUpTo::Unkept };
         };
         if let Some(error) = &past.error {
             return error.clone();
         }
         let begun = past.pages.front().is_some_and(|page| page.from == 0);
-        if begun && self.story(agent).first() == past.first() { Before::Nothing } else { Before::Coming }
+        if begun && self.story(agent).first() == past.first() { LoadedUpTo::Nothing } else { LoadedUpTo::Coming }
     }
 
     /// Reads what is about to be looked at, and lets go of what no longer is.
-    pub(super) fn follow_past(&mut self, places: &[Place], wished: Option<Motion>, effects: &mut Vec<Effect>) {
+    pub(super) fn follow_past(&mut self, places: &[ScrollTarget], wished: Option<Motion>, effects: &mut Vec<Effect>) {
         let full = self.full.and_then(|id| self.agents.get(id)).filter(|agent| agent.cells.is_cut());
         let Some(agent) = full.filter(|agent| self.agents.get(agent.id).is_some()) else {
             self.forget_past();
@@ -396,17 +398,17 @@ impl App {
             scroll.motion = Some(seek.motion);
         }
         let page = match news.found {
-            Found::Page(page) if page.from < page.to => page,
-            Found::Page(_) => {
-                past.error = Some(Before::Broken("the session log ends too early".to_owned()));
+            LogMatch::Page(page) if page.from < page.to => page,
+            LogMatch::Page(_) => {
+                past.error = Some(LoadedUpTo::Broken("the session log ends too early".to_owned()));
                 return;
             }
-            Found::Unkept => {
-                past.error = Some(Before::Unkept);
+            LogMatch::Unkept => {
+                past.error = Some(LoadedUpTo::Unkept);
                 return;
             }
-            Found::Failed(reason) => {
-                past.error = Some(Before::Broken(sanitize_line(&reason).into_owned()));
+            LogMatch::Failed(reason) => {
+                past.error = Some(LoadedUpTo::Broken(sanitize_line(&reason).into_owned()));
                 return;
             }
         };

@@ -12,7 +12,7 @@ use ratatui::text::Line;
 
 use super::super::terminal::Link;
 use super::markdown::Label;
-use super::wrap::{End, end_of};
+use super::wrap::{TextEnd, end_of};
 use target::{LONGEST, begins, is_sign, trimmed};
 pub(super) use target::{Target, addresses, says, target_of};
 
@@ -28,7 +28,7 @@ pub(super) struct LinkSpans {
 impl LinkSpans {
     /// Notes how a drawn row ends.
     pub(super) fn row(&mut self, line: &Line<'_>, row: Rect) {
-        if end_of(line) == End::Joined {
+        if end_of(line) == TextEnd::Joined {
             self.joined.push(row);
         }
     }

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant, SystemTime};
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{Changes, Library};
-use plan::Plan;
+use super::{CatalogChanges, Library};
+use plan::WatchPlan;
 
 /// How long the folders must be quiet before they are read: an editor needs several steps to save one file.
 const QUIET: Duration = Duration::from_millis(30);
@@ -92,7 +92,7 @@ fn watch(library: &Library, events: Sender<Message>, messages: &Receiver<Message
         }
     };
     let mut watches = match notify::recommended_watcher(tell) {
-        Ok(watcher) => Watches { watcher, plan: Plan::default() },
+        Ok(watcher) => Watches { watcher, plan: WatchPlan::default() },
         Err(error) => return unable(&error),
     };
     loop {
@@ -132,7 +132,7 @@ fn poll(library: &Library, messages: &Receiver<Message>) {
 /// The watches that stand.
 struct Watches {
     watcher: RecommendedWatcher,
-    plan: Plan,
+    plan: WatchPlan,
 }
 
 impl Watches {
@@ -140,7 +140,7 @@ impl Watches {
     /// watched would be missed, so that this goes on until nothing has changed meanwhile.
     fn set(&mut self, library: &Library) -> notify::Result<()> {
         for _ in 0..MAX_ROUNDS {
-            let plan = Plan::of(library.dirs());
+            let plan = WatchPlan::of(library.dirs());
             if plan == self.plan {
                 break;
             }
@@ -235,13 +235,13 @@ fn reload(library: &Library) {
         return;
     }
     let age_ms = newest(library, &changes).and_then(|at| at.elapsed().ok()).map(|age| age.as_millis());
-    let Changes { added, changed, removed, errors } = changes;
+    let CatalogChanges { added, changed, removed, errors } = changes;
     let errors = errors.len();
     tracing::info!(?added, ?changed, ?removed, errors, took_ms, age_ms, "agent files in force");
 }
 
 /// Returns when the newest of the changed files was written.
-fn newest(library: &Library, changes: &Changes) -> Option<SystemTime> {
+fn newest(library: &Library, changes: &CatalogChanges) -> Option<SystemTime> {
     let names = changes.added.iter().chain(&changes.changed);
     let files = names.filter_map(|name| library.catalog().get(name)?.source.path.clone());
     let broken = changes.errors.iter().filter_map(|error| error.path.clone());

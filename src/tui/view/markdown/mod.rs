@@ -15,12 +15,12 @@ use std::ops::Range;
 
 use ratatui::text::Line;
 
-use self::blocks::{Rows, write_blocks};
+use self::blocks::{BlockRows, write_blocks};
 use self::code::CodeBlock;
 use self::phrase::labels_in;
 pub use self::phrase::{Label, Lined};
 use self::references::References;
-use self::split::{Fence, Part, first_part};
+use self::split::{CodeFence, MarkdownPart, first_part};
 use super::highlight::Highlighter;
 use super::theme::Theme;
 use crate::message::sanitize;
@@ -48,7 +48,7 @@ pub struct MarkdownDoc {
     /// What in the lines leads somewhere, in their order.
     labels: Vec<Label>,
     /// The block of code that is being written, at the left edge.
-    open: Option<(Fence, CodeBlock)>,
+    open: Option<(CodeFence, CodeBlock)>,
     /// Blocks of code that are not highlighted yet.
     codes: Vec<CodeBlock>,
     /// The addresses of links by reference.
@@ -154,19 +154,19 @@ impl MarkdownDoc {
         }
         let rest = &self.source[self.frozen..];
         match first_part(rest) {
-            Part::Blank(bytes) => self.frozen += bytes,
-            Part::Fence(fence, info, bytes) => {
+            MarkdownPart::Blank(bytes) => self.frozen += bytes,
+            MarkdownPart::CodeFence(fence, info, bytes) => {
                 let indent = Line::from(CODE_INDENT);
                 self.open = Some((fence, CodeBlock::new(&sanitize(info), indent.clone(), indent)));
                 self.frozen += bytes;
                 self.in_list = false;
             }
-            Part::Blocks(bytes) => self.freeze_blocks(bytes, width, theme),
-            Part::ListHead(bytes) => {
+            MarkdownPart::Blocks(bytes) => self.freeze_blocks(bytes, width, theme),
+            MarkdownPart::ListHead(bytes) => {
                 self.freeze_blocks(bytes, width, theme);
                 self.in_list = true;
             }
-            Part::Open => return false,
+            MarkdownPart::Open => return false,
         }
         true
     }
@@ -212,7 +212,7 @@ impl MarkdownDoc {
     }
 
     /// Appends blocks, with an empty line before them where one belongs.
-    fn append(&mut self, rows: Rows) {
+    fn append(&mut self, rows: BlockRows) {
         if rows.lines.is_empty() {
             return;
         }
