@@ -8,6 +8,10 @@ use std::str::Chars;
 
 /// What a redirection may write to without making a file.
 const NO_FILES: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
+/// Why arithmetic is not looked into.
+const COMPUTES: &str = "it computes with variables";
+/// Why backticks are not: another grammar of quotes holds between them.
+const BACKTICKS: &str = "backticks stand in it";
 /// How deep substitutions and subshells may nest.
 const MAX_DEPTH: usize = 16;
 
@@ -84,8 +88,7 @@ const INTERPRETERS: [&str; 7] = ["lua", "node", "perl", "php", "python", "python
 
 /// Returns the simple commands of a line, each with its name first.
 pub(super) fn simple_commands(line: &str) -> Result<Vec<Vec<Word>>, &'static str> {
-    let mut splitter =
-        Splitter { chars: line.chars().peekable(), commands: Vec::new(), backticks: Backticks::Outside, writes: false };
+    let mut splitter = Splitter { chars: line.chars().peekable(), commands: Vec::new(), writes: false };
     splitter.list(None, 0)?;
     if splitter.writes {
         return Err("a redirection in it writes a file");
@@ -117,7 +120,12 @@ fn bare(mut words: Vec<Word>) -> Result<Vec<Word>, &'static str> {
         return Err("a name of a command in it is only known once it runs");
     }
     let program = base_name(&name.text).to_ascii_lowercase();
-    if name.text == "for" || CLOSING.contains(&name.text.as_str()) {
+    if name.text == "for" {
+        return sets_harmless_variable(&words)
+            .then(Vec::new)
+            .ok_or("a variable of a loop in it may be one that bash obeys");
+    }
+    if CLOSING.contains(&name.text.as_str()) {
         return Ok(Vec::new());
     }
     let arguments = &words[1..];
@@ -141,6 +149,16 @@ fn bare(mut words: Vec<Word>) -> Result<Vec<Word>, &'static str> {
     Ok(words)
 }
 
+/// Tells whether a `for` gives plain values to a variable that means nothing to bash nor to a program.
+fn sets_harmless_variable(words: &[Word]) -> bool {
+    const NAMES: [&str; 8] = ["file", "dir", "folder", "name", "item", "word", "line", "num"];
+    let Some((variable, values)) = words[1..].split_first() else { return false };
+    let name = variable.text.as_str();
+    let is_known = NAMES.contains(&name) || (name.len() == 1 && name.chars().all(|c| c.is_ascii_lowercase()));
+    let is_plain = |word: &Word| word.text.chars().all(|c| c.is_ascii_alphanumeric() || "_./-*?,:@+%".contains(c));
+    variable.form == Form::Literal && is_known && values.iter().all(is_plain)
+}
+
 fn is_assignment(word: &str) -> bool {
     let name = word.split_once('=').map(|(name, _)| name.strip_suffix('+').unwrap_or(name));
     name.is_some_and(|name| {
@@ -150,16 +168,9 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Backticks {
-    Outside,
-    Inside,
-}
-
 struct Splitter<'a> {
     chars: Peekable<Chars<'a>>,
     commands: Vec<Vec<Word>>,
-    backticks: Backticks,
     /// Whether a redirection writes a file.
     writes: bool,
 }
@@ -237,6 +248,7 @@ impl Splitter<'_> {
             ' ' | '\t' => open.end_word(),
             '&' if self.chars.peek() == Some(&'>') => open.end_word(),
             '\n' | ';' | '|' | '&' => self.end_command(open),
+            '(' if self.chars.peek() == Some(&'(') => return Err(COMPUTES),
             '(' => {
                 self.end_command(open);
                 self.list(Some(')'), depth + 1)?;
@@ -258,7 +270,7 @@ impl Splitter<'_> {
             }
             '"' => self.double_quoted(open, depth)?,
             '$' => self.dollar(open, depth)?,
-            '`' => self.backtick(open, depth)?,
+            '`' => return Err(BACKTICKS),
             '\\' => self.escape(open)?,
             '[' if open.word.is_none() && self.chars.peek().is_none_or(|c| " \t[".contains(*c)) => {
                 open.word().text.push(c);
@@ -286,6 +298,8 @@ impl Splitter<'_> {
             Some(word) if !word.text.is_empty() && word.text.bytes().all(|byte| byte.is_ascii_digit()) => {
                 open.word = None;
             }
+            // `{name}>` puts the number of a stream into a variable.
+            Some(word) if word.text.ends_with('}') => return Err("it sets a variable that what it runs may obey"),
             _ => open.end_word(),
         }
         if self.chars.next_if_eq(&'(').is_some() {
@@ -298,10 +312,15 @@ impl Splitter<'_> {
             return Err("a document for standard input stands in it");
         }
         let second = self.chars.next_if(|next| matches!(next, '>' | '|' | '&'));
-        let is_stream =
-            second == Some('&') && self.chars.peek().is_some_and(|next| next.is_ascii_digit() || *next == '-');
+        let is_stream = second == Some('&') && self.names_stream();
         open.next = if is_stream || (c == '<' && second != Some('>')) { Next::Target } else { Next::Written };
         Ok(())
+    }
+
+    /// Tells whether the whole next word is the number of a stream, or `-`. Anything else names a file.
+    fn names_stream(&self) -> bool {
+        let word: String = self.chars.clone().take_while(|c| !" \t\n;&|<>()".contains(*c)).collect();
+        word == "-" || (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()))
     }
 
     fn double_quoted(&mut self, open: &mut Open, depth: usize) -> Result<(), &'static str> {
@@ -310,10 +329,9 @@ impl Splitter<'_> {
             match self.chars.next().ok_or("a quote in it is not closed")? {
                 '"' => return Ok(()),
                 '$' => self.dollar(open, depth)?,
-                '`' => self.backtick(open, depth)?,
+                '`' => return Err(BACKTICKS),
                 '\\' => match self.chars.peek() {
-                    Some('`') => return Err("backticks in it nest"),
-                    Some('$' | '"' | '\\' | '\n') => self.escape(open)?,
+                    Some('$' | '`' | '"' | '\\' | '\n') => self.escape(open)?,
                     _ => open.word().text.push('\\'),
                 },
                 c => open.word().text.push(c),
@@ -326,34 +344,28 @@ impl Splitter<'_> {
         match self.chars.peek() {
             Some('(') => {
                 self.chars.next();
+                // Arithmetic runs what stands in the index of an array, in quotes too.
+                if self.chars.peek() == Some(&'(') {
+                    return Err(COMPUTES);
+                }
                 self.list(Some(')'), depth + 1)
             }
+            Some('[') => Err(COMPUTES),
             Some('\'') => Err("a quote with escapes stands in it"),
             Some('{') => {
                 while let Some(c) = self.chars.next_if(|c| *c == '{' || *c == '_' || c.is_ascii_alphanumeric()) {
                     open.word().text.push(c);
                 }
-                self.chars.next_if_eq(&'}').map(drop).ok_or("it computes with variables")
+                self.chars.next_if_eq(&'}').map(drop).ok_or(COMPUTES)
             }
             _ => Ok(()),
         }
     }
 
-    fn backtick(&mut self, open: &mut Open, depth: usize) -> Result<(), &'static str> {
-        if self.backticks == Backticks::Inside {
-            return Err("backticks in it nest");
-        }
-        self.backticks = Backticks::Inside;
-        open.expanded();
-        self.list(Some('`'), depth + 1)?;
-        self.backticks = Backticks::Outside;
-        Ok(())
-    }
-
     fn escape(&mut self, open: &mut Open) -> Result<(), &'static str> {
         match self.chars.next() {
-            Some('`') => return Err("backticks in it nest"),
-            Some('\n') => {}
+            // Between signs that belong together, bash sees nothing of it.
+            Some('\n') => return Err("a backslash joins two of its lines"),
             Some(c) => open.word().text.push(c),
             None => open.word().text.push('\\'),
         }

@@ -9,9 +9,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::options;
-use super::shell::is_git_query;
-use super::{Access, AccessKind, Holder, Project};
+use super::commands::base_name;
+use super::{Access, AccessKind, Holder, Project, git, options};
 
 /// One permission given in advance, written as in Claude Code: `Tool`, `Bash(command)`, `Bash(prefix:*)`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +54,7 @@ impl Grant {
             (Self::Tool(name), _) => name.eq_ignore_ascii_case(&access.tool),
             (Self::Command(granted), AccessKind::Execute { command, .. }) => granted == trimmed(command),
             (Self::Prefix(prefix), AccessKind::Execute { command, guarded }) => {
-                starts_with_words(command, prefix) && (*guarded || !is_git_query(command))
+                starts_with_words(command, prefix, *guarded)
             }
             (Self::Edits, AccessKind::Write { path }) => project.is_plain_file(path),
             (Self::Below(top), AccessKind::Read { path }) => path.starts_with(top),
@@ -70,16 +69,42 @@ pub(super) fn trimmed(command: &str) -> &str {
 }
 
 /// Tells whether `command` is one simple command (nothing a shell would expand, chain or redirect) whose first words
-/// are those of `prefix`.
-pub(super) fn starts_with_words(command: &str, prefix: &str) -> bool {
+/// are those of `prefix`, and whose others are harmless.
+pub(super) fn starts_with_words(command: &str, prefix: &str, guarded: bool) -> bool {
     if !is_simple(command) {
         return false;
     }
-    // Only what separates words for the shell: other blanks, such as a no-break space, are part of a program's name.
-    let words_of = |text| str::split(text, [' ', '\t']).filter(|word: &&str| !word.is_empty());
-    let mut words = words_of(command);
-    words_of(prefix).all(|expected| words.next() == Some(expected))
-        && !options::lead_astray(&words_of(prefix).collect::<Vec<_>>(), &words.collect::<Vec<_>>())
+    let (words, granted) = (shell_words(command), shell_words(prefix));
+    words.strip_prefix(granted.as_slice()).is_some_and(|rest| others_are_harmless(command, &granted, rest, guarded))
+}
+
+/// Tells whether the words that follow the granted ones in a simple command leave it what it was allowed for.
+pub(super) fn others_are_harmless(command: &str, granted: &[String], rest: &[String], guarded: bool) -> bool {
+    let granted: Vec<&str> = granted.iter().map(String::as_str).collect();
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    if granted.iter().any(|word| base_name(word) == "git") {
+        return git::is_covered(command, (&granted, &rest), guarded);
+    }
+    options::are_harmless(&granted, &rest)
+}
+
+/// Returns the words of a simple command as its program gets them, without quotes. Only what separates words for the
+/// shell does so here: other blanks, such as a no-break space, are part of a word.
+pub(super) fn shell_words(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in command.chars() {
+        match (quote, c) {
+            (None, ' ' | '\t' | '\n') => words.extend(word.take()),
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (Some(open), _) if open == c => quote = None,
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
 }
 
 /// Tells whether a shell would expand, chain or redirect nothing in the command. Patterns and `~` stand for themselves
@@ -260,8 +285,17 @@ impl Grants {
     pub(super) fn name_part_of(&self, line: &str, asker: &Holder) -> bool {
         let parts = || line.split([';', '&', '|', '\n']).map(trimmed);
         self.held_by(asker).any(|grant| match grant {
-            Grant::Prefix(prefix) => parts().any(|part| starts_with_words(part, prefix)),
+            Grant::Prefix(prefix) => parts().any(|part| starts_with_words(part, prefix, true)),
             Grant::Command(granted) => parts().any(|part| part == granted),
+            _ => false,
+        })
+    }
+
+    /// Tells whether a line begins with words that are allowed, so that what follows them is what asks.
+    pub(super) fn name_beginning_of(&self, line: &str, asker: &Holder) -> bool {
+        let words = shell_words(line);
+        self.held_by(asker).any(|grant| match grant {
+            Grant::Prefix(prefix) => words.starts_with(&shell_words(prefix)),
             _ => false,
         })
     }

@@ -7,6 +7,7 @@ mod access;
 mod approver;
 mod commands;
 mod fence;
+mod git;
 mod grants;
 mod holder;
 mod mode;
@@ -16,11 +17,13 @@ mod project;
 mod readers;
 mod rule;
 mod rules;
+mod sed;
 mod shell;
 
 pub use access::{Access, AccessKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
 pub use fence::Fence;
+pub use git::is_git_query;
 pub use grants::{ActiveGrant, Grant, GrantError, GrantOrigin, Grants};
 pub use holder::Holder;
 pub use mode::PermissionMode;
@@ -28,7 +31,7 @@ pub use owner::Owner;
 pub use project::Project;
 pub use rule::{Places, Rule};
 pub use rules::Rules;
-pub use shell::{is_git_query, is_read_only};
+pub use shell::is_read_only;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -285,6 +288,11 @@ impl Permissions {
                 if !grants::is_simple(command) && state.grants.name_part_of(command, &self.holder) =>
             {
                 "what is allowed covers single plain commands only"
+            }
+            AccessKind::Execute { command, .. }
+                if grants::is_simple(command) && state.grants.name_beginning_of(command, &self.holder) =>
+            {
+                "its beginning is allowed, but what follows is not known to be harmless"
             }
             AccessKind::Execute { command, .. } if is_read_only(command) => {
                 "it may lead out of the project, or run programs of the project's"

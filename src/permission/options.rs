@@ -1,245 +1,217 @@
-//! Options with which a program starts another one, writes files of its own accord, or works somewhere else.
+//! Options that people may add to a command which was allowed by its first words.
 //!
-//! Owns the list of them, for programs that people allow by the first words of a command. Leaves everything else to
-//! grants and rules. Invariant: in doubt a word is such an option; what comes of it is a question.
+//! Owns the table of options known to be harmless, by program. Leaves git to `git` and scripts of sed to `sed`.
+//! Invariant: an option that the table does not hold counts as one that starts a program, writes a file or works
+//! somewhere else; what comes of it is a question.
 
-/// The options of some programs.
+use super::commands::base_name;
+use super::{readers, sed};
+
+/// The harmless options of some programs.
 struct Options {
     programs: &'static [&'static str],
-    /// Long options, without dashes. Their beginnings count as well.
-    long: &'static [&'static str],
+    /// Long options without dashes, separated by blanks. They count in full only.
+    long: &'static str,
     /// Letters after one dash, alone or among others.
     letters: &'static str,
-    /// Whether what follows `--` is for somebody else.
-    has_end: bool,
+    style: Style,
+    after: After,
 }
 
-const TABLE: [Options; 15] = [
+/// How a program writes its long options.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// `--name`, and `-n` for letters.
+    Two,
+    /// `-name`.
+    One,
+}
+
+/// What follows `--`.
+enum After {
+    Operands,
+    /// Options of another program: long ones, and letters.
+    Others(&'static str, &'static str),
+}
+
+/// What test runners of JavaScript are told.
+const JEST: &str = "watch watchAll silent run verbose ci runInBand bail testNamePattern no-color color";
+const LIBTEST: &str = "nocapture test-threads exact ignored include-ignored skip list show-output quiet color check";
+
+const fn row(programs: &'static [&'static str], long: &'static str, letters: &'static str) -> Options {
+    Options { programs, long, letters, style: Style::Two, after: After::Operands }
+}
+
+const TABLE: [Options; 22] = [
     Options {
-        programs: &["git"],
-        long: &[
-            "output",
-            "ext-diff",
-            "textconv",
-            "filters",
-            "no-index",
-            "open-files-in-pager",
-            "exec",
-            "exec-path",
-            "git-dir",
-            "work-tree",
-            "config-env",
-            "upload-pack",
-            "receive-pack",
-            "contents",
-            "ignore-revs-file",
-            "recurse-submodules",
-            "dirty",
-            "broken",
-            "paginate",
-            "namespace",
-            "super-prefix",
-            "attr-source",
-            "show-signature",
-            "submodule",
-            "ignore-submodules",
-            "untracked-cache",
-            "batch-command",
-            "shell",
-            "tempfile",
-        ],
-        letters: "",
-        has_end: true,
+        after: After::Others(JEST, "tbi"),
+        ..row(&["npm", "pnpm", "yarn", "bun"], "watch watchAll silent run verbose if-present no-color color", "s")
     },
+    row(&["jest", "vitest"], JEST, "tbi"),
     Options {
-        programs: &["npm", "npx", "pnpm", "pnpx", "yarn", "bun", "bunx"],
-        long: &[
-            "script-shell",
-            "shell",
-            "node-options",
-            "node-arg",
-            "prefix",
-            "dir",
-            "cwd",
-            "userconfig",
-            "globalconfig",
-            "call",
-            "editor",
-            "viewer",
-            "git",
-            "init-module",
-            "require",
-            "preload",
-            "import",
-            "location",
-            "modules-folder",
-            "use-yarnrc",
-            "config",
-            "scripts-prepend-node-path",
-            "shell-mode",
-        ],
-        letters: "Ccr",
-        has_end: true,
+        after: After::Others(LIBTEST, "qDWA"),
+        ..row(
+            &["cargo"],
+            "release lib bin bins test tests example examples bench benches all-targets workspace all package exclude \
+             features all-features no-default-features locked offline frozen quiet verbose jobs keep-going no-fail-fast \
+             no-run doc message-format color check profile no-deps version help",
+            "prjqvF",
+        )
     },
+    row(
+        &["make", "gmake"],
+        "silent quiet keep-going jobs dry-run always-make no-print-directory output-sync",
+        "jksnBiqwrR",
+    ),
+    row(&["ninja"], "quiet verbose", "jknv"),
+    row(&["tar", "bsdtar"], "list verbose file gzip", "tvfzjJ"),
     Options {
-        programs: &["cargo"],
-        long: &["config", "manifest-path", "target-dir", "artifact-dir", "out-dir", "lockfile-path"],
-        letters: "CZ",
-        has_end: true,
+        style: Style::One,
+        ..row(
+            &["find"],
+            "H L P name iname path ipath wholename regex iregex type maxdepth mindepth depth size empty newer newermt \
+             mtime mmin ctime cmin atime amin perm user group links inum samefile xdev mount follow daystart not o a or \
+             and print print0 printf ls prune quit true false readable writable executable",
+            "",
+        )
     },
+    row(
+        &["rg"],
+        "pretty line-number no-line-number ignore-case smart-case case-sensitive files-with-matches \
+         files-without-match count count-matches invert-match word-regexp fixed-strings only-matching after-context \
+         before-context context glob iglob type type-not type-list hidden no-ignore no-ignore-vcs files multiline \
+         max-count max-depth max-columns heading no-heading color json sort stats vimgrep with-filename no-filename \
+         column trim null passthru pcre2 regexp replace unrestricted text quiet",
+        "nilcvwsSFoABCegtTHNIUPmpaxu0hjMqr",
+    ),
     Options {
-        programs: &["make", "gmake", "ninja", "just"],
-        long: &[
-            "file",
-            "makefile",
-            "directory",
-            "eval",
-            "include-dir",
-            "environment-overrides",
-            "justfile",
-            "shell",
-            "working-directory",
-            "set",
-        ],
-        letters: "fCIEed",
-        has_end: false,
+        style: Style::One,
+        ..row(
+            &["go"],
+            "run v x n count short race timeout cover failfast parallel p cpu list json bench benchmem benchtime skip \
+             shuffle tags",
+            "",
+        )
     },
-    Options {
-        programs: &["tar", "bsdtar"],
-        long: &[
-            "checkpoint-action",
-            "to-command",
-            "use-compress-program",
-            "info-script",
-            "new-volume-script",
-            "rsh-command",
-            "rmt-command",
-            "directory",
-            "absolute-names",
-        ],
-        letters: "IFCP",
-        has_end: false,
-    },
-    Options {
-        programs: &["find"],
-        long: &["delete", "exec", "execdir", "ok", "okdir", "fprint", "fprint0", "fprintf", "fls", "files0-from"],
-        letters: "",
-        has_end: false,
-    },
-    Options { programs: &["rg"], long: &["pre", "hostname-bin", "search-zip"], letters: "z", has_end: true },
-    Options {
-        programs: &["go"],
-        long: &[
-            "exec",
-            "toolexec",
-            "overlay",
-            "modfile",
-            "vettool",
-            "ldflags",
-            "gcflags",
-            "asmflags",
-            "gccgoflags",
-            "pkgdir",
-            "outputdir",
-            "C",
-            "o",
-        ],
-        letters: "",
-        has_end: false,
-    },
-    Options {
-        programs: &["pytest", "py.test"],
-        long: &["rootdir", "confcutdir", "config-file", "basetemp", "override-ini", "pdbcls", "junitxml"],
-        letters: "pco",
-        has_end: true,
-    },
-    Options {
-        programs: &["sort", "tree", "uniq"],
-        long: &["output", "compress-program", "temporary-directory"],
-        letters: "oT",
-        has_end: true,
-    },
-    Options {
-        programs: &["curl", "wget"],
-        long: &["output", "output-document", "remote-name", "config", "upload-file", "execute", "use-askpass"],
-        letters: "oOKTe",
-        has_end: true,
-    },
-    Options {
-        programs: &["mvn", "gradle", "gradlew"],
-        long: &["file", "settings", "global-settings", "init-script", "build-file", "project-dir", "settings-file"],
-        letters: "fsIbpcD",
-        has_end: true,
-    },
-    Options {
-        programs: &["python", "python3", "node", "deno", "ruby", "perl", "php", "lua"],
-        long: &["eval", "print", "require", "import", "loader", "experimental-loader", "run"],
-        letters: "ceErIp",
-        has_end: true,
-    },
-    Options { programs: &["file"], long: &["compile", "magic-file"], letters: "Cm", has_end: true },
-    Options { programs: &["sed"], long: &["in-place", "file", "expression"], letters: "ifesE", has_end: true },
+    row(
+        &["pytest", "py.test"],
+        "verbose quiet exitfirst maxfail lf last-failed ff failed-first tb durations no-header no-summary co \
+         collect-only sw stepwise color capture showlocals strict-markers",
+        "xqvsklmrn",
+    ),
+    row(
+        &["sort"],
+        "unique reverse numeric-sort human-numeric-sort version-sort general-numeric-sort month-sort ignore-case key \
+         field-separator stable zero-terminated check dictionary-order ignore-leading-blanks",
+        "urnhVfkstzcCMgdb",
+    ),
+    row(&["tree"], "dirsfirst gitignore noreport prune", "adfLPIshpugDFiCnQN"),
+    row(&["uniq"], "count repeated unique ignore-case skip-fields skip-chars check-chars", "cdufiswDz"),
+    row(&["file"], "brief mime mime-type mime-encoding dereference", "bihLkNn0"),
+    row(
+        &["diff"],
+        "unified recursive brief ignore-all-space ignore-space-change ignore-blank-lines ignore-case side-by-side color \
+         new-file text report-identical-files context width exclude suppress-common-lines",
+        "abBcdeEiNnpqrstTuUwWyZx",
+    ),
+    row(&["date"], "utc universal iso-8601 rfc-3339 rfc-email", "uRI"),
+    row(
+        &["curl"],
+        "silent show-error fail location head include verbose compressed max-time connect-timeout",
+        "sSfLIivm",
+    ),
+    row(&["mvn"], "quiet batch-mode offline errors no-transfer-progress", "qBoe"),
+    row(&["gradle", "gradlew"], "quiet info stacktrace offline no-daemon console rerun-tasks parallel continue", "qis"),
+    row(&["eslint"], "quiet max-warnings color no-color", ""),
+    row(&["prettier"], "check list-different", "cl"),
+    row(&["tsc"], "noEmit pretty", ""),
 ];
 
-/// Tells whether one of the words that follow the `allowed` ones makes a program, which these name, do something else
-/// than it was allowed for.
-pub(super) fn lead_astray(allowed: &[&str], rest: &[&str]) -> bool {
-    let rest: Vec<String> = rest.iter().map(|word| word.replace(['"', '\''], "")).collect();
-    let named = |program: &str| allowed.iter().any(|word| word.rsplit('/').next() == Some(program));
-    let mut tables = TABLE.iter().filter(|options| options.programs.iter().any(|program| named(program)));
-    tables.any(|options| options.are_in(&rest))
-        || (named("git") && strays_from_git(allowed, &rest))
-        || (named("make") || named("gmake")) && rest.iter().any(|word| word.contains('='))
-        || named("cargo") && rest.first().is_some_and(|word| word.starts_with('+'))
-        || named("tar")
-            && rest.first().is_some_and(|word| !word.starts_with('-') && word.contains(['I', 'F', 'C', 'P']))
-        || named("uniq") && rest.iter().filter(|word| !word.starts_with('-')).count() > 1
-        || named("sed") && !only_prints(allowed, &rest)
+/// Tells whether the words that follow the `granted` ones leave a program what it was allowed for. Neither holds quotes
+/// any more.
+pub(super) fn are_harmless(granted: &[&str], rest: &[&str]) -> bool {
+    let is_known = |word: &&str| base_name(word) == "sed" || options_of(base_name(word)).is_some();
+    let at = granted.iter().position(is_known).unwrap_or_default();
+    let Some((name, own)) = granted.get(at..).and_then(<[_]>::split_first) else { return false };
+    let program = base_name(name);
+    if program == "sed" {
+        return sed::is_harmless(own, rest);
+    }
+    let mut ended = own.contains(&"--");
+    for word in rest {
+        if *word == "--" && !ended {
+            ended = true;
+        } else if is_option(word) && !is_harmless(program, word, ended) {
+            return false;
+        }
+    }
+    operands_are_harmless(program, own, rest)
 }
 
-impl Options {
-    fn are_in(&self, words: &[String]) -> bool {
-        let own = words.iter().take_while(|word| !(self.has_end && *word == "--"));
-        own.filter_map(|word| word.strip_prefix('-')).any(|word| self.has(word))
-    }
+/// Tells whether only some of a program's options are harmless.
+pub(super) fn has_table(program: &str) -> bool {
+    options_of(program).is_some()
+}
 
-    /// Looks at one word without its first dash.
-    fn has(&self, word: &str) -> bool {
-        let name = word.strip_prefix('-').unwrap_or(word).split('=').next().unwrap_or_default();
-        let is_long = word.starts_with('-');
-        // Most programs take the beginning of a long option for the whole; `find` and `go` write them with one dash.
-        let is_named =
-            self.long.iter().any(|long| *long == name || (is_long && !name.is_empty() && long.starts_with(name)));
-        is_named || (!is_long && word.contains(|c| self.letters.contains(c)))
+fn options_of(program: &str) -> Option<&'static Options> {
+    TABLE.iter().find(|options| options.programs.contains(&program))
+}
+
+/// A single dash is the name of standard input.
+fn is_option(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('-')
+}
+
+fn is_harmless(program: &str, word: &str, ended: bool) -> bool {
+    let Some(options) = options_of(program) else { return readers::is_reader(program) };
+    match (&options.after, ended) {
+        (After::Operands, true) => true,
+        (After::Others(long, letters), true) => holds(word, long, letters, Style::Two),
+        (_, false) => holds(word, options.long, options.letters, options.style),
     }
 }
 
-/// Tells whether git is led elsewhere: by an option before the name of its command, or by one that runs a pager.
-fn strays_from_git(allowed: &[&str], rest: &[String]) -> bool {
-    let at = allowed.iter().position(|word| word.rsplit('/').next() == Some("git")).unwrap_or_default();
-    let command = allowed[at + 1..].iter().copied().find(|word| !word.starts_with('-'));
-    let before = rest.iter().take_while(|word| command.is_none() && word.starts_with('-'));
-    let greps = command == Some("grep") || (command.is_none() && rest.iter().any(|word| word == "grep"));
-    let pages = |word: &String| {
-        word.starts_with("-O") || (greps && word.starts_with('-') && !word.starts_with("--") && word.contains('O'))
+/// Tells whether all of an option is among the long ones, or its letters among the `letters`.
+pub(super) fn is_among(word: &str, long: &str, letters: &str) -> bool {
+    holds(word, long, letters, Style::Two)
+}
+
+fn holds(word: &str, long: &str, letters: &str, style: Style) -> bool {
+    let is_long = |name: &str| {
+        let name = name.split('=').next().unwrap_or_default();
+        long.split(' ').any(|known| known == name)
     };
-    before.into_iter().any(|word| word != "--no-pager") || rest.iter().take_while(|word| *word != "--").any(pages)
+    match (word.strip_prefix("--"), word.strip_prefix('-')) {
+        (Some(name), _) => is_long(name),
+        (None, Some(name)) if style == Style::One => is_long(name),
+        // A value may be part of the word; if its letters are known as well, it does no harm as options either.
+        (None, Some(name)) => name.chars().all(|c| letters.contains(c) || c.is_ascii_digit() || ",.:".contains(c)),
+        (None, None) => false,
+    }
 }
 
-/// Tells whether all that `sed` is told to do is to print and to leave out lines.
-fn only_prints(allowed: &[&str], rest: &[String]) -> bool {
-    let at = allowed.iter().position(|word| word.rsplit('/').next() == Some("sed")).unwrap_or_default();
-    let is_script = |word: &&str| !word.starts_with('-');
-    if allowed[at + 1..].iter().any(is_script) {
-        return true;
-    }
-    let script = rest.iter().map(String::as_str).find(is_script).unwrap_or_default();
-    let pattern =
-        |text: &str| text.strip_prefix('/').and_then(|text| text.split_once('/')).map(|(_, after)| after.to_owned());
-    let plain = |text: &str| text.chars().all(|c| c.is_ascii_digit() || "$,;pdq=! ".contains(c));
-    let mut left = script.to_owned();
-    for _ in 0..2 {
-        left = pattern(&left).map_or(left.clone(), |after| after.trim_start_matches(',').to_owned());
-    }
-    plain(&left)
+/// Looks at the words that are no options: some programs write to one, or take more options from it.
+fn operands_are_harmless(program: &str, own: &[&str], rest: &[&str]) -> bool {
+    const SCOPED: [&str; 5] = ["npm", "npx", "pnpm", "yarn", "bun"];
+    const SIGNED: [&str; 3] = ["find", "date", "chmod"];
+    let operands = || rest.iter().filter(|word| !is_option(word));
+    // `@file` stands for the options in a file, `+word` for a toolchain or a command.
+    let plain = !has_table(program) && readers::is_reader(program)
+        || operands().all(|word| {
+            (SCOPED.contains(&program) || !word.starts_with('@'))
+                && (SIGNED.contains(&program) || !word.starts_with('+'))
+        });
+    let fits = match program {
+        "uniq" => own.iter().chain(rest).filter(|word| !is_option(word)).count() < 2,
+        "date" => operands().all(|word| word.starts_with('+')),
+        "make" | "gmake" => operands().all(|word| !word.contains('=')),
+        // Its first word holds options without a dash, and `host:file` is fetched by a program.
+        "tar" | "bsdtar" => {
+            let bundle = rest.first().filter(|word| own.is_empty() && !is_option(word));
+            rest.iter().all(|word| !word.contains(':'))
+                && bundle.is_none_or(|word| word.chars().all(|c| "tvfzjJ".contains(c)))
+        }
+        _ => true,
+    };
+    plain && fits
 }

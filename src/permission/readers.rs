@@ -5,12 +5,10 @@
 //! options that it is let have.
 
 use super::commands::{Form, Word, base_name};
-use super::options::lead_astray;
-use super::shell::is_git_query;
+use super::options;
 
-const READERS: [&str; 83] = [
+const READERS: [&str; 77] = [
     "[",
-    "[[",
     ":",
     "arch",
     "b2sum",
@@ -51,8 +49,6 @@ const READERS: [&str; 83] = [
     "jq",
     "ls",
     "md5sum",
-    "mkdir",
-    "mv",
     "nl",
     "nproc",
     "od",
@@ -67,8 +63,6 @@ const READERS: [&str; 83] = [
     "return",
     "rev",
     "rg",
-    "rm",
-    "rmdir",
     "seq",
     "sha1sum",
     "sha256sum",
@@ -81,7 +75,6 @@ const READERS: [&str; 83] = [
     "tac",
     "tail",
     "test",
-    "touch",
     "tr",
     "tree",
     "true",
@@ -93,33 +86,43 @@ const READERS: [&str; 83] = [
     "wc",
     "which",
 ];
-/// Those of them that change or start something with some options; what a variable or a pattern holds may be one.
-const WITH_OPTIONS: [&str; 10] = ["date", "diff", "file", "find", "git", "printf", "rg", "sort", "tree", "uniq"];
-/// Those of them for which the shell computes what stands in their words.
-const COMPUTING: [&str; 4] = ["[", "[[", "printf", "test"];
 /// Where the system keeps its programs.
 const SYSTEM: [&str; 5] = ["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"];
 
-/// Says why it cannot be told whether a simple command runs something else, unless it can.
+/// Tells whether a program, by its name without a folder, only reads.
+pub(super) fn is_reader(program: &str) -> bool {
+    READERS.contains(&program)
+}
+
+/// Says why it cannot be told whether a simple command runs something else, unless it can. Whether git is under guard
+/// is for the caller to ask.
 pub(super) fn doubt_about(words: &[Word]) -> Option<&'static str> {
     let name = words.first()?;
     let program = base_name(&name.text);
     let is_systems = name.text.rsplit_once('/').is_none_or(|(folder, _)| SYSTEM.contains(&folder));
-    if !is_systems || !READERS.contains(&program) {
+    if !is_systems || !is_reader(program) {
         return Some("a program in it may start others, or write what does");
     }
     let arguments: Vec<&str> = words[1..].iter().map(|word| word.text.as_str()).collect();
-    let has_unknown = words.iter().any(|word| word.form == Form::Expanded) && WITH_OPTIONS.contains(&program);
-    let computes = COMPUTING.contains(&program)
-        && (words.iter().any(|word| word.form == Form::Literal && word.text.contains(['$', '`']))
-            || arguments.contains(&"-v"));
-    let strays = match program {
-        "git" => !is_git_query(&format!("git {}", arguments.join(" "))),
-        "date" => arguments
-            .iter()
-            .any(|word| word.starts_with("-s") || word.starts_with("--s") || !word.starts_with(['-', '+'])),
-        "diff" => arguments.iter().any(|word| word.starts_with("--ou") || word.starts_with("--to")),
-        program => lead_astray(&[program], &arguments),
+    let is_literal = words.iter().all(|word| word.form == Form::Literal);
+    let is_plain = match program {
+        "git" => is_literal,
+        "[" | "test" => is_literal && !arguments.iter().any(|word| computes(word)),
+        "printf" => is_literal && arguments.first().is_some_and(|format| only_prints(format)),
+        // What a variable or a pattern holds may be an option.
+        program if options::has_table(program) => is_literal && options::are_harmless(&[program], &arguments),
+        _ => true,
     };
-    (has_unknown || computes || strays).then_some("options of a program in it start others, write files, or may do so")
+    (!is_plain).then_some("options of a program in it start others, write files, or may do so")
+}
+
+/// Tells whether `test` takes a word as the name of a variable, in which the shell computes, or as such an operator.
+fn computes(word: &str) -> bool {
+    matches!(word, "-v" | "-R") || word.contains(['$', '`', '['])
+}
+
+/// Tells whether a format of `printf` puts nothing into variables, as `-v` and `%n` do.
+fn only_prints(format: &str) -> bool {
+    let format = format.replace("%%", "");
+    !format.starts_with('-') && format.split('%').skip(1).all(|part| part.starts_with(['s', 'd', 'x']))
 }

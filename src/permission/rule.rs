@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::commands::{Form, Word, base_name, simple_commands};
-use super::grants::{is_simple, starts_with_words, trimmed};
-use super::options::lead_astray;
+use super::git::is_git_query;
+use super::grants::{is_simple, others_are_harmless, shell_words, starts_with_words, trimmed};
 use super::readers::doubt_about;
 use super::{Access, AccessKind};
 use crate::message::{canonical_name, loose_name};
@@ -119,9 +119,11 @@ impl Rule {
         match (&self.scope, &access.kind) {
             (Scope::Whole, _) | (Scope::Kinds(_), AccessKind::Nothing) => true,
             (Scope::Command(allowed), AccessKind::Execute { command, .. }) => allowed == trimmed(command),
-            (Scope::Prefix(prefix), AccessKind::Execute { command, .. }) => starts_with_words(command, prefix),
-            (Scope::Form(form), AccessKind::Execute { command, .. }) => {
-                is_simple(command) && matches_form(form, trimmed(command)) && !strays_from(form, command)
+            (Scope::Prefix(prefix), AccessKind::Execute { command, guarded }) => {
+                starts_with_words(command, prefix, *guarded)
+            }
+            (Scope::Form(form), AccessKind::Execute { command, guarded }) => {
+                is_simple(command) && matches_form(form, trimmed(command)) && keeps_to(form, command, *guarded)
             }
             (Scope::Below(globs), AccessKind::Read { path } | AccessKind::Write { path }) => is_below(globs, path),
             _ => false,
@@ -135,13 +137,20 @@ impl Rule {
             (Scope::Below(globs), kind) => self.path_verdict(globs, kind, &access.tool),
             _ if !self.names(&access.tool) => Verdict::Passes,
             (Scope::Whole | Scope::Unclear, _) => Verdict::Forbidden,
-            (Scope::Command(text) | Scope::Prefix(text) | Scope::Form(text), AccessKind::Execute { command, .. }) => {
+            (
+                Scope::Command(text) | Scope::Prefix(text) | Scope::Form(text),
+                AccessKind::Execute { command, guarded },
+            ) => {
                 if text == trimmed(command) {
                     return Verdict::Forbidden;
                 }
                 match simple_commands(command) {
                     Err(why) => Verdict::Uncertain(why),
                     Ok(commands) if commands.iter().any(|words| self.hits(words)) => Verdict::Forbidden,
+                    // A repository names programs that git runs, unless the line is one query under guard.
+                    Ok(commands) if has_git(&commands) && !(*guarded && is_git_query(command)) => Verdict::Uncertain(
+                        "git runs programs of the repository's, unless one plain query is all of the line",
+                    ),
                     Ok(commands) => {
                         commands.iter().find_map(|words| doubt_about(words)).map_or(Verdict::Passes, Verdict::Uncertain)
                     }
@@ -294,11 +303,19 @@ fn words_left(words: &[Word], expected: &str) -> Option<usize> {
     }
 }
 
-/// Tells whether a command has options besides those of a form that lead its program elsewhere.
-fn strays_from(form: &str, command: &str) -> bool {
-    let words = |text| str::split(text, [' ', '\t']).filter(|word: &&str| !word.is_empty());
-    let known: Vec<&str> = words(form).collect();
-    lead_astray(&known, &words(command).filter(|word| !known.contains(word)).collect::<Vec<_>>())
+fn has_git(commands: &[Vec<Word>]) -> bool {
+    commands.iter().filter_map(|words| words.first()).any(|name| base_name(&name.text).eq_ignore_ascii_case("git"))
+}
+
+/// Tells whether what a command has besides the words of a form is harmless. Its words up to the first `*` count as
+/// granted, and so do its options; where its other words stand is not known.
+fn keeps_to(form: &str, command: &str, guarded: bool) -> bool {
+    let (known, words) = (shell_words(form), shell_words(command));
+    let fixed = known.iter().take_while(|word| !word.contains('*')).count().max(1);
+    let Some((granted, rest)) = words.split_at_checked(fixed) else { return false };
+    let is_known = |word: &String| word.starts_with('-') && known.contains(word);
+    let rest: Vec<String> = rest.iter().filter(|word| !is_known(word)).cloned().collect();
+    others_are_harmless(command, granted, &rest, guarded)
 }
 
 /// Matches a text against a form in which `*` stands for anything.

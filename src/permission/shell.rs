@@ -3,9 +3,6 @@
 //! A list of what is known to be harmless, not a hunt for what is harmful: anything not understood word for word
 //! counts as harmful. Where a path leads, and what a repository's settings run, is judged by who runs the command.
 
-use super::grants::is_simple;
-use super::options::lead_astray;
-
 /// Tells whether `command` is one simple command that does nothing but read inside the working directory.
 ///
 /// Only git's history queries and directory listings count. Options that write a file, run a program or leave the
@@ -22,35 +19,6 @@ pub fn is_read_only(command: &str) -> bool {
         ["ls", flags @ ..] => flags.iter().all(|word| is_listing_flag(word)),
         ["git", "--no-pager", sub, rest @ ..] | ["git", sub, rest @ ..] => {
             is_free_query(sub) && rest.iter().all(|w| is_git_word(w))
-        }
-        _ => false,
-    }
-}
-
-/// Tells whether `command` is one simple command that asks git a question, with options that start no program by
-/// themselves. The repository's own settings still may.
-#[must_use]
-pub fn is_git_query(command: &str) -> bool {
-    const ASKING: [&str; 12] = [
-        "annotate",
-        "cat-file",
-        "cherry",
-        "diff",
-        "diff-tree",
-        "for-each-ref",
-        "grep",
-        "ls-tree",
-        "merge-base",
-        "name-rev",
-        "show-ref",
-        "whatchanged",
-    ];
-    let words: Vec<&str> = command.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
-    match words.as_slice() {
-        ["git", "--no-pager", sub, rest @ ..] | ["git", sub, rest @ ..] => {
-            (is_free_query(sub) || ASKING.contains(sub))
-                && is_simple(command.trim_matches([' ', '\t', '\n']))
-                && !lead_astray(&["git", sub], rest)
         }
         _ => false,
     }

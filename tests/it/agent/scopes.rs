@@ -74,7 +74,7 @@ async fn a_link_does_not_lead_out_of_a_scope() {
 #[tokio::test]
 async fn what_is_forbidden_stays_so_in_every_mode() {
     let calls = vec![
-        bash("touch one"),
+        bash("echo one"),
         bash("true && rm src/a.rs"),
         bash("x=rm; $x src/a.rs"),
         bash("sh -c 'rm src/a.rs'"),
@@ -87,7 +87,7 @@ async fn what_is_forbidden_stays_so_in_every_mode() {
     let (results, session) = results_of(head, calls).await;
     let failed: Vec<bool> = results.iter().map(|result| result.is_error).collect();
     assert_eq!(failed, [false, true, true, true, true, true, false, true], "{results:#?}");
-    assert!(session.root().join("src/a.rs").exists() && session.root().join("one").exists());
+    assert!(session.root().join("src/a.rs").exists());
     assert!(results[2].joined_text().contains("cannot be told"), "{}", results[2].joined_text());
     assert!(!format!("{results:?}").contains("canary\\n"));
     session.quit().await;

@@ -198,8 +198,11 @@ const HARMLESS: &[&str] = &[
     "ls -la | grep rm",
     "echo 'rm x'",
     "echo \"; rm x\"",
-    "git status && git log -n 3",
     "git --no-pager log -p",
+    "grep -rn git src",
+    "cat x >&2; ls 2>&1 1>&- 3>&1",
+    "printf '%s\\n' a",
+    "for file in *.rs src/b.rs; do head -n 3 \"$file\"; done",
     "echo rm",
     "for f in a b; do wc $f; done",
     "[ -f x ] && cat x",
@@ -277,6 +280,55 @@ const EVADING: &[&str] = &[
     "date -s now",
     "./ls x",
     "/tmp/ls x",
+    "for a in 'x[$(touch CANARY)]'; do echo $[a]; done",
+    "echo $['$(touch CANARY)']",
+    "echo \"$[x]\"",
+    "echo $((x))",
+    "echo $((echo == x['$(touch CANARY)']))",
+    "((echo == x['$(touch CANARY)']))",
+    "(\\\n(echo == x['$(touch CANARY)']))",
+    "echo $\\\n['$(touch CANARY)']",
+    "for RANDOM in 'x[$(touch CANARY)]'; do ls; done",
+    "for OPTIND in a; do ls; done",
+    "for SECONDS in a; do ls; done",
+    "for HISTCMD in a; do ls; done",
+    "for PATH in ./bin; do ls; done",
+    "for path in ./bin; do ls; done",
+    "for i in 'x[$(touch CANARY)]'; do ls; done",
+    "printf -vPATH ./bin; ls",
+    "printf -vRANDOM 'x[\\x24(touch CANARY)]'",
+    "printf %n PATH; ls",
+    "echo {PATH}>/dev/null; ls",
+    "echo {RANDOM}</dev/null",
+    "printf \"$x\"",
+    "[ $(cat x) ]",
+    "[[ x['$(touch CANARY)'] -eq 0 ]]",
+    "cat a.txt >&1CANARY",
+    "cat a.txt 1>&2CANARY",
+    "cat a.txt >&3CANARY",
+    "cat a.txt >&-CANARY",
+    "cat a.txt >&1'CANARY'",
+    "cat a.txt >&1$x",
+    "uniq - CANARY < a.txt",
+    "uniq -- - CANARY < a.txt",
+    "mv bin/x /usr/local/bin/ls",
+    "rm x",
+    "rmdir x",
+    "mkdir CANARY",
+    "ls `ls`",
+    "echo `echo \\$[x['\\$(touch CANARY)']]`",
+    "tree -R -L 1 -H x",
+    "diff -l a b",
+    "file -z x",
+    "date -us2020-01-01",
+    "git status && true",
+    "git status && git log -n 3",
+    "git log -p | cat",
+    "git diff 2>/dev/null",
+    "(git status)",
+    "! git status",
+    "/usr/bin/git status",
+    "GIT status",
 ];
 
 #[test]
@@ -288,6 +340,19 @@ fn with_a_command_forbidden_only_what_is_known_to_read_runs() {
     for command in HARMLESS {
         assert!(spares(&list, &execute(command)), "{command}");
     }
+}
+
+#[test]
+fn with_a_command_forbidden_git_runs_under_guard_only() {
+    let unguarded = Access::new("Bash", AccessKind::Execute { command: "git status".to_owned(), guarded: false });
+    assert!(spares(&["Bash(touch:*)"], &execute("git status")));
+    assert!(!spares(&["Bash(touch:*)"], &unguarded));
+    assert!(!allows(&["Bash(git status:*)"], &unguarded), "an entry that allows is no way round it");
+    let permissions =
+        Permissions::new(Project::at(PROJECT.into()), PermissionMode::BypassPermissions, Grants::default())
+            .with_rules(Rules::default().forbidding(rules(&["Bash(touch:*)"])));
+    let Decision::Deny(why) = permissions.decide(&unguarded) else { panic!("it runs") };
+    assert!(why.contains("one plain query"), "{why}");
 }
 
 /// What is known to run what its arguments say; the program's own list must not lose one.

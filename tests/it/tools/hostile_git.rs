@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use belvedere::permission::{AccessKind, is_read_only};
+use belvedere::permission::{
+    Access, AccessKind, Decision, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules, is_read_only,
+};
 use belvedere::tool::Planned;
 use serde_json::json;
 
@@ -115,6 +117,37 @@ async fn is_guarded(bench: &Bench, command: &str) -> bool {
         AccessKind::Execute { guarded, .. } => guarded,
         other => panic!("{other:?}"),
     }
+}
+
+#[tokio::test]
+async fn an_agent_that_is_kept_from_a_command_asks_git_under_guard_only() {
+    let decided = async |bench: &Bench, command: &str| {
+        let access = bench.plan("Bash", json!({"command": command})).await.unwrap().access;
+        let places = Places { project: &bench.context.project, home: None };
+        let rules = Rules::default().forbidding([Rule::parse("Bash(touch:*)", places)].into());
+        let project = Project::at(bench.context.project.to_path_buf());
+        let permissions = Permissions::new(project, PermissionMode::BypassPermissions, Grants::default());
+        permissions.with_rules(rules).decide(&Access::new("Bash", access))
+    };
+    let bench = trap();
+    for command in ["git status", "git log -p", "git diff"] {
+        assert_eq!(decided(&bench, command).await, Decision::Allow, "{command}");
+        let _ = bench.run("Bash", json!({"command": command})).await;
+        assert!(!bench.outside("owned").exists(), "{command} ran a program");
+    }
+    for command in [
+        "git status && true",
+        "git log -p | cat",
+        "git diff 2>/dev/null",
+        "(git status)",
+        "! git status",
+        "git \"status\"",
+        "git sta''tus",
+    ] {
+        assert!(matches!(decided(&bench, command).await, Decision::Deny(_)), "{command}");
+    }
+    link("/etc/hosts", &bench, ".mailmap");
+    assert!(matches!(decided(&bench, "git status").await, Decision::Deny(_)), "it cannot be guarded");
 }
 
 /// A repository with one commit of `a.txt` and a change of it that is not committed.
