@@ -137,7 +137,7 @@ async fn one(agent: &Agent, call: &ToolCall, watchdog: &Watchdog) -> (ToolResult
     let work = AssertUnwindSafe(permitted(agent, tool, args, &context, title, watchdog)).catch_unwind();
     let output = tokio::select! {
         output = work => output.unwrap_or_else(|_| {
-            ToolOutput::error(format!("{} failed inside (a fault of this program, noted in its log).", call.name))
+            ToolOutput::error(format!("{} failed: an error in Belvedere itself, noted in its log.", call.name))
         }),
         never = emit_progress(agent, call, tail, watchdog) => never,
     };

@@ -388,7 +388,7 @@ fn limit_words(agent: &Agent, reservation: &BudgetReservation<'_>, status: Statu
 fn stop_words(cause: StopCause) -> (Status, &'static str) {
     match cause {
         StopCause::User => (Status::Cancelled, "Stopped by the user."),
-        StopCause::Parent => (Status::Cancelled, "Stopped with the agent above it."),
+        StopCause::Parent => (Status::Cancelled, "Stopped together with its parent."),
         StopCause::Quit => (Status::Cancelled, "Stopped because the program quit."),
         StopCause::Idle => (Status::TimedOut, "Neither the model nor a tool gave a sign of life for too long."),
         StopCause::Wall => (Status::TimedOut, "The run took longer than it may."),

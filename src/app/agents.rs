@@ -31,7 +31,7 @@ pub struct Agents {
     budget: BudgetLimit,
     /// Columns of the longest type.
     widest_type: usize,
-    /// The worktrees that wait for the user. They outlast the conversation.
+    /// The unmerged worktrees for the user. They outlast the conversation.
     pub(super) kept: KeptWorktrees,
 }
 

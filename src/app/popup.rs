@@ -43,7 +43,7 @@ pub enum Popup {
         /// Place in the list.
         chosen: usize,
     },
-    /// The worktrees that wait for the user.
+    /// The unmerged worktrees for the user.
     Worktrees {
         /// Place in the list.
         chosen: usize,

@@ -103,11 +103,11 @@ impl App {
         let parent = agent.parent.and_then(|parent| self.agents.get(parent)).unwrap_or(self.agents.main());
         if ground == RunMode::Foreground && !parent.is_active() {
             let parent = parent.name.clone();
-            self.inform(format!("{parent} waits for nobody now; the report of {name} wakes it anyway"));
+            self.inform(format!("{parent} is idle: the report of {name} reaches it anyway"));
             return;
         }
         let text = match ground {
-            RunMode::Background => format!("{name} goes on in the background; its report arrives as a message"),
+            RunMode::Background => format!("{name} moved to the background; its report arrives as a message"),
             RunMode::Foreground => format!("{} waits for {name} before it goes on", parent.name),
         };
         self.requests.moving.insert(id, ground);
@@ -122,7 +122,7 @@ impl App {
         if agent.has_ended() {
             self.inform(format!("{name} has ended already"));
         } else if agent.last_turn.is_some() {
-            self.inform(format!("{name} writes its report already"));
+            self.inform(format!("{name} is already writing its report"));
         } else if !self.requests.wrapping.insert(id) {
             self.inform(format!("{name} was asked already; x stops it at once"));
         } else {

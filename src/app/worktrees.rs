@@ -48,7 +48,7 @@ pub enum WorktreeState {
     Gone,
 }
 
-/// The worktrees that wait for the user.
+/// The unmerged worktrees for the user.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeptWorktrees {
     list: Vec<KeptWorktree>,
@@ -125,7 +125,7 @@ fn changed(file: &KeptFile) -> CellKind {
 }
 
 impl App {
-    /// Returns the worktrees that wait for the user.
+    /// Returns the unmerged worktrees for the user.
     #[must_use]
     pub fn kept_worktrees(&self) -> &[KeptWorktree] {
         &self.agents.kept.list
@@ -232,7 +232,7 @@ impl App {
         if act == WorktreeAct::Discard {
             let is_same = self.agents.kept.asked.take().is_some_and(|asked| asked == branch);
             if !(self.take_armed(Armed::Discard) && is_same) {
-                self.arm(Armed::Discard, &format!("again gives up what {name} did: {}", found.size()));
+                self.arm(Armed::Discard, &format!("press again to discard what {name} changed: {}", found.size()));
                 self.agents.kept.asked = Some(branch);
                 return;
             }

@@ -96,10 +96,12 @@ pub fn obeyed_by_git(root: &Path, path: &Path, environment: &Environment) -> BTr
 
 /// Returns `true` if the folder has the shape of a git folder once `path` is written: `git` would take it for one.
 fn is_git_dir(folder: &Path, path: &Path) -> bool {
-    ["HEAD", "objects", "refs"].iter().all(|name| {
+    let has = |name: &str| {
         let part = folder.join(name);
         path.starts_with(&part) || part.symlink_metadata().is_ok()
-    })
+    };
+    // That of a linked worktree has its objects elsewhere.
+    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 /// Returns the files of settings that hold for all repositories.

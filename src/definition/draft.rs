@@ -64,7 +64,7 @@ impl AgentDraft {
             return Err("The name is longer than 64 characters.");
         }
         if !name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
-            return Err("A name has lower case letters, digits and dashes only.");
+            return Err("Use lowercase letters, digits and dashes.");
         }
         if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
             return Err("Dashes stand between other characters, one at a time.");

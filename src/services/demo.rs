@@ -46,7 +46,7 @@ impl DemoParts {
                 provider: "demo".to_owned(),
                 display: "demo".to_owned(),
                 context_window: Some(200_000),
-                note: Some("A demonstration: everything is played from a script, and nothing is touched.".to_owned()),
+                note: Some("Demo: scripted, and nothing on your machine is touched.".to_owned()),
             };
             sink.send(AgentId::MAIN, kind).await;
             found

@@ -109,7 +109,7 @@ impl RunGuard {
         agent.sink.send_until(agent.id, EventKind::UserMessage { text, by }, &agent.cancel).await;
         let Some(_place) = place else {
             let outcome = match agent.cancel.cause() {
-                Some(StopCause::Parent) => Outcome::unstarted(Status::Cancelled, "Stopped with the agent above it."),
+                Some(StopCause::Parent) => Outcome::unstarted(Status::Cancelled, "Stopped together with its parent."),
                 Some(_) => Outcome::unstarted(Status::Cancelled, "Stopped before it began."),
                 None => Outcome::unstarted(Status::Cancelled, "Asked to report before it began."),
             };
@@ -173,7 +173,7 @@ impl Drop for RunGuard {
         }
         self.cancel.stop(StopCause::Parent);
         let (tree, id, state) = (self.tree.clone(), self.id, self.state);
-        let outcome = Outcome::unstarted(Status::Cancelled, "Stopped with the agent above it.");
+        let outcome = Outcome::unstarted(Status::Cancelled, "Stopped together with its parent.");
         let delivered = ChildResult { report: String::new(), outcome: outcome.clone() };
         match (state, Handle::try_current()) {
             (RunGuardState::Open, Ok(runtime)) => {

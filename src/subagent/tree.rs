@@ -221,7 +221,7 @@ impl Tree {
 impl Outcome {
     /// Returns the outcome of a run that a fault of this program ended.
     pub(super) fn broken() -> Self {
-        Self::unstarted(Status::Failed, "The agent broke inside (a fault of this program).")
+        Self::unstarted(Status::Failed, "The agent failed: an error in Belvedere itself, noted in its log.")
     }
 
     /// Returns the outcome of a run that never began.

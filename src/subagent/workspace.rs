@@ -154,7 +154,7 @@ impl Tree {
             Ok(reuse) => reuse,
             Err(WorktreeError::Cancelled) => {
                 let words = match agent.cancel.cause() {
-                    Some(StopCause::Parent) => "Stopped with the agent above it.",
+                    Some(StopCause::Parent) => "Stopped together with its parent.",
                     Some(_) => "Stopped before it began.",
                     None => "Asked to report before it began.",
                 };

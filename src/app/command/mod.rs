@@ -40,7 +40,7 @@ pub const SLASH_COMMANDS: &[(&str, &str)] = &[
     ("/background", "move an agent to the background or back, by its number"),
     ("/merge", "write what an agent did in its worktree into the project"),
     ("/discard", "give up what an agent did in its worktree"),
-    ("/worktrees", "show the worktrees that wait to be merged or discarded"),
+    ("/worktrees", "show the unmerged worktrees to be merged or discarded"),
     ("/export", "write the conversation to a file, or to the one you name"),
     ("/quit", "leave"),
 ];
@@ -139,7 +139,7 @@ impl App {
             "help" => self.popup = Some(Popup::Help { scroll: 0 }),
             "agents" if argument == "new" => self.open_wizard(),
             "agents" => self.open_agent_files(effects),
-            "tasks" if self.agents.is_empty() => self.inform("no agent was started yet"),
+            "tasks" if self.agents.is_empty() => self.inform("no agents yet"),
             "tasks" => self.popup = Some(Popup::Agents { chosen: 0 }),
             "model" if argument.is_empty() => self.show_model(),
             "model" => self.use_model(argument, effects),

@@ -73,12 +73,12 @@ impl WizardStep {
     #[must_use]
     pub fn question(self) -> &'static str {
         match self {
-            Self::How => "How shall the agent be made?",
+            Self::How => "How do you want to create it?",
             Self::Wish => "What should the agent do? The model drafts name, description, tools and prompt.",
             Self::Drafting => "The model drafts the agent; you can watch it in its pane.",
-            Self::Where => "Where shall its file be? Of two agents with one name, the project's wins, and .kode's.",
+            Self::Where => "Where should it be saved? Of two agents with one name, the project's wins, and .kode's.",
             Self::Name => "What is it called?",
-            Self::Description => "When shall it be used? A model chooses it by these words.",
+            Self::Description => "When should it be used? A model chooses it by these words.",
             Self::Tools => "What may it use?",
             Self::Model => "Which model answers it?",
             Self::Color => "Which colour has it?",

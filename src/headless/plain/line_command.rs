@@ -29,7 +29,7 @@ pub(super) enum LineCommand {
     StopAll,
     /// Merge or discard what an agent did in its worktree, by number, name or branch.
     Worktree(WorktreeAct, String),
-    /// List the worktrees that wait for that.
+    /// List the unmerged worktrees for that.
     Worktrees,
     /// List the agents.
     Tasks,
@@ -110,7 +110,7 @@ fn read_command(command: &str) -> LineCommand {
     match (name, argument) {
         ("cancel", "all") => LineCommand::StopAll,
         ("stop" | "cancel" | "wrapup" | "resume" | "background", "") => {
-            LineCommand::Unclear(format!("say which one: /{name} N; /tasks lists them"))
+            LineCommand::Unclear(format!("name one: /{name} N; /tasks lists them"))
         }
         ("stop" | "cancel", agent) => LineCommand::Stop(agent.to_owned()),
         ("wrapup", agent) => LineCommand::WrapUp(agent.to_owned()),
@@ -120,13 +120,13 @@ fn read_command(command: &str) -> LineCommand {
             LineCommand::Resume(agent.to_owned(), Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
         }
         ("worktrees", _) => LineCommand::Worktrees,
-        ("merge" | "discard", "") => LineCommand::Unclear(format!("say which one: /{name} N; /worktrees lists them")),
+        ("merge" | "discard", "") => LineCommand::Unclear(format!("name one: /{name} N; /worktrees lists them")),
         ("merge", which) => LineCommand::Worktree(WorktreeAct::Merge, which.to_owned()),
         ("discard", which) => LineCommand::Worktree(WorktreeAct::Discard, which.to_owned()),
         ("tasks" | "agents", _) => LineCommand::Tasks,
         ("cost", _) => LineCommand::Cost,
         ("budget", words) => LineCommand::Budget(words.to_owned()),
-        ("model", "") => LineCommand::Unclear("say which one: /model PROVIDER/NAME".to_owned()),
+        ("model", "") => LineCommand::Unclear("name one: /model PROVIDER/NAME".to_owned()),
         ("model", name) => LineCommand::Model(name.to_owned()),
         ("clear", _) => LineCommand::Clear,
         ("help", _) => LineCommand::Help,

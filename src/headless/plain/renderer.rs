@@ -407,7 +407,7 @@ impl LineRenderer {
         let Some(agent) = self.agents.get_mut(&id) else { return Vec::new() };
         agent.ground = ground;
         match ground {
-            RunMode::Background => self.of(id, "goes on in the background; its report arrives as a message"),
+            RunMode::Background => self.of(id, "moved to the background; its report arrives as a message"),
             RunMode::Foreground => self.of(id, "is waited for again"),
         }
     }

@@ -283,7 +283,7 @@ impl Session {
         };
         let asked = self.giving_up.take().is_some_and(|(asked, until)| asked == branch && Instant::now() <= until);
         if act == WorktreeAct::Discard && !asked {
-            self.notice(&format!("this gives up {size}; /discard {which} again does it"));
+            self.notice(&format!("this discards {size}; /discard {which} again does it"));
             self.giving_up = Some((branch, Instant::now() + RETYPED));
             return;
         }

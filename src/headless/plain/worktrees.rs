@@ -17,7 +17,7 @@ impl LineRenderer {
         })
     }
 
-    /// Lists the worktrees that wait.
+    /// Lists the unmerged worktrees.
     pub(super) fn worktrees(&mut self) -> Vec<String> {
         let rows: Vec<String> =
             self.kept.iter().map(|kept| format!("{}: {}, branch {}", kept.name, kept.size(), kept.branch)).collect();

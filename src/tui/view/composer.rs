@@ -21,7 +21,7 @@ const PLACEHOLDER: &str = "Ask, or describe a task";
 const TARGETED: &str = "A message for its next step";
 
 /// What it says while it writes to a subagent that has ended.
-const RESUMED: &str = "What it shall do next";
+const RESUMED: &str = "What should it do next?";
 
 /// Draws the composer and returns where its cursor stands, to be shown if the composer has the focus.
 pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) -> Position {

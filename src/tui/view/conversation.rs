@@ -78,7 +78,7 @@ fn welcome(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     let columns = area.width.saturating_sub(2).min(76);
     let mut lines = vec![
         Line::styled("belvedere", theme.heading),
-        Line::styled("One agent to talk to; its subagents at work beside it, each in its own pane.", theme.muted),
+        Line::styled("Talk to one agent. Watch its subagents work alongside, each in its own pane.", theme.muted),
         Line::default(),
     ];
     let key = |context, action| ctx.app.keymap().chord_of(context, action).unwrap_or_default();

@@ -56,7 +56,7 @@ fn text(session: &Session) -> String {
     std::fs::read_to_string(session.root().join("a.txt")).unwrap()
 }
 
-/// The latest list of worktrees that wait.
+/// The latest list of unmerged worktrees.
 fn kept(session: &Session) -> Vec<KeptWorktree> {
     let mut lists = session.seen.iter().rev().filter_map(|event| match &event.kind {
         EventKind::Worktrees { kept } => Some(kept.clone()),

@@ -269,7 +269,7 @@ async fn calls_after_the_limit_are_seen_to_end() {
 async fn a_tool_that_breaks_is_a_result_like_any_other() {
     let mut parts = Parts::new(script(&[
         json!({"when": {"turn": 0}, "steps": [call("Break", &json!({}))]}),
-        json!({"when": {"last": "failed inside"}, "steps": [{"say": "I see"}]}),
+        json!({"when": {"last": "an error in Belvedere"}, "steps": [{"say": "I see"}]}),
     ]));
     parts.tools = [Arc::new(Odd("Break", Behaviour::Panic)) as Arc<dyn Tool>].into_iter().collect();
     let mut session = Session::start(parts);

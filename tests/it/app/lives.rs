@@ -60,10 +60,7 @@ fn b_moves_an_agent_to_the_background_and_back_whatever_it_does() {
         assert_eq!(commands(&id), []);
         let agent = stage.app.focused_agent().unwrap().0;
         assert_eq!(commands(&stage.keys("b")), moves(agent, RunMode::Background), "{keys}");
-        assert_eq!(
-            flash(&stage),
-            format!("explore-{agent} goes on in the background; its report arrives as a message")
-        );
+        assert_eq!(flash(&stage), format!("explore-{agent} moved to the background; its report arrives as a message"));
         stage.agent(agent, EventKind::Moved { ground: RunMode::Background });
         assert_eq!(commands(&stage.keys("b")), moves(agent, RunMode::Foreground), "{keys}");
         assert_eq!(flash(&stage), format!("main waits for explore-{agent} before it goes on"));
@@ -91,7 +88,7 @@ fn nobody_waits_for_an_agent_while_the_main_agent_is_idle() {
     stage.agent(1, EventKind::Moved { ground: RunMode::Background });
     stage.ends(0, Status::Completed, "", None);
     assert_eq!(commands(&stage.keys("<alt+1>b")), []);
-    assert_eq!(flash(&stage), "main waits for nobody now; the report of explore-1 wakes it anyway");
+    assert_eq!(flash(&stage), "main is idle: the report of explore-1 reaches it anyway");
 }
 
 #[test]
@@ -114,7 +111,7 @@ fn w_asks_once_for_a_report() {
     stage.agent(1, EventKind::TurnStarted { turn: 2 });
     assert_eq!(word(&stage, 1), "wrapping up");
     assert_eq!(commands(&stage.keys("w")), []);
-    assert_eq!(flash(&stage), "explore-1 writes its report already");
+    assert_eq!(flash(&stage), "explore-1 is already writing its report");
     assert!(stage.text().contains("wrapping up"));
     stage.ends(1, Status::WrappedUp, "<summary>Half of it.</summary>", None);
     assert_eq!(word(&stage, 1), "wrapped up");
@@ -159,7 +156,7 @@ fn r_on_one_that_is_done_asks_what_is_next() {
     assert_eq!(commands(&stage.keys("<alt+3>r")), []);
     assert_eq!(flash(&stage), "write what explore-3 shall do next");
     assert_eq!((stage.app.target().map(|agent| agent.id.0), stage.app.focus()), (Some(3), Focus::Composer));
-    assert!(stage.text().contains("resume → explore-3 What it shall do next"), "{}", stage.text());
+    assert!(stage.text().contains("resume → explore-3 What should it do next?"), "{}", stage.text());
     assert_eq!(commands(&stage.keys("count the lines<enter>")), resume(3, Some("count the lines")));
     assert!(stage.text().contains("queued  count the lines"), "{}", stage.text());
     resumes(&mut stage, 3, 2);

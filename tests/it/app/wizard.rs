@@ -132,7 +132,7 @@ fn a_file_that_cannot_be_written_loses_nothing() {
 fn names_are_checked_while_they_are_typed() {
     let mut stage = open(80, 24);
     stage.keys("<enter><enter>Bad");
-    assert!(stage.text().contains("lower case letters, digits and dashes only"));
+    assert!(stage.text().contains("Use lowercase letters, digits and dashes"));
     stage.keys("<enter>");
     assert_eq!(step(&stage), WizardStep::Name, "a bad name does not pass");
     stage.keys("<ctrl+u>taken");

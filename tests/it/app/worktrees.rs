@@ -1,4 +1,4 @@
-//! What the user does with worktrees that wait, by key strings.
+//! What the user does with unmerged worktrees, by key strings.
 
 use belvedere::agent::{EventKind, WorktreeAct, WorktreeNews};
 use belvedere::app::{Effect, Popup, WorktreeState};
@@ -51,7 +51,7 @@ fn discard_says_what_is_lost_and_waits_for_the_second_enter() {
     let mut stage = stage();
     assert_eq!(asked(&stage.keys("/discard 1<enter>")), []);
     let said = &stage.app.flash().unwrap().text;
-    assert_eq!(said, "again gives up what rewriter-1 did: 2 files, +1 −1");
+    assert_eq!(said, "press again to discard what rewriter-1 changed: 2 files, +1 −1");
     assert_eq!(stage.app.composer().text(), "/discard 1", "the command stays for a second enter");
     assert_eq!(asked(&stage.keys("<enter>")), [(ONE, WorktreeAct::Discard)]);
     assert_eq!(stage.app.composer().text(), "");

@@ -80,7 +80,7 @@ fn what_is_missing_or_wrong_is_said_and_nothing_is_written() {
     let cases: [(&[&str], &str); 9] = [
         (&[], "new NAME --description TEXT"),
         (&["tester"], "new NAME --description TEXT"),
-        (&["Tester!", "--description", "x", "--prompt", "y"], "lower case"),
+        (&["Tester!", "--description", "x", "--prompt", "y"], "lowercase"),
         (&["tester", "--description", " ", "--prompt", "y"], "say when to use"),
         (&["tester", "--description", "x"], "--prompt TEXT"),
         (&["tester", "--description", "x", "--prompt", "y", "--in", "moon"], "project-kode"),

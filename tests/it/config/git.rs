@@ -68,6 +68,9 @@ fn what_has_the_shape_of_a_git_folder_is_one() {
     let nearly = Repository::new(&[("x/HEAD", "ref: refs/heads/main"), ("x/objects/a", ""), ("x/config", "")]);
     assert!(nearly.obeyed("x/refs/a").contains("x"));
     assert!(nearly.obeyed("x/other").is_empty());
+    // That of a linked worktree.
+    let linked = Repository::new(&[("fake/HEAD", "ref: refs/heads/main")]);
+    assert!(linked.obeyed("fake/commondir").contains("fake"));
 }
 
 #[test]

@@ -151,7 +151,7 @@ async fn what_a_killed_program_leaves_is_offered_and_merged_by_the_next() {
         session.line("/worktrees");
         session.until("rewriter-1: 1 file, +1 −1, branch belvedere/");
         session.line("/discard rewriter-1");
-        session.until("this gives up 1 file, +1 −1; /discard rewriter-1 again does it");
+        session.until("this discards 1 file, +1 −1; /discard rewriter-1 again does it");
         session.line("/merge rewriter-1");
         session.until("merged into the project, not committed · 1 file: src/lib.rs");
         session.line("/worktrees");

@@ -12,7 +12,7 @@ fn new_asks_for_what_is_missing_and_opens_the_editor() {
     let terminal = Terminal::start(80, 24, &["agents", "new"], home.path(), &env);
     terminal.shows("Name: ");
     terminal.send("Not A Name\r");
-    terminal.shows("lower case letters");
+    terminal.shows("lowercase letters");
     terminal.send("tester\r");
     terminal.shows("When to use it: ");
     terminal.send("\r");

@@ -180,7 +180,7 @@ pub(crate) fn completion(
 ) {
     let list = ctx.app.composer();
     if let Some(search) = list.search() {
-        let found = search.found(list.history()).unwrap_or("no message holds this");
+        let found = search.found(list.history()).unwrap_or("no matching messages");
         let lines = [Line::styled(fit(found.lines().next().unwrap_or_default(), 200), ctx.theme.text)];
         let area = above(screen, regions, 3, screen.width.min(100));
         if area.is_empty() {

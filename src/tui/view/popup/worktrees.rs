@@ -1,4 +1,4 @@
-//! The list of worktrees that wait to be merged or discarded.
+//! The list of unmerged worktrees to be merged or discarded.
 //!
 //! Owns its rows and the line of its keys. Leaves what the keys do to `app`. Invariant: the size of what would be lost
 //! stands on each row.
@@ -23,7 +23,7 @@ pub(super) fn draw(chosen: usize, ctx: &RenderContext<'_>, screen: Rect, buf: &m
     let kept = ctx.app.kept_worktrees();
     let rows = u16::try_from(kept.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(4, 20);
     let area = centred(screen, 96, rows.min(screen.height.saturating_sub(2).max(4)));
-    let inner = frame("worktrees that wait", area, ctx, buf);
+    let inner = frame("unmerged worktrees", area, ctx, buf);
     let columns = usize::from(inner.width);
     let keys = Line::styled(fit(KEYS, columns), ctx.theme.muted);
     buf.set_line(inner.x, inner.y, &keys, inner.width);
