@@ -208,7 +208,7 @@ async fn permitted(
     }
 }
 
-/// Tells whether the agent may read the place of an access without a question.
+/// Returns `true` if the agent may read the place of an access without a question.
 fn may_read(agent: &Agent, access: &Access) -> bool {
     let AccessKind::Write { path } = &access.kind else { return true };
     let reading = Access::new("Read", AccessKind::Read { path: path.clone() });

@@ -227,13 +227,13 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Tells whether a later event of the same agent makes this one needless: what streams, and signs of life.
+    /// Returns `true` if a later event of the same agent makes this one needless: what streams, and signs of life.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Text { .. } | Self::Thinking { .. } | Self::ToolProgress { .. } | Self::Alive)
     }
 
-    /// Tells whether the log is whole without this event: what passes, and what the next start finds out anew.
+    /// Returns `true` if the log is whole without this event: what passes, and what the next start finds out anew.
     #[must_use]
     pub fn is_unkept(&self) -> bool {
         self.is_passing() || matches!(self, Self::Worktrees { .. })
@@ -375,7 +375,7 @@ impl Outcome {
         Duration::from_millis(self.elapsed_ms)
     }
 
-    /// Tells whether the agent was stopped from outside or broke, so that its last words are not a report.
+    /// Returns `true` if the agent was stopped from outside or broke, so that its last words are not a report.
     #[must_use]
     pub fn is_broken_off(&self) -> bool {
         self.words == LastWords::Partial
@@ -434,7 +434,7 @@ impl Status {
         }
     }
 
-    /// Tells whether the agent said all it had to say.
+    /// Returns `true` if the agent said all it had to say.
     #[must_use]
     pub fn is_complete(self) -> bool {
         self == Self::Completed

@@ -1,7 +1,7 @@
 //! What an agent is told while it works: messages, and reports of subagents that nobody waited for.
 //!
 //! Owns their order, how urgent they are, and the moment after which none can be left. Leaves adding them to a
-//! transcript to `run`. Invariants: a letter is handed out once: to the agent, to the user who takes it back, or to
+//! transcript to `run`. Invariants: a message is handed out once: to the agent, to the user who takes it back, or to
 //! nobody once the inbox is closed, but for reports, which go on to the agent above; a report that is owed keeps an agent
 //! that waits for reports from ending.
 
@@ -24,7 +24,7 @@ pub struct InboxMessage {
     pub urgency: Urgency,
 }
 
-/// When a letter is read.
+/// When a message is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     /// With whatever comes next; it wakes nobody.
@@ -122,7 +122,7 @@ struct State {
     access: InboxState,
 }
 
-/// Whether a letter can still be left.
+/// Whether a message can still be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum InboxState {
     #[default]
@@ -161,10 +161,10 @@ impl Inbox {
         inbox
     }
 
-    /// Leaves a letter. One left after the last request of a run is never read, and comes back.
+    /// Adds a message. One added after the last request of a run is never read, and comes back.
     ///
     /// # Errors
-    /// Returns the letter if the inbox is closed.
+    /// Returns the message if the inbox is closed.
     pub fn push(&self, message: InboxMessage) -> Result<(), InboxMessage> {
         let mut state = self.state();
         if state.access == InboxState::Closed {
@@ -176,7 +176,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Tells whether its agent has said its last word.
+    /// Returns `true` if its agent has said its last word.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.state().access == InboxState::Closed
@@ -249,12 +249,12 @@ impl Inbox {
         self.until(|state| !state.waiting.is_empty() || state.owed(at_end) == 0).await;
     }
 
-    /// Tells whether something is to be read before the next tool call.
+    /// Returns `true` if something is to be read before the next tool call.
     pub(super) fn is_urgent(&self) -> bool {
         self.state().waiting.iter().any(|message| message.urgency == Urgency::Now)
     }
 
-    /// Takes what waits, oldest first. Reports that stand together come as one letter.
+    /// Takes what waits, oldest first. Reports that stand together come as one message.
     pub(super) fn take(&self) -> Vec<InboxMessage> {
         let mut messages: Vec<InboxMessage> = Vec::new();
         for message in self.state().waiting.drain(..) {
@@ -270,7 +270,7 @@ impl Inbox {
         messages
     }
 
-    /// Closes it if nothing waits or is owed, in one step: no letter slips in between the look and the end of the run.
+    /// Closes it if nothing waits or is owed, in one step: no message slips in between the look and the end of the run.
     pub(super) fn close_if_idle(&self, at_end: AtEnd) -> IdleState {
         let mut state = self.state();
         if !state.waiting.is_empty() {

@@ -1,6 +1,6 @@
 //! One model reply: sends the request, tells of the text as it arrives, and tries again what may succeed later.
 //!
-//! Every attempt goes through the gate that all agents of the service share, and holds its place until the answer ends.
+//! Every attempt goes through the rate limiter that all agents of the service share, and holds its place until the answer ends.
 //! Deltas are merged at the source: the first of a quiet spell is told at once, the rest at most every
 //! [`MERGE_WINDOW`], so that the cost of the screen does not depend on how a server cuts its stream.
 //!
@@ -89,7 +89,7 @@ pub(super) async fn reply(
         let alike = alike.count(&error);
         let state = RetryState { attempt, alike, refusals: permit.refusals(), lasted, failing_for };
         let delay = retry::delay(&error, &state, jitter(agent.id, attempt));
-        // Its place at the gate is free before it waits: a wait of its own is nobody else's.
+        // Its permit is free before it waits: a wait of its own is nobody else's.
         let pause = if let Some(pause) = retry::pause_for_all(&error, delay) {
             permit.refused(pause)
         } else {
@@ -106,7 +106,7 @@ pub(super) async fn reply(
         let wait = if limited { wait.max(pause) } else { wait };
         watchdog.emit(agent, retrying(attempt, wait, &error)).await;
         if limited {
-            // The wait is the gate's: it may become longer, and others may stand before this one.
+            // The wait is the limiter's: it may become longer, and others may stand before this one.
             ticket.told(wait);
             continue;
         }
@@ -142,7 +142,7 @@ impl Alike {
     }
 }
 
-/// What comes of waiting at the gate.
+/// What comes of waiting for a permit.
 enum Admission {
     Granted(Permit),
     Stopped,
@@ -150,7 +150,7 @@ enum Admission {
     Hopeless(ProviderError),
 }
 
-/// Waits at the gate, which is nobody's silence, and tells of it.
+/// Waits for a permit, which is nobody's silence, and reports the wait.
 async fn admitted(agent: &Agent, ticket: &mut QueueTicket, watchdog: &Watchdog, stop: &Cancel) -> Admission {
     let end = ticket.since() + retry::MAX_RETRY_TIME;
     loop {

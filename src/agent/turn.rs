@@ -90,7 +90,7 @@ impl TurnBuilder {
         None
     }
 
-    /// Tells whether what has come so far is text for the reader and nothing else may follow it but more: no call.
+    /// Returns `true` if what has come so far is text for the reader and nothing else may follow it but more: no call.
     #[must_use]
     pub fn is_speaking(&self) -> bool {
         self.calls.is_empty()

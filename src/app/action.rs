@@ -100,7 +100,7 @@ impl Action {
         (1..=9).map(Self::FocusAgent).chain(NAMED.iter().map(|(action, ..)| *action))
     }
 
-    /// Tells whether it does something to one subagent, or shows it.
+    /// Returns `true` if it does something to one subagent, or shows it.
     pub(super) fn is_about_an_agent(self) -> bool {
         let life = matches!(self, Self::Message | Self::Stop | Self::WrapUp | Self::Resume | Self::Background);
         life || matches!(self, Self::Fold | Self::Grow | Self::Shrink | Self::Full | Self::ShowPrompt)

@@ -6,13 +6,13 @@
 use super::agents::Folded;
 use super::cells::CellKind;
 use super::panes::PaneSize;
-use super::status::{Flash, ModelFact, ModelState};
+use super::status::{Flash, FlashSubject, ModelFact, ModelState};
 use super::{App, Armed, Attention, Effect, Event, Focus, Phase, Popup};
 use crate::agent::{AgentEvent, Author, EventKind};
 use crate::message::{AgentId, reveal_line, sanitize_line};
 use crate::permission::{AccessKind, ActiveGrant, ApprovalId};
 
-/// Tells whether the terminal's title may have to change with an event.
+/// Returns `true` if the terminal's title may have to change with an event.
 pub(super) fn may_retitle(event: &Event) -> bool {
     match event {
         Event::Agent(event) => !event.kind.is_passing(),
@@ -100,7 +100,7 @@ impl App {
         self.record_activity(event.agent);
     }
 
-    /// Tells whether an event may change what is on screen.
+    /// Returns `true` if an event may change what is on screen.
     fn shows(&self, event: &AgentEvent) -> bool {
         if !event.kind.is_passing() {
             return true;
@@ -197,6 +197,12 @@ impl App {
     /// Shows a message that passes by itself.
     pub(super) fn inform(&mut self, text: impl Into<String>) {
         self.flash = Some(Flash::info(text, self.now));
+        self.dirty = true;
+    }
+
+    /// Shows a message that passes by itself, and which something else asks for by what it is about.
+    pub(super) fn inform_about(&mut self, about: FlashSubject, text: impl Into<String>) {
+        self.flash = Some(Flash::info(text, self.now).about(about));
         self.dirty = true;
     }
 

@@ -117,7 +117,7 @@ impl Agents {
         self.children.len()
     }
 
-    /// Tells whether there are no subagents.
+    /// Returns `true` if there are no subagents.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.children.is_empty()

@@ -86,7 +86,7 @@ impl App {
         }
     }
 
-    /// Tells whether the key may be an escape and a letter, which a terminal sends like a letter with alt.
+    /// Returns `true` if the key may be an escape and a letter, which a terminal sends like a letter with alt.
     fn may_be_vi(&self) -> bool {
         let alt = self.approvals.guard.key.is_some_and(|key| key.mods.contains(Mods::ALT));
         alt && self.focus == Focus::Composer && self.composer.vi_mode().is_some()

@@ -136,7 +136,7 @@ impl Approvals {
         }
     }
 
-    /// Tells whether a question is open.
+    /// Returns `true` if a question is open.
     pub(super) fn is_open(&self, id: &ApprovalId) -> bool {
         self.find(id).is_some()
     }
@@ -152,7 +152,7 @@ impl Approvals {
         self.queue.len()
     }
 
-    /// Tells whether no question is open.
+    /// Returns `true` if no question is open.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()

@@ -220,13 +220,13 @@ impl Cells {
         self.first + self.held.len() as CellId
     }
 
-    /// Tells whether older cells were let go to stay below the cap.
+    /// Returns `true` if older cells were let go to stay below the cap.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.first > 0
     }
 
-    /// Tells whether nothing was ever said.
+    /// Returns `true` if nothing was ever said.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.end() == 0

@@ -31,13 +31,13 @@ impl FileIndex {
         self.paths.len()
     }
 
-    /// Tells whether there is nothing to choose from (yet).
+    /// Returns `true` if there is nothing to choose from (yet).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }
 
-    /// Tells whether the list was replaced since the last search.
+    /// Returns `true` if the list was replaced since the last search.
     #[must_use]
     pub fn is_changing(&self) -> bool {
         self.last.is_none()
@@ -67,7 +67,7 @@ impl FileIndex {
     }
 }
 
-/// Tells whether every path that matches `query` also matches `last`: it only adds plain characters to it.
+/// Returns `true` if every path that matches `query` also matches `last`: it only adds plain characters to it.
 fn narrows(query: &str, last: &str) -> bool {
     let plain = |text: &str| !text.contains(['!', '^', '$', '\'', '\\', ' ']);
     query.starts_with(last) && plain(query)

@@ -111,7 +111,7 @@ impl App {
         self.panes.get(&agent).map_or(Subtree::Shown, |state| state.subtree)
     }
 
-    /// Tells whether an agent's pane is drawn as a folded one: by what is below it, else by its own size.
+    /// Returns `true` if an agent's pane is drawn as a folded one: by what is below it, else by its own size.
     #[must_use]
     pub fn is_folded(&self, agent: AgentId, size: PaneSize) -> bool {
         match self.agents.order().below(agent) {

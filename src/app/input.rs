@@ -1,6 +1,6 @@
 //! The way of a key: to the popup, the composer's list, the keymap, or the text.
 //!
-//! Owns who is asked first, and chords of several keys. Leaves what an action does to `act`, and letters that may be
+//! Owns who is asked first, and chords of several keys. Leaves what an action does to `actions`, and letters that may be
 //! the start of a sentence to `typing`. Invariant: what waits for a second press waits for no other key.
 
 use std::time::Duration;
@@ -79,7 +79,7 @@ impl App {
         }
     }
 
-    /// Tells whether a key types into a popup's line although an action of its own is bound to it.
+    /// Returns `true` if a key types into a popup's line although an action of its own is bound to it.
     fn types_in_popup(&mut self, key: Key) -> bool {
         key.typed().is_some() && self.popup.as_mut().is_some_and(|popup| popup.line().is_some())
     }

@@ -59,7 +59,7 @@ impl Mods {
     /// Control.
     pub const CTRL: Self = Self(4);
 
-    /// Tells whether all of `other` are held.
+    /// Returns `true` if all of `other` are held.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0

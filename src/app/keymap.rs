@@ -373,7 +373,7 @@ impl Keymap {
     }
 }
 
-/// Tells whether one chord is the other or its beginning.
+/// Returns `true` if one chord is the other or its beginning.
 fn overlap(a: &[Key], b: &[Key]) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }

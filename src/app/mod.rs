@@ -76,7 +76,7 @@ pub use report::{report_markdown, summary_of};
 pub use scroll::{Anchor, Drawn, Motion, Scroll, ScrollTarget};
 pub use selection::{Point, Selection, SelectionEnd, SelectionStage, Unit};
 pub use setup::{Editing, Movement, Setup};
-pub use status::{Armed, Flash, ModelFact, ModelState, StatusLine, Tone};
+pub use status::{Armed, Flash, FlashSubject, ModelFact, ModelState, StatusLine, Tone};
 pub use typing::LETTER_PAUSE;
 pub use worktrees::{WorktreeState, WorktreeView};
 
@@ -306,18 +306,18 @@ impl App {
         effects
     }
 
-    /// Tells whether a frame would look different from the last one, and forgets it.
+    /// Returns `true` if a frame would look different from the last one, and forgets it.
     pub fn take_dirty(&mut self) -> bool {
         std::mem::take(&mut self.dirty)
     }
 
-    /// Tells whether a frame would look different from the last one.
+    /// Returns `true` if a frame would look different from the last one.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
         self.dirty
     }
 
-    /// Tells whether the screen is about to close.
+    /// Returns `true` if the screen is about to close.
     #[must_use]
     pub fn is_quitting(&self) -> bool {
         self.quitting

@@ -61,7 +61,7 @@ impl App {
         self.panes.entry(agent).or_default()
     }
 
-    /// Tells whether an ended agent's pane has folded by itself.
+    /// Returns `true` if an ended agent's pane has folded by itself.
     pub(super) fn is_folded_away(&self, agent: AgentId) -> bool {
         let seen = self.panes.get(&agent).and_then(|state| state.seen_at);
         seen.is_some_and(|at| self.now.saturating_duration_since(at) >= LINGER) && self.focused_agent() != Some(agent)

@@ -92,7 +92,7 @@ pub enum Live {
 }
 
 impl Live {
-    /// Tells whether it has begun and not ended.
+    /// Returns `true` if it has begun and not ended.
     #[must_use]
     pub fn is_at_work(self) -> bool {
         matches!(self, Self::NeedsYou | Self::Yes)
@@ -111,7 +111,7 @@ impl PaneRequest {
         self.branch % 2
     }
 
-    /// Tells whether the agent would use more than a title.
+    /// Returns `true` if the agent would use more than a title.
     #[must_use]
     pub fn wants_room(&self) -> bool {
         self.wanted() > PaneSize::Row

@@ -46,12 +46,12 @@ impl App {
         AgentState::of(agent, self.approvals.of(agent.id), self.now)
     }
 
-    /// Tells whether an agent was asked to go on after its end and has not begun to.
+    /// Returns `true` if an agent was asked to go on after its end and has not begun to.
     pub(super) fn is_resuming(&self, id: AgentId) -> bool {
         self.requests.resuming.contains(&id)
     }
 
-    /// Tells whether an agent reads nothing more unless it is resumed.
+    /// Returns `true` if an agent reads nothing more unless it is resumed.
     pub(super) fn is_over(&self, agent: &AgentView) -> bool {
         agent.has_ended() && !self.is_resuming(agent.id)
     }

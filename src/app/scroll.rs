@@ -70,7 +70,7 @@ impl Scroll {
         *self = Self::default();
     }
 
-    /// Tells whether the view stays put.
+    /// Returns `true` if the view stays put.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.at.is_some() || self.motion.is_some()

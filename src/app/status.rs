@@ -102,25 +102,45 @@ pub struct Flash {
     pub tone: Tone,
     /// When it goes.
     pub until: Instant,
+    /// What it is about, where something else depends on that.
+    pub about: FlashSubject,
+}
+
+/// What a message is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum FlashSubject {
+    /// Nothing that matters to anything else.
+    #[default]
+    Nothing,
+    /// The search in the log that is under way.
+    LogSearch,
+    /// The file of a new agent of this name.
+    NewAgent(String),
 }
 
 impl Flash {
+    /// Returns the same message, about this.
+    #[must_use]
+    pub fn about(self, about: FlashSubject) -> Self {
+        Self { about, ..self }
+    }
+
     /// Returns a message to know.
     #[must_use]
     pub fn info(text: impl Into<String>, now: Instant) -> Self {
-        Self { text: text.into(), tone: Tone::Info, until: now + FLASH }
+        Self { text: text.into(), tone: Tone::Info, until: now + FLASH, about: FlashSubject::Nothing }
     }
 
     /// Returns a message to be careful with.
     #[must_use]
     pub fn warning(text: impl Into<String>, now: Instant) -> Self {
-        Self { text: text.into(), tone: Tone::Warning, until: now + FLASH }
+        Self { text: text.into(), tone: Tone::Warning, until: now + FLASH, about: FlashSubject::Nothing }
     }
 
     /// Returns a request to press once more.
     #[must_use]
     pub fn confirm(text: impl Into<String>, now: Instant) -> Self {
-        Self { text: text.into(), tone: Tone::Warning, until: now + CONFIRM }
+        Self { text: text.into(), tone: Tone::Warning, until: now + CONFIRM, about: FlashSubject::Nothing }
     }
 }
 

@@ -182,7 +182,7 @@ impl App {
         self.steering.queued.entry(id).or_default().push(text);
     }
 
-    /// Tells whether something is being written for a subagent.
+    /// Returns `true` if something is being written for a subagent.
     pub(super) fn has_draft(&self, id: AgentId) -> bool {
         if self.steering.target == Some(id) {
             return !self.composer.is_empty();

@@ -3,7 +3,7 @@
 //! Owns the rule that tells one from the other: a letter that does something is held for [`LETTER_PAUSE`] and done only if
 //! no other letter follows; with the second letter, or with one that means nothing there, all of them go to the message.
 //! A letter that only moves acts at once, and goes to the message with those that follow. Leaves what a key means to
-//! `keys`. Invariant: a sentence typed with pauses shorter than that does nothing but stand in the message, whole and
+//! `input`. Invariant: a sentence typed with pauses shorter than that does nothing but stand in the message, whole and
 //! in its order.
 
 use std::time::{Duration, Instant};

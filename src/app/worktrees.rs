@@ -291,7 +291,7 @@ impl App {
     }
 }
 
-/// Tells whether a word means this worktree.
+/// Returns `true` if a word means this worktree.
 fn is_called(kept: &KeptWorktree, wanted: &str) -> bool {
     kept.agent.is_some_and(|agent| wanted.parse() == Ok(agent.0)) || wanted == kept.branch || wanted == kept.name
 }

@@ -118,7 +118,7 @@ impl Stamp {
         })
     }
 
-    /// Tells whether a later change must show. A time in the future says nothing.
+    /// Returns `true` if a later change must show. A time in the future says nothing.
     fn is_settled(&self) -> bool {
         let latest = self.modified.0.max(self.changed.0);
         let Ok(seconds) = u64::try_from(latest) else { return false };

@@ -90,7 +90,7 @@ pub struct CatalogChanges {
 }
 
 impl CatalogChanges {
-    /// Tells whether nothing changed.
+    /// Returns `true` if nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -232,7 +232,7 @@ fn narrow(entries: &mut [Entry], winner: usize) {
     }
 }
 
-/// Tells whether two names are one to the catalog: without regard to case, spaces, `_` and `-`.
+/// Returns `true` if two names are one to the catalog: without regard to case, spaces, `_` and `-`.
 #[must_use]
 pub fn same_name(one: &str, other: &str) -> bool {
     loose_name(one) == loose_name(other)

@@ -125,7 +125,7 @@ fn is_blank_mark(c: char) -> bool {
     matches!(c, '\u{feff}' | '\u{200b}')
 }
 
-/// Tells whether a line opens or ends a block: three dashes or more, and at most the name of its language.
+/// Returns `true` if a line opens or ends a block: three dashes or more, and at most the name of its language.
 fn is_rule(line: &str) -> bool {
     let line = line.trim_matches(|c: char| c.is_whitespace() || is_blank_mark(c));
     let rest = line.trim_start_matches('-');
@@ -168,7 +168,7 @@ fn guessed_end(inside: &str) -> Option<usize> {
     Some(inside.len())
 }
 
-/// Tells whether a key stands at the start of one of the first lines.
+/// Returns `true` if a key stands at the start of one of the first lines.
 fn holds(text: &str, key: &str) -> bool {
     text.lines().take(MAX_HEAD).any(|line| keys::at_start_of(line.trim_start()).is_some_and(|(_, known)| known == key))
 }

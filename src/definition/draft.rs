@@ -256,7 +256,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Tells whether a character stands for itself in YAML: it can be seen, ends no line, and is not dropped by a reader.
+/// Returns `true` if a character stands for itself in YAML: it can be seen, ends no line, and is not dropped by a reader.
 fn is_plain(c: char) -> bool {
     !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
 }

@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         Some(self.lines_before + at + 1)
     }
 
-    /// Tells whether a field has a value.
+    /// Returns `true` if a field has a value.
     pub(super) fn has(&self, key: &str) -> bool {
         self.fields.get(key).is_some_and(|value| !value.is_null())
     }
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Tells whether a field that is on or off is on.
+    /// Returns `true` if a field that is on or off is on.
     pub(super) fn take_switch(&mut self, key: &str) -> bool {
         match self.text(key).map(|text| text.to_ascii_lowercase()).as_deref() {
             Some("true" | "yes" | "on") => true,

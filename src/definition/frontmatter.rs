@@ -154,7 +154,7 @@ fn value_of(key: &str, piece: &str) -> Value {
     }
 }
 
-/// Tells whether a line goes on with the value before it: it is indented, or an item of a list.
+/// Returns `true` if a line goes on with the value before it: it is indented, or an item of a list.
 fn belongs(line: &str) -> bool {
     line.starts_with([' ', '\t', '-', ']', '}']) || line.trim().is_empty()
 }
@@ -171,7 +171,7 @@ fn raw(piece: &str) -> String {
     quoted.unwrap_or(text).trim().to_owned()
 }
 
-/// Tells whether a value begins as a block does: `|`, `>-`, `|2+` …
+/// Returns `true` if a value begins as a block does: `|`, `>-`, `|2+` …
 fn is_block_mark(first: &str) -> bool {
     let rest = first.trim_end().strip_prefix(['|', '>']);
     rest.is_some_and(|rest| rest.len() <= 2 && rest.chars().all(|c| c == '-' || c == '+' || c.is_ascii_digit()))

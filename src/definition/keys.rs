@@ -62,7 +62,7 @@ pub(super) fn at_start_of(line: &str) -> Option<(&str, &'static str)> {
     canonical(written).filter(|_| ends).map(|known| (written, known))
 }
 
-/// Tells whether the value is a text of any length.
+/// Returns `true` if the value is a text of any length.
 pub(super) fn is_prose(key: &str) -> bool {
     matches!(key, "description" | "initialPrompt")
 }

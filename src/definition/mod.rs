@@ -86,13 +86,13 @@ pub struct AgentDefinition {
 }
 
 impl AgentDefinition {
-    /// Tells whether a name means this agent: case, spaces, `_` and `-` make no difference.
+    /// Returns `true` if a name means this agent: case, spaces, `_` and `-` make no difference.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         same_name(&self.name, name)
     }
 
-    /// Tells whether the agent only reads, whatever the session's mode allows.
+    /// Returns `true` if the agent only reads, whatever the session's mode allows.
     #[must_use]
     pub fn reads_only(&self) -> bool {
         self.permission_mode == Some(PermissionMode::Plan)

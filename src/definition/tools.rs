@@ -84,7 +84,7 @@ fn entries(text: &str) -> Vec<String> {
     names.map(bare).filter(|name| !name.is_empty()).collect()
 }
 
-/// Tells whether an entry of `tools` names one of the `known` tools. Patterns of MCP servers (`mcp__…`) are left to
+/// Returns `true` if an entry of `tools` names one of the `known` tools. Patterns of MCP servers (`mcp__…`) are left to
 /// those.
 #[must_use]
 pub fn knows_tool(entry: &str, known: &[String]) -> bool {

@@ -39,7 +39,7 @@ pub(super) fn find(dir: &AgentDir) -> FoundFile {
     walk.found
 }
 
-/// Tells whether a file's name is that of an agent file, and none that an editor leaves beside it.
+/// Returns `true` if a file's name is that of an agent file, and none that an editor leaves beside it.
 pub(super) fn is_agent_file(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     let ends =

@@ -153,7 +153,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Tells whether git's folder says that these files are its own.
+    /// Returns `true` if git's folder says that these files are its own.
     fn is_known_to_git_dir(&self, worktree: Option<&Path>) -> bool {
         let real = |path: &Path| self.git_dir.join(path).canonicalize().ok();
         let linked = read_pointer(&self.git_dir.join("gitdir")).ok();

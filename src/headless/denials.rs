@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::agent::{AgentEvent, EventKind};
-use crate::message::{AgentId, sanitize_line};
+use crate::message::{AgentId, sanitize_line, shell_word};
 use crate::permission::{Answer, ApprovalId, ApprovalRequest};
 
 /// Longest title in a line, in characters.
@@ -66,8 +66,7 @@ impl Denials {
         let (agent, tool) = (sanitize_line(agent).into_owned(), sanitize_line(tool).into_owned());
         let title: String = sanitize_line(title).chars().take(TITLE_CHARS).collect();
         let how = rule.as_ref().map_or_else(String::new, |rule| {
-            // As a shell reads it.
-            format!(" (allow with --allowedTools '{}')", sanitize_line(rule).replace('\'', r"'\''"))
+            format!(" (allow with --allowedTools {})", shell_word(&sanitize_line(rule)))
         });
         let line = format!("[{agent}] {tool} {title} refused: {reason}{how}");
         self.list.push(Denial { agent, tool, title, rule, reason });

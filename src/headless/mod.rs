@@ -206,7 +206,7 @@ impl Printer {
         self.totals.apply(event);
         let refused = self.denials.apply(event);
         for line in self.progress.line(event, Instant::now()).into_iter().chain(refused) {
-            complain(&line);
+            eprintln_line(&line);
         }
         if let EventKind::Worktrees { kept } = &event.kind {
             self.kept.clone_from(kept);
@@ -232,12 +232,12 @@ impl Printer {
 
     async fn answer(&self, outcome: &Outcome) {
         for line in text::kept(&self.kept) {
-            complain(&line);
+            eprintln_line(&line);
         }
         match self.format {
             OutputFormat::Text => {
                 if let Some(reason) = &outcome.reason {
-                    complain(&format!("belvedere: {}", crate::message::sanitize_line(reason)));
+                    eprintln_line(&format!("belvedere: {}", crate::message::sanitize_line(reason)));
                 }
                 let text = text::answer(outcome);
                 if !text.is_empty() {
@@ -251,12 +251,12 @@ impl Printer {
     async fn json(&self, line: serde_json::Result<String>) {
         match line {
             Ok(line) => self.output.line(escaped_json(line)).await,
-            Err(error) => complain(&format!("belvedere: an event cannot be written: {error}")),
+            Err(error) => eprintln_line(&format!("belvedere: an event cannot be written: {error}")),
         }
     }
 }
 
-/// Writes to standard error. Nobody listening there is no reason to stop.
-fn complain(line: &str) {
+/// Writes a line to standard error. Nobody listening there is no reason to stop.
+pub fn eprintln_line(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -32,7 +32,7 @@ impl Output {
             while let Some(line) = waiting.blocking_recv() {
                 if let Err(error) = write(&line) {
                     if error.kind() != io::ErrorKind::BrokenPipe {
-                        super::complain(&format!("belvedere: standard output cannot be written: {error}"));
+                        super::eprintln_line(&format!("belvedere: standard output cannot be written: {error}"));
                         let _ = fatal.set(super::exit::FAILED);
                     }
                     gone.cancel();
@@ -74,7 +74,7 @@ impl Output {
     }
 }
 
-/// Tells whether standard output can still be written to.
+/// Returns `true` if standard output can still be written to.
 #[derive(Debug, Clone)]
 pub(super) struct Broken {
     token: CancellationToken,

@@ -44,7 +44,7 @@ impl BudgetLimit {
         Ok(changed)
     }
 
-    /// Tells whether there is no limit.
+    /// Returns `true` if there is no limit.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.tokens.is_none() && self.usd.is_none()

@@ -15,7 +15,7 @@ impl AgentId {
     /// The main agent, the one the user talks to.
     pub const MAIN: Self = Self(0);
 
-    /// Tells whether this is the main agent.
+    /// Returns `true` if this is the main agent.
     #[must_use]
     pub fn is_main(self) -> bool {
         self == Self::MAIN

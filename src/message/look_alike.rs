@@ -1,6 +1,6 @@
 //! Characters that pose as others: letters of another script in a Latin word, spaces that are none, marks in heaps.
 //!
-//! Owns what of a text a reader would take for something else. Leaves the sign that is shown instead to `plain`.
+//! Owns what of a text a reader would take for something else. Leaves the sign that is shown instead to `sanitize`.
 //! Invariant: text of one script, Russian or Greek as well as English, holds no look-alikes but odd spaces and signs.
 
 use unicode_width::UnicodeWidthChar as _;

@@ -23,7 +23,7 @@ pub use effort::Effort;
 pub use id::AgentId;
 pub use json::escaped_json;
 pub use path::{serialize_path, serialize_paths};
-pub use sanitize::{reveal, reveal_line, sanitize, sanitize_line, shown_name};
+pub use sanitize::{reveal, reveal_line, sanitize, sanitize_line, shell_word, shown_name};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
 pub use transcript::{INTERRUPTED, Transcript};
 pub use usage::{Usage, grouped};
@@ -86,7 +86,7 @@ impl AssistantMessage {
         })
     }
 
-    /// Tells whether the message holds nothing that a provider would accept back.
+    /// Returns `true` if the message holds nothing that a provider would accept back.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.content.iter().all(|block| match block {

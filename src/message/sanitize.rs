@@ -38,6 +38,12 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns a text as a shell reads it as one word.
+#[must_use]
+pub fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// Returns the text made safe as [`sanitize`] does, on one line: line ends become `⏎`, tabs become spaces.
 #[must_use]
 pub fn sanitize_line(text: &str) -> Cow<'_, str> {
@@ -95,7 +101,7 @@ pub fn shown_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(format!("“{words}”"))
 }
 
-/// Tells whether a character needs a closer look; all others are copied.
+/// Returns `true` if a character needs a closer look; all others are copied.
 fn is_suspicious(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || is_bidi(c) || is_invisible(c)
 }
@@ -114,7 +120,7 @@ fn is_invisible(c: char) -> bool {
         | '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// Tells whether a character can stand beside a joiner: the blocks that hold emoji and what they are built of.
+/// Returns `true` if a character can stand beside a joiner: the blocks that hold emoji and what they are built of.
 fn joins(c: char) -> bool {
     matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{FE0F}' | '\u{1F000}'..='\u{1FAFF}')
 }

@@ -35,7 +35,7 @@ impl Transcript {
         &self.messages
     }
 
-    /// Tells whether nothing was said yet.
+    /// Returns `true` if nothing was said yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()

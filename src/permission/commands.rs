@@ -149,7 +149,7 @@ fn bare(mut words: Vec<Word>) -> Result<Vec<Word>, &'static str> {
     Ok(words)
 }
 
-/// Tells whether a `for` gives plain values to a variable that means nothing to bash nor to a program.
+/// Returns `true` if a `for` gives plain values to a variable that means nothing to bash nor to a program.
 fn sets_harmless_variable(words: &[Word]) -> bool {
     const NAMES: [&str; 8] = ["file", "dir", "folder", "name", "item", "word", "line", "num"];
     let Some((variable, values)) = words[1..].split_first() else { return false };
@@ -317,7 +317,7 @@ impl Splitter<'_> {
         Ok(())
     }
 
-    /// Tells whether the whole next word is the number of a stream, or `-`. Anything else names a file.
+    /// Returns `true` if the whole next word is the number of a stream, or `-`. Anything else names a file.
     fn names_stream(&self) -> bool {
         let word: String = self.chars.clone().take_while(|c| !" \t\n;&|<>()".contains(*c)).collect();
         word == "-" || (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()))

@@ -117,7 +117,7 @@ fn spelt(folder: &Path, home: Option<&Path>) -> Vec<String> {
     all
 }
 
-/// Tells whether a text begins with a name that does not go on there.
+/// Returns `true` if a text begins with a name that does not go on there.
 fn begins(text: &str, name: &str) -> bool {
     let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     text.strip_prefix(name).is_some_and(|rest| !rest.starts_with(goes_on))

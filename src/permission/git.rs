@@ -72,7 +72,7 @@ const WRITING: [(&str, &str, &str); 17] = [
     ("switch", "create detach quiet track discard-changes", "cdqt"),
 ];
 
-/// Tells whether `command` is one simple command that asks git a question, with options that start no program by
+/// Returns `true` if `command` is one simple command that asks git a question, with options that start no program by
 /// themselves. The repository's own settings still may.
 #[must_use]
 pub fn is_git_query(command: &str) -> bool {
@@ -107,7 +107,7 @@ fn asks_only(sub: &str, rest: &[&str]) -> bool {
         })
 }
 
-/// Tells whether a command of which the first words were `granted` is covered with the others: a query that runs under
+/// Returns `true` if a command of which the first words were `granted` is covered with the others: a query that runs under
 /// guard, or a command that the granted words name and that writes what people mean it to.
 pub(super) fn is_covered(command: &str, (granted, rest): (&[&str], &[&str]), guarded: bool) -> bool {
     if is_git_query(command) {

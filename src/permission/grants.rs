@@ -68,7 +68,7 @@ pub(super) fn trimmed(command: &str) -> &str {
     command.trim_matches([' ', '\t', '\n'])
 }
 
-/// Tells whether `command` is one simple command (nothing a shell would expand, chain or redirect) whose first words
+/// Returns `true` if `command` is one simple command (nothing a shell would expand, chain or redirect) whose first words
 /// are those of `prefix`, and whose others are harmless.
 pub(super) fn starts_with_words(command: &str, prefix: &str, guarded: bool) -> bool {
     if !is_simple(command) {
@@ -78,7 +78,7 @@ pub(super) fn starts_with_words(command: &str, prefix: &str, guarded: bool) -> b
     words.strip_prefix(granted.as_slice()).is_some_and(|rest| others_are_harmless(command, &granted, rest, guarded))
 }
 
-/// Tells whether the words that follow the granted ones in a simple command leave it what it was allowed for.
+/// Returns `true` if the words that follow the granted ones in a simple command leave it what it was allowed for.
 pub(super) fn others_are_harmless(command: &str, granted: &[String], rest: &[String], guarded: bool) -> bool {
     let granted: Vec<&str> = granted.iter().map(String::as_str).collect();
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
@@ -107,7 +107,7 @@ pub(super) fn shell_words(command: &str) -> Vec<String> {
     words
 }
 
-/// Tells whether a shell would expand, chain or redirect nothing in the command. Patterns and `~` stand for themselves
+/// Returns `true` if a shell would expand, chain or redirect nothing in the command. Patterns and `~` stand for themselves
 /// in quotes, all else nowhere.
 pub(super) fn is_simple(command: &str) -> bool {
     if command.contains(['\n', ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '\\']) {
@@ -127,7 +127,7 @@ pub(super) fn is_simple(command: &str) -> bool {
     quote.is_none()
 }
 
-/// Tells whether a path has the form in which accesses are judged: absolute, without `.` and `..`.
+/// Returns `true` if a path has the form in which accesses are judged: absolute, without `.` and `..`.
 fn is_resolved(path: &Path) -> bool {
     use std::path::Component;
     path.is_absolute() && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
@@ -217,7 +217,7 @@ impl GrantOrigin {
         }
     }
 
-    /// Tells whether it can be taken back while the program runs: it was an answer.
+    /// Returns `true` if it can be taken back while the program runs: it was an answer.
     #[must_use]
     pub fn is_answer(self) -> bool {
         matches!(self, Self::Project | Self::Session)
@@ -281,7 +281,7 @@ impl Grants {
         self.0.iter().filter(|given| given.holder.includes(asker)).map(|given| &given.grant)
     }
 
-    /// Tells whether a line of commands holds, between what chains them, one that is allowed by itself.
+    /// Returns `true` if a line of commands holds, between what chains them, one that is allowed by itself.
     pub(super) fn name_part_of(&self, line: &str, asker: &Holder) -> bool {
         let parts = || line.split([';', '&', '|', '\n']).map(trimmed);
         self.held_by(asker).any(|grant| match grant {
@@ -291,7 +291,7 @@ impl Grants {
         })
     }
 
-    /// Tells whether a line begins with words that are allowed, so that what follows them is what asks.
+    /// Returns `true` if a line begins with words that are allowed, so that what follows them is what asks.
     pub(super) fn name_beginning_of(&self, line: &str, asker: &Holder) -> bool {
         let words = shell_words(line);
         self.held_by(asker).any(|grant| match grant {

@@ -254,7 +254,7 @@ impl Permissions {
         }
     }
 
-    /// Tells whether an access is to a place that only this agent was granted.
+    /// Returns `true` if an access is to a place that only this agent was granted.
     fn is_own(&self, access: &Access) -> bool {
         let reading = match &access.kind {
             AccessKind::Read { path } | AccessKind::Write { path } => AccessKind::Read { path: path.clone() },

@@ -127,7 +127,7 @@ const TABLE: [Options; 22] = [
     row(&["tsc"], "noEmit pretty", ""),
 ];
 
-/// Tells whether the words that follow the `granted` ones leave a program what it was allowed for. Neither holds quotes
+/// Returns `true` if the words that follow the `granted` ones leave a program what it was allowed for. Neither holds quotes
 /// any more.
 pub(super) fn are_harmless(granted: &[&str], rest: &[&str]) -> bool {
     let is_known = |word: &&str| base_name(word) == "sed" || options_of(base_name(word)).is_some();
@@ -148,7 +148,7 @@ pub(super) fn are_harmless(granted: &[&str], rest: &[&str]) -> bool {
     operands_are_harmless(program, own, rest)
 }
 
-/// Tells whether only some of a program's options are harmless.
+/// Returns `true` if only some of a program's options are harmless.
 pub(super) fn has_table(program: &str) -> bool {
     options_of(program).is_some()
 }
@@ -171,7 +171,7 @@ fn is_harmless(program: &str, word: &str, ended: bool) -> bool {
     }
 }
 
-/// Tells whether all of an option is among the long ones, or its letters among the `letters`.
+/// Returns `true` if all of an option is among the long ones, or its letters among the `letters`.
 pub(super) fn is_among(word: &str, long: &str, letters: &str) -> bool {
     holds(word, long, letters, Style::Two)
 }

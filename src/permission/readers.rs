@@ -89,7 +89,7 @@ const READERS: [&str; 77] = [
 /// Where the system keeps its programs.
 const SYSTEM: [&str; 5] = ["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"];
 
-/// Tells whether a program, by its name without a folder, only reads.
+/// Returns `true` if a program, by its name without a folder, only reads.
 pub(super) fn is_reader(program: &str) -> bool {
     READERS.contains(&program)
 }
@@ -116,12 +116,12 @@ pub(super) fn doubt_about(words: &[Word]) -> Option<&'static str> {
     (!is_plain).then_some("options of a program in it start others, write files, or may do so")
 }
 
-/// Tells whether `test` takes a word as the name of a variable, in which the shell computes, or as such an operator.
+/// Returns `true` if `test` takes a word as the name of a variable, in which the shell computes, or as such an operator.
 fn computes(word: &str) -> bool {
     matches!(word, "-v" | "-R") || word.contains(['$', '`', '['])
 }
 
-/// Tells whether a format of `printf` puts nothing into variables, as `-v` and `%n` do.
+/// Returns `true` if a format of `printf` puts nothing into variables, as `-v` and `%n` do.
 fn only_prints(format: &str) -> bool {
     let format = format.replace("%%", "");
     !format.starts_with('-') && format.split('%').skip(1).all(|part| part.starts_with(['s', 'd', 'x']))

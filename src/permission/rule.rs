@@ -91,7 +91,7 @@ impl Rule {
         &self.tool
     }
 
-    /// Tells whether this is about the named tool.
+    /// Returns `true` if this is about the named tool.
     #[must_use]
     pub fn names(&self, tool: &str) -> bool {
         let (pattern, tool) = (self.tool.to_ascii_lowercase(), tool.to_ascii_lowercase());
@@ -99,19 +99,19 @@ impl Rule {
         matches_form(&pattern, &tool) || whole_server()
     }
 
-    /// Tells whether this is about every use of the tool.
+    /// Returns `true` if this is about every use of the tool.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         matches!(self.scope, Scope::Whole)
     }
 
-    /// Tells whether the scope is understood.
+    /// Returns `true` if the scope is understood.
     #[must_use]
     pub fn is_clear(&self) -> bool {
         !matches!(self.scope, Scope::Unclear)
     }
 
-    /// Tells whether a list that holds this entry lets the access through.
+    /// Returns `true` if a list that holds this entry lets the access through.
     pub(super) fn covers(&self, access: &Access) -> bool {
         if !self.names(&access.tool) {
             return false;
@@ -130,7 +130,7 @@ impl Rule {
         }
     }
 
-    /// Tells whether an agent that this entry keeps from something may do the access. An entry without a scope takes
+    /// Says whether an agent that this entry keeps from something may do the access. An entry without a scope takes
     /// the whole tool, and is no matter of single uses.
     pub(super) fn verdict(&self, access: &Access) -> Verdict {
         match (&self.scope, &access.kind) {
@@ -174,7 +174,7 @@ impl Rule {
         if is_hit { Verdict::Forbidden } else { Verdict::Passes }
     }
 
-    /// Tells whether this may be about the kind of agent.
+    /// Returns `true` if this may be about the kind of agent.
     pub(super) fn is_about_kind(&self, kind: &str) -> bool {
         self.names(AGENT)
             && match &self.scope {
@@ -264,7 +264,7 @@ fn is_below(globs: &[GlobMatcher; 2], path: &Path) -> bool {
     globs.iter().any(|glob| glob.is_match(path))
 }
 
-/// Tells whether something below `folder` can match: the pattern's parts before its first wildcard lie there.
+/// Returns `true` if something below `folder` can match: the pattern's parts before its first wildcard lie there.
 fn reaches_below(glob: &GlobMatcher, folder: &Path) -> bool {
     let pattern = glob.glob().glob();
     let wild = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
@@ -272,7 +272,7 @@ fn reaches_below(glob: &GlobMatcher, folder: &Path) -> bool {
     Path::new(fixed).starts_with(folder) || (wild < pattern.len() && folder.starts_with(fixed))
 }
 
-/// Tells whether the words begin as `expected` says, and how many are left then. Options may stand before a word that
+/// Returns how many words are left if they begin as `expected` says. Options may stand before a word that
 /// is not the first, and what is not known counts as what is looked for.
 fn words_left(words: &[Word], expected: &str) -> Option<usize> {
     let mut expected = expected.split([' ', '\t']).filter(|word| !word.is_empty());
@@ -307,7 +307,7 @@ fn has_git(commands: &[Vec<Word>]) -> bool {
     commands.iter().filter_map(|words| words.first()).any(|name| base_name(&name.text).eq_ignore_ascii_case("git"))
 }
 
-/// Tells whether what a command has besides the words of a form is harmless. Its words up to the first `*` count as
+/// Returns `true` if what a command has besides the words of a form is harmless. Its words up to the first `*` count as
 /// granted, and so do its options; where its other words stand is not known.
 fn keeps_to(form: &str, command: &str, guarded: bool) -> bool {
     let (known, words) = (shell_words(form), shell_words(command));

@@ -73,7 +73,7 @@ impl Rules {
         })
     }
 
-    /// Tells whether the agent may have subagents of this kind.
+    /// Returns `true` if the agent may have subagents of this kind.
     #[must_use]
     pub fn allow_kind(&self, kind: &str) -> bool {
         self.allowed.iter().all(|list| list.iter().any(|rule| rule.is_about_kind(kind)))

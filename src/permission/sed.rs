@@ -3,7 +3,7 @@
 //! Owns the small part of its language that is known to be harmless. Invariant: a script that is not understood to its
 //! end counts as one that runs commands or writes files.
 
-/// Tells whether what follows the `granted` words of sed keeps it to standard output. Scripts that were granted
+/// Returns `true` if what follows the `granted` words of sed keeps it to standard output. Scripts that were granted
 /// themselves are not judged.
 pub(super) fn is_harmless(granted: &[&str], rest: &[&str]) -> bool {
     let words = granted.iter().map(|word| (*word, true)).chain(rest.iter().map(|word| (*word, false)));
@@ -72,7 +72,7 @@ fn after_address(text: &str) -> Option<Option<&str>> {
     Some((after.len() < text.len()).then_some(after))
 }
 
-/// Tells whether every sed agrees on where the pattern ends: no escapes, and no brackets around a slash.
+/// Returns `true` if every sed agrees on where the pattern ends: no escapes, and no brackets around a slash.
 fn is_plain_pattern(pattern: &str) -> bool {
     let opens = pattern.rfind('[');
     !pattern.contains(['\\', '\n'])

@@ -3,7 +3,7 @@
 //! A list of what is known to be harmless, not a hunt for what is harmful: anything not understood word for word
 //! counts as harmful. Where a path leads, and what a repository's settings run, is judged by who runs the command.
 
-/// Tells whether `command` is one simple command that does nothing but read inside the working directory.
+/// Returns `true` if `command` is one simple command that does nothing but read inside the working directory.
 ///
 /// Only git's history queries and directory listings count. Options that write a file, run a program or leave the
 /// project are not on the list.
@@ -24,7 +24,7 @@ pub fn is_read_only(command: &str) -> bool {
     }
 }
 
-/// Tells whether a word cannot name a place outside the working directory. The shell also puts the home folder in the
+/// Returns `true` if a word cannot name a place outside the working directory. The shell also puts the home folder in the
 /// place of a `~` behind `=` and `:`.
 fn stays_inside(word: &str) -> bool {
     !word.starts_with(['/', '~'])

@@ -97,7 +97,7 @@ impl ProviderEnv {
         endpoints
     }
 
-    /// Tells whether a service is asked at another address on this machine, where its prices say nothing.
+    /// Returns `true` if a service is asked at another address on this machine, where its prices say nothing.
     #[must_use]
     pub fn is_behind_gateway(&self, provider: &str) -> bool {
         let base = match provider {
@@ -268,7 +268,7 @@ pub fn choose(wishes: &ModelPreferences) -> Result<ModelChoice, ChoiceError> {
     }
 }
 
-/// Makes the provider of a chosen endpoint, behind its gate, and starts to set up TLS in the background where it is needed.
+/// Makes the provider of a chosen endpoint, behind its rate limiter, and starts to set up TLS in the background where it is needed.
 #[must_use]
 pub fn connect(endpoint: Endpoint, rate_limiters: &RateLimiters) -> (Arc<dyn Provider>, Model) {
     let gate = rate_limiters.of(&endpoint);

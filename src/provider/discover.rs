@@ -69,7 +69,7 @@ pub enum Why {
 }
 
 impl Miss {
-    /// Tells whether a model server is there, as far as can be told.
+    /// Returns `true` if a model server is there, as far as can be told.
     #[must_use]
     pub fn is_server(&self) -> bool {
         match &self.why {

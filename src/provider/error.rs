@@ -154,7 +154,7 @@ fn wait_words(wait: Option<Duration>) -> String {
 }
 
 impl ProviderError {
-    /// Tells whether the same request may succeed later.
+    /// Returns `true` if the same request may succeed later.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {

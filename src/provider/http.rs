@@ -90,7 +90,7 @@ impl Http {
         }
     }
 
-    /// Puts it behind a gate that others may share.
+    /// Puts it behind a rate limiter that others may share.
     pub(super) fn behind(self, gate: RateLimiter) -> Self {
         Self { gate, ..self }
     }
@@ -362,7 +362,7 @@ pub(super) fn without_secrets(url: &Url) -> String {
     url.to_string()
 }
 
-/// Tells whether the address is on this machine.
+/// Returns `true` if the address is on this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
     match url.host_str() {
         Some("localhost") => true,

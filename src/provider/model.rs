@@ -97,13 +97,13 @@ pub fn resolve(provider: &str, wish: &str) -> Option<Model> {
     Some(lookup(provider, wish))
 }
 
-/// Tells whether the word stands for a size of model, which every service has in its own way.
+/// Returns `true` if the word stands for a size of model, which every service has in its own way.
 #[must_use]
 pub fn is_size(word: &str) -> bool {
     size_of(word).is_some()
 }
 
-/// Tells whether it is known which models of the service have which size.
+/// Returns `true` if it is known which models of the service have which size.
 #[must_use]
 pub fn has_sizes(provider: &str) -> bool {
     CATALOG.sizes.contains_key(provider)
@@ -179,12 +179,12 @@ fn short(id: &str) -> &str {
     id.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(id)
 }
 
-/// Tells whether the service is a server that the user runs.
+/// Returns `true` if the service is a server that the user runs.
 pub(super) fn is_local(provider: &str) -> bool {
     matches!(provider, "ollama" | "lmstudio" | "llamacpp")
 }
 
-/// Tells whether nobody is paid for a request: the machine is the user's own, or nothing is asked of anyone. What Ollama
+/// Returns `true` if nobody is paid for a request: the machine is the user's own, or nothing is asked of anyone. What Ollama
 /// passes on to its own cloud is not free, and its price is not known.
 fn is_free(provider: &str, id: &str) -> bool {
     let passed_on = id.ends_with("-cloud") || id.ends_with(":cloud");

@@ -16,7 +16,7 @@ use super::choice::{Api, Endpoint};
 
 /// Successes in a row after which one more request is allowed.
 const STEADY: u32 = 4;
-/// Shortest time between two steps of a ticket that only tell of the wait.
+/// Shortest time between two steps of a ticket that only report the wait.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 /// Change of a wait that is not worth telling.
 const SLIGHT: Duration = Duration::from_millis(500);
@@ -31,7 +31,7 @@ impl Default for RateLimiter {
     }
 }
 
-/// How much a gate lets through.
+/// How much a limiter lets through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Requests on their way or being answered.
@@ -115,7 +115,7 @@ impl QueueTicket {
         self.since
     }
 
-    /// Tells whether its present wait has been told of.
+    /// Returns `true` if its present wait has been told of.
     #[must_use]
     pub fn is_told(&self) -> bool {
         self.told.is_some()
@@ -305,7 +305,7 @@ impl State {
 pub struct RateLimiters(Arc<Mutex<Vec<(Api, Url, RateLimiter)>>>);
 
 impl RateLimiters {
-    /// Returns the gate of whoever is asked at this endpoint with its key, whatever the model.
+    /// Returns the limiter for whoever is asked at this endpoint with its key, whatever the model.
     #[must_use]
     pub fn of(&self, endpoint: &Endpoint) -> RateLimiter {
         let mut rate_limiters = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -113,7 +113,7 @@ impl Service {
         &self.shown
     }
 
-    /// Tells whether errors call it by its name, which does not say where it is.
+    /// Returns `true` if errors call it by its name, which does not say where it is.
     pub(super) fn is_at_home(&self) -> bool {
         self.is_at_home
     }
@@ -243,7 +243,7 @@ impl Said {
         self.kind.contains("overloaded") || self.message.to_lowercase().contains("overloaded")
     }
 
-    /// Tells whether the service says that it has no such model.
+    /// Returns `true` if the service says that it has no such model.
     fn is_about_model(&self) -> bool {
         let words = self.message.to_lowercase();
         let missing = ["invalid model", "unknown model", "no such model", "model not found", "valid model id"];
@@ -273,7 +273,7 @@ pub(super) fn place(base: &Url) -> String {
     base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// Tells whether an address is on this machine or in a private network, whose servers the user runs.
+/// Returns `true` if an address is on this machine or in a private network, whose servers the user runs.
 fn is_on_own_network(base: &Url) -> bool {
     let Some(host) = base.host_str() else { return false };
     let host = host.trim_start_matches('[').trim_end_matches(']');

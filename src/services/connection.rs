@@ -223,7 +223,7 @@ pub(super) fn resolver(env: ProviderEnv, aliases: Aliases, rate_limiters: RateLi
     })
 }
 
-/// Tells whether the service has the models that its owner has set up, and no others.
+/// Returns `true` if the service has the models that its owner has set up, and no others.
 fn has_models_of_its_owner(provider: &str, env: &ProviderEnv) -> bool {
     let is_own = |base: &String| base.contains("://api.openai.com");
     match provider {

@@ -24,7 +24,7 @@ const ENDING: [Signal; 12] =
 pub struct EndSignal(Signal);
 
 impl EndSignal {
-    /// Tells whether it is the one that `ctrl+c` sends.
+    /// Returns `true` if it is the one that `ctrl+c` sends.
     #[must_use]
     pub fn is_interrupt(self) -> bool {
         self.0 == SIGINT

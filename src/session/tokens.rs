@@ -26,7 +26,7 @@ static TOKEN: LazyLock<Option<Regex>> =
 /// The shapes anywhere: in an escaped text, the letter of an escape may stand before one.
 static ANYWHERE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(SHAPES).ok());
 
-/// Tells whether an escaped text may hold a token.
+/// Returns `true` if an escaped text may hold a token.
 pub(super) fn may_hold_token(escaped: &str) -> bool {
     ANYWHERE.as_ref().is_some_and(|shapes| shapes.is_match(escaped))
 }
@@ -41,7 +41,7 @@ pub(super) fn mask_tokens(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(shapes.replace_all(&text, masked).into_owned())
 }
 
-/// Tells whether a token is made of more than words: `sk-spinner-double-bounce` is a name.
+/// Returns `true` if a token is made of more than words: `sk-spinner-double-bounce` is a name.
 fn is_random(token: &str) -> bool {
     token.bytes().any(|byte| byte.is_ascii_digit())
         && token[3..].bytes().any(|byte| byte.is_ascii_alphabetic())

@@ -7,6 +7,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
+use crate::message::shell_word;
 use crate::permission::{Answer, ApprovalId, ApprovalRequest, Approver, Grant};
 
 /// Holds the questions that wait for a person. The front end sees them as events and answers by id.
@@ -67,13 +68,8 @@ pub fn unattended_refusal(grant: Option<&Grant>) -> String {
     match grant {
         Some(grant) => format!(
             "Nobody is there to ask. It would need --allowedTools {} or another --permission-mode. Go on without it.",
-            quoted(&grant.to_string())
+            shell_word(&grant.to_string())
         ),
         None => "Nobody is there to ask, and no entry of --allowedTools allows just this. Go on without it.".to_owned(),
     }
-}
-
-/// Returns a text as a shell reads it as one word.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }

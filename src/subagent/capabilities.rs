@@ -32,7 +32,7 @@ pub enum Delegation {
     Closed,
 }
 
-/// The lists that narrow a loadout.
+/// The lists that narrow capabilities.
 pub(super) struct Lists {
     /// The definition's name, for a refusal.
     agent: String,
@@ -135,7 +135,7 @@ impl Sets<'_> {
     }
 }
 
-/// Tells whether the entry takes the whole tool away, and not just some uses of it.
+/// Returns `true` if the entry takes the whole tool away, and not just some uses of it.
 fn takes_away(rule: &Rule, tool: &str) -> bool {
     rule.names(tool) && (rule.is_whole() || !rule.is_clear())
 }

@@ -1,6 +1,6 @@
 //! Every subagent of the conversation, living or ended, and where its report goes.
 //!
-//! Owns who waits for whom. Leaves runs to `life` and what is sent out to `errand`. Invariants: a report is handed over
+//! Owns who waits for whom. Leaves runs to `run_guard` and starting them to `spawn`. Invariants: a report is handed over
 //! once: to the call that waits for it, or to the inbox of the agent above; a number that was given is never given to
 //! another agent.
 
@@ -134,7 +134,7 @@ impl Tree {
         }
     }
 
-    /// Leaves a letter for one subagent. One that has ended does not read it; its end, told of before or after, is how
+    /// Sends a message to one subagent. One that has ended does not read it; its end, told of before or after, is how
     /// the sender knows.
     pub(super) fn tell(&self, agent: AgentId, message: InboxMessage) {
         if let Some(running) = self.running(agent) {
@@ -267,7 +267,7 @@ impl Tree {
         }
     }
 
-    /// Leaves a letter with this agent, or with the nearest above it that can still read it.
+    /// Sends a message to this agent, or with the nearest above it that can still read it.
     fn hand_up(&self, registry: &Registry, mut above: AgentId, mut message: InboxMessage) {
         loop {
             message = match self.inbox_in(registry, above).map(|inbox| inbox.push(message.clone())) {
@@ -283,7 +283,7 @@ impl Tree {
     }
 }
 
-/// Tells whether an agent was stopped itself, so that it is nobody who would want to know what it took with it.
+/// Returns `true` if an agent was stopped itself, so that it is nobody who would want to know what it took with it.
 fn went_down(registry: &Registry, parent: AgentId) -> bool {
     let above = registry.get(&parent);
     above.is_some_and(|above| above.running.as_ref().is_none_or(|running| running.cancel.cause().is_some()))

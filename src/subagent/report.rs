@@ -186,7 +186,7 @@ fn line(text: &str) -> String {
     escape_tags(&sanitize_line(text))
 }
 
-/// Tells whether a line begins like one of the head's, also in Markdown's emphasis, quotes and lists.
+/// Returns `true` if a line begins like one of the head's, also in Markdown's emphasis, quotes and lists.
 fn imitates_a_head(line: &str) -> bool {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || "*_#>`-[".contains(c));
     let Some((word, _)) = line.split_once([':', '：', ']']) else { return false };

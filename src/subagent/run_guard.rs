@@ -54,7 +54,7 @@ enum RunGuardState {
 }
 
 impl RunGuard {
-    /// Begins a run of a subagent that the roster holds as living.
+    /// Begins a run of a subagent that the registry holds as running.
     pub(super) fn begin(tree: &Tree, agent: &Agent, (name, agent_type): (&str, &str)) -> Self {
         Self {
             tree: tree.clone(),

@@ -1,7 +1,7 @@
-//! Sending subagents out, waiting for them, and having them go on.
+//! Spawning subagents, waiting for them, and resuming them.
 //!
 //! Owns the way from an admitted call to its report, and what becomes of a wait that is given up. Leaves refusals to
-//! `admission`, runs to `life` and reports to `registry`. Invariant: a subagent is on screen before anything is waited for.
+//! `admission`, runs to `run_guard` and reports to `registry`. Invariant: a subagent is on screen before anything is waited for.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The live tree: what it is made of, and what all its agents share.
 //!
-//! Owns numbers, places and the count of spawns. Leaves sending out to `errand`, who exists to `registry` and runs to
-//! `life`. Invariant: what does not fit waits for a place of its depth, visible as queued.
+//! Owns numbers, places and the count of spawns. Leaves starting to `spawn`, who exists to `registry` and runs to
+//! `run_guard`. Invariant: what does not fit waits for a place of its depth, visible as queued.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -110,7 +110,7 @@ impl Tree {
     /// Returns an empty tree.
     #[must_use]
     pub fn new(setup: TreeSetup) -> Self {
-        // The user's own errands need a place also where models may not delegate.
+        // The user's own requests need a place also where models may not delegate.
         let pools =
             (0..setup.limits.max_depth.max(1)).map(|_| Arc::new(Semaphore::new(setup.limits.max_parallel.max(1))));
         Self(Arc::new(Shared {
@@ -177,7 +177,7 @@ impl Tree {
         }
     }
 
-    /// Tells whether an agent at this depth may have subagents.
+    /// Says whether an agent at this depth may have subagents.
     pub(super) fn depth_allows(&self, depth: u32) -> Delegation {
         if depth < self.setup().limits.max_depth { Delegation::Open } else { Delegation::Closed }
     }

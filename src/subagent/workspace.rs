@@ -1,7 +1,7 @@
 //! Subagents that work apart: each in a git worktree of its own, outside of the project's files.
 //!
 //! Owns who works in which worktree, when one is made, and what the agent is told of it. Leaves git to `worktree`, its
-//! end and the user's wishes to `harvest`, and closed paths to `permission`. Invariants: a worktree is made only after
+//! end and the user's wishes to `finalize`, and closed paths to `permission`. Invariants: a worktree is made only after
 //! its agent was told of; one at a time; whoever waits for it can be stopped.
 
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ impl WorktreeEntry {
 }
 
 impl WorktreeRegistry {
-    /// Returns a yard without worktrees; without a place for them it stays so.
+    /// Returns a registry without worktrees; without a place for them it stays empty.
     pub(super) fn new(worktrees: Option<Arc<Worktrees>>) -> Self {
         Self { worktrees, gate: Gate::default(), entries: Mutex::default() }
     }

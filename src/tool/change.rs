@@ -90,7 +90,7 @@ fn refusal(shown: &str, known: &Knowledge) -> String {
     }
 }
 
-/// Tells whether most lines of a text end in CRLF.
+/// Returns `true` if most lines of a text end in CRLF.
 pub(super) fn is_crlf(text: &str) -> bool {
     text.matches("\r\n").count() * 2 > memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }

@@ -126,7 +126,7 @@ impl HandedOn {
     }
 }
 
-/// Tells whether a pattern, a name or the beginning of one with `*`, covers a name.
+/// Returns `true` if a pattern, a name or the beginning of one with `*`, covers a name.
 fn covers(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |prefix| name.starts_with(prefix))
 }
@@ -140,7 +140,7 @@ fn is_model_key(name: &str) -> bool {
     is_secret(name) && MAKERS.iter().any(|maker| name.to_ascii_uppercase().starts_with(maker))
 }
 
-/// Tells whether an address in the value holds a user's name, which a password or a token usually follows.
+/// Returns `true` if an address in the value holds a user's name, which a password or a token usually follows.
 fn has_credentials(value: &str) -> bool {
     value.split("://").skip(1).any(|rest| {
         let authority = rest.split(['/', '?', '#', ',', ' ']).next().unwrap_or_default();

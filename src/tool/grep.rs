@@ -381,7 +381,7 @@ impl Page {
         self.skip.saturating_add(self.limit).saturating_sub(self.taken).saturating_add(1)
     }
 
-    /// Tells whether nothing more will be shown and that this is known to be a cut.
+    /// Returns `true` if nothing more will be shown and that this is known to be a cut.
     fn is_full(&self) -> bool {
         self.cut
     }

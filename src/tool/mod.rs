@@ -78,10 +78,10 @@ pub trait Tool: Send + Sync {
     /// Returns the offer to the model, made anew for each request.
     fn spec(&self) -> ToolSpec;
 
-    /// Tells whether calls of one message may overlap.
+    /// Says whether calls of one message may overlap.
     fn concurrency(&self, args: &Args) -> Concurrency;
 
-    /// Tells whether the tool bounds its own time, so that its silence is no reason to stop the agent.
+    /// Returns `true` if the tool bounds its own time, so that its silence is no reason to stop the agent.
     fn keeps_time(&self) -> bool {
         false
     }
@@ -220,13 +220,13 @@ pub struct Todo {
 }
 
 impl Todo {
-    /// Tells whether it is done.
+    /// Returns `true` if it is done.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.status == TodoStatus::Completed
     }
 
-    /// Tells whether it is being done.
+    /// Returns `true` if it is being done.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.status == TodoStatus::InProgress

@@ -85,7 +85,7 @@ impl Capture {
     }
 }
 
-/// Tells whether output is no text: many of its bytes, and more than a tenth, are such as no text has. NUL may end the
+/// Returns `true` if output is no text: many of its bytes, and more than a tenth, are such as no text has. NUL may end the
 /// entries of a list.
 fn is_binary(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(GLANCE)];

@@ -53,7 +53,7 @@ impl ToolSet {
         self.0.iter().cloned().chain([tool]).collect()
     }
 
-    /// Tells whether there is no tool.
+    /// Returns `true` if there is no tool.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -32,12 +32,12 @@ impl Watch {
         Self { cancel: cancel.clone(), deadline: Instant::now() + DEADLINE }
     }
 
-    /// Tells whether the walk has to end.
+    /// Returns `true` if the walk has to end.
     pub(super) fn is_over(&self) -> bool {
         self.cancel.is_cancelled() || self.is_late()
     }
 
-    /// Tells whether time has run out.
+    /// Returns `true` if time has run out.
     pub(super) fn is_late(&self) -> bool {
         Instant::now() >= self.deadline
     }

@@ -51,7 +51,7 @@ fn read(path: &Path, request: &LogRequest) -> Result<LogPage> {
     Ok(LogPage { from: part.from, to: part.to, cells })
 }
 
-/// Tells whether a turn begins with a record.
+/// Returns `true` if a turn begins with a record.
 fn turns(line: &PartLine) -> bool {
     // Most records are no such thing, and large: they are not read for this.
     memchr::memmem::find(&line.bytes, b"turn_started").is_some()

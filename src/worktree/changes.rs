@@ -60,7 +60,7 @@ pub enum WorktreeChangeKind {
 }
 
 impl WorktreeChanges {
-    /// Tells whether there is nothing to keep.
+    /// Returns `true` if there is nothing to keep.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.commits == 0 && self.nested.is_empty()

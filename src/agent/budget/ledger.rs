@@ -328,12 +328,12 @@ impl Ledger {
         ((tokens || usd) && self.mark_warned(Warning::Nearly)).then_some(Warning::Nearly)
     }
 
-    /// Tells whether something was not said before, and notes that it is now.
+    /// Returns `true` if something was not said before, and notes that it is now.
     pub fn mark_warned(&mut self, warning: Warning) -> bool {
         self.warned.insert(warning)
     }
 
-    /// Tells whether nobody was told yet that a limit in dollars cannot count this model, and notes that it is now.
+    /// Returns `true` if nobody was told yet that a limit in dollars cannot count this model, and notes that it is now.
     pub fn mark_uncounted(&mut self, model: &str) -> bool {
         self.limit.usd.is_some() && self.unpriced.insert(model.to_owned())
     }

@@ -41,7 +41,7 @@ impl Spent {
         }
     }
 
-    /// Tells whether nothing was used.
+    /// Returns `true` if nothing was used.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.usage.total() == 0

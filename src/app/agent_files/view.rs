@@ -1,6 +1,6 @@
 //! The view of all agents while it is open: what is sought, which row is chosen, what is scrolled.
 //!
-//! Owns moving about. Leaves what is done with an agent to `act` and drawing to `tui`. Invariants: a heading is never
+//! Owns moving about. Leaves what is done with an agent to `actions` and drawing to `tui`. Invariants: a heading is never
 //! chosen; the chosen agent stays chosen, by its file or its name, whatever is read anew.
 
 use std::path::{Path, PathBuf};
@@ -98,7 +98,7 @@ impl AgentFilesView {
         &self.query
     }
 
-    /// Tells whether keys type into the query.
+    /// Returns `true` if keys type into the query.
     #[must_use]
     pub fn is_typing(&self) -> bool {
         self.typing == AgentFilesTyping::Query

@@ -135,13 +135,13 @@ impl AgentView {
         }
     }
 
-    /// Tells whether nothing more will happen to it, unless it is resumed.
+    /// Returns `true` if nothing more will happen to it, unless it is resumed.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.outcome.is_some() && !self.id.is_main()
     }
 
-    /// Tells whether it is at work, or waits for its turn.
+    /// Returns `true` if it is at work, or waits for its turn.
     #[must_use]
     pub fn is_active(&self) -> bool {
         !matches!(self.phase, Phase::Idle | Phase::Ended(_))
@@ -177,7 +177,7 @@ impl AgentView {
         self.running.iter().filter_map(|(_, cell)| Some((*cell, &self.cells.get(*cell)?.kind)))
     }
 
-    /// Tells whether only subagents it sent out keep it from going on.
+    /// Returns `true` if only subagents it sent out keep it from going on.
     pub(super) fn waits_for_agents(&self) -> bool {
         !self.running.is_empty() && self.in_flight().all(|(_, kind)| matches!(kind, CellKind::Subagent { .. }))
     }

@@ -36,7 +36,7 @@ impl AgentView {
         self.previous.elapsed + present
     }
 
-    /// Tells whether it has ever worked, or will have when it goes on.
+    /// Returns `true` if it has ever worked, or will have when it goes on.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.started.is_some() || self.run > 1
@@ -54,7 +54,7 @@ impl AgentView {
         self.outcome.as_ref().or(self.previous.outcome.as_ref())
     }
 
-    /// Tells whether an event begins a run after the present one.
+    /// Returns `true` if an event begins a run after the present one.
     pub(in crate::app) fn is_later_run(&self, kind: &EventKind) -> bool {
         matches!(kind, EventKind::Resumed { run, .. } if *run > self.run && !self.id.is_main())
     }

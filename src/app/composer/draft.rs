@@ -25,7 +25,7 @@ impl Draft {
         draft
     }
 
-    /// Tells whether there is no text.
+    /// Returns `true` if there is no text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.editor.is_empty()

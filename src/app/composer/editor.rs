@@ -217,7 +217,7 @@ impl Editor {
         self.bottom();
     }
 
-    /// Tells whether the cursor stands behind the last character of a line that has any.
+    /// Returns `true` if the cursor stands behind the last character of a line that has any.
     pub(super) fn is_past_line(&self) -> bool {
         self.after_cursor().is_empty() && !self.before_cursor().is_empty()
     }

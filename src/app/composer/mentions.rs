@@ -66,7 +66,7 @@ impl Addressee {
         }
     }
 
-    /// Tells whether a word behind an `@` is its name. What looks like the mention of a kind of agent never is.
+    /// Returns `true` if a word behind an `@` is its name. What looks like the mention of a kind of agent never is.
     #[must_use]
     pub fn is_called(&self, word: &str) -> bool {
         !names_kind(word) && self.slug.eq_ignore_ascii_case(word)
@@ -83,7 +83,7 @@ impl Addressee {
     }
 }
 
-/// Tells whether a word behind an `@` is the mention of a kind of agent.
+/// Returns `true` if a word behind an `@` is the mention of a kind of agent.
 fn names_kind(word: &str) -> bool {
     let begins = |sign: &str| word.get(..sign.len()).is_some_and(|start| start.eq_ignore_ascii_case(sign));
     begins(AGENT) || begins(RUN_AGENT)
@@ -145,7 +145,7 @@ impl Mentions {
         self.running.iter().filter_map(|agent| agent.candidate(word)).take(ADDRESSEES_SHOWN).collect()
     }
 
-    /// Tells whether the agents were replaced since the last search.
+    /// Returns `true` if the agents were replaced since the last search.
     pub(super) fn is_changing(&self) -> bool {
         self.changed
     }
@@ -202,7 +202,7 @@ impl<'a> MentionQuery<'a> {
     }
 }
 
-/// Tells whether a name, or a word in it, begins with this.
+/// Returns `true` if a name, or a word in it, begins with this.
 fn begins_word(slug: &str, start: &str) -> bool {
     let (slug, start) = (slug.to_lowercase(), start.to_lowercase());
     slug.match_indices(&start).any(|(at, _)| slug[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric()))

@@ -75,7 +75,7 @@ impl Composer {
         self.draft.chips.expand(&self.draft.editor.text())
     }
 
-    /// Tells whether there is no text.
+    /// Returns `true` if there is no text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.draft.editor.is_empty()
@@ -218,7 +218,7 @@ impl Composer {
         self.edit_key(key)
     }
 
-    /// Tells whether a list of completions or a search of the history is open, which takes `enter`, `tab`, `esc` and
+    /// Returns `true` if a list of completions or a search of the history is open, which takes `enter`, `tab`, `esc` and
     /// the arrows.
     #[must_use]
     pub fn is_choosing(&self) -> bool {
@@ -339,13 +339,13 @@ impl Composer {
         self.draft.editor.leave_chip(&self.draft.chips);
     }
 
-    /// Tells whether the cursor is on the first row.
+    /// Returns `true` if the cursor is on the first row.
     #[must_use]
     pub fn at_first_row(&self) -> bool {
         self.draft.editor.row_in(self.text_columns()).0 == 0
     }
 
-    /// Tells whether the cursor is on the last row.
+    /// Returns `true` if the cursor is on the last row.
     #[must_use]
     pub fn at_last_row(&self) -> bool {
         let (row, count) = self.draft.editor.row_in(self.text_columns());

@@ -19,7 +19,7 @@ impl Composer {
         self.vi.as_ref().map(|vi| vi.mode)
     }
 
-    /// Tells whether vi takes a key before the keymap is asked.
+    /// Returns `true` if vi takes a key before the keymap is asked.
     #[must_use]
     pub fn takes_first(&self, key: &Key) -> bool {
         let Some(vi) = &self.vi else { return false };

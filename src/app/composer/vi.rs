@@ -75,7 +75,7 @@ impl Vi {
         (self.count, self.operator, self.waiting) = (None, None, None);
     }
 
-    /// Tells whether a command is half typed.
+    /// Returns `true` if a command is half typed.
     pub(super) fn is_pending(&self) -> bool {
         self.count.is_some() || self.operator.is_some() || self.waiting.is_some()
     }

@@ -1,16 +1,14 @@
 //! A search that goes on in the session's log when what is held does not have the words.
 //!
-//! Owns how far such a search has come and the way back. Leaves reading to `past` and looking at the steps to the
+//! Owns how far such a search has come and the way back. Leaves reading to `log_scrollback` and looking at the steps to the
 //! views. Invariants: the view goes with the search, so that no more is held than for one that is scrolled; what
 //! comes to nothing leaves the view where it was.
 
 use std::collections::VecDeque;
 
 use super::{App, Effect, LoadedUpTo, LogScrollback, Page};
+use crate::app::FlashSubject;
 use crate::app::scroll::{Anchor, Motion, Scroll};
-
-/// What is said while the log is read.
-const SEARCHING: &str = "searching earlier steps…";
 
 /// A search on its way through the log.
 #[derive(Debug)]
@@ -62,7 +60,9 @@ impl App {
         };
         match (motion, missed) {
             (Some(_), NotFound::No) => self.drop_seek(),
-            (Some(motion), NotFound::Yes) if self.seek_further(motion, effects) => self.inform(SEARCHING),
+            (Some(motion), NotFound::Yes) if self.seek_further(motion, effects) => {
+                self.inform_about(FlashSubject::LogSearch, "searching earlier steps…");
+            }
             (_, NotFound::Yes) => {
                 self.end_seek();
                 self.warn("No match");
@@ -111,7 +111,7 @@ impl App {
     }
 
     fn hush(&mut self) {
-        self.flash.take_if(|flash| flash.text == SEARCHING);
+        self.flash.take_if(|flash| flash.about == FlashSubject::LogSearch);
         self.dirty = true;
     }
 }

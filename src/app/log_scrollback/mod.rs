@@ -109,7 +109,7 @@ pub fn fold_log(
     view.cells.iter().map(|(_, cell)| cell.kind.clone()).collect()
 }
 
-/// Tells whether a turn begins with an event, so that what comes before can be understood by itself.
+/// Returns `true` if a turn begins with an event, so that what comes before can be understood by itself.
 #[must_use]
 pub fn begins_turn(event: &AgentEvent) -> bool {
     matches!(event.kind, EventKind::TurnStarted { .. })
@@ -187,7 +187,7 @@ impl<'a> StepView<'a> {
         self.end
     }
 
-    /// Tells whether steps follow that are not held.
+    /// Returns `true` if steps follow that are not held.
     #[must_use]
     pub fn breaks_off(&self) -> bool {
         self.end < self.cells.end()
@@ -255,7 +255,7 @@ impl LogScrollback {
         effects.push(Effect::ReadLog(LogRequest { agent: self.agent, name, span }));
     }
 
-    /// Tells whether the place lies in what is held, or after it where nothing is missing in between.
+    /// Returns `true` if the place lies in what is held, or after it where nothing is missing in between.
     fn is_held_around(&self, at: CellId) -> bool {
         self.is_joined() || at < self.end()
     }

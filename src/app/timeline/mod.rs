@@ -136,7 +136,7 @@ impl App {
         self.timeline.tracks.get(&agent)
     }
 
-    /// Tells whether the timeline is on screen.
+    /// Returns `true` if the timeline is on screen.
     #[must_use]
     pub fn shows_timeline(&self) -> bool {
         self.timeline.view.is_some() && self.full.is_none()

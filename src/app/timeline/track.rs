@@ -145,7 +145,7 @@ pub struct TrackSeen<'a> {
 }
 
 impl TrackSeen<'_> {
-    /// Tells whether a stretch of time lies within this span, so that nothing else is in it.
+    /// Returns `true` if a stretch of time lies within this span, so that nothing else is in it.
     #[must_use]
     pub fn fills(&self, from: Instant, to: Instant, now: Instant) -> bool {
         self.ended.is_none() && self.from <= from && to < self.to.unwrap_or(now)
@@ -185,13 +185,13 @@ impl Track {
         self.spans[..self.spans.partition_point(|span| span.from < time)].last()
     }
 
-    /// Tells whether it ever did this.
+    /// Returns `true` if it ever did this.
     #[must_use]
     pub fn has(&self, kind: SpanKind) -> bool {
         self.kinds & 1 << kind as u16 != 0
     }
 
-    /// Tells whether its last span lasts.
+    /// Returns `true` if its last span lasts.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.open().is_some()
@@ -365,7 +365,7 @@ impl Track {
         [work, stalled].into_iter().flatten()
     }
 
-    /// Tells whether it should work and has been silent for too long.
+    /// Returns `true` if it should work and has been silent for too long.
     #[must_use]
     pub fn is_silent(&self, now: Instant) -> bool {
         self.silent_from(now).is_some()

@@ -11,17 +11,12 @@ use crate::app::agent_files::{FileNews, FileRequest};
 use crate::app::input::Taken;
 use crate::app::key::Key;
 use crate::app::keymap::Context;
-use crate::app::{App, Effect, Popup};
+use crate::app::{App, Effect, FlashSubject, Popup};
 use crate::definition::{AgentDraft, CatalogChanges};
 use crate::subagent::{Command, DRAFT_CALL};
 
 /// The most columns of the wizard's box.
 pub const WIZARD_COLUMNS: u16 = 78;
-
-/// Returns what is said of an agent whose file was written, before its path.
-fn usable(name: &str) -> String {
-    format!("@agent-{name} can be used now: ")
-}
 
 impl App {
     /// Opens the wizard where it was left.
@@ -35,7 +30,7 @@ impl App {
         &self.wizard
     }
 
-    /// Tells whether the wizard shows that it waits for the model.
+    /// Returns `true` if the wizard shows that it waits for the model.
     pub(in crate::app) fn wizard_waits(&self) -> bool {
         self.popup == Some(Popup::Wizard)
             && self.wizard.step() == WizardStep::Drafting
@@ -339,10 +334,11 @@ impl App {
         }
     }
 
-    /// Tells whether these changes are the file that was just written, of which the user reads already.
+    /// Returns `true` if these changes are the file that was just written, of which the user reads already.
     pub(in crate::app) fn wizard_told(&self, changes: &CatalogChanges) -> bool {
         let [name] = changes.added.as_slice() else { return false };
-        let announced = self.flash.as_ref().is_some_and(|flash| flash.text.starts_with(&usable(name)));
+        let about = FlashSubject::NewAgent(name.clone());
+        let announced = self.flash.as_ref().is_some_and(|flash| flash.about == about);
         announced && *changes == CatalogChanges { added: changes.added.clone(), ..CatalogChanges::default() }
     }
 
@@ -364,7 +360,8 @@ impl App {
                 if self.popup == Some(Popup::Wizard) {
                     self.popup = None;
                 }
-                self.inform(format!("{}{}", usable(&name), path.display()));
+                let text = format!("@agent-{name} can be used now: {}", path.display());
+                self.inform_about(FlashSubject::NewAgent(name), text);
             }
             FileNews::Failed(text) if writes => {
                 self.wizard.writing = Writing::No;

@@ -164,7 +164,7 @@ impl Wizard {
         }
     }
 
-    /// Tells whether nothing is filled in that could be lost.
+    /// Returns `true` if nothing is filled in that could be lost.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.name.text().is_empty()
@@ -216,7 +216,7 @@ impl Wizard {
         presets.into_iter().chain(grouped).chain(extras).collect()
     }
 
-    /// Tells whether the new agent would have a tool.
+    /// Returns `true` if the new agent would have a tool.
     #[must_use]
     pub fn has_tool(&self, tool: &str) -> bool {
         match self.tool_choice() {

@@ -87,7 +87,7 @@ impl WizardStep {
         }
     }
 
-    /// Tells whether text of several lines is written here.
+    /// Returns `true` if text of several lines is written here.
     #[must_use]
     pub fn is_text(self) -> bool {
         matches!(self, Self::Wish | Self::Description | Self::Prompt)

@@ -111,8 +111,3 @@ fn put(form: Form, value: &impl Serialize, page: Page, status: u8) -> Result<u8,
         Err(error) => Err(failed(anyhow::anyhow!("standard output cannot be written: {error}"))),
     }
 }
-
-/// Writes a line to standard error. Nobody listening there is no reason to stop.
-fn complain(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
-}

@@ -13,10 +13,10 @@ use serde::Serialize;
 use super::ask::{ask, can_ask};
 use super::facts::{Facts, PlaceFacts, shadowed_by};
 use super::page::Page;
-use super::{CommandFailure, Form, check, complain, put, read};
+use super::{CommandFailure, Form, check, put, read};
 use crate::cli::entries;
 use crate::definition::{AgentDraft, DefinitionState, DraftError, Listed, Source, Tier, ToolsField, parse};
-use crate::headless::{self, exit};
+use crate::headless::{self, eprintln_line, exit};
 use crate::message::sanitize_line;
 use crate::services::Bootstrap;
 use crate::tui;
@@ -108,7 +108,7 @@ pub(super) async fn run(bootstrap: &Bootstrap, mut args: NewArgs, form: Form) ->
     draft.prompt = prompt(args.prompt, &draft).await.map_err(usage)?;
     let parsed = parse(&draft.to_text(), Source { tier, path: Some(path) });
     for error in check::alone(parsed) {
-        complain(&format!("warning: {error}"));
+        eprintln_line(&format!("warning: {error}"));
     }
     let path = draft.create_in(folder).map_err(|error| failed(error.into()))?;
     tell(bootstrap, &path, form)
@@ -199,10 +199,10 @@ fn tell(bootstrap: &Bootstrap, path: &Path, form: Form) -> Result<u8, CommandFai
         DefinitionState::Shadowed { .. } | DefinitionState::Broken => Vec::new(),
     };
     for other in &shadowed {
-        complain(&format!("warning: it takes the place of the one of {}", page.origin(&other.source)));
+        eprintln_line(&format!("warning: it takes the place of the one of {}", page.origin(&other.source)));
     }
     if let DefinitionState::Shadowed { by } = &written.standing {
-        complain(&format!("warning: it is not in force: the one of {} wins", page.origin(by)));
+        eprintln_line(&format!("warning: it is not in force: the one of {} wins", page.origin(by)));
     }
     let shadows = shadowed.iter().map(|listed| PlaceFacts::of(&listed.source)).collect();
     page.line(&path.display().to_string());

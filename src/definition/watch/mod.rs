@@ -187,7 +187,7 @@ impl Watches {
         }
     }
 
-    /// Tells whether an event may change what the agents are.
+    /// Returns `true` if an event may change what the agents are.
     fn take_in(&mut self, event: &notify::Event) -> bool {
         if event.need_rescan() {
             // Something was not told, perhaps that folders have moved.
@@ -214,12 +214,12 @@ impl Watches {
     }
 }
 
-/// Tells whether something was changed, and not only looked at, as this thread itself does.
+/// Returns `true` if something was changed, and not only looked at, as this thread itself does.
 fn is_change(event: &notify::Event) -> bool {
     !matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write))
 }
 
-/// Tells whether another folder may have the path now, or the same one may be watched only now.
+/// Returns `true` if another folder may have the path now, or the same one may be watched only now.
 fn may_move(kind: EventKind) -> bool {
     use ModifyKind::{Metadata, Name};
     matches!(kind, EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(Name(_) | Metadata(_)))

@@ -47,7 +47,7 @@ impl WatchPlan {
         self.folders.keys().map(PathBuf::as_path)
     }
 
-    /// Tells whether this folder is among them.
+    /// Returns `true` if this folder is among them.
     pub(super) fn holds(&self, folder: &Path) -> bool {
         self.folders.contains_key(folder)
     }
@@ -59,7 +59,7 @@ impl WatchPlan {
         gone
     }
 
-    /// Tells whether a change of this path may change what the agents are.
+    /// Returns `true` if a change of this path may change what the agents are.
     pub(super) fn concerns(&self, path: &Path) -> bool {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
         match self.folders.get(folder) {
@@ -69,7 +69,7 @@ impl WatchPlan {
         }
     }
 
-    /// Tells whether more folders hold agents than are watched.
+    /// Returns `true` if more folders hold agents than are watched.
     pub(super) fn is_cut(&self) -> bool {
         self.folders.values().filter(|entries| **entries == Entries::All).count() >= MAX_FOLDERS
     }
@@ -150,7 +150,7 @@ fn steps(path: &Path) -> Vec<PathBuf> {
     path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect()
 }
 
-/// Tells whether a folder cannot be watched because it is not there, or not to be read.
+/// Returns `true` if a folder cannot be watched because it is not there, or not to be read.
 pub(super) fn is_out_of_reach(error: &notify::Error) -> bool {
     match &error.kind {
         notify::ErrorKind::PathNotFound => true,

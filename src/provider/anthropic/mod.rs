@@ -53,7 +53,7 @@ impl Anthropic {
         Self { http: Http::new(service, base, auth) }
     }
 
-    /// Puts it behind a gate that others may share.
+    /// Puts it behind a rate limiter that others may share.
     #[must_use]
     pub fn behind(self, gate: RateLimiter) -> Self {
         Self { http: self.http.behind(gate) }

@@ -52,7 +52,7 @@ impl OpenAi {
         Self { http: Http::new(service, base, auth), dialect }
     }
 
-    /// Puts it behind a gate that others may share.
+    /// Puts it behind a rate limiter that others may share.
     #[must_use]
     pub fn behind(self, gate: RateLimiter) -> Self {
         Self { http: self.http.behind(gate), ..self }

@@ -141,7 +141,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Tells whether a terminal of this type passes over the sequences of links, if it does not know them.
+/// Says whether a terminal of this type passes over the sequences of links, if it does not know them.
 #[must_use]
 pub fn linking(term: Option<&str>) -> Linking {
     match term {

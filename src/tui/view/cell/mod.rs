@@ -21,7 +21,7 @@ use crate::message::AgentId;
 /// Rows of a user message that are shown in brief.
 const USER_ROWS: usize = 40;
 
-/// Tells whether a cell changes by the clock, or with another agent, and is made anew for each frame.
+/// Returns `true` if a cell changes by the clock, or with another agent, and is made anew for each frame.
 #[must_use]
 pub(super) fn is_live(kind: &CellKind, ctx: &RenderContext<'_>) -> bool {
     match kind {

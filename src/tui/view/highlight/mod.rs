@@ -206,7 +206,7 @@ impl Highlighter {
         highlighter
     }
 
-    /// Tells whether a block of this language and size will ever be highlighted.
+    /// Returns `true` if a block of this language and size will ever be highlighted.
     #[must_use]
     pub fn accepts(&self, lang: &str, bytes: usize) -> bool {
         bytes <= MAX_CODE_BYTES && !lang.is_empty() && self.shared.state().worker != Worker::Stopped

@@ -211,7 +211,7 @@ impl Grammars {
         Self { set: two_face::syntax::extra_newlines(), used: Vec::new(), classes }
     }
 
-    /// Tells whether they should be given up before one more language is used.
+    /// Returns `true` if they should be given up before one more language is used.
     fn is_full_for(&self, lang: &str) -> bool {
         self.used.len() >= MAX_LANGUAGES && !self.used.iter().any(|used| used == lang)
     }

@@ -25,12 +25,12 @@ const FILE_ENDS: [&str; 14] =
 /// Signs that are read as a dot.
 const DOTS: [char; 5] = ['.', '。', '．', '｡', '․'];
 
-/// Tells whether an address may hold a byte.
+/// Returns `true` if an address may hold a byte.
 pub(super) fn is_sign(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"<>\"`{}|\\^".contains(&byte)
 }
 
-/// Tells whether a text begins with an address.
+/// Returns `true` if a text begins with an address.
 pub(super) fn begins(text: &str) -> bool {
     SCHEMES.iter().any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()))
 }
@@ -85,7 +85,7 @@ pub(in crate::tui::view) fn target_of(target: &str, label: &str) -> Option<Targe
     (valid && (says(label, target) || !claims_other(label, target))).then(|| Arc::from(target))
 }
 
-/// Tells whether a label is the address itself.
+/// Returns `true` if a label is the address itself.
 pub(in crate::tui::view) fn says(label: &str, target: &str) -> bool {
     let bare = |text: &str| text.strip_suffix('/').unwrap_or(text).len();
     let same = |target: &str| label[..bare(label)] == target[..bare(target)];
@@ -99,7 +99,7 @@ fn host(rest: &str) -> Option<&str> {
     (!host.is_empty() && authority.is_ascii()).then_some(host)
 }
 
-/// Tells whether a label reads like an address that is not on the target's host.
+/// Returns `true` if a label reads like an address that is not on the target's host.
 fn claims_other(label: &str, target: &str) -> bool {
     if label.contains("://") {
         return true;

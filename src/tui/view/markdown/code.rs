@@ -48,7 +48,7 @@ impl CodeBlock {
         self
     }
 
-    /// Tells whether it has no line yet.
+    /// Returns `true` if it has no line yet.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

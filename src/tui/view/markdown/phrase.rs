@@ -88,7 +88,7 @@ impl Phrase {
         self.spans.len()
     }
 
-    /// Tells whether nothing of it is seen.
+    /// Returns `true` if nothing of it is seen.
     pub(super) fn is_blank(&self) -> bool {
         self.spans.iter().all(|span| span.content.trim().is_empty())
     }

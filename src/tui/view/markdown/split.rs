@@ -14,14 +14,14 @@ pub(super) struct CodeFence {
 }
 
 impl CodeFence {
-    /// Tells whether a line ends the block.
+    /// Returns `true` if a line ends the block.
     pub(super) fn is_closed_by(self, line: &str) -> bool {
         let text = line.trim_end();
         let inner = text.trim_start_matches(' ');
         text.len() - inner.len() < 4 && inner.len() >= self.length && inner.bytes().all(|byte| byte == self.mark)
     }
 
-    /// Tells whether an unfinished line could become the end of the block.
+    /// Returns `true` if an unfinished line could become the end of the block.
     pub(super) fn may_be_closed_by(self, start: &str) -> bool {
         start.trim().bytes().all(|byte| byte == self.mark)
     }
@@ -138,7 +138,7 @@ impl<'a> SourceLine<'a> {
         self.complete && (1..=6).contains(&marks) && (inner.trim().is_empty() || inner.starts_with([' ', '\t']))
     }
 
-    /// Tells whether the line begins an item of a list at the left edge.
+    /// Returns `true` if the line begins an item of a list at the left edge.
     fn is_item(&self) -> bool {
         let inner = self.text.trim_start_matches(|c: char| c.is_ascii_digit());
         let after_mark = match self.text.len() - inner.len() {
