@@ -1,6 +1,6 @@
 //! The binary: parses the command line and starts a front end.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     let code =
         answer(Cli::of(std::env::args_os()).unwrap_or_else(|error| error.exit())).unwrap_or_else(|(code, error)| {
             // It may quote an argument, which need not be written by the user.
-            let _ = writeln!(io::stderr(), "belvedere: {}", message::sanitize(&format!("{error:#}")));
+            headless::eprintln_line(&format!("belvedere: {}", message::sanitize(&format!("{error:#}"))));
             code
         });
     ExitCode::from(code)
@@ -39,8 +39,9 @@ fn guard_process() {
         // Nobody but root may read the environment or the memory of this process, or open its files.
         let kept = set_dumpable(false).and_then(|()| set_child_subreaper(true));
         if let Err(error) = kept {
-            let _ =
-                writeln!(io::stderr(), "belvedere: commands can see more of this program than they should: {error}");
+            headless::eprintln_line(&format!(
+                "belvedere: commands can see more of this program than they should: {error}"
+            ));
         }
     }
 }
@@ -187,7 +188,7 @@ async fn show(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<u
         (farewell, _) => farewell?,
     };
     if !farewell.running.is_empty() {
-        let _ = writeln!(io::stderr(), "Stopped with the program: {}.", farewell.running.join(", "));
+        headless::eprintln_line(&format!("Stopped with the program: {}.", farewell.running.join(", ")));
     }
     Ok(farewell.ended_by.map_or(headless::exit::OK, EndSignal::exit_status))
 }
@@ -195,7 +196,7 @@ async fn show(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<u
 /// Tells the user at the end of the program what is wrong.
 fn warn(words: Option<String>) {
     if let Some(words) = words {
-        let _ = writeln!(io::stderr(), "belvedere: {words}");
+        headless::eprintln_line(&format!("belvedere: {words}"));
     }
 }
 

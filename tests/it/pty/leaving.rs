@@ -67,7 +67,7 @@ fn a_terminal_that_closes_ends_the_session_in_order() {
             std::thread::yield_now();
         }
         let mut ended = 0;
-        for file in walkdir(&home.path().join(".local/state/belvedere/sessions")) {
+        for file in crate::session::files(&home.path().join(".local/state/belvedere/sessions")) {
             if file.extension().is_some_and(|extension| extension == "jsonl") {
                 let text = std::fs::read_to_string(&file).unwrap();
                 assert_eq!(text.matches(r#""event":"ended""#).count(), 1, "{}: {text}", file.display());
@@ -76,12 +76,6 @@ fn a_terminal_that_closes_ends_the_session_in_order() {
         }
         assert!(ended > 1, "{ended} agents were kept");
     }
-}
-
-/// Returns all files below a folder.
-fn walkdir(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { walkdir(&path) } else { vec![path] }).collect()
 }
 
 #[cfg(target_os = "linux")]
