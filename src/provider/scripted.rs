@@ -128,7 +128,6 @@ pub enum ScriptStep {
 /// The kinds of failure, as in [`ProviderError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each is named after its error")]
 pub enum ScriptedFailure {
     Authentication,
     RateLimit,
