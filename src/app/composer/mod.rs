@@ -8,11 +8,13 @@ mod chips;
 mod completion;
 mod draft;
 mod editor;
+pub mod files;
 mod history;
 mod layout;
 mod mentions;
 mod modal;
 mod search;
+pub(super) mod steering;
 mod vi;
 
 use crate::app::files::FileIndex;

@@ -1,0 +1,462 @@
+//! What the screen knows of one agent, as a fold over its events.
+//!
+//! Owns the life of an agent as shown (its phase, counts, tools in flight) and the filling of its cells; main agent
+//! and subagents fold alike. Leaves who exists to `agents`, and where a run ends and another begins to `runs`.
+//! Invariants: whatever comes in whatever order, folding does not panic; once a subagent has ended, no event changes it
+//! but the beginning of a later run.
+
+mod runs;
+
+use std::time::{Duration, Instant};
+
+use self::runs::PreviousRuns;
+use crate::agent::{AgentEvent, Bounds, EventKind, Outcome, RunMode, Spawn, Spent, Status};
+use crate::app::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
+use crate::app::phase::Phase;
+use crate::app::report::TagReader;
+use crate::message::{AgentId, AssistantMessage, Block, ToolResult, reveal_line, sanitize, sanitize_line};
+use crate::tool::{Todo, ToolView};
+
+/// Bytes of text kept of one subagent; the rest is in the session log.
+const CHILD_CAP: usize = 256 * 1024;
+/// Bytes of text kept of a subagent while all of it is looked at.
+const OPEN_CAP: usize = 8 * 1024 * 1024;
+/// Bytes of text kept of the main conversation.
+const MAIN_CAP: usize = 8 * 1024 * 1024;
+/// Bytes kept of a running tool's output.
+const TAIL_CAP: usize = 4 * 1024;
+
+/// One agent on screen.
+#[derive(Debug, Clone)]
+pub struct AgentView {
+    /// Its number, which its pane shows.
+    pub id: AgentId,
+    /// Who asked for it.
+    pub parent: Option<AgentId>,
+    /// The cell of the parent that stands for it.
+    pub(in crate::app) anchor: Option<CellId>,
+    /// Its name, such as `explore-1`.
+    pub name: String,
+    /// Name of its definition.
+    pub agent_type: String,
+    /// Colour of its definition.
+    pub color: Option<String>,
+    /// The pane's title.
+    pub description: String,
+    /// The whole task.
+    pub prompt: String,
+    /// Its model.
+    pub model: String,
+    /// Names of its tools.
+    pub tool_names: Vec<String>,
+    /// How far it may go.
+    pub bounds: Bounds,
+    /// Whether its parent waits for it.
+    pub ground: RunMode,
+    /// Number of its present or last run, from 1.
+    pub run: u32,
+    /// What the runs before that one came to.
+    previous: PreviousRuns,
+    /// The status that the run will end with, once its last turn was granted.
+    pub last_turn: Option<Status>,
+    /// What it is doing.
+    pub phase: Phase,
+    /// Since when the phase lasts.
+    pub since: Instant,
+    /// When anything was last heard of it.
+    pub heard: Instant,
+    /// When it began to work in the present run.
+    pub started: Option<Instant>,
+    /// Model calls begun in the present run.
+    pub turns: u32,
+    /// Tool calls begun in all runs.
+    pub tools: u32,
+    /// Tokens and cost of all runs so far.
+    pub spent: Spent,
+    /// What the runs before this one used.
+    spent_before: Spent,
+    /// Size of its last request.
+    pub context: u64,
+    /// Its transcript.
+    pub cells: Cells,
+    /// What it said last that there is to do.
+    todos: Vec<Todo>,
+    /// What came of it.
+    pub outcome: Option<Outcome>,
+    /// Where it works apart.
+    pub worktree: Option<crate::app::WorktreeView>,
+    /// Calls in flight with their cells, oldest first.
+    running: Vec<(String, CellId)>,
+    /// Cells of text and thought of the present turn.
+    turn: Vec<CellId>,
+    /// Reads the tags of a subagent's report out of the present turn.
+    tags: TagReader,
+}
+
+/// Stands under a reply that the model did not end.
+const CUT_OFF: &str = "cut off here: the reply is not whole";
+
+impl AgentView {
+    /// Returns an agent nothing is known of yet.
+    #[must_use]
+    pub fn new(id: AgentId, now: Instant) -> Self {
+        Self {
+            id,
+            parent: None,
+            anchor: None,
+            name: if id.is_main() { "main".to_owned() } else { format!("agent-{id}") },
+            agent_type: String::new(),
+            color: None,
+            description: String::new(),
+            prompt: String::new(),
+            model: String::new(),
+            tool_names: Vec::new(),
+            bounds: Bounds::default(),
+            ground: RunMode::default(),
+            run: 1,
+            previous: PreviousRuns::default(),
+            last_turn: None,
+            phase: if id.is_main() { Phase::Idle } else { Phase::Unknown },
+            since: now,
+            heard: now,
+            started: None,
+            turns: 0,
+            tools: 0,
+            spent: Spent::default(),
+            spent_before: Spent::default(),
+            context: 0,
+            cells: Cells::with_cap(if id.is_main() { MAIN_CAP } else { CHILD_CAP }),
+            todos: Vec::new(),
+            outcome: None,
+            worktree: None,
+            running: Vec::new(),
+            turn: Vec::new(),
+            tags: TagReader::default(),
+        }
+    }
+
+    /// Returns `true` if nothing more will happen to it, unless it is resumed.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.outcome.is_some() && !self.id.is_main()
+    }
+
+    /// Returns `true` if it is at work, or waits for its turn.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        !matches!(self.phase, Phase::Idle | Phase::Ended(_))
+    }
+
+    /// Returns its report: the last words, or why there are none.
+    #[must_use]
+    pub fn report(&self) -> Option<&str> {
+        let outcome = self.outcome.as_ref()?;
+        if outcome.text.trim().is_empty() { outcome.reason.as_deref() } else { Some(&outcome.text) }
+    }
+
+    /// Returns what it said last that there is to do.
+    #[must_use]
+    pub fn todos(&self) -> &[Todo] {
+        &self.todos
+    }
+
+    /// Returns the name of the oldest tool in flight, and since when it runs.
+    #[must_use]
+    pub fn tool_in_flight(&self) -> Option<(&str, Instant)> {
+        self.in_flight().find_map(|(_, kind)| match kind {
+            CellKind::Tool(tool) => match tool.state {
+                ToolState::Running { since } => Some((tool.name.as_str(), since)),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// Returns the cells of the calls in flight, oldest first.
+    pub(in crate::app) fn in_flight(&self) -> impl Iterator<Item = (CellId, &CellKind)> {
+        self.running.iter().filter_map(|(_, cell)| Some((*cell, &self.cells.get(*cell)?.kind)))
+    }
+
+    /// Returns `true` if only subagents it sent out keep it from going on.
+    pub(in crate::app) fn waits_for_agents(&self) -> bool {
+        !self.running.is_empty() && self.in_flight().all(|(_, kind)| matches!(kind, CellKind::Subagent { .. }))
+    }
+
+    /// Returns the oldest tool call that is kept, with its cell.
+    pub(in crate::app) fn first_call(&self) -> Option<(CellId, String)> {
+        self.cells.iter().find_map(|(id, cell)| match &cell.kind {
+            CellKind::Tool(tool) if !tool.call_id.is_empty() => Some((id, tool.call_id.clone())),
+            _ => None,
+        })
+    }
+
+    /// Keeps more from now on: all of it is looked at.
+    pub(in crate::app) fn hold_more(&mut self) {
+        self.cells.set_cap(OPEN_CAP);
+    }
+
+    /// Keeps as much as ever.
+    pub(in crate::app) fn hold_less(&mut self) {
+        self.cells.set_cap(CHILD_CAP);
+    }
+
+    /// Takes in what it was created with.
+    pub(in crate::app) fn spawned(&mut self, spawn: &Spawn, now: Instant) {
+        self.parent = Some(spawn.parent);
+        self.name = sanitize_line(&spawn.name).into_owned();
+        self.agent_type = sanitize_line(&spawn.agent_type).into_owned();
+        self.color.clone_from(&spawn.color);
+        self.description = sanitize_line(&spawn.description).into_owned();
+        self.prompt = sanitize(&spawn.prompt).into_owned();
+        self.model = sanitize_line(&spawn.model).into_owned();
+        self.tool_names.clone_from(&spawn.tools);
+        self.bounds.clone_from(&spawn.bounds);
+        if self.run == 1 {
+            self.ground = spawn.ground;
+        }
+        if self.phase == Phase::Unknown {
+            self.enter(Phase::Queued, now);
+        }
+    }
+
+    /// Takes in one event. Approvals and models are the business of others.
+    pub(in crate::app) fn fold(&mut self, event: &AgentEvent, now: Instant) {
+        let kind = &event.kind;
+        if self.has_ended() && !self.is_later_run(kind) {
+            return;
+        }
+        self.heard = now;
+        match kind {
+            EventKind::Started => {
+                self.started = Some(now);
+                self.outcome = None;
+                self.last_turn = None;
+                self.enter(Phase::Starting, now);
+            }
+            EventKind::UserMessage { text, by } => self.receive(text, by),
+            EventKind::Resumed { run, ground } if self.is_later_run(kind) => {
+                self.resumed((*run, *ground), event.at, now);
+            }
+            EventKind::Moved { ground } => self.ground = *ground,
+            EventKind::LastTurn { why } => self.last_turn = Some(*why),
+            EventKind::TurnStarted { turn } => {
+                self.turns = *turn;
+                self.turn.clear();
+                self.tags = TagReader::default();
+                self.enter(Phase::Thinking, now);
+            }
+            EventKind::Text { text } => {
+                let text = if self.id.is_main() { text.clone() } else { self.tags.push(text) };
+                self.delta(&text, |text| CellKind::Text { text }, now);
+            }
+            EventKind::Thinking { text } => self.delta(text, |text| CellKind::Thinking { text }, now),
+            EventKind::Retrying { attempt, wait_ms, rate_limited, reason } => {
+                self.void_turn();
+                let until = now + Duration::from_millis(*wait_ms);
+                let reason = sanitize_line(reason).into_owned();
+                let cell = self.cells.push(CellKind::Retry { attempt: *attempt, until, reason });
+                self.turn.push(cell);
+                self.enter(if *rate_limited { Phase::limited(until) } else { Phase::Retrying { until } }, now);
+            }
+            EventKind::Held { why, wait_ms, ahead } => self.held(*why, *wait_ms, *ahead, now),
+            EventKind::TurnEnded { message, usage, stop, .. } => {
+                self.turn_ended(message);
+                if stop.is_none() && message.content.iter().any(|block| matches!(block, Block::Text { .. })) {
+                    self.cells.push(CellKind::Notice { text: CUT_OFF.to_owned() });
+                }
+                self.context = usage.context();
+                self.spent.apply(kind);
+            }
+            EventKind::ToolStarted { call, title } => self.tool_started(&call.id, &call.name, title, now),
+            EventKind::ToolProgress { call_id, tail } => self.tool_progress(call_id, tail),
+            EventKind::ToolEnded { result, summary, view, .. } => {
+                self.tool_ended(result, summary, view.as_ref(), now);
+            }
+            EventKind::ApprovalRequested { request } => {
+                self.change_tool(&request.id.call_id, |tool| tool.state = ToolState::Asking);
+            }
+            EventKind::ApprovalResolved { id, .. } => {
+                self.change_tool(&id.call_id, |tool| tool.state = ToolState::Running { since: now });
+            }
+            EventKind::Stopping { .. } => self.enter(Phase::Stopping, now),
+            EventKind::Ended { outcome } => self.ended(outcome, now),
+            EventKind::Notice { text } => {
+                self.cells.push(CellKind::Notice { text: sanitize_line(text).into_owned() });
+            }
+            EventKind::Worktree { news } => self.worktree_news(news, now),
+            EventKind::Spawned(_)
+            | EventKind::Worktrees { .. }
+            | EventKind::ModelChosen { .. }
+            | EventKind::ModelSearch { .. }
+            | EventKind::NoModel { .. }
+            | EventKind::ToolRefused { .. }
+            | EventKind::AgentsChanged { .. }
+            | EventKind::Resumed { .. }
+            | EventKind::Alive
+            | EventKind::BudgetChanged { .. }
+            | EventKind::GrantsChanged { .. }
+            | EventKind::Cleared => {}
+        }
+    }
+
+    /// Puts a subagent's line in place of the call that made it, and returns the line's cell.
+    pub(in crate::app) fn child_spawned(&mut self, call_id: &str, agent: AgentId) -> CellId {
+        let cell = self.running.iter().find(|(id, _)| id == call_id).map(|(_, cell)| *cell);
+        match cell {
+            Some(cell) => {
+                self.cells.change(cell, |kind| *kind = CellKind::Subagent { agent });
+                cell
+            }
+            None => self.cells.push(CellKind::Subagent { agent }),
+        }
+    }
+
+    pub(in crate::app) fn enter(&mut self, phase: Phase, now: Instant) {
+        if self.phase == Phase::Stopping && !matches!(phase, Phase::Ended(_)) && !self.id.is_main() {
+            return;
+        }
+        if self.phase != phase {
+            self.phase = phase;
+            self.since = now;
+        }
+    }
+
+    /// Appends to the cell of the same sort if it is the last one, else begins a new one.
+    fn delta(&mut self, text: &str, cell: impl Fn(String) -> CellKind, now: Instant) {
+        if text.is_empty() {
+            return;
+        }
+        let text = sanitize(text);
+        let wanted = std::mem::discriminant(&cell(String::new()));
+        let last = self.cells.end().checked_sub(1).filter(|last| self.turn.last() == Some(last));
+        let last =
+            last.filter(|id| self.cells.get(*id).is_some_and(|cell| std::mem::discriminant(&cell.kind) == wanted));
+        if let Some(id) = last {
+            self.cells.append(id, &text);
+        } else if !text.trim_start_matches('\n').is_empty() {
+            let id = self.cells.push(cell(text.trim_start_matches('\n').to_owned()));
+            self.turn.push(id);
+        }
+        self.enter(Phase::Thinking, now);
+    }
+
+    /// Returns a text of a reply as it is shown: cleaned, the tags of a subagent's report as headings.
+    fn shown(&self, text: &str) -> String {
+        let text = sanitize(text);
+        let text = if self.id.is_main() { text.into_owned() } else { TagReader::whole(&text) };
+        text.trim().to_owned()
+    }
+
+    fn void_turn(&mut self) {
+        self.tags = TagReader::default();
+        for cell in std::mem::take(&mut self.turn) {
+            self.cells.change(cell, |kind| *kind = CellKind::Void);
+        }
+    }
+
+    /// Compares what arrived in pieces with the whole reply, and puts the whole in place where they differ.
+    fn turn_ended(&mut self, message: &AssistantMessage) {
+        let said: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(Cell::said).collect();
+        let thought: String = self.turn.iter().filter_map(|id| self.cells.get(*id)).filter_map(Cell::thought).collect();
+        let mut whole = (String::new(), String::new());
+        for block in &message.content {
+            match block {
+                Block::Text { text } => whole.0.push_str(&self.shown(text)),
+                Block::Thinking { text, .. } => whole.1.push_str(sanitize(text).trim()),
+                _ => {}
+            }
+        }
+        let same = whole == (said, thought);
+        let retried = self
+            .turn
+            .iter()
+            .any(|id| self.cells.get(*id).is_some_and(|cell| matches!(cell.kind, CellKind::Retry { .. })));
+        if same && !retried {
+            self.turn.clear();
+            return;
+        }
+        if same {
+            for id in std::mem::take(&mut self.turn) {
+                self.cells.change(id, |kind| {
+                    if matches!(kind, CellKind::Retry { .. }) {
+                        *kind = CellKind::Void;
+                    }
+                });
+            }
+            return;
+        }
+        self.void_turn();
+        for block in &message.content {
+            match block {
+                Block::Text { text } if !text.trim().is_empty() => {
+                    self.cells.push(CellKind::Text { text: self.shown(text) });
+                }
+                Block::Thinking { text, .. } if !text.trim().is_empty() => {
+                    self.cells.push(CellKind::Thinking { text: sanitize(text).trim().to_owned() });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn tool_started(&mut self, call_id: &str, name: &str, title: &str, now: Instant) {
+        self.tools = self.tools.saturating_add(1);
+        let cell = self.cells.push(CellKind::Tool(Box::new(ToolCell {
+            call_id: call_id.to_owned(),
+            name: sanitize_line(name).into_owned(),
+            title: reveal_line(title).into_owned(),
+            state: ToolState::Running { since: now },
+            summary: String::new(),
+            tail: String::new(),
+            view: None,
+        })));
+        self.running.push((call_id.to_owned(), cell));
+        self.enter(Phase::Tool, now);
+    }
+
+    fn tool_progress(&mut self, call_id: &str, tail: &str) {
+        let from = tail.ceil_char_boundary(tail.len().saturating_sub(TAIL_CAP));
+        self.change_tool(call_id, |tool| tool.tail = sanitize(&tail[from..]).into_owned());
+    }
+
+    fn tool_ended(&mut self, result: &ToolResult, summary: &str, view: Option<&ToolView>, now: Instant) {
+        let view = view.cloned().map(clean_view);
+        if let Some(ToolView::Todos { items }) = &view {
+            self.todos.clone_from(items);
+        }
+        self.change_tool(&result.call_id, |tool| {
+            tool.state = match tool.state {
+                _ if result.is_error => ToolState::Failed,
+                ToolState::Running { since } => ToolState::Done { took: now.saturating_duration_since(since) },
+                _ => ToolState::Done { took: Duration::ZERO },
+            };
+            tool.summary = sanitize_line(summary).into_owned();
+            tool.tail = String::new();
+            tool.view = view;
+        });
+        self.running.retain(|(id, _)| *id != result.call_id);
+        if self.running.is_empty() {
+            self.enter(Phase::Thinking, now);
+        }
+    }
+
+    /// Returns the last text of the transcript.
+    #[must_use]
+    pub fn last_text(&self) -> Option<&str> {
+        self.cells.iter().rev().find_map(|(_, cell)| match &cell.kind {
+            CellKind::Text { text } | CellKind::Report { text } => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    fn change_tool(&mut self, call_id: &str, change: impl FnOnce(&mut ToolCell)) {
+        let Some(cell) = self.running.iter().find(|(id, _)| id == call_id).map(|(_, cell)| *cell) else { return };
+        if self.cells.get(cell).is_some_and(|cell| matches!(cell.kind, CellKind::Tool(_))) {
+            self.cells.change(cell, |kind| {
+                if let CellKind::Tool(tool) = kind {
+                    change(tool);
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Reports of subagents, and the ends of runs, as people read them.
+//!
+//! Owns the reading of the tags a report is written with, and the words for an end. Leaves what the parent's model gets to `subagent`.
+//! Invariant: a report without tags, or with broken ones, is shown whole.
+
+use crate::agent::{Outcome, Status};
+use crate::app::cells::CellKind;
+
+/// Returns the summary of a report: what stands in `<summary>`, else all of it.
+#[must_use]
+pub fn summary_of(report: &str) -> &str {
+    match tagged(report, "summary") {
+        Some(summary) if !summary.is_empty() => summary,
+        _ => report.trim(),
+    }
+}
+
+/// Returns a report in Markdown, its tags as headings.
+#[must_use]
+pub fn report_markdown(report: &str) -> String {
+    let Some(summary) = tagged(report, "summary") else { return report.trim().to_owned() };
+    let mut parts = Vec::new();
+    let before = report.split("<summary>").next().unwrap_or_default().trim();
+    parts.extend(Some(before.to_owned()).filter(|text| !text.is_empty()));
+    parts.push(summary.to_owned());
+    for (tag, title) in [("findings", "Findings"), ("answer", "Answer")] {
+        if let Some(text) = tagged(report, tag).filter(|text| !text.is_empty()) {
+            parts.push(format!("**{title}**"));
+            parts.push(text.to_owned());
+        }
+    }
+    parts.join("\n\n")
+}
+
+/// The tags of a report, and what stands in place of each while the report streams.
+const TAGS: [(&str, &str, &str); 3] = [
+    ("<summary>", "</summary>", ""),
+    ("<findings>", "</findings>", "\n\n**Findings**\n\n"),
+    ("<answer>", "</answer>", "\n\n**Answer**\n\n"),
+];
+
+/// Reads a report that arrives in pieces: tags become headings. A tag opens at the start of a line, so that one in the
+/// middle of a text stays; the start of what may be a tag is held back until it is known.
+#[derive(Debug, Clone)]
+pub(in crate::app) struct TagReader {
+    held: String,
+    open: Option<usize>,
+    line_start: bool,
+}
+
+impl Default for TagReader {
+    fn default() -> Self {
+        Self { held: String::new(), open: None, line_start: true }
+    }
+}
+
+/// What begins at a `<`.
+enum Read {
+    /// A tag of this many bytes, in whose place something stands.
+    Tag(usize, &'static str),
+    /// Perhaps a tag.
+    Perhaps,
+    /// Text.
+    Text,
+}
+
+impl TagReader {
+    /// Returns a whole text as it would have streamed.
+    pub(in crate::app) fn whole(text: &str) -> String {
+        let mut reader = Self::default();
+        let mut out = reader.push(text);
+        out.push_str(&reader.held);
+        out
+    }
+
+    /// Takes in a piece and returns what is to be shown of it.
+    pub(in crate::app) fn push(&mut self, piece: &str) -> String {
+        let mut text = std::mem::take(&mut self.held);
+        text.push_str(piece);
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text.as_str();
+        while let Some(at) = rest.find('<') {
+            let (before, from) = rest.split_at(at);
+            self.put(before, &mut out);
+            rest = match self.read(from) {
+                Read::Tag(length, heading) => {
+                    out.push_str(heading);
+                    self.line_start = true;
+                    &from[length..]
+                }
+                Read::Perhaps => {
+                    from.clone_into(&mut self.held);
+                    return out;
+                }
+                Read::Text => {
+                    self.put("<", &mut out);
+                    &from[1..]
+                }
+            };
+        }
+        self.put(rest, &mut out);
+        out
+    }
+
+    fn read(&mut self, from: &str) -> Read {
+        let opening = TAGS.iter().enumerate().filter(|_| self.line_start).map(|(at, tag)| (tag.0, tag.2, Some(at)));
+        let closing = self.open.map(|at| (TAGS[at].1, "", None));
+        let mut read = Read::Text;
+        for (tag, heading, open) in opening.chain(closing) {
+            if from.starts_with(tag) {
+                self.open = open;
+                return Read::Tag(tag.len(), heading);
+            }
+            if tag.starts_with(from) {
+                read = Read::Perhaps;
+            }
+        }
+        read
+    }
+
+    fn put(&mut self, text: &str, out: &mut String) {
+        out.push_str(text);
+        let (line, whole) = text.rsplit_once('\n').map_or((text, false), |(_, line)| (line, true));
+        self.line_start = (self.line_start || whole) && line.trim().is_empty();
+    }
+}
+
+/// Returns what stands between a tag and its end, or the end of the text.
+fn tagged<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
+    let open = format!("<{tag}>");
+    let start = text.find(&open)? + open.len();
+    let rest = &text[start..];
+    Some(rest.split(&format!("</{tag}>")).next().unwrap_or(rest).trim())
+}
+
+/// Returns the line that says how the main agent's run ended, unless it simply ended.
+pub(in crate::app) fn ending_note(outcome: &Outcome) -> Option<CellKind> {
+    let reason = |otherwise: &str| outcome.reason.clone().unwrap_or_else(|| otherwise.to_owned());
+    match outcome.status {
+        Status::Completed => None,
+        Status::Cancelled => Some(CellKind::Notice { text: reason("Interrupted. Say what to do instead.") }),
+        Status::Empty => Some(CellKind::Notice { text: reason("The model ended without a word. Ask again.") }),
+        Status::Failed => Some(CellKind::Error { text: reason("The run failed. Ask again.") }),
+        Status::TurnLimit => Some(CellKind::Notice { text: reason("Cut off at the limit of turns. Say “go on”.") }),
+        Status::ToolLimit => {
+            Some(CellKind::Notice { text: reason("Cut off at the limit of tool calls. Say “go on”.") })
+        }
+        Status::TimedOut => Some(CellKind::Error { text: reason("Nothing arrived for too long. Ask again.") }),
+        Status::Budget => Some(CellKind::Error { text: reason("The budget is used up.") }),
+        Status::WrappedUp => Some(CellKind::Notice { text: reason("Asked to report early. Say “go on”.") }),
+    }
+}

@@ -1,0 +1,240 @@
+//! The questions of the whole tree that wait for the user, in the order they were asked.
+//!
+//! Owns the queue, and what of each question has been on the screen. Leaves deciding to the engine and the guard against
+//! hasty keys to `guard`. Invariants: a question is asked once, whatever events say again later; a question stands only
+//! while drawn frames show it.
+
+mod approval_input;
+pub mod diff_rows;
+pub(super) mod guard;
+pub mod question;
+
+use std::collections::{HashSet, VecDeque};
+use std::time::Instant;
+
+use crate::app::guard::TypeAhead;
+use crate::app::question::{MAX_NOTE, QuestionSeen, SeenRows};
+use crate::message::{AgentId, reveal_line, sanitize_line};
+use crate::permission::{ApprovalId, ApprovalRequest, Preview};
+
+/// All open questions.
+#[derive(Debug, Clone, Default)]
+pub struct Approvals {
+    queue: VecDeque<Open>,
+    settled: HashSet<ApprovalId>,
+    /// Place of the question that is shown.
+    at: usize,
+    /// Since when frames show it; `None` while they do not.
+    since: Option<Instant>,
+    /// What the last frame showed of it.
+    last: Option<QuestionSeen>,
+    pub(in crate::app) guard: TypeAhead,
+    /// Whether a key for a yes has shown more of the question instead, and no frame has yet.
+    pub(in crate::app) expanding: bool,
+    /// Rows that the conversation has of its own, where it leaves others blank.
+    pub(in crate::app) talk_rows: Option<u16>,
+    /// Whether all of it is shown.
+    pub expanded: Expanded,
+    /// First visible line of its details.
+    pub scroll: usize,
+}
+
+/// An open question.
+#[derive(Debug, Clone)]
+struct Open {
+    request: ApprovalRequest,
+    seen: SeenRows,
+}
+
+/// How much of a question is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Expanded {
+    /// What changes, and of a long command its head and its tail.
+    #[default]
+    No,
+    /// All of it, to scroll through where the screen is too small.
+    Yes,
+}
+
+/// What stands between a question and a yes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::app) enum Hidden {
+    /// Nothing: all of it was on the screen.
+    Nothing,
+    /// Rows that can be shown.
+    Rows,
+    /// A screen that cannot show a row.
+    Everything,
+}
+
+impl Approvals {
+    /// Returns the question that is shown.
+    #[must_use]
+    pub fn shown(&self) -> Option<&ApprovalRequest> {
+        self.queue.get(self.at).map(|open| &open.request)
+    }
+
+    /// Returns what of the shown question has been on the screen.
+    #[must_use]
+    pub fn seen(&self) -> Option<&SeenRows> {
+        self.queue.get(self.at).map(|open| &open.seen)
+    }
+
+    /// Returns the place of the question that is shown, from 0.
+    #[must_use]
+    pub fn place(&self) -> usize {
+        self.at
+    }
+
+    /// Returns since when frames show the question.
+    pub(in crate::app) fn since(&self) -> Option<Instant> {
+        self.since
+    }
+
+    /// Takes in what a frame showed of the question. Returns how many rows of it were never seen, where that is new.
+    pub(in crate::app) fn drawn(&mut self, shown: Option<QuestionSeen>, now: Instant) -> Option<usize> {
+        let open = self.queue.get_mut(self.at)?;
+        let Some(shown) = shown.filter(|shown| shown.id == open.request.id) else {
+            (self.since, self.last) = (None, None);
+            return None;
+        };
+        self.since.get_or_insert(now);
+        open.seen.add(&shown);
+        let unseen = shown.unseen;
+        let before = self.last.replace(shown).map(|last| last.unseen);
+        (before != Some(unseen)).then_some(unseen)
+    }
+
+    /// Returns what still hides of the question.
+    pub(in crate::app) fn hidden(&self) -> Hidden {
+        match (self.seen(), &self.last) {
+            (Some(seen), _) if seen.is_complete() => Hidden::Nothing,
+            (_, Some(last)) if !last.has_room => Hidden::Everything,
+            _ => Hidden::Rows,
+        }
+    }
+
+    /// Shows all of the question, or more of it.
+    pub(in crate::app) fn show_more(&mut self) {
+        if !self.expand()
+            && let Some(last) = &self.last
+        {
+            self.scroll = last.next;
+        }
+    }
+
+    /// Shows all of the question. Returns `true` if it did not before.
+    pub(in crate::app) fn expand(&mut self) -> bool {
+        let was_brief = self.expanded == Expanded::No;
+        if was_brief {
+            (self.expanded, self.scroll) = (Expanded::Yes, 0);
+        }
+        was_brief
+    }
+
+    /// Shows the question `step` places on, around the ends.
+    pub(in crate::app) fn turn(&mut self, step: isize) {
+        let count = self.queue.len();
+        if count > 1 {
+            self.at = self.at.checked_add_signed(step).unwrap_or(count - 1) % count;
+            self.appeared();
+        }
+    }
+
+    /// Returns `true` if a question is open.
+    pub(in crate::app) fn is_open(&self, id: &ApprovalId) -> bool {
+        self.find(id).is_some()
+    }
+
+    /// Returns an open question.
+    pub(in crate::app) fn find(&self, id: &ApprovalId) -> Option<&ApprovalRequest> {
+        self.queue.iter().map(|open| &open.request).find(|request| request.id == *id)
+    }
+
+    /// Returns the number of open questions.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Returns `true` if no question is open.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Returns how many questions of one agent are open.
+    #[must_use]
+    pub fn of(&self, agent: AgentId) -> usize {
+        self.queue.iter().filter(|open| open.request.id.agent == agent).count()
+    }
+
+    /// Returns how many subagents wait for an answer.
+    #[must_use]
+    pub fn agents(&self) -> usize {
+        let asking: HashSet<AgentId> = self.queue.iter().map(|open| open.request.id.agent).collect();
+        asking.iter().filter(|agent| !agent.is_main()).count()
+    }
+
+    /// Adds a question. Returns whether it is new.
+    pub(in crate::app) fn ask(&mut self, request: &ApprovalRequest) -> bool {
+        if self.settled.contains(&request.id) || self.is_open(&request.id) {
+            return false;
+        }
+        let mut request = request.clone();
+        request.title = request.act().into_owned();
+        if let Some(Preview::Note { text }) = &mut request.preview {
+            *text = reveal_line(text).chars().take(MAX_NOTE).collect();
+        }
+        request.reason = sanitize_line(&request.reason).into_owned();
+        self.queue.push_back(Open { request, seen: SeenRows::default() });
+        if self.queue.len() == 1 {
+            self.appeared();
+        }
+        true
+    }
+
+    /// Closes a question.
+    pub(in crate::app) fn settle(&mut self, id: &ApprovalId) {
+        self.settled.insert(id.clone());
+        self.remove(|request| request.id == *id);
+    }
+
+    /// Withdraws all questions of an agent.
+    pub(in crate::app) fn withdraw(&mut self, agent: AgentId) {
+        let ids = self.queue.iter().map(|open| &open.request.id);
+        self.settled.extend(ids.filter(|id| id.agent == agent).cloned());
+        self.remove(|request| request.id.agent == agent);
+    }
+
+    /// Withdraws everything, as at the start of a new conversation.
+    pub(in crate::app) fn clear(&mut self) {
+        self.settled.extend(self.queue.iter().map(|open| open.request.id.clone()));
+        self.queue.clear();
+        self.at = 0;
+        self.appeared();
+    }
+
+    fn remove(&mut self, goes: impl Fn(&ApprovalRequest) -> bool) {
+        let shown_goes = self.shown().is_some_and(&goes);
+        let before = self.queue.iter().take(self.at).filter(|open| goes(&open.request)).count();
+        self.queue.retain(|open| !goes(&open.request));
+        if shown_goes {
+            // The one that waits longest comes next.
+            self.at = 0;
+            self.appeared();
+        } else {
+            self.at -= before.min(self.at);
+        }
+    }
+
+    fn appeared(&mut self) {
+        (self.since, self.last) = (None, None);
+        self.expanded = Expanded::No;
+        self.expanding = false;
+        self.scroll = 0;
+        if self.queue.is_empty() {
+            self.talk_rows = None;
+        }
+    }
+}

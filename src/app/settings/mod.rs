@@ -1,0 +1,7 @@
+//! What the screen starts with, what the user chooses on it, and the facts of the status line.
+//!
+//! Owns these facts. Leaves reading and keeping them to `tui`. Invariant: nothing here depends on an agent.
+
+pub(super) mod choices;
+pub(super) mod setup;
+pub(super) mod status;

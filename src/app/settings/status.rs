@@ -1,0 +1,173 @@
+//! What the status line knows, and the passing words beside it.
+//!
+//! Owns facts about the session and messages that pass by themselves. Leaves drawing to the views. Invariant: what
+//! passes by itself has a time at which it does.
+
+use std::time::{Duration, Instant};
+
+use jiff::tz::TimeZone;
+
+use crate::app::{AgentView, App};
+use crate::permission::{ActiveGrant, Grant, PermissionMode};
+
+/// How long a passing message stays.
+const FLASH: Duration = Duration::from_secs(4);
+/// How long a first press waits for the second.
+pub(in crate::app) const CONFIRM: Duration = Duration::from_secs(2);
+
+/// Facts about the session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatusLine {
+    /// The working directory, as shown.
+    pub folder: String,
+    /// The repository's branch.
+    pub branch: Option<String>,
+    /// Who answers.
+    pub model: ModelState,
+    /// The permission mode.
+    pub mode: PermissionMode,
+    /// Where the clocks on the wall are read.
+    pub zone: TimeZone,
+}
+
+impl StatusLine {
+    /// Returns the working directory and the branch.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.branched(&self.folder)
+    }
+
+    /// Returns the last part of the working directory and the branch.
+    #[must_use]
+    pub fn short_place(&self) -> String {
+        let last = self.folder.rsplit(['/', '\\']).next().filter(|name| !name.is_empty());
+        self.branched(last.unwrap_or(&self.folder))
+    }
+
+    fn branched(&self, folder: &str) -> String {
+        self.branch.as_ref().map_or_else(|| folder.to_owned(), |branch| format!("{folder} ({branch})"))
+    }
+}
+
+/// Whether it is settled who answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelState {
+    /// Not yet; holds the server that is asked, if the user named one.
+    Searching(Option<String>),
+    /// Nobody can; says why.
+    Missing(String),
+    /// This one does.
+    Chosen(ModelFact),
+}
+
+impl ModelState {
+    /// Returns the model that was chosen.
+    #[must_use]
+    pub fn chosen(&self) -> Option<&ModelFact> {
+        match self {
+            Self::Chosen(model) => Some(model),
+            Self::Searching(_) | Self::Missing(_) => None,
+        }
+    }
+}
+
+/// The model that answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelFact {
+    /// The service.
+    pub provider: String,
+    /// What the status line shows.
+    pub display: String,
+    /// Size of the context window in tokens.
+    pub context_window: Option<u64>,
+    /// How the choice came about.
+    pub note: Option<String>,
+}
+
+/// Whether a passing message is good news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Something to know.
+    Info,
+    /// Something to be careful with.
+    Warning,
+}
+
+/// A message that passes by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flash {
+    /// One line.
+    pub text: String,
+    /// How it is meant.
+    pub tone: Tone,
+    /// When it goes.
+    pub until: Instant,
+    /// What it is about, where something else depends on that.
+    pub about: FlashSubject,
+}
+
+/// What a message is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum FlashSubject {
+    /// Nothing that matters to anything else.
+    #[default]
+    Nothing,
+    /// The search in the log that is under way.
+    LogSearch,
+    /// The file of a new agent of this name.
+    NewAgent(String),
+}
+
+impl Flash {
+    /// Returns the same message, about this.
+    #[must_use]
+    pub fn about(self, about: FlashSubject) -> Self {
+        Self { about, ..self }
+    }
+
+    /// Returns a message to know.
+    #[must_use]
+    pub fn info(text: impl Into<String>, now: Instant) -> Self {
+        Self { text: text.into(), tone: Tone::Info, until: now + FLASH, about: FlashSubject::Nothing }
+    }
+
+    /// Returns a message to be careful with.
+    #[must_use]
+    pub fn warning(text: impl Into<String>, now: Instant) -> Self {
+        Self { text: text.into(), tone: Tone::Warning, until: now + FLASH, about: FlashSubject::Nothing }
+    }
+
+    /// Returns a request to press once more.
+    #[must_use]
+    pub fn confirm(text: impl Into<String>, now: Instant) -> Self {
+        Self { text: text.into(), tone: Tone::Warning, until: now + CONFIRM, about: FlashSubject::Nothing }
+    }
+}
+
+/// What a second press in time would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Armed {
+    /// Interrupt the main agent.
+    Interrupt,
+    /// Leave the program.
+    Quit,
+    /// Begin a new conversation.
+    Clear,
+    /// Give up what an agent did in its worktree.
+    Discard,
+}
+
+impl App {
+    /// Returns the permission mode in force for an agent.
+    #[must_use]
+    pub fn mode_of(&self, agent: &AgentView) -> PermissionMode {
+        agent.bounds.mode.map_or(self.status.mode, |ceiling| ceiling.stricter(self.status.mode))
+    }
+
+    /// Returns `true` if an answer lets some agents edit files that the mode asks about.
+    #[must_use]
+    pub fn accepts_some_edits(&self) -> bool {
+        let is_edits = |given: &ActiveGrant| given.grant == Grant::Edits && given.origin.is_answer();
+        self.status.mode == PermissionMode::Default && self.grants.iter().any(is_edits)
+    }
+}

@@ -1,0 +1,210 @@
+//! Panes of nested agents: what a fold hides, what the parent's title says of it, and how one moves among them.
+//!
+//! Owns which panes are wished for, and the fold of a whole subtree. Leaves the order to `order` and room to `panes`.
+//! Invariants: who needs the user, who has the focus and whom one writes to is never hidden; unfolding brings every
+//! pane back as it was.
+
+use crate::agent::{Spent, Status};
+use crate::app::action::Action;
+use crate::app::pane_state::Subtree;
+use crate::app::panes::{Live, PaneRequest, PaneSize};
+use crate::app::{AgentState, AgentView, App, Effect, Phase};
+use crate::message::AgentId;
+use crate::subagent::Command;
+
+/// What a folded pane says of the agents below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoldedAway {
+    /// How many are hidden.
+    pub hidden: usize,
+    /// The state among them, and those still shown, that matters most.
+    pub state: AgentState,
+}
+
+impl FoldedAway {
+    /// Returns the state as a word for many.
+    #[must_use]
+    pub fn word(&self) -> String {
+        match urgency(&self.state) {
+            Urgency::Running => "running".to_owned(),
+            _ => self.state.word_within(9),
+        }
+    }
+}
+
+/// How soon the user should know of a state, soonest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    NeedsYou,
+    RateLimited,
+    Stalled,
+    Running,
+    Waiting,
+    Failed,
+    Done,
+}
+
+fn urgency(state: &AgentState) -> Urgency {
+    match state {
+        AgentState::NeedsApproval => Urgency::NeedsYou,
+        AgentState::RateLimited { .. } | AgentState::AwaitsBudget { .. } | AgentState::Retrying { .. } => {
+            Urgency::RateLimited
+        }
+        AgentState::Stalled { .. } => Urgency::Stalled,
+        AgentState::Queued | AgentState::Waiting | AgentState::Idle => Urgency::Waiting,
+        AgentState::Ended(Status::Completed) => Urgency::Done,
+        AgentState::Ended(_) => Urgency::Failed,
+        _ => Urgency::Running,
+    }
+}
+
+impl App {
+    /// Returns the panes that are wished for, in the order in which they are shown.
+    pub(in crate::app) fn wishes(&self) -> Vec<PaneRequest> {
+        let watched = self.watched();
+        let mut wishes = Vec::with_capacity(self.agents.len());
+        // Places up to this one are hidden by a fold above them.
+        let mut hidden = 0;
+        for (at, kin) in self.agents.order().all().iter().enumerate() {
+            let Some(agent) = self.agents.get(kin.agent) else { continue };
+            let folds = kin.below > 0 && self.subtree(kin.agent) == Subtree::Hidden;
+            let stays = at >= hidden || watched == Some(kin.agent) || self.needs_you(agent);
+            if folds {
+                hidden = hidden.max(at + 1 + kin.below);
+            }
+            if stays {
+                let wish = self.wish(agent);
+                let chosen = if folds { Some(PaneSize::Row) } else { wish.chosen };
+                wishes.push(PaneRequest { chosen, parent: kin.parent, depth: kin.depth, branch: kin.branch, ..wish });
+            }
+        }
+        wishes
+    }
+
+    /// Returns the agent that has the focus, or else the one that is written to or was clicked on.
+    pub(in crate::app) fn watched(&self) -> Option<AgentId> {
+        self.focused_agent().or_else(|| self.target().map(|agent| agent.id)).or_else(|| self.marked_agent())
+    }
+
+    fn needs_you(&self, agent: &AgentView) -> bool {
+        self.approvals.of(agent.id) > 0 && !agent.has_ended()
+    }
+
+    fn wish(&self, agent: &AgentView) -> PaneRequest {
+        let state = self.panes.get(&agent.id);
+        let asking = self.approvals.of(agent.id) > 0;
+        let live = match agent.phase {
+            Phase::Queued if !asking => Live::Waiting,
+            Phase::Ended(_) if self.is_folded_away(agent.id) => Live::Folded,
+            Phase::Ended(_) => Live::News,
+            _ if asking => Live::NeedsYou,
+            _ => Live::Yes,
+        };
+        // Who waits for others has nothing new to show, although they are heard.
+        let heard = if agent.waits_for_agents() { agent.since } else { agent.heard };
+        let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(heard) };
+        let chosen = state.and_then(|state| state.chosen).filter(|size| *size != PaneSize::Full);
+        PaneRequest { chosen, silent, ..PaneRequest::new(agent.id, live) }
+    }
+
+    fn subtree(&self, agent: AgentId) -> Subtree {
+        self.panes.get(&agent).map_or(Subtree::Shown, |state| state.subtree)
+    }
+
+    /// Returns `true` if an agent's pane is drawn as a folded one: by what is below it, else by its own size.
+    #[must_use]
+    pub fn is_folded(&self, agent: AgentId, size: PaneSize) -> bool {
+        match self.agents.order().below(agent) {
+            [] => size == PaneSize::Row,
+            _ => self.subtree(agent) == Subtree::Hidden,
+        }
+    }
+
+    /// Returns what a fold hides below an agent; `None` if it hides nothing.
+    #[must_use]
+    pub fn folded_away(&self, agent: AgentId) -> Option<FoldedAway> {
+        if self.subtree(agent) == Subtree::Shown {
+            return None;
+        }
+        let watched = self.watched();
+        let is_hidden = |agent: &&AgentView| watched != Some(agent.id) && !self.needs_you(agent);
+        let hidden = self.agents.below(agent).filter(is_hidden).count();
+        let states = self.agents.below(agent).map(|agent| self.state_of(agent));
+        let state = states.min_by_key(urgency)?;
+        (hidden > 0).then_some(FoldedAway { hidden, state })
+    }
+
+    /// Folds or unfolds an agent's pane, with all panes below it.
+    pub(in crate::app) fn toggle_fold(&mut self, agent: AgentId, size: PaneSize) {
+        self.full = None;
+        let leads = !self.agents.order().below(agent).is_empty();
+        let state = self.pane_mut(agent);
+        match (leads, state.subtree) {
+            (true, Subtree::Shown) => state.subtree = Subtree::Hidden,
+            (true, Subtree::Hidden) => state.subtree = Subtree::Shown,
+            (false, _) => state.chosen = Some(if size == PaneSize::Row { PaneSize::Pane } else { PaneSize::Row }),
+        }
+    }
+
+    /// Gives an agent's pane a size of its own. One that grows shows what is below it again.
+    pub(in crate::app) fn choose_size(&mut self, agent: AgentId, size: PaneSize) {
+        self.full = None;
+        let state = self.pane_mut(agent);
+        if size > PaneSize::Row {
+            state.subtree = Subtree::Shown;
+        }
+        state.chosen = Some(size);
+    }
+
+    /// Chooses another pane: up and down within its column, left to the parent or the other column, right to the
+    /// other column or on.
+    pub(in crate::app) fn choose_pane(&mut self, action: Action) {
+        let wishes = self.wishes();
+        let Some(at) = wishes.iter().position(|wish| Some(wish.agent) == self.chosen) else { return };
+        let regions = self.regions();
+        let beside = regions.columns() > 1;
+        let column = |wish: &PaneRequest| if beside { wish.column() } else { 0 };
+        let own = column(&wishes[at]);
+        let across = || {
+            let row = |agent: AgentId| regions.pane(agent).map(|pane| pane.area.y);
+            let y = row(wishes[at].agent).unwrap_or(0);
+            let others = wishes.iter().filter(|wish| column(wish) != own);
+            others.filter_map(|wish| Some((row(wish.agent)?.abs_diff(y), wish))).min_by_key(|(far, _)| *far)
+        };
+        let before = || wishes[..at].iter().rev().find(|wish| column(wish) == own);
+        let behind = || wishes[at + 1..].iter().find(|wish| column(wish) == own);
+        // Of who is seen although a fold hides the ones above, the nearest one that is seen too.
+        let above = std::iter::successors(wishes[at].parent, |agent| self.agents.order().get(*agent)?.parent);
+        let parent = above.into_iter().find_map(|agent| wishes.iter().find(|wish| wish.agent == agent));
+        let to = match action {
+            Action::MoveDown => behind(),
+            Action::MoveLeft if parent.is_some() => parent,
+            Action::MoveLeft if beside => across().filter(|_| own > 0).map(|(_, wish)| wish),
+            Action::MoveUp | Action::MoveLeft => before(),
+            _ if beside => across().filter(|_| own == 0).map(|(_, wish)| wish),
+            _ => behind(),
+        };
+        if let Some(to) = to.map(|wish| wish.agent) {
+            self.chosen = Some(to);
+        }
+    }
+
+    /// Stops an agent and says what stops with it.
+    pub(in crate::app) fn stop_agent(&mut self, agent: AgentId, effects: &mut Vec<Effect>) {
+        let Some(name) = self.agents.get(agent).map(|agent| agent.name.clone()) else { return };
+        let below = self.agents.below(agent).filter(|agent| !agent.has_ended()).count();
+        effects.push(Effect::Engine(Command::Stop { agent }));
+        self.will_stop(agent);
+        self.inform(match below {
+            0 => format!("stopping {name}"),
+            below => format!("stopping {name} and {below} below it"),
+        });
+    }
+
+    /// Returns how many agents stand below one, and what it and they used; `None` if there are none.
+    #[must_use]
+    pub fn spent_below(&self, agent: &AgentView) -> Option<(usize, Spent)> {
+        let below = self.agents.order().below(agent.id).len();
+        (below > 0).then(|| (below, self.agents.spent_below(agent.id)))
+    }
+}

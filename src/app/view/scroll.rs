@@ -1,0 +1,122 @@
+//! Where the view into a transcript stands.
+//!
+//! Owns the wish to move and the place that was found. Leaves heights of cells, which only a drawn frame knows, to
+//! the views: they carry out the wish and answer with [`Drawn`]. Invariant: a view follows the tail until it is
+//! moved, and stays put from then on, whatever arrives.
+
+use ratatui::layout::Rect;
+
+use crate::app::action::Action;
+use crate::app::cells::CellId;
+use crate::app::panes::PaneSize;
+use crate::app::question::QuestionSeen;
+use crate::app::selection::Point;
+use crate::message::AgentId;
+
+/// A line of a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Anchor {
+    /// The cell.
+    pub cell: CellId,
+    /// The line within it, from 0.
+    pub line: usize,
+}
+
+/// A wish to move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Motion {
+    /// By lines, down if positive.
+    Lines(i32),
+    /// By heights of the view, down if positive.
+    Pages(i32),
+    /// To the start.
+    Top,
+    /// To the next line that holds the sought text.
+    FindDown,
+    /// To the previous line that holds the sought text.
+    FindUp,
+    /// To the last line of all that holds the sought text.
+    FindLast,
+}
+
+/// The view into one transcript.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scroll {
+    /// The first visible line; `None` follows the tail.
+    pub at: Option<Anchor>,
+    /// The line that the last search found.
+    pub found: Option<Anchor>,
+    /// What to do at the next frame.
+    pub motion: Option<Motion>,
+    /// How much had arrived when the view left the tail.
+    pub left_at: u64,
+}
+
+impl Scroll {
+    /// Asks for a move. Moves by lines add up until a frame carries them out.
+    pub fn request(&mut self, motion: Motion, arrived: u64) {
+        if self.at.is_none() {
+            self.left_at = arrived;
+        }
+        self.motion = Some(match (self.motion, motion) {
+            (Some(Motion::Lines(before)), Motion::Lines(more)) => Motion::Lines(before.saturating_add(more)),
+            (Some(Motion::Pages(before)), Motion::Pages(more)) => Motion::Pages(before.saturating_add(more)),
+            (_, motion) => motion,
+        });
+    }
+
+    /// Goes back to the tail and follows it.
+    pub fn follow(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Returns `true` if the view stays put.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.at.is_some() || self.motion.is_some()
+    }
+
+    /// Returns how many lines arrived since the view left the tail.
+    #[must_use]
+    pub fn news(&self, arrived: u64) -> u64 {
+        if self.at.is_some() { arrived.saturating_sub(self.left_at) } else { 0 }
+    }
+}
+
+/// Where the view into one transcript stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScrollTarget {
+    /// Whose transcript.
+    pub agent: AgentId,
+    /// The first visible line; `None` if the view follows the tail.
+    pub at: Option<Anchor>,
+    /// The line that the last search found.
+    pub found: Option<Anchor>,
+    /// Both ends of the selection, as dragged.
+    pub selected: Option<(Point, Point)>,
+}
+
+/// What a frame showed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Drawn {
+    /// The transcripts that were drawn, and where their views stand now.
+    pub places: Vec<ScrollTarget>,
+    /// The panes that were drawn, with their sizes.
+    pub panes: Vec<(AgentId, PaneSize)>,
+    /// Subagents whose report or summary was on screen.
+    pub reports: Vec<AgentId>,
+    /// The selected text, where it was wanted.
+    pub copied: Option<String>,
+    /// Whether a search found nothing.
+    pub not_found: bool,
+    /// What of the open question was on screen, with nothing in front of it.
+    pub question: Option<QuestionSeen>,
+    /// How many rows the conversation has, where it leaves some of its region blank while a question is open.
+    pub talk_rows: Option<u16>,
+    /// Where the answers to the open question stand.
+    pub answers: Vec<(Rect, Action)>,
+    /// Where the entries of the list in front stand, and which they are.
+    pub list: Vec<(Rect, usize)>,
+    /// Last line a popup or the open question can scroll to.
+    pub popup_end: usize,
+}

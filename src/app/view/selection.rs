@@ -1,0 +1,124 @@
+//! Text that is chosen with the mouse, within one transcript.
+//!
+//! Owns the two ends of the choice and when it is copied. Leaves the lines to the views, which know where a place of
+//! the screen lies in a transcript: as with scrolling they are asked in one frame and have answered in the next.
+//! Invariant: an end that was found stays at its text, whatever arrives or scrolls.
+
+use ratatui::layout::Position;
+
+use crate::app::scroll::Anchor;
+use crate::app::{App, Effect, Motion};
+use crate::message::AgentId;
+
+/// A place in the text of a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Point {
+    /// The line.
+    pub at: Anchor,
+    /// The column within it, from 0.
+    pub column: u16,
+}
+
+/// One end of a selection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SelectionEnd {
+    /// Where the pointer was; the next frame finds the text there.
+    Screen(Position),
+    /// In the text.
+    Text(Point),
+}
+
+/// What a selection is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Characters: a drag.
+    Character,
+    /// Words: a double click.
+    Word,
+    /// Lines, as their author ended them: a triple click.
+    Line,
+}
+
+/// Chosen text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Selection {
+    /// Where the button went down.
+    pub from: SelectionEnd,
+    /// Where the pointer was last.
+    pub to: SelectionEnd,
+    /// What it is made of.
+    pub unit: Unit,
+    /// What becomes of it.
+    pub stage: SelectionStage,
+}
+
+/// What becomes of a selection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SelectionStage {
+    /// The button is held down.
+    Growing,
+    /// The next frame hands over its text.
+    Wanted,
+    /// It was copied, and is shown until the next click.
+    Copied,
+}
+
+impl Selection {
+    /// Returns both ends in the order of the text, once they are known. A single click selects nothing.
+    #[must_use]
+    pub fn range(&self) -> Option<(Point, Point)> {
+        match (self.from, self.to) {
+            (SelectionEnd::Text(from), SelectionEnd::Text(to)) if from != to || self.unit != Unit::Character => {
+                Some((from.min(to), from.max(to)))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl App {
+    /// Begins a selection in a transcript, in the place of any other.
+    pub(in crate::app) fn begin_selection(&mut self, agent: AgentId, at: Position, unit: Unit) {
+        self.clear_selection();
+        let end = SelectionEnd::Screen(at);
+        self.pane_mut(agent).selection = Some(Selection { from: end, to: end, unit, stage: SelectionStage::Growing });
+    }
+
+    /// Moves the end of the selection; past an edge of the view the text moves too.
+    pub(in crate::app) fn grow_selection(&mut self, agent: AgentId, at: Position, edges: (u16, u16)) {
+        let (top, bottom) = edges;
+        if let Some(selection) = &mut self.pane_mut(agent).selection {
+            selection.to = SelectionEnd::Screen(at);
+        }
+        if at.y < top {
+            self.request_scroll(agent, Motion::Lines(-1));
+        } else if at.y >= bottom {
+            self.request_scroll(agent, Motion::Lines(1));
+        }
+    }
+
+    /// Ends the selection: it is copied, or, after a mere click, forgotten.
+    pub(in crate::app) fn end_selection(&mut self, agent: AgentId) {
+        let state = self.pane_mut(agent);
+        state.selection.take_if(|selection| selection.from == selection.to && selection.unit == Unit::Character);
+        if let Some(selection) = &mut state.selection {
+            selection.stage = SelectionStage::Wanted;
+        }
+    }
+
+    /// Forgets what is selected.
+    pub(in crate::app) fn clear_selection(&mut self) {
+        for state in self.panes.values_mut() {
+            state.selection = None;
+        }
+    }
+
+    /// Puts the selected text on the clipboard.
+    pub(in crate::app) fn copy_selection(&mut self, text: String, effects: &mut Vec<Effect>) {
+        for selection in self.panes.values_mut().filter_map(|state| state.selection.as_mut()) {
+            selection.stage = SelectionStage::Copied;
+        }
+        self.inform(format!("copied {} characters", text.chars().count()));
+        effects.push(Effect::Copy(text));
+    }
+}
