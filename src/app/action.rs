@@ -47,6 +47,9 @@ actions! {
     NextQuestion, "next-question", "look at the next question without answering";
     PreviousQuestion, "previous-question", "show the previous question";
     Remove, "remove", "revoke what an answer allowed";
+    Merge, "merge", "write what was done in this worktree into the project";
+    Discard, "discard", "give up what was done in this worktree (twice)";
+    Confirm, "confirm", "do what is asked about";
     ShowPrompt, "show-prompt", "show the task the agent was given";
     CopyReport, "copy-report", "copy the agent's report";
     OpenPager, "open-pager", "open the transcript in $PAGER";

@@ -1,16 +1,14 @@
 //! What an agent's event changes on the screen, besides the agent itself.
 //!
-//! Owns approvals, queued messages, the model's choice, notifications and the terminal's title. Leaves the agent's
-//! own life to `agents`. Invariant: text of an agent whose pane is not open makes no frame.
+//! Owns the way of an event to the parts it concerns: approvals, queued messages, worktrees, the model, notifications
+//! and the terminal's title. Leaves the agent's own life to `agents`. Invariant: text of an agent whose pane is not
+//! open makes no frame.
 
 use super::agents::Folded;
-use super::cells::CellKind;
-use super::panes::PaneSize;
-use super::status::{Flash, FlashSubject, ModelFact, ModelState};
-use super::{App, Armed, Attention, Effect, Event, Focus, Phase, Popup};
-use crate::agent::{AgentEvent, Author, EventKind};
+use super::keymap::Context;
+use super::{Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, lists};
+use crate::agent::{AgentEvent, Author, EventKind, WorktreeNews};
 use crate::message::{AgentId, reveal_line, sanitize_line};
-use crate::permission::{AccessKind, ActiveGrant, ApprovalId};
 
 /// Returns `true` if the terminal's title may have to change with an event.
 pub(super) fn may_retitle(event: &Event) -> bool {
@@ -23,35 +21,62 @@ pub(super) fn may_retitle(event: &Event) -> bool {
 
 impl App {
     /// Takes in what happened to an agent.
-    pub(super) fn on_agent(&mut self, event: &AgentEvent, effects: &mut Vec<Effect>) {
-        self.wizard_hears(event);
+    pub(super) fn on_agent(&mut self, event: &AgentEvent) {
+        let is_open = self.overlay.wizard_is_open();
+        self.overlay.wizard_mut().apply(event, self.agent_files.listing(), is_open, &mut self.out);
         self.on_worktree_event(event);
-        let now = self.now;
+        let now = self.out.now();
         let phase = self.agents.get(event.agent).map(|agent| agent.phase);
         let folded = self.agents.fold(event, now);
         if folded == Folded::Ignored {
             self.on_refusal(event);
             return;
         }
-        self.dirty |= self.shows(event) || phase != self.agents.get(event.agent).map(|agent| agent.phase);
+        let changed = phase != self.agents.get(event.agent).map(|agent| agent.phase);
+        self.out.redraw_if(changed || self.shows(event));
+        self.on_kind(event);
+        self.on_answered_request(event);
+        if event.kind == EventKind::Cleared {
+            self.forget_timeline();
+            self.messages.forget_gone(&self.agents, &mut self.out);
+            self.update_prompt_label();
+        }
+        if folded == Folded::Ended {
+            self.on_end(event.agent);
+        }
+        let tree = AgentTree {
+            agents: &self.agents,
+            approvals: &self.approvals,
+            requests: &self.requests,
+            target: self.messages.target(),
+            now,
+        };
+        self.timeline.record_activity(event.agent, &tree);
+    }
+
+    fn on_kind(&mut self, event: &AgentEvent) {
         match &event.kind {
-            EventKind::UserMessage { text, by: Author::User } if event.agent.is_main() => self.delivered(text),
-            EventKind::UserMessage { text, by: Author::User } => self.mark_read(event.agent, text),
+            EventKind::UserMessage { text, by: Author::User } => {
+                self.messages.mark_read(event.agent, text, &self.agents, &mut self.out);
+                if event.agent.is_main() {
+                    self.view.pane_mut(AgentId::MAIN).scroll.follow();
+                }
+            }
             EventKind::ApprovalRequested { request } => {
                 let asker = self.agents.get(request.id.agent).filter(|agent| !agent.has_ended());
                 if asker.is_some_and(|agent| !self.agents.is_of_cleared(agent.id)) && self.approvals.ask(request) {
                     let who = self.agents.lineage(event.agent);
-                    self.notify(format!("{who} needs your permission: {}", reveal_line(&request.act())), effects);
+                    self.notify(format!("{who} needs your permission: {}", reveal_line(&request.act())));
                 }
             }
             EventKind::ApprovalResolved { id, by_grant, .. } => {
                 if *by_grant {
-                    self.allowed_too(id);
+                    self.approvals.allowed_too(id, &mut self.out);
                 }
                 self.approvals.settle(id);
-                if matches!(&self.popup, Some(Popup::Comment { id: asked, .. }) if asked == id) {
-                    self.popup = None;
-                    self.inform("the question is no longer open");
+                if matches!(self.overlay.popup(), Some(Popup::Comment { id: asked, .. }) if asked == id) {
+                    self.overlay.close();
+                    self.out.inform("the question is no longer open");
                 }
                 self.leave_empty_approvals();
             }
@@ -75,29 +100,106 @@ impl App {
                 self.notice(reason);
                 self.status.model = ModelState::Missing(sanitize_line(reason).into_owned());
             }
-            EventKind::GrantsChanged { grants } => self.grants_changed(grants),
-            EventKind::AgentsChanged { changes } => self.agents_changed(changes, effects),
+            EventKind::GrantsChanged { grants } => {
+                self.approvals.set_grants(grants);
+                self.overlay.clamp_choice(&lists::GRANTS, grants.len());
+            }
+            EventKind::AgentsChanged { changes } => self.agent_files.on_changes(changes, &mut self.out),
             _ => {}
         }
-        self.on_agent_command(event);
-        if event.kind == EventKind::Cleared {
-            self.forget_timeline();
-            self.forget_targets(effects);
+    }
+
+    /// The run of an agent is over.
+    fn on_end(&mut self, id: AgentId) {
+        self.approvals.withdraw(id);
+        self.leave_empty_approvals();
+        if id.is_main() {
+            // What else was asked for is still meant: `ctrl+c` quits an idle program too.
+            if self.out.disarm_if(Armed::Interrupt) {
+                self.out.clear_flash();
+            }
+            self.notify("The answer is complete".to_owned());
+        } else {
+            self.messages.target_ended(id, &self.agents, &mut self.out);
+            self.update_prompt_label();
         }
-        if folded == Folded::Ended {
-            self.approvals.withdraw(event.agent);
-            self.leave_empty_approvals();
-            if event.agent.is_main() {
-                // What else was asked for is still meant: `ctrl+c` quits an idle program too.
-                if self.armed.take_if(|(armed, _)| *armed == Armed::Interrupt).is_some() {
-                    self.flash = None;
+    }
+
+    /// Takes in that something asked of an agent is true, or will not be.
+    fn on_answered_request(&mut self, event: &AgentEvent) {
+        if self.requests.apply(event) {
+            self.say_stopped(event.agent);
+        }
+        if matches!(event.kind, EventKind::Resumed { .. }) {
+            // Its next report is news again.
+            self.view.pane_mut(event.agent).seen_at = None;
+            self.update_prompt_label();
+        }
+    }
+
+    /// Says that an agent has stopped, and how it goes on.
+    fn say_stopped(&mut self, id: AgentId) {
+        let Some(name) = self.agents.get(id).map(|agent| &agent.name) else { return };
+        let key = self.keys.keymap().chord_of(Context::Agents, Action::Resume);
+        self.out.inform(match key.filter(|_| self.view.focus() == Focus::Agents) {
+            Some(key) => format!("{name} stopped · {key} resumes"),
+            None => format!("{name} stopped · /resume {id} resumes"),
+        });
+    }
+
+    /// Takes in a notice to an agent that has ended: it says why something asked for cannot be.
+    fn on_refusal(&mut self, event: &AgentEvent) {
+        let EventKind::Notice { text } = &event.kind else { return };
+        let Some(agent) = self.agents.get(event.agent).filter(|agent| agent.has_ended()) else { return };
+        self.requests.refused(agent.id);
+        self.messages.give_back(agent.id);
+        self.out.warn(format!("{}: {}", agent.name, sanitize_line(text)));
+        self.update_prompt_label();
+    }
+
+    /// Takes in what concerns worktrees beyond the agent's own pane: its number may be forgotten by now.
+    fn on_worktree_event(&mut self, event: &AgentEvent) {
+        match &event.kind {
+            EventKind::Worktrees { kept } => {
+                if let Some(found) = self.agents.kept_mut().set(kept) {
+                    let what = match found {
+                        1 => "1 worktree of an earlier run holds".to_owned(),
+                        _ => format!("{found} worktrees of an earlier run hold"),
+                    };
+                    self.notice(&format!("{what} changes that were not merged: /worktrees"));
                 }
-                self.notify("The answer is complete".to_owned(), effects);
-            } else {
-                self.target_ended(event.agent);
+                self.overlay.clamp_choice(&lists::WORKTREES, kept.len());
+                if kept.is_empty() && self.overlay.chosen_in(&lists::WORKTREES).is_some() {
+                    self.overlay.close();
+                }
+                self.out.redraw();
+            }
+            EventKind::Worktree { news } => {
+                self.agents.kept_mut().apply(news);
+                self.say_of_worktree(event.agent, news);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what the user wants to know of a worktree to the conversation.
+    fn say_of_worktree(&mut self, agent: AgentId, news: &WorktreeNews) {
+        let known = self.agents.get(agent).filter(|agent| !agent.id.is_main()).map(|agent| agent.name.clone());
+        let last = || news.branch().and_then(|branch| branch.rsplit('/').next()).unwrap_or_default().to_owned();
+        let text = format!("{}: {}", known.unwrap_or_else(last), news.words().join("\n  "));
+        let first = text.lines().next().unwrap_or_default();
+        match news {
+            WorktreeNews::Making | WorktreeNews::Made { .. } | WorktreeNews::Removed => {}
+            WorktreeNews::Kept(_) => self.notice(&format!("{text} · /merge {agent} or /discard {agent}")),
+            WorktreeNews::Merged { .. } | WorktreeNews::Discarded { .. } => {
+                self.out.inform(first);
+                self.notice(&text);
+            }
+            WorktreeNews::Conflicts { .. } | WorktreeNews::Refused { .. } => {
+                self.out.warn(first);
+                self.error(&text);
             }
         }
-        self.record_activity(event.agent);
     }
 
     /// Returns `true` if an event may change what is on screen.
@@ -110,61 +212,19 @@ impl App {
             return false;
         }
         if event.agent.is_main() {
-            return self.full.is_none() && self.agent_files.is_none() && !self.shows_timeline();
+            return self.view.full().is_none() && self.agent_files.view().is_none() && !self.shows_timeline();
         }
-        self.visible.iter().any(|(agent, size)| *agent == event.agent && *size > PaneSize::Row)
+        self.view.shows_pane(event.agent)
     }
 
-    /// A message has reached the main agent: it waits no longer.
-    fn delivered(&mut self, text: &str) {
-        match self.queued.iter().position(|queued| queued == text) {
-            Some(at) => {
-                self.queued.remove(at);
-            }
-            // The engine may hand over several messages as one.
-            None if self.had_read(AgentId::MAIN, text) => {}
-            None => self.queued.retain(|queued| !text.contains(queued.as_str())),
-        }
-        self.pane_mut(AgentId::MAIN).scroll.follow();
-    }
-
-    fn grants_changed(&mut self, grants: &[ActiveGrant]) {
-        self.grants = grants.to_vec();
-        self.grants.sort_by_key(|given| given.origin);
-        if let Some(Popup::Permissions { chosen }) = &mut self.popup {
-            *chosen = (*chosen).min(self.grants.len().saturating_sub(1));
-        }
-    }
-
-    /// Says that an answer has settled a question besides the one it was given to.
-    fn allowed_too(&mut self, id: &ApprovalId) {
-        let Some(request) = self.approvals.find(id) else { return };
-        let noun = match request.access.kind {
-            AccessKind::Write { .. } => "edit",
-            AccessKind::Execute { .. } => "command",
-            AccessKind::Read { .. } | AccessKind::Nothing => "call",
-        };
-        let before = self.also_allowed.filter(|(_, until)| self.now <= *until).map_or(0, |(count, _)| count);
-        let count = before + 1;
-        self.also_allowed = Some((count, self.now + std::time::Duration::from_secs(1)));
-        let plural = if count == 1 { "" } else { "s" };
-        self.inform(format!("{count} waiting {noun}{plural} allowed too · /permissions"));
-    }
-
-    pub(super) fn leave_empty_approvals(&mut self) {
-        if self.focus == Focus::Approvals && self.approvals.is_empty() {
-            self.focus = self.home();
-        }
-    }
-
-    fn notify(&self, text: String, effects: &mut Vec<Effect>) {
-        if self.attention == Attention::Elsewhere {
-            effects.push(Effect::Notify(text));
+    fn notify(&mut self, text: String) {
+        if !self.clock.is_attended() {
+            self.out.push(Effect::Notify(text));
         }
     }
 
     /// Sets the terminal's title if it should say something else.
-    pub(super) fn retitle(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn retitle(&mut self) {
         let running = self.agents.running().count();
         let title = if self.approvals.is_empty() {
             match (self.agents.main().is_active(), running) {
@@ -178,54 +238,7 @@ impl App {
         };
         if title != self.title {
             self.title.clone_from(&title);
-            effects.push(Effect::SetTitle(title));
-        }
-    }
-
-    /// Adds a line to the conversation.
-    pub(super) fn notice(&mut self, text: &str) {
-        self.agents.main_mut().cells.push(CellKind::Notice { text: sanitize_line(text).into_owned() });
-        self.dirty = true;
-    }
-
-    /// Adds a line about something that went wrong to the conversation.
-    pub(super) fn error(&mut self, text: &str) {
-        self.agents.main_mut().cells.push(CellKind::Error { text: crate::message::sanitize(text).into_owned() });
-        self.dirty = true;
-    }
-
-    /// Shows a message that passes by itself.
-    pub(super) fn inform(&mut self, text: impl Into<String>) {
-        self.flash = Some(Flash::info(text, self.now));
-        self.dirty = true;
-    }
-
-    /// Shows a message that passes by itself, and which something else asks for by what it is about.
-    pub(super) fn inform_about(&mut self, about: FlashSubject, text: impl Into<String>) {
-        self.flash = Some(Flash::info(text, self.now).about(about));
-        self.dirty = true;
-    }
-
-    /// Shows a warning that passes by itself.
-    pub(super) fn warn(&mut self, text: impl Into<String>) {
-        self.flash = Some(Flash::warning(text, self.now));
-        self.dirty = true;
-    }
-
-    /// Names what runs, for questions about stopping it: how many first, because the names may be cut.
-    pub(super) fn running_words(&self) -> String {
-        let names: Vec<&str> = self.agents.running().map(|agent| agent.name.as_str()).collect();
-        let subagents = match names.len() {
-            0 => None,
-            1..=3 => Some(names.join(", ")),
-            count => Some(format!("{count} subagents: {}", names.join(", "))),
-        };
-        let main = (!matches!(self.agents.main().phase, Phase::Idle | Phase::Ended(_))).then_some("the main agent");
-        match (main, subagents) {
-            (None, None) => "nothing".to_owned(),
-            (Some(main), None) => main.to_owned(),
-            (None, Some(subagents)) => subagents,
-            (Some(main), Some(subagents)) => format!("{main} and {subagents}"),
+            self.out.push(Effect::SetTitle(title));
         }
     }
 }

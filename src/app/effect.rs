@@ -1,8 +1,8 @@
 //! What `App::update` asks of the world. Plain data; `tui::perform` does it.
 
 use super::agent_files::FileRequest;
-use super::choices::UserChoice;
-use super::log_scrollback::LogRequest;
+use super::settings::choices::UserChoice;
+use super::view::log_scrollback::LogRequest;
 use crate::subagent::Command;
 
 /// One thing to be done outside of the app.

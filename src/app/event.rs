@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::agent_files::FileNews;
 use super::composer::History;
 use super::key::Input;
-use super::log_scrollback::LogNews;
 use super::scroll::Drawn;
+use super::view::log_scrollback::LogNews;
 use crate::agent::AgentEvent;
 
 /// One thing that happened.

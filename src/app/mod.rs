@@ -1,171 +1,99 @@
 //! What the screen knows: one struct that events change and views draw.
 //!
 //! Owns every decision of the screen: what a key means, what an event of an agent changes, what is asked of the
-//! world. Leaves drawing and every effect to `tui`. Invariants: no I/O, no locks, no clock (the present time comes
-//! with each event); an event costs no more than its own size, however long the transcripts are.
+//! world. Leaves drawing and every effect to `tui`. [`App`] only routes: each part (agents, approvals, messages, view,
+//! timeline, overlays …) keeps its own state and changes it in its own methods. Invariants: no I/O, no locks, no clock
+//! (the present time comes with each event); an event costs no more than its own size, however long the transcripts are.
 
 pub mod action;
 mod agent_events;
 mod agents;
 mod approvals;
+mod clock;
 mod command;
 pub mod composer;
 mod effect;
 mod event;
 mod input;
+mod outbox;
 mod overlay;
+mod queries;
 mod settings;
 pub mod timeline;
 mod view;
-mod wakeup;
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use ratatui::layout::Rect;
 
-pub use action::Action;
-pub use agents::{Agents, Tally, agent_view::AgentView};
-pub use approvals::{Approvals, Expanded};
-pub use cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
-pub use choices::{Arrangement, UserChoice};
-pub use command::{SLASH_COMMANDS, budget_share, budget_words, change_budget, cost_mark, cost_words};
-pub use effect::{Effect, MouseCapture};
-pub use event::Event;
-pub use folding::FoldedAway;
-pub use guard::{GUARD, HOLD};
-pub use line_edit::LineEdit;
-pub use log_scrollback::{
+pub use self::action::Action;
+pub use self::agents::agent_view::AgentView;
+pub use self::agents::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
+pub use self::agents::order::{AgentOrder, TreeNode};
+pub use self::agents::phase::{AgentState, Awaited, Phase, Severity};
+pub use self::agents::report::{report_markdown, summary_of};
+pub use self::agents::worktrees::{WorktreeState, WorktreeView};
+pub use self::agents::{Agents, Tally};
+pub use self::approvals::guard::{GUARD, HOLD};
+pub use self::approvals::{Approvals, Expanded, diff_rows, question};
+pub use self::command::{COMMANDS, SlashCommand, budget_share, budget_words, change_budget, cost_mark, cost_words};
+pub use self::composer::files;
+pub use self::effect::{Effect, MouseCapture};
+pub use self::event::Event;
+pub use self::input::typing::LETTER_PAUSE;
+pub use self::input::{key, keymap};
+pub use self::overlay::line_edit::LineEdit;
+pub use self::overlay::list::{self as lists, ListEntry, ListPopup, ListStyle, ListText};
+pub use self::overlay::popup::{PaletteAct, PaletteEntry, Popup, palette};
+pub use self::overlay::{agent_files, wizard};
+pub use self::settings::choices::{Arrangement, UserChoice};
+pub use self::settings::setup::{Editing, Movement, Setup};
+pub use self::settings::status::{Armed, Flash, FlashSubject, ModelFact, ModelState, StatusLine, Tone};
+pub use self::view::folding::FoldedAway;
+pub use self::view::log_scrollback::{
     LoadedUpTo, LogMatch, LogNews, LogPage, LogRequest, LogSpan, StepView, begins_turn, fold_log,
 };
-pub use mouse::STOP_FROM;
-pub use order::{AgentOrder, TreeNode};
-pub use pane_state::{Detail, PaneState, Subtree};
-pub use phase::{AgentState, Awaited, Phase, Severity};
-pub use popup::{PaletteAct, PaletteEntry, Popup, palette};
-pub use report::{report_markdown, summary_of};
-pub use scroll::{Anchor, Drawn, Motion, Scroll, ScrollTarget};
-pub use selection::{Point, Selection, SelectionEnd, SelectionStage, Unit};
-pub use setup::{Editing, Movement, Setup};
-pub use status::{Armed, Flash, FlashSubject, ModelFact, ModelState, StatusLine, Tone};
-pub use typing::LETTER_PAUSE;
-pub use worktrees::{WorktreeState, WorktreeView};
+pub use self::view::pane_state::{Detail, PaneState, Subtree};
+pub use self::view::pointer::STOP_FROM;
+pub use self::view::scroll::{Anchor, Drawn, Motion, Scroll, ScrollTarget};
+pub use self::view::selection::{Point, Selection, SelectionEnd, SelectionStage, Unit};
+pub use self::view::{Focus, layout, panes};
 
-use self::agent_files::{AgentFilesView, AgentPlaces};
-use self::agents::{agent_view, cells, order, phase, report, requests, worktrees};
-use self::approvals::guard;
-pub use self::approvals::{diff_rows, question};
-pub use self::composer::files;
-use self::composer::steering;
-use self::composer::{Composer, History};
-use self::files::FileIndex;
-pub use self::input::{key, keymap};
-use self::input::{mouse, typing};
-use self::key::{Input, Key};
-use self::keymap::Keymap;
-use self::layout::{LayoutMode, LayoutState, Regions, layout};
-pub use self::overlay::{agent_files, wizard};
-use self::overlay::{line_edit, popup};
-use self::panes::PaneSize;
-use self::settings::{choices, setup, status};
+use self::agent_files::AgentFilesPanel;
+use self::agents::requests::PendingRequests;
+use self::agents::tree::AgentTree;
+use self::agents::{cells, phase, report};
+use self::clock::{Clock, Moving, SECOND};
+use self::composer::messages::Messages;
+use self::input::Keyboard;
+use self::key::Input;
+use self::outbox::Outbox;
+use self::overlay::{Overlay, line_edit};
+use self::settings::choices::Settings;
+use self::settings::status;
 use self::timeline::Timeline;
-use self::view::{folding, log_scrollback, pane_state, scroll, selection};
-pub use self::view::{layout, panes};
-use crate::definition::Listing;
+use self::view::pointer::Pointer;
+use self::view::{View, scroll};
 use crate::message::AgentId;
-use crate::permission::ActiveGrant;
-
-/// Where keys go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Focus {
-    /// To the text being written.
-    Composer,
-    /// To the conversation.
-    Conversation,
-    /// To the chosen agent.
-    Agents,
-    /// To the open question.
-    Approvals,
-    /// To the timeline.
-    Timeline,
-}
-
-/// Whether the user looks at the terminal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Attention {
-    Here,
-    Elsewhere,
-}
 
 /// Everything the screen knows.
 pub struct App {
-    /// When the program began; spinners count from here.
-    born: Instant,
-    /// The time of the last event.
-    now: Instant,
-    size: Rect,
+    out: Outbox,
+    clock: Clock,
     agents: Agents,
+    requests: PendingRequests,
     approvals: Approvals,
-    /// How many questions an answer settled besides its own, and until when more count as its doing.
-    also_allowed: Option<(usize, Instant)>,
-    /// What is allowed in advance, by origin.
-    grants: Vec<ActiveGrant>,
-    composer: Composer,
-    keymap: Keymap,
-    /// Keys that begin a longer chord, and when they were pressed.
-    chord: Vec<Key>,
-    chord_at: Instant,
-    focus: Focus,
-    /// The agent that was chosen last.
-    chosen: Option<AgentId>,
-    /// The agent that was clicked on last; the keyboard stays where it is.
-    clicked: Option<AgentId>,
-    /// The agent that has the whole screen.
-    full: Option<AgentId>,
-    layout_mode: LayoutMode,
-    /// Share of the agents in per cent, where the border was dragged.
-    split: Option<u16>,
-    panes: BTreeMap<AgentId, PaneState>,
-    /// What was read back of the agent that has the whole screen.
-    past: Option<Box<log_scrollback::LogScrollback>>,
+    messages: Messages,
+    view: View,
     timeline: Timeline,
-    popup: Option<Popup>,
-    popup_end: usize,
-    /// Apart, because it is large and seldom there.
-    wizard: Box<wizard::Wizard>,
-    armed: Option<(Armed, Instant)>,
-    /// What the key that is pressed now may confirm.
-    offered: Option<(Armed, Instant)>,
-    typing: typing::Typing,
-    flash: Option<Flash>,
+    overlay: Overlay,
+    agent_files: AgentFilesPanel,
+    keys: Keyboard,
+    pointer: Pointer,
+    settings: Settings,
     status: StatusLine,
-    /// The agents there are to be had, by the files that define them.
-    listing: Listing,
-    agent_places: AgentPlaces,
-    /// The view of all agents, in front of everything but popups.
-    agent_files: Option<AgentFilesView>,
-    files: FileIndex,
-    /// When the files were last listed.
-    listed_at: Option<Instant>,
-    /// The panes of the last frame, with their sizes.
-    visible: Vec<(AgentId, PaneSize)>,
-    /// Messages that wait for the main agent, oldest first.
-    queued: Vec<String>,
-    steering: steering::Steering,
-    requests: requests::PendingRequests,
-    attention: Attention,
-    mouse: MouseCapture,
-    motion: Movement,
-    theming: choices::Theming,
-    /// How the agents were placed when that was last handed on.
-    arranged: Arrangement,
-    dragging: mouse::Dragging,
-    /// What the last frame showed that can be clicked on.
-    pointed: mouse::Pointed,
-    /// Clicks at one place.
-    clicks: mouse::Clicks,
+    /// The terminal's title.
     title: String,
-    dirty: bool,
     quitting: bool,
 }
 
@@ -174,34 +102,21 @@ impl App {
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let now = setup.now;
+        let size = Rect::new(0, 0, setup.size.0, setup.size.1);
         let mut app = Self {
-            born: now,
-            now,
-            size: Rect::new(0, 0, setup.size.0, setup.size.1),
+            out: Outbox::new(now),
+            clock: Clock::new(now, setup.motion),
             agents: Agents::new(now),
+            requests: PendingRequests::default(),
             approvals: Approvals::default(),
-            also_allowed: None,
-            grants: Vec::new(),
-            composer: Composer::new(History::default()),
-            keymap: setup.keymap,
-            chord: Vec::new(),
-            chord_at: now,
-            focus: Focus::Composer,
-            chosen: None,
-            clicked: None,
-            full: None,
-            layout_mode: setup.arrangement.mode,
-            split: setup.arrangement.split,
-            panes: BTreeMap::new(),
-            past: None,
+            messages: Messages::new(),
+            view: View::new(size, setup.arrangement),
             timeline: Timeline::default(),
-            popup: None,
-            popup_end: 0,
-            wizard: Box::default(),
-            armed: None,
-            offered: None,
-            typing: typing::Typing::default(),
-            flash: None,
+            overlay: Overlay::default(),
+            agent_files: AgentFilesPanel::default(),
+            keys: Keyboard::new(setup.keymap, now),
+            pointer: Pointer::new(now),
+            settings: Settings::new(setup.themes, setup.theme, setup.arrangement, setup.mouse),
             status: StatusLine {
                 folder: setup.folder,
                 branch: None,
@@ -209,29 +124,11 @@ impl App {
                 mode: setup.mode,
                 zone: setup.zone,
             },
-            listing: Listing::default(),
-            agent_places: AgentPlaces::default(),
-            agent_files: None,
-            files: FileIndex::default(),
-            listed_at: None,
-            visible: Vec::new(),
-            queued: Vec::new(),
-            steering: steering::Steering::default(),
-            requests: requests::PendingRequests::default(),
-            attention: Attention::Here,
-            mouse: setup.mouse,
-            motion: setup.motion,
-            theming: choices::Theming::new(setup.themes, setup.theme),
-            arranged: setup.arrangement,
-            dragging: mouse::Dragging::Nothing,
-            pointed: mouse::Pointed::default(),
-            clicks: mouse::Clicks::none(now),
             title: String::new(),
-            dirty: true,
             quitting: false,
         };
         if setup.editing == Editing::Vi {
-            app.composer.use_vi();
+            app.messages.composer_mut().use_vi();
         }
         for text in setup.notices {
             app.notice(&text);
@@ -241,200 +138,178 @@ impl App {
 
     /// Takes in one event and returns what is to be done.
     pub fn update(&mut self, now: Instant, event: Event) -> Vec<Effect> {
-        self.now = self.now.max(now);
-        let mut effects = Vec::new();
-        self.act_on_held(&mut effects);
+        self.out.begin(now, &event);
+        self.act_on_held();
         let retitles = agent_events::may_retitle(&event);
-        if !matches!(event, Event::Agent(_) | Event::Drawn(_) | Event::Wakeup) {
-            self.dirty = true;
+        match &event {
+            Event::Input(input) => self.approvals.pressed(input, &mut self.out),
+            _ => {
+                self.approvals.send_due(&mut self.out);
+                self.leave_empty_approvals();
+            }
         }
-        self.guard_answers(&event, &mut effects);
         match event {
-            Event::Agent(event) => self.on_agent(&event, &mut effects),
-            Event::Input(Input::Key(key)) => self.on_key(key, &mut effects),
-            Event::Input(Input::Paste(text)) => self.on_paste(&text, &mut effects),
-            Event::Input(Input::Mouse(mouse)) => self.on_mouse(mouse, &mut effects),
-            Event::Input(Input::Resize { width, height }) => {
-                // Its columns are those of rows that are no more.
-                self.clear_selection();
-                self.size = Rect::new(0, 0, width, height);
-            }
-            Event::Input(Input::FocusGained) => self.attention = Attention::Here,
-            Event::Input(Input::FocusLost) => self.attention = Attention::Elsewhere,
+            Event::Agent(event) => self.on_agent(&event),
+            Event::Input(input) => self.on_input(input),
             Event::Wakeup => self.on_wakeup(),
-            Event::Drawn(drawn) => self.on_drawn(drawn, &mut effects),
+            Event::Drawn(drawn) => self.on_drawn(drawn),
             Event::FilesListed(files) => {
-                self.files.set(files);
-                self.edited(&mut effects);
+                self.messages.set_files(files);
+                self.edited();
             }
-            Event::HistoryLoaded(history) => self.composer.set_history(history),
-            Event::LogRead(news) => self.on_log_read(news),
-            Event::AgentFiles(news) => self.on_agent_files(news, &mut effects),
+            Event::HistoryLoaded(history) => self.messages.composer_mut().set_history(history),
+            Event::LogRead(news) => self.view.on_log_read(news),
+            Event::AgentFiles(news) => self.on_agent_files(news),
             Event::BranchKnown(branch) => self.status.branch = branch,
             Event::Edited(Some(text)) => {
-                if !self.edited_in_wizard(&text) {
-                    self.edited_outside(&text);
+                if !self.overlay.wizard_mut().edited_outside(&text) {
+                    self.messages.edited_outside(&text, &self.agents);
+                    self.update_prompt_label();
                 }
             }
-            Event::Edited(None) => self.warn("The editor failed. Set $EDITOR to a program that edits a file."),
-            Event::Exported(path) => self.inform(format!("Written to {path}")),
-            Event::Terminate => self.quit(&mut effects),
+            Event::Edited(None) => self.out.warn("The editor failed. Set $EDITOR to a program that edits a file."),
+            Event::Exported(path) => self.out.inform(format!("Written to {path}")),
+            Event::Terminate => self.quit(),
             Event::Error(text) => self.error(&text),
             Event::Refresh => {}
         }
         if retitles {
-            self.retitle(&mut effects);
-            self.follow_choices(&mut effects);
+            self.retitle();
+            self.settings.try_theme(self.overlay.chosen_in(&lists::THEMES), &mut self.out);
+            if !self.pointer.is_dragging() {
+                self.settings.keep_arrangement(self.view.arrangement(), &mut self.out);
+            }
         }
-        effects
+        self.out.take_effects()
     }
 
-    /// Returns `true` if a frame would look different from the last one, and forgets it.
-    pub fn take_dirty(&mut self) -> bool {
-        std::mem::take(&mut self.dirty)
-    }
-
-    /// Returns `true` if a frame would look different from the last one.
-    #[must_use]
-    pub fn is_dirty(&self) -> bool {
-        self.dirty
-    }
-
-    /// Returns `true` if the screen is about to close.
-    #[must_use]
-    pub fn is_quitting(&self) -> bool {
-        self.quitting
-    }
-
-    /// Returns the time of the last event, which is the present of a frame.
-    #[must_use]
-    pub fn now(&self) -> Instant {
-        self.now
-    }
-
-    /// Returns the terminal's area.
-    #[must_use]
-    pub fn size(&self) -> Rect {
-        self.size
-    }
-
-    /// Returns the agents.
-    #[must_use]
-    pub fn agents(&self) -> &Agents {
-        &self.agents
-    }
-
-    /// Returns the open questions.
-    #[must_use]
-    pub fn approvals(&self) -> &Approvals {
-        &self.approvals
-    }
-
-    /// Returns what is allowed in advance, by origin.
-    #[must_use]
-    pub fn grants(&self) -> &[ActiveGrant] {
-        &self.grants
-    }
-
-    /// Returns the text being written.
-    #[must_use]
-    pub fn composer(&self) -> &Composer {
-        &self.composer
-    }
-
-    /// Returns the keys.
-    #[must_use]
-    pub fn keymap(&self) -> &Keymap {
-        &self.keymap
-    }
-
-    /// Returns where keys go.
-    #[must_use]
-    pub fn focus(&self) -> Focus {
-        self.focus
-    }
-
-    /// Returns the agent that has the focus.
-    #[must_use]
-    pub fn focused_agent(&self) -> Option<AgentId> {
-        self.full.or_else(|| self.chosen.filter(|_| self.focus == Focus::Agents))
-    }
-
-    /// Returns the agent that has the focus or, while one writes, was clicked on.
-    #[must_use]
-    pub fn marked_agent(&self) -> Option<AgentId> {
-        self.focused_agent().or_else(|| self.clicked.filter(|id| self.agents.get(*id).is_some()))
-    }
-
-    /// Returns the open popup.
-    #[must_use]
-    pub fn popup(&self) -> Option<&Popup> {
-        self.popup.as_ref()
-    }
-
-    /// Returns what the status line knows.
-    #[must_use]
-    pub fn status(&self) -> &StatusLine {
-        &self.status
-    }
-
-    /// Returns the passing message.
-    #[must_use]
-    pub fn flash(&self) -> Option<&Flash> {
-        self.flash.as_ref()
-    }
-
-    /// Returns the messages that wait for whom the composer writes to, oldest first. Until the main agent is known to
-    /// work, none is shown for it.
-    #[must_use]
-    pub fn queued(&self) -> &[String] {
-        if let Some(target) = self.target() {
-            return self.unread(target.id);
+    fn on_input(&mut self, input: Input) {
+        match input {
+            Input::Key(key) => self.on_key(key),
+            Input::Paste(text) => self.on_paste(&text),
+            Input::Mouse(mouse) => self.on_mouse(mouse),
+            Input::Resize { width, height } => self.view.resize(width, height),
+            Input::FocusGained => self.clock.set_attended(true),
+            Input::FocusLost => self.clock.set_attended(false),
         }
-        if self.agents.main().is_active() { &self.queued } else { &[] }
     }
 
-    /// Returns how an agent's transcript is shown.
-    #[must_use]
-    pub fn pane(&self, agent: AgentId) -> PaneState {
-        self.panes.get(&agent).cloned().unwrap_or_default()
+    /// Takes in what a frame showed.
+    fn on_drawn(&mut self, mut drawn: Drawn) {
+        self.overlay.set_end(drawn.popup_end);
+        let screen = (self.view.size(), self.agents.is_empty());
+        self.approvals.on_drawn(drawn.question.take(), drawn.talk_rows, screen, &mut self.out);
+        self.pointer.set_targets(std::mem::take(&mut drawn.answers), std::mem::take(&mut drawn.list));
+        self.view.on_drawn(&mut drawn, &mut self.agents, &mut self.out);
     }
 
-    /// Returns the layout the user chose.
+    /// Returns when `Event::Wakeup` is due; `None` while nothing moves.
     #[must_use]
-    pub fn layout_mode(&self) -> LayoutMode {
-        self.layout_mode
+    pub fn next_wakeup(&self) -> Option<Instant> {
+        let now = self.out.now();
+        let tick = self.tick().map(|every| self.clock.next_tick(every, now));
+        let parts = [self.out.next_wakeup(), self.keys.due(), self.approvals.due(), self.view.next_fold(now)];
+        parts.into_iter().chain([tick]).flatten().min()
     }
 
-    /// Returns every agent that files define, in force or not.
-    #[must_use]
-    pub fn listing(&self) -> &Listing {
-        &self.listing
+    fn tick(&self) -> Option<std::time::Duration> {
+        let phases: Vec<Phase> = self.agents.running().map(|agent| agent.phase).collect();
+        self.clock.tick(&Moving {
+            main: self.agents.main().phase,
+            phases: &phases,
+            as_timeline: self.shows_timeline(),
+            wizard: self.overlay.wizard_is_open() && self.overlay.wizard().waits(),
+        })
     }
 
-    /// Returns where everything stands.
-    #[must_use]
-    pub fn regions(&self) -> Regions {
-        let wishes = self.wishes();
-        let queued = u16::try_from(self.queued().len().min(3)).unwrap_or(0);
-        let (approval_rows, approval_room) = self.approval_rows();
-        let mut regions = layout(
-            self.size,
-            &LayoutState {
-                mode: self.layout_mode,
-                split: self.split,
-                composer_rows: self.composer.height(self.size.width) + queued,
-                approval_rows,
-                approval_room,
-                panes: &wishes,
-                // Whom one writes to is whom one watches.
-                focused: self.watched(),
-                full: self.full,
-            },
-        );
-        if self.shows_timeline() {
-            regions.show_timeline();
+    /// Lets pass what passes by itself.
+    fn on_wakeup(&mut self) {
+        let now = self.out.now();
+        let chord = self.keys.forget_old_chord(now);
+        // Panes whose time has come fold in the next frame.
+        let folds = self.view.has_just_folded(now, SECOND);
+        self.out.redraw_if(chord || folds || self.tick().is_some());
+        self.out.on_wakeup();
+    }
+
+    fn on_agent_files(&mut self, news: agent_files::FileNews) {
+        let is_open = self.overlay.wizard_is_open();
+        let mut written = false;
+        let rest = self.overlay.wizard_mut().apply_news(news, || written = true, &mut self.out);
+        if written && is_open {
+            self.overlay.close();
         }
-        regions
+        if let Some(news) = rest {
+            self.agent_files.apply(news, &mut self.out);
+            self.messages.set_agents(self.agent_files.listing());
+        }
+    }
+
+    /// Returns the agents with all that their states depend on.
+    fn tree(&self) -> AgentTree<'_> {
+        AgentTree {
+            agents: &self.agents,
+            approvals: &self.approvals,
+            requests: &self.requests,
+            target: self.target().map(|agent| agent.id),
+            now: self.out.now(),
+        }
+    }
+
+    /// Brings what depends on the composer's text up to date.
+    fn edited(&mut self) {
+        self.messages.edited(self.view.size().width, &self.agents, &mut self.out);
+    }
+
+    /// Writes to another agent, and keeps what was being written.
+    fn set_target(&mut self, target: Option<AgentId>) {
+        self.messages.set_target(target);
+        self.update_prompt_label();
+    }
+
+    fn update_prompt_label(&mut self) {
+        self.messages.update_prompt_label(self.view.size().width, &self.agents, &self.requests);
+    }
+
+    /// Leaves the timeline for the panes.
+    fn close_timeline(&mut self) {
+        self.timeline.close();
+        if self.view.focus() == Focus::Timeline {
+            self.view.set_focus(Focus::Composer);
+        }
+    }
+
+    /// Forgets what was done, as at the start of a new conversation.
+    fn forget_timeline(&mut self) {
+        self.close_timeline();
+        self.timeline = Timeline::default();
+    }
+
+    /// Returns where keys go when a view is left.
+    fn home(&self) -> Focus {
+        if self.shows_timeline() { Focus::Timeline } else { Focus::Composer }
+    }
+
+    fn leave_empty_approvals(&mut self) {
+        if self.view.focus() == Focus::Approvals && self.approvals.is_empty() {
+            self.view.set_focus(self.home());
+        }
+    }
+
+    /// Adds a line to the conversation.
+    fn notice(&mut self, text: &str) {
+        self.agents.notice(text);
+        self.out.redraw();
+    }
+
+    /// Adds a line about something that went wrong to the conversation.
+    fn error(&mut self, text: &str) {
+        self.agents.error(text);
+        self.out.redraw();
+    }
+
+    fn quit(&mut self) {
+        self.quitting = true;
+        self.out.push(Effect::Quit);
     }
 }

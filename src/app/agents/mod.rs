@@ -8,19 +8,21 @@ pub(super) mod agent_view;
 pub(super) mod cells;
 pub(super) mod order;
 pub(super) mod phase;
+pub(super) mod plain_text;
 pub(super) mod report;
 pub(super) mod requests;
+pub(super) mod tree;
 pub(super) mod worktrees;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use self::agent_view::AgentView;
+use self::cells::{CellId, CellKind};
+use self::order::AgentOrder;
+use self::worktrees::KeptWorktrees;
 use crate::agent::{AgentEvent, EventKind, RunMode, Spent, Status};
-use crate::app::agent_view::AgentView;
-use crate::app::cells::CellId;
-use crate::app::order::AgentOrder;
-use crate::app::worktrees::KeptWorktrees;
-use crate::message::{AgentId, BudgetLimit, shown_name};
+use crate::message::{AgentId, BudgetLimit, sanitize, sanitize_line, shown_name};
 
 /// The main agent and its subagents.
 #[derive(Debug, Clone)]
@@ -40,7 +42,7 @@ pub struct Agents {
     /// Columns of the longest type.
     widest_type: usize,
     /// The unmerged worktrees for the user. They outlast the conversation.
-    pub(in crate::app) kept: KeptWorktrees,
+    kept: KeptWorktrees,
 }
 
 /// How many subagents are in which part of their life.
@@ -87,9 +89,50 @@ impl Agents {
         &self.main
     }
 
-    /// Returns the main agent, to change its cells.
-    pub(in crate::app) fn main_mut(&mut self) -> &mut AgentView {
-        &mut self.main
+    /// Adds a line to the conversation.
+    pub(in crate::app) fn notice(&mut self, text: &str) {
+        self.main.cells.push(CellKind::Notice { text: sanitize_line(text).into_owned() });
+    }
+
+    /// Adds a line about something that went wrong to the conversation.
+    pub(in crate::app) fn error(&mut self, text: &str) {
+        self.main.cells.push(CellKind::Error { text: sanitize(text).into_owned() });
+    }
+
+    /// Returns the unmerged worktrees.
+    pub(in crate::app) fn kept(&self) -> &KeptWorktrees {
+        &self.kept
+    }
+
+    pub(in crate::app) fn kept_mut(&mut self) -> &mut KeptWorktrees {
+        &mut self.kept
+    }
+
+    /// Returns `true` if an agent is at work.
+    pub(in crate::app) fn is_busy(&self) -> bool {
+        self.running().next().is_some() || self.main.is_active()
+    }
+
+    /// Names what runs, for questions about stopping it: how many first, because the names may be cut.
+    pub(in crate::app) fn running_words(&self) -> String {
+        let names: Vec<&str> = self.running().map(|agent| agent.name.as_str()).collect();
+        let subagents = match names.len() {
+            0 => None,
+            1..=3 => Some(names.join(", ")),
+            count => Some(format!("{count} subagents: {}", names.join(", "))),
+        };
+        let main = (!self.main.phase.is_at_rest()).then_some("the main agent");
+        match (main, subagents) {
+            (None, None) => "nothing".to_owned(),
+            (Some(main), None) => main.to_owned(),
+            (None, Some(subagents)) => subagents,
+            (Some(main), Some(subagents)) => format!("{main} and {subagents}"),
+        }
+    }
+
+    /// Returns the subagent that a word names, by its number or its name.
+    pub(in crate::app) fn find(&self, word: &str) -> Option<&AgentView> {
+        self.children().find(|agent| word.parse() == Ok(agent.id.0) || agent.name == word)
     }
 
     /// Returns an agent.

@@ -6,14 +6,13 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use crate::agent::{AgentEvent, EventKind, KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
-use crate::app::agent_view::AgentView;
-use crate::app::cells::{CellId, CellKind, ToolCell, ToolState, clean_view};
-use crate::app::key::{Key, KeyCode};
-use crate::app::phase::Phase;
-use crate::app::status::Armed;
-use crate::app::{App, Effect, Popup};
-use crate::message::{AgentId, LineKind, reveal_line, sanitize_line};
+use super::agent_view::AgentView;
+use super::cells::{CellId, CellKind, ToolCell, ToolState, clean_view};
+use super::phase::Phase;
+use crate::agent::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
+use crate::app::Armed;
+use crate::app::outbox::Outbox;
+use crate::message::{LineKind, reveal_line, sanitize_line};
 use crate::subagent::Command;
 use crate::tool::ToolView;
 
@@ -124,138 +123,54 @@ fn changed(file: &KeptFile) -> CellKind {
     }))
 }
 
-impl App {
-    /// Returns the unmerged worktrees for the user.
-    #[must_use]
-    pub fn kept_worktrees(&self) -> &[KeptWorktree] {
-        &self.agents.kept.list
+impl KeptWorktrees {
+    pub(in crate::app) fn list(&self) -> &[KeptWorktree] {
+        &self.list
     }
 
-    /// Takes in what concerns worktrees beyond the agent's own pane: its number may be forgotten by now.
-    pub(in crate::app) fn on_worktree_event(&mut self, event: &AgentEvent) {
-        match &event.kind {
-            EventKind::Worktrees { kept } => self.worktrees_changed(kept),
-            EventKind::Worktree { news } => {
-                if let Some(branch) = news.settled_branch() {
-                    self.agents.kept.list.retain(|kept| kept.branch != branch);
-                }
-                self.tell_of_worktree(event.agent, news);
-            }
-            _ => {}
-        }
-    }
-
-    fn worktrees_changed(&mut self, kept: &[KeptWorktree]) {
+    /// Takes in which worktrees wait. Returns how many of earlier runs came to light, if any did.
+    pub(in crate::app) fn set(&mut self, kept: &[KeptWorktree]) -> Option<usize> {
         let orphans = |list: &[KeptWorktree]| list.iter().filter(|one| one.agent.is_none()).count();
-        let (before, found) = (orphans(&self.agents.kept.list), orphans(kept));
-        self.agents.kept.list = kept.to_vec();
-        if found > before {
-            let what = if found == 1 {
-                "1 worktree of an earlier run holds".to_owned()
-            } else {
-                format!("{found} worktrees of an earlier run hold")
-            };
-            self.notice(&format!("{what} changes that were not merged: /worktrees"));
-        }
-        if let Some(Popup::Worktrees { chosen }) = &mut self.popup {
-            *chosen = (*chosen).min(kept.len().saturating_sub(1));
-            if kept.is_empty() {
-                self.popup = None;
-            }
-        }
-        self.dirty = true;
+        let (before, found) = (orphans(&self.list), orphans(kept));
+        self.list = kept.to_vec();
+        (found > before).then_some(found)
     }
 
-    /// Adds what the user wants to know to the conversation.
-    fn tell_of_worktree(&mut self, agent: AgentId, news: &WorktreeNews) {
-        let known = self.agents.get(agent).filter(|agent| !agent.id.is_main()).map(|agent| agent.name.clone());
-        let last = || news.branch().and_then(|branch| branch.rsplit('/').next()).unwrap_or_default().to_owned();
-        let name = known.unwrap_or_else(last);
-        let mut text = format!("{name}: {}", news.words().join("\n  "));
-        match news {
-            WorktreeNews::Making | WorktreeNews::Made { .. } | WorktreeNews::Removed => {}
-            WorktreeNews::Kept(_) => {
-                let _ = write!(text, " · /merge {agent} or /discard {agent}");
-                self.notice(&text);
-            }
-            WorktreeNews::Merged { .. } | WorktreeNews::Discarded { .. } => {
-                self.inform(text.lines().next().unwrap_or_default());
-                self.notice(&text);
-            }
-            WorktreeNews::Conflicts { .. } | WorktreeNews::Refused { .. } => {
-                self.warn(text.lines().next().unwrap_or_default());
-                self.error(&text);
-            }
+    /// Takes in that a worktree waits no longer, if the news say so.
+    pub(in crate::app) fn apply(&mut self, news: &WorktreeNews) {
+        if let Some(branch) = news.settled_branch() {
+            self.list.retain(|kept| kept.branch != branch);
         }
     }
 
-    /// Opens the list of worktrees.
-    pub(in crate::app) fn list_worktrees(&mut self) {
-        if self.kept_worktrees().is_empty() {
-            self.inform("no worktree waits to be merged or discarded");
-        } else {
-            self.popup = Some(Popup::Worktrees { chosen: 0 });
-        }
+    /// Returns the worktree that a word names by number, name or branch; the only one for no word.
+    pub(in crate::app) fn find(&self, wanted: &str) -> Option<usize> {
+        let only = || (wanted.is_empty() && self.list.len() == 1).then_some(0);
+        self.list.iter().position(|one| is_called(one, wanted)).or_else(only)
     }
 
-    /// Does what a command says with the worktree that it names by number, name or branch.
-    pub(in crate::app) fn slash_worktree(&mut self, wanted: &str, act: WorktreeAct, effects: &mut Vec<Effect>) {
-        let list = self.kept_worktrees();
-        let found = list.iter().find(|one| is_called(one, wanted));
-        let only = || list.first().filter(|_| wanted.is_empty() && list.len() == 1);
-        if let Some(found) = found.or_else(only).cloned() {
-            self.ask_for(&found, act, effects);
-            return;
-        }
-        let at_work = self.agents.running().find(|agent| wanted.parse() == Ok(agent.id.0) || agent.name == wanted);
-        let word = match act {
-            WorktreeAct::Merge => "merge",
-            WorktreeAct::Discard => "discard",
-        };
-        match at_work.map(|agent| agent.name.clone()) {
-            Some(name) => self.warn(format!("{name} still works; wait for its end, or stop it, then /{word}")),
-            None if list.is_empty() => self.warn(format!("there is nothing to {word}: no worktree waits")),
-            None => self.warn(format!("write /{word} with the number of an agent; /worktrees lists those that wait")),
-        }
-    }
-
-    /// Does it with an entry of the list.
-    pub(in crate::app) fn ask_in_list(&mut self, chosen: usize, act: WorktreeAct, effects: &mut Vec<Effect>) {
-        if let Some(found) = self.kept_worktrees().get(chosen).cloned() {
-            self.ask_for(&found, act, effects);
-        }
-    }
-
-    fn ask_for(&mut self, found: &KeptWorktree, act: WorktreeAct, effects: &mut Vec<Effect>) {
+    /// Asks for a worktree to be merged or, at the second press, discarded.
+    pub(in crate::app) fn ask_for(&mut self, chosen: usize, act: WorktreeAct, out: &mut Outbox) {
+        let Some(found) = self.list.get(chosen) else { return };
         let branch = found.branch.clone();
-        let name = sanitize_line(&found.name).into_owned();
+        let name = sanitize_line(&found.name);
         if act == WorktreeAct::Discard {
-            let is_same = self.agents.kept.asked.take().is_some_and(|asked| asked == branch);
-            if !(self.take_armed(Armed::Discard) && is_same) {
-                self.arm(Armed::Discard, &format!("press again to discard what {name} changed: {}", found.size()));
-                self.agents.kept.asked = Some(branch);
+            let is_same = self.asked.take().is_some_and(|asked| asked == branch);
+            if !(out.take_armed(Armed::Discard) && is_same) {
+                out.arm(Armed::Discard, &format!("press again to discard what {name} changed: {}", found.size()));
+                self.asked = Some(branch);
                 return;
             }
-            self.inform(format!("discarding the worktree of {name}"));
+            out.inform(format!("discarding the worktree of {name}"));
         } else {
-            self.inform(format!("merging the worktree of {name}"));
+            out.inform(format!("merging the worktree of {name}"));
         }
-        effects.push(Effect::Engine(Command::Worktree { branch, act }));
+        out.send(Command::Worktree { branch, act });
     }
 
-    /// Carries out a letter in the list of worktrees.
-    pub(in crate::app) fn type_in_worktrees(&mut self, chosen: usize, key: Key, effects: &mut Vec<Effect>) {
-        match key.code {
-            KeyCode::Char('m') => self.ask_in_list(chosen, WorktreeAct::Merge, effects),
-            KeyCode::Char('d') => self.ask_in_list(chosen, WorktreeAct::Discard, effects),
-            KeyCode::Char('q') => self.popup = None,
-            _ => {}
-        }
-    }
-
-    /// Shows what was done in a worktree of the list.
-    pub(in crate::app) fn show_worktree(&mut self, chosen: usize) {
-        let Some(found) = self.kept_worktrees().get(chosen) else { return };
+    /// Returns what was done in a worktree of the list, as a title and Markdown.
+    pub(in crate::app) fn describe(&self, chosen: usize) -> Option<(String, String)> {
+        let found = self.list.get(chosen)?;
         let name = sanitize_line(&found.name).into_owned();
         let path = sanitize_line(&found.path.to_string_lossy()).into_owned();
         let mut body = format!("`{}` · {}\n\n`{path}`\n", sanitize_line(&found.branch), found.size());
@@ -287,7 +202,7 @@ impl App {
                 let _ = write!(body, "\nand {} more changed lines\n", file.diff.omitted);
             }
         }
-        self.popup = Some(Popup::Text { title: format!("worktree of {name}"), body, scroll: 0 });
+        Some((format!("worktree of {name}"), body))
     }
 }
 

@@ -4,7 +4,7 @@
 //! hasty keys to `guard`. Invariants: a question is asked once, whatever events say again later; a question stands only
 //! while drawn frames show it.
 
-mod approval_input;
+mod answer;
 pub mod diff_rows;
 pub(super) mod guard;
 pub mod question;
@@ -12,10 +12,10 @@ pub mod question;
 use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 
-use crate::app::guard::TypeAhead;
-use crate::app::question::{MAX_NOTE, QuestionSeen, SeenRows};
+use self::guard::TypeAhead;
+use self::question::{MAX_NOTE, QuestionSeen, SeenRows};
 use crate::message::{AgentId, reveal_line, sanitize_line};
-use crate::permission::{ApprovalId, ApprovalRequest, Preview};
+use crate::permission::{ActiveGrant, ApprovalId, ApprovalRequest, Preview};
 
 /// All open questions.
 #[derive(Debug, Clone, Default)]
@@ -28,15 +28,18 @@ pub struct Approvals {
     since: Option<Instant>,
     /// What the last frame showed of it.
     last: Option<QuestionSeen>,
-    pub(in crate::app) guard: TypeAhead,
+    guard: TypeAhead,
     /// Whether a key for a yes has shown more of the question instead, and no frame has yet.
-    pub(in crate::app) expanding: bool,
+    expanding: bool,
     /// Rows that the conversation has of its own, where it leaves others blank.
-    pub(in crate::app) talk_rows: Option<u16>,
-    /// Whether all of it is shown.
-    pub expanded: Expanded,
+    talk_rows: Option<u16>,
+    expanded: Expanded,
     /// First visible line of its details.
-    pub scroll: usize,
+    scroll: usize,
+    /// What is allowed in advance, by origin.
+    grants: Vec<ActiveGrant>,
+    /// How many questions an answer settled besides its own, and until when more count as its doing.
+    also_allowed: Option<(usize, Instant)>,
 }
 
 /// An open question.
@@ -58,7 +61,7 @@ pub enum Expanded {
 
 /// What stands between a question and a yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::app) enum Hidden {
+enum Hidden {
     /// Nothing: all of it was on the screen.
     Nothing,
     /// Rows that can be shown.
@@ -80,6 +83,18 @@ impl Approvals {
         self.queue.get(self.at).map(|open| &open.seen)
     }
 
+    /// Returns how much of the question is shown.
+    #[must_use]
+    pub fn expanded(&self) -> Expanded {
+        self.expanded
+    }
+
+    /// Returns the first visible line of its details.
+    #[must_use]
+    pub fn scroll(&self) -> usize {
+        self.scroll
+    }
+
     /// Returns the place of the question that is shown, from 0.
     #[must_use]
     pub fn place(&self) -> usize {
@@ -87,12 +102,12 @@ impl Approvals {
     }
 
     /// Returns since when frames show the question.
-    pub(in crate::app) fn since(&self) -> Option<Instant> {
+    fn since(&self) -> Option<Instant> {
         self.since
     }
 
     /// Takes in what a frame showed of the question. Returns how many rows of it were never seen, where that is new.
-    pub(in crate::app) fn drawn(&mut self, shown: Option<QuestionSeen>, now: Instant) -> Option<usize> {
+    fn drawn(&mut self, shown: Option<QuestionSeen>, now: Instant) -> Option<usize> {
         let open = self.queue.get_mut(self.at)?;
         let Some(shown) = shown.filter(|shown| shown.id == open.request.id) else {
             (self.since, self.last) = (None, None);
@@ -106,7 +121,7 @@ impl Approvals {
     }
 
     /// Returns what still hides of the question.
-    pub(in crate::app) fn hidden(&self) -> Hidden {
+    fn hidden(&self) -> Hidden {
         match (self.seen(), &self.last) {
             (Some(seen), _) if seen.is_complete() => Hidden::Nothing,
             (_, Some(last)) if !last.has_room => Hidden::Everything,
@@ -115,7 +130,7 @@ impl Approvals {
     }
 
     /// Shows all of the question, or more of it.
-    pub(in crate::app) fn show_more(&mut self) {
+    fn show_more(&mut self) {
         if !self.expand()
             && let Some(last) = &self.last
         {
@@ -133,7 +148,7 @@ impl Approvals {
     }
 
     /// Shows the question `step` places on, around the ends.
-    pub(in crate::app) fn turn(&mut self, step: isize) {
+    fn turn(&mut self, step: isize) {
         let count = self.queue.len();
         if count > 1 {
             self.at = self.at.checked_add_signed(step).unwrap_or(count - 1) % count;
@@ -147,7 +162,7 @@ impl Approvals {
     }
 
     /// Returns an open question.
-    pub(in crate::app) fn find(&self, id: &ApprovalId) -> Option<&ApprovalRequest> {
+    fn find(&self, id: &ApprovalId) -> Option<&ApprovalRequest> {
         self.queue.iter().map(|open| &open.request).find(|request| request.id == *id)
     }
 

@@ -3,26 +3,25 @@
 //! Owns the meaning of its words, and how a cost is spelled in words. Leaves keeping the limits to the engine. Invariant: what is said to be in
 //! force is what the engine has told or was asked for.
 
-use super::super::{App, Effect};
 use crate::agent::Spent;
+use crate::app::Agents;
+use crate::app::outbox::Outbox;
 use crate::message::{BudgetLimit, grouped};
 use crate::subagent::Command;
 
-impl App {
-    /// Shows the budget, or has it changed.
-    pub(super) fn slash_budget(&mut self, words: &str, effects: &mut Vec<Effect>) {
-        let (limit, spent) = (self.agents.budget(), self.agents.spent());
-        if words.is_empty() {
-            self.inform(budget_words(limit, &spent));
-            return;
+/// Shows the budget, or has it changed.
+pub(super) fn slash_budget(words: &str, agents: &Agents, out: &mut Outbox) {
+    let (limit, spent) = (agents.budget(), agents.spent());
+    if words.is_empty() {
+        out.inform(budget_words(limit, &spent));
+        return;
+    }
+    match change_budget(words, limit, &spent) {
+        Ok((limit, said)) => {
+            out.send(Command::SetBudget(limit));
+            if is_used_up(limit, &spent) { out.warn(said) } else { out.inform(said) }
         }
-        match change_budget(words, limit, &spent) {
-            Ok((limit, said)) => {
-                effects.push(Effect::Engine(Command::SetBudget(limit)));
-                if is_used_up(limit, &spent) { self.warn(said) } else { self.inform(said) }
-            }
-            Err(error) => self.warn(error),
-        }
+        Err(error) => out.warn(error),
     }
 }
 

@@ -22,7 +22,7 @@ pub enum PieceKind {
 
 /// The part of the text that is on the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct View {
+pub struct ComposerLayout {
     /// The rows from the top, each in pieces.
     pub rows: Vec<Vec<(PieceKind, String)>>,
     /// Column and row of the cursor within them.
@@ -122,13 +122,13 @@ fn wrap(line: usize, text: &str, room: usize, rows: &mut Vec<Row>) {
 }
 
 /// Returns what is shown of a text: the rows around the cursor.
-pub(super) fn view(editor: &Editor, chips: &Chips, columns: u16, height: u16) -> View {
+pub(super) fn view(editor: &Editor, chips: &Chips, columns: u16, height: u16) -> ComposerLayout {
     let rows = ComposerRows::of(editor.lines(), columns);
     let (row, column) = rows.place(editor.cursor());
     let height = usize::from(height).max(1);
     let first = (row + 1).saturating_sub(height);
     let shown = rows.rows[first..].iter().take(height).map(|row| pieces(&rows, *row, chips)).collect();
-    View {
+    ComposerLayout {
         rows: shown,
         cursor: (u16::try_from(column).unwrap_or(u16::MAX), u16::try_from(row - first).unwrap_or(u16::MAX)),
         first_row: first,

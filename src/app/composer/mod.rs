@@ -12,9 +12,10 @@ pub mod files;
 mod history;
 mod layout;
 mod mentions;
+pub(super) mod messages;
 mod modal;
 mod search;
-pub(super) mod steering;
+
 mod vi;
 
 use crate::app::files::FileIndex;
@@ -27,7 +28,7 @@ use unicode_width::UnicodeWidthStr;
 pub use completion::{Candidate, Completion};
 pub use draft::Draft;
 pub use history::History;
-pub use layout::{PieceKind, View};
+pub use layout::{ComposerLayout, PieceKind};
 pub use mentions::{Addressee, Mark, Mentions};
 pub use search::HistorySearch;
 use vi::Vi;
@@ -368,7 +369,7 @@ impl Composer {
 
     /// Returns the rows to draw in an area of this size, prompt included.
     #[must_use]
-    pub fn view(&self, width: u16, height: u16) -> View {
+    pub fn view(&self, width: u16, height: u16) -> ComposerLayout {
         let columns = width.saturating_sub(self.prompt_width(width)).max(1);
         layout::view(&self.draft.editor, &self.draft.chips, columns, height)
     }

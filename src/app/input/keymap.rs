@@ -32,15 +32,19 @@ pub enum Context {
     AgentFiles,
     /// The timeline.
     Timeline,
-    /// A list or a text in front of everything else.
+    /// A list or a line in front of everything else.
     Popup,
+    /// A text in front of everything else.
+    Text,
+    /// A question of the program itself.
+    Confirm,
     /// The wizard that makes a new agent.
     Wizard,
 }
 
 impl Context {
     /// Every context, in the order of the help.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Global,
         Self::Composer,
         Self::Conversation,
@@ -50,6 +54,8 @@ impl Context {
         Self::Approvals,
         Self::AgentFiles,
         Self::Popup,
+        Self::Text,
+        Self::Confirm,
         Self::Wizard,
     ];
 
@@ -66,6 +72,8 @@ impl Context {
             Self::AgentFiles => "agent-files",
             Self::Timeline => "timeline",
             Self::Popup => "popup",
+            Self::Text => "text",
+            Self::Confirm => "confirm",
             Self::Wizard => "wizard",
         }
     }
@@ -82,7 +90,9 @@ impl Context {
             Self::Approvals => "approvals",
             Self::AgentFiles => "agent files",
             Self::Timeline => "timeline",
-            Self::Popup => "popup",
+            Self::Popup => "list",
+            Self::Text => "text",
+            Self::Confirm => "question",
             Self::Wizard => "new agent",
         }
     }
@@ -331,6 +341,8 @@ impl Keymap {
                 (Action::Leave, "back"),
             ],
             Context::Popup => &[(Action::Accept, "choose"), (Action::Leave, "close")],
+            Context::Text => &[(Action::Leave, "close")],
+            Context::Confirm => &[(Action::Leave, "close")],
             // They stand in its box.
             Context::Wizard => &[],
             Context::Global => &[(Action::Palette, "actions"), (Action::Help, "keys")],

@@ -3,56 +3,30 @@
 //! Owns which popup is open and where it stands. Leaves its contents to the views, which take them from the keymap,
 //! the agents and so on. Invariant: at most one popup is open, and `esc` closes it.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
+use super::line_edit::LineEdit;
+use super::list::{ListKind, ListPopup};
 use crate::app::action::Action;
+use crate::app::command::{COMMANDS, SlashCommand};
 use crate::app::keymap::{Context, Keymap};
-use crate::app::line_edit::LineEdit;
-use crate::definition::Source;
 use crate::message::AgentId;
 use crate::permission::ApprovalId;
 
 /// An open popup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Popup {
+    /// A list to choose from.
+    List(ListPopup),
     /// All keys.
     Help {
         /// First visible line.
         scroll: usize,
     },
-    /// All actions, to choose from.
-    Palette {
-        /// What is sought.
-        query: LineEdit,
-        /// Place in the list.
-        chosen: usize,
-    },
-    /// All agents, to choose from.
-    Agents {
-        /// Place in the list.
-        chosen: usize,
-    },
-    /// All themes, to choose from.
-    Themes {
-        /// Place in the list.
-        chosen: usize,
-    },
-    /// What is allowed in advance, to look at and to take back.
-    Permissions {
-        /// Place in the list.
-        chosen: usize,
-    },
-    /// The unmerged worktrees for the user.
-    Worktrees {
-        /// Place in the list.
-        chosen: usize,
-    },
     /// The wizard that makes a new agent; the app keeps its state also while it is closed.
     Wizard,
     /// The task an agent was given.
     Prompt {
-        /// Which one.
         agent: AgentId,
         /// First visible line.
         scroll: usize,
@@ -64,7 +38,6 @@ pub enum Popup {
     },
     /// Some text.
     Text {
-        /// What it is.
         title: String,
         /// Markdown.
         body: String,
@@ -75,14 +48,12 @@ pub enum Popup {
     Comment {
         /// The question that is answered.
         id: ApprovalId,
-        /// The words.
         text: LineEdit,
     },
     /// What is sought in a transcript.
     Search {
         /// Whose transcript.
         agent: AgentId,
-        /// What is sought.
         query: LineEdit,
     },
     /// Whether to delete an agent's file.
@@ -92,24 +63,27 @@ pub enum Popup {
         /// Its file.
         path: PathBuf,
     },
-    /// The folders that a copy of an agent may go to.
-    DuplicateAgent {
-        /// Where the agent comes from.
-        source: Source,
-        /// The agent.
-        name: String,
-        /// Place in the list.
-        chosen: usize,
-    },
 }
 
 impl Popup {
+    /// Returns a list with its first entry chosen.
+    #[must_use]
+    pub fn list(kind: &'static ListKind) -> Self {
+        Self::List(ListPopup::new(kind, 0))
+    }
+
+    /// Returns `true` if this list is open.
+    #[must_use]
+    pub fn is_list(&self, kind: &ListKind) -> bool {
+        matches!(self, Self::List(list) if list.kind.name == kind.name)
+    }
+
     /// Returns the line that is being typed, if there is one.
     pub fn line(&mut self) -> Option<&mut LineEdit> {
         match self {
-            Self::Palette { query, chosen } => {
-                *chosen = 0;
-                Some(query)
+            Self::List(list) if list.kind.has_query => {
+                list.chosen = 0;
+                Some(&mut list.query)
             }
             Self::Comment { text, .. } => Some(text),
             Self::Search { query, .. } => Some(query),
@@ -120,25 +94,21 @@ impl Popup {
     /// Returns `true` if letters are part of what is typed into it.
     #[must_use]
     pub fn takes_text(&self) -> bool {
-        matches!(self, Self::Palette { .. } | Self::Comment { .. } | Self::Search { .. } | Self::Wizard)
-    }
-
-    /// Returns `true` if it is a text that scrolls.
-    #[must_use]
-    pub fn scrolls(&self) -> bool {
-        matches!(self, Self::Help { .. } | Self::Prompt { .. } | Self::Cost { .. } | Self::Text { .. })
-    }
-
-    /// Returns the place in the list, where there is one.
-    pub fn chosen(&mut self) -> Option<&mut usize> {
         match self {
-            Self::Palette { chosen, .. }
-            | Self::Agents { chosen }
-            | Self::Themes { chosen }
-            | Self::Permissions { chosen }
-            | Self::Worktrees { chosen }
-            | Self::DuplicateAgent { chosen, .. } => Some(chosen),
-            _ => None,
+            Self::List(list) => list.kind.has_query,
+            Self::Comment { .. } | Self::Search { .. } | Self::Wizard => true,
+            _ => false,
+        }
+    }
+
+    /// Returns where its keys are looked up.
+    #[must_use]
+    pub fn context(&self) -> Context {
+        match self {
+            Self::Wizard => Context::Wizard,
+            Self::DeleteAgent { .. } => Context::Confirm,
+            Self::Help { .. } | Self::Prompt { .. } | Self::Cost { .. } | Self::Text { .. } => Context::Text,
+            Self::List(_) | Self::Comment { .. } | Self::Search { .. } => Context::Popup,
         }
     }
 
@@ -146,20 +116,10 @@ impl Popup {
     #[must_use]
     pub fn accept_word(&self) -> Option<&'static str> {
         match self {
-            Self::Palette { .. } => Some("do it"),
-            Self::Agents { .. } => Some("open"),
-            Self::Worktrees { .. } => Some("diff"),
-            Self::Themes { .. } => Some("use"),
+            Self::List(list) => list.kind.accept_word,
             Self::Comment { .. } => Some("say no"),
             Self::Search { .. } => Some("find"),
-            Self::DuplicateAgent { .. } => Some("copy"),
-            Self::Wizard
-            | Self::Help { .. }
-            | Self::Permissions { .. }
-            | Self::Prompt { .. }
-            | Self::Cost { .. }
-            | Self::Text { .. }
-            | Self::DeleteAgent { .. } => None,
+            _ => None,
         }
     }
 
@@ -175,27 +135,27 @@ impl Popup {
 }
 
 /// What an entry of the palette does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum PaletteAct {
     /// What a key may do.
     Action(Action),
-    /// A slash command: its name with the slash, and what it does.
-    Command(&'static str, &'static str),
+    /// A slash command.
+    Command(&'static SlashCommand),
 }
 
 impl PaletteAct {
     /// Returns the words that are sought in.
     #[must_use]
-    pub fn words(self) -> Cow<'static, str> {
+    pub fn words(self) -> String {
         match self {
-            Self::Action(action) => Cow::Borrowed(action.description()),
-            Self::Command(name, what) => Cow::Owned(format!("{name} · {what}")),
+            Self::Action(action) => action.description().to_owned(),
+            Self::Command(command) => format!("/{} · {}", command.name, command.help),
         }
     }
 }
 
 /// An entry of the palette.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct PaletteEntry {
     /// What it does.
     pub act: PaletteAct,
@@ -214,10 +174,9 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
     let pattern = Pattern::parse(query, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
     let actions = Action::all().filter(|action| !matches!(action, Action::FocusAgent(number) if *number > 1));
-    let commands = crate::app::SLASH_COMMANDS.iter().map(|(name, what)| PaletteAct::Command(name, what));
     let mut found: Vec<(u32, PaletteEntry)> = actions
         .map(PaletteAct::Action)
-        .chain(commands)
+        .chain(COMMANDS.iter().map(PaletteAct::Command))
         .filter_map(|act| {
             let mut buffer = Vec::new();
             let mut matched = Vec::new();
@@ -228,7 +187,7 @@ pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEnt
                 PaletteAct::Action(action) => {
                     std::iter::once(context).chain(Context::ALL).find_map(|place| keymap.chord_of(place, action))
                 }
-                PaletteAct::Command(..) => None,
+                PaletteAct::Command(_) => None,
             };
             Some((score, PaletteEntry { act, chord, matched }))
         })

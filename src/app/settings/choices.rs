@@ -4,8 +4,8 @@
 //! views. Invariant: however the list of themes is left, but by taking one, the screen is drawn in the theme it had.
 
 use crate::app::layout::LayoutMode;
-use crate::app::mouse::Dragging;
-use crate::app::{App, Effect, Popup};
+use crate::app::outbox::Outbox;
+use crate::app::{Effect, MouseCapture};
 
 /// Something that was chosen for longer than this session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,87 +25,63 @@ pub struct Arrangement {
     pub split: Option<u16>,
 }
 
-/// The themes of the screen.
+/// What the user chose, and what of it is in force.
 #[derive(Debug)]
-pub(in crate::app) struct Theming {
-    /// All names.
-    pub(in crate::app) names: Vec<String>,
-    /// The one in use.
-    pub(in crate::app) used: String,
-    /// The one that is drawn: the one in use, or the one that is tried.
-    shown: String,
+pub(in crate::app) struct Settings {
+    /// Names of all themes.
+    themes: Vec<String>,
+    /// The theme in use.
+    theme: String,
+    /// The theme that is drawn: the one in use, or the one that is tried.
+    shown_theme: String,
+    /// How the agents were placed when that was last handed on.
+    arranged: Arrangement,
+    mouse: MouseCapture,
 }
 
-impl Theming {
-    pub(in crate::app) fn new(names: Vec<String>, used: String) -> Self {
-        Self { names, shown: used.clone(), used }
-    }
-}
-
-impl App {
-    /// Returns the names of the themes to choose from.
-    #[must_use]
-    pub fn themes(&self) -> &[String] {
-        &self.theming.names
+impl Settings {
+    pub(in crate::app) fn new(themes: Vec<String>, theme: String, arranged: Arrangement, mouse: MouseCapture) -> Self {
+        Self { themes, shown_theme: theme.clone(), theme, arranged, mouse }
     }
 
-    /// Returns the name of the theme in use.
-    #[must_use]
-    pub fn theme(&self) -> &str {
-        &self.theming.used
+    pub(in crate::app) fn themes(&self) -> &[String] {
+        &self.themes
     }
 
-    pub(in crate::app) fn slash_theme(&mut self, argument: &str, effects: &mut Vec<Effect>) {
-        let Theming { names, used, .. } = &self.theming;
-        if argument.is_empty() {
-            let chosen = names.iter().position(|name| name == used).unwrap_or(0);
-            self.popup = Some(Popup::Themes { chosen });
-        } else if names.iter().any(|name| name == argument) {
-            self.use_theme(argument.to_owned(), effects);
-        } else {
-            self.warn(format!("choose /theme {}", names.join(", ")));
+    pub(in crate::app) fn theme(&self) -> &str {
+        &self.theme
+    }
+
+    pub(in crate::app) fn use_theme(&mut self, name: &str, out: &mut Outbox) {
+        out.inform(format!("theme: {name}"));
+        name.clone_into(&mut self.theme);
+        out.push(Effect::Remember(UserChoice::Theme(name.to_owned())));
+    }
+
+    /// Draws the theme that is tried, else the one in use.
+    pub(in crate::app) fn try_theme(&mut self, tried: Option<usize>, out: &mut Outbox) {
+        let wanted = tried.and_then(|at| self.themes.get(at)).unwrap_or(&self.theme);
+        if *wanted != self.shown_theme {
+            self.shown_theme.clone_from(wanted);
+            out.push(Effect::SetTheme(self.shown_theme.clone()));
         }
     }
 
-    pub(in crate::app) fn use_theme(&mut self, name: String, effects: &mut Vec<Effect>) {
-        self.inform(format!("theme: {name}"));
-        self.theming.used.clone_from(&name);
-        effects.push(Effect::Remember(UserChoice::Theme(name)));
-    }
-
-    pub(in crate::app) fn slash_layout(&mut self, argument: &str) {
-        let mode = match argument {
-            "" => Some(self.layout_mode.next()),
-            name => LayoutMode::from_name(name),
-        };
-        match mode {
-            Some(mode) => {
-                if mode == LayoutMode::Auto {
-                    // The one way back from a dragged border.
-                    self.split = None;
-                }
-                self.layout_mode = mode;
-                self.inform(format!("layout: {}", mode.name()));
-            }
-            None => self.warn("choose /layout auto, side, below, rail or hidden"),
-        }
-    }
-
-    /// Shows the theme that is tried, and hands on how the agents are placed once that was changed and let go of.
-    pub(in crate::app) fn follow_choices(&mut self, effects: &mut Vec<Effect>) {
-        let tried = match &self.popup {
-            Some(Popup::Themes { chosen }) => self.theming.names.get(*chosen),
-            _ => None,
-        };
-        let wanted = tried.unwrap_or(&self.theming.used);
-        if *wanted != self.theming.shown {
-            self.theming.shown = wanted.clone();
-            effects.push(Effect::SetTheme(self.theming.shown.clone()));
-        }
-        let arrangement = Arrangement { mode: self.layout_mode, split: self.split };
-        if arrangement != self.arranged && self.dragging == Dragging::Nothing {
+    /// Hands on how the agents are placed, if that has changed.
+    pub(in crate::app) fn keep_arrangement(&mut self, arrangement: Arrangement, out: &mut Outbox) {
+        if arrangement != self.arranged {
             self.arranged = arrangement;
-            effects.push(Effect::Remember(UserChoice::Arrangement(arrangement)));
+            out.push(Effect::Remember(UserChoice::Arrangement(arrangement)));
         }
+    }
+
+    pub(in crate::app) fn toggle_mouse(&mut self, out: &mut Outbox) {
+        let (mouse, words) = match self.mouse {
+            MouseCapture::On => (MouseCapture::Off, "the mouse selects text"),
+            MouseCapture::Off => (MouseCapture::On, "the mouse works here"),
+        };
+        self.mouse = mouse;
+        out.push(Effect::CaptureMouse(mouse));
+        out.inform(words);
     }
 }

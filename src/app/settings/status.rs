@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 
-use crate::app::{AgentView, App};
-use crate::permission::{ActiveGrant, Grant, PermissionMode};
+use crate::permission::PermissionMode;
 
 /// How long a passing message stays.
 const FLASH: Duration = Duration::from_secs(4);
@@ -155,19 +154,4 @@ pub enum Armed {
     Clear,
     /// Give up what an agent did in its worktree.
     Discard,
-}
-
-impl App {
-    /// Returns the permission mode in force for an agent.
-    #[must_use]
-    pub fn mode_of(&self, agent: &AgentView) -> PermissionMode {
-        agent.bounds.mode.map_or(self.status.mode, |ceiling| ceiling.stricter(self.status.mode))
-    }
-
-    /// Returns `true` if an answer lets some agents edit files that the mode asks about.
-    #[must_use]
-    pub fn accepts_some_edits(&self) -> bool {
-        let is_edits = |given: &ActiveGrant| given.grant == Grant::Edits && given.origin.is_answer();
-        self.status.mode == PermissionMode::Default && self.grants.iter().any(is_edits)
-    }
 }

@@ -10,15 +10,19 @@ mod window;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use ratatui::layout::Rect;
+
 pub use track::{SLICES, Span, SpanKind, TOP_LEVEL, Track, TrackSeen};
 pub use window::{TimelineRow, TimelineWindow};
 
 use self::window::{Scale, WindowRequest, window};
 use super::action::Action;
+use super::agents::tree::AgentTree;
 use super::cells::{CellId, CellKind, ToolState};
+use super::outbox::Outbox;
 use super::phase::Phase;
 use super::scroll::{Anchor, Scroll};
-use super::{AgentView, App, Focus};
+use super::{AgentView, Agents};
 use crate::message::AgentId;
 
 /// Bytes kept of what a span was about.
@@ -98,13 +102,13 @@ fn label(agent: &AgentView, cell: CellId) -> Box<str> {
     text[..text.floor_char_boundary(LABEL)].into()
 }
 
-impl App {
+impl Timeline {
     /// Notes what an agent does now, after an event of it. Who waits for it is not silent either.
-    pub(super) fn record_activity(&mut self, id: AgentId) {
-        let now = self.now;
-        let Some(agent) = self.agents.get(id) else { return };
-        let Timeline { tracks, origin, .. } = &mut self.timeline;
-        let does = doing(agent, self.approvals.of(id));
+    pub(super) fn record_activity(&mut self, id: AgentId, tree: &AgentTree<'_>) {
+        let now = tree.now;
+        let Some(agent) = tree.agents.get(id) else { return };
+        let Self { tracks, origin, .. } = self;
+        let does = doing(agent, tree.approvals.of(id));
         if does.is_some() || !id.is_main() {
             origin.get_or_insert(now);
         }
@@ -120,149 +124,108 @@ impl App {
         // A cycle cannot come from the engine, but events may be anything.
         for _ in 0..16 {
             let Some(parent) = at else { break };
-            let (Some(agent), Some(track)) = (self.agents.get(parent), tracks.get_mut(&parent)) else { break };
+            let (Some(agent), Some(track)) = (tree.agents.get(parent), tracks.get_mut(&parent)) else { break };
             track.apply(now);
             // With the birth of a child, the call that asked for it is a wait.
-            if let Some((kind, cell)) = doing(agent, self.approvals.of(parent)) {
+            if let Some((kind, cell)) = doing(agent, tree.approvals.of(parent)) {
                 track.enter(kind, cell, now, || label(agent, cell));
             }
             at = agent.parent;
         }
     }
 
-    /// Returns what an agent did when.
-    #[must_use]
-    pub fn track(&self, agent: AgentId) -> Option<&Track> {
-        self.timeline.tracks.get(&agent)
+    pub(super) fn track(&self, agent: AgentId) -> Option<&Track> {
+        self.tracks.get(&agent)
     }
 
-    /// Returns `true` if the timeline is on screen.
-    #[must_use]
-    pub fn shows_timeline(&self) -> bool {
-        self.timeline.view.is_some() && self.full.is_none()
+    pub(super) fn is_open(&self) -> bool {
+        self.view.is_some()
+    }
+
+    /// Returns `true` if nothing has happened that it could show.
+    pub(super) fn is_empty(&self) -> bool {
+        self.origin.is_none()
     }
 
     /// Returns the kinds of spans there are, in the order of the legend.
-    #[must_use]
-    pub fn span_kinds(&self, window: &TimelineWindow) -> Vec<SpanKind> {
+    pub(super) fn span_kinds(&self, window: &TimelineWindow, now: Instant) -> Vec<SpanKind> {
         let tracks = || window.rows.iter().filter_map(|row| self.track(row.agent));
         let seen = |kind: SpanKind| {
-            let silent = |track: &Track| kind == SpanKind::Stalled && track.is_silent(self.now);
+            let silent = |track: &Track| kind == SpanKind::Stalled && track.is_silent(now);
             tracks().any(|track| silent(track) || track.has(kind))
         };
         SpanKind::ALL.into_iter().filter(|kind| seen(*kind)).collect()
     }
 
     /// Opens the timeline, at the present.
-    pub(super) fn open_timeline(&mut self) {
-        if self.timeline.origin.is_none() {
-            self.inform("nothing has happened yet");
-            return;
-        }
-        let chosen = self.focused_agent().unwrap_or(AgentId::MAIN);
-        self.full = None;
-        self.focus = Focus::Timeline;
-        self.timeline.view.get_or_insert(View { chosen, at: None, scale: None, first: (0, 0) });
+    pub(super) fn open(&mut self, chosen: AgentId) {
+        self.view.get_or_insert(View { chosen, at: None, scale: None, first: (0, 0) });
     }
 
-    /// Leaves the timeline for the panes.
-    pub(super) fn close_timeline(&mut self) {
-        self.timeline.view = None;
-        if self.focus == Focus::Timeline {
-            self.focus = Focus::Composer;
-        }
+    pub(super) fn close(&mut self) {
+        self.view = None;
     }
 
-    /// Forgets what was done, as at the start of a new conversation.
-    pub(super) fn forget_timeline(&mut self) {
-        self.close_timeline();
-        self.timeline = Timeline::default();
-    }
-
-    /// Returns where keys go when a view is left.
-    pub(super) fn home(&self) -> Focus {
-        if self.shows_timeline() { Focus::Timeline } else { Focus::Composer }
-    }
-
-    /// Returns which part of time the timeline shows, and where; `None` while it is closed.
-    #[must_use]
-    pub fn timeline(&self) -> Option<TimelineWindow> {
-        let view = self.timeline.view?;
-        let rows = self.rows();
+    /// Returns which part of time the timeline shows in an area; `None` while it is closed.
+    pub(super) fn window(&self, area: Rect, agents: &Agents, now: Instant) -> Option<TimelineWindow> {
+        let rows = rows(agents);
         let name = |row: &TimelineRow| {
-            let agent = self.agents.get(row.agent);
+            let agent = agents.get(row.agent);
             let columns = agent.map_or(0, |agent| unicode_width::UnicodeWidthStr::width(agent.name.as_str()));
             u16::try_from(columns).unwrap_or(u16::MAX).saturating_add(2 * row.depth)
         };
         let name_columns = rows.iter().map(name).max().unwrap_or(0);
-        let origin = self.timeline.origin?;
-        let View { chosen, at, scale, first } = view;
-        let time = (origin, self.timeline.end(self.now));
-        Some(window(WindowRequest {
-            area: self.regions().timeline,
-            time,
-            rows,
-            chosen,
-            name_columns,
-            at,
-            scale,
-            first,
-        }))
+        let View { chosen, at, scale, first } = self.view?;
+        let time = (self.origin?, self.end(now));
+        Some(window(WindowRequest { area, time, rows, chosen, name_columns, at, scale, first }))
     }
 
-    /// Returns every agent, each below its parent.
-    fn rows(&self) -> Vec<TimelineRow> {
-        let all = self.agents.order().all().iter();
-        let below = all.map(|kin| TimelineRow { agent: kin.agent, depth: kin.depth.min(DEEPEST) });
-        std::iter::once(TimelineRow { agent: AgentId::MAIN, depth: 0 }).chain(below).collect()
-    }
-
-    /// Carries out an action of the timeline.
-    pub(super) fn act_in_timeline(&mut self, action: Action) {
-        let Some(now) = self.timeline().filter(|_| self.shows_timeline()) else {
-            self.inform("open the timeline first");
-            return;
-        };
+    /// Moves the cursor, looks closer or wider, or goes to another row, as an action says. Returns `false` for any other.
+    pub(super) fn act(&mut self, action: Action, now: &TimelineWindow, agents: &Agents, time: Instant) -> bool {
         let page = u64::from(now.bars.width.max(2)) - 1;
         match action {
-            Action::Earlier => self.put_cursor(&now, now.cursor.saturating_sub(1)),
-            Action::Later => self.put_cursor(&now, now.cursor + 1),
-            Action::PageEarlier => self.put_cursor(&now, now.cursor.saturating_sub(page)),
-            Action::PageLater => self.put_cursor(&now, now.cursor + page),
-            Action::Beginning => self.put_cursor(&now, 0),
-            Action::Present => self.put_cursor(&now, now.last),
-            Action::ZoomIn => self.zoom(&now, Some(now.scale.step(-1))),
-            Action::ZoomOut => self.zoom(&now, Some(now.scale.step(1))),
-            Action::ZoomFit => self.zoom(&now, None),
-            _ => self.jump(&now),
+            Action::Earlier => self.put_cursor(now, now.cursor.saturating_sub(1)),
+            Action::Later => self.put_cursor(now, now.cursor + 1),
+            Action::PageEarlier => self.put_cursor(now, now.cursor.saturating_sub(page)),
+            Action::PageLater => self.put_cursor(now, now.cursor + page),
+            Action::Beginning => self.put_cursor(now, 0),
+            Action::Present => self.put_cursor(now, now.last),
+            Action::ZoomIn => self.zoom(now, Some(now.scale.step(-1)), agents, time),
+            Action::ZoomOut => self.zoom(now, Some(now.scale.step(1)), agents, time),
+            Action::ZoomFit => self.zoom(now, None, agents, time),
+            Action::MoveUp => self.choose_row(now, -1, agents),
+            Action::MoveDown => self.choose_row(now, 1, agents),
+            Action::MoveLeft | Action::MoveRight => {}
+            _ => return false,
         }
+        true
     }
 
     /// Chooses the agent some rows below.
-    pub(super) fn choose_row(&mut self, step: isize) {
-        let (Some(now), rows) = (self.timeline(), self.rows()) else { return };
+    fn choose_row(&mut self, now: &TimelineWindow, step: isize, agents: &Agents) {
+        let rows = rows(agents);
         let at = rows.iter().position(|row| row.agent == now.chosen).unwrap_or(0);
         let to = rows.get(at.saturating_add_signed(step).min(rows.len().saturating_sub(1)));
-        if let (Some(view), Some(row)) = (&mut self.timeline.view, to) {
+        if let (Some(view), Some(row)) = (&mut self.view, to) {
             view.chosen = row.agent;
             view.first.1 = now.top;
         }
     }
 
     fn put_cursor(&mut self, now: &TimelineWindow, column: u64) {
-        if let Some(view) = &mut self.timeline.view {
+        if let Some(view) = &mut self.view {
             view.at = (column < now.last).then(|| now.since(column));
             view.first = (now.first, now.top);
         }
     }
 
     /// Looks closer or wider; the cursor's moment stays in the middle. Wider than everything there is not.
-    fn zoom(&mut self, now: &TimelineWindow, scale: Option<Scale>) {
-        let Some(view) = &mut self.timeline.view else { return };
+    fn zoom(&mut self, now: &TimelineWindow, scale: Option<Scale>, agents: &Agents, time: Instant) {
+        let Some(view) = &mut self.view else { return };
         view.scale = scale;
-        let Some(after) = self.timeline() else { return };
+        let Some(after) = self.window(now.area, agents, time) else { return };
         let whole = scale.is_some_and(|scale| after.scale < scale || after.last < u64::from(after.bars.width));
-        if let Some(view) = &mut self.timeline.view {
+        if let Some(view) = &mut self.view {
             if whole && scale > Some(now.scale) {
                 view.scale = None;
             }
@@ -270,44 +233,41 @@ impl App {
         }
     }
 
-    /// Opens the chosen agent where it was at the cursor.
-    fn jump(&mut self, now: &TimelineWindow) {
+    /// Returns the chosen agent and where its view stood at the cursor; `None`, with words, if it had not begun.
+    pub(super) fn moment(&self, now: &TimelineWindow, agents: &Agents, out: &mut Outbox) -> Option<(AgentId, Scroll)> {
         let id = now.chosen;
         let (from, to) = now.time_of(now.cursor);
-        let seen = self.track(id).and_then(|track| track.seen(from, to, self.now));
-        let follows = self.timeline.view.is_some_and(|view| view.at.is_none());
-        let Some(agent) = self.agents.get(id) else { return };
+        let seen = self.track(id).and_then(|track| track.seen(from, to, out.now()));
+        let follows = self.view.is_some_and(|view| view.at.is_none());
+        let agent = agents.get(id)?;
         let (end, arrived) = (agent.cells.end(), agent.cells.arrived());
         let begun = self.track(id).and_then(|track| track.spans().first()).is_some_and(|span| span.from < to);
         let at = match seen {
             Some(seen) if !follows && end > 0 => Some(Anchor { cell: seen.span.cell.min(end - 1), line: 0 }),
             None if !begun => {
-                let name = agent.name.clone();
-                self.inform(format!("{name} had not begun then"));
-                return;
+                out.inform(format!("{} had not begun then", agent.name));
+                return None;
             }
             _ => None,
         };
-        self.pane_mut(id).scroll = Scroll { at, left_at: arrived, ..Scroll::default() };
-        if id.is_main() {
-            self.close_timeline();
-            self.focus = Focus::Conversation;
-        } else {
-            self.focus = Focus::Agents;
-            self.chosen = Some(id);
-            self.full = Some(id);
-        }
+        Some((id, Scroll { at, left_at: arrived, ..Scroll::default() }))
     }
 
     /// Puts the cursor where the mouse points.
-    pub(super) fn point_in_timeline(&mut self, x: u16, y: u16) {
-        let Some(now) = self.timeline() else { return };
+    pub(super) fn point_at(&mut self, now: &TimelineWindow, x: u16, y: u16) {
         let row = y.checked_sub(now.bars.y).and_then(|row| now.rows.get(usize::from(row)));
         if let Some((_, column)) = now.columns().find(|(at, _)| *at == x) {
-            self.put_cursor(&now, column);
+            self.put_cursor(now, column);
         }
-        if let (Some(view), Some(row)) = (&mut self.timeline.view, row) {
+        if let (Some(view), Some(row)) = (&mut self.view, row) {
             view.chosen = row.agent;
         }
     }
+}
+
+/// Returns every agent, each below its parent.
+fn rows(agents: &Agents) -> Vec<TimelineRow> {
+    let all = agents.order().all().iter();
+    let below = all.map(|kin| TimelineRow { agent: kin.agent, depth: kin.depth.min(DEEPEST) });
+    std::iter::once(TimelineRow { agent: AgentId::MAIN, depth: 0 }).chain(below).collect()
 }

@@ -101,6 +101,8 @@ pub struct TimelineWindow {
     pub last: u64,
     /// Number of the cursor's column.
     pub cursor: u64,
+    /// The whole of it.
+    pub(super) area: Rect,
     /// When time begins.
     origin: Instant,
     pub(super) scale: Scale,
@@ -139,7 +141,24 @@ pub(super) fn window(wish: WindowRequest) -> TimelineWindow {
     let room = usize::from(bars.height.max(1));
     let top = wish.first.1.clamp((place + 1).saturating_sub(room), place).min(of.saturating_sub(room));
     let rows = wish.rows.into_iter().skip(top).take(usize::from(bars.height)).collect();
-    TimelineWindow { head, axis, names, bars, words, legend, rows, top, of, chosen, first, last, cursor, origin, scale }
+    TimelineWindow {
+        area: wish.area,
+        head,
+        axis,
+        names,
+        bars,
+        words,
+        legend,
+        rows,
+        top,
+        of,
+        chosen,
+        first,
+        last,
+        cursor,
+        origin,
+        scale,
+    }
 }
 
 impl TimelineWindow {

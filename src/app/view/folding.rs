@@ -4,13 +4,15 @@
 //! Invariants: who needs the user, who has the focus and whom one writes to is never hidden; unfolding brings every
 //! pane back as it was.
 
-use crate::agent::{Spent, Status};
+use super::View;
+use super::layout::Regions;
+use super::pane_state::Subtree;
+use super::panes::{Live, PaneRequest, PaneSize};
+use crate::agent::Status;
 use crate::app::action::Action;
-use crate::app::pane_state::Subtree;
-use crate::app::panes::{Live, PaneRequest, PaneSize};
-use crate::app::{AgentState, AgentView, App, Effect, Phase};
+use crate::app::agents::tree::AgentTree;
+use crate::app::{AgentState, AgentView, Agents, Phase};
 use crate::message::AgentId;
-use crate::subagent::Command;
 
 /// What a folded pane says of the agents below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,22 +60,22 @@ fn urgency(state: &AgentState) -> Urgency {
     }
 }
 
-impl App {
+impl View {
     /// Returns the panes that are wished for, in the order in which they are shown.
-    pub(in crate::app) fn wishes(&self) -> Vec<PaneRequest> {
-        let watched = self.watched();
-        let mut wishes = Vec::with_capacity(self.agents.len());
+    pub(in crate::app) fn wishes(&self, tree: &AgentTree<'_>) -> Vec<PaneRequest> {
+        let watched = self.watched(tree);
+        let mut wishes = Vec::with_capacity(tree.agents.len());
         // Places up to this one are hidden by a fold above them.
         let mut hidden = 0;
-        for (at, kin) in self.agents.order().all().iter().enumerate() {
-            let Some(agent) = self.agents.get(kin.agent) else { continue };
+        for (at, kin) in tree.agents.order().all().iter().enumerate() {
+            let Some(agent) = tree.agents.get(kin.agent) else { continue };
             let folds = kin.below > 0 && self.subtree(kin.agent) == Subtree::Hidden;
-            let stays = at >= hidden || watched == Some(kin.agent) || self.needs_you(agent);
+            let stays = at >= hidden || watched == Some(kin.agent) || tree.needs_you(agent);
             if folds {
                 hidden = hidden.max(at + 1 + kin.below);
             }
             if stays {
-                let wish = self.wish(agent);
+                let wish = self.wish(agent, tree);
                 let chosen = if folds { Some(PaneSize::Row) } else { wish.chosen };
                 wishes.push(PaneRequest { chosen, parent: kin.parent, depth: kin.depth, branch: kin.branch, ..wish });
             }
@@ -82,27 +84,23 @@ impl App {
     }
 
     /// Returns the agent that has the focus, or else the one that is written to or was clicked on.
-    pub(in crate::app) fn watched(&self) -> Option<AgentId> {
-        self.focused_agent().or_else(|| self.target().map(|agent| agent.id)).or_else(|| self.marked_agent())
+    pub(in crate::app) fn watched(&self, tree: &AgentTree<'_>) -> Option<AgentId> {
+        self.focused_agent().or(tree.target).or_else(|| self.marked_agent(tree.agents))
     }
 
-    fn needs_you(&self, agent: &AgentView) -> bool {
-        self.approvals.of(agent.id) > 0 && !agent.has_ended()
-    }
-
-    fn wish(&self, agent: &AgentView) -> PaneRequest {
+    fn wish(&self, agent: &AgentView, tree: &AgentTree<'_>) -> PaneRequest {
         let state = self.panes.get(&agent.id);
-        let asking = self.approvals.of(agent.id) > 0;
+        let asking = tree.approvals.of(agent.id) > 0;
         let live = match agent.phase {
             Phase::Queued if !asking => Live::Waiting,
-            Phase::Ended(_) if self.is_folded_away(agent.id) => Live::Folded,
+            Phase::Ended(_) if self.is_folded_away(agent.id, tree.now) => Live::Folded,
             Phase::Ended(_) => Live::News,
             _ if asking => Live::NeedsYou,
             _ => Live::Yes,
         };
         // Who waits for others has nothing new to show, although they are heard.
         let heard = if agent.waits_for_agents() { agent.since } else { agent.heard };
-        let silent = if asking { std::time::Duration::ZERO } else { self.now.saturating_duration_since(heard) };
+        let silent = if asking { std::time::Duration::ZERO } else { tree.now.saturating_duration_since(heard) };
         let chosen = state.and_then(|state| state.chosen).filter(|size| *size != PaneSize::Full);
         PaneRequest { chosen, silent, ..PaneRequest::new(agent.id, live) }
     }
@@ -112,32 +110,30 @@ impl App {
     }
 
     /// Returns `true` if an agent's pane is drawn as a folded one: by what is below it, else by its own size.
-    #[must_use]
-    pub fn is_folded(&self, agent: AgentId, size: PaneSize) -> bool {
-        match self.agents.order().below(agent) {
+    pub(in crate::app) fn is_folded(&self, agent: AgentId, size: PaneSize, agents: &Agents) -> bool {
+        match agents.order().below(agent) {
             [] => size == PaneSize::Row,
             _ => self.subtree(agent) == Subtree::Hidden,
         }
     }
 
     /// Returns what a fold hides below an agent; `None` if it hides nothing.
-    #[must_use]
-    pub fn folded_away(&self, agent: AgentId) -> Option<FoldedAway> {
+    pub(in crate::app) fn folded_away(&self, agent: AgentId, tree: &AgentTree<'_>) -> Option<FoldedAway> {
         if self.subtree(agent) == Subtree::Shown {
             return None;
         }
-        let watched = self.watched();
-        let is_hidden = |agent: &&AgentView| watched != Some(agent.id) && !self.needs_you(agent);
-        let hidden = self.agents.below(agent).filter(is_hidden).count();
-        let states = self.agents.below(agent).map(|agent| self.state_of(agent));
+        let watched = self.watched(tree);
+        let is_hidden = |agent: &&AgentView| watched != Some(agent.id) && !tree.needs_you(agent);
+        let hidden = tree.agents.below(agent).filter(is_hidden).count();
+        let states = tree.agents.below(agent).map(|agent| tree.state_of(agent));
         let state = states.min_by_key(urgency)?;
         (hidden > 0).then_some(FoldedAway { hidden, state })
     }
 
     /// Folds or unfolds an agent's pane, with all panes below it.
-    pub(in crate::app) fn toggle_fold(&mut self, agent: AgentId, size: PaneSize) {
+    pub(in crate::app) fn toggle_fold(&mut self, agent: AgentId, size: PaneSize, agents: &Agents) {
         self.full = None;
-        let leads = !self.agents.order().below(agent).is_empty();
+        let leads = !agents.order().below(agent).is_empty();
         let state = self.pane_mut(agent);
         match (leads, state.subtree) {
             (true, Subtree::Shown) => state.subtree = Subtree::Hidden,
@@ -156,12 +152,11 @@ impl App {
         state.chosen = Some(size);
     }
 
-    /// Chooses another pane: up and down within its column, left to the parent or the other column, right to the
-    /// other column or on.
-    pub(in crate::app) fn choose_pane(&mut self, action: Action) {
-        let wishes = self.wishes();
-        let Some(at) = wishes.iter().position(|wish| Some(wish.agent) == self.chosen) else { return };
-        let regions = self.regions();
+    /// Returns the pane that an arrow leads to: up and down within its column, left to the parent or the other column,
+    /// right to the other column or on.
+    pub(in crate::app) fn neighbour(&self, action: Action, regions: &Regions, tree: &AgentTree<'_>) -> Option<AgentId> {
+        let wishes = self.wishes(tree);
+        let at = wishes.iter().position(|wish| Some(wish.agent) == self.chosen)?;
         let beside = regions.columns() > 1;
         let column = |wish: &PaneRequest| if beside { wish.column() } else { 0 };
         let own = column(&wishes[at]);
@@ -174,7 +169,7 @@ impl App {
         let before = || wishes[..at].iter().rev().find(|wish| column(wish) == own);
         let behind = || wishes[at + 1..].iter().find(|wish| column(wish) == own);
         // Of who is seen although a fold hides the ones above, the nearest one that is seen too.
-        let above = std::iter::successors(wishes[at].parent, |agent| self.agents.order().get(*agent)?.parent);
+        let above = std::iter::successors(wishes[at].parent, |agent| tree.agents.order().get(*agent)?.parent);
         let parent = above.into_iter().find_map(|agent| wishes.iter().find(|wish| wish.agent == agent));
         let to = match action {
             Action::MoveDown => behind(),
@@ -184,27 +179,6 @@ impl App {
             _ if beside => across().filter(|_| own == 0).map(|(_, wish)| wish),
             _ => behind(),
         };
-        if let Some(to) = to.map(|wish| wish.agent) {
-            self.chosen = Some(to);
-        }
-    }
-
-    /// Stops an agent and says what stops with it.
-    pub(in crate::app) fn stop_agent(&mut self, agent: AgentId, effects: &mut Vec<Effect>) {
-        let Some(name) = self.agents.get(agent).map(|agent| agent.name.clone()) else { return };
-        let below = self.agents.below(agent).filter(|agent| !agent.has_ended()).count();
-        effects.push(Effect::Engine(Command::Stop { agent }));
-        self.will_stop(agent);
-        self.inform(match below {
-            0 => format!("stopping {name}"),
-            below => format!("stopping {name} and {below} below it"),
-        });
-    }
-
-    /// Returns how many agents stand below one, and what it and they used; `None` if there are none.
-    #[must_use]
-    pub fn spent_below(&self, agent: &AgentView) -> Option<(usize, Spent)> {
-        let below = self.agents.order().below(agent.id).len();
-        (below > 0).then(|| (below, self.agents.spent_below(agent.id)))
+        to.map(|wish| wish.agent)
     }
 }

@@ -1,11 +1,221 @@
 //! What part of the agents is on screen: focus, layout, panes, scrolling, selection.
 //!
-//! Owns where everything stands. Leaves drawing to `tui::view`. Invariant: it changes no agent.
+//! Owns where the user looks and what each pane shows. Leaves the agents to `agents` and drawing to `tui::view`.
+//! Invariant: nothing here changes what an agent is or does.
 
 pub(super) mod folding;
 pub mod layout;
 pub(super) mod log_scrollback;
 pub(super) mod pane_state;
 pub mod panes;
+pub(super) mod pointer;
 pub(super) mod scroll;
 pub(super) mod selection;
+
+use std::collections::BTreeMap;
+
+use ratatui::layout::Rect;
+
+use self::layout::LayoutMode;
+use self::log_scrollback::LogScrollback;
+use self::pane_state::PaneState;
+use self::panes::PaneSize;
+use self::scroll::{Drawn, Motion};
+use super::outbox::Outbox;
+use super::{Agents, Arrangement};
+use crate::message::AgentId;
+
+/// Where keys go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Focus {
+    /// To the text being written.
+    Composer,
+    /// To the conversation.
+    Conversation,
+    /// To the chosen agent.
+    Agents,
+    /// To the open question.
+    Approvals,
+    /// To the timeline.
+    Timeline,
+}
+
+/// Where the user looks.
+#[derive(Debug)]
+pub(super) struct View {
+    size: Rect,
+    focus: Focus,
+    /// The agent that was chosen last.
+    chosen: Option<AgentId>,
+    /// The agent that was clicked on last; the keyboard stays where it is.
+    clicked: Option<AgentId>,
+    /// The agent that has the whole screen.
+    full: Option<AgentId>,
+    /// How the agents are placed.
+    arrangement: Arrangement,
+    panes: BTreeMap<AgentId, PaneState>,
+    /// The panes of the last frame, with their sizes.
+    visible: Vec<(AgentId, PaneSize)>,
+    /// What was read back of the agent that has the whole screen.
+    past: Option<Box<LogScrollback>>,
+}
+
+impl View {
+    pub(super) fn new(size: Rect, arrangement: Arrangement) -> Self {
+        Self {
+            size,
+            focus: Focus::Composer,
+            chosen: None,
+            clicked: None,
+            full: None,
+            arrangement,
+            panes: BTreeMap::new(),
+            visible: Vec::new(),
+            past: None,
+        }
+    }
+
+    pub(super) fn size(&self) -> Rect {
+        self.size
+    }
+
+    pub(super) fn resize(&mut self, width: u16, height: u16) {
+        // Its columns are those of rows that are no more.
+        self.clear_selection();
+        self.size = Rect::new(0, 0, width, height);
+    }
+
+    pub(super) fn focus(&self) -> Focus {
+        self.focus
+    }
+
+    pub(super) fn set_focus(&mut self, focus: Focus) {
+        self.focus = focus;
+    }
+
+    pub(super) fn chosen(&self) -> Option<AgentId> {
+        self.chosen
+    }
+
+    pub(super) fn choose(&mut self, agent: Option<AgentId>) {
+        self.chosen = agent;
+    }
+
+    /// Gives the keys to an agent.
+    pub(super) fn focus_agent(&mut self, agent: AgentId) {
+        self.focus = Focus::Agents;
+        self.chosen = Some(agent);
+        self.clicked = None;
+    }
+
+    /// Gives the keys to the agents: to the one chosen last, else to one at work.
+    pub(super) fn focus_agents(&mut self, agents: &Agents) {
+        self.focus = Focus::Agents;
+        self.clicked = None;
+        let known = self.chosen.filter(|id| agents.get(*id).is_some());
+        self.chosen = known
+            .or_else(|| agents.running().next().map(|agent| agent.id))
+            .or_else(|| agents.children().next().map(|agent| agent.id));
+    }
+
+    /// Returns the agent that has the whole screen.
+    pub(super) fn full(&self) -> Option<AgentId> {
+        self.full
+    }
+
+    pub(super) fn set_full(&mut self, agent: Option<AgentId>) {
+        self.full = agent;
+    }
+
+    /// Gives an agent the keys and the whole screen.
+    pub(super) fn open_full(&mut self, agent: AgentId) {
+        self.focus = Focus::Agents;
+        self.chosen = Some(agent);
+        self.full = Some(agent);
+    }
+
+    pub(super) fn click(&mut self, agent: AgentId) {
+        self.clicked = Some(agent);
+    }
+
+    pub(super) fn take_clicked(&mut self) -> Option<AgentId> {
+        self.clicked.take()
+    }
+
+    pub(super) fn arrangement(&self) -> Arrangement {
+        self.arrangement
+    }
+
+    /// Places the agents otherwise.
+    pub(super) fn arrange(&mut self, mode: LayoutMode) {
+        self.arrangement.mode = mode;
+        if mode == LayoutMode::Auto {
+            // The one way back from a dragged border.
+            self.arrangement.split = None;
+        }
+    }
+
+    /// Goes on to the next way of placing the agents.
+    pub(super) fn next_layout(&mut self) -> LayoutMode {
+        self.arrangement.mode = self.arrangement.mode.next();
+        self.arrangement.mode
+    }
+
+    /// Gives the agents this share of the room, in per cent.
+    pub(super) fn drag_border(&mut self, percent: u32) {
+        self.arrangement.split = Some(u16::try_from(percent).unwrap_or(50).clamp(20, 80));
+    }
+
+    /// Returns the agent that has the focus.
+    pub(super) fn focused_agent(&self) -> Option<AgentId> {
+        self.full.or_else(|| self.chosen.filter(|_| self.focus == Focus::Agents))
+    }
+
+    /// Returns the agent that has the focus or, while one writes, was clicked on.
+    pub(super) fn marked_agent(&self, agents: &Agents) -> Option<AgentId> {
+        self.focused_agent().or_else(|| self.clicked.filter(|id| agents.get(*id).is_some()))
+    }
+
+    /// Returns whose transcript scrolling moves.
+    pub(super) fn scrolled(&self) -> AgentId {
+        self.focused_agent().unwrap_or(AgentId::MAIN)
+    }
+
+    /// Returns `true` if the last frame showed more of a subagent than its title.
+    pub(super) fn shows_pane(&self, agent: AgentId) -> bool {
+        self.visible.iter().any(|(shown, size)| *shown == agent && *size > PaneSize::Row)
+    }
+
+    /// Asks for a move through a transcript. Whoever moves the view no longer waits for a search.
+    pub(super) fn request_scroll(&mut self, agents: &Agents, id: AgentId, motion: Motion, out: &mut Outbox) {
+        self.drop_seek(out);
+        let arrived = agents.get(id).map_or(0, |agent| agent.cells.arrived());
+        self.pane_mut(id).scroll.request(motion, arrived);
+    }
+
+    /// Takes in what a frame showed of the transcripts.
+    pub(super) fn on_drawn(&mut self, drawn: &mut Drawn, agents: &mut Agents, out: &mut Outbox) {
+        let full = self.full.and_then(|id| self.panes.get(&id));
+        let wished = full.and_then(|state| state.scroll.motion);
+        self.follow_past(&drawn.places, wished, agents, out);
+        self.apply_places(&drawn.places);
+        for agent in drawn.reports.drain(..) {
+            if agents.get(agent).is_some_and(|agent| agent.phase.is_ended()) {
+                self.pane_mut(agent).seen_at.get_or_insert(out.now());
+            }
+        }
+        if let Some(text) = drawn.copied.take() {
+            self.copy_selection(text, out);
+        }
+        self.visible = std::mem::take(&mut drawn.panes);
+        self.on_searched(wished, drawn.not_found, agents, out);
+    }
+
+    /// Forgets the agents of a conversation that is over.
+    pub(super) fn clear(&mut self) {
+        self.panes.clear();
+        self.full = None;
+        self.chosen = None;
+        self.focus = Focus::Composer;
+    }
+}

@@ -5,16 +5,14 @@
 
 use std::time::{Duration, Instant};
 
-use crate::app::log_scrollback::NotFound;
-use crate::app::mouse::Pointed;
-use crate::app::panes::PaneSize;
-use crate::app::scroll::{Drawn, Scroll};
-use crate::app::selection::{Selection, SelectionEnd};
-use crate::app::{App, Effect, Phase};
+use super::View;
+use super::panes::PaneSize;
+use super::scroll::{Scroll, ScrollTarget};
+use super::selection::{Selection, SelectionEnd};
 use crate::message::AgentId;
 
 /// How long a report is on screen before its pane folds.
-pub(in crate::app) const LINGER: Duration = Duration::from_secs(3);
+const LINGER: Duration = Duration::from_secs(3);
 
 /// How much of the work is shown besides the words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,29 +53,36 @@ pub struct PaneState {
     pub seen_at: Option<Instant>,
 }
 
-impl App {
-    /// Returns how an agent's transcript is shown, to be changed.
+impl View {
+    /// Returns how an agent's transcript is shown.
+    pub(in crate::app) fn pane(&self, agent: AgentId) -> PaneState {
+        self.panes.get(&agent).cloned().unwrap_or_default()
+    }
+
     pub(in crate::app) fn pane_mut(&mut self, agent: AgentId) -> &mut PaneState {
         self.panes.entry(agent).or_default()
     }
 
     /// Returns `true` if an ended agent's pane has folded by itself.
-    pub(in crate::app) fn is_folded_away(&self, agent: AgentId) -> bool {
+    pub(super) fn is_folded_away(&self, agent: AgentId, now: Instant) -> bool {
         let seen = self.panes.get(&agent).and_then(|state| state.seen_at);
-        seen.is_some_and(|at| self.now.saturating_duration_since(at) >= LINGER) && self.focused_agent() != Some(agent)
+        seen.is_some_and(|at| now.saturating_duration_since(at) >= LINGER) && self.focused_agent() != Some(agent)
     }
 
     /// Returns when the next pane folds by itself.
-    pub(in crate::app) fn next_fold(&self) -> Option<Instant> {
-        self.panes.values().filter_map(|state| state.seen_at).map(|at| at + LINGER).filter(|at| *at > self.now).min()
+    pub(in crate::app) fn next_fold(&self, now: Instant) -> Option<Instant> {
+        self.panes.values().filter_map(|state| state.seen_at).map(|at| at + LINGER).filter(|at| *at > now).min()
     }
 
-    /// Takes in what a frame showed.
-    pub(in crate::app) fn on_drawn(&mut self, drawn: Drawn, effects: &mut Vec<Effect>) {
-        let full = self.full.and_then(|id| self.panes.get(&id));
-        let wished = full.and_then(|state| state.scroll.motion);
-        self.follow_past(&drawn.places, wished, effects);
-        for place in drawn.places {
+    /// Returns `true` if a pane has folded by itself within the time before `now`.
+    pub(in crate::app) fn has_just_folded(&self, now: Instant, within: Duration) -> bool {
+        let folds = |at: Instant| at + LINGER <= now && now < at + LINGER + within;
+        self.panes.values().filter_map(|state| state.seen_at).any(folds)
+    }
+
+    /// Takes in where a frame found the views.
+    pub(super) fn apply_places(&mut self, places: &[ScrollTarget]) {
+        for place in places {
             let state = self.pane_mut(place.agent);
             if let (Some(selection), Some((from, to))) = (&mut state.selection, place.selected) {
                 (selection.from, selection.to) = (SelectionEnd::Text(from), SelectionEnd::Text(to));
@@ -87,20 +92,5 @@ impl App {
             scroll.found = place.found;
             scroll.motion = None;
         }
-        for agent in drawn.reports {
-            let now = self.now;
-            let ended = self.agents.get(agent).is_some_and(|agent| matches!(agent.phase, Phase::Ended(_)));
-            if ended {
-                self.pane_mut(agent).seen_at.get_or_insert(now);
-            }
-        }
-        if let Some(text) = drawn.copied {
-            self.copy_selection(text, effects);
-        }
-        self.popup_end = drawn.popup_end;
-        self.on_question_drawn(drawn.question, drawn.talk_rows);
-        self.pointed = Pointed { answers: drawn.answers, list: drawn.list };
-        self.visible = drawn.panes;
-        self.on_searched(wished, if drawn.not_found { NotFound::Yes } else { NotFound::No }, effects);
     }
 }

@@ -6,11 +6,11 @@
 
 use ratatui::layout::Rect;
 
+use super::selection::Point;
 use crate::app::action::Action;
 use crate::app::cells::CellId;
 use crate::app::panes::PaneSize;
 use crate::app::question::QuestionSeen;
-use crate::app::selection::Point;
 use crate::message::AgentId;
 
 /// A line of a transcript.

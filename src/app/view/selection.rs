@@ -6,8 +6,10 @@
 
 use ratatui::layout::Position;
 
-use crate::app::scroll::Anchor;
-use crate::app::{App, Effect, Motion};
+use super::View;
+use super::scroll::{Anchor, Motion};
+use crate::app::outbox::Outbox;
+use crate::app::{Agents, Effect};
 use crate::message::AgentId;
 
 /// A place in the text of a transcript.
@@ -76,7 +78,7 @@ impl Selection {
     }
 }
 
-impl App {
+impl View {
     /// Begins a selection in a transcript, in the place of any other.
     pub(in crate::app) fn begin_selection(&mut self, agent: AgentId, at: Position, unit: Unit) {
         self.clear_selection();
@@ -85,15 +87,22 @@ impl App {
     }
 
     /// Moves the end of the selection; past an edge of the view the text moves too.
-    pub(in crate::app) fn grow_selection(&mut self, agent: AgentId, at: Position, edges: (u16, u16)) {
+    pub(in crate::app) fn grow_selection(
+        &mut self,
+        agent: AgentId,
+        at: Position,
+        edges: (u16, u16),
+        agents: &Agents,
+        out: &mut Outbox,
+    ) {
         let (top, bottom) = edges;
         if let Some(selection) = &mut self.pane_mut(agent).selection {
             selection.to = SelectionEnd::Screen(at);
         }
         if at.y < top {
-            self.request_scroll(agent, Motion::Lines(-1));
+            self.request_scroll(agents, agent, Motion::Lines(-1), out);
         } else if at.y >= bottom {
-            self.request_scroll(agent, Motion::Lines(1));
+            self.request_scroll(agents, agent, Motion::Lines(1), out);
         }
     }
 
@@ -114,11 +123,11 @@ impl App {
     }
 
     /// Puts the selected text on the clipboard.
-    pub(in crate::app) fn copy_selection(&mut self, text: String, effects: &mut Vec<Effect>) {
+    pub(super) fn copy_selection(&mut self, text: String, out: &mut Outbox) {
         for selection in self.panes.values_mut().filter_map(|state| state.selection.as_mut()) {
             selection.stage = SelectionStage::Copied;
         }
-        self.inform(format!("copied {} characters", text.chars().count()));
-        effects.push(Effect::Copy(text));
+        out.inform(format!("copied {} characters", text.chars().count()));
+        out.push(Effect::Copy(text));
     }
 }

@@ -4,6 +4,7 @@
 //! that no word typed ahead says yes to what nobody has read.
 
 use crate::agent::WorktreeAct;
+use crate::app::{COMMANDS, SlashCommand};
 use crate::permission::Answer;
 
 /// What someone wants who typed a line.
@@ -49,24 +50,20 @@ pub(super) enum LineCommand {
     Unclear(String),
 }
 
-/// What can be typed, one line each.
-pub(super) const HELP: [&str; 15] = [
-    "A line is sent to the main agent; one that ends in \\ goes on in the next.",
-    "y, a, p, n or n with a reason answer a question: once, in this session, in this project, no. s shows all of what is asked.",
-    "/tasks lists the agents.",
-    "/stop N stops one agent, by number or name; /cancel N is the same.",
-    "/cancel all stops every agent, the main one too.",
-    "/wrapup N has one agent report now.",
-    "/resume N has one agent go on after its end; /resume N and a message tells it what is next.",
-    "/background N moves one agent to the background, or back.",
-    "/worktrees lists what agents did apart; /merge N writes it into the project, /discard N, twice, gives it up.",
-    "/cost lists the tokens and the cost of each agent.",
-    "/budget shows the budget of all agents; /budget 500k, $2, +200k or off sets, raises or lifts it.",
-    "/model NAME lets another model answer from the next message on.",
-    "/clear begins a new conversation; while agents are at work, a second /clear stops them.",
-    "/quit leaves. The end of the input leaves once everything is answered.",
-    "Ctrl-C interrupts the main agent, and its agents go on in the background; twice, it leaves.",
-];
+/// Returns what can be typed, one line each.
+pub(super) fn help() -> Vec<String> {
+    let mut lines = vec![
+        "A line is sent to the main agent; one that ends in \\ goes on in the next.".to_owned(),
+        "y, a, p, n or n with a reason answer a question: once, in this session, in this project, no. s shows all of \
+         what is asked."
+            .to_owned(),
+    ];
+    let commands = COMMANDS.iter().filter_map(|command| Some((command, command.plain?)));
+    lines.extend(commands.map(|(command, what)| format!("/{} {what}", command.name)));
+    lines
+        .push("Ctrl-C interrupts the main agent, and its agents go on in the background; twice, it leaves.".to_owned());
+    lines
+}
 
 /// Whether a question waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,12 +104,13 @@ pub(super) fn read(line: &str, question: Question) -> LineCommand {
 
 fn read_command(command: &str) -> LineCommand {
     let (name, argument) = command.split_once(' ').map_or((command, ""), |(name, rest)| (name, rest.trim()));
-    match (name, argument) {
+    let known = SlashCommand::find(name);
+    match (known.map_or(name, |command| command.name), argument) {
         ("cancel", "all") => LineCommand::StopAll,
-        ("stop" | "cancel" | "wrapup" | "resume" | "background", "") => {
+        ("cancel" | "wrapup" | "resume" | "background", "") => {
             LineCommand::Unclear(format!("name one: /{name} N; /tasks lists them"))
         }
-        ("stop" | "cancel", agent) => LineCommand::Stop(agent.to_owned()),
+        ("cancel", agent) => LineCommand::Stop(agent.to_owned()),
         ("wrapup", agent) => LineCommand::WrapUp(agent.to_owned()),
         ("background", agent) => LineCommand::Move(agent.to_owned()),
         ("resume", words) => {
@@ -130,7 +128,8 @@ fn read_command(command: &str) -> LineCommand {
         ("model", name) => LineCommand::Model(name.to_owned()),
         ("clear", _) => LineCommand::Clear,
         ("help", _) => LineCommand::Help,
-        ("quit" | "exit", _) => LineCommand::Quit,
+        ("quit", _) => LineCommand::Quit,
+        _ if known.is_some() => LineCommand::Unclear(format!("/{name} works on the screen only; /help lists the rest")),
         _ => LineCommand::Unclear(format!("there is no command /{name}; /help lists them")),
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::asked::{Asked, Typist};
-use super::line_command::{self, HELP, LineCommand, Question};
+use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
 use super::spending::Spending;
 use crate::agent::{AgentEvent, Author, EventKind, Status, WorktreeAct};
@@ -251,7 +251,7 @@ impl Session {
             }
             LineCommand::Model(name) => self.order(Command::UseModel { name }).await,
             LineCommand::Budget(words) => self.budget(&words).await,
-            LineCommand::Help => self.write(HELP.map(str::to_owned).to_vec()),
+            LineCommand::Help => self.write(line_command::help()),
             LineCommand::Clear => self.clear().await,
             LineCommand::Quit if self.is_idle() || self.take_armed() => return NextStep::Leave,
             LineCommand::Quit => {

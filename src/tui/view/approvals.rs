@@ -128,9 +128,9 @@ impl Part {
     fn of(rows: &[Row], height: usize, area: Rect, ctx: &RenderContext<'_>) -> Self {
         let end = rows.len().saturating_sub(height);
         let approvals = ctx.app.approvals();
-        let (shown, gap) = match approvals.expanded {
+        let (shown, gap) = match approvals.expanded() {
             Expanded::Yes => {
-                let from = approvals.scroll.min(end);
+                let from = approvals.scroll().min(end);
                 ((from..rows.len().min(from + height)).collect(), None)
             }
             Expanded::No => brief(rows, height),
@@ -144,7 +144,7 @@ impl Part {
         let mut unseen = (0..rows.len()).filter(|at| rows[*at].is_act && !is_seen(at)).peekable();
         let next = unseen.peek().copied().unwrap_or(0).min(end);
         let unseen = unseen.count();
-        let hidden = match (approvals.expanded, shown.last()) {
+        let hidden = match (approvals.expanded(), shown.last()) {
             (Expanded::Yes, Some(last)) => rows.len() - last - 1,
             _ => rows.len() - shown.len(),
         };

@@ -6,7 +6,7 @@ use belvedere::agent::EventKind;
 use belvedere::app::agent_files::{AgentFileRow, AgentFilesPage, FileNews, FileRequest};
 use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::keymap::Context;
-use belvedere::app::{Effect, Event, Focus, Popup};
+use belvedere::app::{Effect, Event, Focus, Popup, lists};
 use belvedere::definition::{CatalogChanges, Parsed, Tier};
 use belvedere::message::Diagnostic;
 
@@ -168,7 +168,7 @@ fn what_is_not_a_file_is_neither_edited_nor_deleted() {
 fn a_copy_goes_to_the_chosen_folder_and_is_chosen() {
     let mut stage = stage(80, 24, everything());
     stage.keys("jd");
-    assert!(matches!(stage.app.popup(), Some(Popup::DuplicateAgent { .. })));
+    assert!(stage.app.popup().is_some_and(|popup| popup.is_list(&lists::FOLDERS)));
     let asked = requests(stage.keys("<down><enter>"));
     let [FileRequest::Duplicate { name, tier, source }] = asked.as_slice() else { panic!("{asked:?}") };
     assert_eq!((name.as_str(), *tier, source.tier), ("explore", Tier::ProjectClaude, Tier::BuiltIn));
@@ -310,7 +310,7 @@ fn the_agents_of_the_session_are_tasks_now() {
     stage.asks("work");
     stage.spawns(1, "code", "Write it");
     stage.keys("/tasks<enter>");
-    assert_eq!(stage.app.popup(), Some(&Popup::Agents { chosen: 0 }));
+    assert_eq!(stage.app.popup(), Some(&Popup::list(&lists::AGENTS)));
 }
 
 #[test]

@@ -6,113 +6,95 @@
 use ratatui::layout::Position;
 
 use super::view::{AgentFilesPage, AgentFilesTyping, PendingWork};
-use super::{AgentFileRow, AgentFilesView, FileRequest};
+use super::{AgentFileRow, AgentFilesPanel, FileRequest, FilesLayout};
 use crate::app::action::Action;
-use crate::app::input::Taken;
 use crate::app::key::{Key, Mouse, MouseKind};
 use crate::app::keymap::{Context, Keymap};
-use crate::app::{App, Effect, Focus, Popup};
+use crate::app::outbox::Outbox;
+use crate::app::overlay::list::FOLDERS;
+use crate::app::{Effect, Popup};
 use crate::definition::{DefinitionState, Listed, Tier};
 use crate::message::sanitize_line;
 
 /// Rows that one turn of the wheel moves.
 const WHEEL: isize = 3;
 
-impl App {
-    /// Opens the view of all agents.
-    pub(in crate::app) fn open_agent_files(&mut self, effects: &mut Vec<Effect>) {
-        self.agent_files = Some(AgentFilesView::new(&self.listing));
-        effects.push(Effect::AgentFiles(FileRequest::List));
-    }
+/// What an action meant to the view of all agents.
+#[derive(Debug, PartialEq)]
+pub(in crate::app) enum FilesAct {
+    /// Something.
+    Consumed,
+    /// Nothing.
+    Ignored,
+    /// That this is asked first.
+    Ask(Popup),
+    /// That the message names this agent.
+    Use(String),
+}
 
-    /// Carries out an action in the view, and tells whether it means something there.
-    pub(in crate::app) fn act_in_agent_files(&mut self, action: Action, effects: &mut Vec<Effect>) -> Taken {
-        let Some(view) = &mut self.agent_files else { return Taken::No };
+impl AgentFilesPanel {
+    /// Carries out an action while the view is open. `rows` are those of its body, `end` the last line it scrolls to.
+    pub(in crate::app) fn act(
+        &mut self,
+        action: Action,
+        (rows, end): (usize, usize),
+        keymap: &Keymap,
+        out: &mut Outbox,
+    ) -> FilesAct {
+        let Some(view) = &mut self.view else { return FilesAct::Ignored };
         view.error = None;
-        let body = self.agent_files_body();
-        match action {
-            Action::MoveUp | Action::ScrollUp => self.move_in_agent_files(-1),
-            Action::MoveDown | Action::ScrollDown => self.move_in_agent_files(1),
-            Action::PageUp => self.move_in_agent_files(-body),
-            Action::PageDown => self.move_in_agent_files(body),
-            Action::Top => self.move_in_agent_files(isize::MIN),
-            Action::Bottom => self.move_in_agent_files(isize::MAX),
-            Action::Search => self.search_agent_files(),
-            Action::Accept => self.accept_in_agent_files(),
-            Action::Leave => self.leave_agent_files(),
+        let body = isize::try_from(rows.max(1)).unwrap_or(1);
+        let step = match action {
+            Action::MoveUp | Action::ScrollUp => -1,
+            Action::MoveDown | Action::ScrollDown => 1,
+            Action::PageUp => -body,
+            Action::PageDown => body,
+            Action::Top => isize::MIN,
+            Action::Bottom => isize::MAX,
+            Action::Search => {
+                view.page = AgentFilesPage::List;
+                view.typing = AgentFilesTyping::Query;
+                return FilesAct::Consumed;
+            }
+            Action::Accept => {
+                view.accept(&self.listing);
+                return FilesAct::Consumed;
+            }
+            Action::Leave => {
+                if !view.leave(&self.listing) {
+                    self.view = None;
+                }
+                return FilesAct::Consumed;
+            }
             Action::EditAgent | Action::DuplicateAgent | Action::DeleteAgent | Action::UseAgent => {
-                self.with_chosen_agent(action, effects);
+                return self.act_on_chosen(action, keymap, out);
             }
             Action::ReloadAgents => {
-                effects.push(Effect::AgentFiles(FileRequest::Reload));
-                self.agent_files_await(PendingWork::Reload);
+                out.push(Effect::AgentFiles(FileRequest::Reload));
+                view.awaited = PendingWork::Reload;
+                return FilesAct::Consumed;
             }
-            Action::AgentFiles => {}
+            Action::AgentFiles => return FilesAct::Consumed,
             // Whoever goes elsewhere leaves the view.
             Action::FocusNext | Action::FocusPrevious | Action::FocusAgent(_) | Action::IntoAgents => {
-                self.agent_files = None;
-                return Taken::No;
+                self.view = None;
+                return FilesAct::Ignored;
             }
-            _ => return Taken::No,
-        }
-        Taken::Yes
-    }
-
-    fn agent_files_await(&mut self, what: PendingWork) {
-        if let Some(view) = &mut self.agent_files {
-            view.awaited = what;
-        }
-    }
-
-    /// Returns the rows of the list, or of the chosen agent.
-    fn agent_files_body(&self) -> isize {
-        let body = self.agent_files.as_ref().map(|view| self.agent_files_layout(view).body.height);
-        isize::try_from(body.unwrap_or(0).max(1)).unwrap_or(1)
-    }
-
-    fn move_in_agent_files(&mut self, by: isize) {
-        let (height, end) = (self.agent_files_body(), self.popup_end);
-        let Some(view) = &mut self.agent_files else { return };
+            _ => return FilesAct::Ignored,
+        };
         match &mut view.page {
             AgentFilesPage::List => {
-                view.step(by, &self.listing);
-                view.settle(height.unsigned_abs());
+                view.step(step, &self.listing);
+                view.settle(rows.max(1));
             }
-            AgentFilesPage::Detail { scroll } => *scroll = scroll.saturating_add_signed(by).min(end),
+            AgentFilesPage::Detail { scroll } => *scroll = scroll.saturating_add_signed(step).min(end),
         }
-    }
-
-    fn search_agent_files(&mut self) {
-        if let Some(view) = &mut self.agent_files {
-            view.page = AgentFilesPage::List;
-            view.typing = AgentFilesTyping::Query;
-        }
-    }
-
-    fn accept_in_agent_files(&mut self) {
-        let Some(view) = &mut self.agent_files else { return };
-        if view.is_typing() {
-            view.typing = AgentFilesTyping::No;
-        } else if view.chosen(&self.listing).is_some() && view.page == AgentFilesPage::List {
-            view.page = AgentFilesPage::Detail { scroll: 0 };
-        }
-    }
-
-    /// Leaves the innermost part: the chosen agent, the search, the view.
-    fn leave_agent_files(&mut self) {
-        let Some(view) = &mut self.agent_files else { return };
-        if view.page != AgentFilesPage::List {
-            view.page = AgentFilesPage::List;
-        } else if view.is_typing() || !view.query().text().is_empty() {
-            view.clear_search(&self.listing);
-        } else {
-            self.agent_files = None;
-        }
+        FilesAct::Consumed
     }
 
     /// Takes a key that is bound to nothing.
-    pub(in crate::app) fn type_in_agent_files(&mut self, key: Key) {
-        if let Some(view) = self.agent_files.as_mut().filter(|view| view.is_typing()) {
+    pub(in crate::app) fn type_key(&mut self, key: Key) {
+        if let Some(view) = self.view.as_mut().filter(|view| view.is_typing()) {
             view.error = None;
             view.search(&self.listing, |query| {
                 query.key(key);
@@ -120,18 +102,16 @@ impl App {
         }
     }
 
-    /// Takes pasted text if a search is being typed.
-    pub(in crate::app) fn paste_in_agent_files(&mut self, text: &str) -> Taken {
-        let Some(view) = self.agent_files.as_mut().filter(|view| view.is_typing()) else { return Taken::No };
+    /// Takes pasted text if a search is being typed. Returns `true` if it is.
+    pub(in crate::app) fn paste(&mut self, text: &str) -> bool {
+        let Some(view) = self.view.as_mut().filter(|view| view.is_typing()) else { return false };
         view.search(&self.listing, |query| query.insert(text));
-        Taken::Yes
+        true
     }
 
     /// Takes an act of the mouse: a click chooses, another one opens, the wheel scrolls.
-    pub(in crate::app) fn mouse_in_agent_files(&mut self, mouse: Mouse) {
-        let end = self.popup_end;
-        let Some(layout) = self.agent_files.as_ref().map(|view| self.agent_files_layout(view)) else { return };
-        let Some(view) = &mut self.agent_files else { return };
+    pub(in crate::app) fn on_mouse(&mut self, mouse: Mouse, layout: &FilesLayout, end: usize) {
+        let Some(view) = &mut self.view else { return };
         let height = usize::from(layout.body.height);
         let lines = match mouse.kind {
             MouseKind::WheelUp => -WHEEL,
@@ -159,46 +139,30 @@ impl App {
     }
 
     /// Does something with the chosen agent, or says why not.
-    fn with_chosen_agent(&mut self, action: Action, effects: &mut Vec<Effect>) {
-        let Some(listed) = self.agent_files.as_ref().and_then(|view| view.chosen(&self.listing)).cloned() else {
-            self.inform("no agent is chosen");
-            return;
+    fn act_on_chosen(&mut self, action: Action, keymap: &Keymap, out: &mut Outbox) -> FilesAct {
+        let Some(listed) = self.chosen().cloned() else {
+            out.inform("no agent is chosen");
+            return FilesAct::Consumed;
         };
-        if let Some(reason) = refusal(action, &listed, &self.keymap) {
-            self.warn(reason);
-            return;
+        if let Some(reason) = refusal(action, &listed, keymap) {
+            out.warn(reason);
+            return FilesAct::Consumed;
         }
         let name = listed.name();
         match (action, listed.source.path.clone()) {
-            (Action::EditAgent, Some(path)) => effects.push(Effect::AgentFiles(FileRequest::Edit(path))),
-            (Action::DeleteAgent, Some(path)) => self.popup = Some(Popup::DeleteAgent { name, path }),
+            (Action::EditAgent, Some(path)) => out.push(Effect::AgentFiles(FileRequest::Edit(path))),
+            (Action::DeleteAgent, Some(path)) => return FilesAct::Ask(Popup::DeleteAgent { name, path }),
             (Action::DuplicateAgent, _) => {
-                self.popup = Some(Popup::DuplicateAgent { source: listed.source, name, chosen: 0 });
+                self.copying = Some((listed.source, name));
+                return FilesAct::Ask(Popup::list(&FOLDERS));
             }
             (Action::UseAgent, _) => {
-                self.agent_files = None;
-                self.focus = Focus::Composer;
-                let name = sanitize_line(&name).split_whitespace().collect::<Vec<_>>().join("-");
-                // Only the main agent delegates at the user's word.
-                self.set_target(None);
-                self.composer.insert(&format!("@agent-{name} "));
-                self.edited(effects);
+                self.view = None;
+                return FilesAct::Use(sanitize_line(&name).split_whitespace().collect::<Vec<_>>().join("-"));
             }
             _ => {}
         }
-    }
-
-    /// Answers the question whether to delete a file.
-    pub(in crate::app) fn answer_delete(&mut self, key: Key, effects: &mut Vec<Effect>) {
-        match key.typed() {
-            Some('y') => {
-                if let Some(Popup::DeleteAgent { path, .. }) = self.popup.take() {
-                    effects.push(Effect::AgentFiles(FileRequest::Delete(path)));
-                }
-            }
-            Some('n' | 'q') => self.popup = None,
-            _ => {}
-        }
+        FilesAct::Consumed
     }
 }
 

@@ -10,13 +10,15 @@ mod view;
 
 use std::path::PathBuf;
 
+pub(in crate::app) use actions::FilesAct;
 pub use find::AgentFileRow;
 pub use place::{AgentPlaces, FilesLayout};
 pub use view::{AgentFilesPage, AgentFilesView, Standings};
 
 use self::view::PendingWork;
-use crate::app::{App, Effect};
-use crate::definition::{AgentDraft, AgentHome, CatalogChanges, Listing, Source, Tier};
+use crate::app::outbox::Outbox;
+use crate::app::{Effect, FlashSubject};
+use crate::definition::{AgentDraft, AgentHome, CatalogChanges, Listed, Listing, Source, Tier};
 use crate::message::{Diagnostic, sanitize_line};
 
 /// Something to be done with agent files.
@@ -69,45 +71,88 @@ pub enum FileNews {
     Failed(String),
 }
 
-impl App {
-    pub(in crate::app) fn on_agent_files(&mut self, news: FileNews, effects: &mut Vec<Effect>) {
-        let Some(news) = self.wizard_files(news) else { return };
+/// The agents there are to be had.
+#[derive(Debug, Default)]
+pub(in crate::app) struct AgentFilesPanel {
+    listing: Listing,
+    places: AgentPlaces,
+    /// The view of all of them, in front of everything but popups.
+    view: Option<AgentFilesView>,
+    /// The agent that is to be duplicated.
+    copying: Option<(Source, String)>,
+}
+
+impl AgentFilesPanel {
+    /// Returns the agent that is to be duplicated: where it comes from, and its name.
+    pub(in crate::app) fn copying(&self) -> Option<&(Source, String)> {
+        self.copying.as_ref()
+    }
+
+    pub(in crate::app) fn listing(&self) -> &Listing {
+        &self.listing
+    }
+
+    pub(in crate::app) fn places(&self) -> &AgentPlaces {
+        &self.places
+    }
+
+    pub(in crate::app) fn view(&self) -> Option<&AgentFilesView> {
+        self.view.as_ref()
+    }
+
+    /// Returns the agent that is chosen in the view.
+    pub(in crate::app) fn chosen(&self) -> Option<&Listed> {
+        self.view.as_ref()?.chosen(&self.listing)
+    }
+
+    pub(in crate::app) fn is_typing(&self) -> bool {
+        self.view.as_ref().is_some_and(AgentFilesView::is_typing)
+    }
+
+    /// Opens the view of all agents.
+    pub(in crate::app) fn open(&mut self, out: &mut Outbox) {
+        self.view = Some(AgentFilesView::new(&self.listing));
+        out.push(Effect::AgentFiles(FileRequest::List));
+    }
+
+    /// Closes the view. Returns `true` if it was open.
+    pub(in crate::app) fn close(&mut self) -> bool {
+        self.view.take().is_some()
+    }
+
+    pub(in crate::app) fn apply(&mut self, news: FileNews, out: &mut Outbox) {
         match news {
             FileNews::Homes(_) => {}
-            FileNews::Places(places) => self.agent_places = places,
-            FileNews::Listed(listing) => self.listed(listing),
+            FileNews::Places(places) => self.places = places,
+            FileNews::Listed(listing) => self.listed(listing, out),
             FileNews::Created(path) => {
-                if let Some(view) = &mut self.agent_files {
+                if let Some(view) = &mut self.view {
                     view.seek(&path, &self.listing);
                 }
-                self.inform(format!("written: {}", self.agent_places.shown(&path)));
+                out.inform(format!("written: {}", self.places.shown(&path)));
             }
             FileNews::Edited(path) => {
-                effects.push(Effect::AgentFiles(FileRequest::Reload));
-                self.inform(format!("edited: {}", self.agent_places.shown(&path)));
-                if let Some(view) = &mut self.agent_files {
+                out.push(Effect::AgentFiles(FileRequest::Reload));
+                out.inform(format!("edited: {}", self.places.shown(&path)));
+                if let Some(view) = &mut self.view {
                     view.awaited = PendingWork::Edited(path);
                 }
             }
-            FileNews::Deleted(path) => self.inform(format!("deleted: {}", self.agent_places.shown(&path))),
-            FileNews::Failed(text) => match &mut self.agent_files {
+            FileNews::Deleted(path) => out.inform(format!("deleted: {}", self.places.shown(&path))),
+            FileNews::Failed(text) => match &mut self.view {
                 Some(view) => view.error = Some(sanitize_line(&text).into_owned()),
-                None => self.warn(text),
+                None => out.warn(text),
             },
         }
     }
 
-    fn listed(&mut self, listing: Listing) {
-        self.composer.set_agents(&listing);
+    fn listed(&mut self, listing: Listing, out: &mut Outbox) {
         self.listing = listing;
-        let Some(view) = &mut self.agent_files else { return };
+        let Some(view) = &mut self.view else { return };
         view.refresh(&self.listing);
         match std::mem::replace(&mut view.awaited, PendingWork::Nothing) {
             PendingWork::Nothing => {}
-            PendingWork::Reload => {
-                let announced = view.standings().words();
-                self.inform(format!("read again: {announced}"));
-            }
+            PendingWork::Reload => out.inform(format!("read again: {}", view.standings().words())),
             PendingWork::Edited(path) => {
                 let edited = self.listing.iter().find(|listed| listed.source.path.as_ref() == Some(&path));
                 view.error = edited.and_then(|listed| listed.diagnostics.first()).map(|error| {
@@ -118,16 +163,24 @@ impl App {
         }
     }
 
-    /// Takes in that agent files have changed.
-    pub(in crate::app) fn agents_changed(&mut self, changes: &CatalogChanges, effects: &mut Vec<Effect>) {
-        effects.push(Effect::AgentFiles(FileRequest::List));
-        // The view shows what changed, and its own words about what it did are not overwritten.
-        match summary(changes).filter(|_| self.agent_files.is_none() && !self.wizard_told(changes)) {
-            Some(text) if changes.errors.is_empty() => self.inform(text),
-            Some(text) => self.warn(text),
+    /// Says that agent files have changed, and has them listed.
+    pub(in crate::app) fn on_changes(&self, changes: &CatalogChanges, out: &mut Outbox) {
+        out.push(Effect::AgentFiles(FileRequest::List));
+        // The view shows what changed, and words about a file that was just written are not overwritten.
+        match summary(changes).filter(|_| self.view.is_none() && !is_announced(changes, out)) {
+            Some(text) if changes.errors.is_empty() => out.inform(text),
+            Some(text) => out.warn(text),
             None => {}
         }
     }
+}
+
+/// Returns `true` if these changes are the file that the wizard has just written, of which the user reads already.
+fn is_announced(changes: &CatalogChanges, out: &Outbox) -> bool {
+    let [name] = changes.added.as_slice() else { return false };
+    let about = FlashSubject::NewAgent(name.clone());
+    out.flash().is_some_and(|flash| flash.about == about)
+        && *changes == CatalogChanges { added: changes.added.clone(), ..CatalogChanges::default() }
 }
 
 /// Returns what changed in one line; `None` for nothing.

@@ -9,7 +9,6 @@ use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::AgentFilesView;
-use crate::app::App;
 use crate::definition::{AgentDirs, Tier};
 use crate::message::sanitize_line;
 
@@ -57,7 +56,7 @@ pub struct FilesLayout {
 }
 
 impl FilesLayout {
-    fn new(area: Rect, view: &AgentFilesView) -> Self {
+    pub(in crate::app) fn new(area: Rect, view: &AgentFilesView) -> Self {
         let inner = Rect {
             x: area.x + 2.min(area.width),
             y: area.y + 1.min(area.height),
@@ -79,28 +78,5 @@ impl FilesLayout {
             body: Rect { y: inner.y + query, height: body, ..inner },
             error: Rect { y: inner.y + query + body, height: error, ..inner },
         }
-    }
-}
-
-impl App {
-    /// Returns where agent files lie.
-    #[must_use]
-    pub fn agent_places(&self) -> &AgentPlaces {
-        &self.agent_places
-    }
-
-    /// Returns the view of all agents, if it is open.
-    #[must_use]
-    pub fn agent_files(&self) -> Option<&AgentFilesView> {
-        self.agent_files.as_ref()
-    }
-
-    /// Returns where the view of all agents stands.
-    #[must_use]
-    pub fn agent_files_layout(&self, view: &AgentFilesView) -> FilesLayout {
-        let regions = self.regions();
-        let below = if regions.approvals.is_empty() { regions.status } else { regions.approvals };
-        let height = if below.is_empty() { self.size.height } else { below.y.saturating_sub(self.size.y) };
-        FilesLayout::new(Rect { height, ..self.size }, view)
     }
 }

@@ -284,7 +284,28 @@ impl AgentFilesView {
         }
     }
 
-    pub(super) fn clear_search(&mut self, listing: &[Listed]) {
+    /// Keeps what was typed, or shows the chosen agent whole.
+    pub(super) fn accept(&mut self, listing: &[Listed]) {
+        if self.is_typing() {
+            self.typing = AgentFilesTyping::No;
+        } else if self.chosen(listing).is_some() && self.page == AgentFilesPage::List {
+            self.page = AgentFilesPage::Detail { scroll: 0 };
+        }
+    }
+
+    /// Leaves the innermost part: the chosen agent, else the search. Returns `false` if there is none to leave.
+    pub(super) fn leave(&mut self, listing: &[Listed]) -> bool {
+        if self.page != AgentFilesPage::List {
+            self.page = AgentFilesPage::List;
+        } else if self.is_typing() || !self.query.text().is_empty() {
+            self.clear_search(listing);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn clear_search(&mut self, listing: &[Listed]) {
         self.typing = AgentFilesTyping::No;
         self.search(listing, |query| *query = LineEdit::default());
     }

@@ -9,5 +9,6 @@ mod form;
 mod rows;
 
 pub use acts::WIZARD_COLUMNS;
+pub(in crate::app) use acts::WizardAct;
 pub use form::{Drafting, Wizard};
 pub use rows::{COLORS, HowRow, ModelRow, TOOL_GROUPS, ToolChoice, ToolRow, WizardStep, model_rows};

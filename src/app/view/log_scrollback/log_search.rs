@@ -6,9 +6,11 @@
 
 use std::collections::VecDeque;
 
-use super::{App, Effect, LoadedUpTo, LogScrollback, Page};
-use crate::app::FlashSubject;
-use crate::app::scroll::{Anchor, Motion, Scroll};
+use super::{LoadedUpTo, LogScrollback, Page};
+use crate::app::outbox::Outbox;
+use crate::app::view::View;
+use crate::app::view::scroll::{Anchor, Motion, Scroll};
+use crate::app::{Agents, FlashSubject};
 
 /// A search on its way through the log.
 #[derive(Debug)]
@@ -51,29 +53,35 @@ impl LogScrollback {
     }
 }
 
-impl App {
+impl View {
     /// Takes in what a search in the full view came to, and lets it go on where there is more to look at.
-    pub(in crate::app) fn on_searched(&mut self, wished: Option<Motion>, missed: NotFound, effects: &mut Vec<Effect>) {
+    pub(in crate::app::view) fn on_searched(
+        &mut self,
+        wished: Option<Motion>,
+        missed: bool,
+        agents: &Agents,
+        out: &mut Outbox,
+    ) {
         let motion = match wished {
             Some(Motion::FindLast) => Some(Motion::FindUp),
             wished => wished.filter(|motion| matches!(motion, Motion::FindUp | Motion::FindDown)),
         };
         match (motion, missed) {
-            (Some(_), NotFound::No) => self.drop_seek(),
-            (Some(motion), NotFound::Yes) if self.seek_further(motion, effects) => {
-                self.inform_about(FlashSubject::LogSearch, "searching earlier steps…");
+            (Some(_), false) => self.drop_seek(out),
+            (Some(motion), true) if self.seek_further(motion, agents, out) => {
+                out.inform_about(FlashSubject::LogSearch, "searching earlier steps…");
             }
-            (_, NotFound::Yes) => {
-                self.end_seek();
-                self.warn("No match");
+            (_, true) => {
+                self.end_seek(out);
+                out.warn("No match");
             }
-            (None, NotFound::No) => {}
+            (None, false) => {}
         }
     }
 
-    /// Goes to the edge of what is held and reads on from there. Tells whether there is more to read.
-    fn seek_further(&mut self, motion: Motion, effects: &mut Vec<Effect>) -> bool {
-        let Some(agent) = self.full.and_then(|id| self.agents.get(id)) else { return false };
+    /// Goes to the edge of what is held and reads on from there. Returns `true` if there is more to read.
+    fn seek_further(&mut self, motion: Motion, agents: &Agents, out: &mut Outbox) -> bool {
+        let Some(agent) = self.full.and_then(|id| agents.get(id)) else { return false };
         let (id, name) = (agent.id, agent.name.clone());
         let story = self.story(agent);
         let (more, edge) = match motion {
@@ -88,37 +96,25 @@ impl App {
         }
         state.scroll.at = Some(Anchor { line: 0, ..edge });
         state.scroll.found = Some(edge);
-        past.read_on(Some(edge.cell), name, effects);
+        past.read_on(Some(edge.cell), name, out);
         past.reading.is_some()
     }
 
-    /// Ends a search in the log and goes back to where it began. Tells whether there was one.
-    pub(in crate::app) fn end_seek(&mut self) -> bool {
+    /// Ends a search in the log and goes back to where it began. Returns `true` if there was one.
+    pub(in crate::app) fn end_seek(&mut self, out: &mut Outbox) -> bool {
         let Some(past) = &mut self.past else { return false };
         let Some(seek) = past.seek.take() else { return false };
         past.pages = seek.pages;
         past.reading = None;
         self.panes.entry(past.agent).or_default().scroll = seek.from;
-        self.hush();
+        out.clear_flash_about(&FlashSubject::LogSearch);
         true
     }
 
     /// Ends a search in the log where it has come to.
-    pub(in crate::app) fn drop_seek(&mut self) {
+    pub(in crate::app) fn drop_seek(&mut self, out: &mut Outbox) {
         if self.past.as_mut().and_then(|past| past.seek.take()).is_some() {
-            self.hush();
+            out.clear_flash_about(&FlashSubject::LogSearch);
         }
     }
-
-    fn hush(&mut self) {
-        self.flash.take_if(|flash| flash.about == FlashSubject::LogSearch);
-        self.dirty = true;
-    }
-}
-
-/// Whether a search found nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::app) enum NotFound {
-    Yes,
-    No,
 }

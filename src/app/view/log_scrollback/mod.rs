@@ -9,13 +9,14 @@ mod log_search;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-pub(in crate::app) use self::log_search::NotFound;
 use self::log_search::Seek;
+use super::View;
+use super::scroll::{Anchor, Motion, Scroll, ScrollTarget};
 use crate::agent::{AgentEvent, EventKind};
-use crate::app::agent_view::AgentView;
+use crate::app::agents::agent_view::AgentView;
 use crate::app::cells::{Cell, CellId, CellKind, Cells};
-use crate::app::scroll::{Anchor, Motion, Scroll, ScrollTarget};
-use crate::app::{App, Effect};
+use crate::app::outbox::Outbox;
+use crate::app::{Agents, Effect};
 use crate::message::{AgentId, sanitize_line};
 
 /// Steps that are held on both sides of what is looked at.
@@ -244,15 +245,15 @@ impl LogScrollback {
     }
 
     /// Reads what a view that stands here needs next.
-    fn read_on(&mut self, at: Option<CellId>, name: String, effects: &mut Vec<Effect>) {
+    fn read_on(&mut self, at: Option<CellId>, name: String, out: &mut Outbox) {
         if let Some(span) = self.wants(at) {
-            self.read(span, name, effects);
+            self.read(span, name, out);
         }
     }
 
-    fn read(&mut self, span: LogSpan, name: String, effects: &mut Vec<Effect>) {
+    fn read(&mut self, span: LogSpan, name: String, out: &mut Outbox) {
         self.reading = Some(span.clone());
-        effects.push(Effect::ReadLog(LogRequest { agent: self.agent, name, span }));
+        out.push(Effect::ReadLog(LogRequest { agent: self.agent, name, span }));
     }
 
     /// Returns `true` if the place lies in what is held, or after it where nothing is missing in between.
@@ -308,10 +309,9 @@ impl LogScrollback {
     }
 }
 
-impl App {
+impl View {
     /// Returns all steps of an agent that can be shown.
-    #[must_use]
-    pub fn story<'a>(&'a self, agent: &'a AgentView) -> StepView<'a> {
+    pub(in crate::app) fn story<'a>(&'a self, agent: &'a AgentView) -> StepView<'a> {
         let kept = StepView::kept(&agent.cells);
         let Some(past) = self.past.as_deref().filter(|past| past.agent == agent.id && !past.pages.is_empty()) else {
             return kept;
@@ -328,8 +328,7 @@ impl App {
     }
 
     /// Returns why there are no steps before those that can be shown.
-    #[must_use]
-    pub fn before(&self, agent: &AgentView) -> LoadedUpTo {
+    pub(in crate::app) fn before(&self, agent: &AgentView) -> LoadedUpTo {
         if !agent.cells.is_cut() {
             return LoadedUpTo::Nothing;
         }
@@ -344,26 +343,27 @@ impl App {
     }
 
     /// Reads what is about to be looked at, and lets go of what no longer is.
-    pub(in crate::app) fn follow_past(
+    pub(super) fn follow_past(
         &mut self,
         places: &[ScrollTarget],
         wished: Option<Motion>,
-        effects: &mut Vec<Effect>,
+        agents: &mut Agents,
+        out: &mut Outbox,
     ) {
-        let full = self.full.and_then(|id| self.agents.get(id)).filter(|agent| agent.cells.is_cut());
-        let Some(agent) = full.filter(|agent| self.agents.get(agent.id).is_some()) else {
-            self.forget_past();
+        let full = self.full.and_then(|id| agents.get(id)).filter(|agent| agent.cells.is_cut());
+        let Some(agent) = full.filter(|agent| agents.get(agent.id).is_some()) else {
+            self.forget_past(agents);
             return;
         };
         let (id, name) = (agent.id, agent.name.clone());
         let same = self.past.as_ref().is_some_and(|past| past.agent == id && past.join.0 >= agent.cells.first());
         if !same {
             let join = agent.first_call();
-            self.forget_past();
+            self.forget_past(agents);
             let Some(join) = join else { return };
             self.past = Some(Box::new(LogScrollback::new(id, join)));
         }
-        if let Some(agent) = self.agents.get_mut(id) {
+        if let Some(agent) = agents.get_mut(id) {
             // What joins the past must not go while it is looked at.
             agent.hold_more();
         }
@@ -375,15 +375,15 @@ impl App {
         }
         let begun = past.pages.front().is_none_or(|page| page.from == 0);
         if wished == Some(Motion::Top) && !begun && past.error.is_none() {
-            past.read(LogSpan::After(0), name, effects);
+            past.read(LogSpan::After(0), name, out);
         } else {
-            past.read_on(at.map(|at| at.cell), name, effects);
+            past.read_on(at.map(|at| at.cell), name, out);
         }
     }
 
-    fn forget_past(&mut self) {
+    fn forget_past(&mut self, agents: &mut Agents) {
         if let Some(past) = self.past.take()
-            && let Some(agent) = self.agents.get_mut(past.agent)
+            && let Some(agent) = agents.get_mut(past.agent)
         {
             agent.hold_less();
         }

@@ -9,165 +9,85 @@ use ratatui::text::{Line, Span};
 use super::super::render_context::{RenderContext, clock};
 use super::super::wrap::{fit, fit_line, pad, width};
 use super::{centred, frame, type_line};
-use crate::app::action::Action;
-use crate::app::keymap::Context;
 use crate::app::layout::Regions;
-use crate::app::{AgentView, Drawn, LineEdit, PaletteEntry};
-use crate::definition::Source;
-use crate::message::{reveal_line, sanitize_line};
+use crate::app::{Drawn, ListEntry, ListPopup, ListStyle, ListText};
+use crate::message::reveal_line;
 
 /// Rows of a box with one entry.
 const SMALLEST: u16 = 3;
 
-/// Draws all actions that match, and returns the cursor.
-pub(super) fn palette(
-    query: &LineEdit,
-    chosen: usize,
+/// Draws a list, and returns the cursor where a line is typed.
+pub(super) fn draw(
+    popup: &ListPopup,
     ctx: &RenderContext<'_>,
     screen: Rect,
     buf: &mut Buffer,
     drawn: &mut Drawn,
-) -> Position {
-    let entries = crate::app::palette(ctx.app.keymap(), ctx.app.context_behind_popup(), query.text());
-    let rows = u16::try_from(entries.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(6, 20);
-    let area = centred(screen, 76, rows.min(screen.height.saturating_sub(2).max(4)));
-    let inner = frame("actions", area, ctx, buf);
-    let cursor = type_line(query, inner, ctx, buf);
-    let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-    let lines: Vec<Line<'static>> = entries.iter().map(|entry| action(entry, usize::from(list.width), ctx)).collect();
-    drawn.list = draw_list(&lines, chosen, list, ctx, buf);
+) -> Option<Position> {
+    let kind = popup.kind;
+    let columns = if kind.columns + 4 > screen.width { screen.width } else { kind.columns }.saturating_sub(4);
+    let entries = popup.entries(ctx.app, columns);
+    let above = u16::from(kind.has_query || kind.head.is_some());
+    let fewest = if kind.has_query { 6 } else { SMALLEST + above };
+    let rows = u16::try_from(entries.len()).unwrap_or(u16::MAX).saturating_add(2 + above).clamp(fewest, 20);
+    let area = centred(screen, kind.columns, rows.min(screen.height.saturating_sub(2).max(SMALLEST + above)));
+    let inner = frame(&(kind.title)(ctx.app), area, ctx, buf);
+    let columns = usize::from(inner.width);
+    let cursor = kind.has_query.then(|| type_line(&popup.query, inner, ctx, buf));
+    if let Some(head) = kind.head {
+        let head = Line::styled(fit((head)(ctx.app).as_str(), columns), ctx.theme.muted);
+        buf.set_line(inner.x, inner.y, &head, inner.width);
+    }
+    let list = Rect { y: inner.y + above, height: inner.height.saturating_sub(above), ..inner };
+    let lines: Vec<Line<'static>> = entries.iter().map(|entry| row(entry, columns, ctx)).collect();
+    drawn.list = draw_list(&lines, popup.chosen, list, ctx, buf);
     if entries.is_empty() && !list.is_empty() {
-        buf.set_stringn(list.x, list.y, "no action matches", usize::from(list.width), ctx.theme.faint);
+        buf.set_stringn(list.x, list.y, kind.empty, columns, ctx.theme.faint);
     }
     cursor
 }
 
-fn action(entry: &PaletteEntry, columns: usize, ctx: &RenderContext<'_>) -> Line<'static> {
+fn row(entry: &ListEntry, columns: usize, ctx: &RenderContext<'_>) -> Line<'static> {
     let theme = ctx.theme;
-    let chord = entry.chord.as_deref().map(|chord| ctx.chord(chord)).unwrap_or_default();
-    let room = columns.saturating_sub(width(&chord) + 1);
-    let mut spans = Vec::new();
-    for (at, c) in entry.act.words().chars().enumerate() {
-        let matched = u32::try_from(at).is_ok_and(|at| entry.matched.binary_search(&at).is_ok());
-        spans.push(Span::styled(c.to_string(), if matched { theme.accent } else { theme.text }));
+    let mut spans: Vec<Span<'static>> = Vec::with_capacity(entry.cells.len());
+    let mut gives_way = None;
+    for cell in &entry.cells {
+        let (text, state) = match &cell.text {
+            ListText::Plain(text) => (text.clone(), None),
+            ListText::Time(time) => (clock(*time), None),
+            ListText::State(state) => {
+                let room = cell.columns.unwrap_or(usize::MAX);
+                let word = pad(&state.word_within(room), cell.columns.unwrap_or(0));
+                (format!(" {} {word}", ctx.glyph(state)), Some(ctx.severity(state)))
+            }
+        };
+        let style = match cell.style {
+            ListStyle::Text => theme.text,
+            ListStyle::Muted => theme.muted,
+            ListStyle::Faint => theme.faint,
+            ListStyle::Accent => theme.accent,
+            ListStyle::State => state.unwrap_or(theme.text),
+            ListStyle::Agent(id) => ctx.app.agents().get(id).map_or(theme.text, |agent| ctx.agent(agent)),
+        };
+        if cell.gives_way {
+            gives_way = Some(spans.len());
+        }
+        let text = cell.columns.filter(|_| state.is_none()).map_or_else(|| text.clone(), |columns| pad(&text, columns));
+        spans.push(Span::styled(text, style));
     }
-    let mut line = fit_line(&Line::from(spans), room);
+    if let Some(at) = gives_way {
+        let others: usize =
+            spans.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, span)| width(&span.content)).sum();
+        let cut = fit(&spans[at].content, columns.saturating_sub(others));
+        spans[at] = Span::styled(cut, spans[at].style);
+    }
+    let Some(chord) = &entry.chord else { return fit_line(&Line::from(spans), columns) };
+    let chord = ctx.chord(chord);
+    let mut line = fit_line(&Line::from(spans), columns.saturating_sub(width(&chord) + 1));
     let used: usize = line.spans.iter().map(|span| width(&span.content)).sum();
     line.spans.push(Span::raw(" ".repeat(columns.saturating_sub(used + width(&chord)))));
     line.spans.push(Span::styled(chord, theme.muted));
     line
-}
-
-/// Draws the agents of the session.
-pub(super) fn agents(chosen: usize, ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
-    let rows = u16::try_from(ctx.app.agents().len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
-    let area = centred(screen, 90, rows.min(screen.height.saturating_sub(2).max(3)));
-    let inner = frame("agents of this session", area, ctx, buf);
-    let columns = usize::from(inner.width);
-    let known = ctx.app.agents();
-    let indented = |agent: &AgentView| {
-        let depth = known.order().get(agent.id).map_or(0, |kin| kin.depth.min(4));
-        format!("{}{}", " ".repeat(2 * usize::from(depth)), agent.name)
-    };
-    let names = known.children().map(|agent| width(&indented(agent))).max().unwrap_or(0).clamp(18, 28);
-    let lines: Vec<Line<'static>> = known
-        .children()
-        .map(|agent| {
-            let state = ctx.app.state_of(agent);
-            let line = Line::from(vec![
-                Span::styled(format!("{:>3} ", agent.id.to_string()), ctx.theme.muted),
-                Span::styled(pad(&indented(agent), names), ctx.agent(agent)),
-                Span::styled(
-                    format!(" {} {}", ctx.glyph(&state), pad(&state.word_within(12), 12)),
-                    ctx.severity(&state),
-                ),
-                Span::styled(pad(&clock(agent.elapsed(ctx.app.now())), 7), ctx.theme.muted),
-                Span::styled(agent.description.clone(), ctx.theme.text),
-            ]);
-            fit_line(&line, columns)
-        })
-        .collect();
-    drawn.list = draw_list(&lines, chosen, inner, ctx, buf);
-}
-
-/// Draws the folders that a copy of an agent may go to.
-pub(super) fn folders(
-    source: &Source,
-    name: &str,
-    chosen: usize,
-    ctx: &RenderContext<'_>,
-    screen: Rect,
-    buf: &mut Buffer,
-    drawn: &mut Drawn,
-) {
-    let places = ctx.app.agent_places();
-    let homes = places.homes();
-    let rows = u16::try_from(homes.len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
-    let area = centred(screen, 80, rows.min(screen.height.saturating_sub(2).max(3)));
-    let inner = frame(&format!("duplicate {} into", sanitize_line(name)), area, ctx, buf);
-    let lines: Vec<Line<'static>> = homes
-        .iter()
-        .map(|(tier, folder)| {
-            let own = if *tier == source.tier { "  under another name" } else { "" };
-            let line = Line::from(vec![
-                Span::styled(pad(tier.label(), 18), ctx.theme.text),
-                Span::styled(places.shown(folder), ctx.theme.muted),
-                Span::styled(own, ctx.theme.faint),
-            ]);
-            fit_line(&line, usize::from(inner.width))
-        })
-        .collect();
-    drawn.list = draw_list(&lines, chosen, inner, ctx, buf);
-    if homes.is_empty() {
-        buf.set_stringn(inner.x, inner.y, "there is no folder for agents", usize::from(inner.width), ctx.theme.faint);
-    }
-}
-
-/// Draws the names of all themes.
-pub(super) fn themes(chosen: usize, ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
-    let names = ctx.app.themes();
-    let rows = u16::try_from(names.len()).unwrap_or(u16::MAX).saturating_add(2).clamp(3, 20);
-    let area = centred(screen, 40, rows.min(screen.height.saturating_sub(2).max(3)));
-    let inner = frame("theme", area, ctx, buf);
-    let lines: Vec<Line<'static>> = names
-        .iter()
-        .map(|name| fit_line(&Line::styled(sanitize_line(name), ctx.theme.text), usize::from(inner.width)))
-        .collect();
-    drawn.list = draw_list(&lines, chosen, inner, ctx, buf);
-}
-
-/// Draws what is allowed in advance, by origin.
-pub(super) fn grants(chosen: usize, ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) {
-    let grants = ctx.app.grants();
-    let rows = u16::try_from(grants.len()).unwrap_or(u16::MAX).max(1).saturating_add(3).clamp(4, 20);
-    let area = centred(screen, 90, rows.min(screen.height.saturating_sub(2).max(3)));
-    let inner = frame("allowed in advance", area, ctx, buf);
-    let columns = usize::from(inner.width);
-    let mode = Line::styled(format!("permission mode: {}", ctx.app.status().mode.word()), ctx.theme.muted);
-    buf.set_line(inner.x, inner.y, &fit_line(&mode, columns), inner.width);
-    let list = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-    let remove = ctx.app.keymap().chord_of(Context::Popup, Action::Remove);
-    let lines: Vec<Line<'static>> = grants
-        .iter()
-        .map(|given| {
-            let key = remove.as_deref().filter(|_| given.origin.is_answer());
-            let key = key.map(|chord| format!("  {chord} takes it back")).unwrap_or_default();
-            let holder = if given.holder.is_everyone() { String::new() } else { format!("  {}", given.holder.words()) };
-            let room = columns.saturating_sub(16 + width(&key) + width(&holder));
-            let grant = fit(&reveal_line(&given.grant.to_string()), room);
-            let line = Line::from(vec![
-                Span::styled(pad(given.origin.word(), 16), ctx.theme.muted),
-                Span::styled(grant, ctx.theme.text),
-                Span::styled(holder, ctx.theme.muted),
-                Span::styled(key, ctx.theme.faint),
-            ]);
-            fit_line(&line, columns)
-        })
-        .collect();
-    drawn.list = draw_list(&lines, chosen, list, ctx, buf);
-    if grants.is_empty() && !list.is_empty() {
-        buf.set_stringn(list.x, list.y, "nothing yet", columns, ctx.theme.faint);
-    }
 }
 
 /// Draws what the composer completes, or the message its search has found, above it and above an open question.

@@ -7,7 +7,6 @@ mod cost;
 mod list;
 mod text;
 mod wizard;
-mod worktrees;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -50,27 +49,7 @@ pub(super) fn draw(ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, draw
             draw_text("delete?", &lines, 0, screen, 70, ctx, buf, drawn);
             None
         }
-        Popup::DuplicateAgent { source, name, chosen } => {
-            list::folders(source, name, *chosen, ctx, screen, buf, drawn);
-            None
-        }
-        Popup::Palette { query, chosen } => Some(list::palette(query, *chosen, ctx, screen, buf, drawn)),
-        Popup::Agents { chosen } => {
-            list::agents(*chosen, ctx, screen, buf, drawn);
-            None
-        }
-        Popup::Themes { chosen } => {
-            list::themes(*chosen, ctx, screen, buf, drawn);
-            None
-        }
-        Popup::Worktrees { chosen } => {
-            worktrees::draw(*chosen, ctx, screen, buf, drawn);
-            None
-        }
-        Popup::Permissions { chosen } => {
-            list::grants(*chosen, ctx, screen, buf, drawn);
-            None
-        }
+        Popup::List(popup) => list::draw(popup, ctx, screen, buf, drawn),
         Popup::Comment { text, .. } => Some(ask("no, because", text, ctx, screen, buf)),
         Popup::Search { query, .. } => Some(ask("search", query, ctx, screen, buf)),
     }

@@ -45,8 +45,8 @@ pub(super) fn help(ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> 
     }
     lines.push(Line::default());
     lines.push(Line::styled("commands", theme.heading));
-    for (name, what) in crate::app::SLASH_COMMANDS {
-        lines.push(row(name, what, columns, ctx));
+    for command in crate::app::COMMANDS {
+        lines.push(row(format!("/{} {}", command.name, command.arguments).trim_end(), command.help, columns, ctx));
     }
     lines
 }

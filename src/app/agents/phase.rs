@@ -5,11 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-mod held;
-
-use crate::agent::Status;
-use crate::app::agent_view::AgentView;
-use crate::app::cells::{CellKind, ToolState};
+use super::agent_view::AgentView;
+use super::cells::{CellKind, ToolState};
+use crate::agent::{Hold, Status};
 use crate::message::AgentId;
 
 /// Silence after which a working agent counts as stalled.
@@ -57,6 +55,15 @@ pub enum Phase {
 }
 
 impl Phase {
+    pub(in crate::app) fn is_ended(self) -> bool {
+        matches!(self, Self::Ended(_))
+    }
+
+    /// Returns `true` if nothing is done and nothing waits.
+    pub(in crate::app) fn is_at_rest(self) -> bool {
+        matches!(self, Self::Idle | Self::Ended(_))
+    }
+
     /// Returns the wait of an agent that was itself told to wait.
     pub(in crate::app) fn limited(until: Instant) -> Self {
         Self::RateLimited { until: Some(until), ahead: 0 }
@@ -331,5 +338,19 @@ fn short(time: Duration) -> String {
         seconds @ 0..100 => format!("{seconds}s"),
         seconds @ 100..6_000 => format!("{}m", seconds / 60),
         seconds => format!("{}h", seconds / 3_600),
+    }
+}
+
+impl AgentView {
+    /// Takes in that its next request waits, or, with a wait of 0 and nobody before it, that it goes.
+    pub(super) fn held(&mut self, why: Hold, wait_ms: Option<u64>, ahead: u32, now: Instant) {
+        let phase = match (why, wait_ms, ahead) {
+            (_, Some(0), 0) => Phase::Thinking,
+            (Hold::Budget, ..) => Phase::AwaitsBudget { ahead },
+            (Hold::RateLimit, ..) => {
+                Phase::RateLimited { until: wait_ms.map(|wait| now + Duration::from_millis(wait)), ahead }
+            }
+        };
+        self.enter(phase, now);
     }
 }

@@ -1,0 +1,213 @@
+//! Answers to open questions, and grants that answers gave.
+//!
+//! Owns the way from a key to an answer. Leaves the queue to `approvals` and the timing to `guard`. Invariants: an answer
+//! goes to the question that stood on screen, never to the one behind it; a yes goes only to what was shown in full.
+
+use std::time::Duration;
+
+use ratatui::layout::Rect;
+
+use super::question::{QuestionSeen, wanted_rows};
+use super::{Approvals, Expanded, Hidden};
+use crate::app::action::Action;
+use crate::app::key::{Input, Mods};
+use crate::app::layout::QuestionRoom;
+use crate::app::outbox::Outbox;
+use crate::permission::{AccessKind, ActiveGrant, Answer, ApprovalId, Grant, GrantOrigin};
+use crate::subagent::Command;
+
+/// Rows of a question besides its details: its heading, why it is asked, and its keys.
+const AROUND: u16 = 3;
+/// How soon questions that an answer settled count together.
+const TOGETHER: Duration = Duration::from_secs(1);
+
+impl Approvals {
+    /// Looks at the open questions without answering.
+    pub(in crate::app) fn look(&mut self, action: Action) {
+        match action {
+            Action::NextQuestion => self.turn(1),
+            Action::PreviousQuestion => self.turn(-1),
+            _ => {
+                self.expanded = match self.expanded {
+                    Expanded::No => Expanded::Yes,
+                    Expanded::Yes => Expanded::No,
+                };
+            }
+        }
+    }
+
+    /// Scrolls the details of the question, or shows all of it first.
+    pub(in crate::app) fn scroll_by(&mut self, lines: isize, end: usize) {
+        if !self.expand() {
+            self.scroll = self.scroll.saturating_add_signed(lines).min(end);
+        }
+    }
+
+    /// Answers the question that is shown, once it is certain that the key was meant for it. A yes shows it in full
+    /// first. Returns the question if the user shall say why not. `vi` says that keys of vi edit what is written.
+    pub(in crate::app) fn answer(&mut self, action: Action, vi: bool, out: &mut Outbox) -> Option<ApprovalId> {
+        let Some(request) = self.shown() else {
+            out.inform("no question is open");
+            return None;
+        };
+        let (id, grant, is_whole) = (request.id.clone(), request.grant.is_some(), request.is_shown_whole());
+        if !self.guard.lets_answer(self.since()) {
+            self.refuse_haste(&id, out);
+            return None;
+        }
+        // It may be an escape and a letter, which a terminal sends like a letter with alt.
+        if vi && self.guard.key.is_some_and(|key| key.mods.contains(Mods::ALT)) {
+            out.inform("in vi keys this may be esc and a letter: f6 first, then answer");
+            return None;
+        }
+        let answer = match action {
+            Action::ApproveOnce => Answer::Once,
+            Action::ApproveAlways | Action::ApproveProject if !grant => {
+                out.warn("this can only be allowed once");
+                return None;
+            }
+            Action::ApproveAlways => Answer::Always,
+            Action::ApproveProject => Answer::Project,
+            Action::DenyWithComment => return Some(id),
+            _ => Answer::No { comment: None },
+        };
+        let is_yes = !matches!(answer, Answer::No { .. });
+        if is_yes && !is_whole {
+            out.warn("part of this cannot be shown: it can only be refused");
+            return None;
+        }
+        match self.hidden() {
+            Hidden::Rows if is_yes => {
+                self.show_more();
+                self.expanding = true;
+            }
+            Hidden::Everything if is_yes => out.warn("make the terminal larger to answer yes"),
+            _ => self.guard.hold(id, answer, out.now()),
+        }
+        None
+    }
+
+    /// Says no to a question, and why.
+    pub(in crate::app) fn deny(&mut self, id: ApprovalId, comment: &str, out: &mut Outbox) {
+        if !self.is_open(&id) {
+            out.inform("the question is no longer open");
+            return;
+        }
+        let comment = Some(comment.trim().to_owned()).filter(|text| !text.is_empty());
+        self.settle(&id);
+        out.send(Command::Answer { id, answer: Answer::No { comment } });
+    }
+
+    /// Says once for a question that a key came too early to be meant for it.
+    fn refuse_haste(&mut self, id: &ApprovalId, out: &mut Outbox) {
+        if self.guard.refuse(id) {
+            out.inform("too quick: read it first, then answer");
+        }
+    }
+
+    /// Takes note of an input, which shows an answer that still waits to be part of a burst.
+    pub(in crate::app) fn pressed(&mut self, input: &Input, out: &mut Outbox) {
+        if let Some(held) = self.guard.pressed(input, out.now()) {
+            self.refuse_haste(&held.id, out);
+        }
+    }
+
+    /// Lets an answer go whose time has come.
+    pub(in crate::app) fn send_due(&mut self, out: &mut Outbox) {
+        let Some(held) = self.guard.take_due(out.now()) else { return };
+        if self.is_open(&held.id) {
+            self.settle(&held.id);
+            out.send(Command::Answer { id: held.id, answer: held.answer });
+            out.redraw();
+        }
+    }
+
+    /// Takes in what a frame showed of the question, and how many rows the conversation has where it leaves some blank.
+    pub(in crate::app) fn on_drawn(
+        &mut self,
+        shown: Option<QuestionSeen>,
+        talk_rows: Option<u16>,
+        (screen, alone): (Rect, bool),
+        out: &mut Outbox,
+    ) {
+        if self.is_empty() {
+            return;
+        }
+        let before = self.rows(screen, alone);
+        let unseen = self.drawn(shown, out.now());
+        if talk_rows.is_some() {
+            self.talk_rows = talk_rows;
+        }
+        if let Some(unseen) = unseen.filter(|_| std::mem::take(&mut self.expanding)) {
+            out.inform(match unseen {
+                0 => "shown in full: press again to allow",
+                _ => "press again to see the rest",
+            });
+        }
+        out.redraw_if(self.rows(screen, alone) != before);
+    }
+
+    /// Returns how many rows the open question would like, and how much of the screen it may take. `alone` says that
+    /// there are no subagents, whose panes need room too.
+    pub(in crate::app) fn rows(&self, screen: Rect, alone: bool) -> (u16, QuestionRoom) {
+        let Some(request) = self.shown() else { return (0, QuestionRoom::Half) };
+        let room = match (self.expanded, self.talk_rows) {
+            (Expanded::Yes, _) => QuestionRoom::Whole,
+            (Expanded::No, Some(rows)) if alone => QuestionRoom::Blank(rows),
+            _ => QuestionRoom::Half,
+        };
+        // What the composer and the status line take of that is cut by the layout.
+        let most = room.rows(screen.height, screen.height).saturating_sub(AROUND).max(1);
+        let columns = usize::from(screen.width.saturating_sub(4).max(1));
+        let rows = wanted_rows(request, columns, usize::from(most));
+        (u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(AROUND), room)
+    }
+
+    /// Says that an answer has settled a question besides the one it was given to.
+    pub(in crate::app) fn allowed_too(&mut self, id: &ApprovalId, out: &mut Outbox) {
+        let Some(request) = self.find(id) else { return };
+        let noun = match request.access.kind {
+            AccessKind::Write { .. } => "edit",
+            AccessKind::Execute { .. } => "command",
+            AccessKind::Read { .. } | AccessKind::Nothing => "call",
+        };
+        let before = self.also_allowed.filter(|(_, until)| out.now() <= *until).map_or(0, |(count, _)| count);
+        let count = before + 1;
+        self.also_allowed = Some((count, out.now() + TOGETHER));
+        let plural = if count == 1 { "" } else { "s" };
+        out.inform(format!("{count} waiting {noun}{plural} allowed too · /permissions"));
+    }
+
+    /// Returns what is allowed in advance, by origin.
+    pub(in crate::app) fn grants(&self) -> &[ActiveGrant] {
+        &self.grants
+    }
+
+    pub(in crate::app) fn set_grants(&mut self, grants: &[ActiveGrant]) {
+        self.grants = grants.to_vec();
+        self.grants.sort_by_key(|given| given.origin);
+    }
+
+    /// Returns `true` if an answer lets some agents edit files.
+    pub(in crate::app) fn lets_edit(&self) -> bool {
+        self.grants.iter().any(|given| given.grant == Grant::Edits && given.origin.is_answer())
+    }
+
+    /// Takes back a grant, if an answer gave it.
+    pub(in crate::app) fn revoke(&self, grant: usize, out: &mut Outbox) {
+        let Some(given) = self.grants.get(grant).cloned() else { return };
+        if given.origin.is_answer() {
+            out.send(Command::Forget { grant: given.grant, holder: given.holder });
+            return;
+        }
+        out.inform(match given.origin {
+            GrantOrigin::Config => "this comes from your config.toml; change it there",
+            _ => "this comes from the command line; start without it",
+        });
+    }
+
+    /// Returns when an answer that waits goes out.
+    pub(in crate::app) fn due(&self) -> Option<std::time::Instant> {
+        self.guard.due()
+    }
+}

@@ -1,0 +1,312 @@
+//! What `enter` in the composer does: a message is sent, a slash command carried out.
+//!
+//! Owns the acts of commands that concern several parts. Leaves the table of commands to its parent. Invariant: a text
+//! that begins with `/` and names no command is not sent, so that a typing error reaches no model.
+
+use super::SlashCommand;
+use crate::agent::{Status, WorktreeAct};
+use crate::app::agents::plain_text::as_text;
+use crate::app::composer::messages::{Address, address};
+use crate::app::keymap::Context;
+use crate::app::layout::LayoutMode;
+use crate::app::{Action, App, Armed, Effect, Focus, ListPopup, ModelState, Popup, lists};
+use crate::message::AgentId;
+use crate::permission::PermissionMode;
+use crate::subagent::Command;
+
+/// Returns `true` if what was written after a slash is a command and no path: only that of a file to write may hold more
+/// slashes.
+fn is_command(written: &str) -> bool {
+    !written.contains('\n') && (!written.contains('/') || written.starts_with("export "))
+}
+
+impl App {
+    /// Sends what is written, or carries it out.
+    pub(in crate::app) fn submit(&mut self) {
+        if self.messages.composer_mut().continue_line() {
+            self.edited();
+            return;
+        }
+        let text = self.messages.composer().expanded();
+        if text.trim().is_empty() {
+            return;
+        }
+        self.view.take_clicked();
+        if let Some(command) = text.trim().strip_prefix('/').filter(|rest| is_command(rest)) {
+            if self.run_slash(command) {
+                // `/clear` may have brought the draft for the main agent back.
+                if self.messages.composer().expanded() == text && !self.asks_once_more() {
+                    self.messages.composer_mut().take();
+                }
+                self.out.push(Effect::SaveHistory(text));
+            }
+            return;
+        }
+        if self.submit_to_agent(&text) {
+            return;
+        }
+        let text = self.messages.composer_mut().take();
+        self.out.push(Effect::SaveHistory(text.clone()));
+        self.queue(AgentId::MAIN, text.clone());
+        self.out.send(Command::Send { text });
+    }
+
+    /// Sends what is written to its address, else to the agent that the composer writes to; one that has ended goes on
+    /// with it. Returns `true` if it was for a subagent.
+    fn submit_to_agent(&mut self, text: &str) -> bool {
+        let (id, said) = match (address(text, &self.agents), self.messages.target()) {
+            (Address::Agent(id, said), _) => (id, said),
+            (Address::Unknown(number), None) => {
+                self.out
+                    .warn(format!("there is no agent {number}; begin with a space to write this to the main agent"));
+                return true;
+            }
+            (_, Some(id)) => (id, text.to_owned()),
+            (Address::None, None) => return false,
+        };
+        let Some(agent) = self.agents.get(id) else { return false };
+        let over = self.requests.is_over(agent);
+        if said.is_empty() {
+            self.messages.composer_mut().clear();
+            self.set_target(Some(id));
+            return true;
+        }
+        let written = self.messages.composer_mut().take();
+        self.out.push(Effect::SaveHistory(written));
+        if over {
+            self.resume_with(id, said);
+        } else {
+            self.queue(id, said.clone());
+            self.out.send(Command::Tell { agent: id, text: said });
+        }
+        true
+    }
+
+    /// Shows a message as one that waits for an agent.
+    fn queue(&mut self, id: AgentId, text: String) {
+        self.view.pane_mut(id).scroll.follow();
+        self.messages.queue(id, text);
+    }
+
+    /// Resumes an agent that has ended. One that has done all it was sent for needs to know what is next.
+    pub(in crate::app) fn resume(&mut self, id: AgentId) {
+        let Some(agent) = self.agents.get(id) else { return };
+        let name = agent.name.clone();
+        if self.requests.is_resuming(id) {
+            self.out.inform(format!("{name} is being resumed"));
+        } else if !agent.has_ended() {
+            self.out.inform(format!("{name} is still at work; m writes to it"));
+        } else if agent.outcome.as_ref().is_some_and(|outcome| outcome.status == Status::Completed) {
+            self.write_to(id);
+            self.out.inform(format!("write what {name} shall do next"));
+        } else {
+            self.requests.resume(id, None, &mut self.out);
+            self.update_prompt_label();
+            self.out.inform(if self.messages.has_draft(id) {
+                format!("{name} goes on; what you wrote for it is still unsent (m)")
+            } else {
+                format!("{name} goes on where it stopped")
+            });
+        }
+    }
+
+    /// Resumes an agent that has ended with a message, which waits until it is read.
+    fn resume_with(&mut self, id: AgentId, text: String) {
+        self.queue(id, text.clone());
+        if let Some(agent) = self.agents.get(id) {
+            self.out.inform(format!("{} goes on with your message", agent.name));
+        }
+        self.requests.resume(id, Some(text), &mut self.out);
+        self.update_prompt_label();
+    }
+
+    /// Carries out a command, written without its slash. Returns `true` if there is such a one.
+    pub(in crate::app) fn run_slash(&mut self, command: &str) -> bool {
+        let (name, argument) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+        let Some(command) = SlashCommand::find(name) else {
+            self.out.warn(format!("there is no command /{name}; /help lists them"));
+            return false;
+        };
+        (command.run)(self, argument.trim());
+        true
+    }
+
+    pub(super) fn slash_export(&mut self, place: &str) {
+        let text = as_text(self.agents.main(), &self.status.zone);
+        if text.trim().is_empty() {
+            return self.out.warn("nothing was said yet, so there is nothing to export");
+        }
+        self.out.push(Effect::Export { text, place: (!place.is_empty()).then(|| place.to_owned()) });
+    }
+
+    /// Leaves at once if nothing runs; else names what would be stopped and leaves at the second time.
+    pub(super) fn slash_quit(&mut self) {
+        if !self.agents.is_busy() || self.out.take_armed(Armed::Quit) {
+            self.quit();
+        } else {
+            let text = format!("enter again quits and stops {}", self.agents.running_words());
+            self.ask_once_more(Armed::Quit, "/quit", &text);
+        }
+    }
+
+    /// Begins a new conversation at once if nothing runs; else names what would be stopped, and does it at the second
+    /// time.
+    pub(super) fn slash_clear(&mut self) {
+        if !self.agents.is_busy() || self.out.take_armed(Armed::Clear) {
+            self.clear();
+        } else {
+            let text = format!("enter again begins anew and stops {}", self.agents.running_words());
+            self.ask_once_more(Armed::Clear, "/clear", &text);
+        }
+    }
+
+    /// Leaves a command in the composer, where `enter` confirms it.
+    fn ask_once_more(&mut self, what: Armed, command: &str, text: &str) {
+        let composer = self.messages.composer_mut();
+        if composer.is_empty() {
+            composer.set_text(command);
+        }
+        if composer.text().trim() == command {
+            self.view.set_focus(Focus::Composer);
+            self.out.arm(what, text);
+        } else {
+            let running = self.agents.running_words();
+            self.out.warn(format!("send or clear the message, then write {command}: {running} would stop"));
+        }
+    }
+
+    /// Returns `true` if `enter` confirms the command that stands in the composer.
+    fn asks_once_more(&self) -> bool {
+        self.out.armed().is_some_and(|armed| armed != Armed::Interrupt)
+    }
+
+    /// Begins a new conversation. The subagents that it stops stay, so that they can be resumed.
+    fn clear(&mut self) {
+        self.messages.drop_command();
+        self.out.send(Command::Clear);
+        let stopped: Vec<String> = self.agents.running().map(|agent| agent.name.clone()).collect();
+        self.agents.outlast();
+        self.agents.clear(self.out.now());
+        self.messages.forget_gone(&self.agents, &mut self.out);
+        self.requests.clear();
+        self.update_prompt_label();
+        self.approvals.clear();
+        self.messages.clear_main();
+        if !stopped.is_empty() {
+            let key = self.keymap().chord_of(Context::Agents, Action::Resume).unwrap_or_default();
+            self.out.inform(format!("a new conversation · stopped, {key} on one resumes it: {}", stopped.join(", ")));
+        }
+        self.forget_timeline();
+        self.view.clear();
+    }
+
+    pub(super) fn slash_mode(&mut self, argument: &str) {
+        let named = PermissionMode::ALL.into_iter().find(|mode| mode.word() == argument);
+        match (argument, named.map_or_else(|| argument.parse(), Ok)) {
+            ("", _) => {
+                let all: Vec<&str> = PermissionMode::ALL.iter().map(|mode| mode.name()).collect();
+                self.out.inform(format!("mode: {}; choose with /mode {}", self.status.mode.word(), all.join(" | ")));
+            }
+            (_, Ok(mode)) => self.set_mode(mode),
+            (_, Err(error)) => self.out.warn(error),
+        }
+    }
+
+    pub(super) fn slash_layout(&mut self, argument: &str) {
+        let mode = match argument {
+            "" => Some(self.layout_mode().next()),
+            name => LayoutMode::from_name(name),
+        };
+        match mode {
+            Some(mode) => {
+                self.view.arrange(mode);
+                self.out.inform(format!("layout: {}", mode.name()));
+            }
+            None => self.out.warn("choose /layout auto, side, below, rail or hidden"),
+        }
+    }
+
+    pub(super) fn slash_theme(&mut self, argument: &str) {
+        let names = self.settings.themes();
+        if argument.is_empty() {
+            let chosen = names.iter().position(|name| name == self.settings.theme()).unwrap_or(0);
+            self.overlay.open(Popup::List(ListPopup::new(&lists::THEMES, chosen)));
+        } else if names.iter().any(|name| name == argument) {
+            self.settings.use_theme(argument, &mut self.out);
+        } else {
+            self.out.warn(format!("choose /theme {}", names.join(", ")));
+        }
+    }
+
+    pub(super) fn slash_cancel(&mut self, argument: &str) {
+        if argument == "all" {
+            self.stop_all();
+            return;
+        }
+        match self.agents.find(argument).filter(|agent| !agent.has_ended()).map(|agent| agent.id) {
+            Some(agent) => self.requests.stop(agent, &self.agents, &mut self.out),
+            None => self.out.warn("write /cancel with the number of a running agent, or /cancel all"),
+        }
+    }
+
+    /// Carries out a command that names an agent by its number or its name.
+    pub(super) fn slash_life(&mut self, name: &str, argument: &str) {
+        let (wanted, said) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+        let Some(agent) = self.agents.find(wanted) else {
+            self.out.warn(format!("write /{name} with the number of an agent, such as /{name} 3; /tasks lists them"));
+            return;
+        };
+        let (id, over) = (agent.id, self.requests.is_over(agent));
+        self.messages.drop_command();
+        match name {
+            "wrapup" => self.requests.wrap_up(id, &self.agents, &mut self.out),
+            "resume" if over && !said.trim().is_empty() => self.resume_with(id, said.trim().to_owned()),
+            "resume" => self.resume(id),
+            _ => self.requests.change_mode(id, &self.agents, &mut self.out),
+        }
+    }
+
+    /// Does what a command says with the worktree that it names by number, name or branch.
+    pub(super) fn slash_worktree(&mut self, wanted: &str, act: WorktreeAct) {
+        if let Some(found) = self.agents.kept().find(wanted) {
+            self.agents.kept_mut().ask_for(found, act, &mut self.out);
+            return;
+        }
+        let word = match act {
+            WorktreeAct::Merge => "merge",
+            WorktreeAct::Discard => "discard",
+        };
+        match self.agents.find(wanted).filter(|agent| !agent.has_ended()) {
+            Some(agent) => {
+                self.out.warn(format!("{} still works; wait for its end, or stop it, then /{word}", agent.name));
+            }
+            None if self.kept_worktrees().is_empty() => {
+                self.out.warn(format!("there is nothing to {word}: no worktree waits"));
+            }
+            None => {
+                self.out.warn(format!("write /{word} with the number of an agent; /worktrees lists those that wait"));
+            }
+        }
+    }
+
+    pub(super) fn show_model(&mut self) {
+        let body = match &self.status.model {
+            ModelState::Chosen(model) => {
+                let window =
+                    model.context_window.map_or_else(String::new, |size| format!("\n\nContext: {size} tokens"));
+                let note = model.note.as_ref().map_or_else(String::new, |note| format!("\n\n{note}"));
+                let by =
+                    if model.provider == model.display { String::new() } else { format!(" by {}", model.provider) };
+                format!("**{}**{by}{window}{note}", model.display)
+            }
+            ModelState::Searching(None) => "Still looking for a model.".to_owned(),
+            ModelState::Searching(Some(place)) => format!("Still looking for a model at {place}."),
+            ModelState::Missing(reason) => format!("No model answers. {reason}"),
+        };
+        let body = format!(
+            "{body}\n\nTo choose one, type `/model provider/name` or start with `--model provider/name`, or set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` \
+             (with `OPENAI_BASE_URL` for a local server)."
+        );
+        self.overlay.open(Popup::Text { title: "model".to_owned(), body, scroll: 0 });
+    }
+}

@@ -1,0 +1,292 @@
+//! Messages: what is being written and for whom, and what was sent but not read yet.
+//!
+//! Owns the composer, whom it writes to, a draft for each agent and the queues. Leaves bringing the ended back to
+//! `requests`, and delivery to the engine. Invariants: what was written for one agent goes to no other one; what a
+//! subagent never read comes back.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::files::FileIndex;
+use super::{Addressee, Composer, Draft, History};
+use crate::app::agents::requests::PendingRequests;
+use crate::app::outbox::Outbox;
+use crate::app::{AgentView, Agents, Effect};
+use crate::definition::Listed;
+use crate::message::AgentId;
+use crate::subagent::Command;
+
+/// How old the list of files may be when a file is named.
+const RELIST: Duration = Duration::from_secs(20);
+
+/// What is being written, and what waits to be read.
+#[derive(Debug)]
+pub(in crate::app) struct Messages {
+    composer: Composer,
+    files: FileIndex,
+    /// When the files were last listed.
+    listed_at: Option<Instant>,
+    /// The subagent that the composer writes to; `None` is the main agent.
+    target: Option<AgentId>,
+    /// What is being written for those whom the composer does not write to now.
+    drafts: BTreeMap<AgentId, Draft>,
+    /// What each agent has not read yet, oldest first.
+    queued: BTreeMap<AgentId, Vec<String>>,
+    /// What was taken back last, and from whom: it may have been read in the same moment.
+    taken: Option<(AgentId, String)>,
+    /// For whom the text in `$EDITOR` is.
+    editing: Option<AgentId>,
+}
+
+/// Whom the start of a text names.
+pub(in crate::app) enum Address {
+    /// Nobody.
+    None,
+    /// A subagent; the rest of the text is for it.
+    Agent(AgentId, String),
+    /// A number that no agent has.
+    Unknown(String),
+}
+
+impl Messages {
+    pub(in crate::app) fn new() -> Self {
+        Self {
+            composer: Composer::new(History::default()),
+            files: FileIndex::default(),
+            listed_at: None,
+            target: None,
+            drafts: BTreeMap::new(),
+            queued: BTreeMap::new(),
+            taken: None,
+            editing: None,
+        }
+    }
+
+    pub(in crate::app) fn composer(&self) -> &Composer {
+        &self.composer
+    }
+
+    /// Returns the text being written, to be changed; [`Self::edited`] comes after.
+    pub(in crate::app) fn composer_mut(&mut self) -> &mut Composer {
+        &mut self.composer
+    }
+
+    pub(in crate::app) fn set_files(&mut self, files: Vec<String>) {
+        self.files.set(files);
+    }
+
+    pub(in crate::app) fn set_agents(&mut self, listing: &[Listed]) {
+        self.composer.set_agents(listing);
+    }
+
+    /// Brings what depends on the composer's text up to date.
+    pub(in crate::app) fn edited(&mut self, width: u16, agents: &Agents, out: &mut Outbox) {
+        self.composer.set_width(width);
+        self.composer.set_addressees(addressees(agents));
+        self.composer.refresh_completion(&mut self.files, &crate::app::command::candidates());
+        let stale = self.listed_at.is_none_or(|at| out.now().saturating_duration_since(at) >= RELIST);
+        if stale && self.composer.text().contains('@') {
+            self.listed_at = Some(out.now());
+            out.push(Effect::ListFiles);
+        }
+    }
+
+    /// Returns the subagent that the composer writes to; `None` is the main agent.
+    pub(in crate::app) fn target(&self) -> Option<AgentId> {
+        self.target
+    }
+
+    /// Returns what an agent has not read yet, oldest first.
+    pub(in crate::app) fn unread(&self, agent: AgentId) -> &[String] {
+        self.queued.get(&agent).map_or(&[], Vec::as_slice)
+    }
+
+    /// Writes to another agent, and keeps what was being written.
+    pub(in crate::app) fn set_target(&mut self, target: Option<AgentId>) {
+        let before = std::mem::replace(&mut self.target, target);
+        if before != target {
+            let next = self.drafts.remove(&target.unwrap_or(AgentId::MAIN));
+            let draft = self.composer.swap(next.unwrap_or_default());
+            if !draft.is_empty() {
+                self.drafts.insert(before.unwrap_or(AgentId::MAIN), draft);
+            }
+        }
+    }
+
+    /// Says before the text whom it is for, and whether sending it resumes them.
+    pub(in crate::app) fn update_prompt_label(&mut self, width: u16, agents: &Agents, requests: &PendingRequests) {
+        let label = self.target.and_then(|id| agents.get(id)).map(|agent| {
+            let act = if requests.is_over(agent) { "resume " } else { "" };
+            format!("{act}→ {}", agent.name)
+        });
+        self.composer.set_sign(label);
+        self.composer.set_addressees(addressees(agents));
+        self.composer.set_width(width);
+    }
+
+    /// Forgets the subagents that are gone. What was being written for them goes to the history.
+    pub(in crate::app) fn forget_gone(&mut self, agents: &Agents, out: &mut Outbox) {
+        self.set_target(None);
+        let is_gone = |id: &AgentId| !id.is_main() && agents.get(*id).is_none();
+        let gone: Vec<AgentId> = self.drafts.keys().copied().filter(is_gone).collect();
+        for text in gone.iter().filter_map(|id| self.drafts.remove(id)).map(|draft| draft.expanded()) {
+            self.composer.remember(&text);
+            out.push(Effect::SaveHistory(text));
+        }
+        self.queued.retain(|id, _| agents.get(*id).is_some());
+        self.taken = None;
+        self.editing = None;
+    }
+
+    /// Forgets what waits for the main agent, as at the start of a new conversation: it is in the history.
+    pub(in crate::app) fn clear_main(&mut self) {
+        self.queued.remove(&AgentId::MAIN);
+    }
+
+    /// Takes a command out of the composer, which may be given to another agent: it is no draft.
+    pub(in crate::app) fn drop_command(&mut self) {
+        if self.composer.text().starts_with('/') {
+            self.composer.take();
+        }
+    }
+
+    /// Opens what is being written in `$EDITOR`.
+    pub(in crate::app) fn open_editor(&mut self, out: &mut Outbox) {
+        self.editing = self.target;
+        out.push(Effect::EditText(self.composer.expanded()));
+    }
+
+    /// Takes a text back from `$EDITOR`, for the agent that it was opened for.
+    pub(in crate::app) fn edited_outside(&mut self, text: &str, agents: &Agents) {
+        let known = self.editing.take().filter(|id| agents.get(*id).is_some());
+        self.set_target(known);
+        self.composer.set_text(text);
+    }
+
+    /// Shows a message as one that waits for an agent.
+    pub(in crate::app) fn queue(&mut self, id: AgentId, text: String) {
+        if !id.is_main() {
+            self.taken = None;
+        }
+        self.queued.entry(id).or_default().push(text);
+    }
+
+    /// Returns `true` if something is being written for a subagent.
+    pub(in crate::app) fn has_draft(&self, id: AgentId) -> bool {
+        if self.target == Some(id) {
+            return !self.composer.is_empty();
+        }
+        self.drafts.contains_key(&id)
+    }
+
+    /// Takes back the newest message that whom the composer writes to has not read, to be edited.
+    pub(in crate::app) fn unsend(&mut self, out: &mut Outbox) -> bool {
+        if !self.composer.is_empty() {
+            return false;
+        }
+        let of = self.target.unwrap_or(AgentId::MAIN);
+        let Some(text) = self.queued.get_mut(&of).and_then(Vec::pop) else { return false };
+        self.queued.retain(|_, queue| !queue.is_empty());
+        out.send(match self.target {
+            Some(agent) => Command::Untell { agent, text: text.clone() },
+            None => Command::Unsend { text: text.clone() },
+        });
+        self.taken = Some((of, text.clone()));
+        self.composer.set_text(&text);
+        true
+    }
+
+    /// An agent has read a message.
+    pub(in crate::app) fn mark_read(&mut self, agent: AgentId, text: &str, agents: &Agents, out: &mut Outbox) {
+        let queue = self.queued.entry(agent).or_default();
+        if let Some(at) = queue.iter().position(|queued| queued == text) {
+            queue.remove(at);
+        } else if !self.had_read(agent, text, agents, out)
+            && let Some(queue) = self.queued.get_mut(&agent).filter(|_| agent.is_main())
+        {
+            // The engine may hand over several messages as one.
+            queue.retain(|queued| !text.contains(queued.as_str()));
+        }
+        self.queued.retain(|_, queue| !queue.is_empty());
+    }
+
+    /// Says so if a message was read before it could be taken back, and takes it out of what is being written. Returns
+    /// `true` if it was.
+    fn had_read(&mut self, agent: AgentId, text: &str, agents: &Agents, out: &mut Outbox) -> bool {
+        if self.taken.take_if(|(of, taken)| *of == agent && taken == text).is_none() {
+            return false;
+        }
+        if self.target.unwrap_or(AgentId::MAIN) == agent && self.composer.expanded() == text {
+            self.composer.clear();
+        }
+        let child = agents.get(agent).filter(|agent| !agent.id.is_main());
+        let name = child.map_or("the main agent", |agent| &agent.name);
+        out.warn(format!("{name} had read it already"));
+        true
+    }
+
+    /// Puts what a subagent did not read back to where it was written. Returns `true` if there was anything.
+    pub(in crate::app) fn give_back(&mut self, id: AgentId) -> bool {
+        let unread = self.queued.remove(&id).unwrap_or_default();
+        if unread.is_empty() {
+            return false;
+        }
+        let is_target = self.target == Some(id);
+        let written = if is_target {
+            Some(self.composer.expanded()).filter(|text| !text.is_empty())
+        } else {
+            self.drafts.remove(&id).map(|draft| draft.expanded())
+        };
+        let text = unread.into_iter().chain(written).collect::<Vec<_>>().join("\n\n");
+        if is_target {
+            self.composer.set_text(&text);
+        } else {
+            self.drafts.insert(id, Draft::of(&text));
+        }
+        true
+    }
+
+    /// A subagent has ended: what it did not read comes back, and the composer leaves it unless something is written.
+    pub(in crate::app) fn target_ended(&mut self, id: AgentId, agents: &Agents, out: &mut Outbox) {
+        let came_back = self.give_back(id);
+        let Some(name) = agents.get(id).map(|agent| &agent.name) else { return };
+        if self.target != Some(id) {
+            if came_back {
+                out.warn(format!("{name} ended before it read your message; m on its pane shows the text"));
+            }
+        } else if self.composer.is_empty() {
+            self.set_target(None);
+            out.inform(format!("{name} has ended; you write to the main agent again"));
+        } else {
+            out.warn(format!("{name} has ended and has not read this; enter resumes it with it"));
+        }
+    }
+}
+
+/// Returns whom a text is for, by an `@3` or `@explore-1` at its very start. `@agent-` names a kind of agent, never one
+/// that runs.
+pub(in crate::app) fn address(text: &str, agents: &Agents) -> Address {
+    let Some(rest) = text.strip_prefix('@') else { return Address::None };
+    let word = rest.split(char::is_whitespace).next().unwrap_or_default();
+    let said = || rest[word.len()..].trim().to_owned();
+    if !word.is_empty() && word.chars().all(|c| c.is_ascii_digit()) {
+        let numbered = agents.children().find(|agent| word.parse() == Ok(agent.id.0));
+        return match numbered {
+            Some(agent) => Address::Agent(agent.id, said()),
+            None if agents.is_empty() => Address::None,
+            None => Address::Unknown(word.to_owned()),
+        };
+    }
+    let named = agents.children().find(|agent| addressee(agent).is_called(word));
+    named.map_or(Address::None, |agent| Address::Agent(agent.id, said()))
+}
+
+/// Returns the subagents that a message can be addressed to: first those at work, then those that it would resume.
+fn addressees(agents: &Agents) -> Vec<Addressee> {
+    let ended = agents.children().filter(|agent| agent.has_ended());
+    agents.running().chain(ended).map(addressee).collect()
+}
+
+fn addressee(agent: &AgentView) -> Addressee {
+    Addressee::new(agent.id, &agent.name, &agent.description, &agent.agent_type, agent.color.clone())
+}

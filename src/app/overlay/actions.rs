@@ -1,0 +1,98 @@
+//! What actions and clicks do in the open popup.
+//!
+//! Owns moving, taking and leaving, alike for all popups. Leaves what an entry of a list does to its row in `list`.
+//! Invariant: what a list does not offer means nothing there.
+
+use ratatui::layout::Position;
+
+use super::popup::Popup;
+use crate::app::agent_files::FileRequest;
+use crate::app::input::Handled;
+use crate::app::{Action, App, Effect, Motion};
+
+/// Offers an action to the open popup.
+pub(in crate::app) fn act(app: &mut App, action: Action) -> Handled {
+    let step = match action {
+        Action::MoveUp | Action::ScrollUp => -1,
+        Action::MoveDown | Action::ScrollDown => 1,
+        Action::PageUp => -10,
+        Action::PageDown => 10,
+        Action::Top => isize::MIN,
+        Action::Bottom => isize::MAX,
+        Action::Leave => {
+            app.overlay.close();
+            return Handled::Consumed;
+        }
+        Action::Accept => {
+            accept(app);
+            return Handled::Consumed;
+        }
+        Action::Confirm => {
+            if let Some(Popup::DeleteAgent { path, .. }) = app.overlay.close() {
+                app.out.push(Effect::AgentFiles(FileRequest::Delete(path)));
+            }
+            return Handled::Consumed;
+        }
+        _ => {
+            let Some(list) = app.overlay.list() else { return Handled::Ignored };
+            let (Some(act), chosen) = (list.act_of(action), list.chosen) else { return Handled::Ignored };
+            act(app, chosen);
+            return Handled::Consumed;
+        }
+    };
+    let entries = app.overlay.list().map(|list| list.entries(app, u16::MAX).len());
+    match (entries, app.overlay.list_mut()) {
+        (Some(entries), Some(list)) => {
+            list.chosen = list.chosen.saturating_add_signed(step).min(entries.saturating_sub(1));
+        }
+        _ => app.overlay.scroll(step),
+    }
+    Handled::Consumed
+}
+
+/// Takes the chosen entry of the popup, or what was typed into it.
+fn accept(app: &mut App) {
+    match app.overlay.close() {
+        Some(Popup::List(list)) => (list.kind.accept)(app, &list),
+        Some(Popup::Comment { id, text }) => {
+            app.approvals.deny(id, text.text(), &mut app.out);
+            app.leave_empty_approvals();
+        }
+        Some(Popup::Search { agent, query }) => {
+            let sought = Some(query.text().to_owned()).filter(|text| !text.is_empty());
+            let found = sought.is_some();
+            app.view.pane_mut(agent).search = sought;
+            if found {
+                app.view.request_scroll(&app.agents, agent, Motion::FindLast, &mut app.out);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Takes the entry of the list in front that was clicked on. Where choosing shows something already, the second
+/// click takes it.
+pub(in crate::app) fn press(app: &mut App, at: Position) -> bool {
+    let hit = app.pointer.entry(at);
+    if app.overlay.wizard_is_open() {
+        // What is filled in is not left for a click beside it.
+        if let Some(entry) = hit {
+            app.overlay.wizard_mut().click(entry, app.agent_files.listing(), &mut app.out);
+        }
+        return true;
+    }
+    let Some(entry) = hit else { return false };
+    if let Some(list) = app.overlay.list_mut() {
+        let known = std::mem::replace(&mut list.chosen, entry) == entry;
+        if known || !list.kind.shows_choice {
+            accept(app);
+        }
+        return true;
+    }
+    let completes = !app.overlay.is_open() && app.messages.composer().completion().is_some();
+    if completes {
+        app.messages.composer_mut().take_completion(entry);
+        app.edited();
+    }
+    completes
+}

@@ -1,0 +1,375 @@
+//! Lists to choose from: each is a row of data, and all are drawn, moved in and clicked on alike.
+//!
+//! Owns the rows: what a list is called, what it offers, what `enter` and other keys do. Leaves drawing to the views.
+//! Invariant: an act is about the entry that was shown as chosen.
+
+use std::time::Duration;
+
+use super::line_edit::LineEdit;
+use super::popup::{PaletteAct, Popup, palette};
+use crate::agent::{KeptWorktree, WorktreeAct};
+use crate::app::agent_files::FileRequest;
+use crate::app::input::Handled;
+use crate::app::keymap::Context;
+use crate::app::{Action, AgentState, AgentView, App, Effect};
+use crate::message::{AgentId, reveal_line, sanitize_line};
+
+/// A list to choose from.
+pub struct ListKind {
+    /// Tells it from the others.
+    pub name: &'static str,
+    /// What its frame says.
+    pub title: fn(&App) -> String,
+    /// The most columns of its frame.
+    pub columns: u16,
+    /// A line above the entries.
+    pub head: Option<fn(&App) -> String>,
+    /// Whether a line is typed that its entries have to match.
+    pub has_query: bool,
+    /// Returns its entries, for what was typed and for this many columns.
+    pub entries: fn(&App, &str, u16) -> Vec<ListEntry>,
+    /// What it says without entries.
+    pub empty: &'static str,
+    /// What `enter` does, in a word; `None` if it only closes the list.
+    pub accept_word: Option<&'static str>,
+    /// Does it. The list is closed by then.
+    pub(in crate::app) accept: fn(&mut App, &ListPopup),
+    /// What other keys do with the chosen entry.
+    pub(in crate::app) acts: &'static [(Action, fn(&mut App, usize))],
+    /// Whether choosing an entry shows something, so that the second click takes it.
+    pub(in crate::app) shows_choice: bool,
+}
+
+/// An open list.
+#[derive(Clone)]
+pub struct ListPopup {
+    /// Which one.
+    pub kind: &'static ListKind,
+    /// What was typed.
+    pub query: LineEdit,
+    /// Place of the chosen entry.
+    pub chosen: usize,
+}
+
+impl PartialEq for ListPopup {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind.name == other.kind.name && self.query == other.query && self.chosen == other.chosen
+    }
+}
+
+impl Eq for ListPopup {}
+
+impl std::fmt::Debug for ListPopup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {:?} {}", self.kind.name, self.query.text(), self.chosen)
+    }
+}
+
+impl ListPopup {
+    /// Returns a list with this entry chosen.
+    #[must_use]
+    pub fn new(kind: &'static ListKind, chosen: usize) -> Self {
+        Self { kind, query: LineEdit::default(), chosen }
+    }
+
+    /// Returns its entries for this many columns.
+    #[must_use]
+    pub fn entries(&self, app: &App, columns: u16) -> Vec<ListEntry> {
+        (self.kind.entries)(app, self.query.text(), columns)
+    }
+
+    /// Returns `true` if an action means something in this list.
+    pub(in crate::app) fn offers(&self, action: Action) -> bool {
+        let moves = matches!(action, Action::MoveUp | Action::MoveDown | Action::PageUp | Action::PageDown);
+        moves || matches!(action, Action::Accept | Action::Leave) || self.act_of(action).is_some()
+    }
+
+    /// Returns what an action does with an entry.
+    pub(in crate::app) fn act_of(&self, action: Action) -> Option<fn(&mut App, usize)> {
+        self.kind.acts.iter().find(|(offered, _)| *offered == action).map(|(_, act)| *act)
+    }
+}
+
+/// An entry of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListEntry {
+    /// What it is about, whatever stands on its row.
+    pub id: String,
+    /// What stands on its row.
+    pub cells: Vec<ListCell>,
+    /// A chord that stands at the end of its row.
+    pub chord: Option<String>,
+}
+
+/// A piece of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListCell {
+    pub text: ListText,
+    pub style: ListStyle,
+    /// Columns it takes, padded or cut; `None` takes what it needs.
+    pub columns: Option<usize>,
+    /// Whether it is cut where the whole row has no room.
+    pub gives_way: bool,
+}
+
+/// What a piece of a row says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ListText {
+    Plain(String),
+    Time(Duration),
+    /// A state, with its sign.
+    State(AgentState),
+}
+
+/// How a piece of a row looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListStyle {
+    Text,
+    Muted,
+    Faint,
+    Accent,
+    /// As the state it says.
+    State,
+    /// As this agent.
+    Agent(AgentId),
+}
+
+fn cell(text: impl Into<String>, style: ListStyle) -> ListCell {
+    ListCell { text: ListText::Plain(text.into()), style, columns: None, gives_way: false }
+}
+
+impl ListCell {
+    fn wide(self, columns: usize) -> Self {
+        Self { columns: Some(columns), ..self }
+    }
+}
+
+impl ListEntry {
+    fn new(id: impl Into<String>, cells: Vec<ListCell>) -> Self {
+        Self { id: id.into(), cells, chord: None }
+    }
+}
+
+/// All actions and commands.
+pub static PALETTE: ListKind = ListKind {
+    name: "palette",
+    title: |_| "actions".to_owned(),
+    columns: 76,
+    head: None,
+    has_query: true,
+    entries: |app, query, _| {
+        let entries = palette(app.keymap(), app.context_behind_popup(), query);
+        let row = |entry: super::popup::PaletteEntry| {
+            let words = entry.act.words();
+            let letter = |(at, c): (usize, char)| {
+                let matched = u32::try_from(at).is_ok_and(|at| entry.matched.binary_search(&at).is_ok());
+                cell(c, if matched { ListStyle::Accent } else { ListStyle::Text })
+            };
+            let cells = words.chars().enumerate().map(letter).collect();
+            ListEntry { chord: Some(entry.chord.clone().unwrap_or_default()), ..ListEntry::new(words.clone(), cells) }
+        };
+        entries.into_iter().map(row).collect()
+    },
+    empty: "no action matches",
+    accept_word: Some("do it"),
+    accept: |app, list| {
+        let entries = palette(app.keymap(), app.context_behind_popup(), list.query.text());
+        match entries.get(list.chosen).map(|entry| entry.act) {
+            Some(PaletteAct::Command(command)) => {
+                app.run_slash(command.name);
+            }
+            Some(PaletteAct::Action(action)) if app.act(action) == Handled::Ignored => app.out.inform("not now"),
+            Some(PaletteAct::Action(_)) | None => {}
+        }
+    },
+    acts: &[],
+    shows_choice: false,
+};
+
+/// The agents of the session.
+pub static AGENTS: ListKind = ListKind {
+    name: "agents",
+    title: |_| "agents of this session".to_owned(),
+    columns: 90,
+    head: None,
+    has_query: false,
+    entries: |app, _, _| {
+        let agents = app.agents();
+        let indented = |agent: &AgentView| {
+            let depth = agents.order().get(agent.id).map_or(0, |kin| kin.depth.min(4));
+            format!("{}{}", " ".repeat(2 * usize::from(depth)), agent.name)
+        };
+        let columns = |agent: &AgentView| unicode_width::UnicodeWidthStr::width(indented(agent).as_str());
+        let names = agents.children().map(columns).max().unwrap_or(0).clamp(18, 28);
+        let row = |agent: &AgentView| {
+            let (state, time) = (app.state_of(agent), agent.elapsed(app.now()));
+            let said = |text, style| ListCell { text, ..cell("", style) };
+            ListEntry::new(
+                agent.id.to_string(),
+                vec![
+                    cell(format!("{:>3} ", agent.id.to_string()), ListStyle::Muted),
+                    cell(indented(agent), ListStyle::Agent(agent.id)).wide(names),
+                    said(ListText::State(state), ListStyle::State).wide(12),
+                    said(ListText::Time(time), ListStyle::Muted).wide(7),
+                    cell(agent.description.clone(), ListStyle::Text),
+                ],
+            )
+        };
+        agents.children().map(row).collect()
+    },
+    empty: "",
+    accept_word: Some("open"),
+    accept: |app, list| {
+        if let Some(id) = app.agents.children().nth(list.chosen).map(|agent| agent.id) {
+            app.view.open_full(id);
+        }
+    },
+    acts: &[],
+    shows_choice: false,
+};
+
+/// All themes; the chosen one is tried.
+pub static THEMES: ListKind = ListKind {
+    name: "themes",
+    title: |_| "theme".to_owned(),
+    columns: 40,
+    head: None,
+    has_query: false,
+    entries: |app, _, _| {
+        let row = |name: &String| ListEntry::new(name.clone(), vec![cell(sanitize_line(name), ListStyle::Text)]);
+        app.themes().iter().map(row).collect()
+    },
+    empty: "",
+    accept_word: Some("use"),
+    accept: |app, list| {
+        if let Some(name) = app.themes().get(list.chosen).cloned() {
+            app.settings.use_theme(&name, &mut app.out);
+        }
+    },
+    acts: &[],
+    shows_choice: true,
+};
+
+/// What is allowed in advance, to look at and to take back.
+pub static GRANTS: ListKind = ListKind {
+    name: "grants",
+    title: |_| "allowed in advance".to_owned(),
+    columns: 90,
+    head: Some(|app| format!("permission mode: {}", app.status().mode.word())),
+    has_query: false,
+    entries: |app, _, _| {
+        let remove = app.keymap().chord_of(Context::Popup, Action::Remove);
+        let rows = app.grants().iter().map(|given| {
+            let key = remove.as_deref().filter(|_| given.origin.is_answer());
+            let key = key.map(|chord| format!("  {chord} takes it back")).unwrap_or_default();
+            let holder = if given.holder.is_everyone() { String::new() } else { format!("  {}", given.holder.words()) };
+            let grant = cell(reveal_line(&given.grant.to_string()), ListStyle::Text);
+            ListEntry::new(
+                format!("{given:?}"),
+                vec![
+                    cell(given.origin.word(), ListStyle::Muted).wide(16),
+                    ListCell { gives_way: true, ..grant },
+                    cell(holder, ListStyle::Muted),
+                    cell(key, ListStyle::Faint),
+                ],
+            )
+        });
+        rows.collect()
+    },
+    empty: "nothing yet",
+    accept_word: None,
+    accept: |_, _| {},
+    acts: &[(Action::Remove, |app, chosen| app.approvals.revoke(chosen, &mut app.out))],
+    shows_choice: true,
+};
+
+/// The unmerged worktrees.
+pub static WORKTREES: ListKind = ListKind {
+    name: "worktrees",
+    title: |_| "unmerged worktrees".to_owned(),
+    columns: 96,
+    head: Some(|_| "enter shows the diff · m merges · d, twice, discards".to_owned()),
+    has_query: false,
+    entries: |app, _, columns| {
+        let name = if columns >= 60 { 20 } else { 12 };
+        let row = |one: &KeptWorktree| {
+            let number = one.agent.map_or_else(|| "-".to_owned(), |agent| agent.to_string());
+            ListEntry::new(
+                one.branch.clone(),
+                vec![
+                    cell(format!("{number:>3} "), ListStyle::Muted),
+                    cell(sanitize_line(&one.name), ListStyle::Accent).wide(name),
+                    cell(format!(" {}", one.size()), ListStyle::Text).wide(25),
+                    cell(format!(" {}", one.age_secs.map(age).unwrap_or_default()), ListStyle::Muted).wide(10),
+                    cell(sanitize_line(&one.branch), ListStyle::Faint),
+                ],
+            )
+        };
+        app.kept_worktrees().iter().map(row).collect()
+    },
+    empty: "",
+    accept_word: Some("diff"),
+    accept: |app, list| {
+        if let Some((title, body)) = app.agents.kept().describe(list.chosen) {
+            app.overlay.open(Popup::Text { title, body, scroll: 0 });
+        }
+    },
+    acts: &[
+        (Action::Merge, |app, chosen| app.agents.kept_mut().ask_for(chosen, WorktreeAct::Merge, &mut app.out)),
+        (Action::Discard, discard),
+        (Action::Remove, discard),
+    ],
+    shows_choice: false,
+};
+
+fn discard(app: &mut App, chosen: usize) {
+    app.agents.kept_mut().ask_for(chosen, WorktreeAct::Discard, &mut app.out);
+}
+
+/// The folders that a copy of an agent may go to.
+pub static FOLDERS: ListKind = ListKind {
+    name: "folders",
+    title: |app| {
+        let name = app.agent_files.copying().map(|(_, name)| sanitize_line(name)).unwrap_or_default();
+        format!("duplicate {name} into")
+    },
+    columns: 80,
+    head: None,
+    has_query: false,
+    entries: |app, _, _| {
+        let places = app.agent_places();
+        let from = app.agent_files.copying().map(|(source, _)| source.tier);
+        let rows = places.homes().into_iter().map(|(tier, folder)| {
+            let own = if Some(tier) == from { "  under another name" } else { "" };
+            ListEntry::new(
+                tier.label(),
+                vec![
+                    cell(tier.label(), ListStyle::Text).wide(18),
+                    cell(places.shown(folder), ListStyle::Muted),
+                    cell(own, ListStyle::Faint),
+                ],
+            )
+        });
+        rows.collect()
+    },
+    empty: "there is no folder for agents",
+    accept_word: Some("copy"),
+    accept: |app, list| {
+        let tier = app.agent_files.places().homes().get(list.chosen).map(|(tier, _)| *tier);
+        if let (Some(tier), Some((source, name))) = (tier, app.agent_files.copying().cloned()) {
+            app.out.push(Effect::AgentFiles(FileRequest::Duplicate { source, name, tier }));
+        }
+    },
+    acts: &[],
+    shows_choice: false,
+};
+
+/// Says how long ago something was.
+fn age(seconds: u64) -> String {
+    match seconds {
+        ..60 => "just now".to_owned(),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
