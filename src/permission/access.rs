@@ -50,3 +50,20 @@ pub enum AccessKind {
         guarded: bool,
     },
 }
+
+/// What a tool does. It decides what a scope in a list of tools is about, as in `Read(src/**)` or `Bash(npm test:*)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolKind {
+    /// Reads a file, or the names in a folder. Scopes are paths.
+    Read,
+    /// Reads files below the folder that it is given. Scopes are paths.
+    Search,
+    /// Creates or changes files. Scopes are paths.
+    Write,
+    /// Runs commands. Scopes are commands.
+    Execute,
+    /// Starts subagents. Scopes are kinds of agents.
+    Delegate,
+    /// Anything else. It takes no scope.
+    Other,
+}

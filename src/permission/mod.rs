@@ -20,7 +20,7 @@ mod rules;
 mod sed;
 mod shell;
 
-pub use access::{Access, AccessKind};
+pub use access::{Access, AccessKind, ToolKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
 pub use fence::Fence;
 pub use git::is_git_query;

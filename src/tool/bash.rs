@@ -4,28 +4,26 @@
 //! environment to `environment`, and the text to `output`. Invariant: when a call returns its processes are gone, but for
 //! those it names; when it is dropped, they are soon.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::input::spec_of;
+use super::guard::Guard;
 use super::limit::counted;
 use super::output::Capture;
-use super::path::{argument, revealed_line};
+use super::path::revealed_line;
 use super::process::{Group, Remains, Shell, read_some};
-use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView, parse_input};
-use crate::message::{INTERRUPTED, ResultPart, ToolSpec};
-use crate::permission::{AccessKind, Preview, is_read_only};
+use super::{Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
+use crate::message::{INTERRUPTED, ResultPart};
+use crate::permission::{AccessKind, Preview, ToolKind, is_read_only};
 use crate::program::SearchPath;
 
-const NAME: &str = "Bash";
 /// Milliseconds a command may take unless told otherwise.
 const DEFAULT_TIMEOUT: u64 = 120_000;
 /// Milliseconds a command may be given.
@@ -38,12 +36,12 @@ const PROGRESS: Duration = Duration::from_millis(50);
 const PROGRESS_LINES: usize = 10;
 /// Lines of the finished output on the screen.
 const VIEW_LINES: usize = 20;
+
 /// Runs commands.
 pub(super) struct Bash(pub(super) Shell);
 
-/// The input.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(super) struct BashInput {
     /// The command line.
     #[serde(alias = "cmd")]
     command: String,
@@ -55,58 +53,61 @@ struct Input {
     description: Option<String>,
 }
 
-impl Tool for Bash {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn spec(&self) -> ToolSpec {
-        spec_of::<Input>(NAME, include_str!("../../assets/tools/Bash.md"))
-    }
-
-    fn concurrency(&self, args: &Args) -> Concurrency {
-        let reads = is_read_only(argument(args, &["command", "cmd"]));
-        if reads { Concurrency::Parallel } else { Concurrency::InOrder }
-    }
-
-    fn title(&self, args: &Args, _context: &ToolContext) -> String {
-        revealed_line(argument(args, &["command", "cmd"]), 200)
-    }
-
-    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        async move {
-            let input = checked(args)?;
-            let note = input.description.filter(|words| !words.trim().is_empty());
-            let guarded = context.planned.guard(&input.command, context).await.is_some();
-            Ok(Plan {
-                failure: None,
-                access: AccessKind::Execute { command: input.command, guarded },
-                preview: note.map(|text| Preview::Note { text }),
-            })
-        }
-        .boxed()
-    }
-
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            match checked(args) {
-                Ok(input) => execute(&self.0, &input, context).await,
-                Err(failed) => failed,
-            }
-        }
-        .boxed()
-    }
+/// A command as it was judged.
+pub(super) struct PreparedCommand {
+    line: String,
+    /// How it runs if nobody is asked about it.
+    guard: Option<Guard>,
+    time: Duration,
 }
 
-fn checked(args: &Args) -> Result<Input, ToolOutput> {
-    let input: Input = parse_input(NAME, args)?;
-    if input.command.trim().is_empty() {
-        return Err(ToolOutput::error("The command is empty. Say what to run."));
+impl Tool for Bash {
+    type Input = BashInput;
+    type Prepared = PreparedCommand;
+
+    fn name(&self) -> &'static str {
+        "Bash"
     }
-    if input.command.contains('\0') {
-        return Err(ToolOutput::error("The command holds a NUL character, which no shell accepts. Write it as \\0."));
+
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/Bash.md").into()
     }
-    Ok(input)
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Execute
+    }
+
+    fn concurrency(&self, input: &BashInput) -> Concurrency {
+        if is_read_only(&input.command) { Concurrency::Parallel } else { Concurrency::InOrder }
+    }
+
+    fn title(&self, input: &BashInput, _context: &ToolContext) -> String {
+        revealed_line(&input.command, 200)
+    }
+
+    async fn prepare(&self, input: BashInput, context: &ToolContext) -> Result<(Plan, PreparedCommand), ToolOutput> {
+        let line = input.command;
+        if line.trim().is_empty() {
+            return Err(ToolOutput::error("The command is empty. Say what to run."));
+        }
+        if line.contains('\0') {
+            return Err(ToolOutput::error(
+                "The command holds a NUL character, which no shell accepts. Write it as \\0.",
+            ));
+        }
+        let guard = Guard::of(&line, context).await;
+        let note = input.description.filter(|words| !words.trim().is_empty());
+        let plan = Plan {
+            preview: note.map(|text| Preview::Note { text }),
+            ..Plan::new(AccessKind::Execute { command: line.clone(), guarded: guard.is_some() })
+        };
+        let ms = input.timeout.filter(|ms| *ms > 0).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT);
+        Ok((plan, PreparedCommand { line, guard, time: Duration::from_millis(ms) }))
+    }
+
+    async fn run(&self, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        execute(&self.0, command, context).await
+    }
 }
 
 /// How a command ended.
@@ -117,34 +118,28 @@ enum End {
     Lost,
 }
 
-async fn execute(shell: &Shell, input: &Input, context: &ToolContext) -> ToolOutput {
+async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     if context.cancel.is_cancelled() {
-        return ToolOutput::error(INTERRUPTED);
+        return Err(ToolOutput::error(INTERRUPTED));
     }
-    let (command, environment) = match context.planned.guard(&input.command, context).await {
+    let PreparedCommand { line, guard, time } = command;
+    let (line, environment) = match &guard {
         Some(guard) => (guard.command.clone(), guard.environment.clone()),
-        None => (OsString::from(&input.command), shell.handed_on.environment()),
+        None => (OsString::from(line), shell.handed_on.environment()),
     };
     let search = SearchPath::of_process(&context.untrusted());
-    let starting = Group::start(shell, command, context.cwd.to_path_buf(), environment, search);
+    let starting = Group::start(shell, line, context.cwd.to_path_buf(), environment, search);
     let started = tokio::select! {
-        () = context.cancel.cancelled() => return ToolOutput::error(INTERRUPTED),
+        () = context.cancel.cancelled() => return Err(ToolOutput::error(INTERRUPTED)),
         started = starting => started,
     };
-    let (group, pipe) = match started {
-        Ok(started) => started,
-        Err(error) => {
-            return ToolOutput::error(format!(
-                "The command could not be started in {}: {error}.",
-                context.cwd.display()
-            ));
-        }
-    };
-    let time = Duration::from_millis(input.timeout.filter(|ms| *ms > 0).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT));
+    let (group, pipe) = started.map_err(|error| {
+        ToolOutput::error(format!("The command could not be started in {}: {error}.", context.cwd.display()))
+    })?;
     let mut run = Run { group, pipe, output: Capture::default(), buffer: vec![0; 64 << 10], open: true };
     let end = run.follow(context, Instant::now() + time).await;
     let remains = run.finish(&end).await;
-    report(&run.output, &end, remains, time)
+    Ok(report(&run.output, &end, remains, time))
 }
 
 /// A command under way.

@@ -6,13 +6,15 @@
 
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::blocking::off_thread;
 use super::diff::{diff_asked, diff_files, tally};
 use super::file::{FileError, look_at, open_regular};
 use super::limit::{counted, size};
-use super::path::relative;
+use super::path::{ResolvedPath, relative};
 use super::replace::replace;
+use super::writers::as_only_writer;
 use super::{ChangeKind, FileChange, Knowledge, Plan, Stamp, ToolContext, ToolOutput, ToolView};
 use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
 use crate::permission::{AccessKind, Preview};
@@ -46,7 +48,7 @@ pub(super) struct Change {
 ///
 /// # Errors
 /// Fails for what is not a regular file, and for a file that the agent has not read as it is now.
-pub(super) fn before(path: &std::path::Path, context: &ToolContext) -> Result<Option<FileBefore>, ToolOutput> {
+pub(super) fn before(path: &Path, context: &ToolContext) -> Result<Option<FileBefore>, ToolOutput> {
     let shown = relative(path, &context.cwd);
     let failed = |error: FileError| ToolOutput::error(error.to_string());
     let metadata = match look_at(path, &shown) {
@@ -95,15 +97,43 @@ pub(super) fn is_crlf(text: &str) -> bool {
     text.matches("\r\n").count() * 2 > memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }
 
-/// Returns the plan of a change that cannot be made as things are.
-pub(super) fn hopeless(path: PathBuf, failure: ToolOutput) -> Plan {
+/// Works out the change that an input asks for to the file at a path.
+pub(super) type ChangeMaker<I> = fn(&Path, &I, &ToolContext) -> Result<Change, ToolOutput>;
+
+/// Says what a change to the file at `raw` would write. One that cannot be made as things are is no error yet: only who
+/// may read the file is told why.
+pub(super) async fn plan_change<I: Send + 'static>(
+    raw: String,
+    input: I,
+    context: &ToolContext,
+    change: ChangeMaker<I>,
+) -> Result<(Plan, (ResolvedPath, I)), ToolOutput> {
+    off_thread(context, move |context| {
+        let path = ResolvedPath::new(raw, context)?;
+        let plan = change(path.place(), &input, context)
+            .map_or_else(|failure| hopeless(path.place().to_path_buf(), failure), Change::plan);
+        Ok((plan, (path, input)))
+    })
+    .await
+}
+
+/// Makes a change that was allowed. It is worked out anew: the file may be another since.
+pub(super) async fn make_change<I: Send + 'static>(
+    (path, input): (ResolvedPath, I),
+    context: &ToolContext,
+    change: ChangeMaker<I>,
+) -> Result<ToolOutput, ToolOutput> {
+    as_only_writer(path, context, move |path, context| change(path, &input, context)?.apply(context)).await
+}
+
+fn hopeless(path: PathBuf, failure: ToolOutput) -> Plan {
     let preview = Some(Preview::Note { text: format!("As things are it fails: {}", failure.summary) });
     Plan { preview, failure: Some(failure), ..Plan::new(AccessKind::Write { path }) }
 }
 
 impl Change {
     /// Returns what would be written, with a preview.
-    pub(super) fn plan(self) -> Plan {
+    fn plan(self) -> Plan {
         let preview = Some(Preview::Diff(self.asked()));
         Plan { preview, ..Plan::new(AccessKind::Write { path: self.path }) }
     }
@@ -123,8 +153,7 @@ impl Change {
         diff
     }
 
-    /// Makes the change.
-    pub(super) fn apply(self, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+    fn apply(self, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
         let shown = relative(&self.path, &context.cwd);
         let diff = self.diff();
         let lines = counted(self.after.lines().count(), "line");

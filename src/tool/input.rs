@@ -10,7 +10,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{Args, ToolOutput};
-use crate::message::ToolSpec;
 
 /// Decodes the arguments of a call. A `null` counts as left out, and where that does not fit, a value in the wrong wrapping
 /// counts as what it holds: `"5"` as 5, `5.0` as 5, `"true"` as true, and a list written as a string as the list.
@@ -69,11 +68,6 @@ fn unwrapped(value: &Value, kind: &str) -> Option<Value> {
     }
 }
 
-/// Returns a tool as it is offered to a model.
-pub(super) fn spec_of<T: JsonSchema + 'static>(name: &str, description: &str) -> ToolSpec {
-    ToolSpec { name: name.to_owned(), description: description.trim().to_owned(), input_schema: schema_of::<T>() }
-}
-
 /// Returns the JSON Schema of a tool's input, inlined and in the plainest form, as model APIs want it: no titles, no
 /// formats, optional fields without a `null` alternative, and choices as `enum`. It is worked out once for each type:
 /// every request holds it.
@@ -108,6 +102,10 @@ fn simplify(schema: &mut Value) {
             }
             if map.get("default").is_some_and(|value| value.is_null() || value == "") {
                 map.shift_remove("default");
+            }
+            // What is allowed anyway need not be said.
+            if map.get("additionalProperties") == Some(&Value::Bool(true)) {
+                map.shift_remove("additionalProperties");
             }
             if let Some(Value::Array(types)) = map.get_mut("type") {
                 types.retain(|name| name != "null");

@@ -1,24 +1,27 @@
 //! What can be done: one trait for every tool, and the tools that read, write, search and run.
 //!
 //! Owns input decoding, effects and bounded results. Leaves asking for permission to `agent`, which calls
-//! [`Tool::plan`], decides on the plan's access, and only then calls [`Tool::run`]. Invariant: no tool touches
+//! [`Tool::prepare`], decides on the plan's access, and only then calls [`Tool::run`]. Invariant: no tool touches
 //! anything before `run`, uses process-wide state, or waits without watching its cancel token.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::message::{AgentId, FileDiff, ResultPart, ToolSpec};
-use crate::permission::{AccessKind, Preview};
+use crate::permission::{AccessKind, Preview, ToolKind};
 
 mod attributes;
 mod bash;
 mod blocking;
+mod call;
 mod change;
 mod diff;
 mod edit;
@@ -52,11 +55,12 @@ mod walk;
 mod write;
 mod writers;
 
+pub use call::{AnyTool, ParsedCall, PreparedCall};
 pub use diff::diff_files;
 pub use freshness::{Freshness, Knowledge, Stamp};
 pub use input::{parse_input, schema_of};
 pub use limit::bound_text;
-pub use path::{Planned, asked_title};
+pub use path::asked_title;
 pub use process::Shell;
 pub use scripted::{ScriptedResult, ScriptedTool, ToolScriptError};
 pub use set::{ToolSet, standard_tools};
@@ -70,31 +74,58 @@ const SUMMARY_CHARS: usize = 300;
 /// Arguments of a call, known to be a JSON object.
 pub type Args = Map<String, Value>;
 
-/// Something a model can ask for.
+/// Something a model can ask for: what it sends becomes an `Input`, `prepare` makes of that what `run` needs, and `run`
+/// gets nothing else.
 pub trait Tool: Send + Sync {
+    /// What the model sends. Its documentation is the model's.
+    type Input: DeserializeOwned + JsonSchema + Send + 'static;
+    /// All that running needs: paths that were resolved, patterns that were compiled, what a question was about.
+    type Prepared: Send;
+
     /// Returns the name the model calls it by.
     fn name(&self) -> &str;
 
+    /// Returns what the model is told of it.
+    fn description(&self) -> Cow<'_, str>;
+
+    fn kind(&self) -> ToolKind;
+
     /// Returns the offer to the model, made anew for each request.
-    fn spec(&self) -> ToolSpec;
+    fn spec(&self) -> ToolSpec {
+        let (name, description) = (self.name().to_owned(), self.description().trim().to_owned());
+        ToolSpec { name, description, input_schema: schema_of::<Self::Input>() }
+    }
 
     /// Says whether calls of one message may overlap.
-    fn concurrency(&self, args: &Args) -> Concurrency;
+    fn concurrency(&self, _input: &Self::Input) -> Concurrency {
+        match self.kind() {
+            ToolKind::Write | ToolKind::Execute => Concurrency::InOrder,
+            ToolKind::Read | ToolKind::Search | ToolKind::Delegate | ToolKind::Other => Concurrency::Parallel,
+        }
+    }
 
     /// Returns `true` if the tool bounds its own time, so that its silence is no reason to stop the agent.
     fn keeps_time(&self) -> bool {
         false
     }
 
-    /// Returns what a screen shows behind the tool's name, such as `"verify_password" in src`. Must bear any input.
-    fn title(&self, args: &Args, context: &ToolContext) -> String;
+    /// Returns what a screen shows behind the tool's name, such as `"verify_password" in src`.
+    fn title(&self, input: &Self::Input, context: &ToolContext) -> String;
 
-    /// Reads the input and says what running it would touch, without touching anything. May read files in order to
-    /// show a preview, but only as far as the answer `Err` or the preview needs.
-    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>>;
+    /// Says what running would touch, without touching anything. May read files in order to show a preview, but only as
+    /// far as the answer `Err` or the preview needs.
+    fn prepare(
+        &self,
+        input: Self::Input,
+        context: &ToolContext,
+    ) -> impl Future<Output = Result<(Plan, Self::Prepared), ToolOutput>> + Send;
 
-    /// Does it. Called only after the plan's access was allowed.
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput>;
+    /// Does it. Called only after the plan's access was allowed, which may take the user minutes.
+    fn run(
+        &self,
+        prepared: Self::Prepared,
+        context: &ToolContext,
+    ) -> impl Future<Output = Result<ToolOutput, ToolOutput>> + Send;
 }
 
 /// Whether calls of one assistant message may run at the same time.
@@ -124,6 +155,12 @@ impl Plan {
     pub fn new(access: AccessKind) -> Self {
         Self { access, preview: None, failure: None }
     }
+
+    /// Returns the plan of a call that touches nothing outside the conversation.
+    #[must_use]
+    pub fn free() -> Self {
+        Self::new(AccessKind::Nothing)
+    }
 }
 
 /// Surroundings of one call. All of it is handed in: two agents may work in different folders.
@@ -146,8 +183,6 @@ pub struct ToolContext {
     pub progress: watch::Sender<String>,
     /// What this agent has read, so that it cannot edit what it has not seen, and who has written it since.
     pub freshness: Arc<Freshness>,
-    /// Where this call's plan led; empty before it.
-    pub planned: Planned,
 }
 
 impl ToolContext {

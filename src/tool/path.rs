@@ -6,53 +6,71 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, OnceLock};
 
-use tokio::sync::OnceCell;
-
-use super::guard::Guard;
-use super::{Args, ToolContext, ToolOutput};
+use super::blocking::off_thread;
+use super::{Plan, ToolContext, ToolOutput};
 use crate::message::{reveal_line, sanitize};
 use crate::permission::AccessKind;
 
 /// Links followed for one path before it counts as a loop, as many as Linux follows.
 const MAX_LINKS: usize = 40;
 
-/// The place that a call's plan named. Running the call must touch no other, even if a link was changed between the
-/// two: what was allowed is what is done.
-#[derive(Debug, Clone, Default)]
-pub struct Planned {
-    place: Arc<OnceLock<PathBuf>>,
-    /// How a command is run if nobody is asked about it.
-    guard: Arc<OnceCell<Option<Guard>>>,
+/// A path as a model wrote it, with the place that it meant when it was judged.
+#[derive(Debug, Clone)]
+pub(super) struct ResolvedPath {
+    raw: String,
+    /// With links resolved; there may be nothing yet.
+    place: PathBuf,
 }
 
-impl Planned {
-    /// Returns how the call's command is run under guard, if it can be. The first time decides.
-    pub(super) async fn guard(&self, command: &str, context: &ToolContext) -> Option<&Guard> {
-        self.guard.get_or_init(|| Guard::of(command, context)).await.as_ref()
+impl ResolvedPath {
+    /// Finds the place that `raw` means.
+    pub(super) fn new(raw: String, context: &ToolContext) -> Result<Self, ToolOutput> {
+        Ok(Self { place: resolve(&raw, context)?, raw })
+    }
+
+    pub(super) fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Returns the place, if the path still leads there. A question may have stood open since it was judged, and what was
+    /// allowed is what is done.
+    pub(super) fn confirmed(&self, context: &ToolContext) -> Result<&Path, ToolOutput> {
+        if resolve(&self.raw, context)? == self.place {
+            return Ok(&self.place);
+        }
+        let raw = &self.raw;
+        Err(ToolOutput::error(format!(
+            "{raw}: a link on the way was changed meanwhile; nothing was done. Look at it again."
+        )))
     }
 }
 
+/// Resolves the path of a call that reads, and says so.
+pub(super) async fn plan_reading(raw: String, context: &ToolContext) -> Result<(Plan, ResolvedPath), ToolOutput> {
+    off_thread(context, move |context| {
+        let path = ResolvedPath::new(raw, context)?;
+        Ok((Plan::new(AccessKind::Read { path: path.place.clone() }), path))
+    })
+    .await
+}
+
+/// Returns the folder that an optional argument names: the working directory unless given.
+pub(super) fn folder_or_cwd(argument: Option<String>) -> String {
+    argument.filter(|path| !path.is_empty()).unwrap_or_else(|| ".".to_owned())
+}
+
 /// Returns the file that `raw` means, with links resolved; also for files that do not exist yet.
-///
-/// The first call for a context decides; a later one that leads elsewhere fails.
-pub(super) fn resolve(raw: &str, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
+fn resolve(raw: &str, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
     if raw.trim().is_empty() {
         return Err(ToolOutput::error("The path is empty. Name a file or a folder."));
     }
     if raw.contains('\0') {
         return Err(ToolOutput::error("The path holds a NUL character, which no file name can."));
     }
-    let path = follow_links(&lexical(raw, &context.cwd)).ok_or_else(|| {
+    follow_links(&lexical(raw, &context.cwd)).ok_or_else(|| {
         ToolOutput::error(format!("{raw}: too many symbolic links, probably a loop. Name the file itself."))
-    })?;
-    if *context.planned.place.get_or_init(|| path.clone()) == path {
-        return Ok(path);
-    }
-    Err(ToolOutput::error(format!(
-        "{raw}: a link on the way was changed meanwhile; nothing was done. Look at it again."
-    )))
+    })
 }
 
 /// Returns the absolute form of `raw` without looking at the disk.
@@ -160,11 +178,6 @@ pub(super) fn printable(path: &Path) -> String {
         }
         shown
     })
-}
-
-/// Returns the first of the named arguments that is a string, or nothing.
-pub(super) fn argument<'a>(args: &'a Args, names: &[&str]) -> &'a str {
-    names.iter().find_map(|name| args.get(*name)?.as_str()).unwrap_or_default()
 }
 
 /// Returns `text` on one line of at most `max` characters, without anything that a screen should not get.

@@ -3,28 +3,25 @@
 //! Owns what a file's first bytes say about it and how its lines are numbered and cut. Leaves opening to `file`.
 //! Invariant: neither memory nor time grows with the size of the file beyond fixed bounds.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use base64::Engine as _;
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
 use super::file::{FileError, look_at, open_regular};
 use super::image::pixels;
-use super::input::spec_of;
 use super::limit::{Whole, counted, cut, size};
-use super::path::{argument, relative, resolve, title};
-use super::{Args, Concurrency, Plan, Stamp, Tool, ToolContext, ToolOutput, parse_input};
-use crate::message::{ResultPart, ToolSpec};
-use crate::permission::AccessKind;
+use super::path::{ResolvedPath, plan_reading, relative, title};
+use super::{Plan, Stamp, Tool, ToolContext, ToolOutput};
+use crate::message::ResultPart;
+use crate::permission::ToolKind;
 
-const NAME: &str = "Read";
 /// Lines shown unless a limit is given.
 const DEFAULT_LINES: usize = 2_000;
 /// Characters shown of one line.
@@ -45,9 +42,8 @@ const SNIFF_BYTES: usize = 8 << 10;
 /// Reads files.
 pub(super) struct Read;
 
-/// The input.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(super) struct ReadInput {
     /// File to read, absolute or relative to the working directory.
     #[serde(alias = "path", alias = "filePath", alias = "file")]
     file_path: String,
@@ -60,52 +56,41 @@ struct Input {
 }
 
 impl Tool for Read {
+    type Input = ReadInput;
+    type Prepared = (ResolvedPath, ReadInput);
+
     fn name(&self) -> &'static str {
-        NAME
+        "Read"
     }
 
-    fn spec(&self) -> ToolSpec {
-        spec_of::<Input>(NAME, include_str!("../../assets/tools/Read.md"))
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/Read.md").into()
     }
 
-    fn concurrency(&self, _args: &Args) -> Concurrency {
-        Concurrency::Parallel
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
     }
 
-    fn title(&self, args: &Args, context: &ToolContext) -> String {
-        title(argument(args, &["file_path", "path", "filePath", "file"]), context)
+    fn title(&self, input: &ReadInput, context: &ToolContext) -> String {
+        title(&input.file_path, context)
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        async move {
-            let input: Input = parse_input(NAME, args)?;
-            off_thread(context, move |context| {
-                Ok(Plan::new(AccessKind::Read { path: resolve(&input.file_path, context)? }))
-            })
-            .await
-        }
-        .boxed()
+    async fn prepare(&self, input: ReadInput, context: &ToolContext) -> Result<(Plan, Self::Prepared), ToolOutput> {
+        let (plan, path) = plan_reading(input.file_path.clone(), context).await?;
+        Ok((plan, (path, input)))
     }
 
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            let input: Input = match parse_input(NAME, args) {
-                Ok(input) => input,
-                Err(failed) => return failed,
-            };
-            off_thread(context, move |context| read(&input, context)).await.unwrap_or_else(|failed| failed)
-        }
-        .boxed()
+    async fn run(&self, (path, input): Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        off_thread(context, move |context| read(path.confirmed(context)?, &input, context)).await
     }
 }
 
-fn read(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-    let path = resolve(&input.file_path, context)?;
-    let shown = relative(&path, &context.cwd);
+fn read(path: &Path, input: &ReadInput, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+    let shown = relative(path, &context.cwd);
     let failed = |error: FileError| ToolOutput::error(error.to_string());
-    look_at(&path, &shown).map_err(failed)?;
-    let write = context.freshness.last_write(&path);
-    let (mut file, metadata) = open_regular(&path, &shown).map_err(failed)?;
+    look_at(path, &shown).map_err(failed)?;
+    let write = context.freshness.last_write(path);
+    let (mut file, metadata) = open_regular(path, &shown).map_err(failed)?;
     let mut start = Vec::with_capacity(SNIFF_BYTES);
     let system = |error| ToolOutput::error(FileError::system(&shown, error).to_string());
     file.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut start).map_err(system)?;
@@ -117,7 +102,7 @@ fn read(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
         ))),
         Kind::Text => {
             let page = Page::read(file, &start, input, context).map_err(system)?;
-            context.freshness.note_read(&path, Stamp::of(&metadata), write);
+            context.freshness.note_read(path, Stamp::of(&metadata), write);
             Ok(page.output(input, Path::new(&shown)))
         }
     }
@@ -214,7 +199,7 @@ struct Page {
 }
 
 impl Page {
-    fn read(file: File, start: &[u8], input: &Input, context: &ToolContext) -> io::Result<Self> {
+    fn read(file: File, start: &[u8], input: &ReadInput, context: &ToolContext) -> io::Result<Self> {
         let first = input.offset.unwrap_or(1).max(1);
         let limit = input.limit.unwrap_or(DEFAULT_LINES).max(1);
         let mut lines = Lines::new(start.chain(file), context, SCAN_BYTES);
@@ -276,7 +261,7 @@ impl Page {
         self.text[before..].chars().count()
     }
 
-    fn output(mut self, input: &Input, shown_path: &Path) -> ToolOutput {
+    fn output(mut self, input: &ReadInput, shown_path: &Path) -> ToolOutput {
         let name = shown_path.display();
         if self.gave_up && self.shown == 0 {
             return ToolOutput::error(format!(

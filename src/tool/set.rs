@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Tool;
+use super::AnyTool;
 use super::bash::Bash;
 use super::edit::Edit;
 use super::glob::Glob;
@@ -17,12 +17,12 @@ use crate::message::{ToolSpec, canonical_name};
 
 /// An ordered set of tools with unique names.
 #[derive(Clone, Default)]
-pub struct ToolSet(Vec<Arc<dyn Tool>>);
+pub struct ToolSet(Vec<Arc<dyn AnyTool>>);
 
 impl ToolSet {
     /// Finds a tool by the name a model used: exactly, then without regard to case, then by its former name.
     #[must_use]
-    pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+    pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
         let name = canonical_name(name);
         self.0
             .iter()
@@ -49,7 +49,7 @@ impl ToolSet {
 
     /// Returns the same tools and one more.
     #[must_use]
-    pub fn with(&self, tool: Arc<dyn Tool>) -> Self {
+    pub fn with(&self, tool: Arc<dyn AnyTool>) -> Self {
         self.0.iter().cloned().chain([tool]).collect()
     }
 
@@ -60,8 +60,8 @@ impl ToolSet {
     }
 }
 
-impl FromIterator<Arc<dyn Tool>> for ToolSet {
-    fn from_iter<T: IntoIterator<Item = Arc<dyn Tool>>>(tools: T) -> Self {
+impl FromIterator<Arc<dyn AnyTool>> for ToolSet {
+    fn from_iter<T: IntoIterator<Item = Arc<dyn AnyTool>>>(tools: T) -> Self {
         Self(tools.into_iter().collect())
     }
 }
@@ -71,7 +71,7 @@ impl FromIterator<Arc<dyn Tool>> for ToolSet {
 #[must_use]
 pub fn standard_tools(shell: &Shell) -> ToolSet {
     let ignores = Ignores::default();
-    let tools: [Arc<dyn Tool>; 8] = [
+    let tools: [Arc<dyn AnyTool>; 8] = [
         Arc::new(Read),
         Arc::new(Write),
         Arc::new(Edit),

@@ -1,62 +1,64 @@
 //! `TodoWrite`: the agent's list of things to do, kept in the conversation and shown to the user.
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::input::spec_of;
 use super::limit::counted;
-use super::{Args, Concurrency, Plan, Todo, TodoStatus, Tool, ToolContext, ToolOutput, ToolView, parse_input};
-use crate::message::ToolSpec;
-use crate::permission::AccessKind;
+use super::{Concurrency, Plan, Todo, TodoStatus, Tool, ToolContext, ToolOutput, ToolView};
+use crate::permission::ToolKind;
 
-const NAME: &str = "TodoWrite";
 /// Entries of one list.
 const MAX_ENTRIES: usize = 100;
 
 /// Notes what is to be done.
 pub(super) struct TodoWrite;
 
-/// The input.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(super) struct TodoInput {
     /// The whole list; it replaces the one before.
     todos: Vec<Todo>,
 }
 
 impl Tool for TodoWrite {
+    type Input = TodoInput;
+    type Prepared = Vec<Todo>;
+
     fn name(&self) -> &'static str {
-        NAME
+        "TodoWrite"
     }
 
-    fn spec(&self) -> ToolSpec {
-        spec_of::<Input>(NAME, include_str!("../../assets/tools/TodoWrite.md"))
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/TodoWrite.md").into()
     }
 
-    fn concurrency(&self, _args: &Args) -> Concurrency {
+    fn kind(&self) -> ToolKind {
+        ToolKind::Other
+    }
+
+    /// The last list is the one that holds.
+    fn concurrency(&self, _input: &TodoInput) -> Concurrency {
         Concurrency::InOrder
     }
 
-    fn title(&self, args: &Args, _context: &ToolContext) -> String {
-        let entries = args.get("todos").and_then(|todos| todos.as_array()).map_or(0, Vec::len);
-        match entries {
+    fn title(&self, input: &TodoInput, _context: &ToolContext) -> String {
+        match input.todos.len() {
             1 => "1 entry".to_owned(),
-            _ => format!("{entries} entries"),
+            entries => format!("{entries} entries"),
         }
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, _context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        async move { checked(args).map(|_| Plan::new(AccessKind::Nothing)) }.boxed()
+    async fn prepare(&self, input: TodoInput, _context: &ToolContext) -> Result<(Plan, Vec<Todo>), ToolOutput> {
+        Ok((Plan::free(), checked(input.todos)?))
     }
 
-    fn run<'a>(&'a self, args: &'a Args, _context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move { checked(args).map_or_else(|failed| failed, noted) }.boxed()
+    async fn run(&self, todos: Vec<Todo>, _context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        Ok(noted(todos))
     }
 }
 
-fn checked(args: &Args) -> Result<Vec<Todo>, ToolOutput> {
-    let Input { todos } = parse_input(NAME, args)?;
+fn checked(todos: Vec<Todo>) -> Result<Vec<Todo>, ToolOutput> {
     if todos.len() > MAX_ENTRIES {
         return Err(ToolOutput::error(format!("The list may have up to {MAX_ENTRIES} entries. Merge some.")));
     }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::blocking::off_thread;
-use super::path::{relative, resolve};
+use super::path::{ResolvedPath, relative};
 use super::{ToolContext, ToolOutput};
 use crate::message::INTERRUPTED;
 
@@ -99,31 +99,29 @@ impl Written {
     }
 }
 
-/// Does `work` off the threads that drive agents, as the only writer of the file that `raw` means: what it checks
-/// before it writes still holds when it writes.
+/// Does `work` off the threads that drive agents, as the only writer of the file: what it checks before it writes still
+/// holds when it writes.
 ///
 /// # Errors
-/// Fails as `work` does, and if the call is cancelled or the file is not to be had.
-pub(super) async fn as_only_writer<T, F>(raw: &str, context: &ToolContext, work: F) -> Result<T, ToolOutput>
+/// Fails as `work` does, and if the call is cancelled, the path leads elsewhere by now or the file is not to be had.
+pub(super) async fn as_only_writer<T, F>(path: ResolvedPath, context: &ToolContext, work: F) -> Result<T, ToolOutput>
 where
     T: Send + 'static,
-    F: FnOnce(&ToolContext) -> Result<T, ToolOutput> + Send + 'static,
+    F: FnOnce(&Path, &ToolContext) -> Result<T, ToolOutput> + Send + 'static,
 {
-    let raw = raw.to_owned();
-    let path = off_thread(context, move |context| resolve(&raw, context)).await?;
-    let hold = enter(&path, &context.freshness.writers, &context.cancel).await.map_err(|error| match error {
+    let hold = enter(path.place(), &context.freshness.writers, &context.cancel).await.map_err(|error| match error {
         Shut::Cancelled => ToolOutput::error(INTERRUPTED),
         Shut::Busy => ToolOutput::error(format!(
             "Another agent has been writing {} for {} s and does not come to an end. Do something else first, then \
              read the file again.",
-            relative(&path, &context.cwd),
+            relative(path.place(), &context.cwd),
             LOCK_TIMEOUT.as_secs()
         )),
     })?;
     off_thread(context, move |context| {
         // With the thread and not with the call: one that is given up on may still be about to write.
         let _hold = hold;
-        work(context)
+        work(path.confirmed(context)?, context)
     })
     .await
 }

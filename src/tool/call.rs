@@ -1,0 +1,130 @@
+//! One call of a tool, from the model's arguments to the result.
+//!
+//! Owns how the loop holds tools whose types differ: [`AnyTool`] stands for every [`Tool`]. Invariant: arguments are
+//! parsed once, and what was judged is what runs: a run has nothing but what its preparation has returned.
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::path::revealed_line;
+use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
+use crate::message::ToolSpec;
+use crate::permission::ToolKind;
+
+/// Characters of the title of a call whose arguments do not fit.
+const TITLE_CHARS: usize = 200;
+
+/// A tool of any type.
+pub trait AnyTool: Send + Sync {
+    fn name(&self) -> &str;
+
+    /// Returns the offer to the model, made anew for each request.
+    fn spec(&self) -> ToolSpec;
+
+    fn kind(&self) -> ToolKind;
+
+    fn keeps_time(&self) -> bool;
+
+    /// Parses the arguments of a call. Those that do not fit are a call that fails when it is prepared.
+    fn parse<'t>(&'t self, args: &Args) -> Box<dyn ParsedCall<'t> + 't>;
+}
+
+/// A call whose arguments are parsed.
+pub trait ParsedCall<'t>: Send {
+    fn concurrency(&self) -> Concurrency;
+
+    /// Returns what a screen shows behind the tool's name.
+    fn title(&self, context: &ToolContext) -> String;
+
+    /// Says what running the call would touch, without touching anything.
+    fn prepare<'c>(self: Box<Self>, context: &'c ToolContext) -> BoxFuture<'c, Result<PreparedCall<'c>, ToolOutput>>
+    where
+        't: 'c;
+}
+
+/// A call that waits for permission.
+pub struct PreparedCall<'c> {
+    pub plan: Plan,
+    /// Does it, once it is polled. Polled only after the plan's access was allowed.
+    pub run: BoxFuture<'c, ToolOutput>,
+}
+
+impl<T: Tool> AnyTool for T {
+    fn name(&self) -> &str {
+        Tool::name(self)
+    }
+
+    fn spec(&self) -> ToolSpec {
+        Tool::spec(self)
+    }
+
+    fn kind(&self) -> ToolKind {
+        Tool::kind(self)
+    }
+
+    fn keeps_time(&self) -> bool {
+        Tool::keeps_time(self)
+    }
+
+    fn parse<'t>(&'t self, args: &Args) -> Box<dyn ParsedCall<'t> + 't> {
+        match parse_input(Tool::name(self), args) {
+            Ok(input) => Box::new(Fitting { tool: self, input }),
+            Err(failed) => {
+                let text = args.values().find_map(Value::as_str).unwrap_or_default();
+                Box::new(Unfit { failed, title: revealed_line(text, TITLE_CHARS) })
+            }
+        }
+    }
+}
+
+struct Fitting<'t, T: Tool> {
+    tool: &'t T,
+    input: T::Input,
+}
+
+impl<'t, T: Tool> ParsedCall<'t> for Fitting<'t, T> {
+    fn concurrency(&self) -> Concurrency {
+        self.tool.concurrency(&self.input)
+    }
+
+    fn title(&self, context: &ToolContext) -> String {
+        self.tool.title(&self.input, context)
+    }
+
+    fn prepare<'c>(self: Box<Self>, context: &'c ToolContext) -> BoxFuture<'c, Result<PreparedCall<'c>, ToolOutput>>
+    where
+        't: 'c,
+    {
+        async move {
+            let Self { tool, input } = *self;
+            let (plan, prepared) = tool.prepare(input, context).await?;
+            let run = async move { tool.run(prepared, context).await.unwrap_or_else(|failed| failed) };
+            Ok(PreparedCall { plan, run: run.boxed() })
+        }
+        .boxed()
+    }
+}
+
+/// A call whose arguments do not fit its tool. Its first text says what it may have been about.
+struct Unfit {
+    failed: ToolOutput,
+    title: String,
+}
+
+impl<'t> ParsedCall<'t> for Unfit {
+    fn concurrency(&self) -> Concurrency {
+        Concurrency::Parallel
+    }
+
+    fn title(&self, _context: &ToolContext) -> String {
+        self.title.clone()
+    }
+
+    fn prepare<'c>(self: Box<Self>, _context: &'c ToolContext) -> BoxFuture<'c, Result<PreparedCall<'c>, ToolOutput>>
+    where
+        't: 'c,
+    {
+        async move { Err(self.failed) }.boxed()
+    }
+}
