@@ -202,7 +202,7 @@ async fn permitted(
         Ok(prepared) => prepared,
         Err(output) => return output,
     };
-    let access = Access::new(tool.name(), plan.access);
+    let access = Access::new(tool.name(), plan.access).of_kind(tool.kind());
     if let Some(failure) = plan.failure
         && may_read(agent, &access)
     {

@@ -12,13 +12,22 @@ pub struct Access {
     /// What it would do.
     #[serde(flatten)]
     pub kind: AccessKind,
+    /// Whether it also reads the files below the folder that it names. No log needs it: nothing is decided from one.
+    #[serde(skip)]
+    pub looks_below: bool,
 }
 
 impl Access {
     /// Returns an access of the named tool.
     #[must_use]
     pub fn new(tool: impl Into<String>, kind: AccessKind) -> Self {
-        Self { tool: tool.into(), kind }
+        Self { tool: tool.into(), kind, looks_below: false }
+    }
+
+    /// Returns the access of a call of a tool of this kind.
+    #[must_use]
+    pub fn of_kind(self, tool: ToolKind) -> Self {
+        Self { looks_below: tool == ToolKind::Search, ..self }
     }
 }
 

@@ -94,7 +94,7 @@ impl Fence {
             AccessKind::Write { path } => there(path).map(|path| AccessKind::Write { path }),
             AccessKind::Nothing | AccessKind::Execute { .. } => None,
         };
-        kind.map_or(Cow::Borrowed(access), |kind| Cow::Owned(Access::new(access.tool.clone(), kind)))
+        kind.map_or(Cow::Borrowed(access), |kind| Cow::Owned(Access { kind, ..access.clone() }))
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use self::ignores::Ignores;
 use crate::message::{AgentId, FileDiff, ResultPart, ToolSpec};
 use crate::permission::{AccessKind, Preview, ToolKind};
 
@@ -63,7 +64,7 @@ pub use limit::bound_text;
 pub use path::asked_title;
 pub use process::Shell;
 pub use scripted::{ScriptedResult, ScriptedTool, ToolScriptError};
-pub use set::{ToolSet, standard_tools};
+pub use set::ToolSet;
 pub use supervisor::supervise_if_asked;
 pub use walk::check_threads;
 pub use writers::{Writers, Written};
@@ -126,6 +127,24 @@ pub trait Tool: Send + Sync {
         prepared: Self::Prepared,
         context: &ToolContext,
     ) -> impl Future<Output = Result<ToolOutput, ToolOutput>> + Send;
+}
+
+/// Returns the tools that work on files and run commands, in the order they are offered. `shell` says how commands are
+/// run.
+#[must_use]
+pub fn standard_tools(shell: &Shell) -> ToolSet {
+    let ignores = Ignores::default();
+    let tools: [Arc<dyn AnyTool>; _] = [
+        Arc::new(read::Read),
+        Arc::new(write::Write),
+        Arc::new(edit::Edit),
+        Arc::new(bash::Bash(shell.clone())),
+        Arc::new(glob::Glob(ignores.clone())),
+        Arc::new(grep::Grep(ignores.clone())),
+        Arc::new(ls::Ls(ignores)),
+        Arc::new(todo::TodoWrite),
+    ];
+    tools.into_iter().collect()
 }
 
 /// Whether calls of one assistant message may run at the same time.

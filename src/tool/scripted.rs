@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::time::sleep;
 
-use super::{AnyTool, Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
+use super::{AnyTool, Args, Concurrency, Plan, Shell, Tool, ToolContext, ToolOutput, ToolView, standard_tools};
 use crate::message::{FileDiff, INTERRUPTED};
 use crate::permission::{AccessKind, Preview, ToolKind};
 
@@ -58,6 +58,8 @@ pub struct ToolScriptError {
 /// Plays the lines of one tool.
 pub struct ScriptedTool {
     name: String,
+    /// That of the tool that it stands for.
+    kind: ToolKind,
     lines: Vec<ScriptedResult>,
 }
 
@@ -67,13 +69,17 @@ impl ScriptedTool {
     /// # Errors
     /// Returns the first line that is no [`ScriptedResult`].
     pub fn parse(script: &str) -> Result<Vec<Arc<dyn AnyTool>>, ToolScriptError> {
+        let standard = standard_tools(&Shell::default());
         let mut tools: Vec<Self> = Vec::new();
         for (at, line) in script.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let line: ScriptedResult =
                 serde_json::from_str(line).map_err(|source| ToolScriptError { line: at + 1, source })?;
             match tools.iter_mut().find(|tool| tool.name == line.tool) {
                 Some(tool) => tool.lines.push(line),
-                None => tools.push(Self { name: line.tool.clone(), lines: vec![line] }),
+                None => {
+                    let (name, kind) = (line.tool.clone(), standard.kind_of(&line.tool));
+                    tools.push(Self { name, kind, lines: vec![line] });
+                }
             }
         }
         Ok(tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn AnyTool>).collect())
@@ -98,7 +104,7 @@ impl Tool for ScriptedTool {
     }
 
     fn kind(&self) -> ToolKind {
-        ToolKind::Other
+        self.kind
     }
 
     fn concurrency(&self, args: &Args) -> Concurrency {

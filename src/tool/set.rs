@@ -1,19 +1,10 @@
-//! The tools an agent has.
+//! The tools an agent has. Which there are stands in `mod.rs`, one line for each.
 
 use std::sync::Arc;
 
 use super::AnyTool;
-use super::bash::Bash;
-use super::edit::Edit;
-use super::glob::Glob;
-use super::grep::Grep;
-use super::ignores::Ignores;
-use super::ls::Ls;
-use super::process::Shell;
-use super::read::Read;
-use super::todo::TodoWrite;
-use super::write::Write;
 use crate::message::{ToolSpec, canonical_name};
+use crate::permission::ToolKind;
 
 /// An ordered set of tools with unique names.
 #[derive(Clone, Default)]
@@ -28,6 +19,12 @@ impl ToolSet {
             .iter()
             .find(|tool| tool.name() == name)
             .or_else(|| self.0.iter().find(|tool| tool.name().eq_ignore_ascii_case(name)))
+    }
+
+    /// Returns what the named tool does.
+    #[must_use]
+    pub fn kind_of(&self, name: &str) -> ToolKind {
+        self.find(name).map_or(ToolKind::Other, |tool| tool.kind())
     }
 
     /// Returns the tools' names in order.
@@ -64,22 +61,4 @@ impl FromIterator<Arc<dyn AnyTool>> for ToolSet {
     fn from_iter<T: IntoIterator<Item = Arc<dyn AnyTool>>>(tools: T) -> Self {
         Self(tools.into_iter().collect())
     }
-}
-
-/// Returns the tools that work on files and run commands, in the order they are offered. `shell` says how commands are
-/// run.
-#[must_use]
-pub fn standard_tools(shell: &Shell) -> ToolSet {
-    let ignores = Ignores::default();
-    let tools: [Arc<dyn AnyTool>; 8] = [
-        Arc::new(Read),
-        Arc::new(Write),
-        Arc::new(Edit),
-        Arc::new(Bash(shell.clone())),
-        Arc::new(Glob(ignores.clone())),
-        Arc::new(Grep(ignores.clone())),
-        Arc::new(Ls(ignores)),
-        Arc::new(TodoWrite),
-    ];
-    tools.into_iter().collect()
 }

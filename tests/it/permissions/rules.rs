@@ -8,11 +8,12 @@ use belvedere::permission::{
 };
 use proptest::prelude::*;
 
-use super::{PROJECT, execute};
+use super::{PROJECT, execute, rule};
+use crate::support::standard_tools;
 
 fn rules(entries: &[&str]) -> Arc<[Rule]> {
     let places = Places { project: Path::new(PROJECT), home: Some(Path::new("/home/me")) };
-    entries.iter().map(|entry| Rule::parse(entry, places)).collect()
+    entries.iter().map(|entry| rule(entry, places)).collect()
 }
 
 fn decided(rules: Rules, access: &Access) -> bool {
@@ -30,7 +31,7 @@ fn spares(entries: &[&str], access: &Access) -> bool {
 }
 
 fn reading(tool: &str, path: &str) -> Access {
-    Access::new(tool, AccessKind::Read { path: path.into() })
+    Access::new(tool, AccessKind::Read { path: path.into() }).of_kind(standard_tools().kind_of(tool))
 }
 
 fn writing(tool: &str, path: &str) -> Access {

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use belvedere::permission::{
-    Access, AccessKind, Decision, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules, is_read_only,
+    Access, AccessKind, Decision, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules, ToolKind,
+    is_read_only,
 };
 use serde_json::json;
 
@@ -123,7 +124,7 @@ async fn an_agent_that_is_kept_from_a_command_asks_git_under_guard_only() {
     let decided = async |bench: &Bench, command: &str| {
         let access = bench.plan("Bash", json!({"command": command})).await.unwrap().access;
         let places = Places { project: &bench.context.project, home: None };
-        let rules = Rules::default().forbidding([Rule::parse("Bash(touch:*)", places)].into());
+        let rules = Rules::default().forbidding([Rule::parse("Bash(touch:*)", places, |_| ToolKind::Execute)].into());
         let project = Project::at(bench.context.project.to_path_buf());
         let permissions = Permissions::new(project, PermissionMode::BypassPermissions, Grants::default());
         permissions.with_rules(rules).decide(&Access::new("Bash", access))
