@@ -14,10 +14,10 @@ use serde::Deserialize;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::guard::Guard;
+use super::file::path::revealed_line;
 use super::limit::counted;
-use super::output::Capture;
-use super::path::revealed_line;
+use super::process::guard::Guard;
+use super::process::output::Capture;
 use super::process::{Group, Remains, Shell, read_some};
 use super::{Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
 use crate::message::{INTERRUPTED, ResultPart};

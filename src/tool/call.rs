@@ -7,8 +7,9 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::path::revealed_line;
-use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
+use super::file::path::revealed_line;
+use super::input::parse_input;
+use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput};
 use crate::message::ToolSpec;
 use crate::permission::ToolKind;
 

@@ -8,9 +8,9 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::{Change, before, is_crlf, make_change, plan_change};
-use super::nearest::not_found;
-use super::path::{ResolvedPath, relative, title};
+use super::file::change::{Change, before, is_crlf, make_change, plan_change};
+use super::file::nearest::not_found;
+use super::file::path::{ResolvedPath, relative, title};
 use super::{Plan, Tool, ToolContext, ToolOutput};
 use crate::permission::ToolKind;
 

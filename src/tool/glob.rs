@@ -13,10 +13,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
-use super::ignores::{Ignores, Sieve};
+use super::file::path::{ResolvedPath, folder_or_cwd, one_line, plan_reading, relative, revealed_line, title};
 use super::limit::counted;
-use super::path::{ResolvedPath, folder_or_cwd, one_line, plan_reading, relative, revealed_line, title};
-use super::walk::{LATE, Watch, check_walk_threads, walk};
+use super::search::ignores::{Ignores, Sieve};
+use super::search::walk::{LATE, Watch, check_walk_threads, walk};
 use super::{Plan, Tool, ToolContext, ToolOutput};
 use crate::message::INTERRUPTED;
 use crate::permission::ToolKind;

@@ -16,11 +16,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
-use super::ignores::{Ignores, Sieve};
+use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, revealed_line, title};
 use super::limit::{counted, grouped};
-use super::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, revealed_line, title};
+use super::search::ignores::{Ignores, Sieve};
+use super::search::walk::{LATE, Watch, check_walk_threads, walk};
 use super::search::{Looked, Needle, PageWindow};
-use super::walk::{LATE, Watch, check_walk_threads, walk};
 use super::{Plan, Tool, ToolContext, ToolOutput};
 use crate::message::INTERRUPTED;
 use crate::permission::ToolKind;

@@ -16,7 +16,10 @@ use super::{Args, ToolOutput};
 ///
 /// # Errors
 /// Returns a failed output that names the fault and the fields the tool has.
-pub fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(tool: &str, args: &Args) -> Result<T, ToolOutput> {
+pub(super) fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(
+    tool: &str,
+    args: &Args,
+) -> Result<T, ToolOutput> {
     // The usual case copies nothing but what the tool keeps.
     if !args.values().any(Value::is_null)
         && let Ok(input) = T::deserialize(args)

@@ -14,9 +14,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
-use super::ignores::{Ignores, Sieve};
-use super::path::{ResolvedPath, folder_or_cwd, plan_reading, printable, relative, title};
-use super::walk::{LATE, Watch, walk};
+use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, printable, relative, title};
+use super::search::ignores::{Ignores, Sieve};
+use super::search::walk::{LATE, Watch, walk};
 use super::{Plan, Tool, ToolContext, ToolOutput};
 use crate::message::INTERRUPTED;
 use crate::permission::ToolKind;

@@ -15,59 +15,41 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use self::ignores::Ignores;
+use self::search::ignores::Ignores;
 use crate::message::{AgentId, FileDiff, ResultPart, ToolSpec};
 use crate::permission::{AccessKind, Preview, ToolKind};
 
-mod attributes;
 mod bash;
 mod blocking;
 mod call;
-mod change;
-mod diff;
 mod edit;
-mod environment;
 mod file;
-mod freshness;
 mod glob;
 mod grep;
-mod guard;
-mod ignores;
-mod image;
 mod input;
 mod limit;
 mod ls;
-mod nearest;
-mod nofollow;
-mod output;
-mod path;
 mod process;
-#[cfg(target_os = "linux")]
-mod process_tree;
-mod pulse;
 mod read;
-mod replace;
 mod scripted;
 mod search;
 mod set;
-mod supervisor;
-mod todo;
-mod walk;
+mod todo_write;
 mod write;
-mod writers;
 
 pub use call::{AnyTool, ParsedCall, PreparedCall};
-pub use diff::diff_files;
-pub use freshness::{Freshness, Knowledge, Stamp};
-pub use input::{parse_input, schema_of};
+pub use file::diff::diff_files;
+pub use file::freshness::{Freshness, Knowledge, Stamp};
+pub use file::path::asked_title;
+pub use file::writers::{Writers, Written};
+pub use input::schema_of;
 pub use limit::bound_text;
-pub use path::asked_title;
 pub use process::Shell;
+pub use process::supervisor::supervise_if_asked;
 pub use scripted::{ScriptedResult, ScriptedTool, ToolScriptError};
+pub use search::walk::check_threads;
 pub use set::ToolSet;
-pub use supervisor::supervise_if_asked;
-pub use walk::check_threads;
-pub use writers::{Writers, Written};
+pub use todo_write::{Todo, TodoStatus};
 
 /// Characters of a failed call's summary.
 const SUMMARY_CHARS: usize = 300;
@@ -142,7 +124,7 @@ pub fn standard_tools(shell: &Shell) -> ToolSet {
         Arc::new(glob::Glob(ignores.clone())),
         Arc::new(grep::Grep(ignores.clone())),
         Arc::new(ls::Ls(ignores)),
-        Arc::new(todo::TodoWrite),
+        Arc::new(todo_write::TodoWrite),
     ];
     tools.into_iter().collect()
 }
@@ -237,7 +219,7 @@ impl ToolOutput {
     #[must_use]
     pub fn error(text: impl Into<String>) -> Self {
         let text = text.into();
-        let summary = path::one_line(text.lines().next().unwrap_or_default(), SUMMARY_CHARS);
+        let summary = file::path::one_line(text.lines().next().unwrap_or_default(), SUMMARY_CHARS);
         Self { is_error: true, ..Self::text(text, summary) }
     }
 }
@@ -258,51 +240,6 @@ pub enum ToolView {
         /// The lines, already bounded.
         text: String,
     },
-}
-
-/// One entry of a to-do list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Todo {
-    /// What is to be done, imperative.
-    pub content: String,
-    /// How far it is.
-    pub status: TodoStatus,
-    /// What to show while it is being done, such as "Running tests".
-    #[serde(default)]
-    pub active_form: String,
-}
-
-impl Todo {
-    /// Returns `true` if it is done.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.status == TodoStatus::Completed
-    }
-
-    /// Returns `true` if it is being done.
-    #[must_use]
-    pub fn is_active(&self) -> bool {
-        self.status == TodoStatus::InProgress
-    }
-
-    /// Returns what to show of it now.
-    #[must_use]
-    pub fn words(&self) -> &str {
-        if self.is_active() && !self.active_form.is_empty() { &self.active_form } else { &self.content }
-    }
-}
-
-/// How far an entry of a to-do list is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TodoStatus {
-    /// Not begun.
-    Pending,
-    /// Being done.
-    InProgress,
-    /// Done.
-    Completed,
 }
 
 /// A file that a tool wrote.

@@ -14,10 +14,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
+use super::file::image::pixels;
+use super::file::path::{ResolvedPath, plan_reading, relative, title};
 use super::file::{FileError, look_at, open_regular};
-use super::image::pixels;
 use super::limit::{Whole, counted, cut, size};
-use super::path::{ResolvedPath, plan_reading, relative, title};
 use super::{Plan, Stamp, Tool, ToolContext, ToolOutput};
 use crate::message::ResultPart;
 use crate::permission::ToolKind;

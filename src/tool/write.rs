@@ -6,8 +6,8 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::change::{Change, before, is_crlf, make_change, plan_change};
-use super::path::{ResolvedPath, title};
+use super::file::change::{Change, before, is_crlf, make_change, plan_change};
+use super::file::path::{ResolvedPath, title};
 use super::{Plan, Tool, ToolContext, ToolOutput};
 use crate::permission::ToolKind;
 

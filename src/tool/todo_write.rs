@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::limit::counted;
-use super::{Concurrency, Plan, Todo, TodoStatus, Tool, ToolContext, ToolOutput, ToolView};
+use super::{Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
 use crate::permission::ToolKind;
 
 /// Entries of one list.
@@ -78,4 +78,49 @@ fn noted(items: Vec<Todo>) -> ToolOutput {
     };
     let text = format!("Noted: {}, {summary}.{advice}", counted(items.len(), "thing"));
     ToolOutput { view: Some(ToolView::Todos { items }), ..ToolOutput::text(text, summary) }
+}
+
+/// One entry of a to-do list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Todo {
+    /// What is to be done, imperative.
+    pub content: String,
+    /// How far it is.
+    pub status: TodoStatus,
+    /// What to show while it is being done, such as "Running tests".
+    #[serde(default)]
+    pub active_form: String,
+}
+
+impl Todo {
+    /// Returns `true` if it is done.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.status == TodoStatus::Completed
+    }
+
+    /// Returns `true` if it is being done.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.status == TodoStatus::InProgress
+    }
+
+    /// Returns what to show of it now.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        if self.is_active() && !self.active_form.is_empty() { &self.active_form } else { &self.content }
+    }
+}
+
+/// How far an entry of a to-do list is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoStatus {
+    /// Not begun.
+    Pending,
+    /// Being done.
+    InProgress,
+    /// Done.
+    Completed,
 }

@@ -18,10 +18,10 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, linkat, openat, renameat, unlinkat}
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
-use super::Stamp;
 use super::attributes::take_over_attributes;
-use super::file::{FileError, refuse_special};
 use super::nofollow::{look_in, make_folder, open_in};
+use super::{FileError, refuse_special};
+use crate::tool::Stamp;
 
 /// How the names of temporary files begin and end.
 const AFFIXES: (&str, &str) = (".belvedere-", ".tmp");

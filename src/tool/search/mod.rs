@@ -3,6 +3,9 @@
 //! Invariants: files that hold a NUL byte are binary and never match; a file that ends the search, by its size or by
 //! never ending, does so within the bounds of the walk's watch.
 
+pub(super) mod ignores;
+pub(super) mod walk;
+
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Chain, Cursor, Read};
@@ -12,11 +15,11 @@ use grep_matcher::{LineTerminator, Matcher as _};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
-use super::ToolOutput;
-use super::file::{FileError, open_regular};
-use super::grep::GrepInput;
-use super::limit::{Whole, cut};
-use super::walk::Watch;
+use self::walk::Watch;
+use crate::tool::ToolOutput;
+use crate::tool::file::{FileError, open_regular};
+use crate::tool::grep::GrepInput;
+use crate::tool::limit::{Whole, cut};
 
 /// Characters shown of one line.
 const MAX_LINE: usize = 500;

@@ -28,7 +28,7 @@ use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
 use tokio::time::{Instant, timeout};
 
 #[cfg(target_os = "linux")]
-use super::process_tree;
+use super::tree;
 
 /// The argument that makes this program a supervisor.
 pub(super) const SUPERVISE: &str = "__supervise-command";
@@ -350,15 +350,15 @@ impl Family {
     }
 
     fn signal(&self, signal: Signal) {
-        for process in process_tree::descendants(nix::unistd::getpid()) {
+        for process in tree::descendants(nix::unistd::getpid()) {
             let _ = nix::sys::signal::kill(process, signal);
         }
     }
 
     /// Counts those who have not ended.
     fn count(&self) -> usize {
-        let members = process_tree::descendants(nix::unistd::getpid());
-        members.into_iter().filter(|member| process_tree::Stat::of(*member).is_some_and(|stat| !stat.is_zombie)).count()
+        let members = tree::descendants(nix::unistd::getpid());
+        members.into_iter().filter(|member| tree::Stat::of(*member).is_some_and(|stat| !stat.is_zombie)).count()
     }
 }
 

@@ -3,6 +3,17 @@
 //! Leaves the way to a descriptor to `nofollow` and writing to `replace`. Invariant: only regular files are opened, and
 //! never in a way that waits for another process.
 
+mod attributes;
+pub(super) mod change;
+pub(super) mod diff;
+pub(super) mod freshness;
+pub(super) mod image;
+pub(super) mod nearest;
+mod nofollow;
+pub(super) mod path;
+mod replace;
+pub(super) mod writers;
+
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::FileTypeExt as _;
@@ -10,8 +21,6 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-
-use super::nofollow;
 
 /// Why a file cannot be read or written. The messages are for the model.
 #[derive(Debug, thiserror::Error)]

@@ -96,7 +96,7 @@ const FIXED: [(&str, &str); 6] = [
 
 /// Which of our variables commands get.
 #[derive(Debug, Clone, Default)]
-pub(super) struct HandedOn {
+pub(in crate::tool) struct HandedOn {
     /// What the user adds; a name that ends in `*` stands for all that begin so.
     names: Vec<String>,
 }
@@ -108,7 +108,7 @@ impl HandedOn {
     }
 
     /// Returns the environment of a command that is started now.
-    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+    pub(in crate::tool) fn environment(&self) -> Vec<(OsString, OsString)> {
         let ours = std::env::vars_os().filter(|(name, value)| {
             // What is not UTF-8 is on no list.
             name.to_str().is_some_and(|name| self.allows(name, &value.to_string_lossy()))

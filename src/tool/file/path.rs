@@ -7,17 +7,17 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use super::blocking::off_thread;
-use super::{Plan, ToolContext, ToolOutput};
 use crate::message::{reveal_line, sanitize};
 use crate::permission::AccessKind;
+use crate::tool::blocking::off_thread;
+use crate::tool::{Plan, ToolContext, ToolOutput};
 
 /// Links followed for one path before it counts as a loop, as many as Linux follows.
 const MAX_LINKS: usize = 40;
 
 /// A path as a model wrote it, with the place that it meant when it was judged.
 #[derive(Debug, Clone)]
-pub(super) struct ResolvedPath {
+pub(in crate::tool) struct ResolvedPath {
     raw: String,
     /// With links resolved; there may be nothing yet.
     place: PathBuf,
@@ -25,17 +25,17 @@ pub(super) struct ResolvedPath {
 
 impl ResolvedPath {
     /// Finds the place that `raw` means.
-    pub(super) fn new(raw: String, context: &ToolContext) -> Result<Self, ToolOutput> {
+    pub(in crate::tool) fn new(raw: String, context: &ToolContext) -> Result<Self, ToolOutput> {
         Ok(Self { place: resolve(&raw, context)?, raw })
     }
 
-    pub(super) fn place(&self) -> &Path {
+    pub(in crate::tool) fn place(&self) -> &Path {
         &self.place
     }
 
     /// Returns the place, if the path still leads there. A question may have stood open since it was judged, and what was
     /// allowed is what is done.
-    pub(super) fn confirmed(&self, context: &ToolContext) -> Result<&Path, ToolOutput> {
+    pub(in crate::tool) fn confirmed(&self, context: &ToolContext) -> Result<&Path, ToolOutput> {
         if resolve(&self.raw, context)? == self.place {
             return Ok(&self.place);
         }
@@ -47,7 +47,10 @@ impl ResolvedPath {
 }
 
 /// Resolves the path of a call that reads, and says so.
-pub(super) async fn plan_reading(raw: String, context: &ToolContext) -> Result<(Plan, ResolvedPath), ToolOutput> {
+pub(in crate::tool) async fn plan_reading(
+    raw: String,
+    context: &ToolContext,
+) -> Result<(Plan, ResolvedPath), ToolOutput> {
     off_thread(context, move |context| {
         let path = ResolvedPath::new(raw, context)?;
         Ok((Plan::new(AccessKind::Read { path: path.place.clone() }), path))
@@ -56,7 +59,7 @@ pub(super) async fn plan_reading(raw: String, context: &ToolContext) -> Result<(
 }
 
 /// Returns the folder that an optional argument names: the working directory unless given.
-pub(super) fn folder_or_cwd(argument: Option<String>) -> String {
+pub(in crate::tool) fn folder_or_cwd(argument: Option<String>) -> String {
     argument.filter(|path| !path.is_empty()).unwrap_or_else(|| ".".to_owned())
 }
 
@@ -74,7 +77,7 @@ fn resolve(raw: &str, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
 }
 
 /// Returns the absolute form of `raw` without looking at the disk.
-pub(super) fn lexical(raw: &str, cwd: &Path) -> PathBuf {
+pub(in crate::tool) fn lexical(raw: &str, cwd: &Path) -> PathBuf {
     let home = || std::env::home_dir().filter(|home| home.is_absolute());
     let wanted = match (raw, raw.strip_prefix("~/")) {
         ("~", _) => home().unwrap_or_else(|| cwd.join(raw)),
@@ -132,7 +135,7 @@ fn follow_links(path: &Path) -> Option<PathBuf> {
 }
 
 /// Returns `path` relative to `base` where it lies below it, absolute otherwise. One line.
-pub(super) fn relative(path: &Path, base: &Path) -> String {
+pub(in crate::tool) fn relative(path: &Path, base: &Path) -> String {
     match path.strip_prefix(base) {
         Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
         Ok(inside) => printable(inside),
@@ -141,7 +144,7 @@ pub(super) fn relative(path: &Path, base: &Path) -> String {
 }
 
 /// Returns what a screen shows for the path argument of a call: relative to the project, or to the home folder.
-pub(super) fn title(raw: &str, context: &ToolContext) -> String {
+pub(in crate::tool) fn title(raw: &str, context: &ToolContext) -> String {
     let path = lexical(raw, &context.cwd);
     if !path.starts_with(context.project.as_path())
         && let Some(home) = std::env::home_dir()
@@ -165,7 +168,7 @@ pub fn asked_title(title: String, access: &AccessKind, project: &Path) -> String
 }
 
 /// Returns the path as text with control characters escaped, so that a file's name cannot pose as a line of output.
-pub(super) fn printable(path: &Path) -> String {
+pub(in crate::tool) fn printable(path: &Path) -> String {
     let text = path.to_string_lossy();
     if !text.chars().any(char::is_control) {
         return text.into_owned();
@@ -181,13 +184,13 @@ pub(super) fn printable(path: &Path) -> String {
 }
 
 /// Returns `text` on one line of at most `max` characters, without anything that a screen should not get.
-pub(super) fn one_line(text: &str, max: usize) -> String {
+pub(in crate::tool) fn one_line(text: &str, max: usize) -> String {
     shortened(&sanitize(text), max)
 }
 
 /// Returns what a call is about on one line of at most `max` characters, with a sign for everything that would not be
 /// seen: the record of a command says what was run.
-pub(super) fn revealed_line(text: &str, max: usize) -> String {
+pub(in crate::tool) fn revealed_line(text: &str, max: usize) -> String {
     shortened(&reveal_line(text.trim()), max)
 }
 

@@ -5,6 +5,14 @@
 //! nobody of the command is alive, but for those it counts; a [`Group`] that is dropped is ended soon after, also if the
 //! drop is the end of this program.
 
+mod environment;
+pub(super) mod guard;
+pub(super) mod output;
+pub(super) mod pulse;
+pub(super) mod supervisor;
+#[cfg(target_os = "linux")]
+mod tree;
+
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read as _, Write as _};
@@ -23,9 +31,9 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 
-use super::environment::HandedOn;
-use super::pulse::Pulse;
-use super::supervisor::{AT_ONCE, KILL_LIMIT, STOP_GRACE, SUPERVISE, SupervisorMessage, request};
+use self::environment::HandedOn;
+use self::pulse::Pulse;
+use self::supervisor::{AT_ONCE, KILL_LIMIT, STOP_GRACE, SUPERVISE, SupervisorMessage, request};
 use crate::program::SearchPath;
 
 /// How long a supervisor may take to end a command and to say so.
@@ -62,7 +70,7 @@ impl Shell {
     /// start stays in our session.
     #[cfg(target_os = "linux")]
     fn end_strays(&self, since: u64) {
-        use super::process_tree::{Stat, children};
+        use self::tree::{Stat, children};
         use nix::sys::signal::{Signal, kill};
         use nix::sys::wait::{WaitPidFlag, waitpid};
 
@@ -250,7 +258,7 @@ impl Group {
         #[cfg(target_os = "linux")]
         {
             // A zombie still tells when it began. Before it is gone, its number is nobody else's.
-            let since = self.id.and_then(super::process_tree::Stat::of).map_or(0, |stat| stat.started);
+            let since = self.id.and_then(self::tree::Stat::of).map_or(0, |stat| stat.started);
             let _ = self.child.wait().await;
             let shell = self.shell.clone();
             let _ = tokio::task::spawn_blocking(move || shell.end_strays(since)).await;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-use super::limit::cut;
 use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
+use crate::tool::limit::cut;
 
 /// Lines of a version that are compared; a longer stretch counts as replaced whole, which takes no memory.
 const MAX_COMPARED: usize = 200_000;
@@ -132,10 +132,10 @@ fn shown_line(line: &str, max: usize) -> String {
     let text = line.trim_end_matches(['\n', '\r']);
     let (start, whole) = cut(text, max);
     match whole {
-        super::limit::Whole::Yes => start.to_owned(),
-        super::limit::Whole::No => {
+        crate::tool::limit::Whole::Yes => start.to_owned(),
+        crate::tool::limit::Whole::No => {
             let more = text[start.len()..].chars().count() as u64;
-            format!("{start}… {} more characters", super::limit::grouped(more))
+            format!("{start}… {} more characters", crate::tool::limit::grouped(more))
         }
     }
 }

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::{Writers, Written};
+use crate::tool::{Writers, Written};
 
 /// What an agent knows of files: it may only overwrite what it has read and what has not changed since.
 #[derive(Debug)]
 pub struct Freshness {
     /// By what name other agents hear of this one.
     name: Arc<str>,
-    pub(super) writers: Writers,
+    pub(in crate::tool) writers: Writers,
     seen: Mutex<HashMap<PathBuf, Seen>>,
 }
 
@@ -90,17 +90,17 @@ impl Freshness {
     }
 
     /// Returns the number of the file's last write by any agent, to be asked for before the file is opened.
-    pub(super) fn last_write(&self, path: &Path) -> u64 {
+    pub(in crate::tool) fn last_write(&self, path: &Path) -> u64 {
         self.writers.last(path).map_or(0, |written| written.number)
     }
 
     /// Notes that the agent has seen the file in this state, `write` being what [`Self::last_write`] said before.
-    pub(super) fn note_read(&self, path: &Path, stamp: Stamp, write: u64) {
+    pub(in crate::tool) fn note_read(&self, path: &Path, stamp: Stamp, write: u64) {
         self.seen().insert(path.to_path_buf(), Seen { stamp, write });
     }
 
     /// Notes that the agent has brought the file into this state.
-    pub(super) fn note_write(&self, path: &Path, stamp: Stamp, tool: &'static str) {
+    pub(in crate::tool) fn note_write(&self, path: &Path, stamp: Stamp, tool: &'static str) {
         let write = self.writers.note(path, &self.name, tool);
         self.seen().insert(path.to_path_buf(), Seen { stamp, write });
     }

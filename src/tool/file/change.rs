@@ -8,47 +8,47 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::blocking::off_thread;
 use super::diff::{diff_asked, diff_files, tally};
-use super::file::{FileError, look_at, open_regular};
-use super::limit::{counted, size};
 use super::path::{ResolvedPath, relative};
 use super::replace::replace;
 use super::writers::as_only_writer;
-use super::{ChangeKind, FileChange, Knowledge, Plan, Stamp, ToolContext, ToolOutput, ToolView};
+use super::{FileError, look_at, open_regular};
 use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
 use crate::permission::{AccessKind, Preview};
+use crate::tool::blocking::off_thread;
+use crate::tool::limit::{counted, size};
+use crate::tool::{ChangeKind, FileChange, Knowledge, Plan, Stamp, ToolContext, ToolOutput, ToolView};
 
 /// Bytes of a file that can be edited or compared.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// A file as it is before a change.
-pub(super) struct FileBefore {
+pub(in crate::tool) struct FileBefore {
     /// Its state.
-    pub(super) stamp: Stamp,
+    pub(in crate::tool) stamp: Stamp,
     /// Its bytes; `None` if there are too many.
-    pub(super) bytes: Option<Vec<u8>>,
+    pub(in crate::tool) bytes: Option<Vec<u8>>,
 }
 
 /// A change that has not been made yet.
-pub(super) struct Change {
+pub(in crate::tool) struct Change {
     /// The file, resolved.
-    pub(super) path: PathBuf,
+    pub(in crate::tool) path: PathBuf,
     /// What is there now; `None` for a new file.
-    pub(super) before: Option<FileBefore>,
+    pub(in crate::tool) before: Option<FileBefore>,
     /// What will be there.
-    pub(super) after: String,
+    pub(in crate::tool) after: String,
     /// What else the model is told; empty or a sentence after a blank.
-    pub(super) note: &'static str,
+    pub(in crate::tool) note: &'static str,
     /// Name of the tool that makes it.
-    pub(super) tool: &'static str,
+    pub(in crate::tool) tool: &'static str,
 }
 
 /// Reads the file that is to be changed. `Ok(None)` means that there is none.
 ///
 /// # Errors
 /// Fails for what is not a regular file, and for a file that the agent has not read as it is now.
-pub(super) fn before(path: &Path, context: &ToolContext) -> Result<Option<FileBefore>, ToolOutput> {
+pub(in crate::tool) fn before(path: &Path, context: &ToolContext) -> Result<Option<FileBefore>, ToolOutput> {
     let shown = relative(path, &context.cwd);
     let failed = |error: FileError| ToolOutput::error(error.to_string());
     let metadata = match look_at(path, &shown) {
@@ -93,16 +93,16 @@ fn refusal(shown: &str, known: &Knowledge) -> String {
 }
 
 /// Returns `true` if most lines of a text end in CRLF.
-pub(super) fn is_crlf(text: &str) -> bool {
+pub(in crate::tool) fn is_crlf(text: &str) -> bool {
     text.matches("\r\n").count() * 2 > memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }
 
 /// Works out the change that an input asks for to the file at a path.
-pub(super) type ChangeMaker<I> = fn(&Path, &I, &ToolContext) -> Result<Change, ToolOutput>;
+pub(in crate::tool) type ChangeMaker<I> = fn(&Path, &I, &ToolContext) -> Result<Change, ToolOutput>;
 
 /// Says what a change to the file at `raw` would write. One that cannot be made as things are is no error yet: only who
 /// may read the file is told why.
-pub(super) async fn plan_change<I: Send + 'static>(
+pub(in crate::tool) async fn plan_change<I: Send + 'static>(
     raw: String,
     input: I,
     context: &ToolContext,
@@ -118,7 +118,7 @@ pub(super) async fn plan_change<I: Send + 'static>(
 }
 
 /// Makes a change that was allowed. It is worked out anew: the file may be another since.
-pub(super) async fn make_change<I: Send + 'static>(
+pub(in crate::tool) async fn make_change<I: Send + 'static>(
     (path, input): (ResolvedPath, I),
     context: &ToolContext,
     change: ChangeMaker<I>,

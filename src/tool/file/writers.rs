@@ -13,10 +13,10 @@ use tokio::sync::{Mutex as Gate, OwnedMutexGuard};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::blocking::off_thread;
 use super::path::{ResolvedPath, relative};
-use super::{ToolContext, ToolOutput};
 use crate::message::INTERRUPTED;
+use crate::tool::blocking::off_thread;
+use crate::tool::{ToolContext, ToolOutput};
 
 /// How long a call waits for another agent's write of the same file, which is a matter of milliseconds unless the file
 /// system does not answer.
