@@ -4,12 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// One act that needs permission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
-    /// Name of the tool that would act.
     pub tool: String,
-    /// What it would do.
     #[serde(flatten)]
     pub kind: AccessKind,
     /// Whether it also reads the files below the folder that it names. No log needs it: nothing is decided from one.
@@ -18,7 +15,6 @@ pub struct Access {
 }
 
 impl Access {
-    /// Returns an access of the named tool.
     #[must_use]
     pub fn new(tool: impl Into<String>, kind: AccessKind) -> Self {
         Self { tool: tool.into(), kind, looks_below: false }
@@ -39,19 +35,14 @@ pub enum AccessKind {
     Nothing,
     /// Reads a file or a folder and what is below it.
     Read {
-        /// What is read.
         #[serde(serialize_with = "crate::message::serialize_path")]
         path: PathBuf,
     },
-    /// Creates or changes a file.
     Write {
-        /// What is written.
         #[serde(serialize_with = "crate::message::serialize_path")]
         path: PathBuf,
     },
-    /// Runs a shell command.
     Execute {
-        /// The whole command line.
         command: String,
         /// Whether it can be run under a guard: with programs found by their place and, if it is git, without the
         /// repository's programs and inside the project.

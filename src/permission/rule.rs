@@ -21,16 +21,13 @@ const AGENT: &str = "Agent";
 /// Where the paths of scopes begin.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
-    /// Root of the project.
     pub project: &'a Path,
     /// The user's home, where it is known.
     pub home: Option<&'a Path>,
 }
 
-/// One entry of a list of tools.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// As written.
     text: String,
     tool: String,
     kind: ToolKind,
@@ -39,9 +36,7 @@ pub struct Rule {
 
 #[derive(Debug, Clone)]
 enum Scope {
-    /// Every use.
     Whole,
-    /// Exactly this command.
     Command(String),
     /// Commands that begin with these words.
     Prefix(String),
@@ -63,7 +58,7 @@ pub(super) enum Verdict {
 }
 
 impl Rule {
-    /// Reads an entry. None is refused here: one that makes no sense matches nothing that is allowed. `kind_of` knows the
+    /// Reads an entry. None is refused here: an entry that makes no sense matches nothing that is allowed. `kind_of` knows the
     /// tools there are.
     #[must_use]
     pub fn parse(text: &str, places: Places<'_>, kind_of: impl Fn(&str) -> ToolKind) -> Self {
@@ -82,20 +77,15 @@ impl Rule {
         Self { text: text.to_owned(), tool: tool.to_owned(), kind, scope }
     }
 
-    /// Returns the entry as written.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Returns the name of the tool, which may be a pattern.
-    #[must_use]
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// Returns `true` if this is about the named tool.
-    #[must_use]
     pub fn names(&self, tool: &str) -> bool {
         let (pattern, tool) = (self.tool.to_ascii_lowercase(), tool.to_ascii_lowercase());
         let whole_server = || pattern.starts_with("mcp__") && tool.starts_with(&format!("{pattern}__"));
@@ -103,13 +93,10 @@ impl Rule {
     }
 
     /// Returns `true` if this is about every use of the tool.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         matches!(self.scope, Scope::Whole)
     }
 
-    /// Returns `true` if the scope is understood.
-    #[must_use]
     pub fn is_clear(&self) -> bool {
         !matches!(self.scope, Scope::Unclear)
     }
@@ -176,7 +163,6 @@ impl Rule {
         if is_hit { Verdict::Forbidden } else { Verdict::Passes }
     }
 
-    /// Returns `true` if this may be about the kind of agent.
     pub(super) fn is_about_kind(&self, kind: &str) -> bool {
         self.names(AGENT)
             && match &self.scope {
