@@ -84,7 +84,7 @@ pub(super) async fn refuse(agent: &Agent, calls: &[ToolCall], why: Status, watch
     all.results
 }
 
-/// Says why the next calls are not run, if so. One that is told something before any call has begun still does what it
+/// Says why the next calls are not run, if so. An agent that gets a message before any call has begun still does what it
 /// was about to do.
 fn passed_over(agent: &Agent, begun: u32) -> Option<&'static str> {
     if agent.cancel.cause().is_none() && agent.work.cause().is_some() {
@@ -274,7 +274,11 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, watchdog: 
     let ask = agent.approver.ask(request.clone());
     watchdog.emit(agent, EventKind::ApprovalRequested { request }).await;
     let answer = watchdog.paused(answer(agent, ask, &access, changes)).await;
-    let resolved = EventKind::ApprovalResolved { id, answer: answer.answer(), by_grant: answer.is_by_grant() };
+    let given = match &answer {
+        Waited::Answered(answer) => Some(answer.clone()),
+        Waited::Granted | Waited::Refused(_) | Waited::Stopped => None,
+    };
+    let resolved = EventKind::ApprovalResolved { id, answer: given, by_grant: matches!(answer, Waited::Granted) };
     match (&answer, grant) {
         (Waited::Answered(Answer::Always), Some(grant)) => agent.permissions.grant(grant),
         (Waited::Answered(Answer::Project), Some(grant)) => agent.permissions.grant_for_project(grant),
@@ -321,19 +325,6 @@ enum Waited {
     Stopped,
 }
 
-impl Waited {
-    fn answer(&self) -> Option<Answer> {
-        match self {
-            Self::Answered(answer) => Some(answer.clone()),
-            Self::Granted | Self::Refused(_) | Self::Stopped => None,
-        }
-    }
-
-    fn is_by_grant(&self) -> bool {
-        matches!(self, Self::Granted)
-    }
-}
-
 async fn answer(
     agent: &Agent,
     mut ask: BoxFuture<'_, Answer>,
@@ -361,7 +352,7 @@ fn refusal(comment: Option<&str>) -> String {
     }
 }
 
-/// Tells of a running tool's output. Never returns; it is raced against the tool.
+/// Emits a running tool's output. Never returns; it is raced against the tool.
 async fn emit_progress(
     agent: &Agent,
     call: &ToolCall,

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -18,7 +19,7 @@ use super::file::path::revealed_line;
 use super::limit::counted;
 use super::process::guard::Guard;
 use super::process::output::Capture;
-use super::process::{Group, Remains, Shell, read_some};
+use super::process::{Group, Remains, Shell};
 use super::{Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
 use crate::message::{INTERRUPTED, ResultPart};
 use crate::permission::{AccessKind, Preview, ToolKind, is_read_only};
@@ -37,7 +38,6 @@ const PROGRESS_LINES: usize = 10;
 /// Lines of the finished output on the screen.
 const VIEW_LINES: usize = 20;
 
-/// Runs commands.
 pub(super) struct Bash(pub(super) Shell);
 
 #[derive(Deserialize, JsonSchema)]
@@ -110,7 +110,6 @@ impl Tool for Bash {
     }
 }
 
-/// How a command ended.
 enum End {
     Exited(ExitStatus),
     TimedOut,
@@ -136,20 +135,44 @@ async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext)
     let (group, pipe) = started.map_err(|error| {
         ToolOutput::error(format!("The command could not be started in {}: {error}.", context.cwd.display()))
     })?;
-    let mut run = Run { group, pipe, output: Capture::default(), buffer: vec![0; 64 << 10], open: true };
+    let mut run = Run { group, output: Output::new(pipe) };
     let end = run.follow(context, Instant::now() + time).await;
     let remains = run.finish(&end).await;
-    Ok(report(&run.output, &end, remains, time))
+    Ok(report(&run.output.text, &end, remains, time))
 }
 
-/// A command under way.
 struct Run {
     group: Group,
+    output: Output,
+}
+
+/// What a command prints, as it arrives.
+struct Output {
     pipe: Receiver,
-    output: Capture,
+    text: Capture,
     buffer: Vec<u8>,
-    /// Whether more output can come.
+    /// Whether more can come.
     open: bool,
+}
+
+impl Output {
+    fn new(pipe: Receiver) -> Self {
+        Self { pipe, text: Capture::default(), buffer: vec![0; 64 << 10], open: true }
+    }
+
+    /// Takes in what arrives next, and returns `false` at the end. A pipe that breaks has ended too. May be given up and
+    /// called again at any time.
+    async fn read(&mut self) -> bool {
+        let count = self.pipe.read(&mut self.buffer).await.unwrap_or(0);
+        self.text.push(&self.buffer[..count]);
+        self.open = count > 0;
+        self.open
+    }
+
+    async fn drain(&mut self) {
+        let drain = async { while self.open && self.read().await {} };
+        let _ = timeout(DRAIN, drain).await;
+    }
 }
 
 impl Run {
@@ -165,14 +188,12 @@ impl Run {
                 () = sleep_until(deadline) => return End::TimedOut,
                 status = self.group.wait() => return status.map_or(End::Lost, End::Exited),
                 () = sleep_until(next_look), if unseen => {
-                    context.progress.send_replace(self.output.last_lines(PROGRESS_LINES));
+                    context.progress.send_replace(self.output.text.last_lines(PROGRESS_LINES));
                     unseen = false;
                     next_look = Instant::now() + PROGRESS;
                 }
-                count = read_some(&mut self.pipe, &mut self.buffer), if self.open => {
-                    self.open = count > 0;
-                    self.output.push(&self.buffer[..count]);
-                    unseen |= count > 0;
+                more = self.output.read(), if self.output.open => {
+                    unseen |= more;
                     pulse.heard();
                 }
                 // The same text again says that the command is at work.
@@ -181,40 +202,24 @@ impl Run {
         }
     }
 
-    /// Takes in what is still in the pipe and ends whoever is left.
+    /// Takes in what is still in the pipe and ends the processes that are left.
     async fn finish(&mut self, end: &End) -> Remains {
         if matches!(end, End::Exited(_)) {
-            self.drain().await;
+            self.output.drain().await;
         }
         let remains = self.end().await;
-        self.drain().await;
+        self.output.drain().await;
         remains
     }
 
-    /// Takes in what the pipe still holds.
-    async fn drain(&mut self) {
-        let drain = async {
-            while self.open {
-                let count = read_some(&mut self.pipe, &mut self.buffer).await;
-                self.open = count > 0;
-                self.output.push(&self.buffer[..count]);
-            }
-        };
-        let _ = timeout(DRAIN, drain).await;
-    }
-
-    /// Ends the processes. Whoever is told to end may have last words, and blocks if nobody reads them.
+    /// Ends the processes. A process that is to end may still print, and blocks if nobody reads that.
     async fn end(&mut self) -> Remains {
-        let Self { group, pipe, output, buffer, open } = self;
-        let ending = group.end();
+        let ending = self.group.end();
         tokio::pin!(ending);
         loop {
             tokio::select! {
                 remains = &mut ending => return remains,
-                count = read_some(pipe, buffer), if *open => {
-                    *open = count > 0;
-                    output.push(&buffer[..count]);
-                }
+                _ = self.output.read(), if self.output.open => {}
             }
         }
     }

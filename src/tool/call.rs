@@ -16,7 +16,6 @@ use crate::permission::ToolKind;
 /// Characters of the title of a call whose arguments do not fit.
 const TITLE_CHARS: usize = 200;
 
-/// A tool of any type.
 pub trait AnyTool: Send + Sync {
     fn name(&self) -> &str;
 
@@ -69,28 +68,30 @@ impl<T: Tool> AnyTool for T {
     }
 
     fn parse<'t>(&'t self, args: &Args) -> Box<dyn ParsedCall<'t> + 't> {
-        match parse_input(Tool::name(self), args) {
-            Ok(input) => Box::new(Fitting { tool: self, input }),
-            Err(failed) => {
-                let text = args.values().find_map(Value::as_str).unwrap_or_default();
-                Box::new(Unfit { failed, title: revealed_line(text, TITLE_CHARS) })
-            }
-        }
+        let input = parse_input(Tool::name(self), args).map_err(|failed| {
+            let text = args.values().find_map(Value::as_str).unwrap_or_default();
+            (failed, revealed_line(text, TITLE_CHARS))
+        });
+        Box::new(Parsed { tool: self, input })
     }
 }
 
-struct Fitting<'t, T: Tool> {
+struct Parsed<'t, T: Tool> {
     tool: &'t T,
-    input: T::Input,
+    /// What the arguments say; or why they do not fit, and their first text, which may tell what they were about.
+    input: Result<T::Input, (ToolOutput, String)>,
 }
 
-impl<'t, T: Tool> ParsedCall<'t> for Fitting<'t, T> {
+impl<'t, T: Tool> ParsedCall<'t> for Parsed<'t, T> {
     fn concurrency(&self) -> Concurrency {
-        self.tool.concurrency(&self.input)
+        self.input.as_ref().map_or(Concurrency::Parallel, |input| self.tool.concurrency(input))
     }
 
     fn title(&self, context: &ToolContext) -> String {
-        self.tool.title(&self.input, context)
+        match &self.input {
+            Ok(input) => self.tool.title(input, context),
+            Err((_, title)) => title.clone(),
+        }
     }
 
     fn prepare<'c>(self: Box<Self>, context: &'c ToolContext) -> BoxFuture<'c, Result<PreparedCall<'c>, ToolOutput>>
@@ -98,34 +99,11 @@ impl<'t, T: Tool> ParsedCall<'t> for Fitting<'t, T> {
         't: 'c,
     {
         async move {
-            let Self { tool, input } = *self;
+            let (tool, input) = (self.tool, self.input.map_err(|(failed, _)| failed)?);
             let (plan, prepared) = tool.prepare(input, context).await?;
             let run = async move { tool.run(prepared, context).await.unwrap_or_else(|failed| failed) };
             Ok(PreparedCall { plan, run: run.boxed() })
         }
         .boxed()
-    }
-}
-
-/// A call whose arguments do not fit its tool. Its first text says what it may have been about.
-struct Unfit {
-    failed: ToolOutput,
-    title: String,
-}
-
-impl<'t> ParsedCall<'t> for Unfit {
-    fn concurrency(&self) -> Concurrency {
-        Concurrency::Parallel
-    }
-
-    fn title(&self, _context: &ToolContext) -> String {
-        self.title.clone()
-    }
-
-    fn prepare<'c>(self: Box<Self>, _context: &'c ToolContext) -> BoxFuture<'c, Result<PreparedCall<'c>, ToolOutput>>
-    where
-        't: 'c,
-    {
-        async move { Err(self.failed) }.boxed()
     }
 }

@@ -16,7 +16,6 @@ use crate::permission::ToolKind;
 
 const NAME: &str = "Edit";
 
-/// Edits files.
 pub(super) struct Edit;
 
 #[derive(Deserialize, JsonSchema)]
@@ -85,7 +84,6 @@ fn change(path: &Path, input: &EditInput, context: &ToolContext) -> Result<Chang
     Ok(Change { path: path.to_path_buf(), after, before: Some(old), note: "", tool: NAME })
 }
 
-/// Returns the text after the edit.
 fn replaced(text: &str, input: &EditInput, shown: &str) -> Result<String, ToolOutput> {
     let passage = Passage::find(text, input);
     let hits = text.matches(&passage.old).count();

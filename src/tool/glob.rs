@@ -21,12 +21,10 @@ use super::{Plan, Tool, ToolContext, ToolOutput};
 use crate::message::INTERRUPTED;
 use crate::permission::ToolKind;
 
-/// Files shown.
 const MAX_SHOWN: usize = 100;
 /// Files remembered in order to find the newest.
 const MAX_FOUND: usize = 200_000;
 
-/// Finds files by name.
 pub(super) struct Glob(pub(super) Ignores);
 
 #[derive(Deserialize, JsonSchema)]

@@ -27,16 +27,12 @@ use crate::permission::ToolKind;
 
 /// Lines or files shown unless told otherwise.
 const DEFAULT_LIMIT: usize = 250;
-/// Lines or files shown at most.
 const MAX_LIMIT: usize = 5_000;
 /// Characters of one result; below what a result may hold, so that no middle is left out of it.
 const MAX_TEXT: usize = 45_000;
-/// Lines of context at most.
 const MAX_CONTEXT: usize = 50;
-/// Matching files remembered.
 const MAX_FILES: usize = 100_000;
 
-/// Finds text in files.
 pub(super) struct Grep(pub(super) Ignores);
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -131,7 +127,6 @@ impl Tool for Grep {
     }
 }
 
-/// A file in which something was found.
 struct Hit {
     path: PathBuf,
     count: u64,
@@ -149,7 +144,7 @@ fn grep(
         Err(error) => return Err(ToolOutput::error(format!("{shown}: {error}. Find the right path with LS or Glob."))),
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => {
-            super::file::look_at(root, &shown).map_err(|error| ToolOutput::error(error.to_string()))?;
+            super::file::look_at(root, &shown)?;
         }
     }
     let watch = Watch::new(&context.cancel);
@@ -192,7 +187,6 @@ fn files(input: &GrepInput, root: &Path, ignores: &Ignores, cwd: &Path) -> Resul
     Ok(builder)
 }
 
-/// Returns the globs of the input.
 fn wanted(input: &GrepInput, root: &Path, cwd: &Path) -> Result<Override, ToolOutput> {
     let mut overrides = OverrideBuilder::new(root);
     for glob in input.glob.as_deref().into_iter().flat_map(globs_of) {
@@ -261,7 +255,6 @@ fn known_type(name: &str) -> &str {
 struct Skipped {
     /// Places that could not be read.
     unread: AtomicUsize,
-    /// Files that are no text.
     binary: AtomicUsize,
 }
 

@@ -26,7 +26,9 @@ pub(super) fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(
     {
         return Ok(input);
     }
-    let mut given = Value::Object(args.iter().filter(|(_, value)| !value.is_null()).map(owned).collect());
+    let mut given = Value::Object(
+        args.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())).collect(),
+    );
     let error = match T::deserialize(&given) {
         Ok(input) => return Ok(input),
         Err(error) => error,
@@ -50,10 +52,6 @@ pub(super) fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(
             required.filter(|names| !names.is_empty()).map_or_else(|| "none".to_owned(), |names| names.join(", ")),
         ))
     })
-}
-
-fn owned((name, value): (&String, &Value)) -> (String, Value) {
-    (name.clone(), value.clone())
 }
 
 /// Returns the value of type `kind` that `value` holds, if it is of another type.

@@ -21,12 +21,10 @@ use super::{Plan, Tool, ToolContext, ToolOutput};
 use crate::message::INTERRUPTED;
 use crate::permission::ToolKind;
 
-/// Entries shown.
 const MAX_ENTRIES: usize = 1_000;
 /// Entries of one folder that are read; of a larger one some are missing.
 const MAX_READ: usize = 50_000;
 
-/// Lists folders.
 pub(super) struct Ls(pub(super) Ignores);
 
 #[derive(Deserialize, JsonSchema)]
@@ -131,7 +129,6 @@ struct Tree {
 
 struct Entry {
     path: PathBuf,
-    /// What is shown.
     label: String,
 }
 

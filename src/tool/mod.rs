@@ -141,17 +141,15 @@ pub enum Concurrency {
 /// What a call would do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// What it would touch.
     pub access: AccessKind,
     /// What the user is shown before answering.
     pub preview: Option<Preview>,
-    /// Why it cannot be done as things are. It says what lies there, so only who may read the place is told at once; for
-    /// others the call goes on as one that could be done.
+    /// Why it cannot be done as things are. It says what lies there, so only an agent that may read the place gets it at
+    /// once; for others the call goes on as if it could be done.
     pub failure: Option<ToolOutput>,
 }
 
 impl Plan {
-    /// Returns a plan without a preview.
     #[must_use]
     pub fn new(access: AccessKind) -> Self {
         Self { access, preview: None, failure: None }
@@ -167,9 +165,7 @@ impl Plan {
 /// Surroundings of one call. All of it is handed in: two agents may work in different folders.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// The agent that calls.
     pub agent: AgentId,
-    /// Id of the call.
     pub call_id: String,
     /// Working directory, absolute, symlinks resolved.
     pub cwd: Arc<PathBuf>,
@@ -193,12 +189,10 @@ impl ToolContext {
     }
 }
 
-/// What came of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolOutput {
     /// What the model reads.
     pub content: Vec<ResultPart>,
-    /// Whether the call failed.
     pub is_error: bool,
     /// What the screen shows behind the title, such as `14 hits in 6 files`. One line.
     pub summary: String,
@@ -228,36 +222,27 @@ impl ToolOutput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToolView {
-    /// A changed file.
     Diff(FileDiff),
-    /// The agent's list of things to do.
     Todos {
-        /// All entries.
         items: Vec<Todo>,
     },
-    /// Some lines of output.
     Output {
         /// The lines, already bounded.
         text: String,
     },
 }
 
-/// A file that a tool wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// The file, absolute.
     #[serde(serialize_with = "crate::message::serialize_path")]
     pub path: PathBuf,
-    /// Whether it existed before.
     pub kind: ChangeKind,
 }
 
-/// How a file changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// It did not exist before.
     Created,
-    /// It existed before.
     Modified,
 }

@@ -17,7 +17,7 @@ use super::blocking::off_thread;
 use super::file::image::pixels;
 use super::file::path::{ResolvedPath, plan_reading, relative, title};
 use super::file::{FileError, look_at, open_regular};
-use super::limit::{Whole, counted, cut, size};
+use super::limit::{counted, cut, size};
 use super::{Plan, Stamp, Tool, ToolContext, ToolOutput};
 use crate::message::ResultPart;
 use crate::permission::ToolKind;
@@ -39,7 +39,6 @@ const IMAGE_SIDE: u32 = 8_000;
 /// Bytes that decide what kind of file it is.
 const SNIFF_BYTES: usize = 8 << 10;
 
-/// Reads files.
 pub(super) struct Read;
 
 #[derive(Deserialize, JsonSchema)]
@@ -87,12 +86,11 @@ impl Tool for Read {
 
 fn read(path: &Path, input: &ReadInput, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     let shown = relative(path, &context.cwd);
-    let failed = |error: FileError| ToolOutput::error(error.to_string());
-    look_at(path, &shown).map_err(failed)?;
+    look_at(path, &shown)?;
     let write = context.freshness.last_write(path);
-    let (mut file, metadata) = open_regular(path, &shown).map_err(failed)?;
+    let (mut file, metadata) = open_regular(path, &shown)?;
     let mut start = Vec::with_capacity(SNIFF_BYTES);
-    let system = |error| ToolOutput::error(FileError::system(&shown, error).to_string());
+    let system = |error| FileError::system(&shown, error);
     file.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut start).map_err(system)?;
     match Kind::of(&start) {
         Kind::Image(media_type) => image(file, start, media_type, &shown, metadata.len()),
@@ -158,9 +156,7 @@ fn image(file: File, mut bytes: Vec<u8>, media_type: &str, shown: &str, length: 
     if length > IMAGE_BYTES {
         return Err(too_large());
     }
-    file.take(IMAGE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| ToolOutput::error(FileError::system(shown, error).to_string()))?;
+    file.take(IMAGE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| FileError::system(shown, error))?;
     if bytes.len() as u64 > IMAGE_BYTES {
         return Err(too_large());
     }
@@ -184,13 +180,10 @@ fn image(file: File, mut bytes: Vec<u8>, media_type: &str, shown: &str, length: 
 /// The lines asked for, and what is known of the rest.
 struct Page {
     text: String,
-    /// Number of the first line shown.
     first: usize,
-    /// Lines shown.
     shown: usize,
     /// Lines that were looked at, shown or not.
     seen: usize,
-    /// Whether the end of the file was reached.
     ended: bool,
     /// Whether a shown line held bytes that are not UTF-8.
     lossy: bool,
@@ -250,10 +243,10 @@ impl Page {
             }
         };
         let text = if self.seen == 1 { text.trim_start_matches('\u{feff}') } else { &text };
-        let (start, whole) = cut(text, MAX_LINE);
+        let (start, is_cut) = cut(text, MAX_LINE);
         let before = self.text.len();
         let _ = write!(self.text, "{:>6}\t{start}", self.seen);
-        if was_cut || whole == Whole::No {
+        if was_cut || is_cut {
             self.text.push_str(" [… line cut]");
         }
         self.text.push('\n');
@@ -307,7 +300,6 @@ struct Lines<'a, R> {
     cut: bool,
 }
 
-/// What came next in a stream.
 enum Next {
     Line,
     End,

@@ -18,7 +18,6 @@ use crate::permission::{AccessKind, Preview, ToolKind};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedResult {
-    /// The tool's name.
     pub tool: String,
     /// What the call's JSON text must hold.
     #[serde(default)]
@@ -27,27 +26,22 @@ pub struct ScriptedResult {
     pub title: String,
     /// What the screen shows behind that when it is done.
     pub summary: String,
-    /// What the model reads.
     #[serde(default)]
     pub result: String,
-    /// How long it takes, in milliseconds.
     #[serde(default)]
     pub ms: u64,
     /// Lines of output shown meanwhile, spread evenly over the time.
     #[serde(default)]
     pub tail: Vec<String>,
-    /// Whether the call fails.
     #[serde(default)]
     pub is_error: bool,
     /// A command that has to be approved.
     #[serde(default)]
     pub command: Option<String>,
-    /// A change to show.
     #[serde(default)]
     pub diff: Option<FileDiff>,
 }
 
-/// A script that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line} of the script of tools: {source}")]
 pub struct ToolScriptError {
@@ -74,13 +68,11 @@ impl ScriptedTool {
         for (at, line) in script.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let line: ScriptedResult =
                 serde_json::from_str(line).map_err(|source| ToolScriptError { line: at + 1, source })?;
-            match tools.iter_mut().find(|tool| tool.name == line.tool) {
-                Some(tool) => tool.lines.push(line),
-                None => {
-                    let (name, kind) = (line.tool.clone(), standard.kind_of(&line.tool));
-                    tools.push(Self { name, kind, lines: vec![line] });
-                }
-            }
+            let known = tools.iter().position(|tool| tool.name == line.tool).unwrap_or_else(|| {
+                tools.push(Self { name: line.tool.clone(), kind: standard.kind_of(&line.tool), lines: Vec::new() });
+                tools.len() - 1
+            });
+            tools[known].lines.push(line);
         }
         Ok(tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn AnyTool>).collect())
     }

@@ -6,13 +6,11 @@ use super::AnyTool;
 use crate::message::{ToolSpec, canonical_name};
 use crate::permission::ToolKind;
 
-/// An ordered set of tools with unique names.
 #[derive(Clone, Default)]
 pub struct ToolSet(Vec<Arc<dyn AnyTool>>);
 
 impl ToolSet {
     /// Finds a tool by the name a model used: exactly, then without regard to case, then by its former name.
-    #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
         let name = canonical_name(name);
         self.0
@@ -21,19 +19,15 @@ impl ToolSet {
             .or_else(|| self.0.iter().find(|tool| tool.name().eq_ignore_ascii_case(name)))
     }
 
-    /// Returns what the named tool does.
-    #[must_use]
     pub fn kind_of(&self, name: &str) -> ToolKind {
         self.find(name).map_or(ToolKind::Other, |tool| tool.kind())
     }
 
-    /// Returns the tools' names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|tool| tool.name())
     }
 
     /// Returns what is offered to the model.
-    #[must_use]
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.0.iter().map(|tool| tool.spec()).collect()
     }
@@ -44,14 +38,11 @@ impl ToolSet {
         Self(self.0.iter().filter(|tool| keep(tool.name())).cloned().collect())
     }
 
-    /// Returns the same tools and one more.
     #[must_use]
     pub fn with(&self, tool: Arc<dyn AnyTool>) -> Self {
         self.0.iter().cloned().chain([tool]).collect()
     }
 
-    /// Returns `true` if there is no tool.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -9,10 +9,8 @@ use super::limit::counted;
 use super::{Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
 use crate::permission::ToolKind;
 
-/// Entries of one list.
 const MAX_ENTRIES: usize = 100;
 
-/// Notes what is to be done.
 pub(super) struct TodoWrite;
 
 #[derive(Deserialize, JsonSchema)]
@@ -37,7 +35,7 @@ impl Tool for TodoWrite {
         ToolKind::Other
     }
 
-    /// The last list is the one that holds.
+    /// Each list replaces the one before.
     fn concurrency(&self, _input: &TodoInput) -> Concurrency {
         Concurrency::InOrder
     }
@@ -94,20 +92,14 @@ pub struct Todo {
 }
 
 impl Todo {
-    /// Returns `true` if it is done.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.status == TodoStatus::Completed
     }
 
-    /// Returns `true` if it is being done.
-    #[must_use]
     pub fn is_active(&self) -> bool {
         self.status == TodoStatus::InProgress
     }
 
-    /// Returns what to show of it now.
-    #[must_use]
     pub fn words(&self) -> &str {
         if self.is_active() && !self.active_form.is_empty() { &self.active_form } else { &self.content }
     }

@@ -13,7 +13,6 @@ use crate::permission::ToolKind;
 
 const NAME: &str = "Write";
 
-/// Writes whole files.
 pub(super) struct Write;
 
 #[derive(Deserialize, JsonSchema)]

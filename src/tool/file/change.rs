@@ -22,25 +22,19 @@ use crate::tool::{ChangeKind, FileChange, Knowledge, Plan, Stamp, ToolContext, T
 /// Bytes of a file that can be edited or compared.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// A file as it is before a change.
 pub(in crate::tool) struct FileBefore {
-    /// Its state.
     pub(in crate::tool) stamp: Stamp,
     /// Its bytes; `None` if there are too many.
     pub(in crate::tool) bytes: Option<Vec<u8>>,
 }
 
-/// A change that has not been made yet.
 pub(in crate::tool) struct Change {
-    /// The file, resolved.
     pub(in crate::tool) path: PathBuf,
     /// What is there now; `None` for a new file.
     pub(in crate::tool) before: Option<FileBefore>,
-    /// What will be there.
     pub(in crate::tool) after: String,
     /// What else the model is told; empty or a sentence after a blank.
     pub(in crate::tool) note: &'static str,
-    /// Name of the tool that makes it.
     pub(in crate::tool) tool: &'static str,
 }
 
@@ -50,21 +44,20 @@ pub(in crate::tool) struct Change {
 /// Fails for what is not a regular file, and for a file that the agent has not read as it is now.
 pub(in crate::tool) fn before(path: &Path, context: &ToolContext) -> Result<Option<FileBefore>, ToolOutput> {
     let shown = relative(path, &context.cwd);
-    let failed = |error: FileError| ToolOutput::error(error.to_string());
     let metadata = match look_at(path, &shown) {
         Err(FileError::Missing(_)) => return Ok(None),
-        looked => looked.map_err(failed)?,
+        looked => looked?,
     };
     if metadata.nlink() > 1 {
-        return Err(failed(FileError::Linked(shown, metadata.nlink())));
+        return Err(FileError::Linked(shown, metadata.nlink()).into());
     }
     match context.freshness.knowledge(path, Stamp::of(&metadata)) {
         Knowledge::Fresh => {}
         known => return Err(ToolOutput::error(refusal(&shown, &known))),
     }
-    let (file, metadata) = open_regular(path, &shown).map_err(failed)?;
+    let (file, metadata) = open_regular(path, &shown)?;
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(FileError::system(&shown, error)))?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| FileError::system(&shown, error))?;
     let bytes = (bytes.len() as u64 <= MAX_BYTES).then_some(bytes);
     Ok(Some(FileBefore { stamp: Stamp::of(&metadata), bytes }))
 }
@@ -100,8 +93,8 @@ pub(in crate::tool) fn is_crlf(text: &str) -> bool {
 /// Works out the change that an input asks for to the file at a path.
 pub(in crate::tool) type ChangeMaker<I> = fn(&Path, &I, &ToolContext) -> Result<Change, ToolOutput>;
 
-/// Says what a change to the file at `raw` would write. One that cannot be made as things are is no error yet: only who
-/// may read the file is told why.
+/// Says what a change to the file at `raw` would write. A change that cannot be made as things are is no error yet: the
+/// reason is only for agents that may read the file.
 pub(in crate::tool) async fn plan_change<I: Send + 'static>(
     raw: String,
     input: I,
@@ -132,7 +125,6 @@ fn hopeless(path: PathBuf, failure: ToolOutput) -> Plan {
 }
 
 impl Change {
-    /// Returns what would be written, with a preview.
     fn plan(self) -> Plan {
         let preview = Some(Preview::Diff(self.asked()));
         Plan { preview, ..Plan::new(AccessKind::Write { path: self.path }) }
@@ -164,8 +156,7 @@ impl Change {
             ));
         }
         let expected = self.before.as_ref().map(|old| old.stamp);
-        let stamp = replace(&self.path, &shown, self.after.as_bytes(), expected, &context.cancel)
-            .map_err(|error| ToolOutput::error(error.to_string()))?;
+        let stamp = replace(&self.path, &shown, self.after.as_bytes(), expected, &context.cancel)?;
         context.freshness.note_write(&self.path, stamp, self.tool);
         let summary = diff.as_ref().map_or_else(|| self.blind_words(), tally);
         let (verb, kind) = match self.before {

@@ -30,7 +30,6 @@ struct Seen {
 /// State of a file when it was last read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// Size in bytes.
     pub len: u64,
     /// Time of the last change of its content, as far as programs have not set it.
     pub modified: Option<SystemTime>,
@@ -43,7 +42,6 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Takes the stamp from a file's metadata.
     #[must_use]
     pub fn of(metadata: &std::fs::Metadata) -> Self {
         Self {
@@ -56,7 +54,6 @@ impl Stamp {
     }
 
     /// Returns `true` if the file has the content that it had: a change of its rights alone is none.
-    #[must_use]
     pub fn has_content_of(&self, other: &Self) -> bool {
         (self.len, self.modified, self.file) == (other.len, other.modified, other.file)
             && (self.changed == other.changed || self.rights != other.rights)
@@ -71,7 +68,6 @@ pub enum Knowledge {
     /// The file changed since it was read. Holds the write, if it was another agent's; a command, the user and other
     /// programs leave none.
     Stale(Option<Written>),
-    /// The file is as it was read.
     Fresh,
 }
 
@@ -106,7 +102,6 @@ impl Freshness {
     }
 
     /// Compares the file's present state with the one the agent saw.
-    #[must_use]
     pub fn knowledge(&self, path: &Path, now: Stamp) -> Knowledge {
         let written = self.writers.last(path);
         let seen = self.seen().get(path).copied();

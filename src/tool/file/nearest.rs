@@ -98,7 +98,6 @@ fn without_number(line: &str) -> &str {
     }
 }
 
-/// Returns the position of the line most like `wanted`.
 fn similar(lines: &[&str], wanted: &str) -> Option<usize> {
     let wanted = wanted.trim();
     let fits = |line: &&str| !line.is_empty() && line.len() <= SIMILAR_CHARS;

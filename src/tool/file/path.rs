@@ -24,7 +24,6 @@ pub(in crate::tool) struct ResolvedPath {
 }
 
 impl ResolvedPath {
-    /// Finds the place that `raw` means.
     pub(in crate::tool) fn new(raw: String, context: &ToolContext) -> Result<Self, ToolOutput> {
         Ok(Self { place: resolve(&raw, context)?, raw })
     }
@@ -169,18 +168,8 @@ pub fn asked_title(title: String, access: &AccessKind, project: &Path) -> String
 
 /// Returns the path as text with control characters escaped, so that a file's name cannot pose as a line of output.
 pub(in crate::tool) fn printable(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    if !text.chars().any(char::is_control) {
-        return text.into_owned();
-    }
-    text.chars().fold(String::new(), |mut shown, c| {
-        if c.is_control() {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-        shown
-    })
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    path.to_string_lossy().chars().map(escaped).collect()
 }
 
 /// Returns `text` on one line of at most `max` characters, without anything that a screen should not get.
@@ -195,15 +184,8 @@ pub(in crate::tool) fn revealed_line(text: &str, max: usize) -> String {
 }
 
 fn shortened(text: &str, max: usize) -> String {
-    let mut line = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).fold(
-        String::new(),
-        |mut line, word| {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line + word
-        },
-    );
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let mut line = words.collect::<Vec<_>>().join(" ");
     if let Some((cut, _)) = line.char_indices().nth(max) {
         line.truncate(cut);
         line.push('…');

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use tokio::sync::{Mutex as Gate, OwnedMutexGuard};
 use tokio::time::{Instant, timeout};
-use tokio_util::sync::CancellationToken;
 
 use super::path::{ResolvedPath, relative};
 use crate::message::INTERRUPTED;
@@ -38,21 +37,14 @@ struct Writes {
     last: HashMap<PathBuf, Written>,
 }
 
-/// The last write of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Name of the agent that wrote.
     pub by: Arc<str>,
-    /// Name of the tool it used.
     pub tool: &'static str,
-    /// When.
     pub at: Instant,
     /// Number of the write among all of the session, from 1.
     pub number: u64,
 }
-
-/// The right to write one file, until it is dropped.
-pub(super) type WriteHold = OwnedMutexGuard<()>;
 
 impl Writers {
     /// Notes that an agent has written a file, and returns the number of the write.
@@ -65,13 +57,12 @@ impl Writers {
     }
 
     /// Returns the last write of a file, if an agent wrote it.
-    #[must_use]
     pub fn last(&self, path: &Path) -> Option<Written> {
         lock(&self.0.writes).last.get(path).cloned()
     }
 
-    /// Waits until nobody else writes the file.
-    async fn hold(&self, path: &Path) -> WriteHold {
+    /// Waits until nobody else writes the file. Nobody does until what is returned is dropped.
+    async fn hold(&self, path: &Path) -> OwnedMutexGuard<()> {
         let gate = {
             let mut gates = lock(&self.0.gates);
             gates.retain(|_, gate| gate.strong_count() > 0);
@@ -109,14 +100,18 @@ where
     T: Send + 'static,
     F: FnOnce(&Path, &ToolContext) -> Result<T, ToolOutput> + Send + 'static,
 {
-    let hold = enter(path.place(), &context.freshness.writers, &context.cancel).await.map_err(|error| match error {
-        Shut::Cancelled => ToolOutput::error(INTERRUPTED),
-        Shut::Busy => ToolOutput::error(format!(
+    let hold = tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => return Err(ToolOutput::error(INTERRUPTED)),
+        hold = timeout(LOCK_TIMEOUT, context.freshness.writers.hold(path.place())) => hold,
+    };
+    let hold = hold.map_err(|_| {
+        ToolOutput::error(format!(
             "Another agent has been writing {} for {} s and does not come to an end. Do something else first, then \
              read the file again.",
             relative(path.place(), &context.cwd),
             LOCK_TIMEOUT.as_secs()
-        )),
+        ))
     })?;
     off_thread(context, move |context| {
         // With the thread and not with the call: one that is given up on may still be about to write.
@@ -124,20 +119,6 @@ where
         work(path.confirmed(context)?, context)
     })
     .await
-}
-
-/// Why a file's gate did not open.
-enum Shut {
-    Cancelled,
-    Busy,
-}
-
-async fn enter(path: &Path, writers: &Writers, cancel: &CancellationToken) -> Result<WriteHold, Shut> {
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => Err(Shut::Cancelled),
-        hold = timeout(LOCK_TIMEOUT, writers.hold(path)) => hold.map_err(|_| Shut::Busy),
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -16,7 +16,6 @@ use crate::permission::{is_git_query, is_read_only};
 use crate::program::SearchPath;
 use crate::tool::ToolContext;
 
-/// How long the judgement may take.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// A command as it is run under guard.
@@ -24,7 +23,6 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 pub(in crate::tool) struct Guard {
     /// The line, with its program named by its place.
     pub(in crate::tool) command: OsString,
-    /// The whole environment.
     pub(in crate::tool) environment: Vec<(OsString, OsString)>,
     /// Must outlive the command.
     _settings: Option<PrivateSettings>,

@@ -49,7 +49,6 @@ pub struct Shell {
     /// This program, which is started once more as the supervisor of a command. Without it no command runs.
     supervisor: PathBuf,
     pub(super) handed_on: HandedOn,
-    /// The supervisors that are at work.
     running: Arc<Mutex<BTreeSet<Pid>>>,
 }
 
@@ -96,7 +95,6 @@ impl Shell {
     }
 }
 
-/// A running command and all processes it started.
 #[derive(Debug)]
 pub(super) struct Group {
     shell: Shell,
@@ -113,7 +111,6 @@ pub(super) struct Group {
 /// What a command left running when it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remains {
-    /// Nothing.
     Nothing,
     /// Processes, which were ended.
     Ended,
@@ -290,7 +287,6 @@ fn last_words(mut control: Socket) -> Vec<u8> {
     heard
 }
 
-/// Takes in more of what the supervisor says.
 fn hear(control: &mut Socket, heard: &mut Vec<u8>) -> io::Result<usize> {
     let mut buffer = [0; 1024];
     loop {
@@ -304,9 +300,4 @@ fn hear(control: &mut Socket, heard: &mut Vec<u8>) -> io::Result<usize> {
             }
         }
     }
-}
-
-/// Reads from the pipe until it ends, handing on what arrives. A pipe that breaks has ended too.
-pub(super) async fn read_some(pipe: &mut Receiver, buffer: &mut [u8]) -> usize {
-    pipe.read(buffer).await.unwrap_or(0)
 }

@@ -6,16 +6,13 @@ use std::collections::VecDeque;
 
 use crate::tool::limit::grouped;
 
-/// Bytes kept of the beginning.
 const HEAD: usize = 20_000;
-/// Bytes kept of the end.
 const TAIL: usize = 20_000;
 /// Bytes of the end that are looked at for its last lines.
 const GLANCE: usize = 4_000;
 /// Characters that no text has, below which output counts as text all the same.
 const MIN_ODD: usize = 32;
 
-/// The head and the tail of an output of any length.
 #[derive(Debug, Default)]
 pub(in crate::tool) struct Capture {
     head: Vec<u8>,
@@ -26,7 +23,6 @@ pub(in crate::tool) struct Capture {
 }
 
 impl Capture {
-    /// Takes in more output.
     pub(in crate::tool) fn push(&mut self, bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
         self.last = Some(*last);
@@ -41,7 +37,6 @@ impl Capture {
         self.tail.extend(rest);
     }
 
-    /// Returns the number of lines printed.
     pub(in crate::tool) fn lines(&self) -> usize {
         let unfinished = u64::from(self.last.is_some_and(|byte| byte != b'\n'));
         usize::try_from(self.breaks + unfinished).unwrap_or(usize::MAX)
@@ -71,7 +66,6 @@ impl Capture {
         format!("{}\n[… {} bytes left out …]\n{tail}", head.trim_end_matches('\n'), grouped(left_out))
     }
 
-    /// Returns the last lines of what was printed so far.
     pub(in crate::tool) fn last_lines(&self, count: usize) -> String {
         if is_binary(&self.head) {
             return String::new();

@@ -23,16 +23,13 @@ const INTERVAL: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(in crate::tool) struct Pulse {
     supervisor: Option<Pid>,
-    /// When to look next.
     due: Instant,
-    /// A look under way.
     look: Option<JoinHandle<Signs>>,
     /// What was seen last; `None` before the first look.
     seen: Option<Signs>,
 }
 
 impl Pulse {
-    /// Returns the pulse of a command that has just started.
     pub(in crate::tool) fn new(supervisor: Option<Pid>) -> Self {
         Self { supervisor, due: Instant::now() + INTERVAL, look: None, seen: None }
     }

@@ -16,7 +16,6 @@ use ignore::overrides::Override;
 use crate::tool::Stamp;
 use crate::tool::file::{look_at, open_regular};
 
-/// Bytes of an ignore file that are read.
 const MAX_BYTES: u64 = 4 << 20;
 /// Patterns with signs such as `*` that are compiled together: an automaton of very many is refused.
 const MAX_WILD: usize = 1_000;
@@ -91,7 +90,6 @@ pub(in crate::tool) struct Sieve {
     ignores: Ignores,
     /// Files named by the caller, which count even if they are ignored.
     wanted: Override,
-    /// The user's own rules.
     global: Option<Arc<Rules>>,
     folders: RwLock<HashMap<PathBuf, Arc<Folder>>>,
 }
@@ -113,7 +111,6 @@ impl Sieve {
         Self { ignores: ignores.clone(), wanted, global, folders: RwLock::default() }
     }
 
-    /// Returns `true` if an entry is ignored.
     pub(in crate::tool) fn drops(&self, path: &Path, is_folder: bool) -> bool {
         if !self.wanted.is_empty() && self.wanted.matched(path, is_folder).is_whitelist() {
             return false;

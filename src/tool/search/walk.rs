@@ -14,12 +14,10 @@ use tokio_util::sync::CancellationToken;
 use super::ignores::Sieve;
 use crate::tool::ToolOutput;
 
-/// How long a walk may take.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// Threads of one walk; several agents may walk at once.
 const THREADS: usize = 4;
 
-/// Tells a walk when to stop.
 #[derive(Debug, Clone)]
 pub(in crate::tool) struct Watch {
     cancel: CancellationToken,
@@ -27,17 +25,14 @@ pub(in crate::tool) struct Watch {
 }
 
 impl Watch {
-    /// Starts the clock.
     pub(in crate::tool) fn new(cancel: &CancellationToken) -> Self {
         Self { cancel: cancel.clone(), deadline: Instant::now() + DEADLINE }
     }
 
-    /// Returns `true` if the walk has to end.
     pub(in crate::tool) fn is_over(&self) -> bool {
         self.cancel.is_cancelled() || self.is_late()
     }
 
-    /// Returns `true` if time has run out.
     pub(in crate::tool) fn is_late(&self) -> bool {
         Instant::now() >= self.deadline
     }
@@ -77,7 +72,6 @@ pub fn check_threads(count: usize) -> io::Result<()> {
     })
 }
 
-/// Checks that a walk gets its threads.
 pub(in crate::tool) fn check_walk_threads() -> Result<(), ToolOutput> {
     check_threads(THREADS).map_err(|error| {
         ToolOutput::error(format!(
