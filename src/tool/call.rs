@@ -16,6 +16,7 @@ use crate::permission::ToolKind;
 /// Characters of the title of a call whose arguments do not fit.
 const TITLE_CHARS: usize = 200;
 
+/// A [`Tool`], whatever its input.
 pub trait AnyTool: Send + Sync {
     fn name(&self) -> &str;
 
@@ -46,7 +47,7 @@ pub trait ParsedCall<'t>: Send {
 /// A call that waits for permission.
 pub struct PreparedCall<'c> {
     pub plan: Plan,
-    /// Does it, once it is polled. Polled only after the plan's access was allowed.
+    /// Does the work when it is polled, which has to wait until the plan's access is allowed.
     pub run: BoxFuture<'c, ToolOutput>,
 }
 

@@ -1,7 +1,7 @@
-//! Opening files without being held up, and what can be wrong with one.
+//! Files of the project: how they are found, compared, changed and replaced.
 //!
-//! Leaves the way to a descriptor to `nofollow` and writing to `replace`. Invariant: only regular files are opened, and
-//! never in a way that waits for another process.
+//! Owns opening them without being held up, and what can be wrong with one. Leaves the way to a descriptor to `nofollow`
+//! and writing to `replace`. Invariant: only regular files are opened, and never in a way that waits for another process.
 
 mod attributes;
 pub(super) mod change;

@@ -1,4 +1,4 @@
-//! Looking for a regular expression in one file.
+//! Looking for a regular expression in one file. Leaves which files there are to `walk` and `ignores`.
 //!
 //! Invariants: files that hold a NUL byte are binary and never match; a file that ends the search, by its size or by
 //! never ending, does so within the bounds of the walk's watch.
