@@ -141,6 +141,11 @@ fn titles_bear_any_input_and_are_one_line() {
     assert_eq!(bench.title("Bash", json!({"command": "cd x &&\n  make"})), "cd x && ⏎ make");
     assert_eq!(bench.title("Grep", json!({"pattern": "fn main", "path": "src/"})), "\"fn main\" in src");
     assert_eq!(bench.title("LS", json!({})), ".");
+    assert_eq!(
+        bench.title("Edit", json!({"file_path": "a\nb", "old_string": 3})),
+        "a ⏎ b",
+        "its first text, if it does not fit"
+    );
 }
 
 #[tokio::test]
