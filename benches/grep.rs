@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use belvedere::message::AgentId;
-use belvedere::tool::{Args, Freshness, Planned, Shell, ToolContext, standard_tools};
+use belvedere::tool::{Args, Freshness, Shell, ToolContext, standard_tools};
 use criterion::Criterion;
 use serde_json::json;
 use tokio::sync::watch;
@@ -39,7 +39,6 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         project: root,
         cancel: CancellationToken::new(),
         progress: watch::channel(String::new()).0,
-        planned: Planned::default(),
         freshness: Arc::new(Freshness::default()),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
@@ -55,7 +54,12 @@ pub(crate) fn bench(criterion: &mut Criterion) {
         let args: Args = input.as_object().unwrap().clone();
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
-                let output = runtime.block_on(tool.run(&args, &context));
+                let output = runtime.block_on(async {
+                    match tool.parse(&args).prepare(&context).await {
+                        Ok(prepared) => prepared.run.await,
+                        Err(failed) => failed,
+                    }
+                });
                 assert!(!output.is_error);
                 output
             });

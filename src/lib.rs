@@ -69,8 +69,9 @@
 //! 3. The message is sent as [`subagent::Command::Send`]; [`subagent::Conversation`] runs the loop with it.
 //! 4. The model calls `Agent` three times in one reply. The tree admits, queues or refuses each, and runs the same loop for
 //!    each admitted one, with a cancel token that hangs on the parent's.
-//! 5. Each tool call is planned first: [`tool::Tool::plan`] says what it would touch, [`permission::decide`] says yes, no or
-//!    ask, and an [`permission::Approver`] asks the user where it has to. Only then the tool runs.
+//! 5. Each tool call is prepared first: [`tool::Tool::prepare`] says what it would touch, [`permission::decide`] says yes, no
+//!    or ask, and an [`permission::Approver`] asks the user where it has to. Only then [`tool::Tool::run`] gets what was
+//!    prepared.
 //! 6. A stopped subagent drops its stream and ends its processes as a group. Its event `Ended` is the last about it.
 //! 7. The reports are the results of the three calls, in their order. The main agent's next turn answers the user.
 //!
@@ -100,7 +101,9 @@
 //!   request on its way. **Retry state** is what has been tried.
 //! - **Prompt environment**: what a system prompt says of where an agent works.
 //! - **Bootstrap**: what is known before a session starts. **Session handles** keep what must be finished at its end.
-//! - **Plan** of a tool call: what it would touch. A **preview** shows it. A **fence** keeps an agent in its worktree.
+//! - **Any tool**: something a model can ask for, whatever its input. A **parsed call** of it becomes a **prepared call**,
+//!   which has the **plan**: what it would touch. A **preview** shows it. A **fence** keeps an agent in its worktree.
+//! - **Tool kind**: what a tool does, and so what a scope in a list of tools is about.
 //! - **Supervisor**: the process that runs a command, outlives us, and ends what the command has started. The
 //!   **search path** has the folders of `PATH` from which programs run without a question.
 //! - **Focus**: where keys go. An **action** is what a key means, a **keymap** says which. A **popup** is drawn in front.

@@ -17,7 +17,9 @@ use super::{Agent, EventKind, Status};
 use crate::config::{Environment, obeyed_by_git};
 use crate::message::{INTERRUPTED, ResultPart, ToolCall, ToolInput, ToolResult};
 use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, Preview};
-use crate::tool::{Args, Concurrency, FileChange, Planned, Tool, ToolContext, ToolOutput, asked_title, bound_text};
+use crate::tool::{
+    AnyTool, Concurrency, FileChange, ParsedCall, PreparedCall, ToolContext, ToolOutput, asked_title, bound_text,
+};
 
 /// How long a tool may take to clean up after a stop: a process group gets TERM, 2 s, then KILL.
 const STOP_GRACE: Duration = Duration::from_secs(4);
@@ -51,11 +53,13 @@ pub(super) async fn dispatch(agent: &Agent, calls: &[ToolCall], allowance: usize
     let (granted, excess) = granted.split_at(MAX_CALLS_PER_MESSAGE.min(granted.len()));
     for group in groups(agent, granted) {
         if let Some(why) = passed_over(agent, all.begun) {
-            pass_over(agent, group, why, &mut all, watchdog).await;
+            for pending in group {
+                pass_over(agent, std::slice::from_ref(pending.call), why, &mut all, watchdog).await;
+            }
             continue;
         }
         all.begun += u32::try_from(group.len()).unwrap_or(u32::MAX);
-        let outputs = join_all(group.iter().map(|call| one(agent, call, watchdog))).await;
+        let outputs = join_all(group.into_iter().map(|pending| one(agent, pending, watchdog))).await;
         for (result, changes) in outputs {
             all.results.push(result);
             all.changes.extend(changes);
@@ -80,7 +84,7 @@ pub(super) async fn refuse(agent: &Agent, calls: &[ToolCall], why: Status, watch
     all.results
 }
 
-/// Says why the next calls are not run, if so. One that is told something before any call has begun still does what it
+/// Says why the next calls are not run, if so. An agent that gets a message before any call has begun still does what it
 /// was about to do.
 fn passed_over(agent: &Agent, begun: u32) -> Option<&'static str> {
     if agent.cancel.cause().is_none() && agent.work.cause().is_some() {
@@ -100,21 +104,59 @@ async fn pass_over(agent: &Agent, calls: &[ToolCall], why: &str, all: &mut Dispa
     }
 }
 
-/// Cuts the calls into runs that may overlap and single calls that may not.
-fn groups<'a>(agent: &Agent, calls: &'a [ToolCall]) -> Vec<&'a [ToolCall]> {
-    let parallel = |call: &ToolCall| {
-        let args = match &call.input {
-            ToolInput::Object(args) => args,
-            ToolInput::Malformed(_) => return true,
-        };
-        agent.tools.find(&call.name).is_none_or(|tool| tool.concurrency(args) == Concurrency::Parallel)
-    };
-    calls.chunk_by(|left, right| parallel(left) && parallel(right)).collect()
+/// A call that has not begun.
+struct Pending<'a> {
+    call: &'a ToolCall,
+    /// What it asks for, or what is wrong with it.
+    asked: Result<Asked<'a>, ToolOutput>,
 }
 
-async fn one(agent: &Agent, call: &ToolCall, watchdog: &Watchdog) -> (ToolResult, Vec<FileChange>) {
-    let (tool, args) = match resolve(agent, call) {
-        Ok(found) => found,
+/// What a call asks for.
+struct Asked<'a> {
+    tool: &'a dyn AnyTool,
+    call: Box<dyn ParsedCall<'a> + 'a>,
+}
+
+impl Pending<'_> {
+    fn may_overlap(&self) -> bool {
+        self.asked.as_ref().map_or(true, |asked| asked.call.concurrency() == Concurrency::Parallel)
+    }
+}
+
+/// Finds the tool and parses the arguments, or says what is wrong with the call.
+fn asked<'a>(agent: &'a Agent, call: &ToolCall) -> Result<Asked<'a>, ToolOutput> {
+    let tool = agent.tools.find(&call.name).ok_or_else(|| {
+        let names: Vec<&str> = agent.tools.names().collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        ToolOutput::error(format!("There is no tool `{}` here. Available: {names}.", call.name))
+    })?;
+    match &call.input {
+        ToolInput::Object(args) => Ok(Asked { tool: tool.as_ref(), call: tool.parse(args) }),
+        ToolInput::Malformed(text) => Err(ToolOutput::error(format!(
+            "The input of {} is not a JSON object. Send it again, complete. What arrived: {}",
+            call.name,
+            bound_text(text, 400)
+        ))),
+    }
+}
+
+/// Puts neighbours that may overlap together; a call that may not is a group of its own.
+fn groups<'a>(agent: &'a Agent, calls: &'a [ToolCall]) -> Vec<Vec<Pending<'a>>> {
+    let mut groups: Vec<Vec<Pending<'a>>> = Vec::new();
+    for call in calls {
+        let pending = Pending { call, asked: asked(agent, call) };
+        match groups.last_mut() {
+            Some(group) if group[0].may_overlap() && pending.may_overlap() => group.push(pending),
+            _ => groups.push(vec![pending]),
+        }
+    }
+    groups
+}
+
+async fn one(agent: &Agent, pending: Pending<'_>, watchdog: &Watchdog) -> (ToolResult, Vec<FileChange>) {
+    let call = pending.call;
+    let asked = match pending.asked {
+        Ok(asked) => asked,
         Err(output) => {
             start(agent, call, String::new(), watchdog).await;
             return end(agent, call, output, watchdog).await;
@@ -130,11 +172,10 @@ async fn one(agent: &Agent, call: &ToolCall, watchdog: &Watchdog) -> (ToolResult
         cancel: agent.work.token(),
         progress,
         freshness: agent.freshness.clone(),
-        planned: Planned::default(),
     };
-    let title = tool.title(args, &context);
+    let title = asked.call.title(&context);
     start(agent, call, title.clone(), watchdog).await;
-    let work = AssertUnwindSafe(permitted(agent, tool, args, &context, title, watchdog)).catch_unwind();
+    let work = AssertUnwindSafe(permitted(agent, asked, &context, title, watchdog)).catch_unwind();
     let output = tokio::select! {
         output = work => output.unwrap_or_else(|_| {
             ToolOutput::error(format!("{} failed: an error in Belvedere itself, noted in its log.", call.name))
@@ -144,42 +185,24 @@ async fn one(agent: &Agent, call: &ToolCall, watchdog: &Watchdog) -> (ToolResult
     end(agent, call, output, watchdog).await
 }
 
-/// Finds the tool and the arguments, or says what is wrong with the call.
-fn resolve<'a>(agent: &'a Agent, call: &'a ToolCall) -> Result<(&'a dyn Tool, &'a Args), ToolOutput> {
-    let tool = agent.tools.find(&call.name).ok_or_else(|| {
-        let names: Vec<&str> = agent.tools.names().collect();
-        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        ToolOutput::error(format!("There is no tool `{}` here. Available: {names}.", call.name))
-    })?;
-    match &call.input {
-        ToolInput::Object(args) => Ok((tool.as_ref(), args)),
-        ToolInput::Malformed(text) => Err(ToolOutput::error(format!(
-            "The input of {} is not a JSON object. Send it again, complete. What arrived: {}",
-            call.name,
-            bound_text(text, 400)
-        ))),
-    }
-}
-
-/// Plans, asks, runs. A call that has not begun when the agent's work is stopped never does.
+/// Prepares, asks, runs. A call that has not begun when the agent's work is stopped never does.
 async fn permitted(
     agent: &Agent,
-    tool: &dyn Tool,
-    args: &Args,
+    Asked { tool, call }: Asked<'_>,
     context: &ToolContext,
     title: String,
     watchdog: &Watchdog,
 ) -> ToolOutput {
-    let plan = tokio::select! {
+    let prepared = tokio::select! {
         biased;
         () = agent.work.cancelled() => return ToolOutput::error(INTERRUPTED),
-        plan = tool.plan(args, context) => plan,
+        prepared = call.prepare(context) => prepared,
     };
-    let plan = match plan {
-        Ok(plan) => plan,
+    let PreparedCall { plan, run: mut work } = match prepared {
+        Ok(prepared) => prepared,
         Err(output) => return output,
     };
-    let access = Access::new(tool.name(), plan.access);
+    let access = Access::new(tool.name(), plan.access).of_kind(tool.kind());
     if let Some(failure) = plan.failure
         && may_read(agent, &access)
     {
@@ -194,12 +217,10 @@ async fn permitted(
         return ToolOutput::error(INTERRUPTED);
     }
     watchdog.heartbeat();
-    let work = tool.run(args, context);
     if tool.keeps_time() {
         // What it waits for is stopped with this agent, and has ended only when it says so.
         return watchdog.paused(work).await;
     }
-    tokio::pin!(work);
     tokio::select! {
         output = &mut work => output,
         () = agent.work.cancelled() => {
@@ -253,7 +274,11 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, watchdog: 
     let ask = agent.approver.ask(request.clone());
     watchdog.emit(agent, EventKind::ApprovalRequested { request }).await;
     let answer = watchdog.paused(answer(agent, ask, &access, changes)).await;
-    let resolved = EventKind::ApprovalResolved { id, answer: answer.answer(), by_grant: answer.is_by_grant() };
+    let given = match &answer {
+        Waited::Answered(answer) => Some(answer.clone()),
+        Waited::Granted | Waited::Refused(_) | Waited::Stopped => None,
+    };
+    let resolved = EventKind::ApprovalResolved { id, answer: given, by_grant: matches!(answer, Waited::Granted) };
     match (&answer, grant) {
         (Waited::Answered(Answer::Always), Some(grant)) => agent.permissions.grant(grant),
         (Waited::Answered(Answer::Project), Some(grant)) => agent.permissions.grant_for_project(grant),
@@ -300,19 +325,6 @@ enum Waited {
     Stopped,
 }
 
-impl Waited {
-    fn answer(&self) -> Option<Answer> {
-        match self {
-            Self::Answered(answer) => Some(answer.clone()),
-            Self::Granted | Self::Refused(_) | Self::Stopped => None,
-        }
-    }
-
-    fn is_by_grant(&self) -> bool {
-        matches!(self, Self::Granted)
-    }
-}
-
 async fn answer(
     agent: &Agent,
     mut ask: BoxFuture<'_, Answer>,
@@ -340,7 +352,7 @@ fn refusal(comment: Option<&str>) -> String {
     }
 }
 
-/// Tells of a running tool's output. Never returns; it is raced against the tool.
+/// Emits a running tool's output. Never returns; it is raced against the tool.
 async fn emit_progress(
     agent: &Agent,
     call: &ToolCall,

@@ -4,21 +4,26 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// One act that needs permission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
-    /// Name of the tool that would act.
     pub tool: String,
-    /// What it would do.
     #[serde(flatten)]
     pub kind: AccessKind,
+    /// Whether it also reads the files below the folder that it names. No log needs it: nothing is decided from one.
+    #[serde(skip)]
+    pub looks_below: bool,
 }
 
 impl Access {
-    /// Returns an access of the named tool.
     #[must_use]
     pub fn new(tool: impl Into<String>, kind: AccessKind) -> Self {
-        Self { tool: tool.into(), kind }
+        Self { tool: tool.into(), kind, looks_below: false }
+    }
+
+    /// Returns the access of a call of a tool of this kind.
+    #[must_use]
+    pub fn of_kind(self, tool: ToolKind) -> Self {
+        Self { looks_below: tool == ToolKind::Search, ..self }
     }
 }
 
@@ -30,23 +35,35 @@ pub enum AccessKind {
     Nothing,
     /// Reads a file or a folder and what is below it.
     Read {
-        /// What is read.
         #[serde(serialize_with = "crate::message::serialize_path")]
         path: PathBuf,
     },
-    /// Creates or changes a file.
     Write {
-        /// What is written.
         #[serde(serialize_with = "crate::message::serialize_path")]
         path: PathBuf,
     },
-    /// Runs a shell command.
     Execute {
-        /// The whole command line.
         command: String,
         /// Whether it can be run under a guard: with programs found by their place and, if it is git, without the
         /// repository's programs and inside the project.
         #[serde(default)]
         guarded: bool,
     },
+}
+
+/// What a tool does. It decides what a scope in a list of tools is about, as in `Read(src/**)` or `Bash(npm test:*)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolKind {
+    /// Reads a file, or the names in a folder. Scopes are paths.
+    Read,
+    /// Reads files below the folder that it is given. Scopes are paths.
+    Search,
+    /// Creates or changes files. Scopes are paths.
+    Write,
+    /// Runs commands. Scopes are commands.
+    Execute,
+    /// Starts subagents. Scopes are kinds of agents.
+    Delegate,
+    /// Anything else. It takes no scope.
+    Other,
 }

@@ -12,9 +12,7 @@ use crate::message::{AgentId, FileDiff, reveal};
 /// Identity of a question. Ids of calls come from a service, which may use one twice; the number is never used twice.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ApprovalId {
-    /// The agent that asks.
     pub agent: AgentId,
-    /// Its tool call.
     pub call_id: String,
     /// Number of the question in this run of the program.
     #[serde(default)]
@@ -22,7 +20,6 @@ pub struct ApprovalId {
 }
 
 impl ApprovalId {
-    /// Returns the identity of a new question.
     #[must_use]
     pub fn new(agent: AgentId, call_id: impl Into<String>) -> Self {
         static ASKED: AtomicU64 = AtomicU64::new(1);
@@ -30,12 +27,9 @@ impl ApprovalId {
     }
 }
 
-/// What the user is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
-    /// Identity of the question.
     pub id: ApprovalId,
-    /// What would be done.
     pub access: Access,
     /// One line that names the act, such as the command or the path relative to the project.
     pub title: String,
@@ -50,7 +44,6 @@ pub struct ApprovalRequest {
 
 impl ApprovalRequest {
     /// Returns what would be done, with nothing left out and nothing hidden: the whole command, or else the title.
-    #[must_use]
     pub fn act(&self) -> Cow<'_, str> {
         match &self.access.kind {
             AccessKind::Execute { command, .. } => reveal(command),
@@ -59,28 +52,22 @@ impl ApprovalRequest {
     }
 
     /// Returns `true` if the preview holds all that would be done. Nobody can allow what cannot be shown.
-    #[must_use]
     pub fn is_shown_whole(&self) -> bool {
         self.preview.as_ref().is_none_or(|preview| preview.omitted() == 0)
     }
 }
 
-/// What an act would do, in detail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Preview {
-    /// The change a file would see.
     Diff(FileDiff),
     /// The model's own words on what the command is for.
     Note {
-        /// The words.
         text: String,
     },
 }
 
 impl Preview {
-    /// Returns how many changed lines are left out.
-    #[must_use]
     pub fn omitted(&self) -> usize {
         match self {
             Self::Diff(diff) => diff.omitted,
@@ -89,19 +76,15 @@ impl Preview {
     }
 }
 
-/// What the user answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// Yes, this time.
     Once,
     /// Yes, and everything the offered grant covers until the session ends.
     Always,
     /// Yes, and everything the offered grant covers in this project, also in later sessions.
     Project,
-    /// No.
     No {
-        /// Words for the model.
         comment: Option<String>,
     },
 }

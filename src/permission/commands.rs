@@ -18,16 +18,13 @@ const MAX_DEPTH: usize = 16;
 /// One word as the program would get it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Word {
-    /// Its text, without quotes.
     pub(super) text: String,
-    /// What the shell makes of it.
     pub(super) form: Form,
 }
 
 /// Whether a word stands for itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Form {
-    /// It does.
     #[default]
     Literal,
     /// The shell puts something in its place: nothing, one word or several.
@@ -35,52 +32,12 @@ pub(super) enum Form {
 }
 
 /// Programs that run what their arguments or their input say.
+#[rustfmt::skip]
 const RUNNERS: [&str; 45] = [
-    "alias",
-    "ash",
-    "bash",
-    "builtin",
-    "bun",
-    "busybox",
-    "case",
-    "chroot",
-    "command",
-    "coproc",
-    "csh",
-    "dash",
-    "deno",
-    "doas",
-    "enable",
-    "env",
-    "eval",
-    "exec",
-    "fish",
-    "function",
-    "ionice",
-    "ksh",
-    "nice",
-    "nohup",
-    "nsenter",
-    "osascript",
-    "parallel",
-    "script",
-    "select",
-    "setsid",
-    "sh",
-    "source",
-    "ssh",
-    "stdbuf",
-    "strace",
-    "su",
-    "sudo",
-    "tcsh",
-    "time",
-    "timeout",
-    "trap",
-    "unshare",
-    "watch",
-    "xargs",
-    "zsh",
+    "alias", "ash", "bash", "builtin", "bun", "busybox", "case", "chroot", "command", "coproc", "csh", "dash", "deno",
+    "doas", "enable", "env", "eval", "exec", "fish", "function", "ionice", "ksh", "nice", "nohup", "nsenter",
+    "osascript", "parallel", "script", "select", "setsid", "sh", "source", "ssh", "stdbuf", "strace", "su", "sudo",
+    "tcsh", "time", "timeout", "trap", "unshare", "watch", "xargs", "zsh",
 ];
 
 /// Programs that run code which an argument, or their input, holds.
@@ -171,11 +128,9 @@ fn is_assignment(word: &str) -> bool {
 struct Splitter<'a> {
     chars: Peekable<Chars<'a>>,
     commands: Vec<Vec<Word>>,
-    /// Whether a redirection writes a file.
     writes: bool,
 }
 
-/// The command being read.
 #[derive(Default)]
 struct Open {
     words: Vec<Word>,

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use super::{Access, AccessKind};
 use crate::message::sanitize_line;
 
-/// The bounds of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fence {
     /// Root of its own checkout.
@@ -18,7 +17,6 @@ pub struct Fence {
     own_spellings: Vec<String>,
     /// Root of the files that it is a checkout of.
     origin: PathBuf,
-    /// Folders of others.
     closed: Vec<PathBuf>,
     /// How a command line could name the closed folders.
     spellings: Vec<String>,
@@ -36,7 +34,6 @@ impl Fence {
         Self { own_spellings: spelt(&root, home), root, origin, closed, spellings }
     }
 
-    /// Returns why the access is refused, if it is.
     pub(super) fn refusal(&self, access: &Access) -> Option<String> {
         match &access.kind {
             AccessKind::Nothing => None,
@@ -94,11 +91,10 @@ impl Fence {
             AccessKind::Write { path } => there(path).map(|path| AccessKind::Write { path }),
             AccessKind::Nothing | AccessKind::Execute { .. } => None,
         };
-        kind.map_or(Cow::Borrowed(access), |kind| Cow::Owned(Access::new(access.tool.clone(), kind)))
+        kind.map_or(Cow::Borrowed(access), |kind| Cow::Owned(Access { kind, ..access.clone() }))
     }
 }
 
-/// Says what to do instead.
 fn words(path: &Path, instead: &Path, use_it: &str) -> String {
     let shown = |path: &Path| sanitize_line(&path.to_string_lossy()).into_owned();
     format!(

@@ -8,28 +8,11 @@ use super::grants::{is_simple, shell_words, trimmed};
 use super::options::is_among;
 
 /// Commands that only read.
+#[rustfmt::skip]
 const ASKING: [&str; 21] = [
-    "annotate",
-    "blame",
-    "cat-file",
-    "cherry",
-    "describe",
-    "diff",
-    "diff-tree",
-    "for-each-ref",
-    "grep",
-    "log",
-    "ls-files",
-    "ls-tree",
-    "merge-base",
-    "name-rev",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show",
-    "show-ref",
-    "status",
-    "whatchanged",
+    "annotate", "blame", "cat-file", "cherry", "describe", "diff", "diff-tree", "for-each-ref", "grep", "log",
+    "ls-files", "ls-tree", "merge-base", "name-rev", "rev-list", "rev-parse", "shortlog", "show", "show-ref",
+    "status", "whatchanged",
 ];
 
 /// Long options with which those start no program, write no file and stay where they are.

@@ -16,9 +16,7 @@ use super::{Access, AccessKind, Holder, Project, git, options};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Grant {
-    /// Every use of the tool.
     Tool(String),
-    /// Exactly this command.
     Command(String),
     /// Simple commands that start with these words.
     Prefix(String),
@@ -28,7 +26,6 @@ pub enum Grant {
     Below(PathBuf),
 }
 
-/// A grant that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a permission; write a tool's name, `Bash(command)`, `Bash(prefix:*)` or `Read(/absolute/folder)`"
@@ -188,24 +185,18 @@ impl From<Grant> for String {
     }
 }
 
-/// Where a grant comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantOrigin {
     /// The program itself, which lets agents read the reports of others.
     Program,
-    /// The command line.
     Flag,
-    /// The user's configuration.
     Config,
-    /// An answer that holds in this project.
     Project,
-    /// An answer that holds until the session ends.
     Session,
 }
 
 impl GrantOrigin {
-    /// Returns the word for people.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -224,19 +215,14 @@ impl GrantOrigin {
     }
 }
 
-/// A grant, where it comes from and whom it holds for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActiveGrant {
-    /// What is allowed.
     pub grant: Grant,
-    /// By whom.
     pub origin: GrantOrigin,
-    /// To whom.
     #[serde(default, skip_serializing_if = "Holder::is_everyone")]
     pub holder: Holder,
 }
 
-/// All grants of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants(Vec<ActiveGrant>);
 
@@ -256,7 +242,6 @@ impl Grants {
         self.with_active(grants.into_iter().map(|grant| ActiveGrant { grant, origin, holder: Holder::Everyone }))
     }
 
-    /// Adds grants of any origin and holder.
     #[must_use]
     pub fn with_active(mut self, given: impl IntoIterator<Item = ActiveGrant>) -> Self {
         given.into_iter().for_each(|given| self.add(given));
@@ -271,8 +256,6 @@ impl Grants {
         Some(self.0.remove(at).origin)
     }
 
-    /// Returns `true` if any grant of the asker's covers the access.
-    #[must_use]
     pub fn cover(&self, access: &Access, project: &Project, asker: &Holder) -> bool {
         self.held_by(asker).any(|grant| grant.covers(access, project))
     }
@@ -300,8 +283,6 @@ impl Grants {
         })
     }
 
-    /// Returns all grants with their origins, in the order they were given.
-    #[must_use]
     pub fn all(&self) -> &[ActiveGrant] {
         &self.0
     }

@@ -9,14 +9,11 @@ use crate::message::sanitize_line;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Holder {
-    /// Every agent.
     #[default]
     Everyone,
     /// The main agent, where it works as no definition.
     Main,
-    /// The agents of one definition.
     Agents {
-        /// The definition's name.
         name: String,
         /// Its file, or what it is part of: a file of the same name elsewhere is another definition.
         source: String,
@@ -24,19 +21,14 @@ pub enum Holder {
 }
 
 impl Holder {
-    /// Returns `true` if a grant for this one holds for `asker`.
     pub(super) fn includes(&self, asker: &Self) -> bool {
         *self == Self::Everyone || self == asker
     }
 
-    /// Returns `true` if it is every agent.
-    #[must_use]
     pub fn is_everyone(&self) -> bool {
         *self == Self::Everyone
     }
 
-    /// Returns the words for people.
-    #[must_use]
     pub fn words(&self) -> String {
         match self {
             Self::Everyone => "all agents".to_owned(),

@@ -20,7 +20,7 @@ mod rules;
 mod sed;
 mod shell;
 
-pub use access::{Access, AccessKind};
+pub use access::{Access, AccessKind, ToolKind};
 pub use approver::{Answer, ApprovalId, ApprovalRequest, Approver, Preview};
 pub use fence::Fence;
 pub use git::is_git_query;
@@ -39,23 +39,18 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::{mpsc, watch};
 
-/// What the engine says about an access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// Go ahead.
     Allow,
     /// Refuse; the text tells the model why and what it may do instead.
     Deny(String),
-    /// Ask the user.
     Ask,
 }
 
-/// A change of what the project's own answers allow, for whoever keeps them.
+/// A change of what the project's own answers allow, to be kept on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GrantChange {
-    /// This holds from now on.
     Keep(ActiveGrant),
-    /// This no longer does.
     Forget(ActiveGrant),
 }
 
@@ -75,7 +70,6 @@ pub struct Permissions {
     /// Whose permissions these are: whom an answer is given to.
     holder: Holder,
     own_grants: Grants,
-    /// What keeps it in a checkout of its own.
     fence: Option<Arc<Fence>>,
 }
 
@@ -87,7 +81,6 @@ struct State {
 }
 
 impl Permissions {
-    /// Returns permissions for work in `project`.
     #[must_use]
     pub fn new(project: Project, mode: PermissionMode, grants: Grants) -> Self {
         let state = Arc::new(RwLock::new(State { project, mode, grants }));
@@ -117,7 +110,6 @@ impl Permissions {
         self
     }
 
-    /// Returns the permissions of an agent with these rules.
     #[must_use]
     pub fn with_rules(mut self, rules: Rules) -> Self {
         self.rules = rules;
@@ -145,20 +137,15 @@ impl Permissions {
         self
     }
 
-    /// Returns the rules of this agent.
-    #[must_use]
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Returns the mode of this agent where the session's gives it more leeway.
-    #[must_use]
     pub fn ceiling(&self) -> PermissionMode {
         self.ceiling
     }
 
     /// Returns the mode in force.
-    #[must_use]
     pub fn mode(&self) -> PermissionMode {
         self.ceiling.stricter(self.state.read().unwrap_or_else(PoisonError::into_inner).mode)
     }
@@ -212,27 +199,22 @@ impl Permissions {
         self.state.write().unwrap_or_else(PoisonError::into_inner).project.guard(paths);
     }
 
-    /// Returns the session's grants with their origins.
-    #[must_use]
     pub fn grants(&self) -> Vec<ActiveGrant> {
         self.state.read().unwrap_or_else(PoisonError::into_inner).grants.all().to_vec()
     }
 
     /// Returns a receiver that wakes at each change of mode or grants, so that a waiting question can be decided anew.
-    #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
     /// Decides on one access: what the agent's fence or its rules forbid is forbidden in every mode.
-    #[must_use]
     pub fn decide(&self, access: &Access) -> Decision {
         self.decide_in(self.mode(), access)
     }
 
     /// Decides anew on an access that the user is being asked about. A grant that was given meanwhile allows it, and a
     /// stricter mode refuses it; a mode that would have let it pass answers no question that is open.
-    #[must_use]
     pub fn decide_again(&self, access: &Access) -> Decision {
         self.decide_in(self.mode().stricter(PermissionMode::Default), access)
     }
@@ -270,7 +252,6 @@ impl Permissions {
     }
 
     /// Says why an access is asked about, for people.
-    #[must_use]
     pub fn reason(&self, access: &Access) -> String {
         let access = &*self.as_in_project(access);
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
@@ -303,7 +284,6 @@ impl Permissions {
     }
 
     /// Returns the grant that an answer for the session or the project would add for `access`.
-    #[must_use]
     pub fn offer(&self, access: &Access) -> Option<Grant> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         Grant::for_access(&self.as_in_project(access), &state.project)

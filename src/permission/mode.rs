@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How much happens without asking.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionMode {
@@ -14,14 +13,11 @@ pub enum PermissionMode {
     Default,
     /// As `default`, and files of the project may be edited.
     AcceptEdits,
-    /// Nothing is written and nothing is run.
     Plan,
-    /// Everything is allowed.
     BypassPermissions,
 }
 
 impl PermissionMode {
-    /// All modes.
     pub const ALL: [Self; 4] = [Self::Default, Self::AcceptEdits, Self::Plan, Self::BypassPermissions];
 
     /// Returns the mode that `shift+tab` goes on to. It is never `bypassPermissions`, which is chosen by its name.
@@ -45,13 +41,11 @@ impl PermissionMode {
         }
     }
 
-    /// Returns the mode of both that gives less leeway.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         std::cmp::min_by_key(self, other, |mode| mode.leeway())
     }
 
-    /// Returns the name used in flags and files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

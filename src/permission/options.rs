@@ -7,7 +7,6 @@
 use super::commands::base_name;
 use super::{readers, sed};
 
-/// The harmless options of some programs.
 struct Options {
     programs: &'static [&'static str],
     /// Long options without dashes, separated by blanks. They count in full only.

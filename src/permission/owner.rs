@@ -15,7 +15,6 @@ impl Owner {
         Self { user, sudo: sudo.filter(|_| user == 0) }
     }
 
-    /// Returns `true` if something of this owner is the user's own.
     #[must_use]
     pub fn is(self, uid: u32) -> bool {
         uid == self.user || self.sudo == Some(uid)

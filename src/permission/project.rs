@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-/// The ground that agents work on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Project {
     /// `None` where nothing is free.
@@ -29,8 +28,6 @@ impl Project {
         Self::default()
     }
 
-    /// Returns the root of the project, if there is one.
-    #[must_use]
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
     }
@@ -40,7 +37,6 @@ impl Project {
         self.guarded.extend(paths);
     }
 
-    /// Returns `true` if the path lies in the project.
     pub(super) fn contains(&self, path: &Path) -> bool {
         self.root.as_ref().is_some_and(|root| path.starts_with(root))
     }
@@ -54,87 +50,40 @@ impl Project {
 }
 
 /// Names, beside those that begin with a dot, of files and folders that other programs run or obey.
+#[rustfmt::skip]
 const OBEYED: [&str; 42] = [
     // Read by interpreters, package managers and version managers wherever they start.
-    "pip.conf",
-    "pip.ini",
-    "pyvenv.cfg",
-    "sitecustomize.py",
-    "usercustomize.py",
-    "site-packages",
-    "venv",
-    "mise",
-    "rust-toolchain",
-    "rust-toolchain.toml",
-    "bunfig.toml",
-    "ipython_config.py",
+    "pip.conf", "pip.ini", "pyvenv.cfg", "sitecustomize.py", "usercustomize.py", "site-packages", "venv", "mise",
+    "rust-toolchain", "rust-toolchain.toml", "bunfig.toml", "ipython_config.py",
     // Read by version control.
-    "_darcs",
-    "git~1",
+    "_darcs", "git~1",
     // Read by editors and shells.
-    "_vimrc",
-    "_exrc",
-    "_netrc",
-    "devcontainer.json",
+    "_vimrc", "_exrc", "_netrc", "devcontainer.json",
     // Run by a server at the next push.
-    "buildspec.yml",
-    "buildspec.yaml",
-    "cloudbuild.yml",
-    "cloudbuild.yaml",
-    "bitrise.yml",
-    "wercker.yml",
-    "azure-pipelines.yml",
-    "azure-pipelines.yaml",
-    "bitbucket-pipelines.yml",
-    "appveyor.yml",
-    "appveyor.yaml",
-    "codemagic.yml",
-    "codemagic.yaml",
+    "buildspec.yml", "buildspec.yaml", "cloudbuild.yml", "cloudbuild.yaml", "bitrise.yml", "wercker.yml",
+    "azure-pipelines.yml", "azure-pipelines.yaml", "bitbucket-pipelines.yml", "appveyor.yml", "appveyor.yaml",
+    "codemagic.yml", "codemagic.yaml",
     // What other agents are told.
-    "claude.md",
-    "claude.local.md",
-    "agents.md",
-    "agents.override.md",
-    "gemini.md",
-    "qwen.md",
-    "warp.md",
-    "opencode.json",
-    "mcp.json",
+    "claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md", "qwen.md", "warp.md",
+    "opencode.json", "mcp.json",
     // Who may enter, and with what.
-    "authorized_keys",
-    "authorized_keys2",
+    "authorized_keys", "authorized_keys2",
 ];
 
 /// How the names of such files begin that have many endings.
 const OBEYED_STARTS: [&str; 4] = ["lefthook", "jenkinsfile", "jupyter_", "mise."];
 
 /// Endings of files that other programs obey, or that hold keys.
+#[rustfmt::skip]
 const OBEYED_ENDINGS: [&str; 13] = [
-    ".pth",
-    "._pth",
-    ".pem",
-    ".key",
-    ".p12",
-    ".pfx",
-    ".jks",
-    ".keystore",
-    ".ppk",
-    ".kdbx",
-    ".code-workspace",
-    ".desktop",
-    ".sublime-project",
+    ".pth", "._pth", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx", ".code-workspace",
+    ".desktop", ".sublime-project",
 ];
 
 /// Names that begin with a dot and that no program acts on beyond leaving files alone or laying them out.
+#[rustfmt::skip]
 const HARMLESS: [&str; 9] = [
-    ".editorconfig",
-    ".gitkeep",
-    ".keep",
-    ".nojekyll",
-    ".mailmap",
-    ".env.example",
-    ".env.sample",
-    ".env.template",
+    ".editorconfig", ".gitkeep", ".keep", ".nojekyll", ".mailmap", ".env.example", ".env.sample", ".env.template",
     ".all-contributorsrc",
 ];
 

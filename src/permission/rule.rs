@@ -12,37 +12,31 @@ use super::commands::{Form, Word, base_name, simple_commands};
 use super::git::is_git_query;
 use super::grants::{is_simple, others_are_harmless, shell_words, starts_with_words, trimmed};
 use super::readers::doubt_about;
-use super::{Access, AccessKind};
+use super::{Access, AccessKind, ToolKind};
 use crate::message::{canonical_name, loose_name};
 
 /// Name of the tool whose scopes are kinds of agents.
 const AGENT: &str = "Agent";
-/// Tools whose scopes are paths.
-const FILE_TOOLS: [&str; 6] = ["Read", "Grep", "Glob", "LS", "Edit", "Write"];
 
 /// Where the paths of scopes begin.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
-    /// Root of the project.
     pub project: &'a Path,
     /// The user's home, where it is known.
     pub home: Option<&'a Path>,
 }
 
-/// One entry of a list of tools.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// As written.
     text: String,
     tool: String,
+    kind: ToolKind,
     scope: Scope,
 }
 
 #[derive(Debug, Clone)]
 enum Scope {
-    /// Every use.
     Whole,
-    /// Exactly this command.
     Command(String),
     /// Commands that begin with these words.
     Prefix(String),
@@ -64,35 +58,34 @@ pub(super) enum Verdict {
 }
 
 impl Rule {
-    /// Reads an entry. None is refused here: one that makes no sense matches nothing that is allowed.
+    /// Reads an entry. None is refused here: an entry that makes no sense matches nothing that is allowed. `kind_of` knows the
+    /// tools there are.
     #[must_use]
-    pub fn parse(text: &str, places: Places<'_>) -> Self {
+    pub fn parse(text: &str, places: Places<'_>, kind_of: impl Fn(&str) -> ToolKind) -> Self {
         let text = text.trim();
         let (tool, scope) = match text.split_once('(') {
-            None => (canonical_name(text), Scope::Whole),
-            Some((tool, rest)) => {
-                let tool = canonical_name(tool);
-                let scope = rest.trim_end().strip_suffix(')').map(str::trim).filter(|scope| !scope.is_empty());
-                (tool, scope.map_or(Scope::Unclear, |scope| Scope::of(tool, scope, places)))
-            }
+            None => (text, None),
+            Some((tool, rest)) => (tool, Some(rest.trim_end().strip_suffix(')').unwrap_or_default().trim())),
         };
-        Self { text: text.to_owned(), tool: tool.to_owned(), scope }
+        let tool = canonical_name(tool);
+        let kind = if tool.eq_ignore_ascii_case(AGENT) { ToolKind::Delegate } else { kind_of(tool) };
+        let scope = match scope {
+            None => Scope::Whole,
+            Some("") => Scope::Unclear,
+            Some(scope) => Scope::of(kind, scope, places),
+        };
+        Self { text: text.to_owned(), tool: tool.to_owned(), kind, scope }
     }
 
-    /// Returns the entry as written.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Returns the name of the tool, which may be a pattern.
-    #[must_use]
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// Returns `true` if this is about the named tool.
-    #[must_use]
     pub fn names(&self, tool: &str) -> bool {
         let (pattern, tool) = (self.tool.to_ascii_lowercase(), tool.to_ascii_lowercase());
         let whole_server = || pattern.starts_with("mcp__") && tool.starts_with(&format!("{pattern}__"));
@@ -100,13 +93,10 @@ impl Rule {
     }
 
     /// Returns `true` if this is about every use of the tool.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         matches!(self.scope, Scope::Whole)
     }
 
-    /// Returns `true` if the scope is understood.
-    #[must_use]
     pub fn is_clear(&self) -> bool {
         !matches!(self.scope, Scope::Unclear)
     }
@@ -134,7 +124,7 @@ impl Rule {
     /// the whole tool, and is no matter of single uses.
     pub(super) fn verdict(&self, access: &Access) -> Verdict {
         match (&self.scope, &access.kind) {
-            (Scope::Below(globs), kind) => self.path_verdict(globs, kind, &access.tool),
+            (Scope::Below(globs), _) => self.path_verdict(globs, access),
             _ if !self.names(&access.tool) => Verdict::Passes,
             (Scope::Whole | Scope::Unclear, _) => Verdict::Forbidden,
             (
@@ -161,20 +151,18 @@ impl Rule {
     }
 
     /// A path is kept from every tool that reads, or from every tool that writes.
-    fn path_verdict(&self, globs: &[GlobMatcher; 2], access: &AccessKind, tool: &str) -> Verdict {
-        let writes = ["Edit", "Write"].iter().any(|name| self.tool.eq_ignore_ascii_case(name));
-        let is_hit = match access {
+    fn path_verdict(&self, globs: &[GlobMatcher; 2], access: &Access) -> Verdict {
+        let writes = self.kind == ToolKind::Write;
+        let is_hit = match &access.kind {
             AccessKind::Write { path } => writes && is_below(globs, path),
-            // A search looks into files below the folder that it is given.
             AccessKind::Read { path } => {
-                !writes && (is_below(globs, path) || (tool == "Grep" && reaches_below(&globs[0], path)))
+                !writes && (is_below(globs, path) || (access.looks_below && reaches_below(&globs[0], path)))
             }
             AccessKind::Nothing | AccessKind::Execute { .. } => false,
         };
         if is_hit { Verdict::Forbidden } else { Verdict::Passes }
     }
 
-    /// Returns `true` if this may be about the kind of agent.
     pub(super) fn is_about_kind(&self, kind: &str) -> bool {
         self.names(AGENT)
             && match &self.scope {
@@ -202,28 +190,28 @@ impl Rule {
 }
 
 impl Scope {
-    fn of(tool: &str, scope: &str, places: Places<'_>) -> Self {
+    fn of(tool: ToolKind, scope: &str, places: Places<'_>) -> Self {
         if scope == "*" {
             return Self::Whole;
         }
-        let is = |name: &str| tool.eq_ignore_ascii_case(name);
-        if is("Bash") {
-            let prefix = scope.strip_suffix(":*").or_else(|| scope.strip_suffix(" *")).map(str::trim);
-            return match (prefix, scope.contains('*')) {
-                (Some(""), _) => Self::Whole,
-                (Some(prefix), _) if !prefix.contains('*') => Self::Prefix(prefix.to_owned()),
-                (_, true) => Self::Form(scope.to_owned()),
-                (_, false) => Self::Command(scope.to_owned()),
-            };
+        match tool {
+            ToolKind::Execute => {
+                let prefix = scope.strip_suffix(":*").or_else(|| scope.strip_suffix(" *")).map(str::trim);
+                match (prefix, scope.contains('*')) {
+                    (Some(""), _) => Self::Whole,
+                    (Some(prefix), _) if !prefix.contains('*') => Self::Prefix(prefix.to_owned()),
+                    (_, true) => Self::Form(scope.to_owned()),
+                    (_, false) => Self::Command(scope.to_owned()),
+                }
+            }
+            ToolKind::Delegate => {
+                Self::Kinds(scope.split(',').map(loose_name).filter(|kind| !kind.is_empty()).collect())
+            }
+            ToolKind::Read | ToolKind::Search | ToolKind::Write => {
+                below(scope, places).map_or(Self::Unclear, |globs| Self::Below(Box::new(globs)))
+            }
+            ToolKind::Other => Self::Unclear,
         }
-        if is(AGENT) {
-            let kinds = scope.split(',').map(loose_name).filter(|kind| !kind.is_empty()).collect();
-            return Self::Kinds(kinds);
-        }
-        if FILE_TOOLS.iter().any(|name| is(name)) {
-            return below(scope, places).map_or(Self::Unclear, |globs| Self::Below(Box::new(globs)));
-        }
-        Self::Unclear
     }
 }
 

@@ -9,24 +9,20 @@ use std::sync::Arc;
 use super::Access;
 use super::rule::{Rule, Verdict};
 
-/// The rules of one agent.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     /// Lists that each have to let a use through.
     allowed: Vec<Arc<[Rule]>>,
-    /// What is forbidden even so.
     forbidden: Vec<Arc<[Rule]>>,
 }
 
 impl Rules {
-    /// Adds a list of all that is allowed.
     #[must_use]
     pub fn allowing(mut self, list: Arc<[Rule]>) -> Self {
         self.allowed.push(list);
         self
     }
 
-    /// Adds a list of what is forbidden.
     #[must_use]
     pub fn forbidding(mut self, list: Arc<[Rule]>) -> Self {
         self.forbidden.push(list);
@@ -34,7 +30,6 @@ impl Rules {
     }
 
     /// Returns the entries that let through, or forbid, some uses of a tool only: `Bash(git diff:*)`, `not Bash(rm:*)`.
-    #[must_use]
     pub fn scopes(&self) -> Vec<String> {
         let scopes = |lists: &[Arc<[Rule]>], sign: &str| -> Vec<String> {
             let scoped = lists.iter().flat_map(|list| list.iter()).filter(|rule| !rule.is_whole());
@@ -74,7 +69,6 @@ impl Rules {
     }
 
     /// Returns `true` if the agent may have subagents of this kind.
-    #[must_use]
     pub fn allow_kind(&self, kind: &str) -> bool {
         self.allowed.iter().all(|list| list.iter().any(|rule| rule.is_about_kind(kind)))
             && !self.forbidden.iter().flat_map(|list| list.iter()).any(|rule| rule.is_about_kind(kind))

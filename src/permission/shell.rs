@@ -42,39 +42,15 @@ fn is_free_query(sub: &str) -> bool {
 }
 
 fn is_git_word(word: &str) -> bool {
+    #[rustfmt::skip]
     const LONG: [&str; 22] = [
-        "--oneline",
-        "--stat",
-        "--shortstat",
-        "--numstat",
-        "--name-only",
-        "--name-status",
-        "--no-color",
-        "--no-merges",
-        "--no-decorate",
-        "--decorate",
-        "--summary",
-        "--numbered",
-        "--count",
-        "--all",
-        "--short",
-        "--branch",
-        "--porcelain",
-        "--abbrev-ref",
-        "--show-toplevel",
-        "--tags",
-        "--reverse",
-        "--follow",
+        "--oneline", "--stat", "--shortstat", "--numstat", "--name-only", "--name-status", "--no-color",
+        "--no-merges", "--no-decorate", "--decorate", "--summary", "--numbered", "--count", "--all", "--short",
+        "--branch", "--porcelain", "--abbrev-ref", "--show-toplevel", "--tags", "--reverse", "--follow",
     ];
+    #[rustfmt::skip]
     const VALUED: [&str; 9] = [
-        "--format=",
-        "--pretty=",
-        "--date=",
-        "--since=",
-        "--until=",
-        "--max-count=",
-        "--diff-filter=",
-        "--grep=",
+        "--format=", "--pretty=", "--date=", "--since=", "--until=", "--max-count=", "--diff-filter=", "--grep=",
         "--abbrev=",
     ];
     // Signatures are checked by a program that the repository's configuration names.

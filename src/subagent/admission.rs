@@ -72,7 +72,7 @@ impl Tree {
     /// Reads the lists of tools of a definition and a call.
     pub(super) fn lists(&self, definition: &AgentDefinition, called: Option<&[String]>) -> Lists {
         let setup = self.setup();
-        Lists::new(definition, called, &setup.place.project, setup.user_dirs.home.as_deref())
+        Lists::new(definition, called, &setup.place.project, setup.user_dirs.home.as_deref(), &setup.tools)
     }
 
     fn wanted(&self, parent: &Parent, wanted: &str) -> Result<Arc<AgentDefinition>, Refusal> {

@@ -1,7 +1,7 @@
 //! The `Agent` tool: how a model hands a task to a subagent.
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -9,14 +9,11 @@ use super::offer;
 use super::spawn::SpawnResult;
 use super::tree::{Parent, Tree};
 use crate::definition::Isolation;
-use crate::message::ToolSpec;
-use crate::permission::AccessKind;
-use crate::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input, schema_of};
+use crate::permission::ToolKind;
+use crate::tool::{Plan, Tool, ToolContext, ToolOutput};
 
 /// Name of the tool.
 pub const AGENT_TOOL: &str = "Agent";
-
-const DESCRIPTION: &str = include_str!("../../assets/tools/Agent.md");
 
 /// Input of the `Agent` tool.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -72,55 +69,43 @@ impl AgentTool {
 }
 
 impl Tool for AgentTool {
+    type Input = AgentInput;
+    type Prepared = AgentInput;
+
     fn name(&self) -> &str {
         AGENT_TOOL
     }
 
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: AGENT_TOOL.to_owned(),
-            description: DESCRIPTION.replace(
-                "{{agents}}",
-                &offer::listed(self.tree.catalog(), self.parent.capabilities.permissions.rules()),
-            ),
-            input_schema: schema_of::<AgentInput>(),
-        }
+    fn description(&self) -> Cow<'_, str> {
+        let agents = offer::listed(self.tree.catalog(), self.parent.capabilities.permissions.rules());
+        include_str!("../../assets/tools/Agent.md").replace("{{agents}}", &agents).into()
     }
 
-    fn concurrency(&self, _args: &Args) -> Concurrency {
-        Concurrency::Parallel
+    fn kind(&self) -> ToolKind {
+        ToolKind::Delegate
     }
 
     fn keeps_time(&self) -> bool {
         true
     }
 
-    fn title(&self, args: &Args, _context: &ToolContext) -> String {
-        let text = |key: &str| args.get(key).and_then(|value| value.as_str()).unwrap_or_default();
-        format!("{}  {}", text("subagent_type"), text("description")).trim().to_owned()
+    fn title(&self, input: &AgentInput, _context: &ToolContext) -> String {
+        format!("{}  {}", input.subagent_type.as_deref().unwrap_or_default(), input.description).trim().to_owned()
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, _context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        let plan = parse_input::<AgentInput>(AGENT_TOOL, args).map(|_| Plan::new(AccessKind::Nothing));
-        async move { plan }.boxed()
+    async fn prepare(&self, input: AgentInput, _context: &ToolContext) -> Result<(Plan, AgentInput), ToolOutput> {
+        Ok((Plan::free(), input))
     }
 
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            let input = match parse_input::<AgentInput>(AGENT_TOOL, args) {
-                Ok(input) => input,
-                Err(output) => return output,
-            };
-            match self.tree.delegate(&self.parent, &input, &context.call_id, context.cancel.clone()).await {
-                Ok(SpawnResult::Report(delivered)) => ToolOutput {
-                    is_error: delivered.outcome.is_broken_off(),
-                    ..ToolOutput::text(delivered.report, delivered.outcome.status.name())
-                },
-                Ok(SpawnResult::Background { name }) => ToolOutput::text(in_background(&name), "in the background"),
-                Err(refusal) => ToolOutput::error(refusal.to_string()),
-            }
+    async fn run(&self, input: AgentInput, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        match self.tree.delegate(&self.parent, &input, &context.call_id, context.cancel.clone()).await {
+            Ok(SpawnResult::Report(delivered)) => Ok(ToolOutput {
+                is_error: delivered.outcome.is_broken_off(),
+                ..ToolOutput::text(delivered.report, delivered.outcome.status.name())
+            }),
+            Ok(SpawnResult::Background { name }) => Ok(ToolOutput::text(in_background(&name), "in the background")),
+            Err(refusal) => Err(ToolOutput::error(refusal.to_string())),
         }
-        .boxed()
     }
 }
 

@@ -53,9 +53,11 @@ impl Lists {
         called: Option<&[String]>,
         project: &Path,
         home: Option<&Path>,
+        tools: &ToolSet,
     ) -> Self {
         let read = |list: &[String]| -> Arc<[Rule]> {
-            list.iter().map(|entry| Rule::parse(entry, Places { project, home })).collect()
+            let rule = |entry: &String| Rule::parse(entry, Places { project, home }, |tool| tools.kind_of(tool));
+            list.iter().map(rule).collect()
         };
         Self {
             agent: definition.name.clone(),

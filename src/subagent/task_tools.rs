@@ -3,22 +3,20 @@
 //! Owns their inputs and answers. Leaves the acts to the tree. Invariant: an agent reaches its own subagents only, and
 //! learns nothing of one at work but its state.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use tokio::time::timeout;
 
 use super::report::seconds;
 use super::tree::Tree;
 use crate::agent::{Author, InboxMessage, RunMode, StopCause};
-use crate::message::{AgentId, ToolSpec};
-use crate::permission::AccessKind;
-use crate::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input, schema_of};
+use crate::message::AgentId;
+use crate::permission::ToolKind;
+use crate::tool::{AnyTool, Plan, Tool, ToolContext, ToolOutput};
 
 /// Names of the tools that come with `Agent`.
 pub const TASK_TOOLS: [&str; 3] = ["TaskOutput", "TaskStop", "SendMessage"];
@@ -26,7 +24,40 @@ pub const TASK_TOOLS: [&str; 3] = ["TaskOutput", "TaskStop", "SendMessage"];
 /// How long `TaskOutput` waits unless told otherwise, and at most, in milliseconds.
 const WAIT_MS: (u64, u64) = (30_000, 600_000);
 
-/// Input of `TaskOutput`.
+/// The subagents of one agent, which are all that it reaches.
+#[derive(Clone)]
+struct Own {
+    tree: Tree,
+    parent: AgentId,
+}
+
+/// Returns the tools by which an agent looks after its subagents.
+pub(super) fn tools(tree: &Tree, parent: AgentId) -> [Arc<dyn AnyTool>; 3] {
+    let own = Own { tree: tree.clone(), parent };
+    [Arc::new(TaskOutput(own.clone())), Arc::new(TaskStop(own.clone())), Arc::new(SendMessage(own))]
+}
+
+impl Own {
+    fn child(&self, wanted: &str) -> Result<AgentId, ToolOutput> {
+        self.tree.child_of(self.parent, wanted).map_err(|refusal| ToolOutput::error(refusal.to_string()))
+    }
+
+    /// Waits until a subagent has ended, or its parent is stopped.
+    async fn ended(&self, child: AgentId, context: &ToolContext) {
+        tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => {}
+            () = self.tree.ended_one(child) => {}
+        }
+    }
+
+    fn account(&self, child: AgentId) -> ToolOutput {
+        self.tree.account(self.parent, child)
+    }
+}
+
+struct TaskOutput(Own);
+
 #[derive(Debug, Deserialize, JsonSchema)]
 struct OutputInput {
     /// Name of the subagent, such as explore-1.
@@ -43,14 +74,88 @@ fn waits() -> bool {
     true
 }
 
-/// Input of `TaskStop`.
+impl Tool for TaskOutput {
+    type Input = OutputInput;
+    type Prepared = OutputInput;
+
+    fn name(&self) -> &'static str {
+        "TaskOutput"
+    }
+
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/TaskOutput.md").into()
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Other
+    }
+
+    fn keeps_time(&self) -> bool {
+        true
+    }
+
+    fn title(&self, input: &OutputInput, _context: &ToolContext) -> String {
+        input.task_id.clone()
+    }
+
+    async fn prepare(&self, input: OutputInput, _context: &ToolContext) -> Result<(Plan, OutputInput), ToolOutput> {
+        Ok((Plan::free(), input))
+    }
+
+    async fn run(&self, input: OutputInput, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        let child = self.0.child(&input.task_id)?;
+        let wait = if input.block { input.timeout_ms.unwrap_or(WAIT_MS.0).min(WAIT_MS.1) } else { 0 };
+        let _ = timeout(Duration::from_millis(wait), self.0.ended(child, context)).await;
+        Ok(self.0.account(child))
+    }
+}
+
+struct TaskStop(Own);
+
 #[derive(Debug, Deserialize, JsonSchema)]
 struct StopInput {
     /// Name of the subagent, such as explore-1.
     task_id: String,
 }
 
-/// Input of `SendMessage`.
+impl Tool for TaskStop {
+    type Input = StopInput;
+    type Prepared = StopInput;
+
+    fn name(&self) -> &'static str {
+        "TaskStop"
+    }
+
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/TaskStop.md").into()
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Other
+    }
+
+    fn keeps_time(&self) -> bool {
+        true
+    }
+
+    fn title(&self, input: &StopInput, _context: &ToolContext) -> String {
+        input.task_id.clone()
+    }
+
+    async fn prepare(&self, input: StopInput, _context: &ToolContext) -> Result<(Plan, StopInput), ToolOutput> {
+        Ok((Plan::free(), input))
+    }
+
+    async fn run(&self, input: StopInput, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        let child = self.0.child(&input.task_id)?;
+        self.0.tree.stop(child, StopCause::Parent);
+        self.0.ended(child, context).await;
+        Ok(self.0.account(child))
+    }
+}
+
+struct SendMessage(Own);
+
 #[derive(Debug, Deserialize, JsonSchema)]
 struct MessageInput {
     /// Name of the subagent, such as explore-1.
@@ -59,124 +164,45 @@ struct MessageInput {
     message: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Act {
-    Output,
-    Stop,
-    Message,
-}
+impl Tool for SendMessage {
+    type Input = MessageInput;
+    type Prepared = MessageInput;
 
-/// One of the tools, of one agent.
-struct TaskTool {
-    tree: Tree,
-    /// Whose subagents it reaches.
-    parent: AgentId,
-    act: Act,
-}
-
-/// Returns the tools by which an agent looks after its subagents.
-pub(super) fn tools(tree: &Tree, parent: AgentId) -> [Arc<dyn Tool>; 3] {
-    [Act::Output, Act::Stop, Act::Message]
-        .map(|act| Arc::new(TaskTool { tree: tree.clone(), parent, act }) as Arc<dyn Tool>)
-}
-
-impl Tool for TaskTool {
-    fn name(&self) -> &str {
-        TASK_TOOLS[self.act as usize]
+    fn name(&self) -> &'static str {
+        "SendMessage"
     }
 
-    fn spec(&self) -> ToolSpec {
-        let (description, input_schema) = match self.act {
-            Act::Output => (include_str!("../../assets/tools/TaskOutput.md"), schema_of::<OutputInput>()),
-            Act::Stop => (include_str!("../../assets/tools/TaskStop.md"), schema_of::<StopInput>()),
-            Act::Message => (include_str!("../../assets/tools/SendMessage.md"), schema_of::<MessageInput>()),
-        };
-        ToolSpec { name: self.name().to_owned(), description: description.trim_end().to_owned(), input_schema }
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/SendMessage.md").into()
     }
 
-    fn concurrency(&self, _args: &Args) -> Concurrency {
-        Concurrency::Parallel
+    fn kind(&self) -> ToolKind {
+        ToolKind::Other
     }
 
     fn keeps_time(&self) -> bool {
         true
     }
 
-    fn title(&self, args: &Args, _context: &ToolContext) -> String {
-        let text = |key: &str| args.get(key).and_then(Value::as_str).unwrap_or_default();
-        match self.act {
-            Act::Output | Act::Stop => text("task_id").to_owned(),
-            Act::Message => format!("→ {}  {}", text("to"), text("message")),
-        }
+    fn title(&self, input: &MessageInput, _context: &ToolContext) -> String {
+        format!("→ {}  {}", input.to, input.message)
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, _context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        let name = self.name();
-        let checked = match self.act {
-            Act::Output => parse_input::<OutputInput>(name, args).map(drop),
-            Act::Stop => parse_input::<StopInput>(name, args).map(drop),
-            Act::Message => parse_input::<MessageInput>(name, args).map(drop),
-        };
-        async move { checked.map(|()| Plan::new(AccessKind::Nothing)) }.boxed()
+    async fn prepare(&self, input: MessageInput, _context: &ToolContext) -> Result<(Plan, MessageInput), ToolOutput> {
+        Ok((Plan::free(), input))
     }
 
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            let done = match self.act {
-                Act::Output => self.output(args, context).await,
-                Act::Stop => self.stop(args, context).await,
-                Act::Message => self.message(args, context).await,
-            };
-            done.unwrap_or_else(|refused| refused)
-        }
-        .boxed()
-    }
-}
-
-impl TaskTool {
-    fn child(&self, wanted: &str) -> Result<AgentId, ToolOutput> {
-        self.tree.child_of(self.parent, wanted).map_err(|refusal| ToolOutput::error(refusal.to_string()))
-    }
-
-    async fn output(&self, args: &Args, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-        let input: OutputInput = parse_input(self.name(), args)?;
-        let child = self.child(&input.task_id)?;
-        let wait = if input.block { input.timeout_ms.unwrap_or(WAIT_MS.0).min(WAIT_MS.1) } else { 0 };
-        tokio::select! {
-            biased;
-            () = context.cancel.cancelled() => {}
-            _ = timeout(Duration::from_millis(wait), self.tree.ended_one(child)) => {}
-        }
-        Ok(self.tree.account(self.parent, child))
-    }
-
-    async fn stop(&self, args: &Args, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-        let input: StopInput = parse_input(self.name(), args)?;
-        let child = self.child(&input.task_id)?;
-        self.tree.stop(child, StopCause::Parent);
-        tokio::select! {
-            biased;
-            () = context.cancel.cancelled() => {}
-            () = self.tree.ended_one(child) => {}
-        }
-        Ok(self.tree.account(self.parent, child))
-    }
-
-    async fn message(&self, args: &Args, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-        let input: MessageInput = parse_input(self.name(), args)?;
-        let child = self.child(&input.to)?;
+    async fn run(&self, input: MessageInput, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        let tree = &self.0.tree;
+        let child = self.0.child(&input.to)?;
         let text = input.message.trim().to_owned();
-        let told = self.tree.running(child).map(|running| running.inbox.push(InboxMessage::of_parent(text.clone())));
+        let told = tree.running(child).map(|running| running.inbox.push(InboxMessage::of_parent(text.clone())));
         if told.is_some_and(|told| told.is_ok()) {
             return Ok(ToolOutput::text("It reads this before its next step.", "told"));
         }
         // One that has said its last word but is not yet counted as ended is waited for.
-        tokio::select! {
-            biased;
-            () = context.cancel.cancelled() => {}
-            () = self.tree.ended_one(child) => {}
-        }
-        match self.tree.resume_run(child, RunMode::Background, (text, Author::Parent)).await {
+        self.0.ended(child, context).await;
+        match tree.resume_run(child, RunMode::Background, (text, Author::Parent)).await {
             Ok(_) => Ok(ToolOutput::text(
                 "It had ended, and goes on with this in the background. Its report will reach you as a message.",
                 "resumed",

@@ -4,28 +4,27 @@
 //! environment to `environment`, and the text to `output`. Invariant: when a call returns its processes are gone, but for
 //! those it names; when it is dropped, they are soon.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::input::spec_of;
+use super::file::path::revealed_line;
 use super::limit::counted;
-use super::output::Capture;
-use super::path::{argument, revealed_line};
-use super::process::{Group, Remains, Shell, read_some};
-use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView, parse_input};
-use crate::message::{INTERRUPTED, ResultPart, ToolSpec};
-use crate::permission::{AccessKind, Preview, is_read_only};
+use super::process::guard::Guard;
+use super::process::output::Capture;
+use super::process::{Group, Remains, Shell};
+use super::{Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
+use crate::message::{INTERRUPTED, ResultPart};
+use crate::permission::{AccessKind, Preview, ToolKind, is_read_only};
 use crate::program::SearchPath;
 
-const NAME: &str = "Bash";
 /// Milliseconds a command may take unless told otherwise.
 const DEFAULT_TIMEOUT: u64 = 120_000;
 /// Milliseconds a command may be given.
@@ -38,12 +37,11 @@ const PROGRESS: Duration = Duration::from_millis(50);
 const PROGRESS_LINES: usize = 10;
 /// Lines of the finished output on the screen.
 const VIEW_LINES: usize = 20;
-/// Runs commands.
+
 pub(super) struct Bash(pub(super) Shell);
 
-/// The input.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(super) struct BashInput {
     /// The command line.
     #[serde(alias = "cmd")]
     command: String,
@@ -55,61 +53,63 @@ struct Input {
     description: Option<String>,
 }
 
+/// A command as it was judged.
+pub(super) struct PreparedCommand {
+    line: String,
+    /// How it runs if nobody is asked about it.
+    guard: Option<Guard>,
+    time: Duration,
+}
+
 impl Tool for Bash {
+    type Input = BashInput;
+    type Prepared = PreparedCommand;
+
     fn name(&self) -> &'static str {
-        NAME
+        "Bash"
     }
 
-    fn spec(&self) -> ToolSpec {
-        spec_of::<Input>(NAME, include_str!("../../assets/tools/Bash.md"))
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/Bash.md").into()
     }
 
-    fn concurrency(&self, args: &Args) -> Concurrency {
-        let reads = is_read_only(argument(args, &["command", "cmd"]));
-        if reads { Concurrency::Parallel } else { Concurrency::InOrder }
+    fn kind(&self) -> ToolKind {
+        ToolKind::Execute
     }
 
-    fn title(&self, args: &Args, _context: &ToolContext) -> String {
-        revealed_line(argument(args, &["command", "cmd"]), 200)
+    fn concurrency(&self, input: &BashInput) -> Concurrency {
+        if is_read_only(&input.command) { Concurrency::Parallel } else { Concurrency::InOrder }
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        async move {
-            let input = checked(args)?;
-            let note = input.description.filter(|words| !words.trim().is_empty());
-            let guarded = context.planned.guard(&input.command, context).await.is_some();
-            Ok(Plan {
-                failure: None,
-                access: AccessKind::Execute { command: input.command, guarded },
-                preview: note.map(|text| Preview::Note { text }),
-            })
+    fn title(&self, input: &BashInput, _context: &ToolContext) -> String {
+        revealed_line(&input.command, 200)
+    }
+
+    async fn prepare(&self, input: BashInput, context: &ToolContext) -> Result<(Plan, PreparedCommand), ToolOutput> {
+        let line = input.command;
+        if line.trim().is_empty() {
+            return Err(ToolOutput::error("The command is empty. Say what to run."));
         }
-        .boxed()
+        if line.contains('\0') {
+            return Err(ToolOutput::error(
+                "The command holds a NUL character, which no shell accepts. Write it as \\0.",
+            ));
+        }
+        let guard = Guard::of(&line, context).await;
+        let note = input.description.filter(|words| !words.trim().is_empty());
+        let plan = Plan {
+            preview: note.map(|text| Preview::Note { text }),
+            ..Plan::new(AccessKind::Execute { command: line.clone(), guarded: guard.is_some() })
+        };
+        let ms = input.timeout.filter(|ms| *ms > 0).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT);
+        Ok((plan, PreparedCommand { line, guard, time: Duration::from_millis(ms) }))
     }
 
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            match checked(args) {
-                Ok(input) => execute(&self.0, &input, context).await,
-                Err(failed) => failed,
-            }
-        }
-        .boxed()
+    async fn run(&self, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        execute(&self.0, command, context).await
     }
 }
 
-fn checked(args: &Args) -> Result<Input, ToolOutput> {
-    let input: Input = parse_input(NAME, args)?;
-    if input.command.trim().is_empty() {
-        return Err(ToolOutput::error("The command is empty. Say what to run."));
-    }
-    if input.command.contains('\0') {
-        return Err(ToolOutput::error("The command holds a NUL character, which no shell accepts. Write it as \\0."));
-    }
-    Ok(input)
-}
-
-/// How a command ended.
 enum End {
     Exited(ExitStatus),
     TimedOut,
@@ -117,44 +117,62 @@ enum End {
     Lost,
 }
 
-async fn execute(shell: &Shell, input: &Input, context: &ToolContext) -> ToolOutput {
+async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
     if context.cancel.is_cancelled() {
-        return ToolOutput::error(INTERRUPTED);
+        return Err(ToolOutput::error(INTERRUPTED));
     }
-    let (command, environment) = match context.planned.guard(&input.command, context).await {
+    let PreparedCommand { line, guard, time } = command;
+    let (line, environment) = match &guard {
         Some(guard) => (guard.command.clone(), guard.environment.clone()),
-        None => (OsString::from(&input.command), shell.handed_on.environment()),
+        None => (OsString::from(line), shell.handed_on.environment()),
     };
     let search = SearchPath::of_process(&context.untrusted());
-    let starting = Group::start(shell, command, context.cwd.to_path_buf(), environment, search);
+    let starting = Group::start(shell, line, context.cwd.to_path_buf(), environment, search);
     let started = tokio::select! {
-        () = context.cancel.cancelled() => return ToolOutput::error(INTERRUPTED),
+        () = context.cancel.cancelled() => return Err(ToolOutput::error(INTERRUPTED)),
         started = starting => started,
     };
-    let (group, pipe) = match started {
-        Ok(started) => started,
-        Err(error) => {
-            return ToolOutput::error(format!(
-                "The command could not be started in {}: {error}.",
-                context.cwd.display()
-            ));
-        }
-    };
-    let time = Duration::from_millis(input.timeout.filter(|ms| *ms > 0).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT));
-    let mut run = Run { group, pipe, output: Capture::default(), buffer: vec![0; 64 << 10], open: true };
+    let (group, pipe) = started.map_err(|error| {
+        ToolOutput::error(format!("The command could not be started in {}: {error}.", context.cwd.display()))
+    })?;
+    let mut run = Run { group, output: Output::new(pipe) };
     let end = run.follow(context, Instant::now() + time).await;
     let remains = run.finish(&end).await;
-    report(&run.output, &end, remains, time)
+    Ok(report(&run.output.text, &end, remains, time))
 }
 
-/// A command under way.
 struct Run {
     group: Group,
+    output: Output,
+}
+
+/// What a command prints, as it arrives.
+struct Output {
     pipe: Receiver,
-    output: Capture,
+    text: Capture,
     buffer: Vec<u8>,
-    /// Whether more output can come.
+    /// Whether more can come.
     open: bool,
+}
+
+impl Output {
+    fn new(pipe: Receiver) -> Self {
+        Self { pipe, text: Capture::default(), buffer: vec![0; 64 << 10], open: true }
+    }
+
+    /// Takes in what arrives next, and returns `false` at the end. A pipe that breaks has ended too. May be given up and
+    /// called again at any time.
+    async fn read(&mut self) -> bool {
+        let count = self.pipe.read(&mut self.buffer).await.unwrap_or(0);
+        self.text.push(&self.buffer[..count]);
+        self.open = count > 0;
+        self.open
+    }
+
+    async fn drain(&mut self) {
+        let drain = async { while self.open && self.read().await {} };
+        let _ = timeout(DRAIN, drain).await;
+    }
 }
 
 impl Run {
@@ -170,14 +188,12 @@ impl Run {
                 () = sleep_until(deadline) => return End::TimedOut,
                 status = self.group.wait() => return status.map_or(End::Lost, End::Exited),
                 () = sleep_until(next_look), if unseen => {
-                    context.progress.send_replace(self.output.last_lines(PROGRESS_LINES));
+                    context.progress.send_replace(self.output.text.last_lines(PROGRESS_LINES));
                     unseen = false;
                     next_look = Instant::now() + PROGRESS;
                 }
-                count = read_some(&mut self.pipe, &mut self.buffer), if self.open => {
-                    self.open = count > 0;
-                    self.output.push(&self.buffer[..count]);
-                    unseen |= count > 0;
+                more = self.output.read(), if self.output.open => {
+                    unseen |= more;
                     pulse.heard();
                 }
                 // The same text again says that the command is at work.
@@ -186,40 +202,24 @@ impl Run {
         }
     }
 
-    /// Takes in what is still in the pipe and ends whoever is left.
+    /// Takes in what is still in the pipe and ends the processes that are left.
     async fn finish(&mut self, end: &End) -> Remains {
         if matches!(end, End::Exited(_)) {
-            self.drain().await;
+            self.output.drain().await;
         }
         let remains = self.end().await;
-        self.drain().await;
+        self.output.drain().await;
         remains
     }
 
-    /// Takes in what the pipe still holds.
-    async fn drain(&mut self) {
-        let drain = async {
-            while self.open {
-                let count = read_some(&mut self.pipe, &mut self.buffer).await;
-                self.open = count > 0;
-                self.output.push(&self.buffer[..count]);
-            }
-        };
-        let _ = timeout(DRAIN, drain).await;
-    }
-
-    /// Ends the processes. Whoever is told to end may have last words, and blocks if nobody reads them.
+    /// Ends the processes. A process that is to end may still print, and blocks if nobody reads that.
     async fn end(&mut self) -> Remains {
-        let Self { group, pipe, output, buffer, open } = self;
-        let ending = group.end();
+        let ending = self.group.end();
         tokio::pin!(ending);
         loop {
             tokio::select! {
                 remains = &mut ending => return remains,
-                count = read_some(pipe, buffer), if *open => {
-                    *open = count > 0;
-                    output.push(&buffer[..count]);
-                }
+                _ = self.output.read(), if self.output.open => {}
             }
         }
     }

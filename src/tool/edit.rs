@@ -2,28 +2,24 @@
 //!
 //! Owns finding the passage and saying why it was not found. Leaves the change itself to `change`.
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use std::borrow::Cow;
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::blocking::off_thread;
-use super::change::{Change, before, hopeless, is_crlf};
-use super::input::spec_of;
-use super::nearest::not_found;
-use super::path::{argument, relative, resolve, title};
-use super::writers::as_only_writer;
-use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
-use crate::message::ToolSpec;
+use super::file::change::{Change, before, is_crlf, make_change, plan_change};
+use super::file::nearest::not_found;
+use super::file::path::{ResolvedPath, relative, title};
+use super::{Plan, Tool, ToolContext, ToolOutput};
+use crate::permission::ToolKind;
 
 const NAME: &str = "Edit";
 
-/// Edits files.
 pub(super) struct Edit;
 
-/// The input.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(super) struct EditInput {
     /// File to change, absolute or relative to the working directory.
     #[serde(alias = "path", alias = "filePath", alias = "file")]
     file_path: String,
@@ -39,58 +35,43 @@ struct Input {
 }
 
 impl Tool for Edit {
+    type Input = EditInput;
+    type Prepared = (ResolvedPath, EditInput);
+
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn spec(&self) -> ToolSpec {
-        spec_of::<Input>(NAME, include_str!("../../assets/tools/Edit.md"))
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/Edit.md").into()
     }
 
-    fn concurrency(&self, _args: &Args) -> Concurrency {
-        Concurrency::InOrder
+    fn kind(&self) -> ToolKind {
+        ToolKind::Write
     }
 
-    fn title(&self, args: &Args, context: &ToolContext) -> String {
-        title(argument(args, &["file_path", "path", "filePath", "file"]), context)
+    fn title(&self, input: &EditInput, context: &ToolContext) -> String {
+        title(&input.file_path, context)
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        async move {
-            let input: Input = parse_input(NAME, args)?;
-            off_thread(context, move |context| {
-                let path = resolve(&input.file_path, context)?;
-                Ok(change(&input, context).map_or_else(|failed| hopeless(path, failed), Change::plan))
-            })
-            .await
-        }
-        .boxed()
+    async fn prepare(&self, input: EditInput, context: &ToolContext) -> Result<(Plan, Self::Prepared), ToolOutput> {
+        plan_change(input.file_path.clone(), input, context, change).await
     }
 
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            let input: Input = match parse_input(NAME, args) {
-                Ok(input) => input,
-                Err(failed) => return failed,
-            };
-            let file = input.file_path.clone();
-            let done = as_only_writer(&file, context, move |context| change(&input, context)?.apply(context));
-            done.await.unwrap_or_else(|failed| failed)
-        }
-        .boxed()
+    async fn run(&self, prepared: Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        make_change(prepared, context, change).await
     }
 }
 
-fn change(input: &Input, context: &ToolContext) -> Result<Change, ToolOutput> {
+fn change(path: &Path, input: &EditInput, context: &ToolContext) -> Result<Change, ToolOutput> {
     if input.old_string.is_empty() {
         return Err(ToolOutput::error("old_string is empty. Name the text to replace; to make a file, use Write."));
     }
     if input.old_string == input.new_string {
         return Err(ToolOutput::error("old_string and new_string are the same: there is nothing to change."));
     }
-    let path = resolve(&input.file_path, context)?;
-    let shown = relative(&path, &context.cwd);
-    let Some(old) = before(&path, context)? else {
+    let shown = relative(path, &context.cwd);
+    let Some(old) = before(path, context)? else {
         return Err(ToolOutput::error(format!("{shown} does not exist. To make a file, use Write.")));
     };
     let Some(bytes) = &old.bytes else {
@@ -100,11 +81,10 @@ fn change(input: &Input, context: &ToolContext) -> Result<Change, ToolOutput> {
         return Err(ToolOutput::error(format!("{shown} is not valid UTF-8 and an edit could damage it. Use Bash.")));
     };
     let after = replaced(text, input, &shown)?;
-    Ok(Change { path, after, before: Some(old), note: "", tool: NAME })
+    Ok(Change { path: path.to_path_buf(), after, before: Some(old), note: "", tool: NAME })
 }
 
-/// Returns the text after the edit.
-fn replaced(text: &str, input: &Input, shown: &str) -> Result<String, ToolOutput> {
+fn replaced(text: &str, input: &EditInput, shown: &str) -> Result<String, ToolOutput> {
     let passage = Passage::find(text, input);
     let hits = text.matches(&passage.old).count();
     match hits {
@@ -134,7 +114,7 @@ struct Passage {
 }
 
 impl Passage {
-    fn find(text: &str, input: &Input) -> Self {
+    fn find(text: &str, input: &EditInput) -> Self {
         let crlf = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
         let as_given = Self { old: input.old_string.clone(), new: input.new_string.clone() };
         let as_windows = Self { old: crlf(&input.old_string), new: crlf(&input.new_string) };

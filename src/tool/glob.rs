@@ -1,12 +1,11 @@
 //! `Glob`: finds files by name, the newest first.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::WalkState;
 use ignore::overrides::Override;
@@ -14,27 +13,22 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
-use super::ignores::{Ignores, Sieve};
-use super::input::spec_of;
+use super::file::path::{ResolvedPath, folder_or_cwd, one_line, plan_reading, relative, revealed_line, title};
 use super::limit::counted;
-use super::path::{argument, one_line, relative, resolve, revealed_line, title};
-use super::walk::{LATE, Watch, check_walk_threads, walk};
-use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
-use crate::message::{INTERRUPTED, ToolSpec};
-use crate::permission::AccessKind;
+use super::search::ignores::{Ignores, Sieve};
+use super::search::walk::{LATE, Watch, check_walk_threads, walk};
+use super::{Plan, Tool, ToolContext, ToolOutput};
+use crate::message::INTERRUPTED;
+use crate::permission::ToolKind;
 
-const NAME: &str = "Glob";
-/// Files shown.
 const MAX_SHOWN: usize = 100;
 /// Files remembered in order to find the newest.
 const MAX_FOUND: usize = 200_000;
 
-/// Finds files by name.
 pub(super) struct Glob(pub(super) Ignores);
 
-/// The input.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(super) struct GlobInput {
     /// Pattern with * ? ** [a-z] {a,b}; one without a slash matches at any depth.
     pattern: String,
     /// Folder to search; the working directory unless given.
@@ -43,79 +37,62 @@ struct Input {
 }
 
 impl Tool for Glob {
+    type Input = GlobInput;
+    /// The folder to search, and what is looked for below it.
+    type Prepared = (ResolvedPath, GlobSet);
+
     fn name(&self) -> &'static str {
-        NAME
+        "Glob"
     }
 
-    fn spec(&self) -> ToolSpec {
-        spec_of::<Input>(NAME, include_str!("../../assets/tools/Glob.md"))
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/Glob.md").into()
     }
 
-    fn concurrency(&self, _args: &Args) -> Concurrency {
-        Concurrency::Parallel
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
     }
 
-    fn title(&self, args: &Args, context: &ToolContext) -> String {
-        let pattern = revealed_line(argument(args, &["pattern"]), 120);
-        match argument(args, &["path", "dir", "directory"]) {
+    fn title(&self, input: &GlobInput, context: &ToolContext) -> String {
+        let pattern = revealed_line(&input.pattern, 120);
+        match input.path.as_deref().unwrap_or_default() {
             "" | "." => pattern,
             path => format!("{pattern} in {}", title(path, context)),
         }
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        async move {
-            let input: Input = parse_input(NAME, args)?;
-            off_thread(context, move |context| {
-                let query = Query::new(&input, context)?;
-                Ok(Plan::new(AccessKind::Read { path: query.root }))
-            })
-            .await
-        }
-        .boxed()
+    async fn prepare(&self, input: GlobInput, context: &ToolContext) -> Result<(Plan, Self::Prepared), ToolOutput> {
+        let (start, matcher) = query(input)?;
+        let (plan, root) = plan_reading(start, context).await?;
+        Ok((plan, (root, matcher)))
     }
 
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            let input: Input = match parse_input(NAME, args) {
-                Ok(input) => input,
-                Err(failed) => return failed,
-            };
-            let ignores = self.0.clone();
-            let done = off_thread(context, move |context| find(&Query::new(&input, context)?, &ignores, context)).await;
-            done.unwrap_or_else(|failed| failed)
-        }
-        .boxed()
+    async fn run(&self, (root, matcher): Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        let ignores = self.0.clone();
+        off_thread(context, move |context| find(root.confirmed(context)?, &matcher, &ignores, context)).await
     }
 }
 
-/// What is looked for, and below which folder.
-struct Query {
-    root: PathBuf,
-    matcher: GlobSet,
-}
-
-impl Query {
-    fn new(input: &Input, context: &ToolContext) -> Result<Self, ToolOutput> {
-        let pattern = input.pattern.trim();
-        if pattern.is_empty() {
-            return Err(ToolOutput::error("The pattern is empty. Use for example **/*.rs."));
-        }
-        let (folder, rest) = split(pattern);
-        let base = input.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
-        let start = match folder {
-            "" => base.to_owned(),
-            folder if folder.starts_with(['/', '~']) => folder.to_owned(),
-            folder => format!("{base}/{folder}"),
-        };
-        let any_depth = if pattern.contains('/') { rest.to_owned() } else { format!("**/{rest}") };
-        let glob = GlobBuilder::new(&any_depth).literal_separator(true).build();
-        let matcher = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build()).map_err(|error| {
-            let reason = one_line(&error.kind().to_string(), 200);
-            ToolOutput::error(format!("The pattern does not work: {reason}. Use * ? ** [a-z] {{a,b}}."))
-        })?;
-        Ok(Self { root: resolve(&start, context)?, matcher })
+/// Returns the folder to search, and what is looked for below it.
+fn query(input: GlobInput) -> Result<(String, GlobSet), ToolOutput> {
+    let pattern = input.pattern.trim();
+    if pattern.is_empty() {
+        return Err(ToolOutput::error("The pattern is empty. Use for example **/*.rs."));
     }
+    let (folder, rest) = split(pattern);
+    let base = folder_or_cwd(input.path);
+    let start = match folder {
+        "" => base,
+        folder if folder.starts_with(['/', '~']) => folder.to_owned(),
+        folder => format!("{base}/{folder}"),
+    };
+    let any_depth = if pattern.contains('/') { rest.to_owned() } else { format!("**/{rest}") };
+    let glob = GlobBuilder::new(&any_depth).literal_separator(true).build();
+    let matcher = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build()).map_err(|error| {
+        let reason = one_line(&error.kind().to_string(), 200);
+        ToolOutput::error(format!("The pattern does not work: {reason}. Use * ? ** [a-z] {{a,b}}."))
+    })?;
+    Ok((start, matcher))
 }
 
 /// Splits a pattern into the folders before its first wildcard, and the rest.
@@ -128,9 +105,9 @@ fn split(pattern: &str) -> (&str, &str) {
     }
 }
 
-fn find(query: &Query, ignores: &Ignores, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-    let shown_root = relative(&query.root, &context.cwd);
-    match std::fs::metadata(&query.root) {
+fn find(root: &Path, matcher: &GlobSet, ignores: &Ignores, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+    let shown_root = relative(root, &context.cwd);
+    match std::fs::metadata(root) {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return Err(ToolOutput::error(format!("{shown_root} is not a folder. Name the folder to search."))),
         Err(error) => return Err(ToolOutput::error(format!("{shown_root}: {error}. Find the right folder with LS."))),
@@ -138,9 +115,9 @@ fn find(query: &Query, ignores: &Ignores, context: &ToolContext) -> Result<ToolO
     let watch = Watch::new(&context.cancel);
     let found: Mutex<Vec<(SystemTime, PathBuf)>> = Mutex::default();
     let unread = AtomicUsize::new(0);
-    let sieve = Arc::new(Sieve::new(&query.root, ignores, Override::empty()));
+    let sieve = Arc::new(Sieve::new(root, ignores, Override::empty()));
     check_walk_threads()?;
-    walk(&query.root, &sieve).build_parallel().run(|| {
+    walk(root, &sieve).build_parallel().run(|| {
         Box::new(|entry| {
             if watch.is_over() {
                 return WalkState::Quit;
@@ -149,7 +126,9 @@ fn find(query: &Query, ignores: &Ignores, context: &ToolContext) -> Result<ToolO
                 unread.fetch_add(1, Ordering::Relaxed);
                 return WalkState::Continue;
             };
-            if entry.file_type().is_none_or(|kind| kind.is_dir()) || !query.matches(entry.path()) {
+            if entry.file_type().is_none_or(|kind| kind.is_dir())
+                || !entry.path().strip_prefix(root).is_ok_and(|inside| matcher.is_match(inside))
+            {
                 return WalkState::Continue;
             }
             let modified = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
@@ -180,10 +159,4 @@ fn find(query: &Query, ignores: &Ignores, context: &ToolContext) -> Result<ToolO
         text.push(LATE.to_owned());
     }
     Ok(ToolOutput::text(text.join("\n"), counted(found.len(), "file")))
-}
-
-impl Query {
-    fn matches(&self, path: &Path) -> bool {
-        path.strip_prefix(&self.root).is_ok_and(|inside| self.matcher.is_match(inside))
-    }
 }

@@ -3,13 +3,12 @@
 //! Owns the input, the choice of files and the layout of the result. Leaves looking into a file to `search`.
 //! Invariant: the result depends on the files alone, not on the order in which threads found them.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::TypesBuilder;
 use ignore::{WalkBuilder, WalkState};
@@ -17,32 +16,25 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
-use super::ignores::{Ignores, Sieve};
-use super::input::spec_of;
+use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, revealed_line, title};
 use super::limit::{counted, grouped};
-use super::path::{argument, relative, resolve, revealed_line, title};
+use super::search::ignores::{Ignores, Sieve};
+use super::search::walk::{LATE, Watch, check_walk_threads, walk};
 use super::search::{Looked, Needle, PageWindow};
-use super::walk::{LATE, Watch, check_walk_threads, walk};
-use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
-use crate::message::{INTERRUPTED, ToolSpec};
-use crate::permission::AccessKind;
+use super::{Plan, Tool, ToolContext, ToolOutput};
+use crate::message::INTERRUPTED;
+use crate::permission::ToolKind;
 
-const NAME: &str = "Grep";
 /// Lines or files shown unless told otherwise.
 const DEFAULT_LIMIT: usize = 250;
-/// Lines or files shown at most.
 const MAX_LIMIT: usize = 5_000;
 /// Characters of one result; below what a result may hold, so that no middle is left out of it.
 const MAX_TEXT: usize = 45_000;
-/// Lines of context at most.
 const MAX_CONTEXT: usize = 50;
-/// Matching files remembered.
 const MAX_FILES: usize = 100_000;
 
-/// Finds text in files.
 pub(super) struct Grep(pub(super) Ignores);
 
-/// The input.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(super) struct GrepInput {
     /// Regular expression in the syntax of ripgrep; write \{ for a literal brace.
@@ -96,73 +88,69 @@ enum Mode {
 }
 
 impl Tool for Grep {
+    type Input = GrepInput;
+    type Prepared = (ResolvedPath, Needle, GrepInput);
+
     fn name(&self) -> &'static str {
-        NAME
+        "Grep"
     }
 
-    fn spec(&self) -> ToolSpec {
-        spec_of::<GrepInput>(NAME, include_str!("../../assets/tools/Grep.md"))
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/Grep.md").into()
     }
 
-    fn concurrency(&self, _args: &Args) -> Concurrency {
-        Concurrency::Parallel
+    fn kind(&self) -> ToolKind {
+        ToolKind::Search
     }
 
-    fn title(&self, args: &Args, context: &ToolContext) -> String {
-        let pattern = revealed_line(argument(args, &["pattern"]), 120);
-        match argument(args, &["path", "dir", "directory", "file_path"]) {
+    fn title(&self, input: &GrepInput, context: &ToolContext) -> String {
+        let pattern = revealed_line(&input.pattern, 120);
+        match input.path.as_deref().unwrap_or_default() {
             "" | "." => format!("\"{pattern}\""),
             path => format!("\"{pattern}\" in {}", title(path, context)),
         }
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        async move {
-            let input: GrepInput = parse_input(NAME, args)?;
-            Needle::new(&input)?;
-            off_thread(context, move |context| Ok(Plan::new(AccessKind::Read { path: root(&input, context)? }))).await
-        }
-        .boxed()
+    async fn prepare(&self, input: GrepInput, context: &ToolContext) -> Result<(Plan, Self::Prepared), ToolOutput> {
+        let needle = Needle::new(&input)?;
+        let (plan, root) = plan_reading(folder_or_cwd(input.path.clone()), context).await?;
+        Ok((plan, (root, needle, input)))
     }
 
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            let input: GrepInput = match parse_input(NAME, args) {
-                Ok(input) => input,
-                Err(failed) => return failed,
-            };
-            let ignores = self.0.clone();
-            off_thread(context, move |context| grep(&input, &ignores, context)).await.unwrap_or_else(|failed| failed)
-        }
-        .boxed()
+    async fn run(
+        &self,
+        (root, needle, input): Self::Prepared,
+        context: &ToolContext,
+    ) -> Result<ToolOutput, ToolOutput> {
+        let ignores = self.0.clone();
+        off_thread(context, move |context| grep(root.confirmed(context)?, &needle, &input, &ignores, context)).await
     }
 }
 
-fn root(input: &GrepInput, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
-    resolve(input.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("."), context)
-}
-
-/// A file in which something was found.
 struct Hit {
     path: PathBuf,
     count: u64,
 }
 
-fn grep(input: &GrepInput, ignores: &Ignores, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-    let root = root(input, context)?;
-    let shown = relative(&root, &context.cwd);
-    match std::fs::metadata(&root) {
+fn grep(
+    root: &Path,
+    needle: &Needle,
+    input: &GrepInput,
+    ignores: &Ignores,
+    context: &ToolContext,
+) -> Result<ToolOutput, ToolOutput> {
+    let shown = relative(root, &context.cwd);
+    match std::fs::metadata(root) {
         Err(error) => return Err(ToolOutput::error(format!("{shown}: {error}. Find the right path with LS or Glob."))),
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => {
-            super::file::look_at(&root, &shown).map_err(|error| ToolOutput::error(error.to_string()))?;
+            super::file::look_at(root, &shown)?;
         }
     }
-    let needle = Needle::new(input)?;
     let watch = Watch::new(&context.cancel);
-    let files = files(input, &root, ignores, &context.cwd)?;
+    let files = files(input, root, ignores, &context.cwd)?;
     check_walk_threads()?;
-    let (hits, skipped) = hits(&files, &needle, &watch, input.output_mode);
+    let (hits, skipped) = hits(&files, needle, &watch, input.output_mode);
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
     }
@@ -175,7 +163,7 @@ fn grep(input: &GrepInput, ignores: &Ignores, context: &ToolContext) -> Result<T
         match input.output_mode {
             Mode::FilesWithMatches => page.push(&name),
             Mode::Count => page.push(&format!("{name}:{}", hit.count)),
-            Mode::Content => content(&mut page, &name, &hit.path, &needle, input, &watch),
+            Mode::Content => content(&mut page, &name, &hit.path, needle, input, &watch),
         }
     }
     if context.cancel.is_cancelled() {
@@ -199,7 +187,6 @@ fn files(input: &GrepInput, root: &Path, ignores: &Ignores, cwd: &Path) -> Resul
     Ok(builder)
 }
 
-/// Returns the globs of the input.
 fn wanted(input: &GrepInput, root: &Path, cwd: &Path) -> Result<Override, ToolOutput> {
     let mut overrides = OverrideBuilder::new(root);
     for glob in input.glob.as_deref().into_iter().flat_map(globs_of) {
@@ -268,7 +255,6 @@ fn known_type(name: &str) -> &str {
 struct Skipped {
     /// Places that could not be read.
     unread: AtomicUsize,
-    /// Files that are no text.
     binary: AtomicUsize,
 }
 

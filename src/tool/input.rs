@@ -10,21 +10,25 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{Args, ToolOutput};
-use crate::message::ToolSpec;
 
 /// Decodes the arguments of a call. A `null` counts as left out, and where that does not fit, a value in the wrong wrapping
 /// counts as what it holds: `"5"` as 5, `5.0` as 5, `"true"` as true, and a list written as a string as the list.
 ///
 /// # Errors
 /// Returns a failed output that names the fault and the fields the tool has.
-pub fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(tool: &str, args: &Args) -> Result<T, ToolOutput> {
+pub(super) fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(
+    tool: &str,
+    args: &Args,
+) -> Result<T, ToolOutput> {
     // The usual case copies nothing but what the tool keeps.
     if !args.values().any(Value::is_null)
         && let Ok(input) = T::deserialize(args)
     {
         return Ok(input);
     }
-    let mut given = Value::Object(args.iter().filter(|(_, value)| !value.is_null()).map(owned).collect());
+    let mut given = Value::Object(
+        args.iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.clone(), value.clone())).collect(),
+    );
     let error = match T::deserialize(&given) {
         Ok(input) => return Ok(input),
         Err(error) => error,
@@ -50,10 +54,6 @@ pub fn parse_input<T: DeserializeOwned + JsonSchema + 'static>(tool: &str, args:
     })
 }
 
-fn owned((name, value): (&String, &Value)) -> (String, Value) {
-    (name.clone(), value.clone())
-}
-
 /// Returns the value of type `kind` that `value` holds, if it is of another type.
 fn unwrapped(value: &Value, kind: &str) -> Option<Value> {
     match (kind, value) {
@@ -67,11 +67,6 @@ fn unwrapped(value: &Value, kind: &str) -> Option<Value> {
         ("string", Value::Number(number)) => Some(Value::from(number.to_string())),
         _ => None,
     }
-}
-
-/// Returns a tool as it is offered to a model.
-pub(super) fn spec_of<T: JsonSchema + 'static>(name: &str, description: &str) -> ToolSpec {
-    ToolSpec { name: name.to_owned(), description: description.trim().to_owned(), input_schema: schema_of::<T>() }
 }
 
 /// Returns the JSON Schema of a tool's input, inlined and in the plainest form, as model APIs want it: no titles, no
@@ -108,6 +103,10 @@ fn simplify(schema: &mut Value) {
             }
             if map.get("default").is_some_and(|value| value.is_null() || value == "") {
                 map.shift_remove("default");
+            }
+            // What is allowed anyway need not be said.
+            if map.get("additionalProperties") == Some(&Value::Bool(true)) {
+                map.shift_remove("additionalProperties");
             }
             if let Some(Value::Array(types)) = map.get_mut("type") {
                 types.retain(|name| name != "null");

@@ -29,21 +29,12 @@ pub fn bound_text(text: &str, max_chars: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{head}\n[… {} characters left out …]\n{tail}", grouped((total - keep) as u64)))
 }
 
-/// Returns the first `max` characters of `text`, and whether that is all of it.
-pub(super) fn cut(text: &str, max: usize) -> (&str, Whole) {
+/// Returns the first `max` characters of `text`, and whether anything was cut away.
+pub(super) fn cut(text: &str, max: usize) -> (&str, bool) {
     match text.char_indices().nth(max) {
-        Some((at, _)) => (&text[..at], Whole::No),
-        None => (text, Whole::Yes),
+        Some((at, _)) => (&text[..at], true),
+        None => (text, false),
     }
-}
-
-/// Whether a cut left everything in place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whole {
-    /// Nothing was cut away.
-    Yes,
-    /// Something was cut away.
-    No,
 }
 
 /// Returns a number with its digits in groups of three.
@@ -65,7 +56,6 @@ pub(super) fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{ending}", grouped(number as u64))
 }
 
-/// Returns a size in the largest fitting unit.
 pub(super) fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),

@@ -2,39 +2,33 @@
 //!
 //! Invariant: the list is filled level by level, so a deep or huge folder never hides its neighbours.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::overrides::Override;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
-use super::ignores::{Ignores, Sieve};
-use super::input::spec_of;
-use super::path::{argument, printable, relative, resolve, title};
-use super::walk::{LATE, Watch, walk};
-use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
-use crate::message::{INTERRUPTED, ToolSpec};
-use crate::permission::AccessKind;
+use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, printable, relative, title};
+use super::search::ignores::{Ignores, Sieve};
+use super::search::walk::{LATE, Watch, walk};
+use super::{Plan, Tool, ToolContext, ToolOutput};
+use crate::message::INTERRUPTED;
+use crate::permission::ToolKind;
 
-const NAME: &str = "LS";
-/// Entries shown.
 const MAX_ENTRIES: usize = 1_000;
 /// Entries of one folder that are read; of a larger one some are missing.
 const MAX_READ: usize = 50_000;
 
-/// Lists folders.
 pub(super) struct Ls(pub(super) Ignores);
 
-/// The input.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(super) struct LsInput {
     /// Folder to list; the working directory unless given.
     #[serde(default, alias = "dir", alias = "directory", alias = "file_path")]
     path: Option<String>,
@@ -44,73 +38,59 @@ struct Input {
 }
 
 impl Tool for Ls {
+    type Input = LsInput;
+    /// The folder, and what is left out.
+    type Prepared = (ResolvedPath, GlobSet);
+
     fn name(&self) -> &'static str {
-        NAME
+        "LS"
     }
 
-    fn spec(&self) -> ToolSpec {
-        spec_of::<Input>(NAME, include_str!("../../assets/tools/LS.md"))
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/LS.md").into()
     }
 
-    fn concurrency(&self, _args: &Args) -> Concurrency {
-        Concurrency::Parallel
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
     }
 
-    fn title(&self, args: &Args, context: &ToolContext) -> String {
-        match argument(args, &["path", "dir", "directory", "file_path"]) {
-            "" => title(".", context),
-            path => title(path, context),
-        }
+    fn title(&self, input: &LsInput, context: &ToolContext) -> String {
+        title(&folder_or_cwd(input.path.clone()), context)
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        async move {
-            let input: Input = parse_input(NAME, args)?;
-            off_thread(context, move |context| Ok(Plan::new(AccessKind::Read { path: folder(&input, context)? }))).await
-        }
-        .boxed()
+    async fn prepare(&self, input: LsInput, context: &ToolContext) -> Result<(Plan, Self::Prepared), ToolOutput> {
+        let unwanted = unwanted(input.ignore.as_deref().unwrap_or_default())?;
+        let (plan, folder) = plan_reading(folder_or_cwd(input.path), context).await?;
+        Ok((plan, (folder, unwanted)))
     }
 
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            let input: Input = match parse_input(NAME, args) {
-                Ok(input) => input,
-                Err(failed) => return failed,
-            };
-            let ignores = self.0.clone();
-            off_thread(context, move |context| list(&input, &ignores, context)).await.unwrap_or_else(|failed| failed)
-        }
-        .boxed()
+    async fn run(&self, (folder, unwanted): Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        let ignores = self.0.clone();
+        off_thread(context, move |context| list(folder.confirmed(context)?, &unwanted, &ignores, context)).await
     }
 }
 
-fn folder(input: &Input, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
-    resolve(input.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("."), context)
-}
-
-fn list(input: &Input, ignores: &Ignores, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-    let root = folder(input, context)?;
-    let shown_root = relative(&root, &context.cwd);
-    match std::fs::metadata(&root) {
+fn list(root: &Path, unwanted: &GlobSet, ignores: &Ignores, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+    let shown_root = relative(root, &context.cwd);
+    match std::fs::metadata(root) {
         Ok(metadata) if metadata.is_dir() => {}
         Ok(_) => return Err(ToolOutput::error(format!("{shown_root} is not a folder. Open it with Read."))),
         Err(error) => {
             return Err(ToolOutput::error(format!("{shown_root}: {error}. Find the right folder with Glob.")));
         }
     }
-    let is_empty = match std::fs::read_dir(&root) {
+    let is_empty = match std::fs::read_dir(root) {
         Ok(mut entries) => entries.next().is_none(),
         Err(error) => return Err(ToolOutput::error(format!("{shown_root}: {error}."))),
     };
-    let unwanted = unwanted(input.ignore.as_deref().unwrap_or_default())?;
     let watch = Watch::new(&context.cancel);
-    let sieve = Arc::new(Sieve::new(&root, ignores, Override::empty()));
-    let tree = Tree::grow(&root, &sieve, &unwanted, &watch);
+    let sieve = Arc::new(Sieve::new(root, ignores, Override::empty()));
+    let tree = Tree::grow(root, &sieve, unwanted, &watch);
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
     }
-    let mut text = format!("- {}/\n", printable(&root).trim_end_matches('/'));
-    tree.write(&root, 1, &mut text);
+    let mut text = format!("- {}/\n", printable(root).trim_end_matches('/'));
+    tree.write(root, 1, &mut text);
     if tree.entries == 0 {
         text.push_str(if is_empty { "  (empty)\n" } else { "  (all entries are ignored or left out)\n" });
     }
@@ -149,7 +129,6 @@ struct Tree {
 
 struct Entry {
     path: PathBuf,
-    /// What is shown.
     label: String,
 }
 

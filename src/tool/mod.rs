@@ -1,68 +1,55 @@
 //! What can be done: one trait for every tool, and the tools that read, write, search and run.
 //!
 //! Owns input decoding, effects and bounded results. Leaves asking for permission to `agent`, which calls
-//! [`Tool::plan`], decides on the plan's access, and only then calls [`Tool::run`]. Invariant: no tool touches
+//! [`Tool::prepare`], decides on the plan's access, and only then calls [`Tool::run`]. Invariant: no tool touches
 //! anything before `run`, uses process-wide state, or waits without watching its cancel token.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use self::search::ignores::Ignores;
 use crate::message::{AgentId, FileDiff, ResultPart, ToolSpec};
-use crate::permission::{AccessKind, Preview};
+use crate::permission::{AccessKind, Preview, ToolKind};
 
-mod attributes;
 mod bash;
 mod blocking;
-mod change;
-mod diff;
+mod call;
 mod edit;
-mod environment;
 mod file;
-mod freshness;
 mod glob;
 mod grep;
-mod guard;
-mod ignores;
-mod image;
 mod input;
 mod limit;
 mod ls;
-mod nearest;
-mod nofollow;
-mod output;
-mod path;
 mod process;
-#[cfg(target_os = "linux")]
-mod process_tree;
-mod pulse;
 mod read;
-mod replace;
 mod scripted;
 mod search;
 mod set;
-mod supervisor;
-mod todo;
-mod walk;
+mod todo_write;
 mod write;
-mod writers;
 
-pub use diff::diff_files;
-pub use freshness::{Freshness, Knowledge, Stamp};
-pub use input::{parse_input, schema_of};
+pub use call::{AnyTool, ParsedCall, PreparedCall};
+pub use file::diff::diff_files;
+pub use file::freshness::{Freshness, Knowledge, Stamp};
+pub use file::path::asked_title;
+pub use file::writers::{Writers, Written};
+pub use input::schema_of;
 pub use limit::bound_text;
-pub use path::{Planned, asked_title};
 pub use process::Shell;
+pub use process::supervisor::supervise_if_asked;
 pub use scripted::{ScriptedResult, ScriptedTool, ToolScriptError};
-pub use set::{ToolSet, standard_tools};
-pub use supervisor::supervise_if_asked;
-pub use walk::check_threads;
-pub use writers::{Writers, Written};
+pub use search::walk::check_threads;
+pub use set::ToolSet;
+pub use todo_write::{Todo, TodoStatus};
 
 /// Characters of a failed call's summary.
 const SUMMARY_CHARS: usize = 300;
@@ -70,31 +57,76 @@ const SUMMARY_CHARS: usize = 300;
 /// Arguments of a call, known to be a JSON object.
 pub type Args = Map<String, Value>;
 
-/// Something a model can ask for.
+/// Something a model can ask for: what it sends becomes an `Input`, `prepare` makes of that what `run` needs, and `run`
+/// gets nothing else.
 pub trait Tool: Send + Sync {
+    /// What the model sends. Its documentation is the model's.
+    type Input: DeserializeOwned + JsonSchema + Send + 'static;
+    /// All that running needs: paths that were resolved, patterns that were compiled, what a question was about.
+    type Prepared: Send;
+
     /// Returns the name the model calls it by.
     fn name(&self) -> &str;
 
+    /// Returns what the model is told of it.
+    fn description(&self) -> Cow<'_, str>;
+
+    fn kind(&self) -> ToolKind;
+
     /// Returns the offer to the model, made anew for each request.
-    fn spec(&self) -> ToolSpec;
+    fn spec(&self) -> ToolSpec {
+        let (name, description) = (self.name().to_owned(), self.description().trim().to_owned());
+        ToolSpec { name, description, input_schema: schema_of::<Self::Input>() }
+    }
 
     /// Says whether calls of one message may overlap.
-    fn concurrency(&self, args: &Args) -> Concurrency;
+    fn concurrency(&self, _input: &Self::Input) -> Concurrency {
+        match self.kind() {
+            ToolKind::Write | ToolKind::Execute => Concurrency::InOrder,
+            ToolKind::Read | ToolKind::Search | ToolKind::Delegate | ToolKind::Other => Concurrency::Parallel,
+        }
+    }
 
     /// Returns `true` if the tool bounds its own time, so that its silence is no reason to stop the agent.
     fn keeps_time(&self) -> bool {
         false
     }
 
-    /// Returns what a screen shows behind the tool's name, such as `"verify_password" in src`. Must bear any input.
-    fn title(&self, args: &Args, context: &ToolContext) -> String;
+    /// Returns what a screen shows behind the tool's name, such as `"verify_password" in src`.
+    fn title(&self, input: &Self::Input, context: &ToolContext) -> String;
 
-    /// Reads the input and says what running it would touch, without touching anything. May read files in order to
-    /// show a preview, but only as far as the answer `Err` or the preview needs.
-    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>>;
+    /// Says what running would touch, without touching anything. May read files in order to show a preview, but only as
+    /// far as the answer `Err` or the preview needs.
+    fn prepare(
+        &self,
+        input: Self::Input,
+        context: &ToolContext,
+    ) -> impl Future<Output = Result<(Plan, Self::Prepared), ToolOutput>> + Send;
 
-    /// Does it. Called only after the plan's access was allowed.
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput>;
+    /// Does it. Called only after the plan's access was allowed, which may take the user minutes.
+    fn run(
+        &self,
+        prepared: Self::Prepared,
+        context: &ToolContext,
+    ) -> impl Future<Output = Result<ToolOutput, ToolOutput>> + Send;
+}
+
+/// Returns the tools that work on files and run commands, in the order they are offered. `shell` says how commands are
+/// run.
+#[must_use]
+pub fn standard_tools(shell: &Shell) -> ToolSet {
+    let ignores = Ignores::default();
+    let tools: [Arc<dyn AnyTool>; _] = [
+        Arc::new(read::Read),
+        Arc::new(write::Write),
+        Arc::new(edit::Edit),
+        Arc::new(bash::Bash(shell.clone())),
+        Arc::new(glob::Glob(ignores.clone())),
+        Arc::new(grep::Grep(ignores.clone())),
+        Arc::new(ls::Ls(ignores)),
+        Arc::new(todo_write::TodoWrite),
+    ];
+    tools.into_iter().collect()
 }
 
 /// Whether calls of one assistant message may run at the same time.
@@ -109,29 +141,31 @@ pub enum Concurrency {
 /// What a call would do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// What it would touch.
     pub access: AccessKind,
     /// What the user is shown before answering.
     pub preview: Option<Preview>,
-    /// Why it cannot be done as things are. It says what lies there, so only who may read the place is told at once; for
-    /// others the call goes on as one that could be done.
+    /// Why it cannot be done as things are. It says what lies there, so only an agent that may read the place gets it at
+    /// once; for others the call goes on as if it could be done.
     pub failure: Option<ToolOutput>,
 }
 
 impl Plan {
-    /// Returns a plan without a preview.
     #[must_use]
     pub fn new(access: AccessKind) -> Self {
         Self { access, preview: None, failure: None }
+    }
+
+    /// Returns the plan of a call that touches nothing outside the conversation.
+    #[must_use]
+    pub fn free() -> Self {
+        Self::new(AccessKind::Nothing)
     }
 }
 
 /// Surroundings of one call. All of it is handed in: two agents may work in different folders.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// The agent that calls.
     pub agent: AgentId,
-    /// Id of the call.
     pub call_id: String,
     /// Working directory, absolute, symlinks resolved.
     pub cwd: Arc<PathBuf>,
@@ -146,8 +180,6 @@ pub struct ToolContext {
     pub progress: watch::Sender<String>,
     /// What this agent has read, so that it cannot edit what it has not seen, and who has written it since.
     pub freshness: Arc<Freshness>,
-    /// Where this call's plan led; empty before it.
-    pub planned: Planned,
 }
 
 impl ToolContext {
@@ -157,12 +189,10 @@ impl ToolContext {
     }
 }
 
-/// What came of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolOutput {
     /// What the model reads.
     pub content: Vec<ResultPart>,
-    /// Whether the call failed.
     pub is_error: bool,
     /// What the screen shows behind the title, such as `14 hits in 6 files`. One line.
     pub summary: String,
@@ -183,7 +213,7 @@ impl ToolOutput {
     #[must_use]
     pub fn error(text: impl Into<String>) -> Self {
         let text = text.into();
-        let summary = path::one_line(text.lines().next().unwrap_or_default(), SUMMARY_CHARS);
+        let summary = file::path::one_line(text.lines().next().unwrap_or_default(), SUMMARY_CHARS);
         Self { is_error: true, ..Self::text(text, summary) }
     }
 }
@@ -192,81 +222,27 @@ impl ToolOutput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToolView {
-    /// A changed file.
     Diff(FileDiff),
-    /// The agent's list of things to do.
     Todos {
-        /// All entries.
         items: Vec<Todo>,
     },
-    /// Some lines of output.
     Output {
         /// The lines, already bounded.
         text: String,
     },
 }
 
-/// One entry of a to-do list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Todo {
-    /// What is to be done, imperative.
-    pub content: String,
-    /// How far it is.
-    pub status: TodoStatus,
-    /// What to show while it is being done, such as "Running tests".
-    #[serde(default)]
-    pub active_form: String,
-}
-
-impl Todo {
-    /// Returns `true` if it is done.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.status == TodoStatus::Completed
-    }
-
-    /// Returns `true` if it is being done.
-    #[must_use]
-    pub fn is_active(&self) -> bool {
-        self.status == TodoStatus::InProgress
-    }
-
-    /// Returns what to show of it now.
-    #[must_use]
-    pub fn words(&self) -> &str {
-        if self.is_active() && !self.active_form.is_empty() { &self.active_form } else { &self.content }
-    }
-}
-
-/// How far an entry of a to-do list is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TodoStatus {
-    /// Not begun.
-    Pending,
-    /// Being done.
-    InProgress,
-    /// Done.
-    Completed,
-}
-
-/// A file that a tool wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// The file, absolute.
     #[serde(serialize_with = "crate::message::serialize_path")]
     pub path: PathBuf,
-    /// Whether it existed before.
     pub kind: ChangeKind,
 }
 
-/// How a file changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// It did not exist before.
     Created,
-    /// It existed before.
     Modified,
 }

@@ -3,28 +3,25 @@
 //! Owns what a file's first bytes say about it and how its lines are numbered and cut. Leaves opening to `file`.
 //! Invariant: neither memory nor time grows with the size of the file beyond fixed bounds.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use base64::Engine as _;
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::blocking::off_thread;
+use super::file::image::pixels;
+use super::file::path::{ResolvedPath, plan_reading, relative, title};
 use super::file::{FileError, look_at, open_regular};
-use super::image::pixels;
-use super::input::spec_of;
-use super::limit::{Whole, counted, cut, size};
-use super::path::{argument, relative, resolve, title};
-use super::{Args, Concurrency, Plan, Stamp, Tool, ToolContext, ToolOutput, parse_input};
-use crate::message::{ResultPart, ToolSpec};
-use crate::permission::AccessKind;
+use super::limit::{counted, cut, size};
+use super::{Plan, Stamp, Tool, ToolContext, ToolOutput};
+use crate::message::ResultPart;
+use crate::permission::ToolKind;
 
-const NAME: &str = "Read";
 /// Lines shown unless a limit is given.
 const DEFAULT_LINES: usize = 2_000;
 /// Characters shown of one line.
@@ -42,12 +39,10 @@ const IMAGE_SIDE: u32 = 8_000;
 /// Bytes that decide what kind of file it is.
 const SNIFF_BYTES: usize = 8 << 10;
 
-/// Reads files.
 pub(super) struct Read;
 
-/// The input.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(super) struct ReadInput {
     /// File to read, absolute or relative to the working directory.
     #[serde(alias = "path", alias = "filePath", alias = "file")]
     file_path: String,
@@ -60,54 +55,42 @@ struct Input {
 }
 
 impl Tool for Read {
+    type Input = ReadInput;
+    type Prepared = (ResolvedPath, ReadInput);
+
     fn name(&self) -> &'static str {
-        NAME
+        "Read"
     }
 
-    fn spec(&self) -> ToolSpec {
-        spec_of::<Input>(NAME, include_str!("../../assets/tools/Read.md"))
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/Read.md").into()
     }
 
-    fn concurrency(&self, _args: &Args) -> Concurrency {
-        Concurrency::Parallel
+    fn kind(&self) -> ToolKind {
+        ToolKind::Read
     }
 
-    fn title(&self, args: &Args, context: &ToolContext) -> String {
-        title(argument(args, &["file_path", "path", "filePath", "file"]), context)
+    fn title(&self, input: &ReadInput, context: &ToolContext) -> String {
+        title(&input.file_path, context)
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        async move {
-            let input: Input = parse_input(NAME, args)?;
-            off_thread(context, move |context| {
-                Ok(Plan::new(AccessKind::Read { path: resolve(&input.file_path, context)? }))
-            })
-            .await
-        }
-        .boxed()
+    async fn prepare(&self, input: ReadInput, context: &ToolContext) -> Result<(Plan, Self::Prepared), ToolOutput> {
+        let (plan, path) = plan_reading(input.file_path.clone(), context).await?;
+        Ok((plan, (path, input)))
     }
 
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            let input: Input = match parse_input(NAME, args) {
-                Ok(input) => input,
-                Err(failed) => return failed,
-            };
-            off_thread(context, move |context| read(&input, context)).await.unwrap_or_else(|failed| failed)
-        }
-        .boxed()
+    async fn run(&self, (path, input): Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        off_thread(context, move |context| read(path.confirmed(context)?, &input, context)).await
     }
 }
 
-fn read(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-    let path = resolve(&input.file_path, context)?;
-    let shown = relative(&path, &context.cwd);
-    let failed = |error: FileError| ToolOutput::error(error.to_string());
-    look_at(&path, &shown).map_err(failed)?;
-    let write = context.freshness.last_write(&path);
-    let (mut file, metadata) = open_regular(&path, &shown).map_err(failed)?;
+fn read(path: &Path, input: &ReadInput, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+    let shown = relative(path, &context.cwd);
+    look_at(path, &shown)?;
+    let write = context.freshness.last_write(path);
+    let (mut file, metadata) = open_regular(path, &shown)?;
     let mut start = Vec::with_capacity(SNIFF_BYTES);
-    let system = |error| ToolOutput::error(FileError::system(&shown, error).to_string());
+    let system = |error| FileError::system(&shown, error);
     file.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut start).map_err(system)?;
     match Kind::of(&start) {
         Kind::Image(media_type) => image(file, start, media_type, &shown, metadata.len()),
@@ -117,7 +100,7 @@ fn read(input: &Input, context: &ToolContext) -> Result<ToolOutput, ToolOutput> 
         ))),
         Kind::Text => {
             let page = Page::read(file, &start, input, context).map_err(system)?;
-            context.freshness.note_read(&path, Stamp::of(&metadata), write);
+            context.freshness.note_read(path, Stamp::of(&metadata), write);
             Ok(page.output(input, Path::new(&shown)))
         }
     }
@@ -173,9 +156,7 @@ fn image(file: File, mut bytes: Vec<u8>, media_type: &str, shown: &str, length: 
     if length > IMAGE_BYTES {
         return Err(too_large());
     }
-    file.take(IMAGE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| ToolOutput::error(FileError::system(shown, error).to_string()))?;
+    file.take(IMAGE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| FileError::system(shown, error))?;
     if bytes.len() as u64 > IMAGE_BYTES {
         return Err(too_large());
     }
@@ -199,13 +180,10 @@ fn image(file: File, mut bytes: Vec<u8>, media_type: &str, shown: &str, length: 
 /// The lines asked for, and what is known of the rest.
 struct Page {
     text: String,
-    /// Number of the first line shown.
     first: usize,
-    /// Lines shown.
     shown: usize,
     /// Lines that were looked at, shown or not.
     seen: usize,
-    /// Whether the end of the file was reached.
     ended: bool,
     /// Whether a shown line held bytes that are not UTF-8.
     lossy: bool,
@@ -214,7 +192,7 @@ struct Page {
 }
 
 impl Page {
-    fn read(file: File, start: &[u8], input: &Input, context: &ToolContext) -> io::Result<Self> {
+    fn read(file: File, start: &[u8], input: &ReadInput, context: &ToolContext) -> io::Result<Self> {
         let first = input.offset.unwrap_or(1).max(1);
         let limit = input.limit.unwrap_or(DEFAULT_LINES).max(1);
         let mut lines = Lines::new(start.chain(file), context, SCAN_BYTES);
@@ -265,10 +243,10 @@ impl Page {
             }
         };
         let text = if self.seen == 1 { text.trim_start_matches('\u{feff}') } else { &text };
-        let (start, whole) = cut(text, MAX_LINE);
+        let (start, is_cut) = cut(text, MAX_LINE);
         let before = self.text.len();
         let _ = write!(self.text, "{:>6}\t{start}", self.seen);
-        if was_cut || whole == Whole::No {
+        if was_cut || is_cut {
             self.text.push_str(" [… line cut]");
         }
         self.text.push('\n');
@@ -276,7 +254,7 @@ impl Page {
         self.text[before..].chars().count()
     }
 
-    fn output(mut self, input: &Input, shown_path: &Path) -> ToolOutput {
+    fn output(mut self, input: &ReadInput, shown_path: &Path) -> ToolOutput {
         let name = shown_path.display();
         if self.gave_up && self.shown == 0 {
             return ToolOutput::error(format!(
@@ -322,7 +300,6 @@ struct Lines<'a, R> {
     cut: bool,
 }
 
-/// What came next in a stream.
 enum Next {
     Line,
     End,

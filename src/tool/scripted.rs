@@ -3,24 +3,21 @@
 //! A script is JSON Lines; each line is a [`ScriptedResult`]. A call gets the first line of its tool whose `input` is
 //! part of the call's JSON text.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use serde::Deserialize;
-use serde_json::json;
 use tokio::time::sleep;
 
-use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
-use crate::message::{FileDiff, ToolSpec};
-use crate::permission::{AccessKind, Preview};
+use super::{AnyTool, Args, Concurrency, Plan, Shell, Tool, ToolContext, ToolOutput, ToolView, standard_tools};
+use crate::message::{FileDiff, INTERRUPTED};
+use crate::permission::{AccessKind, Preview, ToolKind};
 
 /// One line of a script.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedResult {
-    /// The tool's name.
     pub tool: String,
     /// What the call's JSON text must hold.
     #[serde(default)]
@@ -29,27 +26,22 @@ pub struct ScriptedResult {
     pub title: String,
     /// What the screen shows behind that when it is done.
     pub summary: String,
-    /// What the model reads.
     #[serde(default)]
     pub result: String,
-    /// How long it takes, in milliseconds.
     #[serde(default)]
     pub ms: u64,
     /// Lines of output shown meanwhile, spread evenly over the time.
     #[serde(default)]
     pub tail: Vec<String>,
-    /// Whether the call fails.
     #[serde(default)]
     pub is_error: bool,
     /// A command that has to be approved.
     #[serde(default)]
     pub command: Option<String>,
-    /// A change to show.
     #[serde(default)]
     pub diff: Option<FileDiff>,
 }
 
-/// A script that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line} of the script of tools: {source}")]
 pub struct ToolScriptError {
@@ -60,6 +52,8 @@ pub struct ToolScriptError {
 /// Plays the lines of one tool.
 pub struct ScriptedTool {
     name: String,
+    /// That of the tool that it stands for.
+    kind: ToolKind,
     lines: Vec<ScriptedResult>,
 }
 
@@ -68,17 +62,19 @@ impl ScriptedTool {
     ///
     /// # Errors
     /// Returns the first line that is no [`ScriptedResult`].
-    pub fn parse(script: &str) -> Result<Vec<Arc<dyn Tool>>, ToolScriptError> {
+    pub fn parse(script: &str) -> Result<Vec<Arc<dyn AnyTool>>, ToolScriptError> {
+        let standard = standard_tools(&Shell::default());
         let mut tools: Vec<Self> = Vec::new();
         for (at, line) in script.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let line: ScriptedResult =
                 serde_json::from_str(line).map_err(|source| ToolScriptError { line: at + 1, source })?;
-            match tools.iter_mut().find(|tool| tool.name == line.tool) {
-                Some(tool) => tool.lines.push(line),
-                None => tools.push(Self { name: line.tool.clone(), lines: vec![line] }),
-            }
+            let known = tools.iter().position(|tool| tool.name == line.tool).unwrap_or_else(|| {
+                tools.push(Self { name: line.tool.clone(), kind: standard.kind_of(&line.tool), lines: Vec::new() });
+                tools.len() - 1
+            });
+            tools[known].lines.push(line);
         }
-        Ok(tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect())
+        Ok(tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn AnyTool>).collect())
     }
 
     fn line(&self, args: &Args) -> Option<&ScriptedResult> {
@@ -88,16 +84,19 @@ impl ScriptedTool {
 }
 
 impl Tool for ScriptedTool {
+    type Input = Args;
+    type Prepared = Option<ScriptedResult>;
+
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: self.name.clone(),
-            description: "Plays a script.".to_owned(),
-            input_schema: json!({ "type": "object" }),
-        }
+    fn description(&self) -> Cow<'_, str> {
+        "Plays a script.".into()
+    }
+
+    fn kind(&self) -> ToolKind {
+        self.kind
     }
 
     fn concurrency(&self, args: &Args) -> Concurrency {
@@ -111,38 +110,29 @@ impl Tool for ScriptedTool {
         self.line(args).map(|line| line.title.clone()).unwrap_or_default()
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        let line = self.line(args);
-        let plan = match line {
+    async fn prepare(&self, args: Args, context: &ToolContext) -> Result<(Plan, Self::Prepared), ToolOutput> {
+        let line = self.line(&args).cloned();
+        let plan = match &line {
             Some(ScriptedResult { command: Some(command), .. }) => {
                 Plan::new(AccessKind::Execute { command: command.clone(), guarded: false })
             }
             Some(ScriptedResult { diff: Some(diff), .. }) => Plan {
-                failure: None,
-                access: AccessKind::Write { path: context.project.join(&diff.path) },
                 preview: Some(Preview::Diff(diff.clone())),
+                ..Plan::new(AccessKind::Write { path: context.project.join(&diff.path) })
             },
-            _ => Plan::new(AccessKind::Nothing),
+            _ => Plan::free(),
         };
-        async move { Ok(plan) }.boxed()
+        Ok((plan, line))
     }
 
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            let Some(line) = self.line(args) else {
-                return ToolOutput::error("The script has no line for this call.");
-            };
-            tokio::select! {
-                () = play(line, context) => {}
-                () = context.cancel.cancelled() => return ToolOutput::error("interrupted"),
-            }
-            ToolOutput {
-                is_error: line.is_error,
-                view: line.diff.clone().map(ToolView::Diff),
-                ..ToolOutput::text(line.result.clone(), line.summary.clone())
-            }
+    async fn run(&self, line: Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        let line = line.ok_or_else(|| ToolOutput::error("The script has no line for this call."))?;
+        tokio::select! {
+            () = play(&line, context) => {}
+            () = context.cancel.cancelled() => return Err(ToolOutput::error(INTERRUPTED)),
         }
-        .boxed()
+        let view = line.diff.map(ToolView::Diff);
+        Ok(ToolOutput { is_error: line.is_error, view, ..ToolOutput::text(line.result, line.summary) })
     }
 }
 

@@ -1,28 +1,17 @@
-//! The tools an agent has.
+//! The tools an agent has. Which there are stands in `mod.rs`, one line for each.
 
 use std::sync::Arc;
 
-use super::Tool;
-use super::bash::Bash;
-use super::edit::Edit;
-use super::glob::Glob;
-use super::grep::Grep;
-use super::ignores::Ignores;
-use super::ls::Ls;
-use super::process::Shell;
-use super::read::Read;
-use super::todo::TodoWrite;
-use super::write::Write;
+use super::AnyTool;
 use crate::message::{ToolSpec, canonical_name};
+use crate::permission::ToolKind;
 
-/// An ordered set of tools with unique names.
 #[derive(Clone, Default)]
-pub struct ToolSet(Vec<Arc<dyn Tool>>);
+pub struct ToolSet(Vec<Arc<dyn AnyTool>>);
 
 impl ToolSet {
     /// Finds a tool by the name a model used: exactly, then without regard to case, then by its former name.
-    #[must_use]
-    pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+    pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
         let name = canonical_name(name);
         self.0
             .iter()
@@ -30,13 +19,15 @@ impl ToolSet {
             .or_else(|| self.0.iter().find(|tool| tool.name().eq_ignore_ascii_case(name)))
     }
 
-    /// Returns the tools' names in order.
+    pub fn kind_of(&self, name: &str) -> ToolKind {
+        self.find(name).map_or(ToolKind::Other, |tool| tool.kind())
+    }
+
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|tool| tool.name())
     }
 
     /// Returns what is offered to the model.
-    #[must_use]
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.0.iter().map(|tool| tool.spec()).collect()
     }
@@ -47,39 +38,18 @@ impl ToolSet {
         Self(self.0.iter().filter(|tool| keep(tool.name())).cloned().collect())
     }
 
-    /// Returns the same tools and one more.
     #[must_use]
-    pub fn with(&self, tool: Arc<dyn Tool>) -> Self {
+    pub fn with(&self, tool: Arc<dyn AnyTool>) -> Self {
         self.0.iter().cloned().chain([tool]).collect()
     }
 
-    /// Returns `true` if there is no tool.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-impl FromIterator<Arc<dyn Tool>> for ToolSet {
-    fn from_iter<T: IntoIterator<Item = Arc<dyn Tool>>>(tools: T) -> Self {
+impl FromIterator<Arc<dyn AnyTool>> for ToolSet {
+    fn from_iter<T: IntoIterator<Item = Arc<dyn AnyTool>>>(tools: T) -> Self {
         Self(tools.into_iter().collect())
     }
-}
-
-/// Returns the tools that work on files and run commands, in the order they are offered. `shell` says how commands are
-/// run.
-#[must_use]
-pub fn standard_tools(shell: &Shell) -> ToolSet {
-    let ignores = Ignores::default();
-    let tools: [Arc<dyn Tool>; 8] = [
-        Arc::new(Read),
-        Arc::new(Write),
-        Arc::new(Edit),
-        Arc::new(Bash(shell.clone())),
-        Arc::new(Glob(ignores.clone())),
-        Arc::new(Grep(ignores.clone())),
-        Arc::new(Ls(ignores)),
-        Arc::new(TodoWrite),
-    ];
-    tools.into_iter().collect()
 }

@@ -1,26 +1,22 @@
 //! `Write`: creates a file, or replaces one that was read.
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use std::borrow::Cow;
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::blocking::off_thread;
-use super::change::{Change, before, hopeless, is_crlf};
-use super::input::spec_of;
-use super::path::{argument, resolve, title};
-use super::writers::as_only_writer;
-use super::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input};
-use crate::message::ToolSpec;
+use super::file::change::{Change, before, is_crlf, make_change, plan_change};
+use super::file::path::{ResolvedPath, title};
+use super::{Plan, Tool, ToolContext, ToolOutput};
+use crate::permission::ToolKind;
 
 const NAME: &str = "Write";
 
-/// Writes whole files.
 pub(super) struct Write;
 
-/// The input.
 #[derive(Deserialize, JsonSchema)]
-struct Input {
+pub(super) struct WriteInput {
     /// File to write, absolute or relative to the working directory.
     #[serde(alias = "path", alias = "filePath", alias = "file")]
     file_path: String,
@@ -30,54 +26,39 @@ struct Input {
 }
 
 impl Tool for Write {
+    type Input = WriteInput;
+    type Prepared = (ResolvedPath, WriteInput);
+
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn spec(&self) -> ToolSpec {
-        spec_of::<Input>(NAME, include_str!("../../assets/tools/Write.md"))
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/Write.md").into()
     }
 
-    fn concurrency(&self, _args: &Args) -> Concurrency {
-        Concurrency::InOrder
+    fn kind(&self) -> ToolKind {
+        ToolKind::Write
     }
 
-    fn title(&self, args: &Args, context: &ToolContext) -> String {
-        title(argument(args, &["file_path", "path", "filePath", "file"]), context)
+    fn title(&self, input: &WriteInput, context: &ToolContext) -> String {
+        title(&input.file_path, context)
     }
 
-    fn plan<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        async move {
-            let input: Input = parse_input(NAME, args)?;
-            off_thread(context, move |context| {
-                let path = resolve(&input.file_path, context)?;
-                Ok(change(input, context).map_or_else(|failed| hopeless(path, failed), Change::plan))
-            })
-            .await
-        }
-        .boxed()
+    async fn prepare(&self, input: WriteInput, context: &ToolContext) -> Result<(Plan, Self::Prepared), ToolOutput> {
+        plan_change(input.file_path.clone(), input, context, change).await
     }
 
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            let input: Input = match parse_input(NAME, args) {
-                Ok(input) => input,
-                Err(failed) => return failed,
-            };
-            let file = input.file_path.clone();
-            let done = as_only_writer(&file, context, move |context| change(input, context)?.apply(context));
-            done.await.unwrap_or_else(|failed| failed)
-        }
-        .boxed()
+    async fn run(&self, prepared: Self::Prepared, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        make_change(prepared, context, change).await
     }
 }
 
-fn change(input: Input, context: &ToolContext) -> Result<Change, ToolOutput> {
-    let path = resolve(&input.file_path, context)?;
-    let before = before(&path, context)?;
+fn change(path: &Path, input: &WriteInput, context: &ToolContext) -> Result<Change, ToolOutput> {
+    let before = before(path, context)?;
     let old = before.as_ref().and_then(|old| std::str::from_utf8(old.bytes.as_deref()?).ok());
-    let (after, note) = in_style_of(old.unwrap_or_default(), input.content);
-    Ok(Change { path, before, after, note, tool: NAME })
+    let (after, note) = in_style_of(old.unwrap_or_default(), input.content.clone());
+    Ok(Change { path: path.to_path_buf(), before, after, note, tool: NAME })
 }
 
 /// Gives the new content the line ends and the byte order mark of the old one. `Read` shows neither, so a model that

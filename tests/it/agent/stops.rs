@@ -1,17 +1,18 @@
 //! Stops: every run ends, once, in order, whatever its tools and its listeners do.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use belvedere::agent::{Agent, AgentEvent, AtEnd, Cancel, EventKind, Inbox, Place, Sink, Status, StopCause};
-use belvedere::message::{AgentId, Message, ToolSpec, Transcript};
-use belvedere::permission::{AccessKind, Answer, ApprovalRequest, Approver, Grants, PermissionMode, Permissions};
+use belvedere::message::{AgentId, Message, Transcript};
+use belvedere::permission::{Answer, ApprovalRequest, Approver, Grants, PermissionMode, Permissions, ToolKind};
 use belvedere::provider::scripted::Scripted;
 use belvedere::session::Secrets;
 use belvedere::subagent::{Children, Command, TreeLimits};
-use belvedere::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput};
+use belvedere::tool::{AnyTool, Args, Concurrency, Plan, Tool, ToolContext, ToolOutput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -39,12 +40,19 @@ enum Behaviour {
 struct Odd(&'static str, Behaviour);
 
 impl Tool for Odd {
+    type Input = Args;
+    type Prepared = ();
+
     fn name(&self) -> &str {
         self.0
     }
 
-    fn spec(&self) -> ToolSpec {
-        ToolSpec { name: self.0.to_owned(), description: String::new(), input_schema: json!({"type": "object"}) }
+    fn description(&self) -> Cow<'_, str> {
+        "".into()
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Other
     }
 
     fn concurrency(&self, _args: &Args) -> Concurrency {
@@ -56,23 +64,20 @@ impl Tool for Odd {
         String::new()
     }
 
-    fn plan<'a>(&'a self, _args: &'a Args, _context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        async { Ok(Plan::new(AccessKind::Nothing)) }.boxed()
+    async fn prepare(&self, _args: Args, _context: &ToolContext) -> Result<(Plan, ()), ToolOutput> {
+        Ok((Plan::free(), ()))
     }
 
-    fn run<'a>(&'a self, _args: &'a Args, _context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        async move {
-            match self.1 {
-                Behaviour::BadTitle => {}
-                Behaviour::Deaf => tokio::time::sleep(Duration::from_hours(1)).await,
-                Behaviour::Panic => panic!("on purpose"),
-                Behaviour::Count(runs) => {
-                    runs.fetch_add(1, Ordering::SeqCst);
-                }
+    async fn run(&self, (): (), _context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        match self.1 {
+            Behaviour::BadTitle => {}
+            Behaviour::Deaf => tokio::time::sleep(Duration::from_hours(1)).await,
+            Behaviour::Panic => panic!("on purpose"),
+            Behaviour::Count(runs) => {
+                runs.fetch_add(1, Ordering::SeqCst);
             }
-            ToolOutput::text("late", "late")
         }
-        .boxed()
+        Ok(ToolOutput::text("late", "late"))
     }
 }
 
@@ -107,7 +112,7 @@ async fn a_call_that_had_not_begun_when_the_agent_was_stopped_never_does() {
         json!({"steps": [{"say": "on we go"}]}),
     ]);
     let mut parts = Parts::new(provider.clone());
-    let tools: [Arc<dyn Tool>; 2] =
+    let tools: [Arc<dyn AnyTool>; 2] =
         [Arc::new(Odd("Deaf", Behaviour::Deaf)), Arc::new(Odd("Count", Behaviour::Count(&RUNS)))];
     parts.tools = tools.into_iter().collect();
     let mut session = Session::start(parts);
@@ -130,7 +135,7 @@ async fn a_stop_is_told_at_once_and_a_child_ends_before_its_parent() {
         json!({"when": {"task": "go", "turn": 0}, "steps": [delegate("deaf")]}),
         json!({"when": {"task": "called deaf"}, "steps": [{"say": "found it"}, call("Deaf", &json!({}))]}),
     ]));
-    parts.tools = [Arc::new(Odd("Deaf", Behaviour::Deaf)) as Arc<dyn Tool>].into_iter().collect();
+    parts.tools = [Arc::new(Odd("Deaf", Behaviour::Deaf)) as Arc<dyn AnyTool>].into_iter().collect();
     let mut session = Session::start(parts);
     session.say("go").await;
     session
@@ -188,7 +193,7 @@ async fn a_listener_that_reads_nothing_keeps_no_agent_from_ending_and_loses_noth
 #[tokio::test(start_paused = true)]
 async fn quitting_is_not_held_up_by_a_listener_or_a_tool() {
     let mut parts = Parts::new(script(&[json!({"steps": [call("Deaf", &json!({}))]})]));
-    parts.tools = [Arc::new(Odd("Deaf", Behaviour::Deaf)) as Arc<dyn Tool>].into_iter().collect();
+    parts.tools = [Arc::new(Odd("Deaf", Behaviour::Deaf)) as Arc<dyn AnyTool>].into_iter().collect();
     let (stalled, _reader) = mpsc::channel(1);
     parts.listeners.push(stalled);
     let session = Session::start(parts);
@@ -271,7 +276,7 @@ async fn a_tool_that_breaks_is_a_result_like_any_other() {
         json!({"when": {"turn": 0}, "steps": [call("Break", &json!({}))]}),
         json!({"when": {"last": "an error in Belvedere"}, "steps": [{"say": "I see"}]}),
     ]));
-    parts.tools = [Arc::new(Odd("Break", Behaviour::Panic)) as Arc<dyn Tool>].into_iter().collect();
+    parts.tools = [Arc::new(Odd("Break", Behaviour::Panic)) as Arc<dyn AnyTool>].into_iter().collect();
     let mut session = Session::start(parts);
     assert_eq!(session.ask("go").await.text, "I see");
     session.quit().await;
@@ -284,7 +289,7 @@ async fn an_agent_that_breaks_leaves_no_child_alive() {
         json!({"when": {"task": "called orphan"}, "steps": [{"say": "hello"}, {"stall": true}]}),
         json!({"steps": [{"say": "well again"}]}),
     ]));
-    parts.tools = [Arc::new(Odd("Bad", Behaviour::BadTitle)) as Arc<dyn Tool>].into_iter().collect();
+    parts.tools = [Arc::new(Odd("Bad", Behaviour::BadTitle)) as Arc<dyn AnyTool>].into_iter().collect();
     let mut session = Session::start(parts);
     assert_eq!(session.ask("go").await.status, Status::Failed);
     if !session.seen.iter().any(|event| is_ended(event, AgentId(1))) {

@@ -330,7 +330,7 @@ fn a_draft_that_comes_late_waits_to_be_taken() {
 
 #[test]
 fn every_tool_and_colour_can_be_chosen_and_drawn() {
-    let mut grouped: Vec<&str> = TOOL_GROUPS.iter().flat_map(|(_, tools)| tools.iter().copied()).collect();
+    let mut grouped: Vec<&str> = TOOL_GROUPS.iter().flat_map(|(_, tools)| tools.iter().map(String::as_str)).collect();
     let mut all = tool_names();
     all.retain(|name| !TASK_TOOLS.contains(&name.as_str()));
     grouped.sort_unstable();

@@ -7,6 +7,8 @@ use belvedere::permission::{
     Access, AccessKind, Decision, Fence, Grant, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules,
 };
 
+use super::rule;
+
 const PROJECT: &str = "/home/me/shop";
 const TREE: &str = "/home/me/.local/state/trees/s1/code-1";
 
@@ -109,7 +111,7 @@ fn in_the_tree_everything_is_as_in_the_project_and_elsewhere_as_ever() {
 #[test]
 fn rules_of_the_project_hold_in_the_tree_and_own_notes_stay_open() {
     let places = Places { project: Path::new(PROJECT), home: None };
-    let rules = |entries: &[&str]| entries.iter().map(|entry| Rule::parse(entry, places)).collect::<Arc<[Rule]>>();
+    let rules = |entries: &[&str]| entries.iter().map(|entry| rule(entry, places)).collect::<Arc<[Rule]>>();
     let narrow = Rules::default().allowing(rules(&["Write(src/**)", "Read"]));
     let notes = Grant::Below(PathBuf::from("/home/me/shop/.claude/agent-memory/code"));
     let permissions = inside(PermissionMode::BypassPermissions).with_rules(narrow).with_own_grant(Some(notes));

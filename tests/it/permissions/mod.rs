@@ -1,9 +1,12 @@
 //! What is allowed, refused or asked: decisions, grants, and which commands only read.
 
 use belvedere::permission::{
-    Access, AccessKind, Decision, Grant, Grants, Holder, PermissionMode, Permissions, Project, decide, is_read_only,
+    Access, AccessKind, Decision, Grant, Grants, Holder, PermissionMode, Permissions, Places, Project, Rule, decide,
+    is_read_only,
 };
 use proptest::prelude::*;
+
+use crate::support::standard_tools;
 
 mod allowed;
 mod fence;
@@ -23,6 +26,11 @@ fn write(path: &str) -> Access {
 
 fn execute(command: &str) -> Access {
     Access::new("Bash", AccessKind::Execute { command: command.to_owned(), guarded: true })
+}
+
+/// Reads an entry of a list of tools.
+fn rule(entry: &str, places: Places<'_>) -> Rule {
+    Rule::parse(entry, places, |tool| standard_tools().kind_of(tool))
 }
 
 fn in_mode(mode: PermissionMode, access: &Access) -> Decision {

@@ -1,8 +1,8 @@
 //! What a prefix that was allowed covers besides itself: options, operands, scripts and the commands of git.
 
-use belvedere::permission::{Decision, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules};
+use belvedere::permission::{Decision, Grants, PermissionMode, Permissions, Places, Project, Rules};
 
-use super::{PROJECT, execute, granted};
+use super::{PROJECT, execute, granted, rule};
 
 /// A prefix, a command that it is meant for, and commands with options that lead its program elsewhere.
 const STRAYING: &[(&str, &str, &[&str])] = &[
@@ -251,7 +251,7 @@ fn a_prefix_covers_the_usual_harmless_options() {
     let form = |command: &str| {
         let places = Places { project: PROJECT.as_ref(), home: None };
         let list = ["Bash(sed * a.txt)", "Bash(cargo * --locked)", "Bash(*curl*)"];
-        let list = list.iter().map(|entry| Rule::parse(entry, places)).collect();
+        let list = list.iter().map(|entry| rule(entry, places)).collect();
         let rules = Rules::default().allowing(list);
         let bypass = PermissionMode::BypassPermissions;
         let permissions = Permissions::new(Project::at(PROJECT.into()), bypass, Grants::default());

@@ -259,8 +259,7 @@ fn shell(names: &[&str]) -> belvedere::tool::Shell {
 async fn the_environment_is_a_list_of_what_commands_need() {
     let bench = Bench::new();
     let tools = belvedere::tool::standard_tools(&shell(&["DATABASE_URL", "MYAPP_*", "OPENAI_*", "BASH_ENV", "GIT_*"]));
-    let args = super::args(json!({"command": "env"}));
-    let text = text_of(&tools.find("Bash").unwrap().run(&args, &bench.context).await);
+    let text = text_of(&super::run(&tools, "Bash", json!({"command": "env"}), &bench.context).await);
     assert!(!text.contains("canary"), "{text}");
     if std::env::var_os("DATABASE_URL").is_some() {
         for line in ["DATABASE_URL=postgres://me:kept@host/db", "MYAPP_TOKEN=kept", "CARGO_HOME=/kept", "LC_ALL=C"] {

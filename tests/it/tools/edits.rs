@@ -8,7 +8,6 @@ use belvedere::tool::{ChangeKind, ToolView};
 use serde_json::{Value, json};
 
 use super::{Bench, text_of};
-use crate::support::standard_tools;
 
 fn edit(name: &str, old: &str, new: &str) -> Value {
     json!({"file_path": name, "old_string": old, "new_string": new})
@@ -205,8 +204,7 @@ async fn bytes_that_are_no_text_are_not_edited_but_can_be_replaced() {
     bench.put("a.txt", b"caf\xe9\n");
     bench.text("Read", json!({"file_path": "a.txt"})).await;
     assert!(bench.error("Edit", edit("a.txt", "caf", "x")).await.contains("not valid UTF-8"));
-    let args = super::args(json!({"file_path": "a.txt", "content": "café\n"}));
-    let plan = standard_tools().find("Write").unwrap().plan(&args, &bench.context).await.unwrap();
+    let plan = bench.plan("Write", json!({"file_path": "a.txt", "content": "café\n"})).await.unwrap();
     let Some(Preview::Diff(diff)) = plan.preview else { panic!("{:?}", plan.preview) };
     let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| (line.kind, line.text.as_str()));
     let shown = [(LineKind::Removed, "5 bytes that are no text"), (LineKind::Added, "café")];

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use belvedere::permission::{
-    Access, AccessKind, Decision, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules, is_read_only,
+    Access, AccessKind, Decision, Grants, PermissionMode, Permissions, Places, Project, Rule, Rules, ToolKind,
+    is_read_only,
 };
-use belvedere::tool::Planned;
 use serde_json::json;
 
 use super::{Bench, text_of};
@@ -124,7 +124,7 @@ async fn an_agent_that_is_kept_from_a_command_asks_git_under_guard_only() {
     let decided = async |bench: &Bench, command: &str| {
         let access = bench.plan("Bash", json!({"command": command})).await.unwrap().access;
         let places = Places { project: &bench.context.project, home: None };
-        let rules = Rules::default().forbidding([Rule::parse("Bash(touch:*)", places)].into());
+        let rules = Rules::default().forbidding([Rule::parse("Bash(touch:*)", places, |_| ToolKind::Execute)].into());
         let project = Project::at(bench.context.project.to_path_buf());
         let permissions = Permissions::new(project, PermissionMode::BypassPermissions, Grants::default());
         permissions.with_rules(rules).decide(&Access::new("Bash", access))
@@ -321,15 +321,16 @@ async fn what_would_read_outside_is_asked_about() {
 #[tokio::test]
 async fn repositories_of_every_kind_are_read_without_a_question() {
     let answer = |bench: &Bench, folder: &str, command: &str| {
-        let mut inner = belvedere::tool::ToolContext { planned: Planned::default(), ..bench.context.clone() };
+        let mut inner = bench.context.clone();
         inner.cwd = std::sync::Arc::new(bench.path(folder).canonicalize().unwrap());
         let command = command.to_owned();
         async move {
             let tools = crate::support::standard_tools();
-            let (tool, input) = (tools.find("Bash").unwrap(), super::args(json!({"command": command})));
-            let plan = tool.plan(&input, &inner).await.unwrap();
-            assert!(matches!(plan.access, AccessKind::Execute { guarded: true, .. }), "{command} in {:?}", inner.cwd);
-            let output = tool.run(&input, &inner).await;
+            let call = tools.find("Bash").unwrap().parse(&super::args(json!({"command": command})));
+            let Ok(call) = call.prepare(&inner).await else { panic!("{command} cannot be prepared") };
+            let access = &call.plan.access;
+            assert!(matches!(access, AccessKind::Execute { guarded: true, .. }), "{command} in {:?}", inner.cwd);
+            let output = call.run.await;
             (!output.is_error).then(|| text_of(&output))
         }
     };

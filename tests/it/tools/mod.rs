@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use belvedere::message::{AgentId, ResultPart};
 use belvedere::permission::AccessKind;
-use belvedere::tool::{Args, Freshness, Plan, Planned, ToolContext, ToolOutput};
+use belvedere::tool::{Args, Freshness, Plan, ToolContext, ToolOutput, ToolSet};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -45,7 +45,6 @@ impl Bench {
             cancel: CancellationToken::new(),
             progress: sender,
             freshness: Arc::new(Freshness::default()),
-            planned: Planned::default(),
         };
         Self { folder, context, progress }
     }
@@ -72,30 +71,26 @@ impl Bench {
     }
 
     pub(crate) async fn plan(&self, tool: &str, input: Value) -> Result<Plan, ToolOutput> {
-        let plan = standard_tools().find(tool).unwrap().plan(&args(input), &self.call()).await?;
+        let tools = standard_tools();
+        let plan = tools.find(tool).unwrap().parse(&args(input)).prepare(&self.context).await?.plan;
         plan.failure.clone().map_or(Ok(plan), Err)
     }
 
     pub(crate) async fn run(&self, tool: &str, input: Value) -> ToolOutput {
-        standard_tools().find(tool).unwrap().run(&args(input), &self.call()).await
+        run(&standard_tools(), tool, input, &self.context).await
     }
 
-    /// Plans a call, lets something happen, and runs the call.
+    /// Prepares a call, lets something happen, and runs the call.
     pub(crate) async fn run_after(&self, tool: &str, input: Value, meanwhile: impl FnOnce()) -> ToolOutput {
-        let (tools, input, context) = (standard_tools(), args(input), self.call());
-        let tool = tools.find(tool).unwrap();
-        tool.plan(&input, &context).await.unwrap();
+        let tools = standard_tools();
+        let prepared = tools.find(tool).unwrap().parse(&args(input)).prepare(&self.context).await;
+        let Ok(prepared) = prepared else { panic!("the call cannot be prepared") };
         meanwhile();
-        tool.run(&input, &context).await
-    }
-
-    /// The surroundings of a new call.
-    fn call(&self) -> ToolContext {
-        ToolContext { planned: Planned::default(), ..self.context.clone() }
+        prepared.run.await
     }
 
     pub(crate) fn title(&self, tool: &str, input: Value) -> String {
-        standard_tools().find(tool).unwrap().title(&args(input), &self.context)
+        standard_tools().find(tool).unwrap().parse(&args(input)).title(&self.context)
     }
 
     /// Runs a tool that is expected to succeed and returns its text.
@@ -110,6 +105,14 @@ impl Bench {
         let output = self.run(tool, input).await;
         assert!(output.is_error, "{}", text_of(&output));
         text_of(&output)
+    }
+}
+
+/// Carries out a call that nobody is asked about.
+pub(crate) async fn run(tools: &ToolSet, tool: &str, input: Value, context: &ToolContext) -> ToolOutput {
+    match tools.find(tool).unwrap().parse(&args(input)).prepare(context).await {
+        Ok(prepared) => prepared.run.await,
+        Err(failed) => failed,
     }
 }
 

@@ -1,15 +1,35 @@
 //! What the model is offered, and what it is told when it gets the input wrong.
 
-use crate::support::standard_tools;
+use std::path::Path;
+
+use belvedere::subagent::{AGENT_TOOL, TASK_TOOLS};
 use serde_json::json;
 
+use crate::support::standard_tools;
+
 use super::{Bench, text_of};
+
+/// The names of the files that describe tools, in order.
+fn described() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/tools");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut names: Vec<String> = files.map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    names.sort_unstable();
+    names
+}
 
 #[test]
 fn the_offer_is_complete_plain_and_short() {
     let tools = standard_tools();
     let names: Vec<_> = tools.names().collect();
-    assert_eq!(names, ["Read", "Write", "Edit", "Bash", "Glob", "Grep", "LS", "TodoWrite"]);
+    // A prompt that begins as before is taken from the service's cache: what is new comes last.
+    let first = ["Read", "Write", "Edit", "Bash", "Glob", "Grep", "LS", "TodoWrite"];
+    assert!(names.starts_with(&first), "{names:?}");
+    let mut described = described();
+    described.retain(|name| name != AGENT_TOOL && !TASK_TOOLS.contains(&name.as_str()));
+    let mut sorted = names.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, described, "each tool is described, and each description is that of a tool");
     let specs = tools.specs();
     let size: usize = specs.iter().map(|spec| serde_json::to_string(spec).unwrap().len()).sum();
     assert!(size < 12_000, "{size} bytes");
@@ -121,6 +141,11 @@ fn titles_bear_any_input_and_are_one_line() {
     assert_eq!(bench.title("Bash", json!({"command": "cd x &&\n  make"})), "cd x && ⏎ make");
     assert_eq!(bench.title("Grep", json!({"pattern": "fn main", "path": "src/"})), "\"fn main\" in src");
     assert_eq!(bench.title("LS", json!({})), ".");
+    assert_eq!(
+        bench.title("Edit", json!({"file_path": "a\nb", "old_string": 3})),
+        "a ⏎ b",
+        "its first text, if it does not fit"
+    );
 }
 
 #[tokio::test]

@@ -54,11 +54,9 @@ async fn a_folder_that_becomes_a_link_leads_nowhere() {
 
 /// Carries out a call as the loop does: only where its plan leads into the project.
 async fn read_as_judged(bench: &Bench, tool: &str, input: serde_json::Value) -> belvedere::tool::ToolOutput {
-    let context = bench.call();
-    let (tools, input) = (crate::support::standard_tools(), super::args(input));
-    let tool = tools.find(tool).unwrap();
-    match tool.plan(&input, &context).await {
-        Ok(plan) if super::path_of(&plan).starts_with(context.project.as_path()) => tool.run(&input, &context).await,
+    let tools = crate::support::standard_tools();
+    match tools.find(tool).unwrap().parse(&super::args(input)).prepare(&bench.context).await {
+        Ok(call) if super::path_of(&call.plan).starts_with(bench.context.project.as_path()) => call.run.await,
         _ => belvedere::tool::ToolOutput::default(),
     }
 }

@@ -240,10 +240,7 @@ async fn ignore_files_count_as_git_has_them_and_change_with_their_file() {
     let expected = [".gitignore", "keep.log", "sub/a.log", "sub/inner/y.log", "sub/only-here"];
     assert_eq!(found().await, expected);
     let tools = crate::support::standard_tools();
-    let glob = async || {
-        let input = super::args(json!({"pattern": "*.tmp"}));
-        super::text_of(&tools.find("Glob").unwrap().run(&input, &bench.call()).await)
-    };
+    let glob = async || super::text_of(&super::run(&tools, "Glob", json!({"pattern": "*.tmp"}), &bench.context).await);
     assert_eq!(glob().await, "No files found.");
     bench.put("sub/.gitignore", "!*.log\n");
     assert_eq!(glob().await, "sub/a.tmp", "compiled anew when the file changes");

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belvedere::message::AgentId;
-use belvedere::tool::{Freshness, Planned, ToolContext, ToolOutput, Writers};
+use belvedere::tool::{Freshness, ToolContext, ToolOutput, Writers};
 use futures::future::join;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Bench, args, text_of};
+use super::{Bench, run, text_of};
 
 /// Agents in one project.
 struct Team {
@@ -31,8 +31,7 @@ impl Team {
 }
 
 async fn call(context: &ToolContext, tool: &str, input: Value) -> ToolOutput {
-    let context = ToolContext { planned: Planned::default(), ..context.clone() };
-    standard_tools().find(tool).unwrap().run(&args(input), &context).await
+    run(&standard_tools(), tool, input, context).await
 }
 
 async fn read(context: &ToolContext) {

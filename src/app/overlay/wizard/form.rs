@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::rows::{
-    COLORS, HowRow, ModelRow, READ_ONLY, TOOL_GROUPS, ToolChoice, ToolRow, WizardStep, choice_of, model_rows,
+    COLORS, HowRow, ModelRow, TOOL_GROUPS, ToolChoice, ToolRow, WizardStep, choice_of, model_rows, read_only,
 };
 use crate::app::LineEdit;
 use crate::app::composer::Composer;
@@ -208,7 +208,7 @@ impl Wizard {
     pub fn tool_rows(&self) -> Vec<ToolRow> {
         let presets = [ToolChoice::All, ToolChoice::ReadOnly, ToolChoice::Custom].map(ToolRow::Preset);
         let grouped = TOOL_GROUPS.iter().flat_map(|(group, tools)| {
-            let row = |(at, tool): (usize, &&str)| ToolRow::Tool(if at == 0 { group } else { "" }, (*tool).to_owned());
+            let row = |(at, tool): (usize, &String)| ToolRow::Tool(if at == 0 { group } else { "" }, tool.clone());
             tools.iter().enumerate().map(row)
         });
         let extras = self.extras.iter().enumerate();
@@ -221,7 +221,7 @@ impl Wizard {
     pub fn has_tool(&self, tool: &str) -> bool {
         match self.tool_choice() {
             ToolChoice::All => !self.extras.iter().any(|entry| entry == tool),
-            ToolChoice::ReadOnly => READ_ONLY.contains(&tool),
+            ToolChoice::ReadOnly => read_only().iter().any(|name| name == tool),
             ToolChoice::Custom => self.ticked.iter().any(|entry| entry == tool),
         }
     }
@@ -240,7 +240,7 @@ impl Wizard {
     fn tools(&self) -> ToolsField {
         match self.tool_choice() {
             ToolChoice::All => ToolsField::All,
-            ToolChoice::ReadOnly => ToolsField::List(READ_ONLY.map(str::to_owned).to_vec()),
+            ToolChoice::ReadOnly => ToolsField::List(read_only().to_vec()),
             ToolChoice::Custom => ToolsField::List(self.ticked.clone()),
         }
     }
@@ -383,7 +383,7 @@ impl Wizard {
         set(&mut self.description, &draft.description);
         set(&mut self.prompt, &draft.prompt);
         let (choice, named) = choice_of(&draft.tools);
-        let is_known = |name: &String| TOOL_GROUPS.iter().any(|(_, tools)| tools.contains(&name.as_str()));
+        let is_known = |name: &String| TOOL_GROUPS.iter().any(|(_, tools)| tools.contains(name));
         self.extras =
             named.iter().filter(|name| !is_known(name)).map(|name| sanitize_line(name).into_owned()).collect();
         self.ticked = named.iter().map(|name| sanitize_line(name).into_owned()).collect();

@@ -3,8 +3,13 @@
 //! Owns the steps and their rows. Leaves what is chosen to the form. Invariant: every tool of the program is in a group,
 //! and every colour is one that a theme draws; tests hold both.
 
+use std::sync::LazyLock;
+
 use crate::definition::ToolsField;
+use crate::permission::ToolKind;
 use crate::provider::model;
+use crate::subagent::AGENT_TOOL;
+use crate::tool::{Shell, standard_tools};
 
 /// One question of the wizard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,16 +151,28 @@ impl HowRow {
     }
 }
 
-/// The tools by group.
-pub const TOOL_GROUPS: [(&str, &[&str]); 4] = [
-    ("read", &["Read", "Grep", "Glob", "LS"]),
-    ("change", &["Edit", "Write"]),
-    ("run", &["Bash", "TodoWrite"]),
-    ("delegate", &["Agent"]),
-];
+/// The tools by group, the ones used most first. What a tool does says where it belongs.
+pub static TOOL_GROUPS: LazyLock<[(&str, Vec<String>); 4]> = LazyLock::new(|| {
+    const FIRST: [&str; 4] = ["Read", "Grep", "Glob", "Edit"];
+    let tools = standard_tools(&Shell::default());
+    let of = |kinds: &[ToolKind]| {
+        let mut names: Vec<String> =
+            tools.names().filter(|name| kinds.contains(&tools.kind_of(name))).map(str::to_owned).collect();
+        names.sort_by_key(|name| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()));
+        names
+    };
+    [
+        ("read", of(&[ToolKind::Read, ToolKind::Search])),
+        ("change", of(&[ToolKind::Write])),
+        ("run", of(&[ToolKind::Execute, ToolKind::Other])),
+        ("delegate", vec![AGENT_TOOL.to_owned()]),
+    ]
+});
 
-/// The tools of the preset that only reads.
-pub(super) const READ_ONLY: [&str; 4] = ["Read", "Grep", "Glob", "LS"];
+/// Returns the tools of the preset that only reads.
+pub(super) fn read_only() -> &'static [String] {
+    &TOOL_GROUPS[0].1
+}
 
 /// Which tools the new agent gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,7 +199,7 @@ pub(super) fn choice_of(tools: &ToolsField) -> (ToolChoice, Vec<String>) {
     match tools {
         ToolsField::All => (ToolChoice::All, Vec::new()),
         ToolsField::List(names) => {
-            let reads = names.len() == READ_ONLY.len() && READ_ONLY.iter().all(|tool| names.iter().any(|n| n == tool));
+            let reads = names.len() == read_only().len() && read_only().iter().all(|tool| names.contains(tool));
             (if reads { ToolChoice::ReadOnly } else { ToolChoice::Custom }, names.clone())
         }
     }

@@ -10,18 +10,19 @@ mod resume;
 mod shell;
 mod table;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use belvedere::agent::{AgentEvent, EventKind};
 use belvedere::message::{AgentId, Message};
+use belvedere::permission::ToolKind;
 use belvedere::provider::Request;
 use belvedere::provider::scripted::Scripted;
-use belvedere::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput};
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use belvedere::tool::{AnyTool, Concurrency, Plan, Tool, ToolContext, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::support::Session;
 
@@ -43,45 +44,55 @@ enum Ears {
     Deaf,
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct SlowInput {
+    ms: u64,
+    /// Whether it runs in its place in the order.
+    #[serde(default)]
+    alone: bool,
+}
+
 impl Tool for Slow {
+    type Input = SlowInput;
+    type Prepared = Duration;
+
     fn name(&self) -> &str {
         self.name
     }
 
-    fn spec(&self) -> belvedere::message::ToolSpec {
-        let input_schema = json!({"type": "object"});
-        belvedere::message::ToolSpec { name: self.name.to_owned(), description: String::new(), input_schema }
+    fn description(&self) -> Cow<'_, str> {
+        "".into()
     }
 
-    fn concurrency(&self, args: &Args) -> Concurrency {
-        if args.contains_key("alone") { Concurrency::InOrder } else { Concurrency::Parallel }
+    fn kind(&self) -> ToolKind {
+        ToolKind::Other
     }
 
-    fn title(&self, _args: &Args, _context: &ToolContext) -> String {
+    fn concurrency(&self, input: &SlowInput) -> Concurrency {
+        if input.alone { Concurrency::InOrder } else { Concurrency::Parallel }
+    }
+
+    fn title(&self, _input: &SlowInput, _context: &ToolContext) -> String {
         String::new()
     }
 
-    fn plan<'a>(&'a self, _args: &'a Args, _context: &'a ToolContext) -> BoxFuture<'a, Result<Plan, ToolOutput>> {
-        async { Ok(Plan::new(belvedere::permission::AccessKind::Nothing)) }.boxed()
+    async fn prepare(&self, input: SlowInput, _context: &ToolContext) -> Result<(Plan, Duration), ToolOutput> {
+        Ok((Plan::free(), Duration::from_millis(input.ms)))
     }
 
-    fn run<'a>(&'a self, args: &'a Args, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        let nap = Duration::from_millis(args.get("ms").and_then(Value::as_u64).unwrap());
-        async move {
-            tokio::select! {
-                () = context.cancel.cancelled(), if self.ears == Ears::Open => ToolOutput::error("interrupted"),
-                () = tokio::time::sleep(nap) => ToolOutput::text("slept well", ""),
-            }
+    async fn run(&self, nap: Duration, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        tokio::select! {
+            () = context.cancel.cancelled(), if self.ears == Ears::Open => Err(ToolOutput::error("interrupted")),
+            () = tokio::time::sleep(nap) => Ok(ToolOutput::text("slept well", "")),
         }
-        .boxed()
     }
 }
 
-fn nap() -> Arc<dyn Tool> {
+fn nap() -> Arc<dyn AnyTool> {
     Arc::new(Slow { name: "Nap", ears: Ears::Open })
 }
 
-fn deaf() -> Arc<dyn Tool> {
+fn deaf() -> Arc<dyn AnyTool> {
     Arc::new(Slow { name: "Deaf", ears: Ears::Deaf })
 }
 

@@ -1,7 +1,18 @@
-//! Opening files without being held up, and what can be wrong with one.
+//! Files of the project: how they are found, compared, changed and replaced.
 //!
-//! Leaves the way to a descriptor to `nofollow` and writing to `replace`. Invariant: only regular files are opened, and
-//! never in a way that waits for another process.
+//! Owns opening them without being held up, and what can be wrong with one. Leaves the way to a descriptor to `nofollow`
+//! and writing to `replace`. Invariant: only regular files are opened, and never in a way that waits for another process.
+
+mod attributes;
+pub(super) mod change;
+pub(super) mod diff;
+pub(super) mod freshness;
+pub(super) mod image;
+pub(super) mod nearest;
+mod nofollow;
+pub(super) mod path;
+mod replace;
+pub(super) mod writers;
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -11,15 +22,13 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::nofollow;
+use super::ToolOutput;
 
 /// Why a file cannot be read or written. The messages are for the model.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FileError {
-    /// There is no such file.
     #[error("{0} does not exist. Find the right path with Glob or LS.")]
     Missing(String),
-    /// It is a folder.
     #[error("{0} is a folder. List it with LS.")]
     Folder(String),
     /// It is a pipe, a socket or a device: reading could wait for ever.
@@ -43,19 +52,16 @@ pub(super) enum FileError {
     /// Something about it cannot be given to a new version.
     #[error("{0} has {1}, which a new version could not keep; nothing was written. Ask the user how to change it.")]
     Unkept(String, String),
-    /// Its permission bits forbid writing.
     #[error("{0} is write-protected. Ask the user before changing that.")]
     Protected(String),
     /// The agent was stopped before anything was written.
     #[error("interrupted")]
     Cancelled,
-    /// The system refused.
     #[error("{0}: {1}.")]
     System(String, io::Error),
 }
 
 impl FileError {
-    /// Puts a fault of the system into words.
     pub(super) fn system(shown: &str, error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::Missing(shown.to_owned()),
@@ -66,6 +72,12 @@ impl FileError {
     }
 }
 
+impl From<FileError> for ToolOutput {
+    fn from(error: FileError) -> Self {
+        Self::error(error.to_string())
+    }
+}
+
 /// Returns the metadata of a regular file at a resolved path; `shown` names it in errors.
 pub(super) fn look_at(path: &Path, shown: &str) -> Result<Metadata, FileError> {
     let metadata = nofollow::look(path).map_err(|error| FileError::system(shown, error))?;
@@ -73,7 +85,6 @@ pub(super) fn look_at(path: &Path, shown: &str) -> Result<Metadata, FileError> {
     Ok(metadata)
 }
 
-/// Refuses what is no regular file.
 pub(super) fn refuse_special(metadata: &Metadata, shown: &str) -> Result<(), FileError> {
     let kind = metadata.file_type();
     if kind.is_file() {
@@ -97,7 +108,6 @@ pub(super) fn refuse_special(metadata: &Metadata, shown: &str) -> Result<(), Fil
     Err(FileError::Special(shown.to_owned(), word))
 }
 
-/// Opens a regular file at a resolved path for reading.
 pub(super) fn open_regular(path: &Path, shown: &str) -> Result<(File, Metadata), FileError> {
     look_at(path, shown)?;
     // The file may have been swapped for a pipe since: never wait while opening, and look again at what is open.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-use super::limit::cut;
 use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
+use crate::tool::limit::{cut, grouped};
 
 /// Lines of a version that are compared; a longer stretch counts as replaced whole, which takes no memory.
 const MAX_COMPARED: usize = 200_000;
@@ -19,7 +19,6 @@ const ASKED: Bounds = Bounds { lines: 20_000, bytes: 2_000_000, line: usize::MAX
 /// After this the comparison settles for a difference that is right but not the smallest.
 const DEADLINE: Duration = Duration::from_millis(200);
 
-/// How much of a difference is kept.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     /// Lines in all, context included.
@@ -77,7 +76,6 @@ fn compare(path: &Path, old: &str, new: &str, bounds: Bounds) -> FileDiff {
     shown.diff
 }
 
-/// A difference as it is put together.
 struct Shown {
     diff: FileDiff,
     bounds: Bounds,
@@ -85,7 +83,6 @@ struct Shown {
     lines: Vec<DiffLine>,
     /// Lines kept so far.
     count: usize,
-    /// Their bytes.
     size: usize,
 }
 
@@ -104,7 +101,6 @@ impl Shown {
         }
     }
 
-    /// Ends the present hunk.
     fn close(&mut self) {
         if !self.lines.is_empty() {
             self.diff.hunks.push(Hunk { lines: std::mem::take(&mut self.lines) });
@@ -130,14 +126,12 @@ fn middle<'t>(old: &'t str, new: &'t str) -> (usize, &'t str, &'t str) {
 
 fn shown_line(line: &str, max: usize) -> String {
     let text = line.trim_end_matches(['\n', '\r']);
-    let (start, whole) = cut(text, max);
-    match whole {
-        super::limit::Whole::Yes => start.to_owned(),
-        super::limit::Whole::No => {
-            let more = text[start.len()..].chars().count() as u64;
-            format!("{start}… {} more characters", super::limit::grouped(more))
-        }
+    let (start, is_cut) = cut(text, max);
+    if !is_cut {
+        return start.to_owned();
     }
+    let more = text[start.len()..].chars().count() as u64;
+    format!("{start}… {} more characters", grouped(more))
 }
 
 /// Returns the one-line form of a difference: `+3 −1`.

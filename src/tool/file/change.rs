@@ -6,63 +6,58 @@
 
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::diff::{diff_asked, diff_files, tally};
-use super::file::{FileError, look_at, open_regular};
-use super::limit::{counted, size};
-use super::path::relative;
+use super::path::{ResolvedPath, relative};
 use super::replace::replace;
-use super::{ChangeKind, FileChange, Knowledge, Plan, Stamp, ToolContext, ToolOutput, ToolView};
+use super::writers::as_only_writer;
+use super::{FileError, look_at, open_regular};
 use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
 use crate::permission::{AccessKind, Preview};
+use crate::tool::blocking::off_thread;
+use crate::tool::limit::{counted, size};
+use crate::tool::{ChangeKind, FileChange, Knowledge, Plan, Stamp, ToolContext, ToolOutput, ToolView};
 
 /// Bytes of a file that can be edited or compared.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// A file as it is before a change.
-pub(super) struct FileBefore {
-    /// Its state.
-    pub(super) stamp: Stamp,
+pub(in crate::tool) struct FileBefore {
+    pub(in crate::tool) stamp: Stamp,
     /// Its bytes; `None` if there are too many.
-    pub(super) bytes: Option<Vec<u8>>,
+    pub(in crate::tool) bytes: Option<Vec<u8>>,
 }
 
-/// A change that has not been made yet.
-pub(super) struct Change {
-    /// The file, resolved.
-    pub(super) path: PathBuf,
+pub(in crate::tool) struct Change {
+    pub(in crate::tool) path: PathBuf,
     /// What is there now; `None` for a new file.
-    pub(super) before: Option<FileBefore>,
-    /// What will be there.
-    pub(super) after: String,
+    pub(in crate::tool) before: Option<FileBefore>,
+    pub(in crate::tool) after: String,
     /// What else the model is told; empty or a sentence after a blank.
-    pub(super) note: &'static str,
-    /// Name of the tool that makes it.
-    pub(super) tool: &'static str,
+    pub(in crate::tool) note: &'static str,
+    pub(in crate::tool) tool: &'static str,
 }
 
 /// Reads the file that is to be changed. `Ok(None)` means that there is none.
 ///
 /// # Errors
 /// Fails for what is not a regular file, and for a file that the agent has not read as it is now.
-pub(super) fn before(path: &std::path::Path, context: &ToolContext) -> Result<Option<FileBefore>, ToolOutput> {
+pub(in crate::tool) fn before(path: &Path, context: &ToolContext) -> Result<Option<FileBefore>, ToolOutput> {
     let shown = relative(path, &context.cwd);
-    let failed = |error: FileError| ToolOutput::error(error.to_string());
     let metadata = match look_at(path, &shown) {
         Err(FileError::Missing(_)) => return Ok(None),
-        looked => looked.map_err(failed)?,
+        looked => looked?,
     };
     if metadata.nlink() > 1 {
-        return Err(failed(FileError::Linked(shown, metadata.nlink())));
+        return Err(FileError::Linked(shown, metadata.nlink()).into());
     }
     match context.freshness.knowledge(path, Stamp::of(&metadata)) {
         Knowledge::Fresh => {}
         known => return Err(ToolOutput::error(refusal(&shown, &known))),
     }
-    let (file, metadata) = open_regular(path, &shown).map_err(failed)?;
+    let (file, metadata) = open_regular(path, &shown)?;
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(FileError::system(&shown, error)))?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| FileError::system(&shown, error))?;
     let bytes = (bytes.len() as u64 <= MAX_BYTES).then_some(bytes);
     Ok(Some(FileBefore { stamp: Stamp::of(&metadata), bytes }))
 }
@@ -91,19 +86,46 @@ fn refusal(shown: &str, known: &Knowledge) -> String {
 }
 
 /// Returns `true` if most lines of a text end in CRLF.
-pub(super) fn is_crlf(text: &str) -> bool {
+pub(in crate::tool) fn is_crlf(text: &str) -> bool {
     text.matches("\r\n").count() * 2 > memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }
 
-/// Returns the plan of a change that cannot be made as things are.
-pub(super) fn hopeless(path: PathBuf, failure: ToolOutput) -> Plan {
+/// Works out the change that an input asks for to the file at a path.
+pub(in crate::tool) type ChangeMaker<I> = fn(&Path, &I, &ToolContext) -> Result<Change, ToolOutput>;
+
+/// Says what a change to the file at `raw` would write. A change that cannot be made as things are is no error yet: the
+/// reason is only for agents that may read the file.
+pub(in crate::tool) async fn plan_change<I: Send + 'static>(
+    raw: String,
+    input: I,
+    context: &ToolContext,
+    change: ChangeMaker<I>,
+) -> Result<(Plan, (ResolvedPath, I)), ToolOutput> {
+    off_thread(context, move |context| {
+        let path = ResolvedPath::new(raw, context)?;
+        let plan = change(path.place(), &input, context)
+            .map_or_else(|failure| hopeless(path.place().to_path_buf(), failure), Change::plan);
+        Ok((plan, (path, input)))
+    })
+    .await
+}
+
+/// Makes a change that was allowed. It is worked out anew: the file may be another since.
+pub(in crate::tool) async fn make_change<I: Send + 'static>(
+    (path, input): (ResolvedPath, I),
+    context: &ToolContext,
+    change: ChangeMaker<I>,
+) -> Result<ToolOutput, ToolOutput> {
+    as_only_writer(path, context, move |path, context| change(path, &input, context)?.apply(context)).await
+}
+
+fn hopeless(path: PathBuf, failure: ToolOutput) -> Plan {
     let preview = Some(Preview::Note { text: format!("As things are it fails: {}", failure.summary) });
     Plan { preview, failure: Some(failure), ..Plan::new(AccessKind::Write { path }) }
 }
 
 impl Change {
-    /// Returns what would be written, with a preview.
-    pub(super) fn plan(self) -> Plan {
+    fn plan(self) -> Plan {
         let preview = Some(Preview::Diff(self.asked()));
         Plan { preview, ..Plan::new(AccessKind::Write { path: self.path }) }
     }
@@ -123,8 +145,7 @@ impl Change {
         diff
     }
 
-    /// Makes the change.
-    pub(super) fn apply(self, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+    fn apply(self, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
         let shown = relative(&self.path, &context.cwd);
         let diff = self.diff();
         let lines = counted(self.after.lines().count(), "line");
@@ -135,8 +156,7 @@ impl Change {
             ));
         }
         let expected = self.before.as_ref().map(|old| old.stamp);
-        let stamp = replace(&self.path, &shown, self.after.as_bytes(), expected, &context.cancel)
-            .map_err(|error| ToolOutput::error(error.to_string()))?;
+        let stamp = replace(&self.path, &shown, self.after.as_bytes(), expected, &context.cancel)?;
         context.freshness.note_write(&self.path, stamp, self.tool);
         let summary = diff.as_ref().map_or_else(|| self.blind_words(), tally);
         let (verb, kind) = match self.before {

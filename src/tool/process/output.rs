@@ -4,20 +4,17 @@
 
 use std::collections::VecDeque;
 
-use super::limit::grouped;
+use crate::tool::limit::grouped;
 
-/// Bytes kept of the beginning.
 const HEAD: usize = 20_000;
-/// Bytes kept of the end.
 const TAIL: usize = 20_000;
 /// Bytes of the end that are looked at for its last lines.
 const GLANCE: usize = 4_000;
 /// Characters that no text has, below which output counts as text all the same.
 const MIN_ODD: usize = 32;
 
-/// The head and the tail of an output of any length.
 #[derive(Debug, Default)]
-pub(super) struct Capture {
+pub(in crate::tool) struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
@@ -26,8 +23,7 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    /// Takes in more output.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(in crate::tool) fn push(&mut self, bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
         self.last = Some(*last);
         self.total += bytes.len() as u64;
@@ -41,14 +37,13 @@ impl Capture {
         self.tail.extend(rest);
     }
 
-    /// Returns the number of lines printed.
-    pub(super) fn lines(&self) -> usize {
+    pub(in crate::tool) fn lines(&self) -> usize {
         let unfinished = u64::from(self.last.is_some_and(|byte| byte != b'\n'));
         usize::try_from(self.breaks + unfinished).unwrap_or(usize::MAX)
     }
 
     /// Returns everything that was kept, with the middle named as left out.
-    pub(super) fn text(&self) -> String {
+    pub(in crate::tool) fn text(&self) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         let left_out = self.total - (self.head.len() + tail.len()) as u64;
         if is_binary(&self.head) {
@@ -71,8 +66,7 @@ impl Capture {
         format!("{}\n[… {} bytes left out …]\n{tail}", head.trim_end_matches('\n'), grouped(left_out))
     }
 
-    /// Returns the last lines of what was printed so far.
-    pub(super) fn last_lines(&self, count: usize) -> String {
+    pub(in crate::tool) fn last_lines(&self, count: usize) -> String {
         if is_binary(&self.head) {
             return String::new();
         }

@@ -39,49 +39,21 @@ const PREFIXES: &[&str] = &[
     "GUIX_", "ASDF_", "MISE_", "GHCUP_", "OPAM", "JULIA_", "R_LIBS", "ZIG_", "MIX_",
 ];
 
-/// Words in the names of secrets.
 const SECRET: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE"];
 
-/// What is never handed on, whoever names it: it makes a shell, the loader or git run something by itself, or is ours.
+/// What is never handed on, even if the user names it: it makes a shell, the loader or git run something by itself, or is ours.
+#[rustfmt::skip]
 const NEVER: [&str; 13] = [
-    "BASH_ENV",
-    "ENV",
-    "BASH_FUNC_*",
-    "BASHOPTS",
-    "SHELLOPTS",
-    "PS4",
-    "PROMPT_COMMAND",
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "GCONV_PATH",
-    "GIT_*",
-    "BELVEDERE_*",
+    "BASH_ENV", "ENV", "BASH_FUNC_*", "BASHOPTS", "SHELLOPTS", "PS4", "PROMPT_COMMAND", "LD_PRELOAD", "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES", "GCONV_PATH", "GIT_*", "BELVEDERE_*",
 ];
 
 /// Makers of models, whose keys are handed on only by their whole name.
+#[rustfmt::skip]
 const MAKERS: [&str; 21] = [
-    "ANTHROPIC",
-    "CLAUDE",
-    "OPENAI",
-    "OPENROUTER",
-    "DEEPSEEK",
-    "GEMINI",
-    "GOOGLE",
-    "GROQ",
-    "MISTRAL",
-    "XAI",
-    "TOGETHER",
-    "FIREWORKS",
-    "COHERE",
-    "PERPLEXITY",
-    "CEREBRAS",
-    "MOONSHOT",
-    "DASHSCOPE",
-    "AZURE_OPENAI",
-    "AWS_BEARER",
-    "HF_",
-    "HUGGING",
+    "ANTHROPIC", "CLAUDE", "OPENAI", "OPENROUTER", "DEEPSEEK", "GEMINI", "GOOGLE", "GROQ", "MISTRAL", "XAI",
+    "TOGETHER", "FIREWORKS", "COHERE", "PERPLEXITY", "CEREBRAS", "MOONSHOT", "DASHSCOPE", "AZURE_OPENAI",
+    "AWS_BEARER", "HF_", "HUGGING",
 ];
 
 /// Nobody sits at a terminal: nothing may page, ask, open an editor, or draw.
@@ -96,7 +68,7 @@ const FIXED: [(&str, &str); 6] = [
 
 /// Which of our variables commands get.
 #[derive(Debug, Clone, Default)]
-pub(super) struct HandedOn {
+pub(in crate::tool) struct HandedOn {
     /// What the user adds; a name that ends in `*` stands for all that begin so.
     names: Vec<String>,
 }
@@ -107,8 +79,7 @@ impl HandedOn {
         Self { names: names.to_vec() }
     }
 
-    /// Returns the environment of a command that is started now.
-    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+    pub(in crate::tool) fn environment(&self) -> Vec<(OsString, OsString)> {
         let ours = std::env::vars_os().filter(|(name, value)| {
             // What is not UTF-8 is on no list.
             name.to_str().is_some_and(|name| self.allows(name, &value.to_string_lossy()))

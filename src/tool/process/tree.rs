@@ -12,9 +12,7 @@ use nix::unistd::Pid;
 /// What the kernel says of one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
-    /// Its parent.
     pub(super) parent: Pid,
-    /// Its session.
     pub(super) session: Pid,
     /// Whether it has ended and only waits for its parent to notice.
     pub(super) is_zombie: bool,
@@ -42,7 +40,6 @@ impl Stat {
     }
 }
 
-/// Returns the children of a process.
 pub(super) fn children(process: Pid) -> Vec<Pid> {
     children_of_tasks(process).unwrap_or_else(|| {
         // A kernel without these lists.

@@ -10,14 +10,13 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
 use rustix::io::Errno;
 
-/// The access list, as Linux keeps it.
 const ACCESS_LIST: &CStr = c"system.posix_acl_access";
 /// Attributes of a content or of a place, which the system makes anew.
 const SYSTEMS_OWN: [&str; 4] = ["security.ima", "security.evm", "com.apple.provenance", "com.apple.lastuseddate"];
 /// Bytes of one value or of all names, as many as Linux allows.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Gives `new` the attributes of `old`. Fails with the name of one that cannot be kept.
+/// Gives `new` the attributes of `old`. Fails with the name of the first that cannot be kept.
 pub(super) fn take_over_attributes(old: &File, new: &File) -> Result<(), String> {
     let names = names(old)?;
     // A folder can give its new files an access list that the old one has not.

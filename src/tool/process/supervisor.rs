@@ -28,7 +28,7 @@ use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
 use tokio::time::{Instant, timeout};
 
 #[cfg(target_os = "linux")]
-use super::process_tree;
+use super::tree;
 
 /// The argument that makes this program a supervisor.
 pub(super) const SUPERVISE: &str = "__supervise-command";
@@ -53,17 +53,13 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SupervisorMessage {
-    /// The command runs.
     Started,
-    /// The command could not be started, and why.
     NotStarted(String),
     /// The command's leader has ended, with this status as wait(2) gives it; `None` if it could not be learnt.
     Ended(Option<i32>),
-    /// All is over. Last words.
     Over {
         /// Whether processes were left when their end was asked for.
         left_behind: bool,
-        /// Processes that could not be ended.
         unended: usize,
     },
 }
@@ -154,7 +150,6 @@ async fn say(control: &mut UnixStream, answer: &SupervisorMessage) {
     let _ = control.write_all(line.as_bytes()).await;
 }
 
-/// What the system tells the supervisor.
 struct Signals {
     child: Arrivals,
     end: [Arrivals; 4],
@@ -173,18 +168,14 @@ impl Signals {
         }
     }
 
-    /// Waits until a child has ended, or for `pause`.
     async fn child_or(&mut self, pause: Duration) {
         let _ = timeout(pause, self.child.recv()).await;
     }
 }
 
-/// How the end is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
-    /// TERM first.
     Gently,
-    /// KILL.
     AtOnce,
 }
 
@@ -285,7 +276,6 @@ impl Supervisor {
     }
 }
 
-/// Waits until the end is asked for.
 async fn asked(control: &mut UnixStream) -> Manner {
     match control.read_u8().await {
         Ok(_) => Manner::AtOnce,
@@ -293,14 +283,12 @@ async fn asked(control: &mut UnixStream) -> Manner {
     }
 }
 
-/// Waits until the end is asked for at once.
 async fn asked_at_once(control: &mut UnixStream) {
     if asked(control).await == Manner::Gently {
         std::future::pending::<()>().await;
     }
 }
 
-/// The command and all processes it started.
 struct Family {
     /// The command's own process, and its group.
     id: Pid,
@@ -344,21 +332,20 @@ impl Family {
 #[cfg(target_os = "linux")]
 #[expect(clippy::unused_self, reason = "elsewhere the group is asked for by its number")]
 impl Family {
-    /// Whoever loses its parent becomes our child, so that nobody is left when there is no child.
+    /// A process that loses its parent becomes our child, so that nobody is left when there is no child.
     fn has_members(&self) -> bool {
         self.has_children
     }
 
     fn signal(&self, signal: Signal) {
-        for process in process_tree::descendants(nix::unistd::getpid()) {
+        for process in tree::descendants(nix::unistd::getpid()) {
             let _ = nix::sys::signal::kill(process, signal);
         }
     }
 
-    /// Counts those who have not ended.
     fn count(&self) -> usize {
-        let members = process_tree::descendants(nix::unistd::getpid());
-        members.into_iter().filter(|member| process_tree::Stat::of(*member).is_some_and(|stat| !stat.is_zombie)).count()
+        let members = tree::descendants(nix::unistd::getpid());
+        members.into_iter().filter(|member| tree::Stat::of(*member).is_some_and(|stat| !stat.is_zombie)).count()
     }
 }
 

@@ -18,7 +18,6 @@ const LOOK: OFlags = OFlags::PATH;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const LOOK: OFlags = OFlags::NONBLOCK;
 
-/// Opens an absolute path.
 pub(super) fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::CLOEXEC;
     #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -45,7 +44,6 @@ fn open_by_parts(path: &Path, flags: OFlags) -> io::Result<File> {
     Ok(place)
 }
 
-/// Opens an entry of a folder.
 pub(super) fn open_in(folder: &File, name: &OsStr, flags: OFlags) -> io::Result<File> {
     Ok(File::from(openat(folder, name, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?))
 }
@@ -55,7 +53,6 @@ pub(super) fn look_in(folder: &File, name: &OsStr) -> io::Result<Metadata> {
     open_in(folder, name, LOOK)?.metadata()
 }
 
-/// Returns what is known of the place at an absolute path.
 pub(super) fn look(path: &Path) -> io::Result<Metadata> {
     open(path, LOOK)?.metadata()
 }

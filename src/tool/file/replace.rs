@@ -18,10 +18,10 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, linkat, openat, renameat, unlinkat}
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
-use super::Stamp;
 use super::attributes::take_over_attributes;
-use super::file::{FileError, refuse_special};
 use super::nofollow::{look_in, make_folder, open_in};
+use super::{FileError, refuse_special};
+use crate::tool::Stamp;
 
 /// How the names of temporary files begin and end.
 const AFFIXES: (&str, &str) = (".belvedere-", ".tmp");
@@ -75,7 +75,6 @@ pub(super) fn replace(
     temporary.file.metadata().map(|metadata| Stamp::of(&metadata)).map_err(system)
 }
 
-/// Checks that a file is in the expected state.
 fn unchanged(folder: &File, name: &OsStr, shown: &str, expected: Stamp) -> Result<(), FileError> {
     let now = look_in(folder, name).map_err(|_| FileError::Changed(shown.to_owned()))?;
     refuse_special(&now, shown)?;
@@ -229,7 +228,6 @@ fn own_path(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Returns names for a temporary file.
 fn names() -> impl Iterator<Item = OsString> {
     let (start, end) = AFFIXES;
     (0..MAX_NAMES).map(move |at| format!("{start}{:016x}{end}", RandomState::new().hash_one(at)).into())

@@ -14,36 +14,33 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
 #[cfg(target_os = "linux")]
-use super::process_tree::{Stat, descendants};
+use super::tree::{Stat, descendants};
 
 /// Silence before a command is looked at, and the time between two looks.
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// Watches the processes below one supervisor while they are silent.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(in crate::tool) struct Pulse {
     supervisor: Option<Pid>,
-    /// When to look next.
     due: Instant,
-    /// A look under way.
     look: Option<JoinHandle<Signs>>,
     /// What was seen last; `None` before the first look.
     seen: Option<Signs>,
 }
 
 impl Pulse {
-    /// Returns the pulse of a command that has just started.
-    pub(super) fn new(supervisor: Option<Pid>) -> Self {
+    pub(in crate::tool) fn new(supervisor: Option<Pid>) -> Self {
         Self { supervisor, due: Instant::now() + INTERVAL, look: None, seen: None }
     }
 
     /// Notes that the command has printed something, so that no look is needed for a while.
-    pub(super) fn heard(&mut self) {
+    pub(in crate::tool) fn heard(&mut self) {
         self.due = Instant::now() + INTERVAL;
     }
 
     /// Waits for the next sign of life. May be given up and called again at any time.
-    pub(super) async fn beat(&mut self) {
+    pub(in crate::tool) async fn beat(&mut self) {
         let Some(supervisor) = self.supervisor else { return std::future::pending().await };
         loop {
             let look = if let Some(look) = &mut self.look {

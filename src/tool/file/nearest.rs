@@ -17,7 +17,7 @@ const SIMILAR_CHARS: usize = 200;
 const SHOWN_CHARS: usize = 4_000;
 
 /// Returns the words for a passage that is not in `text`; `shown` names the file.
-pub(super) fn not_found(text: &str, wanted: &str, shown: &str) -> String {
+pub(in crate::tool) fn not_found(text: &str, wanted: &str, shown: &str) -> String {
     let mut words = format!("old_string was not found in {shown}.");
     let wanted: Vec<&str> = wanted.lines().collect();
     let bare: Vec<&str> = wanted.iter().map(|line| without_number(line)).collect();
@@ -28,7 +28,7 @@ pub(super) fn not_found(text: &str, wanted: &str, shown: &str) -> String {
     match closest(&lines, &bare) {
         Some(Place { first, agreeing }) if agreeing == bare.len() => {
             let passage = lines[first..first + agreeing].join("\n");
-            let (passage, _) = super::limit::cut(&passage, SHOWN_CHARS);
+            let (passage, _) = crate::tool::limit::cut(&passage, SHOWN_CHARS);
             let range = if agreeing == 1 {
                 format!("Line {}", first + 1)
             } else {
@@ -44,7 +44,7 @@ pub(super) fn not_found(text: &str, wanted: &str, shown: &str) -> String {
             let _ = write!(words, " It begins like line {} but departs at line {}, which is ", first + 1, at + 1);
             match lines.get(at) {
                 Some(line) => {
-                    let _ = write!(words, "in the file:\n{}", super::limit::cut(line, SHOWN_CHARS).0);
+                    let _ = write!(words, "in the file:\n{}", crate::tool::limit::cut(line, SHOWN_CHARS).0);
                 }
                 None => words.push_str("past the end of the file."),
             }
@@ -98,7 +98,6 @@ fn without_number(line: &str) -> &str {
     }
 }
 
-/// Returns the position of the line most like `wanted`.
 fn similar(lines: &[&str], wanted: &str) -> Option<usize> {
     let wanted = wanted.trim();
     let fits = |line: &&str| !line.is_empty() && line.len() <= SIMILAR_CHARS;

@@ -1,7 +1,10 @@
-//! Looking for a regular expression in one file.
+//! Looking for a regular expression in one file. Leaves which files there are to `walk` and `ignores`.
 //!
 //! Invariants: files that hold a NUL byte are binary and never match; a file that ends the search, by its size or by
 //! never ending, does so within the bounds of the walk's watch.
+
+pub(super) mod ignores;
+pub(super) mod walk;
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -12,11 +15,11 @@ use grep_matcher::{LineTerminator, Matcher as _};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
-use super::ToolOutput;
-use super::file::{FileError, open_regular};
-use super::grep::GrepInput;
-use super::limit::{Whole, cut};
-use super::walk::Watch;
+use self::walk::Watch;
+use crate::tool::ToolOutput;
+use crate::tool::file::{FileError, open_regular};
+use crate::tool::grep::GrepInput;
+use crate::tool::limit::cut;
 
 /// Characters shown of one line.
 const MAX_LINE: usize = 500;
@@ -30,7 +33,6 @@ const SIZES: [(usize, usize); 3] = [(16 << 10, 64 << 20), (128 << 10, 8 << 20), 
 /// Memory for what is remembered of a pattern while it is looked for.
 const MAX_REMEMBERED: usize = 16 << 20;
 
-/// A compiled pattern.
 pub(super) struct Needle {
     matcher: RegexMatcher,
     multiline: bool,
@@ -48,15 +50,11 @@ pub(super) enum Looked {
 
 /// Which lines of a file are shown.
 pub(super) struct PageWindow {
-    /// Lines before each match.
     pub(super) before: usize,
-    /// Lines after each match.
     pub(super) after: usize,
-    /// Lines in all.
     pub(super) most: usize,
 }
 
-/// One line of a result.
 pub(super) struct Found {
     /// Number and mark: `:` for a match, `-` for context. `None` stands for a gap.
     pub(super) place: Option<(u64, char)>,
@@ -65,7 +63,6 @@ pub(super) struct Found {
 }
 
 impl Needle {
-    /// Compiles the pattern.
     pub(super) fn new(input: &GrepInput) -> Result<Self, ToolOutput> {
         if input.pattern.is_empty() {
             return Err(ToolOutput::error("The pattern is empty. Say what to look for."));
@@ -140,9 +137,9 @@ impl Needle {
         let at = self.matcher.find(text.as_bytes()).ok().flatten().map_or(0, |found| found.start());
         let before = text.get(..at).map_or(0, |before| before.chars().count()).saturating_sub(LEAD);
         let from = if before == 0 { 0 } else { text.char_indices().nth(before).map_or(0, |(from, _)| from) };
-        let (part, whole) = cut(&text[from..], MAX_LINE);
+        let (part, is_cut) = cut(&text[from..], MAX_LINE);
         let lead = if from > 0 { "… " } else { "" };
-        let rest = if whole == Whole::No { " …" } else { "" };
+        let rest = if is_cut { " …" } else { "" };
         format!("{lead}{part}{rest}")
     }
 }
@@ -187,7 +184,6 @@ impl Read for Watched<'_> {
     }
 }
 
-/// Counts matches.
 struct Count {
     lines: u64,
     /// Whether a NUL byte came after all.
@@ -208,7 +204,6 @@ impl Sink for &mut Count {
     }
 }
 
-/// Collects lines.
 struct Collect<'n> {
     needle: &'n Needle,
     found: Vec<Found>,

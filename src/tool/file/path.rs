@@ -6,57 +6,77 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, OnceLock};
 
-use tokio::sync::OnceCell;
-
-use super::guard::Guard;
-use super::{Args, ToolContext, ToolOutput};
 use crate::message::{reveal_line, sanitize};
 use crate::permission::AccessKind;
+use crate::tool::blocking::off_thread;
+use crate::tool::{Plan, ToolContext, ToolOutput};
 
 /// Links followed for one path before it counts as a loop, as many as Linux follows.
 const MAX_LINKS: usize = 40;
 
-/// The place that a call's plan named. Running the call must touch no other, even if a link was changed between the
-/// two: what was allowed is what is done.
-#[derive(Debug, Clone, Default)]
-pub struct Planned {
-    place: Arc<OnceLock<PathBuf>>,
-    /// How a command is run if nobody is asked about it.
-    guard: Arc<OnceCell<Option<Guard>>>,
+/// A path as a model wrote it, with the place that it meant when it was judged.
+#[derive(Debug, Clone)]
+pub(in crate::tool) struct ResolvedPath {
+    raw: String,
+    /// With links resolved; there may be nothing yet.
+    place: PathBuf,
 }
 
-impl Planned {
-    /// Returns how the call's command is run under guard, if it can be. The first time decides.
-    pub(super) async fn guard(&self, command: &str, context: &ToolContext) -> Option<&Guard> {
-        self.guard.get_or_init(|| Guard::of(command, context)).await.as_ref()
+impl ResolvedPath {
+    pub(in crate::tool) fn new(raw: String, context: &ToolContext) -> Result<Self, ToolOutput> {
+        Ok(Self { place: resolve(&raw, context)?, raw })
+    }
+
+    pub(in crate::tool) fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Returns the place, if the path still leads there. A question may have stood open since it was judged, and what was
+    /// allowed is what is done.
+    pub(in crate::tool) fn confirmed(&self, context: &ToolContext) -> Result<&Path, ToolOutput> {
+        if resolve(&self.raw, context)? == self.place {
+            return Ok(&self.place);
+        }
+        let raw = &self.raw;
+        Err(ToolOutput::error(format!(
+            "{raw}: a link on the way was changed meanwhile; nothing was done. Look at it again."
+        )))
     }
 }
 
+/// Resolves the path of a call that reads, and says so.
+pub(in crate::tool) async fn plan_reading(
+    raw: String,
+    context: &ToolContext,
+) -> Result<(Plan, ResolvedPath), ToolOutput> {
+    off_thread(context, move |context| {
+        let path = ResolvedPath::new(raw, context)?;
+        Ok((Plan::new(AccessKind::Read { path: path.place.clone() }), path))
+    })
+    .await
+}
+
+/// Returns the folder that an optional argument names: the working directory unless given.
+pub(in crate::tool) fn folder_or_cwd(argument: Option<String>) -> String {
+    argument.filter(|path| !path.is_empty()).unwrap_or_else(|| ".".to_owned())
+}
+
 /// Returns the file that `raw` means, with links resolved; also for files that do not exist yet.
-///
-/// The first call for a context decides; a later one that leads elsewhere fails.
-pub(super) fn resolve(raw: &str, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
+fn resolve(raw: &str, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
     if raw.trim().is_empty() {
         return Err(ToolOutput::error("The path is empty. Name a file or a folder."));
     }
     if raw.contains('\0') {
         return Err(ToolOutput::error("The path holds a NUL character, which no file name can."));
     }
-    let path = follow_links(&lexical(raw, &context.cwd)).ok_or_else(|| {
+    follow_links(&lexical(raw, &context.cwd)).ok_or_else(|| {
         ToolOutput::error(format!("{raw}: too many symbolic links, probably a loop. Name the file itself."))
-    })?;
-    if *context.planned.place.get_or_init(|| path.clone()) == path {
-        return Ok(path);
-    }
-    Err(ToolOutput::error(format!(
-        "{raw}: a link on the way was changed meanwhile; nothing was done. Look at it again."
-    )))
+    })
 }
 
 /// Returns the absolute form of `raw` without looking at the disk.
-pub(super) fn lexical(raw: &str, cwd: &Path) -> PathBuf {
+pub(in crate::tool) fn lexical(raw: &str, cwd: &Path) -> PathBuf {
     let home = || std::env::home_dir().filter(|home| home.is_absolute());
     let wanted = match (raw, raw.strip_prefix("~/")) {
         ("~", _) => home().unwrap_or_else(|| cwd.join(raw)),
@@ -114,7 +134,7 @@ fn follow_links(path: &Path) -> Option<PathBuf> {
 }
 
 /// Returns `path` relative to `base` where it lies below it, absolute otherwise. One line.
-pub(super) fn relative(path: &Path, base: &Path) -> String {
+pub(in crate::tool) fn relative(path: &Path, base: &Path) -> String {
     match path.strip_prefix(base) {
         Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
         Ok(inside) => printable(inside),
@@ -123,7 +143,7 @@ pub(super) fn relative(path: &Path, base: &Path) -> String {
 }
 
 /// Returns what a screen shows for the path argument of a call: relative to the project, or to the home folder.
-pub(super) fn title(raw: &str, context: &ToolContext) -> String {
+pub(in crate::tool) fn title(raw: &str, context: &ToolContext) -> String {
     let path = lexical(raw, &context.cwd);
     if !path.starts_with(context.project.as_path())
         && let Some(home) = std::env::home_dir()
@@ -147,47 +167,25 @@ pub fn asked_title(title: String, access: &AccessKind, project: &Path) -> String
 }
 
 /// Returns the path as text with control characters escaped, so that a file's name cannot pose as a line of output.
-pub(super) fn printable(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    if !text.chars().any(char::is_control) {
-        return text.into_owned();
-    }
-    text.chars().fold(String::new(), |mut shown, c| {
-        if c.is_control() {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-        shown
-    })
-}
-
-/// Returns the first of the named arguments that is a string, or nothing.
-pub(super) fn argument<'a>(args: &'a Args, names: &[&str]) -> &'a str {
-    names.iter().find_map(|name| args.get(*name)?.as_str()).unwrap_or_default()
+pub(in crate::tool) fn printable(path: &Path) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    path.to_string_lossy().chars().map(escaped).collect()
 }
 
 /// Returns `text` on one line of at most `max` characters, without anything that a screen should not get.
-pub(super) fn one_line(text: &str, max: usize) -> String {
+pub(in crate::tool) fn one_line(text: &str, max: usize) -> String {
     shortened(&sanitize(text), max)
 }
 
 /// Returns what a call is about on one line of at most `max` characters, with a sign for everything that would not be
 /// seen: the record of a command says what was run.
-pub(super) fn revealed_line(text: &str, max: usize) -> String {
+pub(in crate::tool) fn revealed_line(text: &str, max: usize) -> String {
     shortened(&reveal_line(text.trim()), max)
 }
 
 fn shortened(text: &str, max: usize) -> String {
-    let mut line = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).fold(
-        String::new(),
-        |mut line, word| {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line + word
-        },
-    );
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let mut line = words.collect::<Vec<_>>().join(" ");
     if let Some((cut, _)) = line.char_indices().nth(max) {
         line.truncate(cut);
         line.push('…');

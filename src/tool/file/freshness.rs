@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::{Writers, Written};
+use crate::tool::{Writers, Written};
 
 /// What an agent knows of files: it may only overwrite what it has read and what has not changed since.
 #[derive(Debug)]
 pub struct Freshness {
     /// By what name other agents hear of this one.
     name: Arc<str>,
-    pub(super) writers: Writers,
+    pub(in crate::tool) writers: Writers,
     seen: Mutex<HashMap<PathBuf, Seen>>,
 }
 
@@ -30,7 +30,6 @@ struct Seen {
 /// State of a file when it was last read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// Size in bytes.
     pub len: u64,
     /// Time of the last change of its content, as far as programs have not set it.
     pub modified: Option<SystemTime>,
@@ -43,7 +42,6 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Takes the stamp from a file's metadata.
     #[must_use]
     pub fn of(metadata: &std::fs::Metadata) -> Self {
         Self {
@@ -56,7 +54,6 @@ impl Stamp {
     }
 
     /// Returns `true` if the file has the content that it had: a change of its rights alone is none.
-    #[must_use]
     pub fn has_content_of(&self, other: &Self) -> bool {
         (self.len, self.modified, self.file) == (other.len, other.modified, other.file)
             && (self.changed == other.changed || self.rights != other.rights)
@@ -71,7 +68,6 @@ pub enum Knowledge {
     /// The file changed since it was read. Holds the write, if it was another agent's; a command, the user and other
     /// programs leave none.
     Stale(Option<Written>),
-    /// The file is as it was read.
     Fresh,
 }
 
@@ -90,23 +86,22 @@ impl Freshness {
     }
 
     /// Returns the number of the file's last write by any agent, to be asked for before the file is opened.
-    pub(super) fn last_write(&self, path: &Path) -> u64 {
+    pub(in crate::tool) fn last_write(&self, path: &Path) -> u64 {
         self.writers.last(path).map_or(0, |written| written.number)
     }
 
     /// Notes that the agent has seen the file in this state, `write` being what [`Self::last_write`] said before.
-    pub(super) fn note_read(&self, path: &Path, stamp: Stamp, write: u64) {
+    pub(in crate::tool) fn note_read(&self, path: &Path, stamp: Stamp, write: u64) {
         self.seen().insert(path.to_path_buf(), Seen { stamp, write });
     }
 
     /// Notes that the agent has brought the file into this state.
-    pub(super) fn note_write(&self, path: &Path, stamp: Stamp, tool: &'static str) {
+    pub(in crate::tool) fn note_write(&self, path: &Path, stamp: Stamp, tool: &'static str) {
         let write = self.writers.note(path, &self.name, tool);
         self.seen().insert(path.to_path_buf(), Seen { stamp, write });
     }
 
     /// Compares the file's present state with the one the agent saw.
-    #[must_use]
     pub fn knowledge(&self, path: &Path, now: Stamp) -> Knowledge {
         let written = self.writers.last(path);
         let seen = self.seen().get(path).copied();

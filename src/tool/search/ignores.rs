@@ -13,10 +13,9 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 use ignore::overrides::Override;
 
-use super::Stamp;
-use super::file::{look_at, open_regular};
+use crate::tool::Stamp;
+use crate::tool::file::{look_at, open_regular};
 
-/// Bytes of an ignore file that are read.
 const MAX_BYTES: u64 = 4 << 20;
 /// Patterns with signs such as `*` that are compiled together: an automaton of very many is refused.
 const MAX_WILD: usize = 1_000;
@@ -25,7 +24,7 @@ const MAX_KEPT: usize = 4_096;
 
 /// Compiled ignore files. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Ignores(Arc<Mutex<HashMap<PathBuf, CachedRules>>>);
+pub(in crate::tool) struct Ignores(Arc<Mutex<HashMap<PathBuf, CachedRules>>>);
 
 struct CachedRules {
     stamp: Stamp,
@@ -87,11 +86,10 @@ fn compiled(base: &Path, file: &Path) -> Option<Rules> {
 }
 
 /// What one walk, or several below one folder, leave out.
-pub(super) struct Sieve {
+pub(in crate::tool) struct Sieve {
     ignores: Ignores,
     /// Files named by the caller, which count even if they are ignored.
     wanted: Override,
-    /// The user's own rules.
     global: Option<Arc<Rules>>,
     folders: RwLock<HashMap<PathBuf, Arc<Folder>>>,
 }
@@ -108,13 +106,12 @@ struct Folder {
 
 impl Sieve {
     /// Returns the sieve for walks below `root`, which is resolved.
-    pub(super) fn new(root: &Path, ignores: &Ignores, wanted: Override) -> Self {
+    pub(in crate::tool) fn new(root: &Path, ignores: &Ignores, wanted: Override) -> Self {
         let global = gitconfig_excludes_path().and_then(|file| ignores.rules(root, &file.canonicalize().ok()?));
         Self { ignores: ignores.clone(), wanted, global, folders: RwLock::default() }
     }
 
-    /// Returns `true` if an entry is ignored.
-    pub(super) fn drops(&self, path: &Path, is_folder: bool) -> bool {
+    pub(in crate::tool) fn drops(&self, path: &Path, is_folder: bool) -> bool {
         if !self.wanted.is_empty() && self.wanted.matched(path, is_folder).is_whitelist() {
             return false;
         }

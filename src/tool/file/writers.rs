@@ -11,12 +11,11 @@ use std::time::Duration;
 
 use tokio::sync::{Mutex as Gate, OwnedMutexGuard};
 use tokio::time::{Instant, timeout};
-use tokio_util::sync::CancellationToken;
 
-use super::blocking::off_thread;
-use super::path::{relative, resolve};
-use super::{ToolContext, ToolOutput};
+use super::path::{ResolvedPath, relative};
 use crate::message::INTERRUPTED;
+use crate::tool::blocking::off_thread;
+use crate::tool::{ToolContext, ToolOutput};
 
 /// How long a call waits for another agent's write of the same file, which is a matter of milliseconds unless the file
 /// system does not answer.
@@ -38,21 +37,14 @@ struct Writes {
     last: HashMap<PathBuf, Written>,
 }
 
-/// The last write of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Name of the agent that wrote.
     pub by: Arc<str>,
-    /// Name of the tool it used.
     pub tool: &'static str,
-    /// When.
     pub at: Instant,
     /// Number of the write among all of the session, from 1.
     pub number: u64,
 }
-
-/// The right to write one file, until it is dropped.
-pub(super) type WriteHold = OwnedMutexGuard<()>;
 
 impl Writers {
     /// Notes that an agent has written a file, and returns the number of the write.
@@ -65,13 +57,12 @@ impl Writers {
     }
 
     /// Returns the last write of a file, if an agent wrote it.
-    #[must_use]
     pub fn last(&self, path: &Path) -> Option<Written> {
         lock(&self.0.writes).last.get(path).cloned()
     }
 
-    /// Waits until nobody else writes the file.
-    async fn hold(&self, path: &Path) -> WriteHold {
+    /// Waits until nobody else writes the file. Nobody does until what is returned is dropped.
+    async fn hold(&self, path: &Path) -> OwnedMutexGuard<()> {
         let gate = {
             let mut gates = lock(&self.0.gates);
             gates.retain(|_, gate| gate.strong_count() > 0);
@@ -99,47 +90,35 @@ impl Written {
     }
 }
 
-/// Does `work` off the threads that drive agents, as the only writer of the file that `raw` means: what it checks
-/// before it writes still holds when it writes.
+/// Does `work` off the threads that drive agents, as the only writer of the file: what it checks before it writes still
+/// holds when it writes.
 ///
 /// # Errors
-/// Fails as `work` does, and if the call is cancelled or the file is not to be had.
-pub(super) async fn as_only_writer<T, F>(raw: &str, context: &ToolContext, work: F) -> Result<T, ToolOutput>
+/// Fails as `work` does, and if the call is cancelled, the path leads elsewhere by now or the file is not to be had.
+pub(super) async fn as_only_writer<T, F>(path: ResolvedPath, context: &ToolContext, work: F) -> Result<T, ToolOutput>
 where
     T: Send + 'static,
-    F: FnOnce(&ToolContext) -> Result<T, ToolOutput> + Send + 'static,
+    F: FnOnce(&Path, &ToolContext) -> Result<T, ToolOutput> + Send + 'static,
 {
-    let raw = raw.to_owned();
-    let path = off_thread(context, move |context| resolve(&raw, context)).await?;
-    let hold = enter(&path, &context.freshness.writers, &context.cancel).await.map_err(|error| match error {
-        Shut::Cancelled => ToolOutput::error(INTERRUPTED),
-        Shut::Busy => ToolOutput::error(format!(
+    let hold = tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => return Err(ToolOutput::error(INTERRUPTED)),
+        hold = timeout(LOCK_TIMEOUT, context.freshness.writers.hold(path.place())) => hold,
+    };
+    let hold = hold.map_err(|_| {
+        ToolOutput::error(format!(
             "Another agent has been writing {} for {} s and does not come to an end. Do something else first, then \
              read the file again.",
-            relative(&path, &context.cwd),
+            relative(path.place(), &context.cwd),
             LOCK_TIMEOUT.as_secs()
-        )),
+        ))
     })?;
     off_thread(context, move |context| {
         // With the thread and not with the call: one that is given up on may still be about to write.
         let _hold = hold;
-        work(context)
+        work(path.confirmed(context)?, context)
     })
     .await
-}
-
-/// Why a file's gate did not open.
-enum Shut {
-    Cancelled,
-    Busy,
-}
-
-async fn enter(path: &Path, writers: &Writers, cancel: &CancellationToken) -> Result<WriteHold, Shut> {
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => Err(Shut::Cancelled),
-        hold = timeout(LOCK_TIMEOUT, writers.hold(path)) => hold.map_err(|_| Shut::Busy),
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -4,7 +4,7 @@
 //! conversation; so it is judged before it gets in. Layouts after the specifications of PNG, GIF89a, JFIF and WebP.
 
 /// Returns width and height, or nothing for what is no whole header of a picture.
-pub(super) fn pixels(bytes: &[u8]) -> Option<(u32, u32)> {
+pub(in crate::tool) fn pixels(bytes: &[u8]) -> Option<(u32, u32)> {
     let found = match bytes {
         [0x89, b'P', ..] if bytes.get(12..16)? == b"IHDR" => (big(bytes.get(16..20)?), big(bytes.get(20..24)?)),
         [b'G', ..] => (little(bytes.get(6..8)?), little(bytes.get(8..10)?)),

@@ -11,28 +11,26 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::ToolContext;
 use crate::git::{PrivateSettings, Repository};
 use crate::permission::{is_git_query, is_read_only};
 use crate::program::SearchPath;
+use crate::tool::ToolContext;
 
-/// How long the judgement may take.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// A command as it is run under guard.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(in crate::tool) struct Guard {
     /// The line, with its program named by its place.
-    pub(super) command: OsString,
-    /// The whole environment.
-    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(in crate::tool) command: OsString,
+    pub(in crate::tool) environment: Vec<(OsString, OsString)>,
     /// Must outlive the command.
     _settings: Option<PrivateSettings>,
 }
 
 impl Guard {
     /// Returns how the command is run under guard, if it can be.
-    pub(super) async fn of(command: &str, context: &ToolContext) -> Option<Self> {
+    pub(in crate::tool) async fn of(command: &str, context: &ToolContext) -> Option<Self> {
         if !is_read_only(command) && !is_git_query(command) {
             return None;
         }

@@ -5,6 +5,14 @@
 //! nobody of the command is alive, but for those it counts; a [`Group`] that is dropped is ended soon after, also if the
 //! drop is the end of this program.
 
+mod environment;
+pub(super) mod guard;
+pub(super) mod output;
+pub(super) mod pulse;
+pub(super) mod supervisor;
+#[cfg(target_os = "linux")]
+mod tree;
+
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read as _, Write as _};
@@ -23,9 +31,9 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 
-use super::environment::HandedOn;
-use super::pulse::Pulse;
-use super::supervisor::{AT_ONCE, KILL_LIMIT, STOP_GRACE, SUPERVISE, SupervisorMessage, request};
+use self::environment::HandedOn;
+use self::pulse::Pulse;
+use self::supervisor::{AT_ONCE, KILL_LIMIT, STOP_GRACE, SUPERVISE, SupervisorMessage, request};
 use crate::program::SearchPath;
 
 /// How long a supervisor may take to end a command and to say so.
@@ -41,7 +49,6 @@ pub struct Shell {
     /// This program, which is started once more as the supervisor of a command. Without it no command runs.
     supervisor: PathBuf,
     pub(super) handed_on: HandedOn,
-    /// The supervisors that are at work.
     running: Arc<Mutex<BTreeSet<Pid>>>,
 }
 
@@ -62,7 +69,7 @@ impl Shell {
     /// start stays in our session.
     #[cfg(target_os = "linux")]
     fn end_strays(&self, since: u64) {
-        use super::process_tree::{Stat, children};
+        use self::tree::{Stat, children};
         use nix::sys::signal::{Signal, kill};
         use nix::sys::wait::{WaitPidFlag, waitpid};
 
@@ -88,7 +95,6 @@ impl Shell {
     }
 }
 
-/// A running command and all processes it started.
 #[derive(Debug)]
 pub(super) struct Group {
     shell: Shell,
@@ -105,7 +111,6 @@ pub(super) struct Group {
 /// What a command left running when it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remains {
-    /// Nothing.
     Nothing,
     /// Processes, which were ended.
     Ended,
@@ -250,7 +255,7 @@ impl Group {
         #[cfg(target_os = "linux")]
         {
             // A zombie still tells when it began. Before it is gone, its number is nobody else's.
-            let since = self.id.and_then(super::process_tree::Stat::of).map_or(0, |stat| stat.started);
+            let since = self.id.and_then(self::tree::Stat::of).map_or(0, |stat| stat.started);
             let _ = self.child.wait().await;
             let shell = self.shell.clone();
             let _ = tokio::task::spawn_blocking(move || shell.end_strays(since)).await;
@@ -282,7 +287,6 @@ fn last_words(mut control: Socket) -> Vec<u8> {
     heard
 }
 
-/// Takes in more of what the supervisor says.
 fn hear(control: &mut Socket, heard: &mut Vec<u8>) -> io::Result<usize> {
     let mut buffer = [0; 1024];
     loop {
@@ -296,9 +300,4 @@ fn hear(control: &mut Socket, heard: &mut Vec<u8>) -> io::Result<usize> {
             }
         }
     }
-}
-
-/// Reads from the pipe until it ends, handing on what arrives. A pipe that breaks has ended too.
-pub(super) async fn read_some(pipe: &mut Receiver, buffer: &mut [u8]) -> usize {
-    pipe.read(buffer).await.unwrap_or(0)
 }

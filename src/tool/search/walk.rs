@@ -11,44 +11,40 @@ use std::time::{Duration, Instant};
 use ignore::{DirEntry, WalkBuilder};
 use tokio_util::sync::CancellationToken;
 
-use super::ToolOutput;
 use super::ignores::Sieve;
+use crate::tool::ToolOutput;
 
-/// How long a walk may take.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// Threads of one walk; several agents may walk at once.
 const THREADS: usize = 4;
 
-/// Tells a walk when to stop.
 #[derive(Debug, Clone)]
-pub(super) struct Watch {
+pub(in crate::tool) struct Watch {
     cancel: CancellationToken,
     deadline: Instant,
 }
 
 impl Watch {
-    /// Starts the clock.
-    pub(super) fn new(cancel: &CancellationToken) -> Self {
+    pub(in crate::tool) fn new(cancel: &CancellationToken) -> Self {
         Self { cancel: cancel.clone(), deadline: Instant::now() + DEADLINE }
     }
 
-    /// Returns `true` if the walk has to end.
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::tool) fn is_over(&self) -> bool {
         self.cancel.is_cancelled() || self.is_late()
     }
 
-    /// Returns `true` if time has run out.
-    pub(super) fn is_late(&self) -> bool {
+    pub(in crate::tool) fn is_late(&self) -> bool {
         Instant::now() >= self.deadline
     }
 }
 
 /// Words for a result that a deadline has cut short.
-pub(super) const LATE: &str = "[The search was ended after 30 s; the result is not complete. Narrow it with path.]";
+pub(in crate::tool) const LATE: &str =
+    "[The search was ended after 30 s; the result is not complete. Narrow it with path.]";
 
 /// Returns a walk below `root` that leaves out what the sieve drops, with or without a repository, and shows hidden
 /// files but not what is inside `.git`.
-pub(super) fn walk(root: &Path, sieve: &Arc<Sieve>) -> WalkBuilder {
+pub(in crate::tool) fn walk(root: &Path, sieve: &Arc<Sieve>) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
     let sieve = Arc::clone(sieve);
     builder
@@ -76,8 +72,7 @@ pub fn check_threads(count: usize) -> io::Result<()> {
     })
 }
 
-/// Checks that a walk gets its threads.
-pub(super) fn check_walk_threads() -> Result<(), ToolOutput> {
+pub(in crate::tool) fn check_walk_threads() -> Result<(), ToolOutput> {
     check_threads(THREADS).map_err(|error| {
         ToolOutput::error(format!(
             "The search cannot start its threads: {error}. Too much runs at once; try again when something has ended."

@@ -1,0 +1,118 @@
+//! `TodoWrite`: the agent's list of things to do, kept in the conversation and shown to the user.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::limit::counted;
+use super::{Concurrency, Plan, Tool, ToolContext, ToolOutput, ToolView};
+use crate::permission::ToolKind;
+
+const MAX_ENTRIES: usize = 100;
+
+pub(super) struct TodoWrite;
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct TodoInput {
+    /// The whole list; it replaces the one before.
+    todos: Vec<Todo>,
+}
+
+impl Tool for TodoWrite {
+    type Input = TodoInput;
+    type Prepared = Vec<Todo>;
+
+    fn name(&self) -> &'static str {
+        "TodoWrite"
+    }
+
+    fn description(&self) -> Cow<'_, str> {
+        include_str!("../../assets/tools/TodoWrite.md").into()
+    }
+
+    fn kind(&self) -> ToolKind {
+        ToolKind::Other
+    }
+
+    /// Each list replaces the one before.
+    fn concurrency(&self, _input: &TodoInput) -> Concurrency {
+        Concurrency::InOrder
+    }
+
+    fn title(&self, input: &TodoInput, _context: &ToolContext) -> String {
+        match input.todos.len() {
+            1 => "1 entry".to_owned(),
+            entries => format!("{entries} entries"),
+        }
+    }
+
+    async fn prepare(&self, input: TodoInput, _context: &ToolContext) -> Result<(Plan, Vec<Todo>), ToolOutput> {
+        Ok((Plan::free(), checked(input.todos)?))
+    }
+
+    async fn run(&self, todos: Vec<Todo>, _context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
+        Ok(noted(todos))
+    }
+}
+
+fn checked(todos: Vec<Todo>) -> Result<Vec<Todo>, ToolOutput> {
+    if todos.len() > MAX_ENTRIES {
+        return Err(ToolOutput::error(format!("The list may have up to {MAX_ENTRIES} entries. Merge some.")));
+    }
+    if todos.iter().any(|todo| todo.content.trim().is_empty()) {
+        return Err(ToolOutput::error("An entry has no content. Say what is to be done."));
+    }
+    Ok(todos)
+}
+
+fn noted(items: Vec<Todo>) -> ToolOutput {
+    let done = items.iter().filter(|todo| todo.status == TodoStatus::Completed).count();
+    let summary = format!("{done} of {} done", items.len());
+    let running = items.iter().filter(|todo| todo.status == TodoStatus::InProgress).count();
+    let advice = match running {
+        0 | 1 => "",
+        _ => " Keep one entry in_progress at a time.",
+    };
+    let text = format!("Noted: {}, {summary}.{advice}", counted(items.len(), "thing"));
+    ToolOutput { view: Some(ToolView::Todos { items }), ..ToolOutput::text(text, summary) }
+}
+
+/// One entry of a to-do list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Todo {
+    /// What is to be done, imperative.
+    pub content: String,
+    /// How far it is.
+    pub status: TodoStatus,
+    /// What to show while it is being done, such as "Running tests".
+    #[serde(default)]
+    pub active_form: String,
+}
+
+impl Todo {
+    pub fn is_done(&self) -> bool {
+        self.status == TodoStatus::Completed
+    }
+
+    pub fn is_active(&self) -> bool {
+        self.status == TodoStatus::InProgress
+    }
+
+    pub fn words(&self) -> &str {
+        if self.is_active() && !self.active_form.is_empty() { &self.active_form } else { &self.content }
+    }
+}
+
+/// How far an entry of a to-do list is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoStatus {
+    /// Not begun.
+    Pending,
+    /// Being done.
+    InProgress,
+    /// Done.
+    Completed,
+}
