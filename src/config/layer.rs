@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use super::{Config, Environment, Loaded};
-use crate::message::{Diagnostic, Dollars, parse_tokens};
+use crate::message::{Diagnostic, Dollars, is_variable, parse_tokens};
 use crate::permission::Grant;
 
 /// Where a value comes from.
@@ -219,10 +219,6 @@ pub(super) const ROWS: &[SettingRow] = &[
     switch("ui.reduced_motion", |config, on| config.ui.reduced_motion = on),
 ];
 
-fn is_variable(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|sign| sign == '_' || sign.is_ascii_alphanumeric())
-}
-
 const fn limit(
     name: &'static str,
     range: RangeInclusive<u32>,
@@ -342,7 +338,7 @@ fn split_rules(text: &str) -> Vec<String> {
 
 /// Returns the known name nearest to `name`, if one is near enough to be meant.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let sections = ["limits", "ui", "keys", "aliases", "tools"];
+    let sections = ["limits", "ui", "keys", "aliases", "tools", "providers"];
     let known = ROWS.iter().map(|row| row.name).chain(sections);
     known
         .map(|known| (distance(name, known), known))

@@ -13,7 +13,7 @@ mod project;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::message::{BudgetLimit, Diagnostic};
+use crate::message::{BudgetLimit, Diagnostic, ProviderRow};
 use crate::permission::{Grant, PermissionMode};
 use layer::Origin;
 
@@ -40,6 +40,8 @@ pub struct Config {
     pub tool_environment: Vec<String>,
     /// The user's own names for models.
     pub aliases: Aliases,
+    /// Services that the user has added.
+    pub providers: Vec<ProviderRow>,
 }
 
 /// Names for models, in lower case, and what each stands for: `provider/name` or `name`.

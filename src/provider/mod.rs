@@ -28,13 +28,14 @@ pub mod scripted;
 mod service;
 pub mod sse;
 mod stream;
+pub mod table;
 mod think;
 
 pub use error::ProviderError;
 pub use feed::{Feed, ReplySize};
 pub use learned::Feature;
 pub use rate_limiter::RateLimiter;
-pub use service::{DETAIL_CHARS, Secret, Service};
+pub use service::{Credential, DETAIL_CHARS, Secret, Service};
 
 /// Answers requests with a stream of events.
 pub trait Provider: Send + Sync {
@@ -48,6 +49,9 @@ pub trait Provider: Send + Sync {
     fn gate(&self) -> Option<&RateLimiter> {
         None
     }
+
+    /// Prepares the connection in the background, so that the first request need not wait for it.
+    fn warm(&self) {}
 }
 
 /// A model's answer as it arrives.

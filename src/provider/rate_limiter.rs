@@ -12,7 +12,8 @@ use reqwest::Url;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::choice::{Api, Endpoint};
+use super::choice::Endpoint;
+use super::service::Credential;
 
 /// Successes in a row after which one more request is allowed.
 const STEADY: u32 = 4;
@@ -302,19 +303,20 @@ impl State {
 
 /// The gates of a session: one for each service and key. Clones are the same gates.
 #[derive(Debug, Clone, Default)]
-pub struct RateLimiters(Arc<Mutex<Vec<(Api, Url, RateLimiter)>>>);
+pub struct RateLimiters(Arc<Mutex<Vec<(Credential, Url, RateLimiter)>>>);
 
 impl RateLimiters {
     /// Returns the limiter for whoever is asked at this endpoint with its key, whatever the model.
     #[must_use]
     pub fn of(&self, endpoint: &Endpoint) -> RateLimiter {
         let mut rate_limiters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = rate_limiters.iter().find(|(api, base, _)| *api == endpoint.api && *base == endpoint.base);
+        let Endpoint { credential, base, .. } = endpoint;
+        let known = rate_limiters.iter().find(|(key, address, _)| key == credential && address == base);
         if let Some((.., gate)) = known {
             return gate.clone();
         }
         let gate = RateLimiter::default();
-        rate_limiters.push((endpoint.api.clone(), endpoint.base.clone(), gate.clone()));
+        rate_limiters.push((credential.clone(), base.clone(), gate.clone()));
         gate
     }
 }

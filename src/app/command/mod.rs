@@ -16,8 +16,9 @@ use super::composer::Candidate;
 use super::keymap::Context;
 use super::{AgentView, App, Effect, Focus, ModelState, Popup};
 use crate::agent::WorktreeAct;
-use crate::message::{AgentId, sanitize_line};
+use crate::message::{AgentId, WireFormat, sanitize_line};
 use crate::permission::PermissionMode;
+use crate::provider::table::ProviderTable;
 use crate::subagent::Command;
 
 /// Every slash command with what it does.
@@ -243,9 +244,12 @@ impl App {
             ModelState::Searching(Some(place)) => format!("Still looking for a model at {place}."),
             ModelState::Missing(reason) => format!("No model answers. {reason}"),
         };
+        let table = ProviderTable::default();
         let body = format!(
-            "{body}\n\nTo choose one, type `/model provider/name` or start with `--model provider/name`, or set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` \
-             (with `OPENAI_BASE_URL` for a local server)."
+            "{body}\n\nTo choose one, type `/model provider/name` or start with `--model provider/name`, or set `{}` \
+             (with `{}` for a local server).",
+            table.main_keys().join("` or `"),
+            table.address_variable(WireFormat::OpenAi).unwrap_or_default()
         );
         self.popup = Some(Popup::Text { title: "model".to_owned(), body, scroll: 0 });
     }

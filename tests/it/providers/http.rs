@@ -3,24 +3,28 @@
 use std::time::Duration;
 
 use belvedere::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
-use belvedere::provider::anthropic::{Anthropic, Credential};
+use belvedere::provider::anthropic::Anthropic;
 use belvedere::provider::openai::OpenAi;
 use belvedere::provider::{
-    EventStream, Feature, Provider, ProviderError, Request, Secret, Service, StopReason, StreamEvent,
+    Credential, EventStream, Feature, Provider, ProviderError, Request, Secret, Service, StopReason, StreamEvent,
 };
 use futures::StreamExt;
 
 use super::server::{Piece, Reply, Server, break_off, close_after_each};
-use super::{fixture, fold, request};
+use super::{fixture, fold, key, request, row};
 
 const KEY: &str = "sk-secret-1234";
 
 fn claude(base: &str) -> Anthropic {
-    Anthropic::new(&base.parse().expect("a base"), Credential::Key(Secret::new(KEY).expect("a key")))
+    claude_with(base, key(KEY))
+}
+
+fn claude_with(base: &str, credential: Credential) -> Anthropic {
+    Anthropic::new(Service::new(row("anthropic"), credential), &base.parse().expect("a base"))
 }
 
 fn gpt(base: &str) -> OpenAi {
-    OpenAi::new(Service::new("ollama", "OLLAMA_API_KEY", None), &base.parse().expect("a base"))
+    OpenAi::new(Service::new(row("ollama"), Credential::None), &base.parse().expect("a base"))
 }
 
 async fn ask(provider: &dyn Provider) -> Result<EventStream, ProviderError> {
@@ -61,7 +65,7 @@ async fn a_request_to_anthropic_has_its_address_and_headers() {
 async fn a_token_is_sent_as_a_bearer() {
     let server = Server::start(Reply::events(fixture("anthropic_text.sse"))).await;
     let token = Credential::Token(Secret::new(" tok \n").expect("a token"));
-    drop(ask(&Anthropic::new(&server.base.parse().expect("a base"), token)).await.expect("an answer"));
+    drop(ask(&claude_with(&server.base, token)).await.expect("an answer"));
     let seen = &server.seen()[0];
     assert_eq!(seen.headers["authorization"], "Bearer tok");
     assert!(!seen.headers.contains_key("x-api-key"));
@@ -149,9 +153,7 @@ async fn a_key_that_is_part_of_words_blots_nothing_out() {
         (KEY, "the key sk-secret-1234 is bad", "the key *** is bad"),
     ] {
         let server = Server::start(Reply::new(400, "text/plain", words)).await;
-        let key = Credential::Key(Secret::new(key).expect("a key"));
-        let provider = Anthropic::new(&server.base.parse().expect("a base"), key);
-        let error = ask(&provider).await.err().expect("a refusal");
+        let error = ask(&claude_with(&server.base, super::key(key))).await.err().expect("a refusal");
         assert_eq!(placeless(&error), format!("HOST refused the request ({shown})."));
     }
 }
@@ -413,8 +415,7 @@ async fn requests_one_after_the_other_share_a_connection() {
 
 #[tokio::test]
 async fn a_key_that_fits_no_header_is_named() {
-    let key = Credential::Key(Secret::new("sk-se\ncret").expect("a key"));
-    let provider = Anthropic::new(&"http://127.0.0.1:9".parse().expect("a base"), key);
+    let provider = claude_with("http://127.0.0.1:9", key("sk-se\ncret"));
     let error = ask(&provider).await.err().expect("no request is made");
     assert!(matches!(error, ProviderError::Authentication { .. }));
     assert!(!format!("{error} {provider:?}").contains("sk-se"), "{provider:?}");
