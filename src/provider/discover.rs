@@ -10,10 +10,10 @@ use futures::StreamExt;
 use futures::stream::FuturesOrdered;
 use serde::Deserialize;
 
-use super::ProviderError;
 use super::choice::{Endpoint, ModelEndpoint};
 use super::http::Http;
 use super::openai::normalised;
+use super::{ErrorKind, ProviderError};
 use crate::message::sanitize_line;
 
 /// How long to look for servers on this machine that nobody asked for.
@@ -65,12 +65,13 @@ impl Miss {
         let (place, name, key) = (self.endpoint.place(), &provider.name, provider.key_hint());
         let name_one = format!("name one with --model {name}/NAME");
         match &self.why {
-            Why::Refused(ProviderError::Authentication { has_key, .. }, Some(status)) => {
-                match (has_key, self.endpoint.is_named) {
-                    (true, _) => format!("{place} answers {status}: check {key}."),
-                    (false, true) => format!("{place} answers {status}: set {key}."),
-                    (false, false) => format!("{place} answers {status}: set {key} and start with --model {name}."),
-                }
+            Why::Refused(error, Some(status)) if error.kind == ErrorKind::Authentication => {
+                format!("{place} answers {status}: check {key}.")
+            }
+            Why::Refused(error, Some(status)) if error.kind == ErrorKind::MissingKey => {
+                let start =
+                    if self.endpoint.is_named { String::new() } else { format!(" and start with --model {name}") };
+                format!("{place} answers {status}: set {key}{start}.")
             }
             Why::Refused(_, Some(status @ (404 | 405))) => {
                 format!(

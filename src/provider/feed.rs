@@ -8,9 +8,8 @@
 
 use std::collections::VecDeque;
 
-use super::service::ErrorKind;
 use super::sse::{self, EVENT_CAP, Parser, TooLarge};
-use super::{ProviderError, Service, StopReason, StreamEvent};
+use super::{ErrorKind, ProviderError, Service, StopReason, StreamEvent};
 
 /// Bytes of text, reasoning and tool input for each token that was asked for. A token is four bytes on average.
 const BYTES_PER_TOKEN: usize = 16;
@@ -244,10 +243,11 @@ impl Feed {
         }
         let Self { parser, reader, .. } = self;
         let result = parser.finish(|event| reader.take(event));
-        match reader.settle(result) {
-            // Half an event at the end is no broken server but a broken connection.
-            Ok(()) | Err(ProviderError::Protocol { .. } | ProviderError::Interrupted { .. }) => {}
-            Err(error) => return Err(error),
+        // Half an event at the end is no broken server but a broken connection.
+        if let Err(error) = reader.settle(result)
+            && !matches!(error.kind, ErrorKind::Protocol | ErrorKind::Interrupted)
+        {
+            return Err(error);
         }
         match reader.progress {
             StreamProgress::Open => Err(reader.service.error(ErrorKind::Interrupted, "the answer ended early")),
@@ -297,10 +297,8 @@ impl Reader {
         }
         let now = self.decode.event(event, &mut self.queue).map_err(|error| {
             // A server that has spoken its API so far does not change it: the bytes were damaged on the way.
-            Fail::Provider(match error {
-                ProviderError::Protocol { .. } if self.has_begun => error.in_mid_answer(),
-                error => error,
-            })
+            let is_damage = self.has_begun && error.kind == ErrorKind::Protocol;
+            Fail::Provider(if is_damage { error.in_mid_answer() } else { error })
         })?;
         self.has_begun = true;
         if now == StreamProgress::Complete {

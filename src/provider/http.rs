@@ -14,10 +14,10 @@ use reqwest::{Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url};
 
 use super::connect::{self, Proxy};
 use super::learned::Learned;
-use super::service::{ErrorKind, place};
+use super::service::place;
 use super::sse::EVENT_CAP;
 use super::table::dialect_at;
-use super::{ProviderError, RateLimiter, Service};
+use super::{ErrorKind, ProviderError, RateLimiter, Service};
 use crate::message::Dialect;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);

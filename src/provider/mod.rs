@@ -31,7 +31,7 @@ mod stream;
 pub mod table;
 mod think;
 
-pub use error::ProviderError;
+pub use error::{ErrorKind, ProviderError};
 pub use feed::{Feed, ReplySize};
 pub use learned::Feature;
 pub use rate_limiter::RateLimiter;

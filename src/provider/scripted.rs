@@ -18,7 +18,7 @@
 //! A request gets the first reply whose `when` fits it and whose `times` is not used up. All fields of `when` are
 //! optional: `system`, `task` (the first user message) and `last` (the last message) are searched for the text, `turn`
 //! is the number of replies so far. Steps: `say` and `think` (piece by piece every `every_ms`), `call` with `input` (an
-//! object, or any text in `raw`), `wait_ms`, `{"stall": true}` (never goes on), `fail` (a kind of [`ScriptedFailure`], with
+//! object, or any text in `raw`), `wait_ms`, `{"stall": true}` (never goes on), `fail` ([`ErrorKind`], with
 //! `detail` and `retry_after_ms`), `usage` and `stop`. A wait or a failure before anything else concerns the request,
 //! later ones the stream. `usage` and `stop` are made up where they are left out.
 
@@ -30,7 +30,7 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{EventStream, Provider, ProviderError, RateLimiter, Request, StopReason, StreamEvent};
+use super::{ErrorKind, EventStream, Provider, ProviderError, RateLimiter, Request, StopReason, StreamEvent};
 use crate::message::{Message, Usage};
 
 /// One answer of the script.
@@ -105,7 +105,7 @@ pub enum ScriptStep {
     /// The end, in failure.
     Fail {
         /// What kind.
-        fail: ScriptedFailure,
+        fail: ErrorKind,
         /// The service's words.
         #[serde(default)]
         detail: String,
@@ -123,21 +123,6 @@ pub enum ScriptStep {
         /// Why.
         stop: StopReason,
     },
-}
-
-/// The kinds of failure, as in [`ProviderError`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ScriptedFailure {
-    Authentication,
-    RateLimit,
-    Overloaded,
-    Internal,
-    ContextTooLong,
-    NotFound,
-    BadRequest,
-    Network,
-    Protocol,
 }
 
 /// A script that cannot be read.
@@ -249,7 +234,7 @@ impl Provider for Scripted {
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
         Box::pin(async move {
             let Some((steps, first_call)) = self.take(&request) else {
-                return Err(ScriptedFailure::BadRequest.error("the script has no reply for this request", None));
+                return Err(failure(ErrorKind::BadRequest, "the script has no reply for this request", None));
             };
             let mut steps = steps.into_iter().peekable();
             while let Some(step) = steps.next_if(|step| {
@@ -257,7 +242,7 @@ impl Provider for Scripted {
             }) {
                 silence(&step).await;
                 if let ScriptStep::Fail { fail, detail, retry_after_ms } = step {
-                    return Err(fail.error(&detail, retry_after_ms));
+                    return Err(failure(fail, &detail, retry_after_ms));
                 }
             }
             let beats = beats(steps, first_call, &request);
@@ -337,7 +322,7 @@ fn beats(steps: impl Iterator<Item = ScriptStep>, first_call: usize, request: &R
             }
             ScriptStep::Stall { .. } => pause = Pause::Forever,
             ScriptStep::Fail { fail, detail, retry_after_ms } => {
-                beats.push((pause, Err(fail.error(&detail, retry_after_ms))));
+                beats.push((pause, Err(failure(fail, &detail, retry_after_ms))));
                 return beats;
             }
             ScriptStep::Usage { usage: counts } => {
@@ -382,23 +367,6 @@ fn estimate(request: &Request, bytes: usize) -> Usage {
     Usage { input: tokens(request.system.len() + said), output: tokens(bytes), ..Usage::default() }
 }
 
-impl ScriptedFailure {
-    fn error(self, detail: &str, retry_after_ms: Option<u64>) -> ProviderError {
-        let (provider, detail) = ("scripted".to_owned(), detail.to_owned());
-        let retry_after = retry_after_ms.map(Duration::from_millis);
-        match self {
-            Self::Authentication => {
-                let key_variable = "SCRIPTED_API_KEY".to_owned();
-                ProviderError::Authentication { provider, key_variable, has_key: true, detail }
-            }
-            Self::RateLimit => ProviderError::RateLimit { provider, detail, retry_after },
-            Self::Overloaded => ProviderError::Overloaded { provider, detail, retry_after },
-            Self::Internal => ProviderError::Internal { provider, detail, is_own: false },
-            Self::ContextTooLong => ProviderError::ContextTooLong { detail },
-            Self::NotFound => ProviderError::NotFound { provider, detail },
-            Self::BadRequest => ProviderError::BadRequest { provider, detail },
-            Self::Network => ProviderError::Network { provider, detail },
-            Self::Protocol => ProviderError::Protocol { provider, detail },
-        }
-    }
+fn failure(kind: ErrorKind, detail: &str, retry_after_ms: Option<u64>) -> ProviderError {
+    ProviderError::new(kind, "scripted", detail).after(retry_after_ms.map(Duration::from_millis))
 }

@@ -12,9 +12,9 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::ProviderError;
 use super::connect::Advice;
 use super::table::is_home;
+use super::{ErrorKind, ProviderError};
 use crate::message::ProviderRow;
 
 /// Longest detail of an error, in characters.
@@ -76,21 +76,6 @@ pub struct Service {
     is_at_home: bool,
     /// Whether it runs on the user's own machine or network.
     is_own: bool,
-}
-
-/// The kinds of failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ErrorKind {
-    Authentication,
-    RateLimit,
-    Overloaded,
-    Internal,
-    ContextTooLong,
-    NotFound,
-    BadRequest,
-    Network,
-    Interrupted,
-    Protocol,
 }
 
 impl Service {
@@ -162,29 +147,24 @@ impl Service {
     }
 
     /// The same, for a service that said how long to wait.
-    pub(super) fn error_after(&self, kind: ErrorKind, words: &str, retry_after: Option<Duration>) -> ProviderError {
-        let (provider, detail) = (self.shown.clone(), self.clean(words));
-        match kind {
-            ErrorKind::Authentication => {
-                let (key_variable, has_key) = (self.key_hint(), self.credential != Credential::None);
-                ProviderError::Authentication { provider, key_variable, has_key, detail }
+    fn error_after(&self, kind: ErrorKind, words: &str, wait: Option<Duration>) -> ProviderError {
+        let error = ProviderError::new(kind, &self.shown, self.clean(words)).after(wait);
+        let (kind, advice) = match kind {
+            ErrorKind::Authentication if self.credential == Credential::None => {
+                (ErrorKind::MissingKey, format!("Set {}.", self.key_hint()))
             }
-            ErrorKind::Internal => ProviderError::Internal { provider, detail, is_own: self.is_own },
-            ErrorKind::RateLimit => ProviderError::RateLimit { provider, detail, retry_after },
-            ErrorKind::Overloaded => ProviderError::Overloaded { provider, detail, retry_after },
-            ErrorKind::ContextTooLong => ProviderError::ContextTooLong { detail },
-            ErrorKind::NotFound => ProviderError::NotFound { provider, detail },
-            ErrorKind::BadRequest => ProviderError::BadRequest { provider, detail },
-            ErrorKind::Network => ProviderError::Network { provider, detail },
-            ErrorKind::Interrupted => ProviderError::Interrupted { provider, detail },
-            ErrorKind::Protocol => ProviderError::Protocol { provider, detail },
-        }
+            ErrorKind::Authentication => {
+                (kind, format!("Check {} and that the key may use this model.", self.key_hint()))
+            }
+            ErrorKind::Internal if self.is_own => (kind, format!("Look at the log of {}.", self.shown)),
+            _ => return error,
+        };
+        ProviderError { kind, advice, ..error }
     }
 
     /// Returns the error for a connection that cannot be secure.
     pub(super) fn tls_error(&self, (detail, advice): Advice) -> ProviderError {
-        let (provider, detail) = (self.shown.clone(), self.clean(&detail));
-        ProviderError::Tls { provider, detail, advice: advice.to_owned() }
+        ProviderError { advice: advice.to_owned(), ..self.error(ErrorKind::Tls, &detail) }
     }
 
     /// Returns the error for the answer to a request for `path` whose status is not a success.

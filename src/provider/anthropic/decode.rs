@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 use crate::message::Usage;
 use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
-use crate::provider::service::{ErrorKind, Service};
+use crate::provider::service::Service;
 use crate::provider::sse;
 use crate::provider::think::Think;
-use crate::provider::{ProviderError, StopReason, StreamEvent};
+use crate::provider::{ErrorKind, ProviderError, StopReason, StreamEvent};
 
 /// One event. A flat struct, because a tagged enum would copy every event before reading it.
 #[derive(Deserialize)]

@@ -10,7 +10,7 @@ use super::http::Http;
 use super::learned::{Feature, has_pictures, without_pictures};
 use super::service::Service;
 use super::stream;
-use super::{EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request};
+use super::{ErrorKind, EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request};
 use crate::message::Dialect;
 
 mod decode;
@@ -87,8 +87,7 @@ pub fn request_body(request: &Request) -> Result<Vec<u8>, ProviderError> {
 }
 
 fn written(body: &wire::MessagesBody<'_>) -> Result<Vec<u8>, ProviderError> {
-    serde_json::to_vec(body)
-        .map_err(|error| ProviderError::BadRequest { provider: "anthropic".to_owned(), detail: error.to_string() })
+    serde_json::to_vec(body).map_err(|error| ProviderError::new(ErrorKind::BadRequest, "anthropic", error.to_string()))
 }
 
 /// Returns a decoder for the bytes of an answer.

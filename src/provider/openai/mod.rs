@@ -11,7 +11,7 @@ use super::http::Http;
 use super::learned::{Feature, has_pictures, without_pictures};
 use super::service::Service;
 use super::stream;
-use super::{EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request};
+use super::{ErrorKind, EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request};
 use crate::message::Dialect;
 
 mod decode;
@@ -83,7 +83,7 @@ impl Provider for OpenAi {
 /// Returns a bad-request error if a tool's schema cannot be written as JSON.
 pub fn request_body(request: &Request, dialect: Dialect) -> Result<Vec<u8>, ProviderError> {
     serde_json::to_vec(&wire::ChatBody::new(request, dialect))
-        .map_err(|error| ProviderError::BadRequest { provider: "openai".to_owned(), detail: error.to_string() })
+        .map_err(|error| ProviderError::new(ErrorKind::BadRequest, "openai", error.to_string()))
 }
 
 /// Returns a decoder for the bytes of an answer.

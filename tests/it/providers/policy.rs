@@ -5,7 +5,7 @@ use std::time::Duration;
 use belvedere::provider::model::{self, DEFAULT_OUTPUT};
 use belvedere::provider::retry::{self, RetryState};
 use belvedere::provider::table::ProviderTable;
-use belvedere::provider::{Model, Price, ProviderError};
+use belvedere::provider::{ErrorKind, Model, Price, ProviderError};
 
 use super::row;
 
@@ -80,12 +80,11 @@ fn a_wish_of_an_agent_file_is_served_by_the_present_provider_or_not_at_all() {
 }
 
 fn network() -> ProviderError {
-    ProviderError::Network { provider: "p".to_owned(), detail: "d".to_owned() }
+    ProviderError::new(ErrorKind::Network, "p", "d")
 }
 
 fn limited(seconds: u64) -> ProviderError {
-    let retry_after = Some(Duration::from_secs(seconds));
-    ProviderError::RateLimit { provider: "p".to_owned(), detail: "d".to_owned(), retry_after }
+    ProviderError::new(ErrorKind::RateLimit, "p", "d").after(Some(Duration::from_secs(seconds)))
 }
 
 fn tried(attempt: u32) -> RetryState {
@@ -109,11 +108,7 @@ fn a_server_is_never_asked_earlier_than_it_wishes() {
     assert_eq!(retry::delay(&limited(601), &tried(1), 0.0), None);
     assert_eq!(retry::delay(&limited(0), &tried(3), 0.0), Some(Duration::from_secs(4)), "no wait is no advice");
     // A wait of next to nothing grows with each refusal: no server is asked a hundred times a second, whatever it says.
-    let soon = |millis| ProviderError::RateLimit {
-        provider: "p".to_owned(),
-        detail: "d".to_owned(),
-        retry_after: Some(Duration::from_millis(millis)),
-    };
+    let soon = |millis| ProviderError::new(ErrorKind::RateLimit, "p", "d").after(Some(Duration::from_millis(millis)));
     assert_eq!(retry::delay(&soon(1), &tried(1), 0.0), Some(Duration::from_millis(50)));
     assert_eq!(retry::delay(&soon(1), &tried(3), 0.0), Some(Duration::from_millis(200)));
     assert_eq!(retry::delay(&soon(1), &tried(7), 0.0), Some(Duration::from_secs(30)));
@@ -122,7 +117,7 @@ fn a_server_is_never_asked_earlier_than_it_wishes() {
         let minute: Duration = (1..=20).filter_map(|attempt| retry::delay(&soon(millis), &tried(attempt), 1.0)).sum();
         assert!(minute >= Duration::from_mins(1), "20 attempts in {minute:?} at {millis} ms");
     }
-    let lasting = ProviderError::BadRequest { provider: "p".to_owned(), detail: "d".to_owned() };
+    let lasting = ProviderError::new(ErrorKind::BadRequest, "p", "d");
     assert_eq!(retry::delay(&lasting, &tried(1), 0.0), None);
 }
 
@@ -145,7 +140,7 @@ fn a_rate_limit_is_borne_as_long_as_the_service_answers_anybody_and_never_for_ev
 
 #[test]
 fn a_server_that_breaks_down_in_the_same_words_is_asked_three_times() {
-    let broke = ProviderError::Internal { provider: "p".to_owned(), detail: "HTTP 500".to_owned(), is_own: true };
+    let broke = ProviderError::new(ErrorKind::Internal, "p", "HTTP 500");
     let waits = |error: &ProviderError, alike| retry::delay(error, &RetryState { alike, ..tried(4) }, 0.0).is_some();
     assert_eq!([1, 2, 3].map(|alike| waits(&broke, alike)), [true, true, false]);
     assert!(waits(&network(), 4), "a lost connection has always the same words");
@@ -155,8 +150,7 @@ fn a_server_that_breaks_down_in_the_same_words_is_asked_three_times() {
 #[test]
 fn a_refusal_holds_all_agents_up_and_a_lost_connection_none() {
     let seconds = Duration::from_secs;
-    let overloaded =
-        |retry_after| ProviderError::Overloaded { provider: "p".to_owned(), detail: "d".to_owned(), retry_after };
+    let overloaded = |retry_after| ProviderError::new(ErrorKind::Overloaded, "p", "d").after(retry_after);
     let pause = |error, delay| retry::pause_for_all(&error, Some(seconds(delay)));
     assert_eq!(pause(limited(7), 7), Some(seconds(7)));
     assert_eq!(pause(overloaded(Some(seconds(5))), 5), Some(seconds(5)));
