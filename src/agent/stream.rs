@@ -108,7 +108,7 @@ pub(super) async fn reply(
         watchdog.emit(agent, retrying(attempt, wait, &error)).await;
         if limited {
             // The wait is the limiter's: it may become longer, and others may stand before this one.
-            ticket.told(wait);
+            ticket.mark_announced(wait);
             continue;
         }
         let mut pause = pin!(watchdog.paused(sleep(wait)));
@@ -155,7 +155,7 @@ enum Admission {
 async fn admitted(agent: &Agent, ticket: &mut QueueTicket, watchdog: &Watchdog, stop: &Cancel) -> Admission {
     let end = ticket.since() + retry::MAX_RETRY_TIME;
     loop {
-        let waited = ticket.is_told();
+        let waited = ticket.is_announced();
         let step = tokio::select! {
             biased;
             () = stop.cancelled() => return Admission::Stopped,

@@ -40,7 +40,6 @@ fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-/// Applies what the text of a file says.
 pub(super) fn apply(loaded: &mut Loaded, text: &str, path: &Path, origin: Origin) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut walk = Walk { loaded, text, path, origin };

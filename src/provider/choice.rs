@@ -23,7 +23,6 @@ const OFFLINE: &str = "offline";
 /// Longest name that is compared with those that are known, in bytes.
 const LONGEST_NAME: usize = 64;
 
-/// Everything that bears on the choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelPreferences {
     /// The model named on the command line.
@@ -33,14 +32,12 @@ pub struct ModelPreferences {
     pub env: ProviderEnv,
 }
 
-/// Who answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelChoice {
     /// This service; [`connect`] makes the provider.
     Connect(ModelEndpoint),
     /// Whichever of these servers answers `find_local_server`.
     Probe {
-        /// Where to look.
         endpoints: Vec<Endpoint>,
         /// The model the server must have; `None` for any.
         model: Option<String>,
@@ -48,7 +45,6 @@ pub enum ModelChoice {
         /// for; then the offline model answers.
         wish: Option<String>,
     },
-    /// The built-in model.
     Offline,
 }
 
@@ -56,7 +52,6 @@ pub enum ModelChoice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     pub provider: Arc<ProviderRow>,
-    /// Address of its API.
     pub base: Url,
     pub credential: Credential,
     /// Whether the user named it, and it is not a guess.
@@ -67,7 +62,6 @@ pub struct Endpoint {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelEndpoint {
     pub endpoint: Endpoint,
-    /// Id of the model.
     pub model: String,
 }
 
@@ -110,41 +104,23 @@ fn is_private(host: &str) -> bool {
     }
 }
 
-/// Why no choice could be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
-    /// The service needs a key.
     #[error("{provider} needs a key: set {variable}, or choose another model with --model {}.", forms())]
-    MissingKey {
-        /// The service.
-        provider: String,
-        /// Environment variable to set.
-        variable: String,
-    },
+    MissingKey { provider: String, variable: String },
     /// A provider was named that has no model of its own to fall back on.
     #[error("{provider} needs the name of a model: --model {provider}/NAME.")]
-    MissingModel {
-        /// The service.
-        provider: String,
-    },
+    MissingModel { provider: String },
     /// A base URL cannot be read.
     #[error("{variable} is not an address ({value}). It has to look like http://host:port/v1.")]
-    BadAddress {
-        /// Environment variable it came from.
-        variable: String,
-        /// What it holds.
-        value: String,
-    },
+    BadAddress { variable: String, value: String },
     /// No server that was asked has what was wished for.
     #[error(
         "Nothing answers for {wish}{} Start its server, set the key of its service, or choose another model with --model {}.",
         meant_instead(wish),
         forms()
     )]
-    NoServer {
-        /// What was asked for.
-        wish: String,
-    },
+    NoServer { wish: String },
     /// The server that was asked cannot be used.
     #[error("{words}")]
     Unusable {
@@ -234,7 +210,6 @@ fn wished(wish: &str, env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
     Ok(ModelChoice::Probe { endpoints: local_endpoints(env)?, model: wish.clone(), wish })
 }
 
-/// Chooses when nothing was asked for.
 fn configured(env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {
     let hosted = || env.table.rows().filter(|row| !row.local);
     // An address alone counts as much as a key where the server can be asked what it has.

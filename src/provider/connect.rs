@@ -12,10 +12,8 @@ use rustls::{CertificateError, InvalidMessage};
 
 use super::{ErrorKind, ProviderError};
 
-/// The proxy on the way to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Proxy {
-    /// Host and port.
     address: String,
     /// Environment variable that names it.
     variable: &'static str,
@@ -62,7 +60,6 @@ impl Proxy {
         self.error(ErrorKind::Proxy, format!("{did} to {place} ({root})"))
     }
 
-    /// Returns the error for a status 407.
     pub(super) fn wants_password(&self) -> ProviderError {
         let detail = "refused: 407, it wants a name and a password (http://name:password@host:port)";
         self.error(ErrorKind::ProxySettings, detail.to_owned())

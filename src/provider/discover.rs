@@ -16,7 +16,7 @@ use super::openai::normalised;
 use super::{ErrorKind, ProviderError};
 use crate::message::sanitize_line;
 
-/// How long to look for servers on this machine that nobody asked for.
+/// How long to look for servers on this machine unasked.
 pub const BUDGET: Duration = Duration::from_millis(200);
 /// How long to wait for the list of a server that the user named: to reach it, and for its answer.
 pub const NAMED_TIMEOUT: Duration = Duration::from_secs(20);
@@ -28,9 +28,7 @@ const LIST_CAP: usize = 1024 * 1024;
 /// An address where no model was found that can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Miss {
-    /// Where.
     pub endpoint: Endpoint,
-    /// Why not.
     pub why: Why,
 }
 
@@ -138,7 +136,6 @@ pub async fn find_local_server(
     Err(misses)
 }
 
-/// The list of models as the API has it.
 #[derive(Deserialize)]
 struct Listing {
     object: String,
@@ -166,7 +163,7 @@ fn is_same_model(id: &str, wanted: &str) -> bool {
     id == wanted || id.strip_suffix(":latest") == Some(wanted)
 }
 
-/// Tells by its name whether a model writes text, and not vectors, speech or rankings.
+/// Returns `true` if the name is that of a model that writes text, and not vectors, speech or rankings.
 fn writes_text(id: &str) -> bool {
     let id = id.to_lowercase();
     let others = ["embed", "bge-", "minilm", "gte-", "e5-", "rerank", "whisper", "tts", "clip"];

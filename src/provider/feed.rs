@@ -42,7 +42,6 @@ impl ReplySize {
 /// How far a decoder has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamProgress {
-    /// The answer goes on.
     Open,
     /// The model has stopped; token counts may follow.
     Stopped,
@@ -59,7 +58,6 @@ pub(super) trait Decode: Send {
     fn finish(&mut self, out: &mut Queue);
 }
 
-/// What a run of pieces belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Run {
     Text,
@@ -157,7 +155,6 @@ pub struct Feed {
     wire_room: usize,
 }
 
-/// What becomes of events.
 struct Reader {
     decode: Box<dyn Decode>,
     service: Service,
@@ -167,7 +164,6 @@ struct Reader {
     has_begun: bool,
 }
 
-/// What can go wrong inside a push.
 enum Fail {
     TooLarge,
     Provider(ProviderError),
@@ -258,7 +254,6 @@ impl Feed {
         }
     }
 
-    /// Returns the next event that is ready.
     pub fn next_event(&mut self) -> Option<StreamEvent> {
         self.reader.queue.events.pop_front()
     }
@@ -312,7 +307,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Ends the answer as one that reached the cap on output.
+    /// Ends the answer as if it had reached the cap on output.
     fn cut_off(&mut self) {
         if self.progress == StreamProgress::Open {
             self.queue.is_full = true;

@@ -47,19 +47,15 @@ pub(super) struct Http {
     learned: Learned,
 }
 
-/// What a success holds.
 pub(super) enum HttpBody {
-    /// A stream of events.
     Stream(Response),
     /// A whole answer, from a server that does not stream.
     Document(Vec<u8>),
 }
 
-/// What leads to the server.
 #[derive(Debug, Clone)]
 struct Way {
     client: Client,
-    /// What stands in between.
     proxy: Option<Proxy>,
 }
 
@@ -71,7 +67,6 @@ impl Http {
         Self { service: service.at(&base), base, way, fresh, may_be_stale, gate, learned }
     }
 
-    /// Puts it behind a rate limiter that others may share.
     pub(super) fn behind(self, gate: RateLimiter) -> Self {
         Self { gate, ..self }
     }
@@ -80,12 +75,10 @@ impl Http {
         &self.gate
     }
 
-    /// Returns what is known of the models at this endpoint.
     pub(super) fn learned(&self) -> &Learned {
         &self.learned
     }
 
-    /// Returns what the server wants written differently.
     pub(super) fn dialect(&self) -> Dialect {
         dialect_at(&self.service.row, &self.base)
     }
@@ -155,7 +148,6 @@ impl Http {
         Ok(read_capped(answer, cap).await)
     }
 
-    /// Returns the error for a connection that failed.
     pub(super) fn broken(&self, error: &reqwest::Error) -> ProviderError {
         let root = connect::root(error).to_string();
         let tls = if error.is_connect() { connect::tls_advice(error) } else { None };

@@ -24,7 +24,6 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Returns what a user reads of it.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -57,7 +56,7 @@ impl Learned {
         known.iter().any(|(id, lacking)| id == model && *lacking == feature)
     }
 
-    /// Returns why a request to `model` failed that held these features, and remembers one that is not taken.
+    /// Returns why a request to `model` failed that held these features, and remembers what is not taken.
     pub(super) fn explain(&self, error: ProviderError, model: &str, held: &[Feature]) -> ProviderError {
         if !matches!(error.kind, ErrorKind::BadRequest | ErrorKind::Internal | ErrorKind::Overloaded) {
             return error;
@@ -72,7 +71,6 @@ impl Learned {
     }
 }
 
-/// Returns `true` if a request holds a picture.
 pub(super) fn has_pictures(request: &Request) -> bool {
     request.messages.iter().any(|message| holds_picture(message))
 }

@@ -154,7 +154,6 @@ pub fn alias(name: &str) -> Option<(&'static str, &'static str)> {
     Some((&found.provider, &found.id))
 }
 
-/// Returns the aliases of all providers.
 pub fn aliases() -> impl Iterator<Item = &'static str> {
     CATALOG.alias.iter().map(|alias| alias.name.as_str())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{ErrorKind, ProviderError};
 
-/// Most attempts at one request. One whose rate is limited gets more, as long as the service answers anybody.
+/// Most attempts at one request. One whose rate is limited gets more, as long as the service answers any request.
 pub const MAX_ATTEMPTS: u32 = 6;
 /// Most attempts that end in the same words: a server that breaks down over a request each time will do so again.
 const MAX_ALIKE: u32 = 3;
@@ -34,11 +34,10 @@ pub struct RetryState {
     pub attempt: u32,
     /// How many attempts in a row have failed in the same words, this one included.
     pub alike: u32,
-    /// How often the service has refused anybody since its last success, this one included.
+    /// How often the service has refused a request since its last success, this one included.
     pub refusals: u32,
-    /// How long the request has been tried.
     pub lasted: Duration,
-    /// How long the service has answered nobody.
+    /// How long the service has answered no request.
     pub failing_for: Duration,
 }
 

@@ -33,7 +33,6 @@ use serde_json::{Map, Value};
 use super::{ErrorKind, EventStream, Provider, ProviderError, RateLimiter, Request, StopReason, StreamEvent};
 use crate::message::{Message, Usage};
 
-/// One answer of the script.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedReply {
@@ -51,23 +50,18 @@ pub struct ScriptedReply {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct When {
-    /// Text in the system prompt.
     pub system: Option<String>,
-    /// Text in the first user message.
     pub task: Option<String>,
-    /// Text in the last message.
     pub last: Option<String>,
     /// Number of replies in the conversation so far.
     pub turn: Option<usize>,
 }
 
-/// One thing that happens in an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum ScriptStep {
     /// Text, whole or word by word.
     Say {
-        /// The text.
         say: String,
         /// Milliseconds between words; 0 sends it whole.
         #[serde(default)]
@@ -75,26 +69,20 @@ pub enum ScriptStep {
     },
     /// Reasoning, whole or word by word.
     Think {
-        /// The reasoning.
         think: String,
         /// Milliseconds between words; 0 sends it whole.
         #[serde(default)]
         every_ms: u64,
     },
-    /// A tool call.
     Call {
-        /// Name of the tool.
         call: String,
-        /// The input.
         #[serde(default)]
         input: Map<String, Value>,
         /// Text to send in place of the input, for broken ones.
         #[serde(default)]
         raw: Option<String>,
     },
-    /// Silence.
     Wait {
-        /// Milliseconds.
         wait_ms: u64,
     },
     /// Silence for ever.
@@ -102,39 +90,28 @@ pub enum ScriptStep {
         /// Only its presence counts.
         stall: bool,
     },
-    /// The end, in failure.
     Fail {
-        /// What kind.
         fail: ErrorKind,
-        /// The service's words.
         #[serde(default)]
         detail: String,
-        /// How long the service asks to wait.
         #[serde(default)]
         retry_after_ms: Option<u64>,
     },
-    /// Token counts.
     Usage {
-        /// The counts.
         usage: Usage,
     },
-    /// The end.
     Stop {
-        /// Why.
         stop: StopReason,
     },
 }
 
-/// A script that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line} of the script: {error}")]
 pub struct ScriptError {
-    /// Line number, from 1.
     pub line: usize,
     error: serde_json::Error,
 }
 
-/// Plays a script.
 #[derive(Debug)]
 pub struct Scripted {
     replies: Vec<ScriptedReply>,
@@ -151,7 +128,6 @@ struct Played {
 }
 
 impl Scripted {
-    /// Returns a provider that plays these replies.
     #[must_use]
     pub fn new(replies: Vec<ScriptedReply>) -> Self {
         let played = Played { uses: vec![0; replies.len()], ..Played::default() };

@@ -22,7 +22,7 @@ pub const DETAIL_CHARS: usize = 300;
 /// Least length of a key that is blotted out. Shorter ones, such as `test`, are no secret but parts of words.
 const LEAST_SECRET: usize = 8;
 
-/// A key. It is printed as `***` and shown to nobody but the service it belongs to.
+/// A key. It is printed as `***` and sent to the service it belongs to only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Arc<str>);
 
@@ -45,7 +45,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How a service is told who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
     /// A key, in the header that the row names.
@@ -131,7 +130,6 @@ impl Service {
         }
     }
 
-    /// Returns what errors call it.
     pub(super) fn shown(&self) -> &str {
         &self.shown
     }

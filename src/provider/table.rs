@@ -89,7 +89,7 @@ pub fn any_of(words: &[&str]) -> String {
     }
 }
 
-/// Returns `true` if an address is the one of the row, and not one that a variable put in its place.
+/// Returns `true` if the address is the row's own, and no variable put another one in its place.
 pub(super) fn is_home(row: &ProviderRow, base: &Url) -> bool {
     place(&row.url) == place(base)
 }

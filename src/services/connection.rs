@@ -1,4 +1,4 @@
-//! From the choice of a model to a connection, told as an event.
+//! From the choice of a model to a connection, emitted as an event.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +33,7 @@ pub(super) fn provider_env(config: &Config) -> ProviderEnv {
     ProviderEnv::of_process(ProviderTable::with(&config.providers))
 }
 
-/// Starts to look for the model, without waiting for the first message, and tells when it is found.
+/// Starts to look for the model, without waiting for the first message, and emits when it is found.
 pub(super) fn connecting(wishes: ModelPreferences, lead: LeadModel, means: ConnectMeans, sink: Sink) -> Connecting {
     let connecting = async move {
         let found = find(&wishes, &means, &sink).await.map_err(|error| error.to_string());
@@ -101,10 +101,9 @@ impl LeadModel {
     }
 }
 
-/// Who answers.
 struct Found {
     connection: Connection,
-    /// What is asked about a server that nobody has named, or wrong with servers that could not be used.
+    /// The question about a server that was never named, or what is wrong with servers that could not be used.
     note: Option<String>,
     /// What the user should know of the way there.
     warning: Option<String>,
@@ -146,7 +145,7 @@ fn identity_of(endpoint: &Endpoint) -> ServerIdentity {
     ServerIdentity::of(&endpoint.provider.name, &endpoint.base)
 }
 
-/// Finds a server that nobody has asked for. Anybody can listen on a port: one that was never named gets to see nothing
+/// Finds a server unasked. Any process can listen on a port: a server that was never named gets to see nothing
 /// but the question for its models, and what to do about it is returned in its place.
 async fn guess(endpoints: Vec<Endpoint>, known: &KnownServers) -> Result<ModelEndpoint, Option<String>> {
     let is_known = |endpoint: &Endpoint| endpoint.is_named || known.hold(&identity_of(endpoint));

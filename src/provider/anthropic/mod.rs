@@ -16,7 +16,6 @@ use crate::message::Dialect;
 mod decode;
 mod wire;
 
-/// Claude, over the Messages API.
 #[derive(Debug, Clone)]
 pub struct Anthropic {
     http: Http,
@@ -34,7 +33,6 @@ impl Anthropic {
         Self { http: Http::new(service, base) }
     }
 
-    /// Puts it behind a rate limiter that others may share.
     #[must_use]
     pub fn behind(self, gate: RateLimiter) -> Self {
         Self { http: self.http.behind(gate) }
@@ -90,7 +88,6 @@ fn written(body: &wire::MessagesBody<'_>) -> Result<Vec<u8>, ProviderError> {
     serde_json::to_vec(body).map_err(|error| ProviderError::new(ErrorKind::BadRequest, "anthropic", error.to_string()))
 }
 
-/// Returns a decoder for the bytes of an answer.
 #[must_use]
 pub fn feed(service: Service) -> Feed {
     Feed::new(service.clone(), Box::new(decode::MessagesDecoder::new(service)))

@@ -17,7 +17,6 @@ use crate::message::Dialect;
 mod decode;
 mod wire;
 
-/// A model over the Chat Completions API.
 #[derive(Debug, Clone)]
 pub struct OpenAi {
     http: Http,
@@ -32,7 +31,6 @@ impl OpenAi {
         Self { dialect: http.dialect(), http }
     }
 
-    /// Puts it behind a rate limiter that others may share.
     #[must_use]
     pub fn behind(self, gate: RateLimiter) -> Self {
         Self { http: self.http.behind(gate), ..self }
@@ -86,7 +84,6 @@ pub fn request_body(request: &Request, dialect: Dialect) -> Result<Vec<u8>, Prov
         .map_err(|error| ProviderError::new(ErrorKind::BadRequest, "openai", error.to_string()))
 }
 
-/// Returns a decoder for the bytes of an answer.
 #[must_use]
 pub fn feed(service: Service) -> Feed {
     Feed::new(service.clone(), Box::new(decode::ChatDecoder::new(service)))

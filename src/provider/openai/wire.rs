@@ -14,7 +14,6 @@ use crate::provider::Request;
 
 /// Models of OpenAI that take tools over this API only when they are told not to reason, and reason unless told.
 const RELUCTANT: [&str; 3] = ["gpt-5.6", "gpt-6-sol", "gpt-6-luna"];
-/// Characters of a tool's name.
 const NAME_CHARS: usize = 64;
 
 #[derive(Serialize)]

@@ -150,7 +150,7 @@ async fn send(gate: RateLimiter, plan: Plan, seen: Shared) {
                 let mut seen = seen.lock().unwrap();
                 seen.is_refused = true;
                 seen.blocked_until = seen.blocked_until.max(Some(Instant::now() + pause));
-                ticket.told(pause);
+                ticket.mark_announced(pause);
             }
             Fate::Lost { after } => {
                 sleep(ms(after)).await;

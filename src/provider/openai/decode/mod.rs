@@ -101,7 +101,6 @@ struct PromptDetails<'a> {
     cache_write_tokens: Text<'a>,
 }
 
-/// The state of one answer.
 pub(super) struct ChatDecoder {
     service: Service,
     calls: Calls,
