@@ -14,7 +14,7 @@ use super::http::{is_loopback, without_secrets};
 use super::openai::OpenAi;
 use super::rate_limiter::RateLimiters;
 use super::service::Credential;
-use super::table::{ProviderEnv, is_home};
+use super::table::{ProviderEnv, ProviderTable, is_home};
 use super::{Model, Provider, Service, model};
 use crate::message::{ProviderRow, WireFormat};
 
@@ -116,11 +116,15 @@ pub enum ChoiceError {
     BadAddress { variable: String, value: String },
     /// No server that was asked has what was wished for.
     #[error(
-        "Nothing answers for {wish}{} Start its server, set the key of its service, or choose another model with --model {}.",
-        meant_instead(wish),
+        "Nothing answers for {wish}{question} Start its server, set the key of its service, or choose another model with \
+         --model {}.",
         forms()
     )]
-    NoServer { wish: String },
+    NoServer {
+        wish: String,
+        /// The end of the sentence: the question whether a known name is meant.
+        question: String,
+    },
     /// The server that was asked cannot be used.
     #[error("{words}")]
     Unusable {
@@ -133,12 +137,21 @@ fn forms() -> &'static str {
     "PROVIDER/NAME, such as ollama/qwen3, or an alias, such as sonnet"
 }
 
+impl ChoiceError {
+    /// Returns the error for a wish that no server fulfils.
+    #[must_use]
+    pub fn no_server(wish: String, table: &ProviderTable) -> Self {
+        Self::NoServer { question: meant_instead(&wish, table), wish }
+    }
+}
+
 /// Returns the end of a sentence: the question whether a known name like this one is meant, if there is one.
-fn meant_instead(wish: &str) -> String {
+fn meant_instead(wish: &str, table: &ProviderTable) -> String {
     let (head, rest) = wish.split_once('/').map_or((wish, None), |(head, rest)| (head, Some(rest)));
     let head: String = head.trim().to_ascii_lowercase();
-    let aliases = model::aliases().filter(|_| rest.is_none());
-    let known: Vec<&str> = aliases.chain(model::builtin_rows().iter().map(|row| row.name.as_str())).collect();
+    let mut known: Vec<&str> = model::aliases().filter(|_| rest.is_none()).collect();
+    known.extend(table.rows().map(|row| row.name.as_str()));
+    known.push(OFFLINE);
     let near =
         if head.len() > LONGEST_NAME { Vec::new() } else { similar::get_close_matches(head.as_str(), &known, 1, 0.7) };
     match (near.first(), rest) {

@@ -216,18 +216,17 @@ impl Provider for Scripted {
             while let Some(step) = steps.next_if(|step| {
                 matches!(step, ScriptStep::Wait { .. } | ScriptStep::Stall { .. } | ScriptStep::Fail { .. })
             }) {
-                silence(&step).await;
-                if let ScriptStep::Fail { fail, detail, retry_after_ms } = step {
-                    return Err(failure(fail, &detail, retry_after_ms));
+                match step {
+                    ScriptStep::Wait { wait_ms } => silence(Duration::from_millis(wait_ms)).await,
+                    ScriptStep::Fail { fail, detail, retry_after_ms } => {
+                        return Err(failure(fail, &detail, retry_after_ms));
+                    }
+                    _ => silence(STALL).await,
                 }
             }
             let beats = beats(steps, first_call, &request);
             let stream = futures::stream::iter(beats).then(|(pause, event)| async move {
-                match pause {
-                    Pause::None => {}
-                    Pause::For(time) => tokio::time::sleep(time).await,
-                    Pause::Forever => std::future::pending().await,
-                }
+                silence(pause).await;
                 event
             });
             // After an error nothing follows.
@@ -241,34 +240,25 @@ impl Provider for Scripted {
     }
 }
 
-async fn silence(step: &ScriptStep) {
-    match step {
-        ScriptStep::Wait { wait_ms } => tokio::time::sleep(Duration::from_millis(*wait_ms)).await,
-        ScriptStep::Stall { .. } => std::future::pending().await,
-        _ => {}
+/// A silence that never ends.
+const STALL: Duration = Duration::MAX;
+
+async fn silence(time: Duration) {
+    match time {
+        Duration::ZERO => {}
+        // A timer would end, and at once where a test has paused the time.
+        STALL => std::future::pending().await,
+        time => tokio::time::sleep(time).await,
     }
 }
 
-/// What comes before an event.
-#[derive(Clone, Copy)]
-enum Pause {
-    None,
-    For(Duration),
-    Forever,
-}
-
-impl Pause {
-    fn of(ms: u64) -> Self {
-        if ms == 0 { Self::None } else { Self::For(Duration::from_millis(ms)) }
-    }
-}
-
-type Beat = (Pause, Result<StreamEvent, ProviderError>);
+/// An event, and the silence before it.
+type Beat = (Duration, Result<StreamEvent, ProviderError>);
 
 /// Writes an answer out, event by event.
 fn beats(steps: impl Iterator<Item = ScriptStep>, first_call: usize, request: &Request) -> Vec<Beat> {
     let mut beats: Vec<Beat> = Vec::new();
-    let mut pause = Pause::None;
+    let mut pause = Duration::ZERO;
     let (mut calls, mut bytes, mut usage, mut stop) = (0, 0, None, None);
     for step in steps {
         match step {
@@ -285,46 +275,40 @@ fn beats(steps: impl Iterator<Item = ScriptStep>, first_call: usize, request: &R
                 bytes += json.len();
                 let id = format!("call_{}", first_call + calls);
                 let start = StreamEvent::ToolCallStart { index: calls, id, name: call };
-                beats.push((std::mem::replace(&mut pause, Pause::None), Ok(start)));
-                beats.push((Pause::None, Ok(StreamEvent::ToolCallDelta { index: calls, json })));
+                beats.push((std::mem::take(&mut pause), Ok(start)));
+                beats.push((Duration::ZERO, Ok(StreamEvent::ToolCallDelta { index: calls, json })));
                 calls += 1;
             }
-            ScriptStep::Wait { wait_ms } => {
-                pause = match pause {
-                    Pause::None => Pause::of(wait_ms),
-                    Pause::For(time) => Pause::For(time + Duration::from_millis(wait_ms)),
-                    Pause::Forever => Pause::Forever,
-                }
-            }
-            ScriptStep::Stall { .. } => pause = Pause::Forever,
+            ScriptStep::Wait { wait_ms } => pause = pause.saturating_add(Duration::from_millis(wait_ms)),
+            ScriptStep::Stall { .. } => pause = STALL,
             ScriptStep::Fail { fail, detail, retry_after_ms } => {
                 beats.push((pause, Err(failure(fail, &detail, retry_after_ms))));
                 return beats;
             }
             ScriptStep::Usage { usage: counts } => {
                 usage = Some(counts);
-                beats.push((std::mem::replace(&mut pause, Pause::None), Ok(StreamEvent::Usage(counts))));
+                beats.push((std::mem::take(&mut pause), Ok(StreamEvent::Usage(counts))));
             }
             ScriptStep::Stop { stop: reason } => stop = Some(reason),
         }
     }
     if usage.is_none() {
         let made_up = StreamEvent::Usage(estimate(request, bytes));
-        beats.push((std::mem::replace(&mut pause, Pause::None), Ok(made_up)));
+        beats.push((std::mem::take(&mut pause), Ok(made_up)));
     }
     let natural = if calls > 0 { StopReason::ToolUse } else { StopReason::EndTurn };
     beats.push((pause, Ok(StreamEvent::Stop(stop.unwrap_or(natural)))));
     beats
 }
 
-fn speak(beats: &mut Vec<Beat>, pause: &mut Pause, text: &str, every_ms: u64, event: fn(String) -> StreamEvent) {
+fn speak(beats: &mut Vec<Beat>, pause: &mut Duration, text: &str, every_ms: u64, event: fn(String) -> StreamEvent) {
     let pieces: Vec<&str> = if every_ms == 0 { vec![text] } else { text.split_inclusive(' ').collect() };
     for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
         beats.push((*pause, Ok(event(piece.to_owned()))));
-        *pause = Pause::of(every_ms);
+        *pause = Duration::from_millis(every_ms);
     }
     if !text.is_empty() {
-        *pause = Pause::None;
+        *pause = Duration::ZERO;
     }
 }
 

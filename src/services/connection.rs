@@ -121,7 +121,7 @@ async fn find(wishes: &ModelPreferences, means: &ConnectMeans, sink: &Sink) -> R
             match wish {
                 Some(wish) => find_local_server(&endpoints, model.as_deref(), discover::NAMED_TIMEOUT)
                     .await
-                    .map_err(|misses| unusable(&misses, model.as_deref(), wish))?,
+                    .map_err(|misses| unusable(&misses, model.as_deref(), wish, &wishes.env.table))?,
                 None => match guess(endpoints, &means.known).await {
                     Ok(chosen) => chosen,
                     Err(note) => return Ok(offline(note)),
@@ -159,10 +159,10 @@ async fn guess(endpoints: Vec<Endpoint>, known: &KnownServers) -> Result<ModelEn
 }
 
 /// Returns the error for a search that has found no model.
-fn unusable(misses: &[Miss], model: Option<&str>, wish: String) -> ChoiceError {
+fn unusable(misses: &[Miss], model: Option<&str>, wish: String, table: &ProviderTable) -> ChoiceError {
     match words_of(misses, model) {
         Some(words) => ChoiceError::Unusable { words },
-        None => ChoiceError::NoServer { wish },
+        None => ChoiceError::no_server(wish, table),
     }
 }
 
