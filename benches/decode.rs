@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::hint::black_box;
 
-use belvedere::provider::{Feed, Secret, Service, anthropic, openai};
+use belvedere::provider::table::ProviderTable;
+use belvedere::provider::{Credential, Feed, Service, anthropic, openai};
 use criterion::{Criterion, Throughput};
 
 const EVENTS: usize = 50_000;
@@ -14,7 +15,8 @@ const CHUNK: usize = 16 * 1024;
 type Decoder = fn(Service) -> Feed;
 
 fn service() -> Service {
-    Service::new("bench", "BENCH_KEY", Secret::new("bench-key"))
+    let row = ProviderTable::default().rows().next().expect("a row").clone();
+    Service::new(row, Credential::None)
 }
 
 fn anthropic_answer() -> String {

@@ -84,7 +84,8 @@
 //! - **Event**: one thing that happened to one agent. Not to be mixed up with [`app::Event`], which may also be a key.
 //! - **Outcome**: how a run ended, and what it took. A **report** is what a parent's model reads of it.
 //! - **Tree**: all agents of a session. A **session** is one run of the program, as its files tell it.
-//! - **Provider**: a service that speaks for models; a **model** is a name at one.
+//! - **Provider**: a service that speaks for models; a **model** is a name at one. A **provider row** says where it is, how
+//!   it is spoken to and which variable holds its key; the **provider table** has the built-in rows and those of the user.
 //! - **Worktree**: a second checkout of the project for one subagent, on a branch of its own. Its base is the state it
 //!   began with.
 //! - **Access**: what a tool call would touch. A **grant** allows some in advance, to its **holder**; a **mode** says what is asked at all.

@@ -16,7 +16,7 @@ use super::turn::{Step, Turn, next_step};
 use super::watchdog::{self, Watchdog};
 use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause};
 use crate::message::{Message, ToolCall, Transcript, Usage};
-use crate::provider::{ProviderError, Request};
+use crate::provider::{ErrorKind, Request};
 use crate::tool::ToolSet;
 
 /// Runs an agent on a transcript that ends in what it has to answer, until it has answered or must stop.
@@ -298,9 +298,9 @@ impl<'a> Run<'a> {
             }
             ModelReply::Failed(error, turn) => {
                 self.record(&turn).await;
-                Err(End::Failed(match error {
-                    ProviderError::ContextTooLong { .. } => format!("{error} {}", shorter(self.agent)),
-                    error => error.to_string(),
+                Err(End::Failed(match error.kind {
+                    ErrorKind::ContextTooLong => format!("{error} {}", shorter(self.agent)),
+                    _ => error.to_string(),
                 }))
             }
             ModelReply::Spent(turn) => {

@@ -22,7 +22,7 @@ use super::{Agent, Cancel, EventKind, Hold, StopCause};
 use crate::message::{AgentId, Usage};
 use crate::provider::rate_limiter::{Permit, QueueStatus, QueueTicket, RequestStep};
 use crate::provider::retry::{self, RetryState};
-use crate::provider::{ProviderError, Request, StreamEvent};
+use crate::provider::{ErrorKind, ProviderError, Request, StreamEvent};
 
 /// How long deltas are gathered before they are told: half a frame at 30 frames a second.
 const MERGE_WINDOW: Duration = Duration::from_millis(16);
@@ -77,10 +77,11 @@ pub(super) async fn reply(
                 Ended::Cut(builder) => return ModelReply::Cut(builder.cut()),
                 Ended::Failed(error, builder) => (error, builder),
             };
-        if let ProviderError::Unsupported { model, feature, is_news, .. } = &error {
+        if let Some(part) = &error.unsupported {
             drop(permit);
-            if *is_news {
-                let text = format!("{model} does not take {}: requests to it go without from now on.", feature.words());
+            if part.is_news {
+                let (model, feature) = (&part.model, part.feature.words());
+                let text = format!("{model} does not take {feature}: requests to it go without from now on.");
                 watchdog.emit(agent, EventKind::Notice { text }).await;
             }
             continue;
@@ -102,12 +103,12 @@ pub(super) async fn reply(
             return ModelReply::Spent(Turn { usage: Usage::default(), ..cut });
         }
         attempt += 1;
-        let limited = matches!(error, ProviderError::RateLimit { .. });
+        let limited = error.kind == ErrorKind::RateLimit;
         let wait = if limited { wait.max(pause) } else { wait };
         watchdog.emit(agent, retrying(attempt, wait, &error)).await;
         if limited {
             // The wait is the limiter's: it may become longer, and others may stand before this one.
-            ticket.told(wait);
+            ticket.mark_announced(wait);
             continue;
         }
         let mut pause = pin!(watchdog.paused(sleep(wait)));
@@ -154,16 +155,15 @@ enum Admission {
 async fn admitted(agent: &Agent, ticket: &mut QueueTicket, watchdog: &Watchdog, stop: &Cancel) -> Admission {
     let end = ticket.since() + retry::MAX_RETRY_TIME;
     loop {
-        let waited = ticket.is_told();
+        let waited = ticket.is_announced();
         let step = tokio::select! {
             biased;
             () = stop.cancelled() => return Admission::Stopped,
             step = watchdog.paused(ticket.step()) => step,
-            () = sleep_until(end) => return Admission::Hopeless(ProviderError::RateLimit {
-                provider: agent.provider.name().to_owned(),
-                detail: "the request waited an hour for others; set max_parallel lower, or ask again later".to_owned(),
-                retry_after: None,
-            }),
+            () = sleep_until(end) => {
+                let detail = "the request waited an hour for others; set max_parallel lower, or ask again later";
+                return Admission::Hopeless(ProviderError::new(ErrorKind::RateLimit, agent.provider.name(), detail));
+            }
         };
         match step {
             RequestStep::Enter(permit) => {
@@ -190,7 +190,7 @@ fn retrying(attempt: u32, wait: Duration, error: &ProviderError) -> EventKind {
     EventKind::Retrying {
         attempt,
         wait_ms: millis(wait),
-        rate_limited: matches!(error, ProviderError::RateLimit { .. }),
+        rate_limited: error.kind == ErrorKind::RateLimit,
         reason: error.to_string(),
     }
 }

@@ -14,6 +14,7 @@ use crate::definition::{Parsed, parse_cli_agents};
 use crate::headless::OutputFormat;
 use crate::message::{Dollars, parse_tokens};
 use crate::permission::{Grant, PermissionMode};
+use crate::provider::table::ProviderTable;
 
 /// A coding agent in a full-screen terminal, with every subagent live in its own pane.
 #[derive(Debug, Parser)]
@@ -22,7 +23,7 @@ use crate::permission::{Grant, PermissionMode};
     version,
     args_conflicts_with_subcommands = true,
     max_term_width = 100,
-    after_help = AFTER_HELP
+    after_help = after_help()
 )]
 pub struct Cli {
     /// What to ask. On the screen it is sent at once; with -p it is answered on standard output.
@@ -133,12 +134,19 @@ pub struct GivenAgents(pub Vec<Parsed>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantList(pub Vec<Grant>);
 
-const AFTER_HELP: &str = "\
-Models: the one of --model, else the one of the configuration, else the service whose key is set
-(ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY), else a local server
-(Ollama, LM Studio, llama.cpp), else the built-in offline model, which explores code by rules and
-needs nothing.
+/// Returns what follows the flags in the help.
+fn after_help() -> String {
+    let table = ProviderTable::default();
+    format!(
+        "Models: the one of --model, else the one of the configuration, else the service whose key is set ({}), else a \
+         local server ({}), else the built-in offline model, which explores code by rules and needs nothing.\n\n\
+         {AFTER_MODELS}",
+        table.key_variables().join(", "),
+        table.server_names().join(", "),
+    )
+}
 
+const AFTER_MODELS: &str = "\
 Settings: ~/.config/belvedere/config.toml, and .belvedere/config.toml in the project. Sessions and
 the log are kept in ~/.local/state/belvedere.
 

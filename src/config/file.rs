@@ -8,11 +8,13 @@ use std::io::Read as _;
 use std::ops::Range;
 use std::path::Path;
 
-use toml::de::{DeTable, DeValue};
+use serde::Deserialize as _;
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue, Deserializer};
 
 use super::Loaded;
 use super::layer::{self, Origin, Value};
-use crate::message::Diagnostic;
+use crate::message::{Diagnostic, ProviderRow};
 
 /// Far more than any configuration needs; a cloned repository can hold a link to anything.
 const MAX_BYTES: u64 = 1 << 20;
@@ -38,7 +40,6 @@ fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-/// Applies what the text of a file says.
 pub(super) fn apply(loaded: &mut Loaded, text: &str, path: &Path, origin: Origin) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut walk = Walk { loaded, text, path, origin };
@@ -49,6 +50,38 @@ pub(super) fn apply(loaded: &mut Loaded, text: &str, path: &Path, origin: Origin
             walk.report(start..start, format!("{}. The file is left out.", error.message().trim_end_matches('.')));
         }
     }
+}
+
+/// A table whose keys have no fixed names. None is for a project to set.
+struct OpenTable {
+    name: &'static str,
+    why_not_project: &'static str,
+    read: fn(&mut Walk<'_>, &DeTable<'_>),
+}
+
+const OPEN_TABLES: [OpenTable; 3] = [
+    OpenTable {
+        name: "keys",
+        why_not_project: "a key that means yes to you must not mean something else here",
+        read: |walk, table| walk.keys(table),
+    },
+    OpenTable {
+        name: "aliases",
+        why_not_project: "it decides who receives your files",
+        read: |walk, table| walk.aliases(table),
+    },
+    OpenTable {
+        name: "providers",
+        why_not_project: "it decides who receives your files and keys",
+        read: |walk, table| walk.providers(table),
+    },
+];
+
+/// Returns the entries of a table as they are written.
+fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Spanned<DeString<'i>>, &'t Spanned<DeValue<'i>>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
 }
 
 struct Walk<'a> {
@@ -64,25 +97,25 @@ impl Walk<'_> {
     }
 
     fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
-        let mut entries: Vec<_> = table.iter().collect();
-        entries.sort_by_key(|(key, _)| key.span().start);
-        for (key, value) in entries {
+        for (key, value) in in_order(table) {
             let name = format!("{prefix}{}", key.get_ref());
             let section = format!("{name}.");
-            let is_section =
-                name == "keys" || name == "aliases" || layer::ROWS.iter().any(|row| row.name.starts_with(&section));
             let row = layer::ROWS.iter().find(|row| row.name == name);
-            match (row, value.get_ref()) {
-                (Some(row), value) => {
+            let open = OPEN_TABLES.iter().find(|open| open.name == name);
+            let is_section = open.is_some() || layer::ROWS.iter().any(|row| row.name.starts_with(&section));
+            match (row, open, value.get_ref()) {
+                (Some(row), _, value) => {
                     if let Err(error) = layer::set(&mut self.loaded.config, row, plain(value), self.origin) {
                         self.report(key.span(), error);
                     }
                 }
-                (None, DeValue::Table(inner)) if name == "keys" => self.keys(key.span(), inner),
-                (None, DeValue::Table(inner)) if name == "aliases" => self.aliases(key.span(), inner),
-                (None, DeValue::Table(inner)) if is_section => self.table(&section, inner),
-                (None, _) if is_section => self.report(key.span(), format!("`{name}` is a table: write `[{name}]`")),
-                (None, _) => {
+                (None, Some(open), DeValue::Table(_)) if self.origin == Origin::Project => {
+                    self.report(key.span(), layer::refusal(&name, open.why_not_project));
+                }
+                (None, Some(open), DeValue::Table(inner)) => (open.read)(self, inner),
+                (None, _, DeValue::Table(inner)) if is_section => self.table(&section, inner),
+                (None, ..) if is_section => self.report(key.span(), format!("`{name}` is a table: write `[{name}]`")),
+                (None, ..) => {
                     let hint =
                         layer::nearest(&name).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
                     self.report(key.span(), format!("unknown key `{name}`{hint}"));
@@ -91,10 +124,7 @@ impl Walk<'_> {
         }
     }
 
-    fn aliases(&mut self, span: Range<usize>, aliases: &DeTable<'_>) {
-        if self.origin == Origin::Project {
-            return self.report(span, layer::refusal("aliases", "it decides who receives your files"));
-        }
+    fn aliases(&mut self, aliases: &DeTable<'_>) {
         for (alias, model) in aliases {
             let name = alias.get_ref().trim().to_lowercase();
             match model.get_ref().as_str().map(str::trim).filter(|model| !model.is_empty()) {
@@ -104,11 +134,25 @@ impl Walk<'_> {
         }
     }
 
-    fn keys(&mut self, span: Range<usize>, contexts: &DeTable<'_>) {
-        if self.origin == Origin::Project {
-            let why = "a key that means yes to you must not mean something else here";
-            return self.report(span, layer::refusal("keys", why));
+    fn providers(&mut self, providers: &DeTable<'_>) {
+        for (key, table) in in_order(providers) {
+            let (name, span) = (key.get_ref(), key.span());
+            let Some(keys) = table.get_ref().as_table() else {
+                self.report(span, format!("`providers.{name}` is a table: write `[providers.{name}]`"));
+                continue;
+            };
+            let row = ProviderRow::deserialize(Deserializer::from(Spanned::new(table.span(), keys.clone())));
+            let row = row.map_err(|error| (error.span().unwrap_or(span.clone()), error.message().to_owned()));
+            match row.and_then(|row| row.named(name).map_err(|error| (span, error))) {
+                Ok(row) => self.loaded.config.providers.push(row),
+                Err((span, error)) => {
+                    self.report(span, format!("`providers.{name}`: {error}. The provider is left out."));
+                }
+            }
         }
+    }
+
+    fn keys(&mut self, contexts: &DeTable<'_>) {
         for (context, bindings) in contexts {
             let Some(bindings) = bindings.get_ref().as_table() else {
                 let name = context.get_ref();

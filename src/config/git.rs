@@ -26,7 +26,6 @@ const MAX_BRANCH_CHARS: usize = 120;
 const NOT_OBEYED: [&str; 9] =
     ["worktree", "directory", "repo", "url", "pushurl", "insteadof", "merge", "fetch", "remote"];
 
-/// Why a file was not read.
 #[derive(Debug, PartialEq, Eq)]
 enum Unread {
     Absent,

@@ -6,17 +6,15 @@
 use std::ops::RangeInclusive;
 
 use super::{Config, Environment, Loaded};
-use crate::message::{Diagnostic, Dollars, parse_tokens};
+use crate::message::{Diagnostic, Dollars, is_variable, parse_tokens};
 use crate::permission::Grant;
 
-/// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     /// The user's own file.
     User,
     /// A file of the project, perhaps by a stranger.
     Project,
-    /// The environment.
     Environment,
 }
 
@@ -45,7 +43,6 @@ impl Value {
     }
 }
 
-/// One setting.
 pub(super) struct SettingRow {
     /// Dotted name, as in the file.
     pub(super) name: &'static str,
@@ -55,6 +52,8 @@ pub(super) struct SettingRow {
 
 enum Setter {
     Text(fn(&mut Config, String) -> Result<(), String>),
+    /// One of some words for what the first says.
+    Choice(&'static str, &'static [&'static str], fn(&mut Config) -> &mut String),
     Number(RangeInclusive<u32>, fn(&mut Config, u32)),
     Switch(fn(&mut Config, bool)),
     /// A number in any spelling; nothing and 0 mean none.
@@ -62,9 +61,7 @@ enum Setter {
     List(fn(&mut Config, Vec<String>) -> Result<(), String>),
 }
 
-/// What a project's file may do with a setting.
 enum ProjectRule {
-    /// Set it.
     Free,
     /// Nothing, for the reason given.
     Never(&'static str),
@@ -72,11 +69,11 @@ enum ProjectRule {
     Tighten(fn(&Config) -> u64),
 }
 
-const EDITINGS: [&str; 2] = ["emacs", "vi"];
+/// Longest name that is compared with those that are known, in bytes.
+const LONGEST_NAME: usize = 64;
 const NOTIFIERS: [&str; 5] = ["auto", "bell", "osc9", "osc777", "off"];
 const LAYOUTS: [&str; 5] = ["auto", "side", "below", "rail", "hidden"];
 
-/// All settings but the key bindings, which have no fixed names.
 pub(super) const ROWS: &[SettingRow] = &[
     SettingRow {
         name: "model",
@@ -181,47 +178,19 @@ pub(super) const ROWS: &[SettingRow] = &[
         }),
         project: ProjectRule::Free,
     },
-    SettingRow {
-        name: "ui.layout",
-        set: Setter::Text(|config, name| {
-            if !LAYOUTS.contains(&name.as_str()) {
-                return Err(format!("unknown layout `{name}`; one of {}", LAYOUTS.join(", ")));
-            }
-            config.ui.layout = name;
-            Ok(())
-        }),
-        project: ProjectRule::Free,
-    },
-    SettingRow {
-        name: "ui.editing",
-        set: Setter::Text(|config, name| {
-            if !EDITINGS.contains(&name.as_str()) {
-                return Err(format!("unknown keys `{name}`; one of {}", EDITINGS.join(", ")));
-            }
-            config.ui.editing = name;
-            Ok(())
-        }),
-        project: ProjectRule::Never("these are your keys"),
-    },
-    SettingRow {
-        name: "ui.notify",
-        set: Setter::Text(|config, name| {
-            if !NOTIFIERS.contains(&name.as_str()) {
-                return Err(format!("unknown way to notify `{name}`; one of {}", NOTIFIERS.join(", ")));
-            }
-            config.ui.notify = name;
-            Ok(())
-        }),
-        project: ProjectRule::Free,
-    },
+    choice("ui.layout", "layout", &LAYOUTS, |config| &mut config.ui.layout, ProjectRule::Free),
+    choice(
+        "ui.editing",
+        "keys",
+        &["emacs", "vi"],
+        |config| &mut config.ui.editing,
+        ProjectRule::Never("these are your keys"),
+    ),
+    choice("ui.notify", "way to notify", &NOTIFIERS, |config| &mut config.ui.notify, ProjectRule::Free),
     switch("ui.mouse", |config, on| config.ui.mouse = on),
     switch("ui.ascii", |config, on| config.ui.ascii = on),
     switch("ui.reduced_motion", |config, on| config.ui.reduced_motion = on),
 ];
-
-fn is_variable(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|sign| sign == '_' || sign.is_ascii_alphanumeric())
-}
 
 const fn limit(
     name: &'static str,
@@ -230,6 +199,16 @@ const fn limit(
     measure: fn(&Config) -> u64,
 ) -> SettingRow {
     SettingRow { name, set: Setter::Number(range, set), project: ProjectRule::Tighten(measure) }
+}
+
+const fn choice(
+    name: &'static str,
+    what: &'static str,
+    words: &'static [&'static str],
+    field: fn(&mut Config) -> &mut String,
+    project: ProjectRule,
+) -> SettingRow {
+    SettingRow { name, set: Setter::Choice(what, words, field), project }
 }
 
 const fn switch(name: &'static str, set: fn(&mut Config, bool)) -> SettingRow {
@@ -261,7 +240,7 @@ pub(super) fn refusal(name: &str, why: &str) -> String {
 
 fn assign(config: &mut Config, row: &SettingRow, value: Value) -> Result<(), String> {
     let expected = match &row.set {
-        Setter::Text(_) => "a string",
+        Setter::Text(_) | Setter::Choice(..) => "a string",
         Setter::Number(..) => "a whole number",
         Setter::Switch(_) => "true or false",
         Setter::Amount(_) => "a number",
@@ -269,6 +248,13 @@ fn assign(config: &mut Config, row: &SettingRow, value: Value) -> Result<(), Str
     };
     match (&row.set, value) {
         (Setter::Text(set), Value::Text(text)) => set(config, text),
+        (Setter::Choice(what, words, field), Value::Text(text)) => {
+            if !words.contains(&text.as_str()) {
+                return Err(format!("unknown {what} `{text}`; one of {}", words.join(", ")));
+            }
+            *field(config) = text;
+            Ok(())
+        }
         (Setter::Switch(set), Value::Switch(on)) => {
             set(config, on);
             Ok(())
@@ -313,7 +299,7 @@ pub(super) fn apply_environment(loaded: &mut Loaded, environment: &Environment) 
 
 fn parse(row: &SettingRow, text: &str) -> Result<Value, String> {
     match row.set {
-        Setter::Text(_) | Setter::Amount(_) => Ok(Value::Text(text.to_owned())),
+        Setter::Text(_) | Setter::Choice(..) | Setter::Amount(_) => Ok(Value::Text(text.to_owned())),
         Setter::Number(..) => {
             text.trim().parse().map(Value::Number).map_err(|_| format!("expects a whole number, found `{text}`"))
         }
@@ -342,27 +328,9 @@ fn split_rules(text: &str) -> Vec<String> {
 
 /// Returns the known name nearest to `name`, if one is near enough to be meant.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    let sections = ["limits", "ui", "keys", "aliases", "tools"];
-    let known = ROWS.iter().map(|row| row.name).chain(sections);
-    known
-        .map(|known| (distance(name, known), known))
-        .filter(|(far, _)| *far <= 1 + name.len() / 4)
-        .min()
-        .map(|two| two.1)
-}
-
-/// Levenshtein's distance.
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
+    let sections = ["limits", "ui", "keys", "aliases", "tools", "providers"];
+    let known: Vec<&str> = ROWS.iter().map(|row| row.name).chain(sections).collect();
+    // The comparison takes time by the square of the length.
+    let near = if name.len() > LONGEST_NAME { Vec::new() } else { similar::get_close_matches(name, &known, 1, 0.7) };
+    near.first().copied()
 }

@@ -13,7 +13,7 @@ mod project;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::message::{BudgetLimit, Diagnostic};
+use crate::message::{BudgetLimit, Diagnostic, ProviderRow};
 use crate::permission::{Grant, PermissionMode};
 use layer::Origin;
 
@@ -21,25 +21,19 @@ pub use git::{git_branch, obeyed_by_git};
 pub use paths::{Environment, Paths, PathsError};
 pub use project::{ProjectRoot, user};
 
-/// All settings in force.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
     /// The model to use, as `provider/name`; `None` lets the program choose.
     pub model: Option<String>,
-    /// How much happens without asking.
     pub permission_mode: PermissionMode,
-    /// When agents have to stop.
     pub limits: LimitSettings,
-    /// How the screen looks.
     pub ui: Ui,
-    /// Changed key bindings.
     pub keys: Keys,
-    /// What is allowed in advance.
     pub allowed_tools: Vec<Grant>,
     /// Variables of the environment that commands get beside the usual ones; `NAME_*` is all that begin so.
     pub tool_environment: Vec<String>,
-    /// The user's own names for models.
     pub aliases: Aliases,
+    pub providers: Vec<ProviderRow>,
 }
 
 /// Names for models, in lower case, and what each stands for: `provider/name` or `name`.
@@ -48,7 +42,6 @@ pub type Aliases = BTreeMap<String, String>;
 /// Key bindings as written: context, then action, then its chords.
 pub type Keys = BTreeMap<String, BTreeMap<String, Vec<String>>>;
 
-/// When agents have to stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitSettings {
     /// Subagents that run at the same time; the rest wait.
@@ -57,9 +50,7 @@ pub struct LimitSettings {
     pub max_per_request: u32,
     /// How deep the tree may grow; at 1 a subagent cannot spawn.
     pub max_depth: u32,
-    /// Model calls of one run.
     pub max_turns: u32,
-    /// Tool calls of one run.
     pub max_tool_calls: u32,
     /// Longest silence of model and tools, in seconds.
     pub idle_timeout_secs: u64,
@@ -71,7 +62,6 @@ pub struct LimitSettings {
     pub result_chars: usize,
     /// Characters a task must have at least.
     pub min_task_chars: usize,
-    /// What all agents of a session may use together.
     pub budget: BudgetLimit,
 }
 
@@ -93,7 +83,6 @@ impl Default for LimitSettings {
     }
 }
 
-/// How the screen looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ui {
     /// Name of the theme; `auto` follows the terminal's background.
@@ -104,9 +93,7 @@ pub struct Ui {
     pub editing: String,
     /// How the user is told, while looking elsewhere, that something needs a look: `auto`, `bell`, `osc9`, `osc777`, `off`.
     pub notify: String,
-    /// Whether the mouse is used.
     pub mouse: bool,
-    /// Whether only ASCII is drawn.
     pub ascii: bool,
     /// Whether nothing moves that need not.
     pub reduced_motion: bool,
@@ -129,11 +116,8 @@ impl Default for Ui {
 /// What the command line sets. `None` leaves a setting as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
-    /// See [`Config::model`].
     pub model: Option<String>,
-    /// See [`Config::permission_mode`].
     pub permission_mode: Option<PermissionMode>,
-    /// See [`LimitSettings::max_turns`].
     pub max_turns: Option<u32>,
     /// See [`LimitSettings::budget`]; a limit that is `None` stays as it is.
     pub budget: BudgetLimit,
@@ -144,7 +128,6 @@ pub struct Overrides {
 /// The settings, and what was wrong on the way to them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loaded {
-    /// The settings in force.
     pub config: Config,
     /// Faults for the user to see, in the order of the layers.
     pub diagnostics: Vec<Diagnostic>,

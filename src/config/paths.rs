@@ -1,7 +1,7 @@
 //! Where the program keeps its files.
 //!
 //! Owns the directories of the platform, which are those of XDG on every Unix. Leaves creating
-//! them to whoever writes there. Invariant: nothing is read from the process but in [`Environment::of_process`].
+//! them to the modules that write there. Invariant: nothing is read from the process but in [`Environment::of_process`].
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -26,7 +26,6 @@ impl Environment {
         environment
     }
 
-    /// Returns the value of a variable.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
@@ -68,7 +67,6 @@ pub struct Paths {
     pub cache_dir: PathBuf,
 }
 
-/// No place for files can be found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("There is no home directory to keep {what} in. Set HOME (or {variable}) to an absolute path.")]
 pub struct PathsError {
@@ -93,7 +91,6 @@ impl Paths {
         })
     }
 
-    /// Returns the user's configuration file.
     #[must_use]
     pub fn config_file(&self) -> PathBuf {
         self.config_dir.join("config.toml")

@@ -9,12 +9,10 @@ use std::path::{Path, PathBuf};
 use super::{Environment, git};
 use crate::permission::Owner;
 
-/// Where agents work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectRoot {
     /// Root of the project, or the working directory where there is no project.
     pub root: PathBuf,
-    /// Whether this is a project.
     pub is_project: bool,
     /// Folders with a `.git` of another user, which does not count.
     pub foreign: Vec<PathBuf>,
@@ -67,7 +65,6 @@ impl ProjectRoot {
     }
 }
 
-/// Returns the user of this process.
 #[must_use]
 pub fn user(environment: &Environment) -> Owner {
     let sudo = environment.get("SUDO_UID").and_then(|uid| uid.parse().ok());

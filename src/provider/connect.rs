@@ -10,12 +10,10 @@ use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::Url;
 use rustls::{CertificateError, InvalidMessage};
 
-use super::ProviderError;
+use super::{ErrorKind, ProviderError};
 
-/// The proxy on the way to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Proxy {
-    /// Host and port.
     address: String,
     /// Environment variable that names it.
     variable: &'static str,
@@ -43,12 +41,9 @@ impl Proxy {
         let Some(found) = through(&value) else {
             // A name and a password may stand before the host.
             let shown = value.rsplit('@').next().unwrap_or_default();
-            return Err(ProviderError::Proxy {
-                proxy: format!("The proxy of {variable}"),
-                detail: format!("has no address that can be read ({shown}); it has to look like http://host:port"),
-                variable: variable.to_owned(),
-                is_lasting: true,
-            });
+            let detail = format!("has no address that can be read ({shown}); it has to look like http://host:port");
+            let proxy = format!("The proxy of {variable}");
+            return Err(proxy_error(ErrorKind::ProxySettings, proxy, detail, variable));
         };
         let host = found.uri().host().unwrap_or_default();
         let address = found.uri().port_u16().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
@@ -62,18 +57,22 @@ impl Proxy {
         }
         let refused = root.contains("tunnel error");
         let did = if refused { "refused the connection" } else { "gives no connection" };
-        self.error(format!("{did} to {place} ({root})"), false)
+        self.error(ErrorKind::Proxy, format!("{did} to {place} ({root})"))
     }
 
-    /// Returns the error for a status 407.
     pub(super) fn wants_password(&self) -> ProviderError {
-        self.error("refused: 407, it wants a name and a password (http://name:password@host:port)".to_owned(), true)
+        let detail = "refused: 407, it wants a name and a password (http://name:password@host:port)";
+        self.error(ErrorKind::ProxySettings, detail.to_owned())
     }
 
-    fn error(&self, detail: String, is_lasting: bool) -> ProviderError {
-        let proxy = format!("The proxy {} ({})", self.address, self.variable);
-        ProviderError::Proxy { proxy, detail, variable: self.variable.to_owned(), is_lasting }
+    fn error(&self, kind: ErrorKind, detail: String) -> ProviderError {
+        proxy_error(kind, format!("The proxy {} ({})", self.address, self.variable), detail, self.variable)
     }
+}
+
+fn proxy_error(kind: ErrorKind, proxy: String, detail: String, variable: &str) -> ProviderError {
+    let advice = format!("Check {variable}, or except the host with NO_PROXY.");
+    ProviderError { advice, ..ProviderError::new(kind, proxy, detail) }
 }
 
 /// What is wrong with a connection, and what to do.

@@ -1,22 +1,22 @@
 //! Finds a model server: at the usual ports of this machine, or where the user says that one is.
 //!
-//! Owns the default ports, the judgement whether an answer comes from a model server, and the words for one that cannot
+//! Owns the judgement whether an answer comes from a model server, and the words for one that cannot
 //! be used. Leaves what to do with the find to `choice`. Invariants: all addresses are asked at once, each within its
-//! time; an unrelated web server on one of the ports does not count; no key goes to an address that is only guessed.
+//! time; an unrelated web server on one of the ports does not count.
 
 use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesOrdered;
-use reqwest::Url;
 use serde::Deserialize;
 
-use super::choice::key_variable;
-use super::http::{Auth, Http};
-use super::{ProviderError, Secret, Service};
+use super::choice::{Endpoint, ModelEndpoint};
+use super::http::Http;
+use super::openai::normalised;
+use super::{ErrorKind, ProviderError};
 use crate::message::sanitize_line;
 
-/// How long to look for servers on this machine that nobody asked for.
+/// How long to look for servers on this machine unasked.
 pub const BUDGET: Duration = Duration::from_millis(200);
 /// How long to wait for the list of a server that the user named: to reach it, and for its answer.
 pub const NAMED_TIMEOUT: Duration = Duration::from_secs(20);
@@ -25,33 +25,10 @@ const NAMED_MODELS: usize = 5;
 /// Longest list of models that is read.
 const LIST_CAP: usize = 1024 * 1024;
 
-/// An address where a server may be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LocalEndpoint {
-    /// Name of the server, such as `ollama`.
-    pub name: String,
-    /// Address of its API, such as `http://127.0.0.1:11434/v1`.
-    pub base: Url,
-    /// Its key, if it wants one.
-    pub key: Option<Secret>,
-    /// Whether the user named it, and it is not a guess.
-    pub is_named: bool,
-}
-
-impl LocalEndpoint {
-    /// Returns what errors call it.
-    #[must_use]
-    pub fn place(&self) -> String {
-        service(self).shown().to_owned()
-    }
-}
-
 /// An address where no model was found that can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Miss {
-    /// Where.
-    pub endpoint: LocalEndpoint,
-    /// Why not.
+    pub endpoint: Endpoint,
     pub why: Why,
 }
 
@@ -82,20 +59,23 @@ impl Miss {
     /// Says what is wrong and what to do. `wanted` is the model that it should have had.
     #[must_use]
     pub fn words(&self, wanted: Option<&str>) -> String {
-        let LocalEndpoint { name, base, .. } = &self.endpoint;
-        let service = service(&self.endpoint);
-        let (place, key) = (service.shown(), key_variable(name));
+        let Endpoint { provider, base, .. } = &self.endpoint;
+        let (place, name, key) = (self.endpoint.place(), &provider.name, provider.key_hint());
         let name_one = format!("name one with --model {name}/NAME");
         match &self.why {
-            Why::Refused(ProviderError::Authentication { has_key, .. }, Some(status)) => {
-                match (has_key, self.endpoint.is_named) {
-                    (true, _) => format!("{place} answers {status}: check {key}."),
-                    (false, true) => format!("{place} answers {status}: set {key}."),
-                    (false, false) => format!("{place} answers {status}: set {key} and start with --model {name}."),
-                }
+            Why::Refused(error, Some(status)) if error.kind == ErrorKind::Authentication => {
+                format!("{place} answers {status}: check {key}.")
+            }
+            Why::Refused(error, Some(status)) if error.kind == ErrorKind::MissingKey => {
+                let start =
+                    if self.endpoint.is_named { String::new() } else { format!(" and start with --model {name}") };
+                format!("{place} answers {status}: set {key}{start}.")
             }
             Why::Refused(_, Some(status @ (404 | 405))) => {
-                format!("{place} does not list its models ({status} for {}/models): {name_one}.", base.path())
+                format!(
+                    "{place} does not list its models ({status} for {}/models): {name_one}.",
+                    normalised(base).path()
+                )
             }
             Why::Refused(_, Some(503)) => format!("{place} is still loading its model (503): try again in a moment."),
             Why::Refused(error, Some(_)) => format!("{error} To use it without its list of models, {name_one}."),
@@ -119,59 +99,6 @@ impl Miss {
     }
 }
 
-/// A server that answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LocalServer {
-    /// Where.
-    pub endpoint: LocalEndpoint,
-    /// The model to use.
-    pub model: String,
-}
-
-/// Returns the default addresses, the preferred one first. `ollama_host` is what `OLLAMA_HOST` says, if anything.
-#[must_use]
-pub fn local_endpoints(ollama_host: Option<&str>) -> Vec<LocalEndpoint> {
-    let ports = [("ollama", 11434), ("lmstudio", 1234), ("llamacpp", 8080)];
-    let mut endpoints: Vec<LocalEndpoint> =
-        ports.into_iter().filter_map(|(name, port)| endpoint(name, &format!("http://127.0.0.1:{port}/v1"))).collect();
-    if let (Some(base), Some(ollama)) = (ollama_host.and_then(ollama_base), endpoints.first_mut()) {
-        (ollama.base, ollama.is_named) = (base, true);
-    }
-    endpoints
-}
-
-/// Reads `OLLAMA_HOST` as Ollama does: `host`, `host:port`, `:port` or an address with a scheme, whose default port then
-/// is that of the scheme. A server that listens everywhere is asked on this machine.
-fn ollama_base(host: &str) -> Option<Url> {
-    let host = host.trim().trim_matches(['"', '\'']);
-    let (scheme, rest) = host.split_once("://").map_or((None, host), |(scheme, rest)| (Some(scheme), rest));
-    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let authority = match authority {
-        bare if bare.parse::<std::net::Ipv6Addr>().is_ok() => format!("[{bare}]"),
-        port if port.is_empty() || port.starts_with(':') => format!("127.0.0.1{port}"),
-        other => other.to_owned(),
-    };
-    let has_port = authority.rsplit(']').next().is_some_and(|end| end.contains(':'));
-    let mut url: Url = format!("{}://{authority}", scheme.unwrap_or("http")).parse().ok()?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return None;
-    }
-    if scheme.is_none() && !has_port {
-        url.set_port(Some(11434)).ok()?;
-    }
-    match url.host_str() {
-        Some("0.0.0.0") => url.set_host(Some("127.0.0.1")).ok()?,
-        Some("[::]") => url.set_host(Some("[::1]")).ok()?,
-        _ => {}
-    }
-    url.set_path(&format!("{}/v1", path.trim_end_matches('/')));
-    Some(url)
-}
-
-fn endpoint(name: &str, base: &str) -> Option<LocalEndpoint> {
-    Some(LocalEndpoint { name: name.to_owned(), base: base.parse().ok()?, key: None, is_named: false })
-}
-
 /// Asks all endpoints at once and returns the first, in their order, that has a model; else why each of them has none.
 ///
 /// With `wanted`, only a server that has this model counts; otherwise its first model that writes text is taken. One that
@@ -180,10 +107,10 @@ fn endpoint(name: &str, base: &str) -> Option<LocalEndpoint> {
 /// # Errors
 /// Returns what was found in place of a model.
 pub async fn find_local_server(
-    endpoints: &[LocalEndpoint],
+    endpoints: &[Endpoint],
     wanted: Option<&str>,
     budget: Duration,
-) -> Result<LocalServer, Vec<Miss>> {
+) -> Result<ModelEndpoint, Vec<Miss>> {
     let start = tokio::time::Instant::now();
     let mut answers: FuturesOrdered<_> = endpoints
         .iter()
@@ -194,7 +121,7 @@ pub async fn find_local_server(
             let models = models.map_err(miss)?;
             let fits = |id: &&String| wanted.map_or_else(|| writes_text(id), |wanted| is_same_model(id, wanted));
             match models.iter().find(fits).cloned() {
-                Some(model) => Ok(LocalServer { endpoint: endpoint.clone(), model }),
+                Some(model) => Ok(ModelEndpoint { endpoint: endpoint.clone(), model }),
                 None => Err(miss(Why::Lacks(models))),
             }
         })
@@ -209,7 +136,6 @@ pub async fn find_local_server(
     Err(misses)
 }
 
-/// The list of models as the API has it.
 #[derive(Deserialize)]
 struct Listing {
     object: String,
@@ -222,15 +148,8 @@ struct Listed {
     id: String,
 }
 
-fn service(endpoint: &LocalEndpoint) -> Service {
-    let key = endpoint.key.clone().filter(|_| endpoint.is_named);
-    Service::new(&endpoint.name, key_variable(&endpoint.name), key).at(&endpoint.base)
-}
-
-async fn models_of(endpoint: &LocalEndpoint) -> Result<Vec<String>, Why> {
-    let service = service(endpoint);
-    let auth = service.key.clone().map_or(Auth::None, Auth::Bearer);
-    let http = Http::new(service, endpoint.base.clone(), auth);
+async fn models_of(endpoint: &Endpoint) -> Result<Vec<String>, Why> {
+    let http = Http::new(endpoint.service(), normalised(&endpoint.base));
     let body = http.get("/models", LIST_CAP).await.map_err(|(error, status)| Why::Refused(error, status))?;
     let listing: Listing = serde_json::from_slice(&body).map_err(|_| Why::NoList)?;
     if listing.object != "list" {
@@ -244,7 +163,7 @@ fn is_same_model(id: &str, wanted: &str) -> bool {
     id == wanted || id.strip_suffix(":latest") == Some(wanted)
 }
 
-/// Tells by its name whether a model writes text, and not vectors, speech or rankings.
+/// Returns `true` if the name is that of a model that writes text, and not vectors, speech or rankings.
 fn writes_text(id: &str) -> bool {
     let id = id.to_lowercase();
     let others = ["embed", "bge-", "minilm", "gte-", "e5-", "rerank", "whisper", "tts", "clip"];

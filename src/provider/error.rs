@@ -1,190 +1,147 @@
 //! What can go wrong between here and a model, in words that say what to do.
 
+use std::fmt;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use super::Feature;
 
-/// A failed request. The message of each is for the user.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ProviderError {
-    /// The key is missing, wrong or not allowed to use the model.
-    #[error("{}", key_words(.provider, .key_variable, *.has_key, .detail))]
-    Authentication {
-        /// The service.
-        provider: String,
-        /// Environment variable that holds the key.
-        key_variable: String,
-        /// Whether a key was sent.
-        has_key: bool,
-        /// The service's words.
-        detail: String,
-    },
+/// The kinds of failure, as a script names them too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The key is wrong, or may not use the model.
+    Authentication,
+    /// No key was sent, and the service wants one.
+    MissingKey,
     /// Too many requests or tokens.
-    #[error("{provider} limits the rate ({detail}).{}", wait_words(*.retry_after))]
-    RateLimit {
-        /// The service.
-        provider: String,
-        /// The service's words.
-        detail: String,
-        /// How long the service asks to wait.
-        retry_after: Option<Duration>,
-    },
+    RateLimit,
     /// The service has no room right now.
-    #[error("{provider} is overloaded ({detail}).{}", wait_words(*.retry_after))]
-    Overloaded {
-        /// The service.
-        provider: String,
-        /// The service's words.
-        detail: String,
-        /// How long the service asks to wait.
-        retry_after: Option<Duration>,
-    },
+    Overloaded,
     /// The server broke down over the request.
-    #[error("{provider} answered with an internal error ({detail}).{}", log_words(.provider, *.is_own))]
-    Internal {
-        /// The service.
-        provider: String,
-        /// The status and the service's words.
-        detail: String,
-        /// Whether it is a server of the user's own.
-        is_own: bool,
-    },
+    Internal,
     /// There is no secure connection, and another attempt would make none.
-    #[error("No secure connection to {provider}: {detail}. {advice}")]
-    Tls {
-        /// The service.
-        provider: String,
-        /// What is wrong.
-        detail: String,
-        /// What to do.
-        advice: String,
-    },
+    Tls,
     /// The proxy on the way failed, not the service.
-    #[error("{proxy} {detail}. Check {variable}, or except the host with NO_PROXY.")]
-    Proxy {
-        /// The proxy, with its address.
-        proxy: String,
-        /// What it did.
-        detail: String,
-        /// Environment variable that names it.
-        variable: String,
-        /// Whether another attempt would end alike.
-        is_lasting: bool,
-    },
+    Proxy,
+    /// The same, and another attempt would end alike.
+    ProxySettings,
     /// The conversation does not fit the model.
-    #[error("The conversation is too long for the model ({detail}).")]
-    ContextTooLong {
-        /// The service's words.
-        detail: String,
-    },
+    ContextTooLong,
     /// The model or the address does not exist.
-    #[error("{provider} does not know this model or address ({detail}). Check --model and the base URL.")]
-    NotFound {
-        /// The service.
-        provider: String,
-        /// The service's words.
-        detail: String,
-    },
+    NotFound,
     /// The service refused the request as malformed or not allowed.
-    #[error("{provider} refused the request ({detail}).")]
-    BadRequest {
-        /// The service.
-        provider: String,
-        /// The service's words.
-        detail: String,
-    },
+    BadRequest,
     /// The model does not take a part of the request that it can do without. Sent again, the request goes without it.
-    #[error("{provider} does not take {} for {model} ({detail}).", feature.words())]
-    Unsupported {
-        /// The service.
-        provider: String,
-        /// The model.
-        model: String,
-        /// What it does not take.
-        feature: Feature,
-        /// Whether this was not known before.
-        is_news: bool,
-        /// The service's words.
-        detail: String,
-    },
+    Unsupported,
     /// The service could not be reached, or the connection broke.
-    #[error("No connection to {provider} ({detail}). Check the network and the base URL.")]
-    Network {
-        /// The service.
-        provider: String,
-        /// What failed.
-        detail: String,
-    },
+    Network,
     /// The answer had begun, and then the connection broke or its bytes were damaged.
-    #[error("The answer of {provider} broke off ({detail}).")]
-    Interrupted {
-        /// The service.
-        provider: String,
-        /// What failed.
-        detail: String,
-    },
+    Interrupted,
     /// What arrived was not what the API promises.
-    #[error(
-        "{provider} sent something that is not its API ({detail}). Check that the base URL belongs to this kind of API."
-    )]
-    Protocol {
-        /// The service.
-        provider: String,
-        /// What was wrong.
-        detail: String,
-    },
+    Protocol,
 }
 
-fn key_words(provider: &str, key_variable: &str, has_key: bool, detail: &str) -> String {
-    if has_key {
-        format!(
-            "{provider} did not accept the key ({detail}). Check {key_variable} and that the key may use this model."
-        )
-    } else {
-        format!("{provider} wants a key ({detail}). Set {key_variable}.")
+impl ErrorKind {
+    /// Returns what the user can do, whatever the service.
+    fn advice(self) -> &'static str {
+        match self {
+            Self::NotFound => "Check --model and the base URL.",
+            Self::Network => "Check the network and the base URL.",
+            Self::Protocol => "Check that the base URL belongs to this kind of API.",
+            _ => "",
+        }
     }
 }
 
-fn log_words(provider: &str, is_own: bool) -> String {
-    if is_own { format!(" Look at the log of {provider}.") } else { String::new() }
+/// A failed request. Its message is for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderError {
+    pub kind: ErrorKind,
+    /// The service, or the proxy on the way to it.
+    pub provider: String,
+    /// Its words.
+    pub detail: String,
+    /// What the user can do.
+    pub advice: String,
+    /// How long the service asks to wait before the next attempt.
+    pub retry_after: Option<Duration>,
+    /// What the model does not take.
+    pub unsupported: Option<Box<Unsupported>>,
 }
 
-fn wait_words(wait: Option<Duration>) -> String {
-    wait.map_or_else(String::new, |wait| format!(" It asks to wait {} s.", wait.as_secs().max(1)))
+/// What a model does not take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsupported {
+    pub model: String,
+    pub feature: Feature,
+    /// Whether this was not known before.
+    pub is_news: bool,
+}
+
+impl std::error::Error for ProviderError {}
+
+impl fmt::Display for ProviderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, provider, detail, advice, retry_after, unsupported } = self;
+        match kind {
+            ErrorKind::Authentication => write!(f, "{provider} did not accept the key ({detail})."),
+            ErrorKind::MissingKey => write!(f, "{provider} wants a key ({detail})."),
+            ErrorKind::RateLimit => write!(f, "{provider} limits the rate ({detail})."),
+            ErrorKind::Overloaded => write!(f, "{provider} is overloaded ({detail})."),
+            ErrorKind::Internal => write!(f, "{provider} answered with an internal error ({detail})."),
+            ErrorKind::Tls => write!(f, "No secure connection to {provider}: {detail}."),
+            ErrorKind::Proxy | ErrorKind::ProxySettings => write!(f, "{provider} {detail}."),
+            ErrorKind::ContextTooLong => write!(f, "The conversation is too long for the model ({detail})."),
+            ErrorKind::NotFound => write!(f, "{provider} does not know this model or address ({detail})."),
+            ErrorKind::Network => write!(f, "No connection to {provider} ({detail})."),
+            ErrorKind::Interrupted => write!(f, "The answer of {provider} broke off ({detail})."),
+            ErrorKind::Protocol => write!(f, "{provider} sent something that is not its API ({detail})."),
+            ErrorKind::BadRequest | ErrorKind::Unsupported => match unsupported {
+                Some(part) => {
+                    write!(f, "{provider} does not take {} for {} ({detail}).", part.feature.words(), part.model)
+                }
+                None => write!(f, "{provider} refused the request ({detail})."),
+            },
+        }?;
+        if let Some(wait) = retry_after {
+            write!(f, " It asks to wait {} s.", wait.as_secs().max(1))?;
+        }
+        for sentence in [advice, kind.advice()].into_iter().filter(|sentence| !sentence.is_empty()) {
+            write!(f, " {sentence}")?;
+        }
+        Ok(())
+    }
 }
 
 impl ProviderError {
+    #[must_use]
+    pub fn new(kind: ErrorKind, provider: impl Into<String>, detail: impl Into<String>) -> Self {
+        let (provider, detail) = (provider.into(), detail.into());
+        Self { kind, provider, detail, advice: String::new(), retry_after: None, unsupported: None }
+    }
+
+    /// Returns the error with what the service asks to wait, if this is an error that waiting mends.
+    #[must_use]
+    pub fn after(self, wait: Option<Duration>) -> Self {
+        let waits = matches!(self.kind, ErrorKind::RateLimit | ErrorKind::Overloaded);
+        Self { retry_after: wait.filter(|_| waits), ..self }
+    }
+
     /// Returns `true` if the same request may succeed later.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        match self {
-            Self::RateLimit { .. }
-            | Self::Overloaded { .. }
-            | Self::Internal { .. }
-            | Self::Network { .. }
-            | Self::Interrupted { .. } => true,
-            Self::Proxy { is_lasting, .. } => !is_lasting,
-            _ => false,
-        }
+        use ErrorKind::{Internal, Interrupted, Network, Overloaded, Proxy, RateLimit};
+        matches!(self.kind, RateLimit | Overloaded | Internal | Network | Interrupted | Proxy)
     }
 
     /// Returns the same error after the first events of an answer: the address is right then, and what came next broke.
     #[must_use]
     pub(super) fn in_mid_answer(self) -> Self {
-        match self {
-            Self::Network { provider, detail } | Self::Protocol { provider, detail } => {
-                Self::Interrupted { provider, detail }
-            }
-            other => other,
-        }
-    }
-
-    /// Returns how long the service asked to wait.
-    #[must_use]
-    pub fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::RateLimit { retry_after, .. } | Self::Overloaded { retry_after, .. } => *retry_after,
-            _ => None,
+        match self.kind {
+            ErrorKind::Network | ErrorKind::Protocol => Self { kind: ErrorKind::Interrupted, ..self },
+            _ => self,
         }
     }
 }

@@ -8,9 +8,8 @@
 
 use std::collections::VecDeque;
 
-use super::service::ErrorKind;
 use super::sse::{self, EVENT_CAP, Parser, TooLarge};
-use super::{ProviderError, Service, StopReason, StreamEvent};
+use super::{ErrorKind, ProviderError, Service, StopReason, StreamEvent};
 
 /// Bytes of text, reasoning and tool input for each token that was asked for. A token is four bytes on average.
 const BYTES_PER_TOKEN: usize = 16;
@@ -43,7 +42,6 @@ impl ReplySize {
 /// How far a decoder has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamProgress {
-    /// The answer goes on.
     Open,
     /// The model has stopped; token counts may follow.
     Stopped,
@@ -60,7 +58,6 @@ pub(super) trait Decode: Send {
     fn finish(&mut self, out: &mut Queue);
 }
 
-/// What a run of pieces belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Run {
     Text,
@@ -158,7 +155,6 @@ pub struct Feed {
     wire_room: usize,
 }
 
-/// What becomes of events.
 struct Reader {
     decode: Box<dyn Decode>,
     service: Service,
@@ -168,7 +164,6 @@ struct Reader {
     has_begun: bool,
 }
 
-/// What can go wrong inside a push.
 enum Fail {
     TooLarge,
     Provider(ProviderError),
@@ -244,10 +239,11 @@ impl Feed {
         }
         let Self { parser, reader, .. } = self;
         let result = parser.finish(|event| reader.take(event));
-        match reader.settle(result) {
-            // Half an event at the end is no broken server but a broken connection.
-            Ok(()) | Err(ProviderError::Protocol { .. } | ProviderError::Interrupted { .. }) => {}
-            Err(error) => return Err(error),
+        // Half an event at the end is no broken server but a broken connection.
+        if let Err(error) = reader.settle(result)
+            && !matches!(error.kind, ErrorKind::Protocol | ErrorKind::Interrupted)
+        {
+            return Err(error);
         }
         match reader.progress {
             StreamProgress::Open => Err(reader.service.error(ErrorKind::Interrupted, "the answer ended early")),
@@ -258,7 +254,6 @@ impl Feed {
         }
     }
 
-    /// Returns the next event that is ready.
     pub fn next_event(&mut self) -> Option<StreamEvent> {
         self.reader.queue.events.pop_front()
     }
@@ -297,10 +292,8 @@ impl Reader {
         }
         let now = self.decode.event(event, &mut self.queue).map_err(|error| {
             // A server that has spoken its API so far does not change it: the bytes were damaged on the way.
-            Fail::Provider(match error {
-                ProviderError::Protocol { .. } if self.has_begun => error.in_mid_answer(),
-                error => error,
-            })
+            let is_damage = self.has_begun && error.kind == ErrorKind::Protocol;
+            Fail::Provider(if is_damage { error.in_mid_answer() } else { error })
         })?;
         self.has_begun = true;
         if now == StreamProgress::Complete {
@@ -314,7 +307,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Ends the answer as one that reached the cap on output.
+    /// Ends the answer as if it had reached the cap on output.
     fn cut_off(&mut self) {
         if self.progress == StreamProgress::Open {
             self.queue.is_full = true;

@@ -8,15 +8,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url};
 
 use super::connect::{self, Proxy};
 use super::learned::Learned;
-use super::service::{ErrorKind, place};
+use super::service::place;
 use super::sse::EVENT_CAP;
-use super::{ProviderError, RateLimiter, Secret, Service};
+use super::table::dialect_at;
+use super::{ErrorKind, ProviderError, RateLimiter, Service};
+use crate::message::Dialect;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest silence of a server. Not a limit of the whole answer, which may take long.
@@ -31,23 +33,11 @@ const PING_TIMEOUT: Duration = Duration::from_secs(20);
 const REFUSAL_CAP: usize = 64 * 1024;
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How a key is shown to the server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Auth {
-    /// `x-api-key: KEY`
-    ApiKey(Secret),
-    /// `Authorization: Bearer KEY`
-    Bearer(Secret),
-    /// The server needs none.
-    None,
-}
-
 /// A connection to one service. Clones share their connections.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
     service: Service,
     base: Url,
-    auth: Auth,
     way: Arc<OnceLock<Result<Way, ProviderError>>>,
     /// Makes a connection of its own for each request.
     fresh: Arc<OnceLock<Result<Client, String>>>,
@@ -57,40 +47,26 @@ pub(super) struct Http {
     learned: Learned,
 }
 
-/// What a success holds.
 pub(super) enum HttpBody {
-    /// A stream of events.
     Stream(Response),
     /// A whole answer, from a server that does not stream.
     Document(Vec<u8>),
 }
 
-/// What leads to the server.
 #[derive(Debug, Clone)]
 struct Way {
     client: Client,
-    /// What stands in between.
     proxy: Option<Proxy>,
 }
 
 impl Http {
     /// Returns a connection to the service at `base`. Nothing is set up yet.
-    pub(super) fn new(service: Service, base: Url, auth: Auth) -> Self {
+    pub(super) fn new(service: Service, base: Url) -> Self {
         let (way, fresh, may_be_stale) = (Arc::default(), Arc::default(), Arc::default());
-        let service = service.at(&base);
-        Self {
-            service,
-            base,
-            auth,
-            way,
-            fresh,
-            may_be_stale,
-            gate: RateLimiter::default(),
-            learned: Learned::default(),
-        }
+        let (gate, learned) = (RateLimiter::default(), Learned::default());
+        Self { service: service.at(&base), base, way, fresh, may_be_stale, gate, learned }
     }
 
-    /// Puts it behind a rate limiter that others may share.
     pub(super) fn behind(self, gate: RateLimiter) -> Self {
         Self { gate, ..self }
     }
@@ -99,18 +75,19 @@ impl Http {
         &self.gate
     }
 
-    /// Returns what is known of the models at this endpoint.
     pub(super) fn learned(&self) -> &Learned {
         &self.learned
     }
 
-    /// Returns `true` if requests go to the address of the service itself, and not to one of the user's own.
-    pub(super) fn is_at(&self, origin: &str) -> bool {
-        Url::parse(origin).is_ok_and(|url| url.origin() == self.base.origin())
+    pub(super) fn dialect(&self) -> Dialect {
+        dialect_at(&self.service.row, &self.base)
     }
 
-    /// Sets up TLS on a thread of its own, so that the first request need not wait for it.
+    /// Sets up TLS, if it is needed, on a thread of its own, so that the first request need not wait for it.
     pub(super) fn warm(&self) {
+        if self.base.scheme() != "https" {
+            return;
+        }
         let http = self.clone();
         // Where no thread can be had, the first request does the work.
         let _ = std::thread::Builder::new().name("tls-setup".to_owned()).spawn(move || {
@@ -171,7 +148,6 @@ impl Http {
         Ok(read_capped(answer, cap).await)
     }
 
-    /// Returns the error for a connection that failed.
     pub(super) fn broken(&self, error: &reqwest::Error) -> ProviderError {
         let root = connect::root(error).to_string();
         let tls = if error.is_connect() { connect::tls_advice(error) } else { None };
@@ -258,21 +234,10 @@ impl Http {
     }
 
     fn headers(&self) -> Result<HeaderMap, ProviderError> {
-        let mut headers = HeaderMap::new();
+        let mut headers = self.service.headers()?;
         // A compressed stream is held back until a block is full. Some proxies compress all the same; that is read.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        headers.insert(USER_AGENT, HeaderValue::from_static(concat!("belvedere/", env!("CARGO_PKG_VERSION"))));
-        let (name, text) = match &self.auth {
-            Auth::ApiKey(key) => ("x-api-key", key.expose().to_owned()),
-            Auth::Bearer(key) => ("authorization", format!("Bearer {}", key.expose())),
-            Auth::None => return Ok(headers),
-        };
-        let mut value = HeaderValue::from_str(&text).map_err(|_| {
-            self.service
-                .error(ErrorKind::Authentication, "the key holds characters that no key has, such as a line end")
-        })?;
-        value.set_sensitive(true);
-        headers.insert(HeaderName::from_static(name), value);
+        headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!("belvedere/", env!("CARGO_PKG_VERSION"))));
         Ok(headers)
     }
 

@@ -7,7 +7,8 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{ProviderError, Request};
+use super::error::Unsupported;
+use super::{ErrorKind, ProviderError, Request};
 use crate::message::{Message, ResultPart};
 
 /// What stands in the place of a picture.
@@ -23,7 +24,6 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Returns what a user reads of it.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -56,23 +56,21 @@ impl Learned {
         known.iter().any(|(id, lacking)| id == model && *lacking == feature)
     }
 
-    /// Returns why a request to `model` failed that held these features, and remembers one that is not taken.
+    /// Returns why a request to `model` failed that held these features, and remembers what is not taken.
     pub(super) fn explain(&self, error: ProviderError, model: &str, held: &[Feature]) -> ProviderError {
-        let (provider, detail) = match &error {
-            ProviderError::BadRequest { provider, detail }
-            | ProviderError::Internal { provider, detail, .. }
-            | ProviderError::Overloaded { provider, detail, .. } => (provider.clone(), detail.clone()),
-            _ => return error,
-        };
-        let words = detail.to_lowercase();
+        if !matches!(error.kind, ErrorKind::BadRequest | ErrorKind::Internal | ErrorKind::Overloaded) {
+            return error;
+        }
+        let words = error.detail.to_lowercase();
         let Some(feature) = held.iter().copied().find(|feature| feature.is_named_in(&words)) else { return error };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_news = known.insert((model.to_owned(), feature));
-        ProviderError::Unsupported { provider, model: model.to_owned(), feature, is_news, detail }
+        let unsupported = Some(Box::new(Unsupported { model: model.to_owned(), feature, is_news }));
+        let ProviderError { provider, detail, .. } = error;
+        ProviderError { unsupported, ..ProviderError::new(ErrorKind::Unsupported, provider, detail) }
     }
 }
 
-/// Returns `true` if a request holds a picture.
 pub(super) fn has_pictures(request: &Request) -> bool {
     request.messages.iter().any(|message| holds_picture(message))
 }

@@ -59,7 +59,6 @@ impl Text<'_> {
         self.0.trim().parse().ok()
     }
 
-    /// Returns the number of tokens that stands there.
     pub(super) fn tokens(&self) -> Option<u64> {
         self.number().filter(|count| *count <= MAX_TOKENS)
     }

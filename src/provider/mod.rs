@@ -28,13 +28,14 @@ pub mod scripted;
 mod service;
 pub mod sse;
 mod stream;
+pub mod table;
 mod think;
 
-pub use error::ProviderError;
+pub use error::{ErrorKind, ProviderError};
 pub use feed::{Feed, ReplySize};
 pub use learned::Feature;
 pub use rate_limiter::RateLimiter;
-pub use service::{DETAIL_CHARS, Secret, Service};
+pub use service::{Credential, DETAIL_CHARS, Secret, Service};
 
 /// Answers requests with a stream of events.
 pub trait Provider: Send + Sync {
@@ -44,21 +45,21 @@ pub trait Provider: Send + Sync {
     /// Sends a request. The outer future ends when the answer begins; dropping the stream closes the connection.
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>>;
 
-    /// Returns what stands before the service for all who ask it; `None` if it limits nobody.
+    /// Returns the limiter that all requests to the service share; `None` if it has no limit.
     fn gate(&self) -> Option<&RateLimiter> {
         None
     }
+
+    /// Prepares the connection in the background, so that the first request need not wait for it.
+    fn warm(&self) {}
 }
 
-/// A model's answer as it arrives.
 pub type EventStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
-/// One request to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// The model's id as the service knows it.
     pub model: String,
-    /// The system prompt.
     pub system: Arc<str>,
     /// The conversation; every tool call in it has its result.
     pub messages: Vec<Arc<Message>>,
@@ -73,12 +74,9 @@ pub struct Request {
     pub effort: Option<Effort>,
 }
 
-/// One step of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
-    /// More visible text.
     Text(String),
-    /// More reasoning.
     Thinking(String),
     /// The current reasoning block is whole; carries its proof of origin.
     ThinkingSignature(String),
@@ -86,18 +84,14 @@ pub enum StreamEvent {
     RedactedThinking(String),
     /// A tool call begins. `index` tells calls of one message apart.
     ToolCallStart {
-        /// Position of the call among the calls of this answer, from 0.
         index: usize,
         /// The service's id; empty where it sends none.
         id: String,
-        /// The tool's name.
         name: String,
     },
     /// More of the JSON text of a call's input.
     ToolCallDelta {
-        /// The call this belongs to.
         index: usize,
-        /// A piece of JSON text.
         json: String,
     },
     /// Token counts so far; each one replaces the one before.
@@ -109,7 +103,6 @@ pub enum StreamEvent {
 /// Most characters of a reason that this program does not know.
 const REASON_CHARS: usize = 100;
 
-/// Why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
@@ -143,13 +136,11 @@ impl StopReason {
 pub struct Model {
     /// The service's id of the model, such as `claude-sonnet-4-5`.
     pub id: String,
-    /// What the status line shows.
     pub display: String,
     /// Size of the context window in tokens, where known.
     pub context_window: Option<u64>,
     /// Cap on output tokens of one response to ask for.
     pub max_output_tokens: u32,
-    /// Price, where known.
     pub price: Option<Price>,
     /// The most effort it can be asked for; `None` if it cannot be asked.
     pub max_effort: Option<Effort>,
@@ -158,21 +149,15 @@ pub struct Model {
 /// What tokens cost, in US dollars for a million.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Price {
-    /// Input tokens.
     pub input: f64,
-    /// Output tokens.
     pub output: f64,
-    /// Input tokens read from the cache.
     pub cache_read: f64,
-    /// Input tokens written to the cache.
     pub cache_write: f64,
 }
 
 impl Price {
-    /// The price where nothing is paid.
     pub const FREE: Self = Self { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
 
-    /// Returns the cost of `usage` in US dollars.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
     pub fn cost(&self, usage: &Usage) -> f64 {

@@ -1,16 +1,17 @@
-//! The catalog of models: aliases, sizes and prices, from `assets/models.toml`.
+//! The catalog of services and models: rows, aliases and prices, from `assets/models.toml`.
 //!
 //! Owns what is known of a model before anything is asked of a service. Leaves choosing one to `choice`. Invariant: an
 //! unknown model is no error; it gets sizes that most models bear and no price.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
+use toml::Spanned;
 
-use super::choice::PROVIDERS;
+use super::table::ProviderTable;
 use super::{Model, Price};
-use crate::message::Effort;
+use crate::message::{Effort, ModelSizes, ProviderRow};
 
 /// Cap on output tokens for a model that is not in the catalog.
 pub const DEFAULT_OUTPUT: u32 = 8_192;
@@ -18,19 +19,9 @@ pub const DEFAULT_OUTPUT: u32 = 8_192;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Catalog {
+    providers: BTreeMap<Spanned<String>, ProviderRow>,
     alias: Vec<Alias>,
     model: Vec<Entry>,
-    default: toml::Table,
-    sizes: BTreeMap<String, Sizes>,
-}
-
-/// The models of one service by size.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Sizes {
-    small: String,
-    medium: String,
-    large: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -57,44 +48,69 @@ struct Entry {
 static CATALOG: LazyLock<Catalog> =
     LazyLock::new(|| toml::from_str(include_str!("../../assets/models.toml")).unwrap_or_default());
 
-/// Returns what is known of the provider's model `id`, which may be an alias of that provider.
-#[must_use]
-pub fn lookup(provider: &str, id: &str) -> Model {
-    let id = alias_id(provider, id).unwrap_or(id);
-    let entry = entry_of(id);
-    // A service that resells a model sets its own prices.
-    let own = entry.filter(|entry| entry.provider == provider).and_then(|entry| entry.price);
-    let price = if is_free(provider, id) { Some(Price::FREE) } else { own };
-    let display = entry.and_then(|entry| entry.display.clone());
-    // A local server runs the model in the context its owner has set up.
-    let context_window = entry.filter(|_| !is_local(provider)).map(|entry| entry.context);
-    Model {
-        id: id.to_owned(),
-        display: display.unwrap_or_else(|| short(id).to_owned()),
-        context_window,
-        max_output_tokens: entry.map_or(DEFAULT_OUTPUT, |entry| entry.output),
-        price,
-        max_effort: entry.filter(|entry| entry.provider == provider).and_then(|entry| entry.effort),
+static ROWS: LazyLock<Vec<Arc<ProviderRow>>> = LazyLock::new(|| {
+    let mut rows: Vec<_> = CATALOG.providers.iter().collect();
+    // A table forgets the order in which its keys were written; the places of the keys tell it.
+    rows.sort_by_key(|(name, _)| name.span().start);
+    rows.into_iter().filter_map(|(name, row)| row.clone().named(name.get_ref()).ok().map(Arc::new)).collect()
+});
+
+/// Returns the services of the file, in its order.
+pub(super) fn builtin_rows() -> &'static [Arc<ProviderRow>] {
+    &ROWS
+}
+
+impl Model {
+    /// Returns a model that runs in this program and costs nothing.
+    #[must_use]
+    pub fn built_in(name: &str) -> Self {
+        Self {
+            id: name.to_owned(),
+            display: name.to_owned(),
+            context_window: None,
+            max_output_tokens: DEFAULT_OUTPUT,
+            price: Some(Price::FREE),
+            max_effort: None,
+        }
     }
 }
 
-/// Returns the model that `wish`, an alias or an id from an agent file or a tool call, means at this provider; `None`
-/// if it is the alias or the model of another provider, which this one cannot serve.
+/// Returns what is known of the service's model `id`, which may be an alias of that service.
 #[must_use]
-pub fn resolve(provider: &str, wish: &str) -> Option<Model> {
-    let wish = of_provider(provider, wish.trim())?;
-    if alias_id(provider, wish).is_none()
-        && let Some(id) = sized(provider, wish)
-    {
-        return Some(lookup(provider, id));
+pub fn lookup(row: &ProviderRow, id: &str) -> Model {
+    let id = alias_id(row, id).unwrap_or(id);
+    let entry = entry_of(id);
+    // A service that resells a model sets its own prices, and takes effort in its own way.
+    let own = entry.filter(|entry| entry.provider == row.name);
+    // What a local server passes on to a cloud is not free, and its price is not known.
+    let is_free = row.local && !id.ends_with("-cloud") && !id.ends_with(":cloud");
+    let display = entry.and_then(|entry| entry.display.clone());
+    Model {
+        id: id.to_owned(),
+        display: display.unwrap_or_else(|| short(id).to_owned()),
+        // A local server runs the model in the context its owner has set up.
+        context_window: entry.filter(|_| !row.local).map(|entry| entry.context),
+        max_output_tokens: entry.map_or(DEFAULT_OUTPUT, |entry| entry.output),
+        price: if is_free { Some(Price::FREE) } else { own.and_then(|entry| entry.price) },
+        max_effort: own.and_then(|entry| entry.effort),
     }
-    if alias_id(provider, wish).is_none() {
-        let elsewhere = home_of(wish).is_some_and(|home| home != provider);
-        if alias(wish).is_some() || (elsewhere && !serves_any_model(provider)) {
+}
+
+/// Returns the model that `wish`, an alias or an id from an agent file or a tool call, means at this service; `None`
+/// if it is the alias or the model of another service, which this one cannot serve.
+#[must_use]
+pub fn resolve(table: &ProviderTable, row: &ProviderRow, wish: &str) -> Option<Model> {
+    let wish = of_provider(table, row, wish.trim())?;
+    if alias_id(row, wish).is_none() {
+        if let (Some(size), Some(sizes)) = (size_of(wish), &row.sizes) {
+            return Some(lookup(row, size(sizes)));
+        }
+        let elsewhere = home_of(wish).is_some_and(|home| home != row.name);
+        if alias(wish).is_some() || (elsewhere && !serves_any_model(row)) {
             return None;
         }
     }
-    Some(lookup(provider, wish))
+    Some(lookup(row, wish))
 }
 
 /// Returns `true` if the word stands for a size of model, which every service has in its own way.
@@ -103,13 +119,7 @@ pub fn is_size(word: &str) -> bool {
     size_of(word).is_some()
 }
 
-/// Returns `true` if it is known which models of the service have which size.
-#[must_use]
-pub fn has_sizes(provider: &str) -> bool {
-    CATALOG.sizes.contains_key(provider)
-}
-
-fn size_of(word: &str) -> Option<fn(&Sizes) -> &str> {
+fn size_of(word: &str) -> Option<fn(&ModelSizes) -> &str> {
     match word.to_ascii_lowercase().as_str() {
         "haiku" | "quick" => Some(|sizes| &sizes.small),
         "sonnet" => Some(|sizes| &sizes.medium),
@@ -118,24 +128,23 @@ fn size_of(word: &str) -> Option<fn(&Sizes) -> &str> {
     }
 }
 
-fn sized(provider: &str, word: &str) -> Option<&'static str> {
-    let size = size_of(word)?;
-    CATALOG.sizes.get(provider).map(size)
-}
-
-/// Takes the provider's own name off a wish such as `anthropic/haiku`; `None` if another provider is named, or nothing
-/// is left. A reseller's ids begin with the names of makers, and belong to it whole.
-fn of_provider<'w>(provider: &str, wish: &'w str) -> Option<&'w str> {
+/// Takes the service's own name off a wish such as `anthropic/haiku`; `None` if another service is named, or nothing is
+/// left. A reseller's ids begin with the names of makers, and belong to it whole.
+fn of_provider<'w>(table: &ProviderTable, row: &ProviderRow, wish: &'w str) -> Option<&'w str> {
     let id = match wish.split_once('/') {
-        Some((head, rest)) if head.eq_ignore_ascii_case(provider) => rest.trim(),
-        Some((head, _)) if PROVIDERS.iter().any(|name| head.eq_ignore_ascii_case(name)) => {
-            return serves_any_model(provider).then_some(wish);
+        Some((head, rest)) if head.eq_ignore_ascii_case(&row.name) => rest.trim(),
+        Some((head, _)) if table.get(head).is_some() || head.eq_ignore_ascii_case("offline") => {
+            return serves_any_model(row).then_some(wish);
         }
         _ => wish,
     };
     // Claude Code writes the size of the context behind the name.
     let id = id.strip_suffix("[1m]").unwrap_or(id);
     (!id.is_empty()).then_some(id)
+}
+
+fn serves_any_model(row: &ProviderRow) -> bool {
+    row.local || row.any_model
 }
 
 /// Returns the provider and id that an alias stands for.
@@ -145,7 +154,6 @@ pub fn alias(name: &str) -> Option<(&'static str, &'static str)> {
     Some((&found.provider, &found.id))
 }
 
-/// Returns the aliases of all providers.
 pub fn aliases() -> impl Iterator<Item = &'static str> {
     CATALOG.alias.iter().map(|alias| alias.name.as_str())
 }
@@ -157,15 +165,9 @@ pub fn home_of(id: &str) -> Option<&'static str> {
     Some(&entry.provider)
 }
 
-/// Returns the id of the model a provider is used with when nothing else is said.
-#[must_use]
-pub fn default_id(provider: &str) -> Option<&'static str> {
-    CATALOG.default.get(provider).and_then(toml::Value::as_str)
-}
-
-fn alias_id(provider: &str, name: &str) -> Option<&'static str> {
-    let mut of_provider = CATALOG.alias.iter().filter(|alias| alias.provider == provider);
-    of_provider.find(|alias| alias.name.eq_ignore_ascii_case(name)).map(|alias| alias.id.as_str())
+fn alias_id(row: &ProviderRow, name: &str) -> Option<&'static str> {
+    let mut own = CATALOG.alias.iter().filter(|alias| alias.provider == row.name);
+    own.find(|alias| alias.name.eq_ignore_ascii_case(name)).map(|alias| alias.id.as_str())
 }
 
 fn entry_of(id: &str) -> Option<&'static Entry> {
@@ -177,20 +179,4 @@ fn entry_of(id: &str) -> Option<&'static Entry> {
 
 fn short(id: &str) -> &str {
     id.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(id)
-}
-
-/// Returns `true` if the service is a server that the user runs.
-pub(super) fn is_local(provider: &str) -> bool {
-    matches!(provider, "ollama" | "lmstudio" | "llamacpp")
-}
-
-/// Returns `true` if nobody is paid for a request: the machine is the user's own, or nothing is asked of anyone. What Ollama
-/// passes on to its own cloud is not free, and its price is not known.
-fn is_free(provider: &str, id: &str) -> bool {
-    let passed_on = id.ends_with("-cloud") || id.ends_with(":cloud");
-    matches!(provider, "offline" | "demo") || (is_local(provider) && !passed_on)
-}
-
-fn serves_any_model(provider: &str) -> bool {
-    is_local(provider) || provider == "openrouter"
 }

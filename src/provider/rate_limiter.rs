@@ -1,8 +1,8 @@
 //! How many requests a service may be sent: one state for all agents that use the same service and key.
 //!
-//! Owns the queue of requests, how many may be in flight, and the pause that a refusal asks for. Leaves telling of it to
+//! Owns the queue of requests, how many may be in flight, and the pause that a refusal asks for. Leaves reporting it to
 //! `agent`, and how long to pause to `retry`. Invariants: nobody is let in beyond what is allowed; of those that wait the
-//! oldest goes first; whoever is dropped, waiting or in flight, frees its place at once.
+//! oldest goes first; a request that is dropped, waiting or in flight, frees its place at once.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,13 +12,14 @@ use reqwest::Url;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::choice::{Api, Endpoint};
+use super::choice::Endpoint;
+use super::service::Credential;
 
 /// Successes in a row after which one more request is allowed.
 const STEADY: u32 = 4;
 /// Shortest time between two steps of a ticket that only report the wait.
-const TELL_EVERY: Duration = Duration::from_secs(1);
-/// Change of a wait that is not worth telling.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// Change of a wait that is not worth a report.
 const SLIGHT: Duration = Duration::from_millis(500);
 
 /// What stands before one service. Clones are the same gate.
@@ -31,14 +32,12 @@ impl Default for RateLimiter {
     }
 }
 
-/// How much a limiter lets through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Requests on their way or being answered.
     pub in_flight: usize,
     /// Most of them at the same time; `None` as long as the service has refused nothing.
     pub allowed: Option<usize>,
-    /// Requests that wait.
     pub waiting: usize,
 }
 
@@ -64,7 +63,6 @@ impl QueueStatus {
 /// What comes next for a request that wants to be sent.
 #[derive(Debug)]
 pub enum RequestStep {
-    /// It goes.
     Enter(Permit),
     /// It waits, with this before it.
     Wait(QueueStatus),
@@ -80,7 +78,7 @@ impl RateLimiter {
             state.next += 1;
             false
         });
-        QueueTicket { gate: self.clone(), changes: self.0.subscribe(), number, since: Instant::now(), told: None }
+        QueueTicket { gate: self.clone(), changes: self.0.subscribe(), number, since: Instant::now(), announced: None }
     }
 
     /// Returns how much it lets through.
@@ -105,7 +103,7 @@ pub struct QueueTicket {
     number: u64,
     since: Instant,
     /// What was last said of its wait, and when.
-    told: Option<(QueueStatus, Instant)>,
+    announced: Option<(QueueStatus, Instant)>,
 }
 
 impl QueueTicket {
@@ -115,19 +113,19 @@ impl QueueTicket {
         self.since
     }
 
-    /// Returns `true` if its present wait has been told of.
+    /// Returns `true` if its present wait has been announced.
     #[must_use]
-    pub fn is_told(&self) -> bool {
-        self.told.is_some()
+    pub fn is_announced(&self) -> bool {
+        self.announced.is_some()
     }
 
-    /// Notes that its wait, of this length, was told of by other words.
-    pub fn told(&mut self, wait: Duration) {
+    /// Notes that its wait, of this length, was announced in other words.
+    pub fn mark_announced(&mut self, wait: Duration) {
         let now = Instant::now();
-        self.told = Some((QueueStatus { until: Some(now + wait), ahead: 0 }, now));
+        self.announced = Some((QueueStatus { until: Some(now + wait), ahead: 0 }, now));
     }
 
-    /// Waits until the request may go, or until there is something new to tell of its wait, which is at once the first
+    /// Waits until the request may go, or until there is something new to announce about its wait, which is at once the first
     /// time and not more than once a second later. May be dropped and called again.
     pub async fn step(&mut self) -> RequestStep {
         loop {
@@ -135,16 +133,16 @@ impl QueueTicket {
             self.changes.mark_unchanged();
             let now = Instant::now();
             if let Some(permit) = self.try_enter(now) {
-                self.told = None;
+                self.announced = None;
                 return RequestStep::Enter(permit);
             }
             let status = self.gate.0.borrow().status(self.number, now);
-            let due = match self.told {
+            let due = match self.announced {
                 None => Some(now),
-                Some((last, at)) => status.is_news_after(&last).then(|| at + TELL_EVERY),
+                Some((last, at)) => status.is_news_after(&last).then(|| at + REPORT_INTERVAL),
             };
             if due.is_some_and(|due| due <= now) {
-                self.told = Some((status, now));
+                self.announced = Some((status, now));
                 return RequestStep::Wait(status);
             }
             let alarm = [due, status.until].into_iter().flatten().min();
@@ -156,7 +154,6 @@ impl QueueTicket {
         }
     }
 
-    /// Goes through if it may, else joins the queue.
     fn try_enter(&self, now: Instant) -> Option<Permit> {
         let mut permit = None;
         self.gate.0.send_if_modified(|state| {
@@ -241,7 +238,6 @@ struct State {
     in_flight: usize,
     /// Those of them whose answer has not begun.
     unanswered: usize,
-    /// Most requests in flight.
     allowed: Option<usize>,
     /// Nothing is sent before.
     blocked_until: Option<Instant>,
@@ -253,9 +249,7 @@ struct State {
     failing_since: Option<Instant>,
     /// How often the limit was lowered.
     age: u64,
-    /// Numbers of those that wait.
     waiting: BTreeSet<u64>,
-    /// Number of the next ticket.
     next: u64,
 }
 
@@ -302,19 +296,20 @@ impl State {
 
 /// The gates of a session: one for each service and key. Clones are the same gates.
 #[derive(Debug, Clone, Default)]
-pub struct RateLimiters(Arc<Mutex<Vec<(Api, Url, RateLimiter)>>>);
+pub struct RateLimiters(Arc<Mutex<Vec<(Credential, Url, RateLimiter)>>>);
 
 impl RateLimiters {
-    /// Returns the limiter for whoever is asked at this endpoint with its key, whatever the model.
+    /// Returns the limiter of this address and key, whatever the model.
     #[must_use]
     pub fn of(&self, endpoint: &Endpoint) -> RateLimiter {
         let mut rate_limiters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = rate_limiters.iter().find(|(api, base, _)| *api == endpoint.api && *base == endpoint.base);
+        let Endpoint { credential, base, .. } = endpoint;
+        let known = rate_limiters.iter().find(|(key, address, _)| key == credential && address == base);
         if let Some((.., gate)) = known {
             return gate.clone();
         }
         let gate = RateLimiter::default();
-        rate_limiters.push((endpoint.api.clone(), endpoint.base.clone(), gate.clone()));
+        rate_limiters.push((credential.clone(), base.clone(), gate.clone()));
         gate
     }
 }

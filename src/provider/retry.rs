@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use super::ProviderError;
+use super::{ErrorKind, ProviderError};
 
-/// Most attempts at one request. One whose rate is limited gets more, as long as the service answers anybody.
+/// Most attempts at one request. One whose rate is limited gets more, as long as the service answers any request.
 pub const MAX_ATTEMPTS: u32 = 6;
 /// Most attempts that end in the same words: a server that breaks down over a request each time will do so again.
 const MAX_ALIKE: u32 = 3;
@@ -34,25 +34,22 @@ pub struct RetryState {
     pub attempt: u32,
     /// How many attempts in a row have failed in the same words, this one included.
     pub alike: u32,
-    /// How often the service has refused anybody since its last success, this one included.
+    /// How often the service has refused a request since its last success, this one included.
     pub refusals: u32,
-    /// How long the request has been tried.
     pub lasted: Duration,
-    /// How long the service has answered nobody.
+    /// How long the service has answered no request.
     pub failing_for: Duration,
 }
 
 impl RetryState {
     fn is_over(&self, error: &ProviderError) -> bool {
         let many = |count: u32| count >= MAX_ATTEMPTS;
-        match error {
-            ProviderError::RateLimit { .. } => {
+        match error.kind {
+            ErrorKind::RateLimit => {
                 let hopeless = self.lasted.min(self.failing_for) >= MAX_FAILING;
                 self.lasted >= MAX_RETRY_TIME || hopeless && (many(self.attempt) || many(self.refusals))
             }
-            ProviderError::Internal { .. } | ProviderError::Proxy { .. } => {
-                many(self.attempt) || self.alike >= MAX_ALIKE
-            }
+            ErrorKind::Internal | ErrorKind::Proxy => many(self.attempt) || self.alike >= MAX_ALIKE,
             _ => many(self.attempt),
         }
     }
@@ -68,7 +65,7 @@ pub fn delay(error: &ProviderError, state: &RetryState, jitter: f64) -> Option<D
         return None;
     }
     let jitter = if jitter.is_finite() { jitter.clamp(0.0, 1.0) } else { 0.0 };
-    match error.retry_after() {
+    match error.retry_after {
         Some(asked) if asked > LONGEST_OBEYED => None,
         Some(asked) if asked >= SHORTEST_OBEYED => {
             let least = if state.refusals > MAX_ATTEMPTS { STEADY_WAIT } else { Duration::ZERO };
@@ -81,7 +78,7 @@ pub fn delay(error: &ProviderError, state: &RetryState, jitter: f64) -> Option<D
         }
         Some(_) | None => {
             // A limit is everybody's: that this request met it for the first time says nothing.
-            let limited = matches!(error, ProviderError::RateLimit { .. });
+            let limited = error.kind == ErrorKind::RateLimit;
             let failed = if limited { state.refusals } else { state.attempt };
             let backoff = Duration::from_secs(1 << failed.saturating_sub(1).min(5)).min(LONGEST_BACKOFF);
             Some(backoff.mul_f64(1.0 - jitter / 2.0))
@@ -94,10 +91,11 @@ pub fn delay(error: &ProviderError, state: &RetryState, jitter: f64) -> Option<D
 #[must_use]
 pub fn pause_for_all(error: &ProviderError, delay: Option<Duration>) -> Option<Duration> {
     let delay = delay.unwrap_or_default();
-    match error {
-        ProviderError::RateLimit { .. } | ProviderError::Overloaded { retry_after: Some(_), .. } => Some(delay),
+    match error.kind {
+        ErrorKind::RateLimit => Some(delay),
+        ErrorKind::Overloaded if error.retry_after.is_some() => Some(delay),
         // It may be this one request that the service cannot bear.
-        ProviderError::Overloaded { retry_after: None, .. } => Some(delay.min(BRIEF)),
+        ErrorKind::Overloaded => Some(delay.min(BRIEF)),
         _ => None,
     }
 }

@@ -18,7 +18,7 @@
 //! A request gets the first reply whose `when` fits it and whose `times` is not used up. All fields of `when` are
 //! optional: `system`, `task` (the first user message) and `last` (the last message) are searched for the text, `turn`
 //! is the number of replies so far. Steps: `say` and `think` (piece by piece every `every_ms`), `call` with `input` (an
-//! object, or any text in `raw`), `wait_ms`, `{"stall": true}` (never goes on), `fail` (a kind of [`ScriptedFailure`], with
+//! object, or any text in `raw`), `wait_ms`, `{"stall": true}` (never goes on), `fail` ([`ErrorKind`], with
 //! `detail` and `retry_after_ms`), `usage` and `stop`. A wait or a failure before anything else concerns the request,
 //! later ones the stream. `usage` and `stop` are made up where they are left out.
 
@@ -30,10 +30,9 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{EventStream, Provider, ProviderError, RateLimiter, Request, StopReason, StreamEvent};
+use super::{ErrorKind, EventStream, Provider, ProviderError, RateLimiter, Request, StopReason, StreamEvent};
 use crate::message::{Message, Usage};
 
-/// One answer of the script.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedReply {
@@ -51,23 +50,18 @@ pub struct ScriptedReply {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct When {
-    /// Text in the system prompt.
     pub system: Option<String>,
-    /// Text in the first user message.
     pub task: Option<String>,
-    /// Text in the last message.
     pub last: Option<String>,
     /// Number of replies in the conversation so far.
     pub turn: Option<usize>,
 }
 
-/// One thing that happens in an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum ScriptStep {
     /// Text, whole or word by word.
     Say {
-        /// The text.
         say: String,
         /// Milliseconds between words; 0 sends it whole.
         #[serde(default)]
@@ -75,26 +69,20 @@ pub enum ScriptStep {
     },
     /// Reasoning, whole or word by word.
     Think {
-        /// The reasoning.
         think: String,
         /// Milliseconds between words; 0 sends it whole.
         #[serde(default)]
         every_ms: u64,
     },
-    /// A tool call.
     Call {
-        /// Name of the tool.
         call: String,
-        /// The input.
         #[serde(default)]
         input: Map<String, Value>,
         /// Text to send in place of the input, for broken ones.
         #[serde(default)]
         raw: Option<String>,
     },
-    /// Silence.
     Wait {
-        /// Milliseconds.
         wait_ms: u64,
     },
     /// Silence for ever.
@@ -102,54 +90,28 @@ pub enum ScriptStep {
         /// Only its presence counts.
         stall: bool,
     },
-    /// The end, in failure.
     Fail {
-        /// What kind.
-        fail: ScriptedFailure,
-        /// The service's words.
+        fail: ErrorKind,
         #[serde(default)]
         detail: String,
-        /// How long the service asks to wait.
         #[serde(default)]
         retry_after_ms: Option<u64>,
     },
-    /// Token counts.
     Usage {
-        /// The counts.
         usage: Usage,
     },
-    /// The end.
     Stop {
-        /// Why.
         stop: StopReason,
     },
 }
 
-/// The kinds of failure, as in [`ProviderError`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ScriptedFailure {
-    Authentication,
-    RateLimit,
-    Overloaded,
-    Internal,
-    ContextTooLong,
-    NotFound,
-    BadRequest,
-    Network,
-    Protocol,
-}
-
-/// A script that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line} of the script: {error}")]
 pub struct ScriptError {
-    /// Line number, from 1.
     pub line: usize,
     error: serde_json::Error,
 }
 
-/// Plays a script.
 #[derive(Debug)]
 pub struct Scripted {
     replies: Vec<ScriptedReply>,
@@ -166,7 +128,6 @@ struct Played {
 }
 
 impl Scripted {
-    /// Returns a provider that plays these replies.
     #[must_use]
     pub fn new(replies: Vec<ScriptedReply>) -> Self {
         let played = Played { uses: vec![0; replies.len()], ..Played::default() };
@@ -249,24 +210,23 @@ impl Provider for Scripted {
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
         Box::pin(async move {
             let Some((steps, first_call)) = self.take(&request) else {
-                return Err(ScriptedFailure::BadRequest.error("the script has no reply for this request", None));
+                return Err(failure(ErrorKind::BadRequest, "the script has no reply for this request", None));
             };
             let mut steps = steps.into_iter().peekable();
             while let Some(step) = steps.next_if(|step| {
                 matches!(step, ScriptStep::Wait { .. } | ScriptStep::Stall { .. } | ScriptStep::Fail { .. })
             }) {
-                silence(&step).await;
-                if let ScriptStep::Fail { fail, detail, retry_after_ms } = step {
-                    return Err(fail.error(&detail, retry_after_ms));
+                match step {
+                    ScriptStep::Wait { wait_ms } => silence(Duration::from_millis(wait_ms)).await,
+                    ScriptStep::Fail { fail, detail, retry_after_ms } => {
+                        return Err(failure(fail, &detail, retry_after_ms));
+                    }
+                    _ => silence(STALL).await,
                 }
             }
             let beats = beats(steps, first_call, &request);
             let stream = futures::stream::iter(beats).then(|(pause, event)| async move {
-                match pause {
-                    Pause::None => {}
-                    Pause::For(time) => tokio::time::sleep(time).await,
-                    Pause::Forever => std::future::pending().await,
-                }
+                silence(pause).await;
                 event
             });
             // After an error nothing follows.
@@ -280,34 +240,25 @@ impl Provider for Scripted {
     }
 }
 
-async fn silence(step: &ScriptStep) {
-    match step {
-        ScriptStep::Wait { wait_ms } => tokio::time::sleep(Duration::from_millis(*wait_ms)).await,
-        ScriptStep::Stall { .. } => std::future::pending().await,
-        _ => {}
+/// A silence that never ends.
+const STALL: Duration = Duration::MAX;
+
+async fn silence(time: Duration) {
+    match time {
+        Duration::ZERO => {}
+        // A timer would end, and at once where a test has paused the time.
+        STALL => std::future::pending().await,
+        time => tokio::time::sleep(time).await,
     }
 }
 
-/// What comes before an event.
-#[derive(Clone, Copy)]
-enum Pause {
-    None,
-    For(Duration),
-    Forever,
-}
-
-impl Pause {
-    fn of(ms: u64) -> Self {
-        if ms == 0 { Self::None } else { Self::For(Duration::from_millis(ms)) }
-    }
-}
-
-type Beat = (Pause, Result<StreamEvent, ProviderError>);
+/// An event, and the silence before it.
+type Beat = (Duration, Result<StreamEvent, ProviderError>);
 
 /// Writes an answer out, event by event.
 fn beats(steps: impl Iterator<Item = ScriptStep>, first_call: usize, request: &Request) -> Vec<Beat> {
     let mut beats: Vec<Beat> = Vec::new();
-    let mut pause = Pause::None;
+    let mut pause = Duration::ZERO;
     let (mut calls, mut bytes, mut usage, mut stop) = (0, 0, None, None);
     for step in steps {
         match step {
@@ -324,46 +275,40 @@ fn beats(steps: impl Iterator<Item = ScriptStep>, first_call: usize, request: &R
                 bytes += json.len();
                 let id = format!("call_{}", first_call + calls);
                 let start = StreamEvent::ToolCallStart { index: calls, id, name: call };
-                beats.push((std::mem::replace(&mut pause, Pause::None), Ok(start)));
-                beats.push((Pause::None, Ok(StreamEvent::ToolCallDelta { index: calls, json })));
+                beats.push((std::mem::take(&mut pause), Ok(start)));
+                beats.push((Duration::ZERO, Ok(StreamEvent::ToolCallDelta { index: calls, json })));
                 calls += 1;
             }
-            ScriptStep::Wait { wait_ms } => {
-                pause = match pause {
-                    Pause::None => Pause::of(wait_ms),
-                    Pause::For(time) => Pause::For(time + Duration::from_millis(wait_ms)),
-                    Pause::Forever => Pause::Forever,
-                }
-            }
-            ScriptStep::Stall { .. } => pause = Pause::Forever,
+            ScriptStep::Wait { wait_ms } => pause = pause.saturating_add(Duration::from_millis(wait_ms)),
+            ScriptStep::Stall { .. } => pause = STALL,
             ScriptStep::Fail { fail, detail, retry_after_ms } => {
-                beats.push((pause, Err(fail.error(&detail, retry_after_ms))));
+                beats.push((pause, Err(failure(fail, &detail, retry_after_ms))));
                 return beats;
             }
             ScriptStep::Usage { usage: counts } => {
                 usage = Some(counts);
-                beats.push((std::mem::replace(&mut pause, Pause::None), Ok(StreamEvent::Usage(counts))));
+                beats.push((std::mem::take(&mut pause), Ok(StreamEvent::Usage(counts))));
             }
             ScriptStep::Stop { stop: reason } => stop = Some(reason),
         }
     }
     if usage.is_none() {
         let made_up = StreamEvent::Usage(estimate(request, bytes));
-        beats.push((std::mem::replace(&mut pause, Pause::None), Ok(made_up)));
+        beats.push((std::mem::take(&mut pause), Ok(made_up)));
     }
     let natural = if calls > 0 { StopReason::ToolUse } else { StopReason::EndTurn };
     beats.push((pause, Ok(StreamEvent::Stop(stop.unwrap_or(natural)))));
     beats
 }
 
-fn speak(beats: &mut Vec<Beat>, pause: &mut Pause, text: &str, every_ms: u64, event: fn(String) -> StreamEvent) {
+fn speak(beats: &mut Vec<Beat>, pause: &mut Duration, text: &str, every_ms: u64, event: fn(String) -> StreamEvent) {
     let pieces: Vec<&str> = if every_ms == 0 { vec![text] } else { text.split_inclusive(' ').collect() };
     for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
         beats.push((*pause, Ok(event(piece.to_owned()))));
-        *pause = Pause::of(every_ms);
+        *pause = Duration::from_millis(every_ms);
     }
     if !text.is_empty() {
-        *pause = Pause::None;
+        *pause = Duration::ZERO;
     }
 }
 
@@ -382,23 +327,6 @@ fn estimate(request: &Request, bytes: usize) -> Usage {
     Usage { input: tokens(request.system.len() + said), output: tokens(bytes), ..Usage::default() }
 }
 
-impl ScriptedFailure {
-    fn error(self, detail: &str, retry_after_ms: Option<u64>) -> ProviderError {
-        let (provider, detail) = ("scripted".to_owned(), detail.to_owned());
-        let retry_after = retry_after_ms.map(Duration::from_millis);
-        match self {
-            Self::Authentication => {
-                let key_variable = "SCRIPTED_API_KEY".to_owned();
-                ProviderError::Authentication { provider, key_variable, has_key: true, detail }
-            }
-            Self::RateLimit => ProviderError::RateLimit { provider, detail, retry_after },
-            Self::Overloaded => ProviderError::Overloaded { provider, detail, retry_after },
-            Self::Internal => ProviderError::Internal { provider, detail, is_own: false },
-            Self::ContextTooLong => ProviderError::ContextTooLong { detail },
-            Self::NotFound => ProviderError::NotFound { provider, detail },
-            Self::BadRequest => ProviderError::BadRequest { provider, detail },
-            Self::Network => ProviderError::Network { provider, detail },
-            Self::Protocol => ProviderError::Protocol { provider, detail },
-        }
-    }
+fn failure(kind: ErrorKind, detail: &str, retry_after_ms: Option<u64>) -> ProviderError {
+    ProviderError::new(kind, "scripted", detail).after(retry_after_ms.map(Duration::from_millis))
 }

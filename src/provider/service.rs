@@ -9,29 +9,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::ProviderError;
 use super::connect::Advice;
+use super::table::is_home;
+use super::{ErrorKind, ProviderError};
+use crate::message::ProviderRow;
 
 /// Longest detail of an error, in characters.
 pub const DETAIL_CHARS: usize = 300;
 /// Least length of a key that is blotted out. Shorter ones, such as `test`, are no secret but parts of words.
 const LEAST_SECRET: usize = 8;
 
-/// The hosts that services are known by. Anywhere else an error says where that is.
-const HOMES: [(&str, &str); 7] = [
-    ("anthropic", "api.anthropic.com"),
-    ("openai", "api.openai.com"),
-    ("openrouter", "openrouter.ai"),
-    ("deepseek", "api.deepseek.com"),
-    ("ollama", "127.0.0.1:11434"),
-    ("lmstudio", "127.0.0.1:1234"),
-    ("llamacpp", "127.0.0.1:8080"),
-];
-
-/// A key. It is printed as `***` and shown to nobody but the service it belongs to.
+/// A key. It is printed as `***` and sent to the service it belongs to only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Arc<str>);
 
@@ -54,15 +45,30 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What errors say of the service that is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// A key, in the header that the row names.
+    Key(Secret),
+    /// A token, as `Authorization: Bearer`.
+    Token(Secret),
+    /// None, for a server that needs none or a gateway that adds its own.
+    None,
+}
+
+impl Credential {
+    fn secret(&self) -> Option<&Secret> {
+        match self {
+            Self::Key(secret) | Self::Token(secret) => Some(secret),
+            Self::None => None,
+        }
+    }
+}
+
+/// Whom a request goes to, and what errors say of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
-    /// Name, such as `anthropic` or `ollama`.
-    pub name: String,
-    /// Environment variable that holds the key.
-    pub key_variable: String,
-    /// The key, blotted out wherever the service repeats it.
-    pub key: Option<Secret>,
+    pub(super) row: Arc<ProviderRow>,
+    pub(super) credential: Credential,
     /// What errors call it: its name, or where it is.
     shown: String,
     /// Whether it is known by its name alone.
@@ -71,44 +77,59 @@ pub struct Service {
     is_own: bool,
 }
 
-/// The kinds of failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ErrorKind {
-    Authentication,
-    RateLimit,
-    Overloaded,
-    Internal,
-    ContextTooLong,
-    NotFound,
-    BadRequest,
-    Network,
-    Interrupted,
-    Protocol,
-}
-
 impl Service {
     /// Returns a service that is known by its name.
     #[must_use]
-    pub fn new(name: &str, key_variable: &str, key: Option<Secret>) -> Self {
-        let (name, key_variable) = (name.to_owned(), key_variable.to_owned());
-        Self { shown: name.clone(), name, key_variable, key, is_at_home: true, is_own: false }
+    pub fn new(row: Arc<ProviderRow>, credential: Credential) -> Self {
+        Self { shown: row.name.clone(), row, credential, is_at_home: true, is_own: false }
     }
 
     /// Returns the service as errors show it that come from this address.
     pub(super) fn at(self, base: &Url) -> Self {
-        let place = place(base);
-        let is_at_home = HOMES.contains(&(&self.name, &place));
-        let has_home_of_its_own = matches!(self.name.as_str(), "anthropic" | "openai");
-        let shown = match self.name.as_str() {
-            name if is_at_home => name.to_owned(),
+        let (name, place) = (&self.row.name, place(base));
+        let is_at_home = is_home(&self.row, base);
+        let shown = match () {
+            () if is_at_home => name.clone(),
             // Who answers there is somebody else.
-            _ if has_home_of_its_own => place,
-            name => format!("{name} at {place}"),
+            () if self.row.url_env.is_some() => place,
+            () => format!("{name} at {place}"),
         };
         Self { shown, is_at_home, is_own: is_on_own_network(base), ..self }
     }
 
-    /// Returns what errors call it.
+    /// Returns the headers that each request carries.
+    ///
+    /// # Errors
+    /// Returns an error if the key cannot be sent.
+    pub(super) fn headers(&self) -> Result<HeaderMap, ProviderError> {
+        let own = self.row.headers.iter().filter_map(|(name, value)| {
+            Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?))
+        });
+        let mut headers: HeaderMap = own.collect();
+        let (name, secret) = match &self.credential {
+            Credential::Key(key) => (self.row.key_header(), key),
+            Credential::Token(token) => ("authorization", token),
+            Credential::None => return Ok(headers),
+        };
+        let bearer = if name.eq_ignore_ascii_case("authorization") { "Bearer " } else { "" };
+        let value = HeaderValue::from_str(&format!("{bearer}{}", secret.expose()));
+        let (Ok(name), Ok(mut value)) = (HeaderName::from_bytes(name.as_bytes()), value) else {
+            let words = "the key holds characters that no key has, such as a line end";
+            return Err(self.error(ErrorKind::Authentication, words));
+        };
+        value.set_sensitive(true);
+        headers.insert(name, value);
+        Ok(headers)
+    }
+
+    /// Returns what to set so that another key is sent.
+    fn key_hint(&self) -> String {
+        match (&self.credential, &self.row.token_env) {
+            (Credential::Token(_), Some(variable)) => variable.clone(),
+            _ => self.row.key_hint(),
+        }
+    }
+
     pub(super) fn shown(&self) -> &str {
         &self.shown
     }
@@ -124,29 +145,24 @@ impl Service {
     }
 
     /// The same, for a service that said how long to wait.
-    pub(super) fn error_after(&self, kind: ErrorKind, words: &str, retry_after: Option<Duration>) -> ProviderError {
-        let (provider, detail) = (self.shown.clone(), self.clean(words));
-        match kind {
-            ErrorKind::Authentication => {
-                let (key_variable, has_key) = (self.key_variable.clone(), self.key.is_some());
-                ProviderError::Authentication { provider, key_variable, has_key, detail }
+    fn error_after(&self, kind: ErrorKind, words: &str, wait: Option<Duration>) -> ProviderError {
+        let error = ProviderError::new(kind, &self.shown, self.clean(words)).after(wait);
+        let (kind, advice) = match kind {
+            ErrorKind::Authentication if self.credential == Credential::None => {
+                (ErrorKind::MissingKey, format!("Set {}.", self.key_hint()))
             }
-            ErrorKind::Internal => ProviderError::Internal { provider, detail, is_own: self.is_own },
-            ErrorKind::RateLimit => ProviderError::RateLimit { provider, detail, retry_after },
-            ErrorKind::Overloaded => ProviderError::Overloaded { provider, detail, retry_after },
-            ErrorKind::ContextTooLong => ProviderError::ContextTooLong { detail },
-            ErrorKind::NotFound => ProviderError::NotFound { provider, detail },
-            ErrorKind::BadRequest => ProviderError::BadRequest { provider, detail },
-            ErrorKind::Network => ProviderError::Network { provider, detail },
-            ErrorKind::Interrupted => ProviderError::Interrupted { provider, detail },
-            ErrorKind::Protocol => ProviderError::Protocol { provider, detail },
-        }
+            ErrorKind::Authentication => {
+                (kind, format!("Check {} and that the key may use this model.", self.key_hint()))
+            }
+            ErrorKind::Internal if self.is_own => (kind, format!("Look at the log of {}.", self.shown)),
+            _ => return error,
+        };
+        ProviderError { kind, advice, ..error }
     }
 
     /// Returns the error for a connection that cannot be secure.
     pub(super) fn tls_error(&self, (detail, advice): Advice) -> ProviderError {
-        let (provider, detail) = (self.shown.clone(), self.clean(&detail));
-        ProviderError::Tls { provider, detail, advice: advice.to_owned() }
+        ProviderError { advice: advice.to_owned(), ..self.error(ErrorKind::Tls, &detail) }
     }
 
     /// Returns the error for the answer to a request for `path` whose status is not a success.
@@ -175,7 +191,7 @@ impl Service {
 
     /// Makes a server's words fit to be shown: keys blotted out, one line, bounded.
     fn clean(&self, words: &str) -> String {
-        let words = match self.key.as_ref().filter(|key| key.expose().len() >= LEAST_SECRET) {
+        let words = match self.credential.secret().filter(|key| key.expose().len() >= LEAST_SECRET) {
             Some(key) => words.replace(key.expose(), "***"),
             None => words.to_owned(),
         };

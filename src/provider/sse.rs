@@ -9,7 +9,6 @@ use memchr::{memchr, memchr2};
 /// Largest event in bytes; more is a fault of the server.
 pub const EVENT_CAP: usize = 16 * 1024 * 1024;
 
-/// One event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SseEvent<'a> {
     /// The event's name; empty where the server gave none.

@@ -33,7 +33,6 @@ pub(super) async fn events(http: Http, answer: Response, mut feed: Feed) -> Resu
     Ok(Box::pin(Answer { body, http, feed, linger: None, failure: None }))
 }
 
-/// An answer under way.
 struct Answer<S> {
     /// The connection; gone once the answer is over.
     body: Option<Pin<Box<S>>>,
@@ -78,7 +77,7 @@ where
         Poll::Ready(())
     }
 
-    /// Waits for a stopped answer to close; forever for one that goes on.
+    /// Waits for a stopped answer to close; forever if it goes on.
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if !self.feed.has_stopped() {
             return Poll::Pending;

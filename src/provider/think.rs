@@ -1,4 +1,4 @@
-//! Tells reasoning from answer where a server sends both as one text.
+//! Separates reasoning from answer where a server sends both as one text.
 //!
 //! Models such as DeepSeek's and Qwen's begin with `<think>…</think>`; a server without a parser for it passes the tags
 //! on. Invariants: only a tag that begins the answer counts, so a text about the tags stays as it is; what comes out does
@@ -24,7 +24,6 @@ enum Place {
     Answer,
 }
 
-/// Splits the text of one answer.
 #[derive(Default)]
 pub(super) struct Think {
     place: Place,
@@ -32,7 +31,6 @@ pub(super) struct Think {
 }
 
 impl Think {
-    /// Takes more text.
     pub(super) fn text(&mut self, more: &str, out: &mut Queue) {
         match self.place {
             _ if more.is_empty() => {}

@@ -1,4 +1,4 @@
-//! From the choice of a model to a connection, told as an event.
+//! From the choice of a model to a connection, emitted as an event.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,21 +7,33 @@ use futures::FutureExt;
 
 use super::servers::{KnownServers, ServerIdentity};
 use crate::agent::{EventKind, Sink};
-use crate::config::Aliases;
+use crate::config::{Aliases, Config};
 use crate::definition::AgentDefinition;
 use crate::message::AgentId;
 use crate::offline::{self, Offline, Pace};
-use crate::provider::choice::{ChoiceError, Endpoint, ModelChoice, ModelPreferences, ProviderEnv, choose, connect};
-use crate::provider::discover::{self, LocalEndpoint, Miss, find_local_server};
+use crate::provider::choice::{ChoiceError, Endpoint, ModelChoice, ModelEndpoint, ModelPreferences, choose, connect};
+use crate::provider::discover::{self, Miss, find_local_server};
 use crate::provider::rate_limiter::RateLimiters;
-use crate::provider::{Provider, model};
+use crate::provider::table::{ProviderEnv, ProviderTable, any_of};
+use crate::provider::{Model, Provider, model};
 use crate::subagent::{Connecting, Connection, ModelScope, Reconnect, ResolveModel, lead_connection};
 
-/// What the first line of a session without a model says.
-const HOW_TO_CONNECT: &str = "No model is connected: the built-in offline model explores code by rules. For more, set \
-                              ANTHROPIC_API_KEY or OPENAI_API_KEY, start Ollama, LM Studio or llama.cpp, or use --model.";
+/// Returns what the first line of a session without a model says.
+fn how_to_connect() -> String {
+    let table = ProviderTable::default();
+    format!(
+        "No model is connected: the built-in offline model explores code by rules. For more, set {}, start {}, or use --model.",
+        any_of(&table.main_keys()),
+        any_of(&table.server_names()),
+    )
+}
 
-/// Starts to look for the model, without waiting for the first message, and tells when it is found.
+/// Returns the services, and what the environment of this process says of them.
+pub(super) fn provider_env(config: &Config) -> ProviderEnv {
+    ProviderEnv::of_process(ProviderTable::with(&config.providers))
+}
+
+/// Starts to look for the model, without waiting for the first message, and emits when it is found.
 pub(super) fn connecting(wishes: ModelPreferences, lead: LeadModel, means: ConnectMeans, sink: Sink) -> Connecting {
     let connecting = async move {
         let found = find(&wishes, &means, &sink).await.map_err(|error| error.to_string());
@@ -89,10 +101,9 @@ impl LeadModel {
     }
 }
 
-/// Who answers.
 struct Found {
     connection: Connection,
-    /// What is asked about a server that nobody has named, or wrong with servers that could not be used.
+    /// The question about a server that was never named, or what is wrong with servers that could not be used.
     note: Option<String>,
     /// What the user should know of the way there.
     warning: Option<String>,
@@ -100,8 +111,8 @@ struct Found {
 
 async fn find(wishes: &ModelPreferences, means: &ConnectMeans, sink: &Sink) -> Result<Found, ChoiceError> {
     let offline = |note| Found { connection: offline_connection(means.pace), note, warning: None };
-    let endpoint = match choose(wishes)? {
-        ModelChoice::Connect(endpoint) => endpoint,
+    let chosen = match choose(wishes)? {
+        ModelChoice::Connect(chosen) => chosen,
         ModelChoice::Offline => return Ok(offline(None)),
         ModelChoice::Probe { endpoints, model, wish } => {
             if let Some(named) = endpoints.iter().find(|endpoint| endpoint.is_named) {
@@ -110,52 +121,48 @@ async fn find(wishes: &ModelPreferences, means: &ConnectMeans, sink: &Sink) -> R
             match wish {
                 Some(wish) => find_local_server(&endpoints, model.as_deref(), discover::NAMED_TIMEOUT)
                     .await
-                    .map_err(|misses| unusable(&misses, model.as_deref(), wish))?
-                    .into(),
+                    .map_err(|misses| unusable(&misses, model.as_deref(), wish, &wishes.env.table))?,
                 None => match guess(endpoints, &means.known).await {
-                    Ok(endpoint) => endpoint,
+                    Ok(chosen) => chosen,
                     Err(note) => return Ok(offline(note)),
                 },
             }
         }
     };
-    if LOCAL_SERVERS.contains(&endpoint.provider.as_str()) {
-        means.known.remember(&ServerIdentity::of(&endpoint.provider, &endpoint.base));
+    if chosen.endpoint.provider.local {
+        means.known.remember(&identity_of(&chosen.endpoint));
     }
-    let warning = endpoint.exposed_host().map(|host| {
+    let warning = chosen.endpoint.exposed_host().map(|host| {
         format!(
             "The key goes to {host} in clear (http://): whoever is on the way can read it. Use https:// if you can."
         )
     });
-    let (provider, model) = connect(endpoint, &means.rate_limiters);
+    let (provider, model) = connect(chosen, &means.rate_limiters);
     Ok(Found { connection: Connection { provider, model: Arc::new(model) }, note: None, warning })
 }
 
-/// Services that run on this machine and need no key.
-const LOCAL_SERVERS: [&str; 3] = ["ollama", "lmstudio", "llamacpp"];
+fn identity_of(endpoint: &Endpoint) -> ServerIdentity {
+    ServerIdentity::of(&endpoint.provider.name, &endpoint.base)
+}
 
-/// Finds a server that nobody has asked for. Anybody can listen on a port: one that was never named gets to see nothing
+/// Finds a server unasked. Any process can listen on a port: a server that was never named gets to see nothing
 /// but the question for its models, and what to do about it is returned in its place.
-async fn guess(endpoints: Vec<LocalEndpoint>, known: &KnownServers) -> Result<Endpoint, Option<String>> {
-    let is_known =
-        |endpoint: &LocalEndpoint| endpoint.is_named || known.hold(&ServerIdentity::of(&endpoint.name, &endpoint.base));
+async fn guess(endpoints: Vec<Endpoint>, known: &KnownServers) -> Result<ModelEndpoint, Option<String>> {
+    let is_known = |endpoint: &Endpoint| endpoint.is_named || known.hold(&identity_of(endpoint));
     let (named, guessed): (Vec<_>, Vec<_>) = endpoints.into_iter().partition(is_known);
     let look = |endpoints| async move { find_local_server(endpoints, None, discover::BUDGET).await };
     match tokio::join!(look(&named), look(&guessed)) {
-        (Ok(server), _) => Ok(server.into()),
-        (Err(_), Ok(server)) => {
-            let identity = ServerIdentity::of(&server.endpoint.name, &server.endpoint.base);
-            Err(Some(identity.question(&server.model)))
-        }
+        (Ok(server), _) => Ok(server),
+        (Err(_), Ok(server)) => Err(Some(identity_of(&server.endpoint).question(&server.model))),
         (Err(misses), Err(others)) => Err(words_of(&[misses, others].concat(), None)),
     }
 }
 
 /// Returns the error for a search that has found no model.
-fn unusable(misses: &[Miss], model: Option<&str>, wish: String) -> ChoiceError {
+fn unusable(misses: &[Miss], model: Option<&str>, wish: String, table: &ProviderTable) -> ChoiceError {
     match words_of(misses, model) {
         Some(words) => ChoiceError::Unusable { words },
-        None => ChoiceError::NoServer { wish },
+        None => ChoiceError::no_server(wish, table),
     }
 }
 
@@ -168,7 +175,7 @@ fn words_of(misses: &[Miss], model: Option<&str>) -> Option<String> {
 
 fn offline_connection(pace: Pace) -> Connection {
     let provider: Arc<dyn Provider> = Arc::new(Offline::new(pace));
-    Connection { provider, model: Arc::new(model::lookup(offline::NAME, offline::NAME)) }
+    Connection { provider, model: Arc::new(Model::built_in(offline::NAME)) }
 }
 
 fn chosen(connection: &Connection, note: Option<String>) -> EventKind {
@@ -176,7 +183,7 @@ fn chosen(connection: &Connection, note: Option<String>) -> EventKind {
     let is_offline = provider == offline::NAME;
     let note = match note {
         Some(words) if is_offline => Some(format!("{words} Until then the built-in offline model answers.")),
-        _ => is_offline.then(|| HOW_TO_CONNECT.to_owned()),
+        _ => is_offline.then(how_to_connect),
     };
     let model = &connection.model;
     EventKind::ModelChosen { provider, display: model.display.clone(), context_window: model.context_window, note }
@@ -196,11 +203,12 @@ pub(super) fn resolver(env: ProviderEnv, aliases: Aliases, rate_limiters: RateLi
             return Ok(wish.main.clone());
         }
         let provider = wish.parent.provider.name();
-        let is_unplanned = model::is_size(name) && has_models_of_its_owner(provider, &env);
+        let is_unplanned = model::is_size(name) && env.has_models_of_its_owner(provider);
         if name.eq_ignore_ascii_case("task") || is_unplanned || provider == offline::NAME {
             return Ok(wish.parent.clone());
         }
-        if let Some(mut model) = model::resolve(provider, name) {
+        let own = env.table.get(provider).and_then(|row| model::resolve(&env.table, row, name));
+        if let Some(mut model) = own {
             if env.is_behind_gateway(provider) {
                 model.price = None;
             }
@@ -215,21 +223,12 @@ pub(super) fn resolver(env: ProviderEnv, aliases: Aliases, rate_limiters: RateLi
             return Ok(known.clone());
         }
         let wishes = ModelPreferences { flag: Some(name.to_owned()), config: None, env: env.clone() };
-        let Ok(ModelChoice::Connect(endpoint)) = choose(&wishes) else { return Err(unknown()) };
-        let (provider, model) = connect(endpoint, &rate_limiters);
+        let Ok(ModelChoice::Connect(chosen)) = choose(&wishes) else { return Err(unknown()) };
+        let (provider, model) = connect(chosen, &rate_limiters);
         let found = Connection { provider, model: Arc::new(model) };
         others.insert(name.to_owned(), found.clone());
         Ok(found)
     })
-}
-
-/// Returns `true` if the service has the models that its owner has set up, and no others.
-fn has_models_of_its_owner(provider: &str, env: &ProviderEnv) -> bool {
-    let is_own = |base: &String| base.contains("://api.openai.com");
-    match provider {
-        "openai" => env.openai_base.as_ref().is_some_and(|base| !is_own(base)),
-        provider => !model::has_sizes(provider),
-    }
 }
 
 /// Returns the name that an alias of the user stands for, or the name itself.

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use super::SessionKind;
 use crate::agent::{EventKind, Sink};
 use crate::message::AgentId;
-use crate::provider::model;
+use crate::provider::Model;
 use crate::provider::scripted::Scripted;
 use crate::subagent::{Connecting, Connection};
 use crate::tool::{ScriptedTool, ToolSet};
@@ -39,7 +39,7 @@ impl DemoParts {
     }
 
     pub(super) fn connecting(self, sink: Sink) -> Connecting {
-        let model = Arc::new(model::lookup("demo", "demo"));
+        let model = Arc::new(Model::built_in("demo"));
         let found = self.provider.map(|provider| Connection { provider: Arc::new(provider), model });
         let connecting = async move {
             let kind = EventKind::ModelChosen {

@@ -39,7 +39,7 @@ use crate::definition::{AgentDefinition, AgentDirs, Library, Parsed, Roots};
 use crate::message::{AgentId, BudgetLimit, Diagnostic, sanitize_line, serialize_path};
 use crate::offline::Pace;
 use crate::permission::{Approver, Grant, GrantOrigin, Grants, PermissionMode, Permissions, Project};
-use crate::provider::choice::{ModelPreferences, ProviderEnv};
+use crate::provider::choice::ModelPreferences;
 use crate::provider::rate_limiter::RateLimiters;
 use crate::session::{Allowed, Secrets, Store, Writer, log};
 use crate::subagent::{
@@ -184,7 +184,7 @@ pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
         user_dirs: user_dirs(&environment),
     };
     let config = loaded.config;
-    let secrets = Secrets::new(ProviderEnv::from_env().secrets());
+    let secrets = Secrets::new(connection::provider_env(&config).secrets());
     let new_store = |paths: &Paths| Store::new(&paths.state_dir, &place.project, Timestamp::now(), secrets);
     let store = paths.as_ref().map(new_store);
     Ok(Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store })
@@ -277,7 +277,7 @@ struct Meta {
 /// Starts a session. `listener` hears of everything that happens in it.
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<AgentEvent>>) -> Started {
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store } = bootstrap;
-    let (environment, rate_limiters) = (ProviderEnv::from_env(), RateLimiters::default());
+    let (environment, rate_limiters) = (connection::provider_env(&config), RateLimiters::default());
     let secrets = Secrets::new(environment.secrets());
     let (mut kept, listeners) = keep(paths.as_ref().zip(store.as_ref()), &place, &secrets, listener);
     let sink = Sink::new(listeners);
@@ -300,7 +300,8 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<AgentEvent>>
     }
     kept.announcer = Some(AbortOnDrop(allowed::announcer(&permissions, sink.clone())));
     let demo = demo::DemoParts::of(options.kind);
-    let shell = Shell::new(&options.program, &config.tool_environment);
+    let keys: Vec<String> = environment.table.secret_variables().map(str::to_owned).collect();
+    let shell = Shell::new(&options.program, &config.tool_environment, &keys);
     let tree = Tree::new(TreeSetup {
         catalog: Arc::new(library.catalog().clone()),
         limits: limits::of_tree(&config),

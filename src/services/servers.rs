@@ -1,8 +1,8 @@
 //! Model servers on this machine that the user has named, and whose they are.
 //!
 //! Owns the record of them and the look at who listens on a port. Leaves finding servers to `provider`. Invariant: a
-//! server of which anything is unknown counts as one that was never named. Any process of any user can listen on a port,
-//! and whoever answers there gets to read the project.
+//! server of which anything is unknown counts as never named. Any process of any user can listen on a port, and what
+//! answers there gets to read the project.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -21,7 +21,6 @@ const MAX_TABLE_BYTES: u64 = 16 << 20;
 /// Characters of the longest name of a model that is shown.
 const MAX_MODEL_CHARS: usize = 60;
 
-/// A server at an address of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerIdentity {
     /// What kind of server it is taken for, such as `llamacpp`.
@@ -89,7 +88,7 @@ impl KnownServers {
         server.line().is_some_and(|line| record.lines().any(|known| known == line))
     }
 
-    /// Keeps that the user has named this server. One that cannot be kept is asked for again.
+    /// Records that the user has named this server. If that fails, the user is asked again.
     pub fn remember(&self, server: &ServerIdentity) {
         let (Some(file), Some(line)) = (&self.0, server.line()) else { return };
         if self.hold(server) {

@@ -9,6 +9,7 @@ use belvedere::cli::Cli;
 use belvedere::definition::Catalog;
 use belvedere::headless::exit;
 use belvedere::provider::model;
+use belvedere::provider::table::ProviderTable;
 use clap::CommandFactory as _;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -164,9 +165,13 @@ fn agents_are_those_of_the_catalog() {
 fn models_are_those_of_the_catalog() {
     let page = text("docs/configuration.md");
     let models = section(&page, "Models");
-    for provider in ["anthropic", "openai", "openrouter", "deepseek"] {
-        let id = model::default_id(provider).unwrap();
-        assert!(models.contains(&format!("`{id}`")), "the default model of {provider} is {id}");
+    let table = ProviderTable::default();
+    for row in table.rows() {
+        let known = [Some(&row.name).filter(|_| row.local), row.key_env.as_ref(), row.model.as_ref()];
+        for name in known.into_iter().chain([row.token_env.as_ref(), row.url_env.as_ref()]).flatten() {
+            assert!(models.contains(&format!("`{name}`")), "{}: `{name}` is missing", row.name);
+        }
+        assert!(models.contains(row.display()), "{} is missing", row.display());
     }
     for alias in model::aliases() {
         assert!(models.contains(&format!("`{alias}`")), "the alias {alias} is missing");

@@ -10,8 +10,9 @@ use crate::app::composer::messages::{Address, address};
 use crate::app::keymap::Context;
 use crate::app::layout::LayoutMode;
 use crate::app::{Action, App, Armed, Effect, Focus, ListPopup, ModelState, Popup, lists};
-use crate::message::AgentId;
+use crate::message::{AgentId, WireFormat};
 use crate::permission::PermissionMode;
+use crate::provider::table::ProviderTable;
 use crate::subagent::Command;
 
 /// Returns `true` if what was written after a slash is a command and no path: only that of a file to write may hold more
@@ -303,9 +304,12 @@ impl App {
             ModelState::Searching(Some(place)) => format!("Still looking for a model at {place}."),
             ModelState::Missing(reason) => format!("No model answers. {reason}"),
         };
+        let table = ProviderTable::default();
         let body = format!(
-            "{body}\n\nTo choose one, type `/model provider/name` or start with `--model provider/name`, or set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY` \
-             (with `OPENAI_BASE_URL` for a local server)."
+            "{body}\n\nTo choose one, type `/model provider/name` or start with `--model provider/name`, or set `{}` \
+             (with `{}` for a local server).",
+            table.main_keys().join("` or `"),
+            table.address_variable(WireFormat::OpenAi).unwrap_or_default()
         );
         self.overlay.open(Popup::Text { title: "model".to_owned(), body, scroll: 0 });
     }

@@ -10,6 +10,7 @@ use crate::offline::report::{CitedPlace, Received, Report};
 use crate::offline::search::content;
 use crate::offline::search::rank::{self, Wants};
 use crate::offline::text::terms::Terms;
+use crate::provider::table::{ProviderTable, any_of};
 
 /// Places listed below the excerpt.
 const MORE: usize = 5;
@@ -127,9 +128,12 @@ fn push_history(out: &mut String, terms: &Terms, received: &[(String, Received)]
     }
 }
 
-/// How to connect a language model.
-pub(crate) const CONNECT: &str = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local Ollama, LM Studio or llama.cpp server, or pass \
-    `--model provider/name`";
+/// Returns how to connect a language model.
+pub(crate) fn how_to_connect() -> String {
+    let table = ProviderTable::default();
+    let (keys, servers) = (any_of(&table.main_keys()), any_of(&table.server_names()));
+    format!("set {keys}, start a local {servers} server, or pass `--model provider/name`")
+}
 
 pub(crate) fn help() -> String {
     format!(
@@ -142,18 +146,20 @@ pub(crate) fn help() -> String {
          - `read all .rs files and summarize what each one does`\n\
          - `use 3 subagents: find the entry points; find the error types; find the tests`\n\
          - ``run `git log --oneline -n 5` ``\n\n\
-         To connect a language model: {CONNECT}."
+         To connect a language model: {}.",
+        how_to_connect()
     )
 }
 
 /// Declines in one sentence what only a language model can do.
 pub(crate) fn decline(what: &str) -> String {
-    format!("{what} needs a language model, and none is connected: {CONNECT}.")
+    format!("{what} needs a language model, and none is connected: {}.", how_to_connect())
 }
 
 pub(crate) fn unclear() -> String {
     format!(
         "I found no name or topic to search for in that. I am the built-in offline model and understand requests such as \
-         `explain this project` or `where is \"some name\" defined?`. To connect a language model: {CONNECT}."
+         `explain this project` or `where is \"some name\" defined?`. To connect a language model: {}.",
+        how_to_connect()
     )
 }

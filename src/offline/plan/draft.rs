@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::AnswerPlan;
-use super::answer::CONNECT;
+use super::answer::how_to_connect;
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::text::lists;
 
@@ -117,9 +117,10 @@ impl AnswerPlan for DraftPlan {
 
     fn conclude(&self, _evidence: &Evidence) -> String {
         format!(
-            "<summary>Drafted `{}` by rules from the words of the wish. A language model would write more: {CONNECT}.</summary>\n\
+            "<summary>Drafted `{}` by rules from the words of the wish. A language model would write more: {}.</summary>\n\
              <answer>\n{}\n</answer>",
             self.name(),
+            how_to_connect(),
             self.file()
         )
     }

@@ -4,7 +4,7 @@
 //! always carry a `<summary>`.
 
 use super::AnswerPlan;
-use super::answer::CONNECT;
+use super::answer::how_to_connect;
 use super::draft::{self, DraftPlan};
 use crate::offline::evidence::{Evidence, PlannedCall};
 use crate::offline::project;
@@ -102,7 +102,8 @@ impl Inquiry {
             Intent::Decline { what } => {
                 let mut inquiry = Self::question(text);
                 inquiry.caveat = format!(
-                    "{what} needs a language model, which is not connected ({CONNECT}); these places concern it."
+                    "{what} needs a language model, which is not connected ({}); these places concern it.",
+                    how_to_connect()
                 );
                 inquiry
             }

@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 use crate::message::Usage;
 use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
-use crate::provider::service::{ErrorKind, Service};
+use crate::provider::service::Service;
 use crate::provider::sse;
 use crate::provider::think::Think;
-use crate::provider::{ProviderError, StopReason, StreamEvent};
+use crate::provider::{ErrorKind, ProviderError, StopReason, StreamEvent};
 
 /// One event. A flat struct, because a tagged enum would copy every event before reading it.
 #[derive(Deserialize)]
@@ -33,7 +33,6 @@ struct WireEvent<'a> {
     message: Lenient<MessageStart<'a>>,
     #[serde(borrow, default)]
     usage: Lenient<WireUsage<'a>>,
-    /// The blocks of a whole message.
     #[serde(borrow, default)]
     content: List<BlockStart<'a>>,
     #[serde(borrow, default)]
@@ -96,7 +95,6 @@ struct WireUsage<'a> {
     cache_write: Text<'a>,
 }
 
-/// A content block under way.
 enum Open {
     Thinking {
         signature: String,
@@ -110,7 +108,6 @@ enum Open {
     Other,
 }
 
-/// The state of one answer.
 pub(super) struct MessagesDecoder {
     service: Service,
     open: BTreeMap<u64, Open>,
@@ -222,7 +219,6 @@ impl MessagesDecoder {
         StreamProgress::Stopped
     }
 
-    /// Takes a whole message.
     fn whole(&mut self, wire: WireEvent<'_>, out: &mut Queue) -> StreamProgress {
         for (index, block) in (0..).zip(wire.content.into_elements()) {
             self.start(index, &block, out);

@@ -6,30 +6,16 @@
 use futures::future::BoxFuture;
 use reqwest::Url;
 
-use super::http::{Auth, Http};
+use super::http::Http;
 use super::learned::{Feature, has_pictures, without_pictures};
 use super::service::Service;
 use super::stream;
-use super::{EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request, Secret};
+use super::{ErrorKind, EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request};
+use crate::message::Dialect;
 
 mod decode;
 mod wire;
 
-/// Address of the API unless another one is configured.
-pub const BASE: &str = "https://api.anthropic.com";
-
-/// How the API is told who asks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Credential {
-    /// A key of the API, from `ANTHROPIC_API_KEY`.
-    Key(Secret),
-    /// A token, from `ANTHROPIC_AUTH_TOKEN`, as gateways use it.
-    Token(Secret),
-    /// None, for a gateway that adds its own.
-    None,
-}
-
-/// Claude, over the Messages API.
 #[derive(Debug, Clone)]
 pub struct Anthropic {
     http: Http,
@@ -38,40 +24,32 @@ pub struct Anthropic {
 impl Anthropic {
     /// Returns a provider for the API at `base`, which may end in `/`, `/v1` or neither.
     #[must_use]
-    pub fn new(base: &Url, credential: Credential) -> Self {
-        let (auth, key, key_variable) = match credential {
-            Credential::Key(key) => (Auth::ApiKey(key.clone()), Some(key), "ANTHROPIC_API_KEY"),
-            Credential::Token(token) => (Auth::Bearer(token.clone()), Some(token), "ANTHROPIC_AUTH_TOKEN"),
-            Credential::None => (Auth::None, None, "ANTHROPIC_API_KEY"),
-        };
-        let service = Service::new("anthropic", key_variable, key);
+    pub fn new(service: Service, base: &Url) -> Self {
         let mut base = base.clone();
         let path = base.path().trim_end_matches('/');
         let path = path.strip_suffix("/messages").unwrap_or(path);
         let path = format!("{}/v1", path.strip_suffix("/v1").unwrap_or(path));
         base.set_path(&path);
-        Self { http: Http::new(service, base, auth) }
+        Self { http: Http::new(service, base) }
     }
 
-    /// Puts it behind a rate limiter that others may share.
     #[must_use]
     pub fn behind(self, gate: RateLimiter) -> Self {
         Self { http: self.http.behind(gate) }
-    }
-
-    /// Sets up TLS in the background, so that the first request need not wait for it.
-    pub fn warm(&self) {
-        self.http.warm();
     }
 }
 
 impl Provider for Anthropic {
     fn name(&self) -> &str {
-        &self.http.service().name
+        &self.http.service().row.name
     }
 
     fn gate(&self) -> Option<&RateLimiter> {
         Some(self.http.gate())
+    }
+
+    fn warm(&self) {
+        self.http.warm();
     }
 
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
@@ -85,7 +63,7 @@ impl Provider for Anthropic {
             }
             let mut held = Vec::new();
             // A gateway may lead to a model of another maker; the service itself means what it says.
-            if !self.http.is_at(BASE) {
+            if self.http.dialect() != Dialect::Anthropic {
                 held.extend(has_pictures(&request).then_some(Feature::Pictures));
                 held.extend(body.sets_thinking().then_some(Feature::Thinking));
             }
@@ -107,11 +85,9 @@ pub fn request_body(request: &Request) -> Result<Vec<u8>, ProviderError> {
 }
 
 fn written(body: &wire::MessagesBody<'_>) -> Result<Vec<u8>, ProviderError> {
-    serde_json::to_vec(body)
-        .map_err(|error| ProviderError::BadRequest { provider: "anthropic".to_owned(), detail: error.to_string() })
+    serde_json::to_vec(body).map_err(|error| ProviderError::new(ErrorKind::BadRequest, "anthropic", error.to_string()))
 }
 
-/// Returns a decoder for the bytes of an answer.
 #[must_use]
 pub fn feed(service: Service) -> Feed {
     Feed::new(service.clone(), Box::new(decode::MessagesDecoder::new(service)))

@@ -7,30 +7,16 @@
 use futures::future::BoxFuture;
 use reqwest::Url;
 
-use super::http::{Auth, Http};
+use super::http::Http;
 use super::learned::{Feature, has_pictures, without_pictures};
 use super::service::Service;
 use super::stream;
-use super::{EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request};
+use super::{ErrorKind, EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request};
+use crate::message::Dialect;
 
 mod decode;
 mod wire;
 
-/// Address of OpenAI's own API.
-pub const BASE: &str = "https://api.openai.com/v1";
-
-/// What servers want written differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// OpenAI itself: the cap on output is `max_completion_tokens`.
-    OpenAi,
-    /// DeepSeek: the reasoning of every message has to come back with its tool calls.
-    DeepSeek,
-    /// Everyone else: the cap is `max_tokens`, reasoning stays away.
-    Compatible,
-}
-
-/// A model over the Chat Completions API.
 #[derive(Debug, Clone)]
 pub struct OpenAi {
     http: Http,
@@ -41,26 +27,13 @@ impl OpenAi {
     /// Returns a provider for the API at `base`. Without a path, `/v1` is meant; a key is optional.
     #[must_use]
     pub fn new(service: Service, base: &Url) -> Self {
-        let base = normalised(base);
-        let dialect = match base.host_str() {
-            Some(host) if host == "api.openai.com" || host.ends_with(".openai.azure.com") => Dialect::OpenAi,
-            Some("api.deepseek.com") => Dialect::DeepSeek,
-            _ if service.name == "deepseek" => Dialect::DeepSeek,
-            _ => Dialect::Compatible,
-        };
-        let auth = service.key.clone().map_or(Auth::None, Auth::Bearer);
-        Self { http: Http::new(service, base, auth), dialect }
+        let http = Http::new(service, normalised(base));
+        Self { dialect: http.dialect(), http }
     }
 
-    /// Puts it behind a rate limiter that others may share.
     #[must_use]
     pub fn behind(self, gate: RateLimiter) -> Self {
         Self { http: self.http.behind(gate), ..self }
-    }
-
-    /// Sets up TLS in the background, so that the first request need not wait for it.
-    pub fn warm(&self) {
-        self.http.warm();
     }
 }
 
@@ -76,11 +49,15 @@ pub(super) fn normalised(base: &Url) -> Url {
 
 impl Provider for OpenAi {
     fn name(&self) -> &str {
-        &self.http.service().name
+        &self.http.service().row.name
     }
 
     fn gate(&self) -> Option<&RateLimiter> {
         Some(self.http.gate())
+    }
+
+    fn warm(&self) {
+        self.http.warm();
     }
 
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
@@ -104,10 +81,9 @@ impl Provider for OpenAi {
 /// Returns a bad-request error if a tool's schema cannot be written as JSON.
 pub fn request_body(request: &Request, dialect: Dialect) -> Result<Vec<u8>, ProviderError> {
     serde_json::to_vec(&wire::ChatBody::new(request, dialect))
-        .map_err(|error| ProviderError::BadRequest { provider: "openai".to_owned(), detail: error.to_string() })
+        .map_err(|error| ProviderError::new(ErrorKind::BadRequest, "openai", error.to_string()))
 }
 
-/// Returns a decoder for the bytes of an answer.
 #[must_use]
 pub fn feed(service: Service) -> Feed {
     Feed::new(service.clone(), Box::new(decode::ChatDecoder::new(service)))

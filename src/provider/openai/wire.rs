@@ -9,13 +9,11 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Dialect;
-use crate::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
+use crate::message::{AssistantMessage, Block, Dialect, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
 use crate::provider::Request;
 
 /// Models of OpenAI that take tools over this API only when they are told not to reason, and reason unless told.
 const RELUCTANT: [&str; 3] = ["gpt-5.6", "gpt-6-sol", "gpt-6-luna"];
-/// Characters of a tool's name.
 const NAME_CHARS: usize = 64;
 
 #[derive(Serialize)]
@@ -109,10 +107,7 @@ struct Malformed<'a> {
 impl<'a> ChatBody<'a> {
     pub(super) fn new(request: &'a Request, dialect: Dialect) -> Self {
         let cap = Some(request.max_output_tokens);
-        let (max_tokens, max_completion_tokens) = match dialect {
-            Dialect::OpenAi => (None, cap),
-            Dialect::DeepSeek | Dialect::Compatible => (cap, None),
-        };
+        let (max_tokens, max_completion_tokens) = if dialect == Dialect::OpenAi { (None, cap) } else { (cap, None) };
         let tools = request.tools.iter().map(|spec| Tool::Function {
             name: &spec.name,
             description: &spec.description,

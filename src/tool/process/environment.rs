@@ -71,12 +71,14 @@ const FIXED: [(&str, &str); 6] = [
 pub(in crate::tool) struct HandedOn {
     /// What the user adds; a name that ends in `*` stands for all that begin so.
     names: Vec<String>,
+    /// The variables that hold the keys of services, whatever they are called.
+    keys: Vec<String>,
 }
 
 impl HandedOn {
     /// Returns the usual variables and those of these names.
-    pub(super) fn with(names: &[String]) -> Self {
-        Self { names: names.to_vec() }
+    pub(super) fn with(names: &[String], keys: &[String]) -> Self {
+        Self { names: names.to_vec(), keys: keys.to_vec() }
     }
 
     pub(in crate::tool) fn environment(&self) -> Vec<(OsString, OsString)> {
@@ -91,8 +93,11 @@ impl HandedOn {
         if NEVER.iter().any(|never| covers(never, name)) {
             return false;
         }
-        self.names.iter().any(|wanted| covers(wanted, name) && (wanted == name || !is_model_key(name)))
-            || ((NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix) && !is_secret(name)))
+        let is_key = is_model_key(name) || self.keys.iter().any(|key| key == name);
+        self.names.iter().any(|wanted| covers(wanted, name) && (wanted == name || !is_key))
+            || (!is_key
+                && (NAMES.contains(&name)
+                    || PREFIXES.iter().any(|prefix| name.starts_with(prefix) && !is_secret(name)))
                 && !has_credentials(value))
     }
 }

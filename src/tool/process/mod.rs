@@ -54,10 +54,11 @@ pub struct Shell {
 
 impl Shell {
     /// Returns how commands are run: `supervisor` is the file of this program, `names` are the variables that the user
-    /// hands on beside the usual ones; one that ends in `*` stands for all that begin so.
+    /// hands on beside the usual ones; one that ends in `*` stands for all that begin so. `keys` are the variables of
+    /// services, which only their whole name hands on.
     #[must_use]
-    pub fn new(supervisor: impl Into<PathBuf>, names: &[String]) -> Self {
-        Self { supervisor: supervisor.into(), handed_on: HandedOn::with(names), running: Arc::default() }
+    pub fn new(supervisor: impl Into<PathBuf>, names: &[String], keys: &[String]) -> Self {
+        Self { supervisor: supervisor.into(), handed_on: HandedOn::with(names, keys), running: Arc::default() }
     }
 
     fn running(&self) -> std::sync::MutexGuard<'_, BTreeSet<Pid>> {

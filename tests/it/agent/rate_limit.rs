@@ -7,7 +7,7 @@ use std::time::Duration;
 use belvedere::agent::{EventKind, Hold, Status};
 use belvedere::message::AgentId;
 use belvedere::provider::scripted::Scripted;
-use belvedere::provider::{EventStream, Provider, ProviderError, RateLimiter, Request};
+use belvedere::provider::{ErrorKind, EventStream, Provider, ProviderError, RateLimiter, Request};
 use belvedere::subagent::Command;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
@@ -66,8 +66,7 @@ impl Provider for Moody {
             // Time on the way: what is sent together is refused together.
             tokio::time::sleep(Duration::from_millis(50)).await;
             if refused.is_some() {
-                let (provider, detail) = ("moody".to_owned(), "too many".to_owned());
-                return Err(ProviderError::RateLimit { provider, detail, retry_after: refused });
+                return Err(ProviderError::new(ErrorKind::RateLimit, "moody", "too many").after(refused));
             }
             let stream = self.script.stream(request).await?;
             Ok(stream.map(move |event| (&open, event).1).boxed())
@@ -184,13 +183,10 @@ impl Provider for Failing {
             return self.script.stream(request);
         }
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
-        let (provider, detail) = ("failing".to_owned(), "gone".to_owned());
         async move {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            Err(match number {
-                0 => ProviderError::Overloaded { provider, detail, retry_after: None },
-                _ => ProviderError::Network { provider, detail },
-            })
+            let kind = if number == 0 { ErrorKind::Overloaded } else { ErrorKind::Network };
+            Err(ProviderError::new(kind, "failing", "gone"))
         }
         .boxed()
     }

@@ -13,8 +13,9 @@ use axum::response::Response;
 use axum::routing::post;
 use belvedere::agent::{EventKind, Hold, Status};
 use belvedere::message::AgentId;
-use belvedere::provider::choice::{ModelChoice, ModelPreferences, ProviderEnv, choose, connect};
+use belvedere::provider::choice::{ModelChoice, ModelPreferences, choose, connect};
 use belvedere::provider::rate_limiter::RateLimiters;
+use belvedere::provider::table::{ProviderEnv, ProviderTable};
 use belvedere::provider::{Provider, RateLimiter};
 use belvedere::subagent::Command;
 use futures::{StreamExt, stream};
@@ -78,13 +79,16 @@ async fn serve_with(api: Api, seen: Seen) -> (Arc<dyn Provider>, Arc<Seen>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, app).await });
-    let (flag, env) = match api {
-        Api::Anthropic => {
-            let anthropic_key = belvedere::provider::Secret::new("test-key-of-anthropic");
-            ("anthropic/m", ProviderEnv { anthropic_key, anthropic_base: Some(base), ..ProviderEnv::default() })
-        }
-        Api::Chat => ("openai/m", ProviderEnv { openai_base: Some(format!("{base}/v1")), ..ProviderEnv::default() }),
+    let flag = match api {
+        Api::Anthropic => "anthropic/m",
+        Api::Chat => "openai/m",
     };
+    let env = ProviderEnv::new(ProviderTable::default(), |name| match name {
+        "ANTHROPIC_API_KEY" => Some("test-key-of-anthropic".to_owned()),
+        "ANTHROPIC_BASE_URL" => Some(base.clone()),
+        "OPENAI_BASE_URL" => Some(format!("{base}/v1")),
+        _ => None,
+    });
     let Ok(ModelChoice::Connect(endpoint)) =
         choose(&ModelPreferences { flag: Some(flag.to_owned()), config: None, env })
     else {

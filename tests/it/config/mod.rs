@@ -336,13 +336,23 @@ fn directories_follow_xdg_and_ignore_relative_ones() {
 #[test]
 fn the_settings_in_the_documentation_are_the_defaults() {
     let page = crate::docs::text("docs/configuration.md");
-    let (_, rest) = page.split_once("```toml\n").unwrap();
+    let (_, rest) = page.split_once("All settings, with their defaults:").unwrap();
+    let (_, rest) = rest.split_once("```toml\n").unwrap();
     let (settings, _) = rest.split_once("```").unwrap();
     assert_eq!(Place::new().user(settings).config(), Config::default());
     // What is commented out is valid as well.
     let uncommented = settings.replace("\n# [", "\n[").replace("\n# \"", "\n\"").replacen("# model", "model", 1);
     let config = Place::new().user(&uncommented).config();
     assert!(config.model.is_some() && config.keys.contains_key("composer"));
+}
+
+#[test]
+fn the_service_in_the_documentation_can_be_added() {
+    let page = crate::docs::text("docs/configuration.md");
+    let (_, rest) = page.split_once("### A service of your own").unwrap();
+    let (_, rest) = rest.split_once("```toml\n").unwrap();
+    let config = Place::new().user(rest.split("```").next().unwrap()).config();
+    assert_eq!(config.providers[0].headers["X-Team"], "shop");
 }
 
 #[test]
@@ -377,4 +387,52 @@ fn without_a_home_flags_environment_and_the_projects_file_hold() {
     let config = load(None, &place.home.path().join("shop"), &environment, &flags).config;
     assert_eq!((config.permission_mode, config.limits.budget.tokens), (PermissionMode::Plan, Some(200)));
     assert_eq!((config.limits.max_parallel, config.limits.max_turns), (2, 7));
+}
+
+#[test]
+fn a_service_is_added_by_the_user_alone_and_a_broken_one_is_named() {
+    let mine = "[providers.mine]\nwire = \"openai\"\nurl = \"https://llm.example/v1\"\nkey_env = \"MINE_KEY\"\n";
+    let config = Place::new().user(mine).config();
+    let [row] = config.providers.as_slice() else { panic!("{config:?}") };
+    assert_eq!((row.name.as_str(), row.url.as_str()), ("mine", "https://llm.example/v1"));
+    let place = Place::new().project(mine).user("providers = 1\n");
+    assert!(place.load().config.providers.is_empty());
+    assert_eq!(
+        place.errors(),
+        [
+            ".config/belvedere/config.toml:1:1: `providers` is a table: write `[providers]`",
+            "shop/.belvedere/config.toml:1:2: a project may not set `providers`: it decides who receives your files and \
+             keys. Ignored; set it in your own config.toml if you want it.",
+        ]
+    );
+    for (line, column, keys, words) in [
+        (2, 1, "base = \"https://h/v1\"", "unknown field `base`, expected one of `display`, `wire`, `url`"),
+        (2, 8, "wire = \"grpc\"", "unknown variant `grpc`, expected `anthropic` or `openai`"),
+        (1, 1, "wire = \"openai\"", "missing field `url`"),
+        (2, 7, "url = \"llm.example\"", "`llm.example` is no address; write http://host:port/v1, without a password"),
+        (2, 7, "url = \"https://me:hush@h/v1\"", "`h/v1` is no address"),
+        (2, 11, "key_env = 7", "invalid type: integer `7`, expected a string"),
+        (
+            1,
+            12,
+            "key_env = \"sk-12345\"\nwire = \"openai\"\nurl = \"https://h\"",
+            "keys themselves stay in the environment",
+        ),
+        (
+            1,
+            12,
+            "headers = { Authorization = \"Bearer x\" }\nwire = \"openai\"\nurl = \"https://h\"",
+            "`Authorization` cannot be set here; for a key, write `key_env` and `key_header`",
+        ),
+    ] {
+        let errors = Place::new().user(&format!("[providers.mine]\n{keys}\n")).errors();
+        let [error] = errors.as_slice() else { panic!("{keys}: {errors:?}") };
+        let begin = format!(".config/belvedere/config.toml:{line}:{column}: `providers.mine`: ");
+        assert!(error.starts_with(&begin) && error.contains(words) && !error.contains("hush"), "{keys}: {error}");
+        assert!(error.ends_with("The provider is left out."), "{error}");
+    }
+    let reserved = Place::new().user(&mine.replace("mine]", "offline]")).errors();
+    assert!(reserved[0].contains("`providers.offline`: this name has another meaning"), "{reserved:?}");
+    let upper = Place::new().user(&mine.replace("mine]", "Mine]")).errors();
+    assert!(upper[0].contains("is made of a-z, 0-9"), "{upper:?}");
 }

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 mod ground;
 mod models;
 mod processes;
+mod providers;
 mod rate_limit;
 mod services;
 mod worktrees;

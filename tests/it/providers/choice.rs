@@ -1,49 +1,36 @@
 //! Who answers, by flag, config and environment.
 
-use belvedere::provider::Secret;
-use belvedere::provider::anthropic::Credential;
-use belvedere::provider::choice::{
-    Api, ChoiceError, Endpoint, ModelChoice, ModelPreferences, ProviderEnv, choose, connect,
-};
+use belvedere::message::WireFormat;
+use belvedere::provider::Credential;
+use belvedere::provider::choice::{ChoiceError, ModelChoice, ModelEndpoint, ModelPreferences, choose, connect};
 use belvedere::provider::rate_limiter::RateLimiters;
+use belvedere::provider::table::{ProviderEnv, ProviderTable};
 
 fn env(set: &[(&str, &str)]) -> ProviderEnv {
-    let mut env = ProviderEnv::default();
-    for (name, value) in set {
-        let key = Secret::new(value);
-        let text = Some((*value).to_owned());
-        match *name {
-            "ANTHROPIC_API_KEY" => env.anthropic_key = key,
-            "ANTHROPIC_AUTH_TOKEN" => env.anthropic_token = key,
-            "ANTHROPIC_BASE_URL" => env.anthropic_base = text,
-            "OPENAI_API_KEY" => env.openai_key = key,
-            "OPENAI_BASE_URL" => env.openai_base = text,
-            "OPENROUTER_API_KEY" => env.openrouter_key = key,
-            "DEEPSEEK_API_KEY" => env.deepseek_key = key,
-            "OLLAMA_HOST" => env.ollama_host = text,
-            "LLAMACPP_API_KEY" => env.llamacpp_key = key,
-            "LMSTUDIO_API_KEY" => env.lmstudio_key = key,
-            "OLLAMA_API_KEY" => env.ollama_key = key,
-            other => panic!("{other}"),
-        }
-    }
-    env
+    env_of(ProviderTable::default(), set)
+}
+
+fn env_of(table: ProviderTable, set: &[(&str, &str)]) -> ProviderEnv {
+    ProviderEnv::new(table, |variable| {
+        set.iter().find(|(name, _)| *name == variable).map(|(_, value)| (*value).to_owned())
+    })
 }
 
 /// Says a choice in one line.
 fn say(choice: Result<ModelChoice, ChoiceError>) -> String {
     match choice {
-        Ok(ModelChoice::Connect(Endpoint { provider, api, base, model })) => {
-            let key = match api {
-                Api::Anthropic(Credential::Key(_)) => "key",
-                Api::Anthropic(Credential::Token(_)) => "token",
-                Api::OpenAi(Some(_)) => "bearer",
-                Api::Anthropic(Credential::None) | Api::OpenAi(None) => "none",
+        Ok(ModelChoice::Connect(ModelEndpoint { endpoint, model })) => {
+            let key = match (endpoint.provider.wire, endpoint.credential) {
+                (_, Credential::None) => "none",
+                (WireFormat::Anthropic, Credential::Key(_)) => "key",
+                (WireFormat::Anthropic, Credential::Token(_)) => "token",
+                (WireFormat::OpenAi, _) => "bearer",
             };
-            format!("{provider}/{model} at {} with {key}", base.as_str().trim_end_matches('/'))
+            let provider = &endpoint.provider.name;
+            format!("{provider}/{model} at {} with {key}", endpoint.base.as_str().trim_end_matches('/'))
         }
         Ok(ModelChoice::Probe { endpoints, model, wish }) => {
-            let names: Vec<_> = endpoints.into_iter().map(|endpoint| endpoint.name).collect();
+            let names: Vec<_> = endpoints.into_iter().map(|endpoint| endpoint.provider.name.clone()).collect();
             format!(
                 "probe {} for {} asked {}",
                 names.join(" "),
@@ -154,7 +141,7 @@ fn ollama_is_looked_for_where_its_own_variable_says() {
         else {
             panic!("nothing is configured")
         };
-        assert_eq!((endpoints[0].name.as_str(), endpoints[0].base.as_str()), ("ollama", base));
+        assert_eq!((endpoints[0].provider.name.as_str(), endpoints[0].base.as_str()), ("ollama", base));
         assert_eq!(endpoints.len(), 3);
     }
 }
@@ -203,9 +190,10 @@ fn connecting_makes_a_provider_that_knows_its_name_and_model() {
 
 #[test]
 fn a_name_that_is_nearly_known_is_asked_back() {
-    let words = |wish: &str| ChoiceError::NoServer { wish: wish.to_owned() }.to_string();
+    let words = |wish: &str| ChoiceError::no_server(wish.to_owned(), &ProviderTable::default()).to_string();
     assert!(words("sonet").starts_with("Nothing answers for sonet: did you mean sonnet?"), "{}", words("sonet"));
     assert!(words("anthropc/opus").contains("did you mean anthropic/opus?"), "{}", words("anthropc/opus"));
+    assert!(words("oflin").contains("did you mean offline?"), "{}", words("oflin"));
     for other in ["qwen3", "mistral", "org/model", "sonnet"] {
         let words = words(other);
         assert!(!words.contains("did you mean") && words.len() < 200, "{words}");
@@ -223,7 +211,7 @@ fn a_gateway_on_this_machine_has_no_price_that_is_known() {
         let env = env(&[set]);
         let wishes = ModelPreferences { flag: Some(flag.to_owned()), config: None, env: env.clone() };
         let Ok(ModelChoice::Connect(endpoint)) = choose(&wishes) else { panic!("{flag} needs no search") };
-        assert_eq!(env.is_behind_gateway(&endpoint.provider), !price_is_known);
+        assert_eq!(env.is_behind_gateway(&endpoint.endpoint.provider.name), !price_is_known);
         let (_, model) = connect(endpoint, &RateLimiters::default());
         assert_eq!(model.price.is_some(), price_is_known, "{flag} {set:?}");
     }

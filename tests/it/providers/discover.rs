@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
-use belvedere::provider::Secret;
+use belvedere::provider::Credential;
 use belvedere::provider::choice::Endpoint;
-use belvedere::provider::discover::{LocalEndpoint, Why, find_local_server};
+use belvedere::provider::discover::{Why, find_local_server};
 
 use super::server::{Piece, Reply, Server};
+use super::{key, row};
 
 /// Long, because a test must not depend on how busy the machine is; the tests do not use it up.
 const BUDGET: Duration = Duration::from_secs(20);
 
-fn at(name: &str, base: &str) -> LocalEndpoint {
-    LocalEndpoint {
-        name: name.to_owned(),
+fn at(name: &str, base: &str) -> Endpoint {
+    Endpoint {
+        provider: row(name),
         base: format!("{base}/v1").parse().expect("a base"),
-        key: None,
+        credential: Credential::None,
         is_named: false,
     }
 }
@@ -35,13 +36,12 @@ async fn the_first_server_in_order_that_has_a_model_is_taken() {
     let good = listing(r#"{"object":"list","data":[{"id":"bge-m3"},{"id":"qwen3:latest","object":"model","owned_by":"me"},{"id":"b"}]}"#).await;
     let last = listing(r#"{"object":"list","data":[{"id":"z"}]}"#).await;
     let mut endpoints: Vec<_> =
-        [&page, &other, &shop, &empty, &locked, &vectors].iter().map(|server| at("wrong", &server.base)).collect();
+        [&page, &other, &shop, &empty, &locked, &vectors].iter().map(|server| at("lmstudio", &server.base)).collect();
     endpoints.extend([at("ollama", &good.base), at("llamacpp", &last.base)]);
 
     let found = find_local_server(&endpoints, None, BUDGET).await.expect("a server");
     assert_eq!(good.seen()[0].path, "/v1/models");
-    let endpoint = Endpoint::from(found);
-    assert_eq!((endpoint.provider.as_str(), endpoint.model.as_str()), ("ollama", "qwen3:latest"));
+    assert_eq!((found.endpoint.provider.name.as_str(), found.model.as_str()), ("ollama", "qwen3:latest"));
 
     for (wanted, expected) in [("qwen3", Some("qwen3:latest")), ("z", Some("z")), ("shoe", None)] {
         let found = find_local_server(&endpoints, Some(wanted), BUDGET).await.ok().map(|server| server.model);
@@ -59,13 +59,13 @@ async fn a_server_that_keeps_silent_costs_no_more_than_the_budget() {
 }
 
 /// Asks a server that the user named, and returns what is said of it.
-async fn said(reply: Reply, key: Option<&str>, wanted: Option<&str>) -> String {
+async fn said(reply: Reply, sent_key: Option<&str>, wanted: Option<&str>) -> String {
     let server = Server::start(reply).await;
     let mut endpoint = at("openai", &server.base);
-    (endpoint.is_named, endpoint.key) = (true, key.and_then(Secret::new));
+    (endpoint.is_named, endpoint.credential) = (true, sent_key.map_or(Credential::None, key));
     let misses = find_local_server(&[endpoint], wanted, Duration::from_millis(200)).await.unwrap_err();
     let sent = server.seen()[0].headers.get("authorization").map(|value| value.to_str().expect("text").to_owned());
-    assert_eq!(sent, key.map(|key| format!("Bearer {key}")));
+    assert_eq!(sent, sent_key.map(|key| format!("Bearer {key}")));
     misses[0].words(wanted).replace(server.base.trim_start_matches("http://"), "HOST")
 }
 
@@ -106,7 +106,7 @@ async fn what_keeps_a_named_server_from_use_is_said_with_what_to_do() {
 async fn a_server_that_is_only_guessed_gets_no_key_and_says_what_it_wants() {
     let locked = Server::start(Reply::new(401, "application/json", "{}")).await;
     let mut endpoint = at("llamacpp", &locked.base);
-    endpoint.key = Secret::new("local-secret");
+    endpoint.credential = key("local-secret");
     let misses = find_local_server(&[endpoint], None, BUDGET).await.unwrap_err();
     assert!(!locked.seen()[0].headers.contains_key("authorization"));
     assert!(misses[0].is_server());

@@ -8,8 +8,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use belvedere::message::{Message, ToolInput, ToolSpec, Usage};
-use belvedere::provider::{Feed, ProviderError, Request, Service, StopReason, StreamEvent};
+use belvedere::message::{Message, ProviderRow, ToolInput, ToolSpec, Usage};
+use belvedere::provider::table::ProviderTable;
+use belvedere::provider::{Credential, Feed, ProviderError, Request, Secret, Service, StopReason, StreamEvent};
 
 mod bounds;
 mod choice;
@@ -88,8 +89,17 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// Returns the built-in row of a service.
+fn row(name: &str) -> Arc<ProviderRow> {
+    ProviderTable::default().get(name).expect("a row").clone()
+}
+
+fn key(text: &str) -> Credential {
+    Credential::Key(Secret::new(text).expect("a key"))
+}
+
 fn service(name: &str) -> Service {
-    Service::new(name, "TEST_API_KEY", belvedere::provider::Secret::new("sk-secret-1234"))
+    Service::new(row(name), key("sk-secret-1234"))
 }
 
 fn object(json: &str) -> ToolInput {

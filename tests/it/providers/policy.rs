@@ -2,17 +2,23 @@
 
 use std::time::Duration;
 
-use belvedere::provider::Price;
-use belvedere::provider::ProviderError;
 use belvedere::provider::model::{self, DEFAULT_OUTPUT};
 use belvedere::provider::retry::{self, RetryState};
+use belvedere::provider::table::ProviderTable;
+use belvedere::provider::{ErrorKind, Model, Price, ProviderError};
+
+use super::row;
+
+fn lookup(provider: &str, id: &str) -> Model {
+    model::lookup(&row(provider), id)
+}
 
 #[test]
 fn every_alias_and_default_leads_to_a_model_with_sizes_and_a_price() {
     let mut count = 0;
     for name in model::aliases() {
         let (provider, id) = model::alias(name).expect("an alias");
-        let found = model::lookup(provider, name);
+        let found = lookup(provider, name);
         assert_eq!(found.id, id);
         assert!(found.price.is_some() && found.context_window.is_some(), "{name}: {found:?}");
         assert_eq!(model::home_of(id), Some(provider));
@@ -20,36 +26,38 @@ fn every_alias_and_default_leads_to_a_model_with_sizes_and_a_price() {
     }
     assert!(count >= 6);
     for provider in ["anthropic", "openai", "openrouter", "deepseek"] {
-        assert!(model::default_id(provider).is_some(), "{provider}");
+        assert!(row(provider).model.is_some(), "{provider}");
     }
 }
 
 #[test]
 fn the_longest_prefix_wins_and_the_rest_has_sane_sizes() {
-    assert_eq!(model::lookup("anthropic", "claude-sonnet-4-5-20250929").display, "sonnet 4.5");
-    assert_eq!(model::lookup("anthropic", "claude-sonnet-4-20250514").display, "sonnet 4");
-    assert_eq!(model::lookup("openai", "gpt-5-mini-2025-08-07").price.map(|price| price.input), Some(0.25));
-    let unknown = model::lookup("ollama", "qwen3:8b");
+    assert_eq!(lookup("anthropic", "claude-sonnet-4-5-20250929").display, "sonnet 4.5");
+    assert_eq!(lookup("anthropic", "claude-sonnet-4-20250514").display, "sonnet 4");
+    assert_eq!(lookup("openai", "gpt-5-mini-2025-08-07").price.map(|price| price.input), Some(0.25));
+    let unknown = lookup("ollama", "qwen3:8b");
     assert_eq!((unknown.id.as_str(), unknown.display.as_str()), ("qwen3:8b", "qwen3:8b"));
     assert_eq!((unknown.max_output_tokens, unknown.context_window), (DEFAULT_OUTPUT, None));
     assert_eq!(unknown.price, Some(Price::FREE), "nobody is paid for what runs on one's own machine");
-    assert_eq!(model::lookup("offline", "offline").price, Some(Price::FREE));
-    assert_eq!(model::lookup("ollama", "gpt-oss:120b-cloud").price, None, "this runs elsewhere");
-    assert_eq!(model::lookup("openai", "gpt-99").price, None);
+    assert_eq!(Model::built_in("offline").price, Some(Price::FREE));
+    assert_eq!(lookup("ollama", "gpt-oss:120b-cloud").price, None, "this runs elsewhere");
+    assert_eq!(lookup("openai", "gpt-99").price, None);
     for (id, context, output) in
         [("gpt-4-0613", 8_192, 4_096), ("gpt-4o", 128_000, 16_384), ("gpt-6-sol", 1_050_000, 32_000)]
     {
-        let known = model::lookup("openai", id);
+        let known = lookup("openai", id);
         assert_eq!((known.context_window, known.max_output_tokens), (Some(context), output), "{id}");
     }
     // The same model elsewhere has the same size, but not the same price.
-    let resold = model::lookup("openrouter", "anthropic/claude-sonnet-4.5");
+    let resold = lookup("openrouter", "anthropic/claude-sonnet-4.5");
     assert_eq!((resold.display.as_str(), resold.context_window, resold.price), ("sonnet 4.5", Some(200_000), None));
 }
 
 #[test]
 fn a_wish_of_an_agent_file_is_served_by_the_present_provider_or_not_at_all() {
-    let id = |provider, wish| model::resolve(provider, wish).map(|model| model.id);
+    let id = |provider: &str, wish: &str| {
+        model::resolve(&ProviderTable::default(), &row(provider), wish).map(|model| model.id)
+    };
     assert_eq!(id("anthropic", "Haiku").as_deref(), Some("claude-haiku-5-5"));
     assert_eq!(id("anthropic", "fable").as_deref(), Some("claude-fable-5-1"));
     assert_eq!(id("anthropic", "anthropic/haiku").as_deref(), Some("claude-haiku-5-5"));
@@ -72,12 +80,11 @@ fn a_wish_of_an_agent_file_is_served_by_the_present_provider_or_not_at_all() {
 }
 
 fn network() -> ProviderError {
-    ProviderError::Network { provider: "p".to_owned(), detail: "d".to_owned() }
+    ProviderError::new(ErrorKind::Network, "p", "d")
 }
 
 fn limited(seconds: u64) -> ProviderError {
-    let retry_after = Some(Duration::from_secs(seconds));
-    ProviderError::RateLimit { provider: "p".to_owned(), detail: "d".to_owned(), retry_after }
+    ProviderError::new(ErrorKind::RateLimit, "p", "d").after(Some(Duration::from_secs(seconds)))
 }
 
 fn tried(attempt: u32) -> RetryState {
@@ -101,11 +108,7 @@ fn a_server_is_never_asked_earlier_than_it_wishes() {
     assert_eq!(retry::delay(&limited(601), &tried(1), 0.0), None);
     assert_eq!(retry::delay(&limited(0), &tried(3), 0.0), Some(Duration::from_secs(4)), "no wait is no advice");
     // A wait of next to nothing grows with each refusal: no server is asked a hundred times a second, whatever it says.
-    let soon = |millis| ProviderError::RateLimit {
-        provider: "p".to_owned(),
-        detail: "d".to_owned(),
-        retry_after: Some(Duration::from_millis(millis)),
-    };
+    let soon = |millis| ProviderError::new(ErrorKind::RateLimit, "p", "d").after(Some(Duration::from_millis(millis)));
     assert_eq!(retry::delay(&soon(1), &tried(1), 0.0), Some(Duration::from_millis(50)));
     assert_eq!(retry::delay(&soon(1), &tried(3), 0.0), Some(Duration::from_millis(200)));
     assert_eq!(retry::delay(&soon(1), &tried(7), 0.0), Some(Duration::from_secs(30)));
@@ -114,7 +117,7 @@ fn a_server_is_never_asked_earlier_than_it_wishes() {
         let minute: Duration = (1..=20).filter_map(|attempt| retry::delay(&soon(millis), &tried(attempt), 1.0)).sum();
         assert!(minute >= Duration::from_mins(1), "20 attempts in {minute:?} at {millis} ms");
     }
-    let lasting = ProviderError::BadRequest { provider: "p".to_owned(), detail: "d".to_owned() };
+    let lasting = ProviderError::new(ErrorKind::BadRequest, "p", "d");
     assert_eq!(retry::delay(&lasting, &tried(1), 0.0), None);
 }
 
@@ -137,7 +140,7 @@ fn a_rate_limit_is_borne_as_long_as_the_service_answers_anybody_and_never_for_ev
 
 #[test]
 fn a_server_that_breaks_down_in_the_same_words_is_asked_three_times() {
-    let broke = ProviderError::Internal { provider: "p".to_owned(), detail: "HTTP 500".to_owned(), is_own: true };
+    let broke = ProviderError::new(ErrorKind::Internal, "p", "HTTP 500");
     let waits = |error: &ProviderError, alike| retry::delay(error, &RetryState { alike, ..tried(4) }, 0.0).is_some();
     assert_eq!([1, 2, 3].map(|alike| waits(&broke, alike)), [true, true, false]);
     assert!(waits(&network(), 4), "a lost connection has always the same words");
@@ -147,8 +150,7 @@ fn a_server_that_breaks_down_in_the_same_words_is_asked_three_times() {
 #[test]
 fn a_refusal_holds_all_agents_up_and_a_lost_connection_none() {
     let seconds = Duration::from_secs;
-    let overloaded =
-        |retry_after| ProviderError::Overloaded { provider: "p".to_owned(), detail: "d".to_owned(), retry_after };
+    let overloaded = |retry_after| ProviderError::new(ErrorKind::Overloaded, "p", "d").after(retry_after);
     let pause = |error, delay| retry::pause_for_all(&error, Some(seconds(delay)));
     assert_eq!(pause(limited(7), 7), Some(seconds(7)));
     assert_eq!(pause(overloaded(Some(seconds(5))), 5), Some(seconds(5)));

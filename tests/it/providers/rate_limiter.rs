@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use belvedere::provider::Secret;
-use belvedere::provider::choice::{Api, Endpoint};
+use belvedere::provider::choice::{Endpoint, ModelEndpoint};
 use belvedere::provider::rate_limiter::{Load, Permit, QueueTicket, RateLimiter, RateLimiters, RequestStep};
 use proptest::prelude::*;
 use tokio::task::yield_now;
@@ -151,7 +150,7 @@ async fn send(gate: RateLimiter, plan: Plan, seen: Shared) {
                 let mut seen = seen.lock().unwrap();
                 seen.is_refused = true;
                 seen.blocked_until = seen.blocked_until.max(Some(Instant::now() + pause));
-                ticket.told(pause);
+                ticket.mark_announced(pause);
             }
             Fate::Lost { after } => {
                 sleep(ms(after)).await;
@@ -273,12 +272,12 @@ async fn who_is_dropped_in_the_queue_or_in_flight_frees_its_place_at_once() {
 
 #[test]
 fn one_service_and_key_have_one_gate_whatever_the_model() {
-    let endpoint = |key: &str, model: &str| Endpoint {
-        provider: "openai".to_owned(),
-        api: Api::OpenAi(Secret::new(key)),
-        base: "http://127.0.0.1:1/v1".parse().unwrap(),
-        model: model.to_owned(),
+    let chosen = |key: &str, model: &str| {
+        let (provider, base) = (super::row("openai"), "http://127.0.0.1:1/v1".parse().unwrap());
+        let endpoint = Endpoint { provider, base, credential: super::key(key), is_named: true };
+        ModelEndpoint { endpoint, model: model.to_owned() }
     };
+    let endpoint = |key, model| chosen(key, model).endpoint;
     let gates = RateLimiters::default();
     let waiting = gates.of(&endpoint("a", "large")).ticket();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

@@ -1,7 +1,7 @@
 //! Servers on this machine: whose they are, and which the user has named before.
 
-use belvedere::provider::Secret;
-use belvedere::provider::choice::{ModelChoice, ModelPreferences, ProviderEnv, choose};
+use belvedere::provider::choice::{ModelChoice, ModelPreferences, choose};
+use belvedere::provider::table::{ProviderEnv, ProviderTable};
 use belvedere::services::servers::{KnownServers, ServerIdentity, listener_uid};
 
 const FOUR: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -62,14 +62,14 @@ fn a_server_is_known_once_it_was_named_and_only_that_one() {
 #[test]
 fn a_key_that_goes_out_in_clear_is_noticed() {
     let exposed = |base: &str, key: Option<&str>| {
-        let env = ProviderEnv {
-            openai_base: Some(base.to_owned()),
-            openai_key: key.and_then(Secret::new),
-            ..ProviderEnv::default()
-        };
+        let env = ProviderEnv::new(ProviderTable::default(), |name| match name {
+            "OPENAI_BASE_URL" => Some(base.to_owned()),
+            "OPENAI_API_KEY" => key.map(str::to_owned),
+            _ => None,
+        });
         let wishes = ModelPreferences { flag: Some("openai/m".to_owned()), config: None, env };
-        let Ok(ModelChoice::Connect(endpoint)) = choose(&wishes) else { panic!("{base}") };
-        endpoint.exposed_host().map(str::to_owned)
+        let Ok(ModelChoice::Connect(chosen)) = choose(&wishes) else { panic!("{base}") };
+        chosen.endpoint.exposed_host().map(str::to_owned)
     };
     for open in ["http://example.org/v1", "http://203.0.113.7/v1", "http://[2001:db8::1]/v1", "http://gateway/v1"] {
         assert!(exposed(open, Some("sk-key")).is_some(), "{open}");

@@ -1,8 +1,10 @@
 //! What is sent to servers of the Chat Completions API.
 
-use belvedere::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
+use belvedere::message::{
+    AssistantMessage, Block, Dialect, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult,
+};
 use belvedere::provider::Request;
-use belvedere::provider::openai::{self, Dialect};
+use belvedere::provider::openai;
 use serde_json::{Value, json};
 
 use super::{object, request};

@@ -30,7 +30,7 @@ const TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Returns the tools of the program, with the real binary as the supervisor of commands.
 pub(crate) fn standard_tools() -> ToolSet {
-    belvedere::tool::standard_tools(&Shell::new(env!("CARGO_BIN_EXE_belvedere"), &[]))
+    belvedere::tool::standard_tools(&Shell::new(env!("CARGO_BIN_EXE_belvedere"), &[], &[]))
 }
 
 /// What a session is made of.

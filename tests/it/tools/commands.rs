@@ -251,7 +251,7 @@ async fn a_command_that_signals_its_own_group_ends_as_it_would() {
 
 fn shell(names: &[&str]) -> belvedere::tool::Shell {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    belvedere::tool::Shell::new(env!("CARGO_BIN_EXE_belvedere"), &names)
+    belvedere::tool::Shell::new(env!("CARGO_BIN_EXE_belvedere"), &names, &["MYAPP_LLM".to_owned()])
 }
 
 /// Run by the test below in a process with much in its environment.
@@ -328,6 +328,7 @@ fn what_no_list_names_stays_out_of_the_environment_of_commands() {
             ("LD_PRELOAD", ""),
             ("DATABASE_URL", "postgres://me:kept@host/db"),
             ("MYAPP_TOKEN", "kept"),
+            ("MYAPP_LLM", "canary"),
             ("CARGO_HOME", "/kept"),
             ("LC_ALL", "C"),
         ])

@@ -1,4 +1,4 @@
-//! Tells the tool calls of one answer apart.
+//! Assigns the pieces of an answer to its tool calls.
 //!
 //! After the API each piece has an index, and the first piece of a call has its id and name. Servers leave out the id,
 //! the index or both, give two calls the same index, or send a call whole. Invariants: a call begins once its name is
@@ -32,7 +32,6 @@ impl Calls {
         self.in_order.is_empty()
     }
 
-    /// Takes one piece.
     pub(super) fn piece(&mut self, index: Option<i64>, id: &str, name: &str, json: &str, out: &mut Queue) {
         let at = match self.find(index, id, name, json) {
             Some(at) => at,
@@ -64,7 +63,7 @@ impl Calls {
         }
     }
 
-    /// Begins the calls whose name never came, so that the model hears of it.
+    /// Begins the calls whose name never came, so that the model gets an error.
     pub(super) fn finish(&mut self, out: &mut Queue) {
         for (index, call) in self.in_order.iter().enumerate().filter(|(_, call)| call.name.is_empty()) {
             out.push(StreamEvent::ToolCallStart { index, id: call.id.clone(), name: String::new() });

@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 use crate::message::Usage;
 use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
-use crate::provider::service::{ErrorKind, Service};
+use crate::provider::service::Service;
 use crate::provider::sse;
 use crate::provider::think::Think;
-use crate::provider::{ProviderError, StopReason, StreamEvent};
+use crate::provider::{ErrorKind, ProviderError, StopReason, StreamEvent};
 
 mod calls;
 
@@ -101,7 +101,6 @@ struct PromptDetails<'a> {
     cache_write_tokens: Text<'a>,
 }
 
-/// The state of one answer.
 pub(super) struct ChatDecoder {
     service: Service,
     calls: Calls,

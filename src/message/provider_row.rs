@@ -1,0 +1,186 @@
+//! A service that answers for models, as a row of data: where it is, how it is spoken to, which variable holds its key.
+//!
+//! Owns the keys of a row and what each may hold. Leaves the built-in rows to `assets/models.toml`, those of the user to
+//! `config`, and what is done with them to `provider`. Invariant: a row holds no key, only the name of its variable.
+
+use std::collections::BTreeMap;
+
+use reqwest::Url;
+use reqwest::header::{HeaderName, HeaderValue};
+use serde::{Deserialize, Deserializer};
+
+/// Names that stand for something else in the place of a provider.
+const RESERVED: [&str; 3] = ["offline", "demo", "scripted"];
+const MAX_NAME_CHARS: usize = 40;
+/// Headers that the program writes itself, or that hold what belongs into a variable.
+const OWN_HEADERS: [&str; 11] = [
+    "accept",
+    "accept-encoding",
+    "api-key",
+    "authorization",
+    "content-length",
+    "content-type",
+    "cookie",
+    "host",
+    "proxy-authorization",
+    "transfer-encoding",
+    "x-api-key",
+];
+
+/// A service, as `[providers.NAME]` describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderRow {
+    /// What stands before the `/` of a model: the name of the table.
+    #[serde(skip)]
+    pub name: String,
+    /// What people call it, if not by its name.
+    pub display: Option<String>,
+    pub wire: WireFormat,
+    /// Address of the API.
+    #[serde(deserialize_with = "web_address")]
+    pub url: Url,
+    /// Variable that puts another address in the place of `url`.
+    pub url_env: Option<String>,
+    /// Variable that says where the server is: `host`, `host:port`, `:port` or an address.
+    pub host_env: Option<String>,
+    /// Variable that holds the key.
+    pub key_env: Option<String>,
+    /// Header that carries the key, if not the one of the wire format.
+    pub key_header: Option<String>,
+    /// Variable that holds a token, which is sent as `Authorization: Bearer` if there is no key.
+    pub token_env: Option<String>,
+    /// Headers that each request carries.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// The model that is used when none is named.
+    pub model: Option<String>,
+    /// What it has for the words that stand for a size of model.
+    pub sizes: Option<ModelSizes>,
+    #[serde(default)]
+    pub dialect: Dialect,
+    /// Ends of the names of other hosts that speak this dialect.
+    #[serde(default)]
+    pub dialect_hosts: Vec<String>,
+    /// Whether the user runs it: it costs nothing, needs no key and says itself which models it has.
+    #[serde(default)]
+    pub local: bool,
+    /// Whether it has the models of all makers.
+    #[serde(default)]
+    pub any_model: bool,
+}
+
+/// How a service is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WireFormat {
+    /// The Messages API.
+    Anthropic,
+    /// The Chat Completions API.
+    OpenAi,
+}
+
+/// What a service wants written differently from others that speak its wire format.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// Nothing. Of Chat Completions: the cap is `max_tokens`, reasoning stays away.
+    #[default]
+    Compatible,
+    /// Anthropic itself: a refusal means what it says, and no model of another maker stands behind it.
+    Anthropic,
+    /// OpenAI itself: the cap on output is `max_completion_tokens`.
+    OpenAi,
+    /// The reasoning of every message has to come back with its tool calls.
+    DeepSeek,
+}
+
+/// The models of one service by size.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelSizes {
+    pub small: String,
+    pub medium: String,
+    pub large: String,
+}
+
+impl ProviderRow {
+    /// Returns the row under its name.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the name or a key, and what to write instead.
+    pub fn named(mut self, name: &str) -> Result<Self, String> {
+        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+        if name.is_empty() || name.len() > MAX_NAME_CHARS || !name.chars().all(fits) {
+            return Err("the name of a provider is made of a-z, 0-9, `-`, `_` and `.`".to_owned());
+        }
+        if RESERVED.contains(&name) {
+            return Err("this name has another meaning; choose another one".to_owned());
+        }
+        for variable in [&self.url_env, &self.host_env, &self.key_env, &self.token_env].into_iter().flatten() {
+            if !is_variable(variable) {
+                return Err(format!("`{variable}` is no name of a variable; keys themselves stay in the environment"));
+            }
+        }
+        let is_header = |name: &str| HeaderName::from_bytes(name.as_bytes()).is_ok();
+        if let Some(header) = self.key_header.as_ref().filter(|header| !is_header(header)) {
+            return Err(format!("`{header}` is no name of a header"));
+        }
+        for (header, value) in &self.headers {
+            if OWN_HEADERS.contains(&header.to_ascii_lowercase().as_str()) {
+                return Err(format!("`{header}` cannot be set here; for a key, write `key_env` and `key_header`"));
+            }
+            if !is_header(header) || HeaderValue::from_str(value).is_err() {
+                return Err(format!("`{header}` cannot be sent as a header"));
+            }
+        }
+        name.clone_into(&mut self.name);
+        Ok(self)
+    }
+
+    /// Returns what people call it.
+    #[must_use]
+    pub fn display(&self) -> &str {
+        self.display.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Returns the header that carries the key; in `authorization`, `Bearer` stands before it.
+    #[must_use]
+    pub fn key_header(&self) -> &str {
+        self.key_header.as_deref().unwrap_or(match self.wire {
+            WireFormat::Anthropic => "x-api-key",
+            WireFormat::OpenAi => "authorization",
+        })
+    }
+
+    /// Returns what to set so that a key is sent.
+    #[must_use]
+    pub fn key_hint(&self) -> String {
+        self.key_env.clone().unwrap_or_else(|| format!("`key_env` of `[providers.{}]`", self.name))
+    }
+
+    /// Returns the variables whose values are secret.
+    pub fn secret_variables(&self) -> impl Iterator<Item = &str> {
+        [&self.key_env, &self.token_env].into_iter().flatten().map(String::as_str)
+    }
+}
+
+/// Returns `true` if this can be the name of an environment variable.
+#[must_use]
+pub fn is_variable(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|sign| sign == '_' || sign.is_ascii_alphanumeric())
+}
+
+fn web_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let url: Option<Url> = text.trim().parse().ok();
+    let is_web = |url: &Url| {
+        let is_bare = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+        matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| !host.is_empty()) && is_bare
+    };
+    url.filter(is_web).ok_or_else(|| {
+        // A password may stand in it.
+        let shown = text.trim().rsplit('@').next().unwrap_or_default().split('?').next().unwrap_or_default();
+        serde::de::Error::custom(format!("`{shown}` is no address; write http://host:port/v1, without a password"))
+    })
+}

@@ -1,0 +1,226 @@
+//! Which services there are, and what the environment says of them.
+//!
+//! Owns the table of services: the built-in rows, then those of the user. Leaves choosing one to `choice`. Invariant: of
+//! the environment only the variables that a row names are read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use reqwest::Url;
+
+use super::choice::ChoiceError;
+use super::http::is_loopback;
+use super::service::{Credential, place};
+use super::{Secret, model};
+use crate::message::{Dialect, ProviderRow, WireFormat};
+
+/// The services, in the order in which one is chosen when none is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderTable(Arc<[Arc<ProviderRow>]>);
+
+impl Default for ProviderTable {
+    fn default() -> Self {
+        Self(model::builtin_rows().into())
+    }
+}
+
+impl ProviderTable {
+    /// Returns the table with rows of the user: one with the name of a built-in row stands in its place.
+    #[must_use]
+    pub fn with(own: &[ProviderRow]) -> Self {
+        let mut rows = model::builtin_rows().to_vec();
+        for row in own {
+            let row = Arc::new(row.clone());
+            match rows.iter_mut().find(|known| known.name == row.name) {
+                Some(known) => *known = row,
+                None => rows.push(row),
+            }
+        }
+        Self(rows.into())
+    }
+
+    pub fn rows(&self) -> impl Iterator<Item = &Arc<ProviderRow>> {
+        self.0.iter()
+    }
+
+    /// Returns the row of this name, in any case.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<ProviderRow>> {
+        self.rows().find(|row| row.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Returns the variables that hold keys and tokens.
+    pub fn secret_variables(&self) -> impl Iterator<Item = &str> {
+        self.rows().flat_map(|row| row.secret_variables())
+    }
+
+    /// Returns the variables that hold the keys of services on the internet.
+    #[must_use]
+    pub fn key_variables(&self) -> Vec<&str> {
+        self.rows().filter(|row| !row.local).filter_map(|row| row.key_env.as_deref()).collect()
+    }
+
+    /// Returns those of them that a hint names.
+    #[must_use]
+    pub fn main_keys(&self) -> Vec<&str> {
+        self.key_variables().into_iter().take(2).collect()
+    }
+
+    /// Returns what people call the servers on their machine.
+    #[must_use]
+    pub fn server_names(&self) -> Vec<&str> {
+        self.rows().filter(|row| row.local).map(|row| row.display()).collect()
+    }
+
+    /// Returns the variable by which a service of this wire format is told to be elsewhere.
+    #[must_use]
+    pub fn address_variable(&self, wire: WireFormat) -> Option<&str> {
+        self.rows().filter(|row| row.wire == wire).find_map(|row| row.url_env.as_deref())
+    }
+}
+
+/// Returns words as a list: `a, b or c`.
+#[must_use]
+pub fn any_of(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+/// Returns `true` if the address is the row's own, and no variable put another one in its place.
+pub(super) fn is_home(row: &ProviderRow, base: &Url) -> bool {
+    place(&row.url) == place(base)
+}
+
+/// Returns what the server at an address wants written differently: a variable may lead from one service to another.
+pub(super) fn dialect_at(row: &ProviderRow, base: &Url) -> Dialect {
+    let host = base.host_str().unwrap_or_default();
+    let is_of = |row: &&ProviderRow| is_home(row, base) || row.dialect_hosts.iter().any(|end| host.ends_with(end));
+    let known = model::builtin_rows().iter().map(AsRef::as_ref);
+    match std::iter::once(row).chain(known).find(is_of) {
+        Some(row) => row.dialect,
+        None if row.url_env.is_none() => row.dialect,
+        None => Dialect::Compatible,
+    }
+}
+
+/// The services, and what the environment says of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProviderEnv {
+    pub table: ProviderTable,
+    /// The variables that the rows name. An address may hold a password.
+    variables: BTreeMap<String, Secret>,
+}
+
+impl ProviderEnv {
+    /// Reads the variables that the rows name. Blank ones count as not set.
+    #[must_use]
+    pub fn new(table: ProviderTable, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let named = |row: &Arc<ProviderRow>| {
+            [row.url_env.clone(), row.host_env.clone(), row.key_env.clone(), row.token_env.clone()]
+        };
+        let names = table.rows().flat_map(named).flatten();
+        let variables = names.filter_map(|name| Some((name.clone(), Secret::new(&variable(&name)?)?))).collect();
+        Self { table, variables }
+    }
+
+    /// Reads the environment of this process.
+    #[must_use]
+    pub fn of_process(table: ProviderTable) -> Self {
+        Self::new(table, |name| std::env::var(name).ok())
+    }
+
+    fn get(&self, variable: Option<&String>) -> Option<&Secret> {
+        self.variables.get(variable?)
+    }
+
+    /// Returns every key and token, so that they can be kept out of logs.
+    pub fn secrets(&self) -> impl Iterator<Item = String> {
+        self.table.secret_variables().filter_map(|name| self.variables.get(name)).map(|key| key.expose().to_owned())
+    }
+
+    pub(super) fn credential(&self, row: &ProviderRow) -> Credential {
+        match (self.get(row.key_env.as_ref()), self.get(row.token_env.as_ref())) {
+            (Some(key), _) => Credential::Key(key.clone()),
+            (None, Some(token)) => Credential::Token(token.clone()),
+            (None, None) => Credential::None,
+        }
+    }
+
+    /// Returns `true` if a variable says that the service is elsewhere.
+    pub(super) fn is_moved(&self, row: &ProviderRow) -> bool {
+        self.get(row.url_env.as_ref()).is_some()
+    }
+
+    /// Returns `true` if the service can be asked: its key is set, or it needs none. A gateway adds its own key.
+    pub(super) fn has_access(&self, row: &ProviderRow) -> bool {
+        let needs_key = row.key_env.is_some() || row.token_env.is_some();
+        row.local || !needs_key || self.is_moved(row) || self.credential(row) != Credential::None
+    }
+
+    /// Returns the address of the service, and `true` if the user put it in the place of the row's own.
+    ///
+    /// # Errors
+    /// Returns an error if a variable holds no address.
+    pub(super) fn base(&self, row: &ProviderRow) -> Result<(Url, bool), ChoiceError> {
+        if let (Some(variable), Some(text)) = (&row.url_env, self.get(row.url_env.as_ref())) {
+            return Ok((address(text.expose(), variable)?, true));
+        }
+        let host = self.get(row.host_env.as_ref()).and_then(|host| address_of_host(host.expose(), &row.url));
+        Ok(host.map_or_else(|| (row.url.clone(), false), |url| (url, true)))
+    }
+
+    /// Returns `true` if a service is asked at another address on this machine, where its prices say nothing.
+    #[must_use]
+    pub fn is_behind_gateway(&self, provider: &str) -> bool {
+        let row = self.table.get(provider).filter(|row| !row.local);
+        row.and_then(|row| self.base(row).ok()).is_some_and(|(base, _)| is_loopback(&base))
+    }
+
+    /// Returns `true` if the service has the models that its owner has set up, and no others.
+    #[must_use]
+    pub fn has_models_of_its_owner(&self, provider: &str) -> bool {
+        let Some(row) = self.table.get(provider) else { return true };
+        let is_elsewhere = || self.base(row).is_ok_and(|(base, _)| !is_home(row, &base));
+        row.sizes.is_none() || (row.wire == WireFormat::OpenAi && is_elsewhere())
+    }
+}
+
+fn address(text: &str, variable: &str) -> Result<Url, ChoiceError> {
+    // A name and a password may stand before the host.
+    let value = text.rsplit('@').next().unwrap_or_default();
+    let bad = || ChoiceError::BadAddress { variable: variable.to_owned(), value: value.to_owned() };
+    let url: Url = text.parse().map_err(|_| bad())?;
+    let is_web = matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| !host.is_empty());
+    if is_web { Ok(url) } else { Err(bad()) }
+}
+
+/// Reads where a server is as Ollama does: `host`, `host:port`, `:port` or an address with a scheme, whose default port
+/// then is that of the scheme. What is not said is as in `usual`. A server that listens everywhere is asked on this machine.
+fn address_of_host(host: &str, usual: &Url) -> Option<Url> {
+    let host = host.trim().trim_matches(['"', '\'']);
+    let (scheme, rest) = host.split_once("://").map_or((None, host), |(scheme, rest)| (Some(scheme), rest));
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let authority = match authority {
+        bare if bare.parse::<std::net::Ipv6Addr>().is_ok() => format!("[{bare}]"),
+        port if port.is_empty() || port.starts_with(':') => format!("127.0.0.1{port}"),
+        other => other.to_owned(),
+    };
+    let has_port = authority.rsplit(']').next().is_some_and(|end| end.contains(':'));
+    let mut url: Url = format!("{}://{authority}", scheme.unwrap_or("http")).parse().ok()?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return None;
+    }
+    if scheme.is_none() && !has_port {
+        url.set_port(usual.port()).ok()?;
+    }
+    match url.host_str() {
+        Some("0.0.0.0") => url.set_host(Some("127.0.0.1")).ok()?,
+        Some("[::]") => url.set_host(Some("[::1]")).ok()?,
+        _ => {}
+    }
+    url.set_path(&format!("{}{}", path.trim_end_matches('/'), usual.path()));
+    Some(url)
+}

@@ -1,0 +1,166 @@
+//! Services that the user has added to the configuration: the real binary before a server of the test.
+
+use std::process::Output;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+
+use super::{Bench, text};
+
+/// A request as the server saw it.
+struct Seen {
+    path: String,
+    model: String,
+    headers: HeaderMap,
+}
+
+impl Seen {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+}
+
+type Log = Arc<Mutex<Vec<Seen>>>;
+
+/// Answers in either wire format, and lists one model.
+async fn answer(State(log): State<Log>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let request: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let (path, model) = (uri.path().to_owned(), request["model"].as_str().unwrap_or_default().to_owned());
+    log.lock().unwrap().push(Seen { path: path.clone(), model, headers });
+    let events = [("content-type", "text/event-stream")];
+    if path.ends_with("/models") {
+        return json!({"object": "list", "data": [{"id": "listed"}]}).to_string().into_response();
+    }
+    if path.ends_with("/messages") {
+        let message = json!({"type": "message", "content": [{"type": "text", "text": "by messages"}],
+            "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}});
+        return ([("content-type", "application/json")], message.to_string()).into_response();
+    }
+    let chunk = json!({"choices": [{"index": 0, "delta": {"content": "by chat"}, "finish_reason": "stop"}]});
+    (events, format!("data: {chunk}\n\ndata: [DONE]\n\n")).into_response()
+}
+
+/// Asks the binary with these files; `{base}` in them stands for the address of the server.
+async fn ask(user: &str, project: &str, args: &[&str], env: &[(&str, &str)]) -> (Output, Vec<Seen>) {
+    let log = Log::default();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let app = Router::new().fallback(answer).with_state(log.clone());
+    let server = tokio::spawn(async move { axum::serve(listener, app).await });
+    let bench = Bench::new();
+    bench.at_home(".config/belvedere/config.toml", &user.replace("{base}", &base));
+    bench.file(".belvedere/config.toml", &project.replace("{base}", &base));
+    let mut command = bench.command(&[&["-p", "go"], args].concat());
+    command.envs(env.iter().copied());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    server.abort();
+    let seen = std::mem::take(&mut *log.lock().unwrap());
+    (output, seen)
+}
+
+const CHAT: &str = r#"
+    [providers.mine]
+    wire = "openai"
+    url = "{base}/openai/v1"
+    key_env = "MINE_ACCESS"
+    model = "tiny"
+    headers = { "X-Team" = "shop" }
+"#;
+const MESSAGES: &str = r#"
+    [providers.gate]
+    wire = "anthropic"
+    url = "{base}/claude"
+    key_env = "GATE_ACCESS"
+    key_header = "X-Gate-Key"
+    headers = { "X-Team" = "shop" }
+"#;
+const KEYS: [(&str, &str); 2] = [("MINE_ACCESS", "mine-key-12345"), ("GATE_ACCESS", "gate-key-12345")];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_of_the_users_own_is_asked_with_its_key_and_its_headers() {
+    let both = [CHAT, MESSAGES].concat();
+    for (args, path, model, name, key) in [
+        (
+            &["--model", "mine/large"][..],
+            "/openai/v1/chat/completions",
+            "large",
+            "authorization",
+            "Bearer mine-key-12345",
+        ),
+        (&["--model", "mine"], "/openai/v1/chat/completions", "tiny", "authorization", "Bearer mine-key-12345"),
+        (&[], "/openai/v1/chat/completions", "tiny", "authorization", "Bearer mine-key-12345"),
+        (&["--model", "Gate/opus-like"], "/claude/v1/messages", "opus-like", "x-gate-key", "gate-key-12345"),
+    ] {
+        let (output, seen) = ask(&both, "", args, &KEYS).await;
+        let [request] = seen.as_slice() else { panic!("{}", text(&output.stderr)) };
+        assert_eq!((request.path.as_str(), request.model.as_str()), (path, model));
+        assert_eq!((request.header(name), request.header("x-team")), (Some(key), Some("shop")), "{args:?}");
+        let other = if name == "authorization" { "gate-key" } else { "mine-key" };
+        assert!(!format!("{:?}", request.headers).contains(other), "each key goes to its own service");
+        let said = if path.ends_with("messages") { "by messages\n" } else { "by chat\n" };
+        assert_eq!(text(&output.stdout), said);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_without_a_key_or_a_model_says_what_to_do_or_is_asked_for_its_models() {
+    let (output, seen) = ask(CHAT, "", &["--model", "mine"], &[]).await;
+    let said = text(&output.stderr);
+    assert!(said.contains("mine needs a key: set MINE_ACCESS"), "{said}");
+    assert!(seen.is_empty());
+    let (output, _) = ask(MESSAGES, "", &["--model", "gate"], &KEYS).await;
+    assert!(text(&output.stderr).contains("gate needs the name of a model: --model gate/NAME."));
+    let open = "[providers.open]\nwire = \"openai\"\nurl = \"{base}/v1\"\n";
+    let (output, seen) = ask(open, "", &["--model", "open"], &[]).await;
+    assert_eq!(text(&output.stdout), "by chat\n", "{}", text(&output.stderr));
+    assert_eq!(seen.last().map(|seen| seen.model.as_str()), Some("listed"));
+    // One of the name of a built-in service stands in its place.
+    let moved = "[providers.deepseek]\nwire = \"openai\"\nurl = \"{base}/v1\"\nkey_env = \"MINE_ACCESS\"\n";
+    let (_, seen) = ask(moved, "", &["--model", "deepseek/any"], &KEYS).await;
+    assert_eq!(seen[0].header("authorization"), Some("Bearer mine-key-12345"));
+}
+
+#[test]
+fn a_key_of_the_users_own_service_stays_out_of_files_and_commands() {
+    let user = format!("[tools]\nenvironment = [\"MINE_*\"]\n{CHAT}");
+    let prompt = "run `printenv MINE_ACCESS MINE_OTHER; echo mine-key-12345`";
+    let flags = ["-p", prompt, "--model", "offline", "--permission-mode", "bypassPermissions"];
+    let bench = Bench::new();
+    bench.at_home(".config/belvedere/config.toml", &user.replace("{base}", "http://127.0.0.1:9"));
+    let output = bench.command(&flags).envs(KEYS).env("MINE_OTHER", "handed on").output().unwrap();
+    let said = text(&output.stdout);
+    assert!(said.contains("handed on"), "{said} {}", text(&output.stderr));
+    let mut folders = vec![bench.home.path().join(".local/state/belvedere/sessions")];
+    let mut kept = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else {
+                kept += &std::fs::read_to_string(entry).unwrap();
+            }
+        }
+    }
+    assert!(kept.contains("handed on") && !kept.contains("mine-key-12345"), "{kept}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_project_cannot_add_or_redirect_a_service() {
+    let own = CHAT.replace("/openai/v1", "/own/v1");
+    let hostile =
+        [CHAT, &CHAT.replace("providers.mine", "providers.openai")].concat().replace("/openai/v1", "/evil/v1");
+    let env = [KEYS[0], ("OPENAI_API_KEY", "openai-key-12345")];
+    let (output, seen) = ask(&own, &hostile, &["--model", "mine"], &env).await;
+    let said = text(&output.stderr);
+    assert!(said.contains("a project may not set `providers`: it decides who receives your files and keys."), "{said}");
+    assert_eq!(text(&output.stdout), "by chat\n");
+    assert!(!seen.is_empty() && seen.iter().all(|seen| seen.path.starts_with("/own/")));
+    // Without one of the user's own, the name means nothing.
+    let (output, seen) = ask("", &hostile, &["--model", "mine/tiny"], &env[..1]).await;
+    assert_eq!((output.status.code(), seen.len()), (Some(1), 0), "{}", text(&output.stderr));
+}
