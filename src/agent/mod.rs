@@ -17,6 +17,7 @@ use crate::tool::{Freshness, ToolSet};
 
 pub mod budget;
 mod dispatch;
+mod driver;
 mod event;
 mod inbox;
 mod run;
@@ -27,11 +28,11 @@ mod watchdog;
 mod worktrees;
 
 pub use budget::{Budget, Spent};
+pub use driver::run;
 pub use event::{
     AgentEvent, Author, Bounds, EventKind, FileTally, Hold, LastWords, Outcome, RunMode, Spawn, Status, StopCause,
 };
 pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};
-pub use run::run;
 pub use sink::Sink;
 pub use worktrees::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 
