@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::run::Run;
-use super::{Agent, EventKind, Status};
+use super::{Agent, Status, ToolEvent};
 use crate::config::{Environment, obeyed_by_git};
 use crate::message::{INTERRUPTED, ResultPart, ToolCall, ToolInput, ToolResult};
 use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, Preview};
@@ -248,9 +248,9 @@ async fn permission(run: &Run<'_>, question: Question, call_id: &str) -> Result<
         reason: agent.permissions.reason(&access),
     };
     let ask = agent.approver.ask(request.clone());
-    run.emit(EventKind::ApprovalRequested { request }).await;
+    run.emit(ToolEvent::ApprovalRequested { request }).await;
     let answer = run.watchdog.paused(answer(agent, ask, &access, changes)).await;
-    let resolved = EventKind::ApprovalResolved { id, answer: answer.answer(), by_grant: answer.is_by_grant() };
+    let resolved = ToolEvent::ApprovalResolved { id, answer: answer.answer(), by_grant: answer.is_by_grant() };
     match (&answer, grant) {
         (Waited::Answered(Answer::Always), Some(grant)) => agent.permissions.grant(grant),
         (Waited::Answered(Answer::Project), Some(grant)) => agent.permissions.grant_for_project(grant),
@@ -268,7 +268,7 @@ async fn permission(run: &Run<'_>, question: Question, call_id: &str) -> Result<
 /// Says that an access is refused, to the user and to the model.
 async fn refused(run: &Run<'_>, question: Question, reason: String) -> ToolOutput {
     let (tool, title) = (question.access.tool, question.title);
-    run.emit(EventKind::ToolRefused { tool, title, reason: reason.clone() }).await;
+    run.emit(ToolEvent::Refused { tool, title, reason: reason.clone() }).await;
     ToolOutput::error(reason)
 }
 
@@ -348,7 +348,7 @@ async fn emit_progress(run: &Run<'_>, call: &ToolCall, mut tail: watch::Receiver
             run.emit_alive().await;
         } else {
             told.clone_from(&latest);
-            run.emit(EventKind::ToolProgress { call_id: call.id.clone(), tail: latest }).await;
+            run.emit(ToolEvent::Progress { call_id: call.id.clone(), tail: latest }).await;
         }
         sleep(PROGRESS_INTERVAL).await;
     }
@@ -356,7 +356,7 @@ async fn emit_progress(run: &Run<'_>, call: &ToolCall, mut tail: watch::Receiver
 }
 
 async fn start(run: &Run<'_>, call: &ToolCall, title: String) {
-    run.emit(EventKind::ToolStarted { call: call.clone(), title }).await;
+    run.emit(ToolEvent::Started { call: call.clone(), title }).await;
 }
 
 async fn end(run: &Run<'_>, call: &ToolCall, output: ToolOutput) -> (ToolResult, Vec<FileChange>) {
@@ -368,7 +368,7 @@ async fn end(run: &Run<'_>, call: &ToolCall, output: ToolOutput) -> (ToolResult,
         image @ ResultPart::Image { .. } => image,
     });
     let result = ToolResult { call_id: call.id.clone(), content: content.collect(), is_error: output.is_error };
-    let kind = EventKind::ToolEnded {
+    let kind = ToolEvent::Ended {
         result: result.clone(),
         summary: secrets.redact(&output.summary).into_owned(),
         view: secrets.redact_all(output.view),

@@ -14,7 +14,7 @@ use super::run::Run;
 use super::stream::{ModelReply, reply};
 use super::turn::{Step, Turn, next_step};
 use super::watchdog::watch;
-use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause};
+use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause, TurnEvent};
 use crate::message::{Message, ToolCall, Transcript, Usage};
 use crate::provider::{ProviderError, Request};
 use crate::tool::ToolSet;
@@ -283,7 +283,7 @@ impl<'a> Driver<'a> {
             Reserved::Stopped => return Err(End::Stopped),
         }
         self.turns += 1;
-        self.run.emit(EventKind::TurnStarted { turn: self.turns }).await;
+        self.run.emit(TurnEvent::Started { turn: self.turns }).await;
         match reply(self.run, request, &mut self.ids, &mut self.reservation, stop).await {
             ModelReply::Whole(turn) => {
                 self.record(&turn).await;
@@ -321,7 +321,7 @@ impl<'a> Driver<'a> {
         if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
             *total += cost;
         }
-        let kind = EventKind::TurnEnded { message: turn.message.clone(), usage, cost_usd, stop: turn.stop.clone() };
+        let kind = TurnEvent::Ended { message: turn.message.clone(), usage, cost_usd, stop: turn.stop.clone() };
         self.run.emit(kind).await;
     }
 

@@ -20,6 +20,7 @@ mod dispatch;
 mod driver;
 mod event;
 mod inbox;
+mod outcome;
 mod run;
 mod sink;
 mod stream;
@@ -30,9 +31,10 @@ mod worktrees;
 pub use budget::{Budget, Spent};
 pub use driver::run;
 pub use event::{
-    AgentEvent, Author, Bounds, EventKind, FileTally, Hold, LastWords, Outcome, RunMode, Spawn, Status, StopCause,
+    AgentEvent, Author, Bounds, EventKind, Hold, LogEvent, RunMode, SessionEvent, Spawn, ToolEvent, TurnEvent,
 };
 pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};
+pub use outcome::{FileTally, LastWords, Outcome, Status, StopCause};
 pub use sink::Sink;
 pub use worktrees::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 

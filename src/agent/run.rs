@@ -39,9 +39,9 @@ impl<'a> Run<'a> {
     }
 
     /// Emits what happened to the agent.
-    pub(super) async fn emit(&self, kind: EventKind) {
+    pub(super) async fn emit(&self, kind: impl Into<EventKind>) {
         self.emitted().at = Instant::now();
-        self.emit_for(self.agent.id, kind).await;
+        self.emit_for(self.agent.id, kind.into()).await;
     }
 
     /// Notes a sign of life that shows nothing, and emits it if there was no other event for a while.
@@ -69,7 +69,7 @@ impl<'a> Run<'a> {
     }
 
     async fn emit_for(&self, agent: AgentId, kind: EventKind) {
-        self.watchdog.paused(self.agent.sink.send_until(agent, kind, &self.agent.cancel)).await;
+        self.watchdog.paused(self.agent.sink.emit_until(agent, kind, &self.agent.cancel)).await;
     }
 
     fn emitted(&self) -> MutexGuard<'_, Emitted> {

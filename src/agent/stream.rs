@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::budget::{BudgetReservation, Reserved};
 use super::run::Run;
 use super::turn::{Delta, Turn, TurnBuilder};
-use super::{Cancel, EventKind, Hold, StopCause};
+use super::{Cancel, EventKind, Hold, StopCause, TurnEvent};
 use crate::message::{AgentId, Usage};
 use crate::provider::rate_limiter::{Permit, QueueStatus, QueueTicket, RequestStep};
 use crate::provider::retry::{self, RetryState};
@@ -180,8 +180,8 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn retrying(attempt: u32, wait: Duration, error: &ProviderError) -> EventKind {
-    EventKind::Retrying {
+fn retrying(attempt: u32, wait: Duration, error: &ProviderError) -> TurnEvent {
+    TurnEvent::Retrying {
         attempt,
         wait_ms: millis(wait),
         rate_limited: matches!(error, ProviderError::RateLimit { .. }),
@@ -302,8 +302,8 @@ impl Merged {
     async fn flush(&mut self, run: &Run<'_>) {
         let kind = match self.waiting.take() {
             None => return,
-            Some(Delta::Text(text)) => EventKind::Text { text },
-            Some(Delta::Thinking(text)) => EventKind::Thinking { text },
+            Some(Delta::Text(text)) => TurnEvent::Text { text },
+            Some(Delta::Thinking(text)) => TurnEvent::Thinking { text },
         };
         run.emit(kind).await;
         self.due = Instant::now() + MERGE_WINDOW;

@@ -8,22 +8,67 @@ use super::cells::CellKind;
 use super::panes::PaneSize;
 use super::status::{Flash, FlashSubject, ModelFact, ModelState};
 use super::{App, Armed, Attention, Effect, Event, Focus, Phase, Popup};
-use crate::agent::{AgentEvent, Author, EventKind};
+use crate::agent::{AgentEvent, Author, EventKind, LogEvent, SessionEvent, ToolEvent};
 use crate::message::{AgentId, reveal_line, sanitize_line};
 use crate::permission::{AccessKind, ActiveGrant, ApprovalId};
 
 /// Returns `true` if the terminal's title may have to change with an event.
 pub(super) fn may_retitle(event: &Event) -> bool {
     match event {
-        Event::Agent(event) => !event.kind.is_passing(),
+        Event::Log(event) => event.of_agent().is_none_or(|event| !event.kind.is_passing()),
         Event::Drawn(_) | Event::Wakeup => false,
         _ => true,
     }
 }
 
 impl App {
+    /// Applies an entry of the session's log.
+    pub(super) fn on_log(&mut self, event: &LogEvent, effects: &mut Vec<Effect>) {
+        match event {
+            LogEvent::Agent(event) => self.on_agent(event, effects),
+            LogEvent::Session { event, .. } => self.on_session(event, effects),
+        }
+    }
+
+    fn on_session(&mut self, event: &SessionEvent, effects: &mut Vec<Effect>) {
+        self.dirty = true;
+        match event {
+            SessionEvent::ModelChosen { provider, display, context_window, note } => {
+                let model = ModelFact {
+                    provider: sanitize_line(provider).into_owned(),
+                    display: sanitize_line(display).into_owned(),
+                    context_window: *context_window,
+                    note: note.as_ref().map(|note| sanitize_line(note).into_owned()),
+                };
+                // Too late for the welcome: the note becomes a line of the conversation.
+                if let Some(note) = model.note.clone().filter(|_| !self.agents.main().cells.is_empty()) {
+                    self.notice(&note);
+                }
+                self.status.model = ModelState::Chosen(model);
+            }
+            SessionEvent::ModelSearch { place } => {
+                self.status.model = ModelState::Searching(Some(sanitize_line(place).into_owned()));
+            }
+            SessionEvent::NoModel { reason } => {
+                self.notice(reason);
+                self.status.model = ModelState::Missing(sanitize_line(reason).into_owned());
+            }
+            SessionEvent::GrantsChanged { grants } => self.grants_changed(grants),
+            SessionEvent::AgentsChanged { changes } => self.agents_changed(changes, effects),
+            SessionEvent::BudgetChanged { limit } => self.agents.set_budget(*limit),
+            SessionEvent::Worktrees { kept } => self.worktrees_changed(kept),
+            SessionEvent::Cleared => {
+                self.agents.clear(self.now);
+                self.forget_lives();
+                self.forget_timeline();
+                self.forget_targets(effects);
+            }
+        }
+        self.record_activity(AgentId::MAIN);
+    }
+
     /// Takes in what happened to an agent.
-    pub(super) fn on_agent(&mut self, event: &AgentEvent, effects: &mut Vec<Effect>) {
+    fn on_agent(&mut self, event: &AgentEvent, effects: &mut Vec<Effect>) {
         self.wizard_hears(event);
         self.on_worktree_event(event);
         let now = self.now;
@@ -37,14 +82,14 @@ impl App {
         match &event.kind {
             EventKind::UserMessage { text, by: Author::User } if event.agent.is_main() => self.delivered(text),
             EventKind::UserMessage { text, by: Author::User } => self.mark_read(event.agent, text),
-            EventKind::ApprovalRequested { request } => {
+            EventKind::Tool(ToolEvent::ApprovalRequested { request }) => {
                 let asker = self.agents.get(request.id.agent).filter(|agent| !agent.has_ended());
                 if asker.is_some_and(|agent| !self.agents.is_of_cleared(agent.id)) && self.approvals.ask(request) {
                     let who = self.agents.lineage(event.agent);
                     self.notify(format!("{who} needs your permission: {}", reveal_line(&request.act())), effects);
                 }
             }
-            EventKind::ApprovalResolved { id, by_grant, .. } => {
+            EventKind::Tool(ToolEvent::ApprovalResolved { id, by_grant, .. }) => {
                 if *by_grant {
                     self.allowed_too(id);
                 }
@@ -55,35 +100,9 @@ impl App {
                 }
                 self.leave_empty_approvals();
             }
-            EventKind::ModelChosen { provider, display, context_window, note } => {
-                let model = ModelFact {
-                    provider: sanitize_line(provider).into_owned(),
-                    display: sanitize_line(display).into_owned(),
-                    context_window: *context_window,
-                    note: note.as_ref().map(|note| sanitize_line(note).into_owned()),
-                };
-                // Too late for the welcome: the note becomes a line of the conversation.
-                if let Some(note) = model.note.clone().filter(|_| !self.agents.main().cells.is_empty()) {
-                    self.notice(&note);
-                }
-                self.status.model = ModelState::Chosen(model);
-            }
-            EventKind::ModelSearch { place } => {
-                self.status.model = ModelState::Searching(Some(sanitize_line(place).into_owned()));
-            }
-            EventKind::NoModel { reason } => {
-                self.notice(reason);
-                self.status.model = ModelState::Missing(sanitize_line(reason).into_owned());
-            }
-            EventKind::GrantsChanged { grants } => self.grants_changed(grants),
-            EventKind::AgentsChanged { changes } => self.agents_changed(changes, effects),
             _ => {}
         }
         self.on_agent_command(event);
-        if event.kind == EventKind::Cleared {
-            self.forget_timeline();
-            self.forget_targets(effects);
-        }
         if folded == Folded::Ended {
             self.approvals.withdraw(event.agent);
             self.leave_empty_approvals();

@@ -262,12 +262,12 @@ impl App {
         let mut effects = Vec::new();
         self.act_on_held(&mut effects);
         let retitles = agent_events::may_retitle(&event);
-        if !matches!(event, Event::Agent(_) | Event::Drawn(_) | Event::Wakeup) {
+        if !matches!(event, Event::Log(_) | Event::Drawn(_) | Event::Wakeup) {
             self.dirty = true;
         }
         self.guard_answers(&event, &mut effects);
         match event {
-            Event::Agent(event) => self.on_agent(&event, &mut effects),
+            Event::Log(event) => self.on_log(&event, &mut effects),
             Event::Input(Input::Key(key)) => self.on_key(key, &mut effects),
             Event::Input(Input::Paste(text)) => self.on_paste(&text, &mut effects),
             Event::Input(Input::Mouse(mouse)) => self.on_mouse(mouse, &mut effects),

@@ -193,7 +193,6 @@ impl App {
                 self.pane_mut(id).seen_at = None;
                 self.update_prompt_label();
             }
-            EventKind::Cleared => self.forget_lives(),
             _ => {}
         }
     }

@@ -133,19 +133,14 @@ impl App {
 
     /// Takes in what concerns worktrees beyond the agent's own pane: its number may be forgotten by now.
     pub(super) fn on_worktree_event(&mut self, event: &AgentEvent) {
-        match &event.kind {
-            EventKind::Worktrees { kept } => self.worktrees_changed(kept),
-            EventKind::Worktree { news } => {
-                if let Some(branch) = news.settled_branch() {
-                    self.agents.kept.list.retain(|kept| kept.branch != branch);
-                }
-                self.tell_of_worktree(event.agent, news);
-            }
-            _ => {}
+        let EventKind::Worktree { news } = &event.kind else { return };
+        if let Some(branch) = news.settled_branch() {
+            self.agents.kept.list.retain(|kept| kept.branch != branch);
         }
+        self.tell_of_worktree(event.agent, news);
     }
 
-    fn worktrees_changed(&mut self, kept: &[KeptWorktree]) {
+    pub(super) fn worktrees_changed(&mut self, kept: &[KeptWorktree]) {
         let orphans = |list: &[KeptWorktree]| list.iter().filter(|one| one.agent.is_none()).count();
         let (before, found) = (orphans(&self.agents.kept.list), orphans(kept));
         self.agents.kept.list = kept.to_vec();

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::agent::{AgentEvent, EventKind, KeptWorktree, Outcome, Status};
+use crate::agent::{AgentEvent, EventKind, KeptWorktree, LogEvent, Outcome, SessionEvent, Status};
 use crate::message::{AgentId, escaped_json};
 use crate::services::{EndSignal, EndSignals};
 use crate::subagent::Conversation;
@@ -60,7 +60,7 @@ pub struct Headless {
     /// The main agent.
     pub conversation: Conversation,
     /// What happens in the tree.
-    pub events: mpsc::Receiver<Arc<AgentEvent>>,
+    pub events: mpsc::Receiver<Arc<LogEvent>>,
     /// Identity of the session, for the JSON formats.
     pub session: String,
     /// What standard output gets.
@@ -163,7 +163,7 @@ fn status(outcome: &Outcome) -> u8 {
 
 /// Writes what happens until it is over, then the answer, if there is one.
 async fn print(
-    mut events: mpsc::Receiver<Arc<AgentEvent>>,
+    mut events: mpsc::Receiver<Arc<LogEvent>>,
     mut printer: Printer,
     mut is_over: oneshot::Receiver<Option<Outcome>>,
 ) {
@@ -202,17 +202,18 @@ struct Printer {
 }
 
 impl Printer {
-    async fn event(&mut self, event: &AgentEvent) {
+    async fn event(&mut self, event: &LogEvent) {
         self.totals.apply(event);
-        let refused = self.denials.apply(event);
+        let refused = event.of_agent().and_then(|event| self.denials.apply(event));
         for line in self.progress.line(event, Instant::now()).into_iter().chain(refused) {
             eprintln_line(&line);
         }
-        if let EventKind::Worktrees { kept } = &event.kind {
-            self.kept.clone_from(kept);
-        }
-        if let (AgentId::MAIN, EventKind::Ended { outcome }) = (event.agent, &event.kind) {
-            self.ended = Some(outcome.clone());
+        match event {
+            LogEvent::Session { event: SessionEvent::Worktrees { kept }, .. } => self.kept.clone_from(kept),
+            LogEvent::Agent(AgentEvent { agent: AgentId::MAIN, kind: EventKind::Ended { outcome }, .. }) => {
+                self.ended = Some(outcome.clone());
+            }
+            _ => {}
         }
         if self.format == OutputFormat::StreamJson {
             self.json(json::event_line(event)).await;

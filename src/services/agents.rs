@@ -9,9 +9,8 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::agent::{EventKind, Sink};
+use crate::agent::{SessionEvent, Sink};
 use crate::definition::{Library, Means, Watcher};
-use crate::message::AgentId;
 
 /// How long a session waits for its agent files.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
@@ -37,7 +36,7 @@ impl AgentFiles {
         let announcer = tokio::spawn(async move {
             loop {
                 let changes = library.changes().await;
-                sink.send(AgentId::MAIN, EventKind::AgentsChanged { changes }).await;
+                sink.emit_session(SessionEvent::AgentsChanged { changes }).await;
             }
         });
         Self { _watcher: watcher, announcer }

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::agent::{EventKind, Sink};
-use crate::message::AgentId;
+use crate::agent::{SessionEvent, Sink};
 use crate::permission::{GrantChange, GrantOrigin, Permissions};
 use crate::session::{Allowed, Secrets};
 
@@ -30,7 +29,7 @@ pub(super) fn keeper(
                 _ => write(allowed.clone(), change).await,
             };
             if let Some(text) = error {
-                sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
+                sink.notify(text).await;
             }
         }
     });
@@ -54,7 +53,7 @@ pub(super) fn announcer(permissions: &Permissions, sink: Sink) -> JoinHandle<()>
             grants.retain(|given| given.origin != GrantOrigin::Program);
             if grants != told {
                 told.clone_from(&grants);
-                sink.send(AgentId::MAIN, EventKind::GrantsChanged { grants }).await;
+                sink.emit_session(SessionEvent::GrantsChanged { grants }).await;
             }
             if changes.changed().await.is_err() {
                 return;

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use crate::agent::{Budget, EventKind, Limits, Sink};
+use crate::agent::{Budget, Limits, SessionEvent, Sink};
 use crate::config::Config;
-use crate::message::AgentId;
 use crate::subagent::TreeLimits;
 
 /// Returns the limits of the tree and of each subagent.
@@ -42,7 +41,7 @@ pub(super) fn of_main(config: &Config, max_turns: Option<u32>) -> Limits {
 pub(super) async fn budget(config: &Config, sink: &Sink) -> Budget {
     let limit = config.limits.budget;
     if !limit.is_none() {
-        sink.send(AgentId::MAIN, EventKind::BudgetChanged { limit }).await;
+        sink.emit_session(SessionEvent::BudgetChanged { limit }).await;
     }
     Budget::new(limit)
 }

@@ -18,7 +18,9 @@ use super::main_agent::{MainAgent, MainAgentDefinition};
 use super::mention;
 use super::tree::Tree;
 use super::{Children, Command};
-use crate::agent::{AtEnd, Author, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, Status, StopCause, run};
+use crate::agent::{
+    AtEnd, Author, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, SessionEvent, Status, StopCause, run,
+};
 use crate::definition::AgentDefinition;
 use crate::message::{AgentId, Transcript};
 use crate::tool::Freshness;
@@ -231,7 +233,7 @@ impl Conversation {
         self.tree.forget(stopped);
         self.transcript = Transcript::default();
         self.freshness = self.tree.freshness(MAIN);
-        self.tree.sink().send_unhindered(AgentId::MAIN, EventKind::Cleared).await;
+        self.tree.sink().emit_session_unhindered(SessionEvent::Cleared).await;
     }
 
     /// Starts to answer a message. All telling is left to the answer's own task, so that commands are obeyed even
@@ -392,7 +394,7 @@ impl Answering {
     }
 
     async fn tell(&self, kind: EventKind) {
-        self.tree.setup().sink.send_until(AgentId::MAIN, kind, &self.lead.cancel).await;
+        self.tree.setup().sink.emit_until(AgentId::MAIN, kind, &self.lead.cancel).await;
     }
 }
 

@@ -81,8 +81,8 @@ impl Tree {
             bounds: Bounds::default(),
             ground: RunMode::Foreground,
         };
-        self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
+        self.sink().emit_until(id, EventKind::Spawned(spawn), &cancel).await;
         let outcome = Outcome::unstarted(Status::Failed, reason);
-        self.sink().send_until(id, EventKind::Ended { outcome }, &cancel).await;
+        self.sink().emit_until(id, EventKind::Ended { outcome }, &cancel).await;
     }
 }

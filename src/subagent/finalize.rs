@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::tree::Tree;
 use super::workspace::WorktreeEntry;
-use crate::agent::{Author, EventKind, InboxMessage, KeptFile, KeptWorktree, Urgency, WorktreeAct, WorktreeNews};
+use crate::agent::{
+    Author, EventKind, InboxMessage, KeptFile, KeptWorktree, SessionEvent, Urgency, WorktreeAct, WorktreeNews,
+};
 use crate::message::{AgentId, sanitize_line};
 use crate::worktree::{Merged, Worktree, WorktreeEnd};
 
@@ -180,7 +182,7 @@ impl Tree {
 
     async fn emit_worktree_news(&self, agent: Option<AgentId>, news: WorktreeNews) {
         let news = self.setup().secrets.redact_all(news);
-        self.sink().send_unhindered(agent.unwrap_or(AgentId::MAIN), EventKind::Worktree { news }).await;
+        self.sink().emit_unhindered(agent.unwrap_or(AgentId::MAIN), EventKind::Worktree { news }).await;
     }
 
     /// Tells which worktrees wait for the user.
@@ -189,7 +191,7 @@ impl Tree {
             self.worktree_registry().entries().values().filter_map(WorktreeEntry::kept).collect();
         kept.sort_by_key(|one| (one.agent.is_none(), one.agent, one.branch.clone()));
         let kept = self.setup().secrets.redact_all(kept);
-        self.sink().send_unhindered(AgentId::MAIN, EventKind::Worktrees { kept }).await;
+        self.sink().emit_session_unhindered(SessionEvent::Worktrees { kept }).await;
     }
 }
 

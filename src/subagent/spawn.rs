@@ -96,7 +96,7 @@ impl Tree {
             let _ = timeout(HANDING_OVER, self.ended_one(agent)).await;
         }
         if let Err(refusal) = self.resume_run(agent, RunMode::Background, words).await {
-            self.sink().send_unhindered(agent, EventKind::Notice { text: refusal.to_string() }).await;
+            self.sink().emit_unhindered(agent, EventKind::Notice { text: refusal.to_string() }).await;
         }
     }
 
@@ -142,9 +142,9 @@ impl Tree {
             bounds: agent.bounds(),
             ground,
         };
-        self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
+        self.sink().emit_until(id, EventKind::Spawned(spawn), &cancel).await;
         if let Some(text) = note {
-            self.sink().send_until(id, EventKind::Notice { text }, &cancel).await;
+            self.sink().emit_until(id, EventKind::Notice { text }, &cancel).await;
         }
         tokio::spawn(guard.supervise(agent, slot, RunInput::Task(task)));
         sent
@@ -173,7 +173,7 @@ impl Tree {
         let slot = SlotQueue::join(self.pool(agent.depth));
         let guard = RunGuard::begin(self, &agent, (&name, &agent_type));
         let sent = ChildHandle { tree: self.clone(), id, name, report };
-        self.sink().send_until(id, EventKind::Resumed { run, ground }, &agent.cancel).await;
+        self.sink().emit_until(id, EventKind::Resumed { run, ground }, &agent.cancel).await;
         tokio::spawn(guard.supervise(agent, slot, RunInput::Next { text, by, runs: run - 1 }));
         Ok(sent)
     }

@@ -23,7 +23,7 @@ use super::terminal::{MouseOwner, Terminal};
 use super::view::Screen;
 use super::view::highlight::Highlighter;
 use super::view::theme::{Theme, Themes};
-use crate::agent::AgentEvent;
+use crate::agent::LogEvent;
 use crate::agent::Spent;
 use crate::app::agent_files::FileRequest;
 use crate::app::key::Input;
@@ -43,7 +43,7 @@ const BATCH: usize = 256;
 /// What the screen needs.
 pub struct ScreenSetup {
     /// What happens to the agents.
-    pub events: mpsc::Receiver<Arc<AgentEvent>>,
+    pub events: mpsc::Receiver<Arc<LogEvent>>,
     /// Where requests to the tree of agents go.
     pub commands: mpsc::Sender<Command>,
     /// The working directory.
@@ -170,7 +170,7 @@ struct Stage {
 
 /// Where events come from.
 struct Sources<'a> {
-    events: mpsc::Receiver<Arc<AgentEvent>>,
+    events: mpsc::Receiver<Arc<LogEvent>>,
     /// Whether the engine may still send.
     open: bool,
     returned: mpsc::UnboundedReceiver<Event>,
@@ -300,7 +300,7 @@ impl Stage {
                 count = sources.events.recv_many(&mut batch, BATCH), if sources.open => {
                     sources.open = count > 0;
                     for event in batch.drain(..) {
-                        for effect in self.app.update(Instant::now(), Event::Agent(event)) {
+                        for effect in self.app.update(Instant::now(), Event::Log(event)) {
                             if matches!(effect, Effect::Engine(_) | Effect::AgentFiles(FileRequest::List)) {
                                 runner.perform(effect, &mut self.terminal)?;
                             }
@@ -364,7 +364,7 @@ impl Sources<'_> {
                     *open = false;
                     batch.push(Event::Error("The engine has stopped. Quit with ctrl+c and start again.".to_owned()));
                 }
-                batch.extend(arrived.into_iter().map(Event::Agent));
+                batch.extend(arrived.into_iter().map(Event::Log));
             }
             () = sleep => batch.push(Event::Wakeup),
         }

@@ -10,6 +10,7 @@ mod renderer;
 mod rows;
 mod session;
 mod spending;
+mod task_list;
 mod worktrees;
 
 use std::io::{self, Write as _};
@@ -23,7 +24,7 @@ use self::session::{NextStep, Session, lines};
 use super::input::{self, TypedLine};
 use super::output::Output;
 use super::{LAST_WORDS, exit};
-use crate::agent::AgentEvent;
+use crate::agent::LogEvent;
 use crate::services::EndSignals;
 use crate::subagent::Conversation;
 
@@ -35,7 +36,7 @@ pub struct Plain {
     /// The main agent.
     pub conversation: Conversation,
     /// What happens in the tree.
-    pub events: mpsc::Receiver<Arc<AgentEvent>>,
+    pub events: mpsc::Receiver<Arc<LogEvent>>,
     /// What is asked first.
     pub request: Option<String>,
 }
@@ -65,7 +66,7 @@ pub async fn run(plain: Plain, signals: &mut EndSignals) -> u8 {
 
 /// Where it comes from what happens.
 struct Sources<'a> {
-    events: mpsc::Receiver<Arc<AgentEvent>>,
+    events: mpsc::Receiver<Arc<LogEvent>>,
     /// None once the input has ended.
     typed: Option<mpsc::Receiver<TypedLine>>,
     signals: &'a mut EndSignals,
@@ -102,7 +103,7 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
             },
             // What happens waits while nobody reads, so that memory is bounded.
             event = sources.events.recv(), if session.waiting.is_empty() => match event {
-                Some(event) => session.tell(&event),
+                Some(event) => session.apply(&event),
                 None => return exit::FAILED,
             },
         }
@@ -127,12 +128,12 @@ async fn leave(session: Session, mut sources: Sources<'_>, output: Output, engin
             biased;
             signal = sources.signals.next() => return Some(signal.exit_status()),
             () = output.pass(&mut waiting), if !waiting.is_empty() => {}
-            Some(event) = sources.events.recv() => waiting.extend(lines(renderer.tell(&event))),
+            Some(event) = sources.events.recv() => waiting.extend(lines(renderer.apply(&event))),
             _ = &mut *engine => open = false,
         }
     }
     while let Ok(event) = sources.events.try_recv() {
-        waiting.extend(lines(renderer.tell(&event)));
+        waiting.extend(lines(renderer.apply(&event)));
     }
     let last = async {
         while !waiting.is_empty() {

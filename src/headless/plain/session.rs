@@ -15,8 +15,9 @@ use super::asked::{Asked, Typist};
 use super::line_command::{self, HELP, LineCommand, Question};
 use super::renderer::LineRenderer;
 use super::spending::Spending;
-use crate::agent::{AgentEvent, Author, EventKind, Status, WorktreeAct};
+use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status, WorktreeAct};
 use crate::headless::input::TypedLine;
+use crate::message::AgentId;
 use crate::permission::{Answer, ApprovalId};
 use crate::subagent::{Children, Command, unattended_refusal};
 
@@ -118,7 +119,10 @@ impl Session {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.unanswered == 0 && self.lead == Lead::Rests && self.renderer.running() == 0 && self.renderer.owed() == 0
+        self.unanswered == 0
+            && self.lead == Lead::Rests
+            && self.renderer.tasks.running() == 0
+            && self.renderer.owed() == 0
     }
 
     /// Writes lines. A prompt that stands there gets a line of its own.
@@ -147,17 +151,17 @@ impl Session {
         }
     }
 
-    pub(super) fn tell(&mut self, event: &AgentEvent) {
+    pub(super) fn apply(&mut self, event: &LogEvent) {
         self.spending.apply(event);
-        if event.agent.is_main() {
-            self.count(&event.kind);
+        if let LogEvent::Agent(AgentEvent { agent: AgentId::MAIN, kind, .. }) = event {
+            self.count(kind);
+            if let EventKind::UserMessage { text, by: Author::User } = kind
+                && self.echoed.take_if(|echoed| echoed == text).is_some()
+            {
+                return;
+            }
         }
-        if let (EventKind::UserMessage { text, by: Author::User }, true) = (&event.kind, event.agent.is_main())
-            && self.echoed.take_if(|echoed| echoed == text).is_some()
-        {
-            return;
-        }
-        let lines = self.renderer.tell(event);
+        let lines = self.renderer.apply(event);
         self.write(lines);
     }
 
@@ -213,17 +217,17 @@ impl Session {
                 let lines = self.renderer.details();
                 self.write(lines);
             }
-            LineCommand::Stop(agent) => match self.renderer.find(&agent) {
+            LineCommand::Stop(agent) => match self.renderer.tasks.find(&agent) {
                 Some(agent) => self.order(Command::Stop { agent }).await,
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
             },
-            LineCommand::WrapUp(agent) => match self.renderer.find(&agent) {
+            LineCommand::WrapUp(agent) => match self.renderer.tasks.find(&agent) {
                 Some(agent) => self.order(Command::WrapUp { agent }).await,
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
             },
-            LineCommand::Move(agent) => match self.renderer.find(&agent) {
+            LineCommand::Move(agent) => match self.renderer.tasks.find(&agent) {
                 Some(agent) => {
-                    let ground = self.renderer.other_ground(agent);
+                    let ground = self.renderer.tasks.other_mode(agent);
                     self.order(Command::Move { agent, ground }).await;
                 }
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
@@ -240,11 +244,11 @@ impl Session {
                 self.write(lines);
             }
             LineCommand::Tasks => {
-                let lines = self.renderer.tasks(Timestamp::now());
+                let lines = self.renderer.list_tasks(Timestamp::now());
                 self.write(lines);
             }
             LineCommand::Cost => {
-                let rows = self.spending.table(|id| self.renderer.name(id));
+                let rows = self.spending.table(|id| self.renderer.tasks.name(id));
                 for row in &rows {
                     self.notice(row);
                 }
@@ -309,7 +313,7 @@ impl Session {
         if self.is_idle() {
             self.notice("ctrl-c again leaves");
         } else {
-            let kept = if self.renderer.waited_for() > 0 { "; its agents go on in the background" } else { "" };
+            let kept = if self.renderer.tasks.waited_for() > 0 { "; its agents go on in the background" } else { "" };
             self.notice(&format!("interrupting the main agent{kept}; ctrl-c again leaves"));
             self.order(Command::Interrupt { children: Children::Keep }).await;
         }
@@ -318,7 +322,7 @@ impl Session {
 
     /// Has an agent go on that has ended. One that has done all it was sent for needs to be told what is next.
     async fn resume(&mut self, wanted: &str, text: Option<String>) {
-        match self.renderer.find_ended(wanted) {
+        match self.renderer.tasks.find_ended(wanted) {
             Some((_, Status::Completed)) if text.is_none() => {
                 self.notice(&format!("say what it shall do next: /resume {wanted} and a message"));
             }

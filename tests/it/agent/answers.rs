@@ -1,6 +1,6 @@
 //! How far an answer reaches, in the real loop.
 
-use belvedere::agent::EventKind;
+use belvedere::agent::{EventKind, ToolEvent};
 use belvedere::message::AgentId;
 use belvedere::permission::{
     Access, AccessKind, Answer, ApprovalRequest, Grants, Holder, PermissionMode, Permissions, Preview, Project,
@@ -13,7 +13,7 @@ use crate::support::{Parts, Session};
 
 fn question(event: &belvedere::agent::AgentEvent) -> Option<ApprovalRequest> {
     match &event.kind {
-        EventKind::ApprovalRequested { request } => Some(request.clone()),
+        EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.clone()),
         _ => None,
     }
 }
@@ -56,8 +56,8 @@ async fn a_change_is_asked_about_whole_or_not_at_all() {
     let mut session = Session::start(Parts::new(provider));
     session.say("go").await;
     let refused = |event: &belvedere::agent::AgentEvent| match &event.kind {
-        EventKind::ToolRefused { title, reason, .. } => Some(format!("{title}: {reason}")),
-        EventKind::ApprovalRequested { .. } => Some("asked".to_owned()),
+        EventKind::Tool(ToolEvent::Refused { title, reason, .. }) => Some(format!("{title}: {reason}")),
+        EventKind::Tool(ToolEvent::ApprovalRequested { .. }) => Some("asked".to_owned()),
         _ => None,
     };
     for too_many in ["10000 changed lines", "1 changed line"] {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use belvedere::agent::{EventKind, Spawn, Status};
+use belvedere::agent::{EventKind, Spawn, Status, TurnEvent};
 use belvedere::definition::{AgentDraft, Catalog, Source, Tier, parse};
 use belvedere::message::AgentId;
 use belvedere::offline::{Offline, Pace};
@@ -78,7 +78,7 @@ async fn a_draft_is_stopped_like_any_other() {
     let mut session = Session::start(Parts::new(provider));
     session.send(draft("stalls")).await;
     let (id, _) = spawned(&mut session).await;
-    session.wait(|event| matches!(&event.kind, EventKind::Text { .. }).then_some(())).await;
+    session.wait(|event| matches!(&event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
     session.send(Command::Stop { agent: id }).await;
     assert_eq!(session.ended(id).await.status, Status::Cancelled);
     session.quit().await;

@@ -4,7 +4,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use belvedere::agent::{EventKind, KeptWorktree, Status, WorktreeAct, WorktreeNews};
+use belvedere::agent::{
+    EventKind, KeptWorktree, SessionEvent, Status, ToolEvent, TurnEvent, WorktreeAct, WorktreeNews,
+};
 use belvedere::definition::Catalog;
 use belvedere::message::{AgentId, ToolResult};
 use belvedere::permission::PermissionMode;
@@ -58,8 +60,8 @@ fn text(session: &Session) -> String {
 
 /// The latest list of unmerged worktrees.
 fn kept(session: &Session) -> Vec<KeptWorktree> {
-    let mut lists = session.seen.iter().rev().filter_map(|event| match &event.kind {
-        EventKind::Worktrees { kept } => Some(kept.clone()),
+    let mut lists = session.log.iter().rev().filter_map(|event| match event.of_session() {
+        Some(SessionEvent::Worktrees { kept }) => Some(kept.clone()),
         _ => None,
     });
     lists.next().unwrap_or_default()
@@ -83,7 +85,7 @@ async fn harvest(session: &mut Session, agent: u32, act: WorktreeAct) -> Worktre
         })
         .await;
     if matches!(news, WorktreeNews::Merged { .. } | WorktreeNews::Discarded { .. }) {
-        session.wait(|event| matches!(event.kind, EventKind::Worktrees { .. }).then_some(())).await;
+        session.wait_session(|event| matches!(event, SessionEvent::Worktrees { .. }).then_some(())).await;
     }
     news
 }
@@ -157,7 +159,9 @@ async fn an_unchanged_worktree_goes_and_a_kept_one_is_gone_on_with() {
 
     session.send(Command::Resume { agent: AgentId(2), text: Some("more".to_owned()) }).await;
     session.ended(AgentId(2)).await;
-    session.wait(|event| matches!(&event.kind, EventKind::Worktrees { kept } if !kept.is_empty()).then_some(())).await;
+    session
+        .wait_session(|event| matches!(event, SessionEvent::Worktrees { kept } if !kept.is_empty()).then_some(()))
+        .await;
     let places = made(&session, 2);
     assert_eq!(places[0], places[1], "it goes on where it was");
     assert_eq!(kept(&session)[0].size(), "1 file, +2 −2");
@@ -176,7 +180,7 @@ async fn an_unchanged_worktree_goes_and_a_kept_one_is_gone_on_with() {
 /// What the tools of an agent said: whether each failed, and its words.
 fn said(session: &Session, agent: u32) -> Vec<(bool, String)> {
     let ends = session.of(AgentId(agent)).filter_map(|kind| match kind {
-        EventKind::ToolEnded { result, .. } => Some((result.is_error, result.joined_text())),
+        EventKind::Tool(ToolEvent::Ended { result, .. }) => Some((result.is_error, result.joined_text())),
         _ => None,
     });
     ends.collect()
@@ -334,7 +338,9 @@ async fn a_definition_sends_its_agents_apart_and_into_the_background() {
     parts.catalog = Catalog::of(vec![parsed.definition.unwrap()]);
     let mut session = Session::start(parts);
     session.ask("go").await;
-    session.wait(|event| matches!(&event.kind, EventKind::Worktrees { kept } if kept.len() == 1).then_some(())).await;
+    session
+        .wait_session(|event| matches!(event, SessionEvent::Worktrees { kept } if kept.len() == 1).then_some(()))
+        .await;
     let ground = session.of(AgentId(1)).find_map(|kind| match kind {
         EventKind::Spawned(spawn) => Some(spawn.ground),
         _ => None,
@@ -355,7 +361,7 @@ async fn nothing_is_merged_or_discarded_while_an_agent_works_in_it() {
     ]);
     let mut session = Session::start(repository(provider));
     session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
     let root = made(&session, 1).pop().unwrap();
     let branch = "belvedere/session/general-purpose-1".to_owned();
     for act in [WorktreeAct::Merge, WorktreeAct::Discard] {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, Hold, Status};
+use belvedere::agent::{EventKind, Hold, Status, TurnEvent};
 use belvedere::message::AgentId;
 use belvedere::provider::scripted::Scripted;
 use belvedere::provider::{EventStream, Provider, ProviderError, RateLimiter, Request};
@@ -92,7 +92,10 @@ fn eight() -> Arc<Scripted> {
 }
 
 fn is_wait(kind: &EventKind) -> bool {
-    matches!(kind, EventKind::Held { why: Hold::RateLimit, .. } | EventKind::Retrying { rate_limited: true, .. })
+    matches!(
+        kind,
+        EventKind::Held { why: Hold::RateLimit, .. } | EventKind::Turn(TurnEvent::Retrying { rate_limited: true, .. })
+    )
 }
 
 #[tokio::test(start_paused = true)]

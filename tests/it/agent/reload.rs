@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, Status, ToolEvent};
 use belvedere::definition::{AgentDirs, Library, Means, Roots, Watcher};
 use belvedere::message::AgentId;
 use belvedere::permission::Answer;
@@ -68,7 +68,7 @@ async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_b
     session.say("go").await;
     let asked = session
         .wait(|event| match &event.kind {
-            EventKind::ApprovalRequested { request } => Some(request.clone()),
+            EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.clone()),
             _ => None,
         })
         .await;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, Outcome, Status};
+use belvedere::agent::{EventKind, Outcome, Status, ToolEvent};
 use belvedere::message::AgentId;
 use belvedere::permission::PermissionMode;
 use belvedere::provider::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
@@ -83,7 +83,7 @@ async fn a_command_that_works_without_a_word_is_alive() {
     assert_eq!(outcome.status, Status::Completed, "its own time limit ends it, {outcome:?}");
     assert!((600_000..620_000).contains(&outcome.elapsed_ms), "{}", outcome.elapsed_ms);
     assert!(signs(&session) > 3, "listeners hear of it: {}", signs(&session));
-    let shown = session.of(AgentId::MAIN).filter(|kind| matches!(kind, EventKind::ToolProgress { .. }));
+    let shown = session.of(AgentId::MAIN).filter(|kind| matches!(kind, EventKind::Tool(ToolEvent::Progress { .. })));
     assert_eq!(shown.count(), 0, "there is nothing to show");
     session.quit().await;
 }

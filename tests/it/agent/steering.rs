@@ -1,6 +1,6 @@
 //! Messages of the user to one subagent, through the real loop.
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, Status, TurnEvent};
 use belvedere::message::{AgentId, Message};
 use belvedere::provider::Request;
 use belvedere::provider::scripted::Scripted;
@@ -29,7 +29,11 @@ fn requests_of(provider: &Scripted, name: &str) -> Vec<Request> {
 
 /// Waits until agent 1 speaks.
 async fn hear_one(session: &mut Session) {
-    session.wait(|event| (event.agent == ONE && matches!(event.kind, EventKind::Text { .. })).then_some(())).await;
+    session
+        .wait(|event| {
+            (event.agent == ONE && matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. }))).then_some(())
+        })
+        .await;
 }
 
 /// Two subagents work; the first is told something or not. Returns all requests of the first, second and main agent.

@@ -11,7 +11,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
-use belvedere::agent::{EventKind, Hold, Status};
+use belvedere::agent::{EventKind, Hold, Status, TurnEvent};
 use belvedere::message::AgentId;
 use belvedere::provider::choice::{ModelChoice, ModelPreferences, ProviderEnv, choose, connect};
 use belvedere::provider::rate_limiter::RateLimiters;
@@ -284,7 +284,8 @@ async fn all_finish_within_limits(api: Api) {
         let is_wait = |kind: &&EventKind| {
             matches!(
                 kind,
-                EventKind::Held { why: Hold::RateLimit, .. } | EventKind::Retrying { rate_limited: true, .. }
+                EventKind::Held { why: Hold::RateLimit, .. }
+                    | EventKind::Turn(TurnEvent::Retrying { rate_limited: true, .. })
             )
         };
         assert!(session.of(id).any(|kind| is_wait(&kind)), "agent {id} does not say what it waits for");
@@ -308,7 +309,7 @@ async fn one_is_stopped(api: Api) {
     let mut asides = 0;
     session
         .wait(|event| {
-            asides += usize::from(event.agent == id && matches!(event.kind, EventKind::Text { .. }));
+            asides += usize::from(event.agent == id && matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })));
             (asides == 3).then_some(())
         })
         .await;

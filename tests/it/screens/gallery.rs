@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel as threads;
 use std::time::Duration;
 
-use belvedere::agent::{AgentEvent, EventKind, Place};
+use belvedere::agent::{AgentEvent, EventKind, LogEvent, Place, TurnEvent};
 use belvedere::app::agent_files::FileNews;
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
@@ -36,7 +36,7 @@ pub(crate) struct Player {
     app: Box<App>,
     screen: Screen,
     begun: Instant,
-    events: mpsc::Receiver<Arc<AgentEvent>>,
+    events: mpsc::Receiver<Arc<LogEvent>>,
     commands: mpsc::Sender<Command>,
 }
 
@@ -96,7 +96,7 @@ impl Player {
             loop {
                 tokio::select! {
                     biased;
-                    Some(event) = self.events.recv() => self.event(Event::Agent(steady(&event))).await,
+                    Some(event) = self.events.recv() => self.event(Event::Log(steady(&event))).await,
                     () = sleep_until(frame) => break,
                 }
             }
@@ -158,9 +158,9 @@ impl Player {
 }
 
 /// Takes the random part, less than a second, out of how long a limited request waits.
-fn steady(event: &AgentEvent) -> Arc<AgentEvent> {
+fn steady(event: &LogEvent) -> Arc<LogEvent> {
     let mut event = event.clone();
-    if let EventKind::Retrying { wait_ms, .. } = &mut event.kind {
+    if let LogEvent::Agent(AgentEvent { kind: EventKind::Turn(TurnEvent::Retrying { wait_ms, .. }), .. }) = &mut event {
         *wait_ms -= *wait_ms % 1_000;
     }
     Arc::new(event)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use belvedere::agent::{EventKind, RunMode};
+use belvedere::agent::{EventKind, RunMode, ToolEvent, TurnEvent};
 use belvedere::message::{AgentId, Message};
 use belvedere::provider::scripted::Scripted;
 use belvedere::provider::{EventStream, Provider, ProviderError, Request};
@@ -66,17 +66,19 @@ fn states() -> Vec<State> {
     let write = json!({"call": "Write", "input": {"file_path": "new.txt", "content": "x"}});
     vec![
         ("queued", vec![json!({"say": "<summary>went on</summary>"})], |kind| matches!(kind, EventKind::Spawned(_))),
-        ("starting", vec![wait(), say()], |kind| matches!(kind, EventKind::TurnStarted { .. })),
-        ("silent", vec![json!({"think": "Hm."}), wait(), say()], |kind| matches!(kind, EventKind::Thinking { .. })),
-        ("speaking", vec![say(), wait(), say()], |kind| matches!(kind, EventKind::Text { .. })),
+        ("starting", vec![wait(), say()], |kind| matches!(kind, EventKind::Turn(TurnEvent::Started { .. }))),
+        ("silent", vec![json!({"think": "Hm."}), wait(), say()], |kind| {
+            matches!(kind, EventKind::Turn(TurnEvent::Thinking { .. }))
+        }),
+        ("speaking", vec![say(), wait(), say()], |kind| matches!(kind, EventKind::Turn(TurnEvent::Text { .. }))),
         ("stopping", vec![json!({"call": "Deaf", "input": {"ms": 3_000}})], |kind| {
-            matches!(kind, EventKind::ToolStarted { .. })
+            matches!(kind, EventKind::Tool(ToolEvent::Started { .. }))
         }),
         ("in a tool", vec![json!({"call": "Nap", "input": {"ms": 5_000}})], |kind| {
-            matches!(kind, EventKind::ToolStarted { .. })
+            matches!(kind, EventKind::Tool(ToolEvent::Started { .. }))
         }),
-        ("asking", vec![write], |kind| matches!(kind, EventKind::ApprovalRequested { .. })),
-        ("rate limited", vec![limited], |kind| matches!(kind, EventKind::Retrying { .. })),
+        ("asking", vec![write], |kind| matches!(kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. }))),
+        ("rate limited", vec![limited], |kind| matches!(kind, EventKind::Turn(TurnEvent::Retrying { .. }))),
     ]
 }
 
@@ -131,7 +133,7 @@ async fn eight(state: &State, third: Third) -> Vec<String> {
         assert_eq!(session.ended(THIRD).await.text, "<summary>went on</summary>", "{name}");
     } else if *name == "asking" {
         let questions = session.seen.iter().find_map(|event| match &event.kind {
-            EventKind::ApprovalRequested { request } => Some(request.id.clone()),
+            EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.id.clone()),
             _ => None,
         });
         let answer = belvedere::permission::Answer::No { comment: None };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belvedere::agent::{AtEnd, Author, EventKind, RunMode};
+use belvedere::agent::{AtEnd, Author, EventKind, RunMode, SessionEvent, TurnEvent};
 use belvedere::message::{AgentId, ToolResult};
 use belvedere::provider::scripted::Scripted;
 use belvedere::subagent::{Children, Command};
@@ -178,7 +178,7 @@ async fn an_interrupt_leaves_alone_who_works_in_the_background() {
     let main = main_turns(vec![vec![behind("one")], stall]);
     let (provider, mut session) = start(&[main, vec![takes("one", 20)]], |_| {});
     session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
     session.send(Command::Interrupt { children: Children::Stop }).await;
     minute(&mut session).await;
     assert_eq!((statuses(&session.seen, CHILD), ends_of_main(&session)), (vec!["completed"], 2));
@@ -255,7 +255,7 @@ async fn a_main_agent_waits_for_one_that_was_moved_to_the_foreground() {
     let main = main_turns(vec![vec![behind("one"), behind("two")], speech]);
     let (provider, mut session) = start(&[main, vec![takes("one", 20), takes("two", 300)]], |_| {});
     session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
     session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground }).await;
     let outcome = session.ended(AgentId::MAIN).await;
     assert_eq!((outcome.text.as_str(), statuses(&session.seen, CHILD)), ("noted", vec!["completed"]));
@@ -270,7 +270,7 @@ async fn an_interrupt_keeps_or_stops_also_one_that_was_moved_to_the_foreground()
         let main = main_turns(vec![vec![behind("one")], vec![json!({"say": "I "}), json!({"stall": true})]]);
         let (provider, mut session) = start(&[main, vec![takes("one", 20)]], |_| {});
         session.say("go").await;
-        session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+        session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
         session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground }).await;
         session.send(Command::Interrupt { children }).await;
         minute(&mut session).await;
@@ -288,7 +288,7 @@ async fn a_main_agent_that_fails_leaves_nobody_in_the_foreground() {
     let main = main_turns(vec![vec![behind("one")], fails]);
     let (provider, mut session) = start(&[main, vec![takes("one", 90)]], |_| {});
     session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
     session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground }).await;
     assert_eq!(session.ended(AgentId::MAIN).await.status.name(), "failed");
     assert_eq!(session.ask("and now?").await.text, "noted", "it does not wait before it answers");
@@ -326,7 +326,7 @@ async fn nothing_of_the_background_reaches_a_conversation_that_was_begun_anew() 
     // One has reported, one works, and one takes a while to end.
     session.ended(CHILD).await;
     session.send(Command::Clear).await;
-    session.wait(|event| matches!(event.kind, EventKind::Cleared).then_some(())).await;
+    session.wait_session(|event| matches!(event, SessionEvent::Cleared).then_some(())).await;
     assert_eq!(session.ask("hello").await.text, "fresh");
     minute(&mut session).await;
     assert_eq!(statuses(&session.seen, AgentId(3)), ["cancelled"]);

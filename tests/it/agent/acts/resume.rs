@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{AgentEvent, EventKind, RunMode};
+use belvedere::agent::{AgentEvent, EventKind, RunMode, ToolEvent, TurnEvent};
 use belvedere::message::{AgentId, Message, ToolResult};
 use belvedere::provider::Request;
 use belvedere::subagent::Command;
@@ -53,7 +53,7 @@ async fn who_goes_on_remembers_to_the_byte_what_it_was_told_and_what_was_cut_off
     let mut session = Session::start(parts);
     session.say("go").await;
     let naps = |event: &belvedere::agent::AgentEvent| {
-        (event.agent == CHILD && matches!(event.kind, EventKind::ToolStarted { .. })).then_some(())
+        (event.agent == CHILD && matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. }))).then_some(())
     };
     session.wait(naps).await;
     session.send(Command::Tell { agent: CHILD, text: "and the tests".to_owned() }).await;
@@ -299,10 +299,16 @@ async fn events_that_were_written_down_tell_the_conversation_to_the_byte() {
     let mut session = Session::start(parts);
     session.say("go").await;
     session
-        .wait(|event| matches!(event.kind, EventKind::ToolStarted { .. } if event.agent == CHILD).then_some(()))
+        .wait(|event| {
+            matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. }) if event.agent == CHILD).then_some(())
+        })
         .await;
     session.send(Command::Tell { agent: CHILD, text: "and the tests".to_owned() }).await;
-    session.wait(|event| matches!(&event.kind, EventKind::Text { text } if text == "so far, ").then_some(())).await;
+    session
+        .wait(|event| {
+            matches!(&event.kind, EventKind::Turn(TurnEvent::Text { text }) if text == "so far, ").then_some(())
+        })
+        .await;
     session.send(Command::Stop { agent: CHILD }).await;
     session.ended(AgentId::MAIN).await;
     session.send(resume(Some("go on"))).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belvedere::agent::EventKind;
+use belvedere::agent::{EventKind, ToolEvent};
 use belvedere::permission::PermissionMode;
 use belvedere::subagent::{Children, Command};
 use serde_json::json;
@@ -35,7 +35,8 @@ async fn end_of_deaf_shell(command: Option<Command>) -> &'static str {
     session.say("go").await;
     session
         .wait(|event| {
-            let ready = matches!(&event.kind, EventKind::ToolProgress { tail, .. } if tail.contains("ready"));
+            let ready =
+                matches!(&event.kind, EventKind::Tool(ToolEvent::Progress { tail, .. }) if tail.contains("ready"));
             (event.agent == CHILD && ready).then_some(())
         })
         .await;
