@@ -151,7 +151,8 @@ async fn plain(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<
     let mut signals = catch_signals()?;
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
     let Started { conversation, kept, .. } = services::start(bootstrap, listener).await;
-    let code = headless::run_plain(Plain { conversation, events, request }, &mut signals).await;
+    let (commands, orders) = mpsc::unbounded_channel();
+    let code = headless::run_plain(Plain { conversation, events, commands, orders, request }, &mut signals).await;
     warn(kept.finish().await);
     Ok(code)
 }
@@ -160,9 +161,9 @@ async fn plain(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<
 async fn show(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<u8> {
     anyhow::ensure!(io::stdout().is_terminal(), "the screen needs a terminal; use -p to answer without one");
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
-    let (commands, orders) = mpsc::channel(COMMAND_CAPACITY);
+    let (commands, orders) = mpsc::unbounded_channel();
     if let Some(text) = request {
-        commands.send(Command::Send { text }).await?;
+        commands.send(Command::Send { text })?;
     }
     let mut signals = catch_signals()?;
     let setup = tui::screen_setup(&bootstrap, events, commands)?;
@@ -217,6 +218,3 @@ async fn second_signal(signals: &mut EndSignals, hung_up: &mut Option<EndSignal>
 fn catch_signals() -> anyhow::Result<EndSignals> {
     EndSignals::catch().context("the program cannot catch signals")
 }
-
-/// Requests of the screen that may wait for the session.
-const COMMAND_CAPACITY: usize = 64;

@@ -114,7 +114,7 @@ impl Conversation {
     }
 
     /// Obeys commands until their senders are gone, then stops what still runs and waits for its end.
-    pub async fn drive(mut self, mut commands: mpsc::Receiver<Command>) {
+    pub async fn drive(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
         loop {
             tokio::select! {
                 command = commands.recv() => match command {

@@ -45,7 +45,7 @@ pub struct ScreenSetup {
     /// What happens to the agents.
     pub events: mpsc::Receiver<Arc<LogEvent>>,
     /// Where requests to the tree of agents go.
-    pub commands: mpsc::Sender<Command>,
+    pub commands: mpsc::UnboundedSender<Command>,
     /// The working directory.
     pub cwd: PathBuf,
     /// The working directory, as shown.

@@ -26,7 +26,7 @@ use crate::subagent::Command;
 pub fn screen_setup(
     bootstrap: &Bootstrap,
     events: mpsc::Receiver<Arc<LogEvent>>,
-    commands: mpsc::Sender<Command>,
+    commands: mpsc::UnboundedSender<Command>,
 ) -> Result<ScreenSetup> {
     let environment = Environment::of_process();
     let ui = &bootstrap.config.ui;

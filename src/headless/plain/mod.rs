@@ -26,10 +26,7 @@ use super::output::Output;
 use super::{LAST_WORDS, exit};
 use crate::agent::LogEvent;
 use crate::services::EndSignals;
-use crate::subagent::Conversation;
-
-/// Requests that may wait for the engine.
-const CAPACITY: usize = 64;
+use crate::subagent::{Command, Conversation};
 
 /// Everything a session of lines needs.
 pub struct Plain {
@@ -37,6 +34,9 @@ pub struct Plain {
     pub conversation: Conversation,
     /// What happens in the tree.
     pub events: mpsc::Receiver<Arc<LogEvent>>,
+    /// Where requests to the tree of agents go, and where it gets them.
+    pub commands: mpsc::UnboundedSender<Command>,
+    pub orders: mpsc::UnboundedReceiver<Command>,
     /// What is asked first.
     pub request: Option<String>,
 }
@@ -44,7 +44,7 @@ pub struct Plain {
 /// Runs a session until the user leaves, or until the input has ended and everything is answered. Returns the exit
 /// status.
 pub async fn run(plain: Plain, signals: &mut EndSignals) -> u8 {
-    let Plain { conversation, events, request } = plain;
+    let Plain { conversation, events, commands, orders, request } = plain;
     let started = input::lines(io::stdin()).and_then(|typed| Ok((typed, Output::start()?)));
     let (typed, output) = match started {
         Ok(started) => started,
@@ -53,11 +53,10 @@ pub async fn run(plain: Plain, signals: &mut EndSignals) -> u8 {
             return exit::FAILED;
         }
     };
-    let (commands, orders) = mpsc::channel(CAPACITY);
     let mut engine = tokio::spawn(conversation.drive(orders));
     let mut session = Session::new(commands);
     if let Some(text) = request {
-        session.send(text).await;
+        session.send(text);
     }
     let mut sources = Sources { events, typed: Some(typed), signals };
     let code = run_loop(&mut session, &mut sources, &output).await;
@@ -77,7 +76,7 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
     let broken = output.broken();
     loop {
         if sources.typed.is_none() {
-            session.refuse_all().await;
+            session.refuse_all();
             if session.is_idle() && session.waiting.is_empty() {
                 return exit::OK;
             }
@@ -87,7 +86,7 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
         tokio::select! {
             biased;
             signal = sources.signals.next() => {
-                let stays = signal.is_interrupt() && matches!(session.interrupted().await, NextStep::GoOn);
+                let stays = signal.is_interrupt() && matches!(session.interrupted(), NextStep::GoOn);
                 if !stays {
                     return signal.exit_status();
                 }
@@ -95,7 +94,7 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
             () = broken.wait() => return broken.status().unwrap_or(exit::BROKEN_PIPE),
             () = output.pass(&mut session.waiting), if !session.waiting.is_empty() => {}
             line = next_line(&mut sources.typed) => match line {
-                Some(line) => match session.typed(line).await {
+                Some(line) => match session.typed(&line) {
                     NextStep::GoOn => {}
                     NextStep::Leave => return exit::OK,
                 },

@@ -36,7 +36,7 @@ pub(super) enum NextStep {
 
 /// Where the user stands with the agents.
 pub(super) struct Session {
-    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) commands: mpsc::UnboundedSender<Command>,
     pub(super) renderer: LineRenderer,
     spending: Spending,
     /// What is still to be written.
@@ -91,7 +91,7 @@ pub(super) fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
 }
 
 impl Session {
-    pub(super) fn new(commands: mpsc::Sender<Command>) -> Self {
+    pub(super) fn new(commands: mpsc::UnboundedSender<Command>) -> Self {
         let typist = if io::stdin().is_terminal() { Typist::Person } else { Typist::Program };
         let both = typist == Typist::Person && io::stdout().is_terminal();
         Self {
@@ -178,18 +178,18 @@ impl Session {
         }
     }
 
-    async fn order(&mut self, command: Command) {
+    fn order(&self, command: Command) {
         // It fails only if the engine is gone, which ends the events too.
-        let _ = self.commands.send(command).await;
+        let _ = self.commands.send(command);
     }
 
-    pub(super) async fn send(&mut self, text: String) {
+    pub(super) fn send(&mut self, text: String) {
         self.unanswered += 1;
-        self.order(Command::Send { text }).await;
+        self.order(Command::Send { text });
     }
 
     /// Obeys a typed line.
-    pub(super) async fn typed(&mut self, line: TypedLine) -> NextStep {
+    pub(super) fn typed(&mut self, line: &TypedLine) -> NextStep {
         self.asked.read(line.at);
         let line = line.text.as_str();
         let at_prompt = self.prompted == Prompted::Yes;
@@ -210,35 +210,35 @@ impl Session {
                 } else if self.unanswered > 0 {
                     self.notice("this waits until the present answer is complete");
                 }
-                self.send(text).await;
+                self.send(text);
             }
-            LineCommand::Answer(answer) => self.answer(answer).await,
+            LineCommand::Answer(answer) => self.answer(answer),
             LineCommand::Show => {
                 let lines = self.renderer.details();
                 self.write(lines);
             }
             LineCommand::Stop(agent) => match self.renderer.tasks.find(&agent) {
-                Some(agent) => self.order(Command::Stop { agent }).await,
+                Some(agent) => self.order(Command::Stop { agent }),
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
             },
             LineCommand::WrapUp(agent) => match self.renderer.tasks.find(&agent) {
-                Some(agent) => self.order(Command::WrapUp { agent }).await,
+                Some(agent) => self.order(Command::WrapUp { agent }),
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
             },
             LineCommand::Move(agent) => match self.renderer.tasks.find(&agent) {
                 Some(agent) => {
                     let ground = self.renderer.tasks.other_mode(agent);
-                    self.order(Command::Move { agent, ground }).await;
+                    self.order(Command::Move { agent, ground });
                 }
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
             },
-            LineCommand::Resume(agent, text) => self.resume(&agent, text).await,
+            LineCommand::Resume(agent, text) => self.resume(&agent, text),
             LineCommand::StopAll => {
                 // Messages that wait are taken back with it.
                 self.unanswered = self.unanswered.min(1);
-                self.order(Command::StopAll).await;
+                self.order(Command::StopAll);
             }
-            LineCommand::Worktree(act, which) => self.worktree(act, &which).await,
+            LineCommand::Worktree(act, which) => self.worktree(act, &which),
             LineCommand::Worktrees => {
                 let lines = self.renderer.worktrees();
                 self.write(lines);
@@ -253,10 +253,10 @@ impl Session {
                     self.notice(row);
                 }
             }
-            LineCommand::Model(name) => self.order(Command::UseModel { name }).await,
-            LineCommand::Budget(words) => self.budget(&words).await,
+            LineCommand::Model(name) => self.order(Command::UseModel { name }),
+            LineCommand::Budget(words) => self.budget(&words),
             LineCommand::Help => self.write(HELP.map(str::to_owned).to_vec()),
-            LineCommand::Clear => self.clear().await,
+            LineCommand::Clear => self.clear(),
             LineCommand::Quit if self.is_idle() || self.take_armed() => return NextStep::Leave,
             LineCommand::Quit => {
                 self.arm();
@@ -268,7 +268,7 @@ impl Session {
     }
 
     /// Begins a new conversation, at the second time if that stops agents.
-    async fn clear(&mut self) {
+    fn clear(&mut self) {
         let asked = self.clearing.take().is_some_and(|until| Instant::now() <= until);
         if !asked && !self.is_idle() {
             self.notice("agents are at work; /clear again stops them and begins a new conversation");
@@ -277,10 +277,10 @@ impl Session {
         }
         // Messages that wait are taken back with it.
         self.unanswered = self.unanswered.min(1);
-        self.order(Command::Clear).await;
+        self.order(Command::Clear);
     }
 
-    async fn worktree(&mut self, act: WorktreeAct, which: &str) {
+    fn worktree(&mut self, act: WorktreeAct, which: &str) {
         let Some((branch, size)) = self.renderer.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
             self.notice(&format!("no worktree of {which} waits; /worktrees lists those that do"));
             return;
@@ -291,7 +291,7 @@ impl Session {
             self.giving_up = Some((branch, Instant::now() + RETYPED));
             return;
         }
-        self.order(Command::Worktree { branch, act }).await;
+        self.order(Command::Worktree { branch, act });
     }
 
     fn arm(&mut self) {
@@ -303,7 +303,7 @@ impl Session {
     }
 
     /// Interrupts the main agent, or leaves at the second time.
-    pub(super) async fn interrupted(&mut self) -> NextStep {
+    pub(super) fn interrupted(&mut self) -> NextStep {
         // The terminal has shown it at the prompt.
         self.prompted = Prompted::No;
         if self.take_armed() {
@@ -315,38 +315,38 @@ impl Session {
         } else {
             let kept = if self.renderer.tasks.waited_for() > 0 { "; its agents go on in the background" } else { "" };
             self.notice(&format!("interrupting the main agent{kept}; ctrl-c again leaves"));
-            self.order(Command::Interrupt { children: Children::Keep }).await;
+            self.order(Command::Interrupt { children: Children::Keep });
         }
         NextStep::GoOn
     }
 
     /// Has an agent go on that has ended. One that has done all it was sent for needs to be told what is next.
-    async fn resume(&mut self, wanted: &str, text: Option<String>) {
+    fn resume(&mut self, wanted: &str, text: Option<String>) {
         match self.renderer.tasks.find_ended(wanted) {
             Some((_, Status::Completed)) if text.is_none() => {
                 self.notice(&format!("say what it shall do next: /resume {wanted} and a message"));
             }
-            Some((agent, _)) => self.order(Command::Resume { agent, text }).await,
+            Some((agent, _)) => self.order(Command::Resume { agent, text }),
             None => self.notice(&format!("no agent {wanted} has ended; /tasks lists them")),
         }
     }
 
     /// Shows the budget, or has it changed.
-    async fn budget(&mut self, words: &str) {
+    fn budget(&mut self, words: &str) {
         if words.is_empty() {
             self.notice(&self.spending.budget());
             return;
         }
         match self.spending.change(words) {
             Ok((limit, said)) => {
-                self.order(Command::SetBudget(limit)).await;
+                self.order(Command::SetBudget(limit));
                 self.notice(&said);
             }
             Err(error) => self.notice(&error),
         }
     }
 
-    async fn answer(&mut self, answer: Answer) {
+    fn answer(&mut self, answer: Answer) {
         let Some(request) = self.renderer.open() else { return };
         if !self.asked.counts_for(&request.id) {
             self.notice("that came before the question could be read; answer again");
@@ -368,22 +368,22 @@ impl Session {
             self.notice("that is all of it; answer again");
             return;
         }
-        self.settle(id, answer).await;
+        self.settle(id, answer);
     }
 
-    async fn settle(&mut self, id: ApprovalId, answer: Answer) {
+    fn settle(&mut self, id: ApprovalId, answer: Answer) {
         let lines = self.renderer.settle(&id);
-        self.order(Command::Answer { id, answer }).await;
+        self.order(Command::Answer { id, answer });
         self.write(lines);
     }
 
     /// Answers every question with no, because nobody is there any more.
-    pub(super) async fn refuse_all(&mut self) {
+    pub(super) fn refuse_all(&mut self) {
         while let Some(request) = self.renderer.open() {
             let id = request.id.clone();
             let comment = unattended_refusal(request.grant.as_ref());
             self.notice("no: the input has ended");
-            self.settle(id, Answer::No { comment: Some(comment) }).await;
+            self.settle(id, Answer::No { comment: Some(comment) });
         }
     }
 }

@@ -70,13 +70,13 @@ async fn stopping_one_leaves_the_others_alone() {
         reply(json!({"task": "go", "turn": 1}), vec![json!({"say": "done"})]),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
+    session.say("go");
     session
         .wait(|event| {
             matches!(&event.kind, EventKind::Turn(TurnEvent::Text { text }) if text.contains("found")).then_some(())
         })
         .await;
-    session.send(Command::Stop { agent: AgentId(1) }).await;
+    session.send(Command::Stop { agent: AgentId(1) });
     session.ended(AgentId::MAIN).await;
     let texts: Vec<String> = results(&last_of_main(&provider)).iter().map(ToolResult::joined_text).collect();
     assert!(texts[0].starts_with("status: cancelled") && texts[0].contains("I had found"), "{}", texts[0]);
@@ -237,7 +237,7 @@ async fn a_question_of_a_child_reaches_the_user_and_its_answer_the_child() {
         reply(json!({"task": "go", "turn": 1}), vec![json!({"say": "done"})]),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
+    session.say("go");
     let question = |event: &belvedere::agent::AgentEvent| match &event.kind {
         EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.clone()),
         _ => None,
@@ -245,10 +245,10 @@ async fn a_question_of_a_child_reaches_the_user_and_its_answer_the_child() {
     let first = session.wait(question).await;
     assert_eq!(first.id.agent, AgentId(1));
     let comment = Some("not yet".to_owned());
-    session.send(Command::Answer { id: first.id, answer: Answer::No { comment } }).await;
+    session.send(Command::Answer { id: first.id, answer: Answer::No { comment } });
     let second = session.wait(question).await;
     assert!(!session.root().join("new.txt").exists());
-    session.send(Command::Answer { id: second.id, answer: Answer::Once }).await;
+    session.send(Command::Answer { id: second.id, answer: Answer::Once });
     session.ended(AgentId::MAIN).await;
     assert_eq!(std::fs::read_to_string(session.root().join("new.txt")).unwrap(), "hello\n");
     let report = results(&last_of_main(&provider))[0].joined_text();
@@ -266,13 +266,13 @@ async fn a_change_of_mode_answers_no_question_with_yes() {
         reply(json!({"turn": 1}), vec![json!({"say": "done"})]),
     ]);
     let mut session = Session::start(Parts::new(provider));
-    session.say("go").await;
+    session.say("go");
     session
         .wait(|event| matches!(event.kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. })).then_some(()))
         .await;
     for mode in [PermissionMode::AcceptEdits, PermissionMode::BypassPermissions, PermissionMode::Plan] {
         assert!(!session.root().join("a.txt").exists(), "nobody has said yes");
-        session.send(Command::SetMode(mode)).await;
+        session.send(Command::SetMode(mode));
     }
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Completed, "plan mode says no");
     assert!(!session.root().join("a.txt").exists());

@@ -58,7 +58,7 @@ fn parts(provider: Arc<Scripted>, depth: u32) -> Parts {
 async fn played(stop: Option<&'static str>) -> BTreeMap<String, Vec<String>> {
     let leaf = reply(json!({}), vec![json!({"wait_ms": 5_000}), json!({"say": "<summary>report of a leaf</summary>"})]);
     let mut session = Session::start(parts(tree(&[leaf]), 3));
-    session.say("go").await;
+    session.say("go");
     if let Some(name) = stop {
         let agent = session.wait(spawned(name)).await;
         // All nine are at work by then.
@@ -70,7 +70,7 @@ async fn played(stop: Option<&'static str>) -> BTreeMap<String, Vec<String>> {
                 (begun == 9).then_some(())
             })
             .await;
-        session.send(Command::Stop { agent }).await;
+        session.send(Command::Stop { agent });
     }
     assert_eq!(session.ended(AgentId::MAIN).await.text, "answered");
     let seen = session.quit().await;
@@ -131,7 +131,7 @@ fn chain(depth: usize, last: Vec<Value>) -> Arc<Scripted> {
 async fn a_question_from_five_levels_down_is_named_seen_and_answered() {
     let last = vec![json!({"call": "Bash", "input": {"command": "touch made.txt"}})];
     let mut session = Session::start(parts(chain(5, last), 5));
-    session.say("go").await;
+    session.say("go");
     let asked = session
         .wait(|event| match &event.kind {
             EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.id.clone()),
@@ -162,7 +162,7 @@ async fn a_question_from_five_levels_down_is_named_seen_and_answered() {
         _ => None,
     });
     assert_eq!(answer, Some(Command::Answer { id: asked, answer: Answer::Once }));
-    session.send(answer.unwrap()).await;
+    session.send(answer.unwrap());
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Completed);
     assert!(session.root().join("made.txt").exists());
     for depth in 1..=5 {
@@ -175,7 +175,7 @@ async fn a_question_from_five_levels_down_is_named_seen_and_answered() {
 #[tokio::test(start_paused = true)]
 async fn two_presses_stop_a_whole_tree() {
     let mut session = Session::start(parts(chain(5, vec![json!({"say": "I "}), json!({"stall": true})]), 5));
-    session.say("go").await;
+    session.say("go");
     session
         .wait(|event| {
             (event.agent.0 == 5 && matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. }))).then_some(())
@@ -188,7 +188,7 @@ async fn two_presses_stop_a_whole_tree() {
     stage.keys("<alt+1><space>");
     let effects = stage.keys("<ctrl+x><ctrl+x>");
     assert_eq!(effects, [Effect::Engine(Command::StopAll)], "also while a fold hides most of it");
-    session.send(Command::StopAll).await;
+    session.send(Command::StopAll);
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     for event in session.quit().await {
         stage.event(Event::Log(Arc::new(LogEvent::Agent(AgentEvent::clone(&event)))));

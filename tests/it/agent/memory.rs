@@ -152,7 +152,7 @@ async fn only_its_own_notes_may_be_read_without_asking() {
     put(&claude.join("agent-memory/Note-Keeper"), "own notes\n");
     put(&claude.join("agent-memory/Other"), "other notes\n");
     std::os::unix::fs::symlink(&claude, session.root().join("link")).unwrap();
-    session.say("go").await;
+    session.say("go");
     let request = session
         .wait(|event| match &event.kind {
             EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.clone()),

@@ -65,7 +65,7 @@ async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_b
     let script = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let provider = Arc::new(Scripted::from_jsonl(&script).unwrap());
     let mut session = Session::start(Parts { catalog: library.catalog().clone(), ..Parts::new(provider.clone()) });
-    session.say("go").await;
+    session.say("go");
     let asked = session
         .wait(|event| match &event.kind {
             EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.clone()),
@@ -75,7 +75,7 @@ async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_b
     write(&file, "state two");
     let changes = timeout(TIMEOUT, library.changes()).await.expect("no change is noticed");
     assert_eq!(changes.changed, ["scout"]);
-    session.send(Command::Answer { id: asked.id, answer: Answer::Once }).await;
+    session.send(Command::Answer { id: asked.id, answer: Answer::Once });
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Completed);
     session.quit().await;
     let requests = provider.requests();

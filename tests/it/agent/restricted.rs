@@ -156,7 +156,7 @@ async fn the_stricter_mode_holds_also_when_the_session_changes_its_own() {
         parts.provider = reader_calls(vec![write()]);
         parts.mode = session_mode;
         let mut session = Session::start(parts);
-        session.say("go").await;
+        session.say("go");
         let asked = session
             .wait(|event| match &event.kind {
                 EventKind::Tool(ToolEvent::ApprovalRequested { .. }) => Some(true),

@@ -159,9 +159,9 @@ async fn a_disk_that_does_not_take_a_report_holds_nobody_up() {
     session.quit().await;
 
     let mut session = Session::start(reporting_to_a_dead_disk());
-    session.say("go").await;
+    session.say("go");
     session.ended(AgentId(1)).await;
-    session.send(Command::Interrupt { children: Children::Stop }).await;
+    session.send(Command::Interrupt { children: Children::Stop });
     let outcome = session.ended(AgentId::MAIN).await;
     assert_eq!(outcome.status, Status::Cancelled);
     assert!(outcome.elapsed_ms < 1_000, "{}", outcome.elapsed_ms);

@@ -114,9 +114,9 @@ async fn a_call_that_had_not_begun_when_the_agent_was_stopped_never_does() {
         [Arc::new(Odd("Deaf", Behaviour::Deaf)), Arc::new(Odd("Count", Behaviour::Count(&RUNS)))];
     parts.tools = tools.into_iter().collect();
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     session.wait(|event| matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. })).then_some(())).await;
-    session.send(Command::Interrupt { children: Children::Stop }).await;
+    session.send(Command::Interrupt { children: Children::Stop });
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     assert_eq!(RUNS.load(Ordering::SeqCst), 0, "the user had said stop");
     session.ask("again").await;
@@ -135,13 +135,13 @@ async fn a_stop_is_told_at_once_and_a_child_ends_before_its_parent() {
     ]));
     parts.tools = [Arc::new(Odd("Deaf", Behaviour::Deaf)) as Arc<dyn Tool>].into_iter().collect();
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     session
         .wait(|event| {
             (!event.agent.is_main() && matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. }))).then_some(())
         })
         .await;
-    session.send(Command::Interrupt { children: Children::Stop }).await;
+    session.send(Command::Interrupt { children: Children::Stop });
     session.ended(AgentId::MAIN).await;
     let at = |pick: &dyn Fn(&AgentEvent) -> bool| session.seen.iter().position(|event| pick(event));
     let stopping =
@@ -168,9 +168,9 @@ async fn a_listener_that_reads_nothing_keeps_no_agent_from_ending_and_loses_noth
     let (stalled, mut reader) = mpsc::channel(4);
     parts.listeners.push(stalled);
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     session.wait(|event| matches!(event.kind, EventKind::Started).then_some(())).await;
-    session.send(Command::StopAll).await;
+    session.send(Command::StopAll);
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     let seen = session.quit();
     let late = async {
@@ -197,7 +197,7 @@ async fn quitting_is_not_held_up_by_a_listener_or_a_tool() {
     let (stalled, _reader) = mpsc::channel(1);
     parts.listeners.push(stalled);
     let session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     let start = tokio::time::Instant::now();
     let Session { driver, .. } = session.hang_up();
     tokio::time::timeout(Duration::from_mins(1), driver).await.expect("it does not end").unwrap();
@@ -209,9 +209,9 @@ async fn an_interrupt_while_the_model_is_looked_for_is_no_failure() {
     let mut parts = Parts::new(script(&[]));
     parts.connecting = Some(std::future::pending().boxed().shared());
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     session.wait(|event| matches!(event.kind, EventKind::UserMessage { .. }).then_some(())).await;
-    session.send(Command::Interrupt { children: Children::Stop }).await;
+    session.send(Command::Interrupt { children: Children::Stop });
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     session.quit().await;
 }
@@ -223,10 +223,10 @@ async fn clearing_while_it_works_ends_the_old_conversation_before_the_new_one_be
         json!({"steps": [{"say": "fresh"}]}),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("old").await;
+    session.say("old");
     session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
-    session.send(Command::Clear).await;
-    session.say("new").await;
+    session.send(Command::Clear);
+    session.say("new");
     session.ended(AgentId::MAIN).await;
     assert_eq!(session.ended(AgentId::MAIN).await.text, "fresh");
     let order: Vec<&str> = session

@@ -299,7 +299,7 @@ async fn one_is_stopped(api: Api) {
     let (provider, seen) = serve(api, Some(STOPPED)).await;
     let mut session = Session::start(Parts::new(provider));
     fill(&session);
-    session.say("go eight").await;
+    session.say("go eight");
     let id = session
         .wait(|event| match &event.kind {
             EventKind::Spawned(spawn) if spawn.prompt.contains(&child_name(STOPPED)) => Some(event.agent),
@@ -313,7 +313,7 @@ async fn one_is_stopped(api: Api) {
             (asides == 3).then_some(())
         })
         .await;
-    session.send(Command::Stop { agent: id }).await;
+    session.send(Command::Stop { agent: id });
     assert_eq!(session.ended(AgentId::MAIN).await.text, "composed");
     let body = parents_last(&seen);
     assert_eq!(reports(&body), CHILDREN - 1);

@@ -69,7 +69,7 @@ impl Talk {
     /// Says something and returns what came of it. Every question of a tool is answered with no.
     pub(super) async fn ask(&mut self, text: &str) -> Said {
         let before = self.session.seen.len();
-        self.session.say(text).await;
+        self.session.say(text);
         let answer = loop {
             let next = self.session.wait(|event| match &event.kind {
                 EventKind::Ended { outcome } if event.agent == AgentId::MAIN => Some(Ok(outcome.text.clone())),
@@ -78,7 +78,7 @@ impl Talk {
             });
             match next.await {
                 Ok(answer) => break answer,
-                Err(id) => self.session.send(Command::Answer { id, answer: Answer::No { comment: None } }).await,
+                Err(id) => self.session.send(Command::Answer { id, answer: Answer::No { comment: None } }),
             }
         };
         let (mut log, mut reports) = (Vec::new(), Vec::new());

@@ -118,7 +118,7 @@ pub(crate) struct Session {
     pub(crate) home: TempDir,
     /// Where its worktrees lie.
     _state: TempDir,
-    commands: mpsc::Sender<Command>,
+    commands: mpsc::UnboundedSender<Command>,
     events: mpsc::Receiver<Arc<LogEvent>>,
     /// Everything that has happened so far.
     pub(crate) log: Vec<Arc<LogEvent>>,
@@ -148,7 +148,7 @@ impl Session {
             None => worktrees,
         };
         let (sender, events) = mpsc::channel(64);
-        let (commands, orders) = mpsc::channel(64);
+        let (commands, orders) = mpsc::unbounded_channel();
         let approvals = ApprovalQueue::default();
         let kept = reports.path().to_path_buf();
         let (log, logged) = memory_log::start();
@@ -212,12 +212,12 @@ impl Session {
         self.project.path().canonicalize().unwrap()
     }
 
-    pub(crate) async fn send(&self, command: Command) {
-        self.commands.send(command).await.unwrap();
+    pub(crate) fn send(&self, command: Command) {
+        self.commands.send(command).unwrap();
     }
 
-    pub(crate) async fn say(&self, text: &str) {
-        self.send(Command::Send { text: text.to_owned() }).await;
+    pub(crate) fn say(&self, text: &str) {
+        self.send(Command::Send { text: text.to_owned() });
     }
 
     /// Waits for an event of an agent and returns what `pick` makes of it.
@@ -253,7 +253,7 @@ impl Session {
 
     /// Says something and waits for the answer.
     pub(crate) async fn ask(&mut self, text: &str) -> Outcome {
-        self.say(text).await;
+        self.say(text);
         self.ended(AgentId::MAIN).await
     }
 
@@ -264,7 +264,7 @@ impl Session {
 
     /// Ends the session; whoever listened is gone.
     pub(crate) fn hang_up(self) -> Self {
-        let (commands, _) = mpsc::channel(1);
+        let (commands, _) = mpsc::unbounded_channel();
         let (_, events) = mpsc::channel(1);
         Self { commands, events, ..self }
     }

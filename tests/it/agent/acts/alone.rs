@@ -116,15 +116,15 @@ async fn eight(state: &State, third: Third) -> Vec<String> {
         parts.limits.max_parallel = 2;
     }
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     session.wait(|event| (event.agent == THIRD && pick(&event.kind)).then_some(())).await;
     if third == Third::Stopped {
-        session.send(Command::Stop { agent: THIRD }).await;
-        session.send(Command::Stop { agent: THIRD }).await;
+        session.send(Command::Stop { agent: THIRD });
+        session.send(Command::Stop { agent: THIRD });
         assert_eq!(session.ended(THIRD).await.status.name(), "cancelled", "{name}");
         let open = open.lock().unwrap().iter().any(|(task, count)| task.contains("called third") && *count > 0);
         assert!(!open, "{name}: a connection is left");
-        session.send(Command::Resume { agent: THIRD, text: None }).await;
+        session.send(Command::Resume { agent: THIRD, text: None });
         session
             .wait(|event| {
                 matches!(event.kind, EventKind::Resumed { run: 2, ground: RunMode::Background }).then_some(())
@@ -137,7 +137,7 @@ async fn eight(state: &State, third: Third) -> Vec<String> {
             _ => None,
         });
         let answer = belvedere::permission::Answer::No { comment: None };
-        session.send(Command::Answer { id: questions.unwrap(), answer }).await;
+        session.send(Command::Answer { id: questions.unwrap(), answer });
     }
     super::quiet(&mut session, std::time::Duration::from_secs(30)).await;
     let root = session.root().display().to_string();

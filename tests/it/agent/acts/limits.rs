@@ -75,14 +75,14 @@ async fn play(limit: Limit, last: Last) -> (Outcome, String, Duration) {
         Idle | User => {}
     }
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     if limit == User {
         session
             .wait(|event| {
                 matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. }) if event.agent == CHILD).then_some(())
             })
             .await;
-        session.send(Command::WrapUp { agent: CHILD }).await;
+        session.send(Command::WrapUp { agent: CHILD });
     }
     session.wait(|event| matches!(event.kind, EventKind::LastTurn { .. }).then_some(())).await;
     let asked = tokio::time::Instant::now();
@@ -171,10 +171,10 @@ async fn the_last_turn_asks_no_earlier_than_the_service_wishes() {
         reply(json!({"task": "called one"}), Reports.steps()),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
+    session.say("go");
     session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Retrying { .. })).then_some(())).await;
     let heard = tokio::time::Instant::now();
-    session.send(Command::WrapUp { agent: CHILD }).await;
+    session.send(Command::WrapUp { agent: CHILD });
     assert_eq!(session.ended(CHILD).await.status.name(), "wrapped_up");
     assert!(heard.elapsed() >= Duration::from_secs(20), "{:?}", heard.elapsed());
     session.ended(AgentId::MAIN).await;
@@ -202,10 +202,10 @@ async fn wrapped_up_after_silence_of(silence: Duration) -> Duration {
         reply(json!({"task": "called one"}), Reports.steps()),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
+    session.say("go");
     session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
     tokio::time::sleep(silence).await;
-    session.send(Command::WrapUp { agent: CHILD }).await;
+    session.send(Command::WrapUp { agent: CHILD });
     let asked = tokio::time::Instant::now();
     let outcome = session.ended(CHILD).await;
     let waited = asked.elapsed();

@@ -32,7 +32,7 @@ async fn end_of_deaf_shell(command: Option<Command>) -> &'static str {
     parts.mode = PermissionMode::BypassPermissions;
     let mut session = Session::start(parts);
     let root = session.root();
-    session.say("go").await;
+    session.say("go");
     session
         .wait(|event| {
             let ready =
@@ -43,7 +43,7 @@ async fn end_of_deaf_shell(command: Option<Command>) -> &'static str {
     let pids = std::fs::read_to_string(root.join("pid")).unwrap();
     assert!(pids.lines().count() == 2 && pids.lines().all(is_alive), "{pids}");
     if let Some(command) = command {
-        session.send(command).await;
+        session.send(command);
         session.ended(CHILD).await;
         // Once it is told to have ended it has.
         assert!(!pids.lines().any(is_alive), "{pids}");

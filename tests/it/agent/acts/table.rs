@@ -102,15 +102,15 @@ impl State {
         match self {
             Stalled => drop(tokio::time::timeout(Duration::from_secs(90), session.ended(ONE)).await),
             Stopping => {
-                session.send(Command::Stop { agent: ONE }).await;
+                session.send(Command::Stop { agent: ONE });
                 session.wait(|event| matches!(event.kind, EventKind::Stopping { .. }).then_some(())).await;
             }
             Cancelled => {
-                session.send(Command::Stop { agent: ONE }).await;
+                session.send(Command::Stop { agent: ONE });
                 session.ended(ONE).await;
             }
             WrappedUp => {
-                session.send(Command::WrapUp { agent: ONE }).await;
+                session.send(Command::WrapUp { agent: ONE });
                 session.ended(ONE).await;
             }
             _ => {}
@@ -165,10 +165,10 @@ fn scene(state: State) -> (std::sync::Arc<Scripted>, Parts) {
 async fn play(state: State, act: Act) -> String {
     let (provider, parts) = scene(state);
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     state.scope(&mut session).await;
     for command in act.commands() {
-        session.send(command).await;
+        session.send(command);
     }
     if act != Act::Quit {
         if state == Asking {
@@ -177,7 +177,7 @@ async fn play(state: State, act: Act) -> String {
                 _ => None,
             });
             let answer = Answer::No { comment: None };
-            session.send(Command::Answer { id: question.unwrap(), answer }).await;
+            session.send(Command::Answer { id: question.unwrap(), answer });
         }
         quiet(&mut session, Duration::from_secs(280)).await;
         session.ask("anything else?").await;
