@@ -10,7 +10,7 @@ use belvedere::cli::{Cli, Subcommands, agents};
 use belvedere::headless::{self, Headless, Plain};
 use belvedere::message::{self, BudgetLimit};
 use belvedere::services::{
-    self, Bootstrap, EVENT_CAPACITY, EndSignal, EndSignals, FrontEnd, Options, SessionKind, Started,
+    self, Bootstrap, EVENT_CAPACITY, EndSignal, FrontEnd, Options, SessionKind, Signals, Started,
 };
 use belvedere::subagent::Command;
 use belvedere::tool;
@@ -203,10 +203,10 @@ fn warn(words: Option<String>) {
 
 /// Waits for a signal by which somebody asks again for the end. One that comes with the first is not that, and neither is
 /// the hangup of a terminal that was closed, which may come after the error of reading from it.
-async fn second_signal(signals: &mut EndSignals, hung_up: &mut Option<EndSignal>) -> EndSignal {
+async fn second_signal(signals: &mut Signals, hung_up: &mut Option<EndSignal>) -> EndSignal {
     let begun = tokio::time::Instant::now();
     loop {
-        let signal = signals.next().await;
+        let signal = signals.next_end().await;
         if signal.is_hangup() {
             *hung_up = Some(signal);
         } else if begun.elapsed() >= SAME_REQUEST {
@@ -215,6 +215,6 @@ async fn second_signal(signals: &mut EndSignals, hung_up: &mut Option<EndSignal>
     }
 }
 
-fn catch_signals() -> anyhow::Result<EndSignals> {
-    EndSignals::catch().context("the program cannot catch signals")
+fn catch_signals() -> anyhow::Result<Signals> {
+    Signals::catch().context("the program cannot catch signals")
 }

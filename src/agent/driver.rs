@@ -15,6 +15,7 @@ use super::stream::{ModelReply, reply};
 use super::turn::{Step, Turn, next_step};
 use super::watchdog::watch;
 use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause, TurnEvent};
+use crate::message::format::millis;
 use crate::message::{Message, ToolCall, Transcript, Usage};
 use crate::provider::{ProviderError, Request};
 use crate::tool::ToolSet;
@@ -354,7 +355,7 @@ impl<'a> Driver<'a> {
             tool_calls: self.tool_calls,
             usage: self.usage,
             cost_usd: self.cost_usd,
-            elapsed_ms: u64::try_from(self.run.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            elapsed_ms: millis(self.run.started.elapsed()),
             files: self.files,
         };
         (outcome, self.transcript)

@@ -19,6 +19,7 @@ use super::budget::{BudgetReservation, Reserved};
 use super::run::Run;
 use super::turn::{Delta, Turn, TurnBuilder};
 use super::{Cancel, EventKind, Hold, StopCause, TurnEvent};
+use crate::message::format::millis;
 use crate::message::{AgentId, Usage};
 use crate::provider::rate_limiter::{Permit, QueueStatus, QueueTicket, RequestStep};
 use crate::provider::retry::{self, RetryState};
@@ -174,10 +175,6 @@ async fn admitted(run: &Run<'_>, ticket: &mut QueueTicket, stop: &Cancel) -> Adm
 fn held(status: QueueStatus) -> EventKind {
     let wait = status.until.map(|until| until.saturating_duration_since(Instant::now()));
     EventKind::Held { why: Hold::RateLimit, wait_ms: wait.map(millis), ahead: status.ahead }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn retrying(attempt: u32, wait: Duration, error: &ProviderError) -> TurnEvent {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::message::format::line_changes;
 use crate::message::{AgentId, FileDiff, sanitize_line};
 use crate::worktree::{ChangedFile, Conflict, WorktreeChangeKind, WorktreeChanges};
 
@@ -116,7 +117,7 @@ impl KeptWorktree {
             1 => ", 1 commit".to_owned(),
             count => format!(", {count} commits"),
         };
-        format!("{files}, +{added} −{removed}{commits}")
+        format!("{files}, {}{commits}", line_changes(added, removed))
     }
 
     /// Returns its changes as plain data.

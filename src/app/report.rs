@@ -5,6 +5,7 @@
 
 use super::cells::CellKind;
 use crate::agent::{Outcome, Status};
+use crate::message::tagged;
 
 /// Returns the summary of a report: what stands in `<summary>`, else all of it.
 #[must_use]
@@ -123,14 +124,6 @@ impl TagReader {
         let (line, whole) = text.rsplit_once('\n').map_or((text, false), |(_, line)| (line, true));
         self.line_start = (self.line_start || whole) && line.trim().is_empty();
     }
-}
-
-/// Returns what stands between a tag and its end, or the end of the text.
-fn tagged<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
-    let open = format!("<{tag}>");
-    let start = text.find(&open)? + open.len();
-    let rest = &text[start..];
-    Some(rest.split(&format!("</{tag}>")).next().unwrap_or(rest).trim())
 }
 
 /// Returns the line that says how the main agent's run ended, unless it simply ended.

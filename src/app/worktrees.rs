@@ -13,6 +13,7 @@ use super::phase::Phase;
 use super::status::Armed;
 use super::{App, Effect, Popup};
 use crate::agent::{AgentEvent, EventKind, KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
+use crate::message::format::line_changes;
 use crate::message::{AgentId, LineKind, reveal_line, sanitize_line};
 use crate::subagent::Command;
 use crate::tool::ToolView;
@@ -111,7 +112,7 @@ impl AgentView {
 fn changed(file: &KeptFile) -> CellKind {
     let summary = match (file.diff.added, file.diff.removed) {
         (0, 0) => file.what.clone(),
-        (added, removed) => format!("{}, +{added} −{removed}", file.what),
+        (added, removed) => format!("{}, {}", file.what, line_changes(added, removed)),
     };
     CellKind::Tool(Box::new(ToolCell {
         call_id: String::new(),

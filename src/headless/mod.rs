@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::agent::{AgentEvent, EventKind, KeptWorktree, LogEvent, Outcome, SessionEvent, Status};
 use crate::message::{AgentId, escaped_json};
-use crate::services::{EndSignal, EndSignals};
+use crate::services::{EndSignal, Signals};
 use crate::subagent::Conversation;
 use denials::Denials;
 use output::Output;
@@ -86,7 +86,7 @@ impl Cut {
 /// Answers one request. Returns the exit status.
 ///
 /// A first signal stops the agents and waits for their end; a second one does not wait.
-pub async fn run(headless: Headless, prompt: String, signals: &mut EndSignals) -> u8 {
+pub async fn run(headless: Headless, prompt: String, signals: &mut Signals) -> u8 {
     let Headless { mut conversation, events, session, format } = headless;
     let output = match Output::start() {
         Ok(output) => output,
@@ -115,13 +115,13 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut EndSignals) -
     ));
     let cut = tokio::select! {
         biased;
-        signal = signals.next() => Cut::Signal(signal),
+        signal = signals.next_end() => Cut::Signal(signal),
         () = broken.wait() => Cut::BrokenPipe,
         outcome = conversation.finish() => {
             let _ = over.send(Some(outcome.clone()));
             tokio::select! {
                 biased;
-                signal = signals.next() => return signal.exit_status(),
+                signal = signals.next_end() => return signal.exit_status(),
                 _ = printing => {}
             }
             conversation.quit().await;
@@ -139,7 +139,7 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut EndSignals) -
     };
     tokio::select! {
         biased;
-        _ = signals.next() => {}
+        _ = signals.next_end() => {}
         () = ending => {}
     }
     match cut {

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use crate::agent::{
     AgentEvent, EventKind, Hold, KeptWorktree, LogEvent, Outcome, SessionEvent, Status, ToolEvent, TurnEvent,
 };
+use crate::message::format::seconds;
+use crate::message::format::{counted, millis};
 use crate::message::{AgentId, sanitize, sanitize_line};
-use crate::subagent::report::seconds;
 
 /// Shortest time between two lines about the same subagent.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -64,8 +65,8 @@ impl ProgressLine {
                     return None;
                 }
                 child.announced = now;
-                let elapsed = u64::try_from(now.duration_since(child.since).as_millis()).unwrap_or(u64::MAX);
-                Some(format!("{} … {}, {}", child.label, tools(child.tools), seconds(elapsed)))
+                let elapsed = seconds(millis(now.duration_since(child.since)));
+                Some(format!("{} … {}, {elapsed}", child.label, tools(child.tools)))
             }
             EventKind::Turn(TurnEvent::Retrying { reason, wait_ms, .. }) => {
                 self.waits.announced(event.agent);
@@ -142,7 +143,7 @@ pub(super) fn ended(outcome: &Outcome) -> String {
 }
 
 pub(super) fn tools(count: u32) -> String {
-    if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
+    counted(count as usize, "tool")
 }
 
 /// Returns the answer as standard output gets it.

@@ -28,7 +28,7 @@ use connection::{ConnectMeans, LeadModel};
 pub use demo::REQUEST as DEMO_REQUEST;
 use servers::KnownServers;
 pub use session_handles::SessionHandles;
-pub use signals::{EndSignal, EndSignals};
+pub use signals::{EndSignal, SignalEvent, Signals};
 use worktrees::AbortOnDrop;
 
 use crate::agent::{LogEvent, Place, Sink};

@@ -13,9 +13,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::report::seconds;
 use super::tree::Tree;
 use crate::agent::{Author, InboxMessage, RunMode, StopCause};
+use crate::message::format::seconds;
 use crate::message::{AgentId, ToolSpec};
 use crate::permission::AccessKind;
 use crate::tool::{Args, Concurrency, Plan, Tool, ToolContext, ToolOutput, parse_input, schema_of};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use similar::{ChangeTag, TextDiff};
 
 use super::limit::cut;
+use crate::message::format::line_changes;
 use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
 
 /// Lines of a version that are compared; a longer stretch counts as replaced whole, which takes no memory.
@@ -142,5 +143,5 @@ fn shown_line(line: &str, max: usize) -> String {
 
 /// Returns the one-line form of a difference: `+3 −1`.
 pub(super) fn tally(diff: &FileDiff) -> String {
-    format!("+{} −{}", diff.added, diff.removed)
+    line_changes(diff.added, diff.removed)
 }

@@ -18,7 +18,6 @@ use super::input::InputStream;
 use super::notifier::Notifier;
 use super::outside::{Program, stop_here};
 use super::remembered::RememberedChoices;
-use super::signals::{Signals, Told};
 use super::terminal::{MouseOwner, Terminal};
 use super::view::Screen;
 use super::view::highlight::Highlighter;
@@ -31,7 +30,7 @@ use crate::app::keymap::Keymap;
 use crate::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
 use crate::definition::Library;
 use crate::permission::PermissionMode;
-use crate::services::{EndSignal, EndSignals};
+use crate::services::{EndSignal, SignalEvent, Signals};
 use crate::session::Store;
 use crate::subagent::Command;
 
@@ -97,9 +96,9 @@ pub struct Farewell {
 ///
 /// # Errors
 /// There is no terminal, or it is gone.
-pub async fn run(setup: ScreenSetup, end: &mut EndSignals) -> Result<Farewell> {
+pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> {
     // Before the terminal is taken, so that no signal leaves it as it is then.
-    let signals = Signals::catch(end)?;
+    signals.catch_terminal()?;
     let owner = if setup.mouse == MouseCapture::On { MouseOwner::Program } else { MouseOwner::Terminal };
     let terminal = Terminal::enter(owner).context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
@@ -176,7 +175,7 @@ struct Sources<'a> {
     returned: mpsc::UnboundedReceiver<Event>,
     /// None while another program has the terminal.
     input: Option<InputStream>,
-    signals: Signals<'a>,
+    signals: &'a mut Signals,
     /// The signal that asked for the end.
     ended_by: Option<EndSignal>,
 }
@@ -287,15 +286,15 @@ impl Stage {
         let event = loop {
             tokio::select! {
                 event = &mut ended => break event,
-                told = sources.signals.next() => match told {
+                signal = sources.signals.next() => match signal {
                     // The other program has the terminal, and decides when it gives it back.
-                    Told::End(signal) if !signal.is_interrupt() => {
+                    SignalEvent::End(signal) if !signal.is_interrupt() => {
                         sources.ended_by = Some(signal);
                         terminate = Some(Event::Terminate);
                     }
                     // With the other program, as one job of the shell.
-                    Told::Stop => drop(stop_here()),
-                    Told::End(_) | Told::Resized => {}
+                    SignalEvent::Stop => drop(stop_here()),
+                    SignalEvent::End(_) | SignalEvent::Resized => {}
                 },
                 count = sources.events.recv_many(&mut batch, BATCH), if sources.open => {
                     sources.open = count > 0;
@@ -347,13 +346,13 @@ impl Sources<'_> {
                 }
                 return Ok(Urgency::Now);
             }
-            told = signals.next() => match told {
-                Told::End(signal) => {
+            signal = signals.next() => match signal {
+                SignalEvent::End(signal) => {
                     *ended_by = Some(signal);
                     batch.push(Event::Terminate);
                 }
-                Told::Stop => return Ok(Urgency::Stop),
-                Told::Resized => {
+                SignalEvent::Stop => return Ok(Urgency::Stop),
+                SignalEvent::Resized => {
                     let (width, height) = crossterm::terminal::size().context("the terminal's size is not known")?;
                     batch.push(Event::Input(Input::Resize { width, height }));
                 }

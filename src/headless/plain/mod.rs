@@ -25,7 +25,7 @@ use super::input::{self, TypedLine};
 use super::output::Output;
 use super::{LAST_WORDS, exit};
 use crate::agent::LogEvent;
-use crate::services::EndSignals;
+use crate::services::Signals;
 use crate::subagent::{Command, Conversation};
 
 /// Everything a session of lines needs.
@@ -43,7 +43,7 @@ pub struct Plain {
 
 /// Runs a session until the user leaves, or until the input has ended and everything is answered. Returns the exit
 /// status.
-pub async fn run(plain: Plain, signals: &mut EndSignals) -> u8 {
+pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
     let Plain { conversation, events, commands, orders, request } = plain;
     let started = input::lines(io::stdin()).and_then(|typed| Ok((typed, Output::start()?)));
     let (typed, output) = match started {
@@ -68,7 +68,7 @@ struct Sources<'a> {
     events: mpsc::Receiver<Arc<LogEvent>>,
     /// None once the input has ended.
     typed: Option<mpsc::Receiver<TypedLine>>,
-    signals: &'a mut EndSignals,
+    signals: &'a mut Signals,
 }
 
 /// Tells, reads and obeys until it is time to leave. Returns the exit status.
@@ -85,7 +85,7 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
         session.note_asked();
         tokio::select! {
             biased;
-            signal = sources.signals.next() => {
+            signal = sources.signals.next_end() => {
                 let stays = signal.is_interrupt() && matches!(session.interrupted(), NextStep::GoOn);
                 if !stays {
                     return signal.exit_status();
@@ -125,7 +125,7 @@ async fn leave(session: Session, mut sources: Sources<'_>, output: Output, engin
     while open {
         tokio::select! {
             biased;
-            signal = sources.signals.next() => return Some(signal.exit_status()),
+            signal = sources.signals.next_end() => return Some(signal.exit_status()),
             () = output.pass(&mut waiting), if !waiting.is_empty() => {}
             Some(event) = sources.events.recv() => waiting.extend(lines(renderer.apply(&event))),
             _ = &mut *engine => open = false,

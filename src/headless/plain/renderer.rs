@@ -16,9 +16,9 @@ use crate::agent::{
 };
 use crate::app::question::is_said;
 use crate::app::summary_of;
+use crate::message::format::seconds;
 use crate::message::{AgentId, reveal_line, sanitize, sanitize_line};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
-use crate::subagent::report::seconds;
 
 /// A line of text that does not end is told in parts of this many bytes.
 const MAX_LINE: usize = 64 << 10;

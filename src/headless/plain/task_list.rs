@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use super::super::text::tools;
 use crate::agent::{RunMode, Spawn, Status};
+use crate::message::format::seconds;
 use crate::message::{AgentId, sanitize_line, shown_name};
-use crate::subagent::report::seconds;
 
 #[derive(Debug, Default)]
 pub(super) struct TaskList(BTreeMap<AgentId, ListedTask>);

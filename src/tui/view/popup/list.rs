@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::super::render_context::{RenderContext, clock};
+use super::super::render_context::RenderContext;
 use super::super::wrap::{fit, fit_line, pad, width};
 use super::{centred, frame, type_line};
 use crate::app::action::Action;
@@ -14,6 +14,7 @@ use crate::app::keymap::Context;
 use crate::app::layout::Regions;
 use crate::app::{AgentView, Drawn, LineEdit, PaletteEntry};
 use crate::definition::Source;
+use crate::message::format::clock;
 use crate::message::{reveal_line, sanitize_line};
 
 /// Rows of a box with one entry.
