@@ -22,7 +22,7 @@ use crate::tool::ToolSet;
 
 /// Runs an agent on a transcript that ends in what it has to answer, until it has answered or must stop.
 ///
-/// Tells of everything through the agent's sink; the last event is `Ended`, and by then nothing of the run is left
+/// Emits everything through the agent's sink; the last event is `Ended`, and by then nothing of the run is left
 /// running. The returned transcript is valid whatever happened.
 pub async fn run(agent: &Agent, transcript: Transcript) -> (Outcome, Transcript) {
     let run = Run::new(agent);
@@ -35,7 +35,7 @@ pub async fn run(agent: &Agent, transcript: Transcript) -> (Outcome, Transcript)
     (outcome, transcript)
 }
 
-/// Tells of a stop when it is asked for: carrying it out may take a tool a while.
+/// Emits a stop when it is asked for: carrying it out may take a tool a while.
 async fn emit_stop(run: &Run<'_>) {
     run.agent.cancel.cancelled().await;
     if let Some(cause) = run.agent.cancel.cause() {
@@ -43,7 +43,7 @@ async fn emit_stop(run: &Run<'_>) {
     }
 }
 
-/// Tells that one turn is left when the work is stopped: carrying it out may take a tool a while.
+/// Emits that one turn is left when the work is stopped: carrying it out may take a tool a while.
 async fn emit_last_turn(run: &Run<'_>) {
     run.agent.work.cancelled().await;
     if run.agent.cancel.cause().is_none()
@@ -120,7 +120,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Works while the watchdog looks on and stops are told.
+    /// Works while the watchdog looks on and stops are emitted.
     async fn watched(&mut self) -> End {
         let run = self.run;
         let mut stopping = pin!(emit_stop(run).fuse());
@@ -187,7 +187,7 @@ impl<'a> Driver<'a> {
         self.transcript.push_results(done.results);
     }
 
-    /// Adds what the agent was told meanwhile to the transcript, after the reports that it has to wait for.
+    /// Adds the messages that arrived meanwhile to the transcript, after the reports that it has to wait for.
     async fn read_inbox(&mut self) {
         let ready = self.run.watchdog.paused(self.agent.inbox.ready());
         tokio::select! {
@@ -200,7 +200,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Adds a message to the transcript, and tells of it.
+    /// Adds a message to the transcript, and emits it.
     async fn receive(&mut self, message: InboxMessage) {
         self.transcript.push_user(message.model_text());
         self.run.emit(EventKind::UserMessage { text: message.text, by: message.by }).await;
@@ -308,7 +308,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Counts a reply, adds it to the transcript and tells of it.
+    /// Counts a reply, adds it to the transcript and emits it.
     async fn record(&mut self, turn: &Turn) {
         let text = turn.message.text();
         if !text.is_empty() {

@@ -307,7 +307,6 @@ impl From<ToolEvent> for EventKind {
 /// What a subagent was created with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spawn {
-    /// Who asked for it.
     pub parent: AgentId,
     /// The parent's tool call.
     pub call_id: String,
@@ -337,10 +336,9 @@ pub struct Spawn {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Author {
-    /// The user; of a subagent's first message, whoever sent it out.
+    /// The user; of a subagent's first message, its parent.
     #[default]
     User,
-    /// The agent above.
     Parent,
     /// This program, such as at a limit.
     Program,
@@ -369,7 +367,7 @@ pub enum RunMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
-    /// The service limits the rate, and another agent has heard of it.
+    /// The service limits the rate, and another agent was refused.
     RateLimit,
     /// What requests under way may use up leaves too little of the budget until they are done.
     Budget,
@@ -378,9 +376,7 @@ pub enum Hold {
 /// How far a subagent may go. `None` means no limit, or none that is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// Model calls.
     pub max_turns: Option<u32>,
-    /// Tool calls.
     pub max_tool_calls: Option<u32>,
     /// Tokens that its model's context holds.
     pub context_window: Option<u64>,

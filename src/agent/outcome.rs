@@ -27,7 +27,6 @@ pub enum StopCause {
 /// What came of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// How it ended.
     pub status: Status,
     /// The agent's last words: its whole final reply, or the last text before a cut.
     pub text: String,
@@ -36,11 +35,8 @@ pub struct Outcome {
     pub words: LastWords,
     /// What went wrong, or what cut it short, in one sentence for people.
     pub reason: Option<String>,
-    /// Model calls made.
     pub turns: u32,
-    /// Tool calls made.
     pub tool_calls: u32,
-    /// Tokens of the whole run.
     pub usage: Usage,
     /// Cost of the whole run in US dollars, where prices are known.
     pub cost_usd: Option<f64>,

@@ -1,4 +1,4 @@
-//! One model reply: sends the request, tells of the text as it arrives, and tries again what may succeed later.
+//! One model reply: sends the request, emits the text as it arrives, and tries again what may succeed later.
 //!
 //! Every attempt goes through the rate limiter that all agents of the service share, and holds its place until the answer ends.
 //! Deltas are merged at the source: the first of a quiet spell is told at once, the rest at most every
@@ -25,7 +25,7 @@ use crate::provider::rate_limiter::{Permit, QueueStatus, QueueTicket, RequestSte
 use crate::provider::retry::{self, RetryState};
 use crate::provider::{ProviderError, Request, StreamEvent};
 
-/// How long deltas are gathered before they are told: half a frame at 30 frames a second.
+/// How long deltas are gathered before they are emitted: half a frame at 30 frames a second.
 const MERGE_WINDOW: Duration = Duration::from_millis(16);
 
 /// How long a text may pause, from its last word on, that comes to its own end although a report is asked for.
@@ -264,7 +264,7 @@ async fn once(run: &Run<'_>, request: Request, stop: &Cancel, permit: &mut Permi
     ended
 }
 
-/// Deltas of one kind that wait to be told.
+/// Deltas of one kind that wait to be emitted.
 struct Merged {
     waiting: Option<Delta>,
     due: Instant,

@@ -24,7 +24,6 @@ impl Watchdog {
         Self(Mutex::new(State { last: now, holds: 0 }))
     }
 
-    /// Notes a sign of life.
     pub(super) fn heartbeat(&self) {
         self.state().last = Instant::now();
     }

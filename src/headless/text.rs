@@ -93,12 +93,11 @@ impl ProgressLine {
     }
 }
 
-/// The agents whose wait for a rate limit or the budget has been told of: each wait is worth one line.
+/// The agents whose wait for a rate limit or the budget is announced: each wait is worth one line.
 #[derive(Debug, Default)]
 pub(super) struct Waits(HashSet<AgentId>);
 
 impl Waits {
-    /// Notes that the wait was told of.
     pub(super) fn announced(&mut self, agent: AgentId) {
         self.0.insert(agent);
     }

@@ -108,13 +108,9 @@ impl AssistantMessage {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
     /// Visible text, Markdown.
-    Text {
-        /// The text.
-        text: String,
-    },
+    Text { text: String },
     /// The model's reasoning.
     Thinking {
-        /// The reasoning as text.
         text: String,
         /// The provider's proof of origin; Anthropic refuses a thinking block that comes back without it.
         signature: Option<String>,

@@ -15,7 +15,7 @@ use crate::definition::{Library, Means, Watcher};
 /// How long a session waits for its agent files.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Puts changed agent files in force and tells of them, until it is dropped.
+/// Puts changed agent files in force and emits them, until it is dropped.
 #[derive(Debug)]
 pub(super) struct AgentFiles {
     _watcher: Watcher,
@@ -24,7 +24,7 @@ pub(super) struct AgentFiles {
 
 impl AgentFiles {
     /// Reads the files before it returns, so that the first request offers all agents. The watches are set later. Files
-    /// that a slow disk brings after the session has begun are told of as a change.
+    /// that a slow disk brings after the session has begun are emitted as a change.
     pub(super) async fn read(library: &Arc<Library>, sink: &Sink) -> Self {
         let reader = Arc::clone(library);
         let reading = tokio::task::spawn_blocking(move || reader.reload());

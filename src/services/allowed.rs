@@ -41,7 +41,7 @@ async fn write(allowed: Arc<Allowed>, change: GrantChange) -> Option<String> {
     written.err().map(|error| format!("What is allowed for the project was not kept: {error}."))
 }
 
-/// Tells what is allowed in advance, now and at each change, until it is stopped.
+/// Emits what is allowed in advance, now and at each change, until it is stopped.
 pub(super) fn announcer(permissions: &Permissions, sink: Sink) -> JoinHandle<()> {
     let (permissions, mut changes) = (permissions.clone(), permissions.changes());
     tokio::spawn(async move {

@@ -25,7 +25,6 @@ pub struct Options {
     pub directory: PathBuf,
     /// The model, as `provider/name`.
     pub model: Option<String>,
-    /// The permission mode.
     pub mode: Option<PermissionMode>,
     /// What is allowed in advance.
     pub grants: Vec<Grant>,

@@ -10,7 +10,7 @@ use crate::session::{Store, Stretch, read_part};
 /// Bytes at the end of a record that are looked at.
 const MAX_TAIL_BYTES: u64 = 256 << 10;
 
-/// Tells somebody who sits there of a session that broke off.
+/// Emits a notice if the last session broke off, where a user reads it.
 pub(super) async fn announce(front_end: FrontEnd, store: Option<Store>, sink: &Sink) {
     let (FrontEnd::Screen | FrontEnd::Plain, Some(store)) = (front_end, store) else { return };
     if let Ok(Some(text)) = tokio::task::spawn_blocking(move || notice(&store)).await {

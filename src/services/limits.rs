@@ -37,7 +37,7 @@ pub(super) fn of_main(config: &Config, max_turns: Option<u32>) -> Limits {
     }
 }
 
-/// Opens the books, and tells of the limits if there are any.
+/// Opens the books, and emits the limits if there are any.
 pub(super) async fn budget(config: &Config, sink: &Sink) -> Budget {
     let limit = config.limits.budget;
     if !limit.is_none() {

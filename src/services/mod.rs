@@ -57,7 +57,7 @@ pub struct Started {
     pub kept: SessionHandles,
 }
 
-/// Starts a session. `listener` hears of everything that happens in it.
+/// Starts a session. `listener` gets every event of it.
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store } = bootstrap;
     let (environment, rate_limiters) = (ProviderEnv::from_env(), RateLimiters::default());
@@ -138,7 +138,7 @@ pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) 
     Started { conversation, session, kept }
 }
 
-/// Returns who is asked: whoever sits in front of it, or nobody.
+/// Returns who is asked: the user, or nobody.
 fn approver(front_end: FrontEnd, approvals: &ApprovalQueue) -> Arc<dyn Approver> {
     match front_end {
         FrontEnd::Screen | FrontEnd::Plain => Arc::new(approvals.clone()),
@@ -158,7 +158,7 @@ fn project(ground: &ProjectRoot, paths: Option<&Paths>) -> Project {
     project
 }
 
-/// Faults of the configuration that are told one by one. A file of a stranger may hold thousands, and nobody may be
+/// Faults of the configuration that are reported one by one. A file of a stranger may hold thousands, and nobody may be
 /// listening yet.
 const MAX_NOTICES: usize = 20;
 

@@ -28,9 +28,9 @@ const DISK_GRACE: Duration = Duration::from_secs(2);
 pub struct SessionHandles {
     writer: Option<Writer>,
     log: Option<log::LogGuard>,
-    /// Puts changed agent files in force and tells of them.
+    /// Puts changed agent files in force and emits them.
     pub(super) agents: Option<AgentFiles>,
-    /// Tells of changed grants.
+    /// Emits changed grants.
     pub(super) announcer: Option<AbortOnDrop>,
     /// Looks at what earlier runs have left.
     pub(super) looking: Option<AbortOnDrop>,

@@ -31,7 +31,7 @@ pub type Connecting = Shared<BoxFuture<'static, Result<Connection, String>>>;
 /// Finds the model that the user names in mid-session.
 pub type Reconnect = Arc<dyn Fn(String) -> Connecting + Send + Sync>;
 
-/// By what name the other agents hear of the main agent.
+/// The name of the main agent in what other agents read.
 const MAIN: &str = "main";
 /// How long agents may take to end when the program quits.
 const QUIT_GRACE: Duration = Duration::from_secs(5);

@@ -64,7 +64,7 @@ impl Tree {
         self.excuse(&definition, request, &unable).await;
     }
 
-    /// Tells of a subagent that ended before it could begin, so that whoever waits for it learns why.
+    /// Emits the end of a subagent that could not begin, with the reason.
     async fn excuse(&self, definition: &AgentDefinition, request: SpawnRequest<'_>, reason: &str) {
         let cancel = Cancel::default();
         let (id, name) = self.next_name(&definition.name);

@@ -106,7 +106,7 @@ impl Tree {
         })
     }
 
-    /// Does with a kept worktree what the user wants, and tells what came of it.
+    /// Does with a kept worktree what the user wants, and emits what came of it.
     pub(super) async fn harvest(self, branch: String, act: WorktreeAct) {
         let _one = self.worktree_registry().gate.lock().await;
         let entry = self.worktree_registry().entries().get(&branch).cloned();
@@ -149,7 +149,7 @@ impl Tree {
         self.emit_kept().await;
     }
 
-    /// Finds what earlier runs have left, and tells of it.
+    /// Finds what earlier runs have left, and emits it.
     pub async fn find_orphans(&self) {
         let Some(worktrees) = self.worktree_registry().worktrees.clone() else { return };
         let _one = self.worktree_registry().gate.lock().await;
@@ -185,7 +185,7 @@ impl Tree {
         self.sink().emit_unhindered(agent.unwrap_or(AgentId::MAIN), EventKind::Worktree { news }).await;
     }
 
-    /// Tells which worktrees wait for the user.
+    /// Emits which worktrees wait for the user.
     pub(super) async fn emit_kept(&self) {
         let mut kept: Vec<KeptWorktree> =
             self.worktree_registry().entries().values().filter_map(WorktreeEntry::kept).collect();
@@ -195,7 +195,7 @@ impl Tree {
     }
 }
 
-/// Returns what the main agent is told of what the user did.
+/// Returns the message to the main agent about what the user did.
 fn words_for_main(name: &str, news: &WorktreeNews) -> Option<String> {
     let name = sanitize_line(name);
     match news {

@@ -47,7 +47,7 @@ pub(super) struct RunGuard {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunGuardState {
     Open,
-    /// Its end was told of.
+    /// Its end was emitted.
     Ended,
     /// Its report was handed over.
     Delivered,
@@ -79,7 +79,7 @@ impl RunGuard {
         self.deliver(outcome, &transcript).await;
     }
 
-    /// Tells of an end that nobody told of yet.
+    /// Emits the end, unless that was done.
     pub(super) async fn end(&mut self, outcome: &Outcome) {
         if self.state == RunGuardState::Open {
             let ended = EventKind::Ended { outcome: outcome.clone() };

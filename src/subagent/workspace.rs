@@ -91,7 +91,6 @@ impl WorktreeRegistry {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the worktree of an agent.
     pub(super) fn of(&self, agent: AgentId) -> Option<WorktreeEntry> {
         self.entries().values().find(|entry| entry.agent == Some(agent)).cloned()
     }

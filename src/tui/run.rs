@@ -45,19 +45,15 @@ pub struct ScreenSetup {
     pub events: mpsc::Receiver<Arc<LogEvent>>,
     /// Where requests to the tree of agents go.
     pub commands: mpsc::UnboundedSender<Command>,
-    /// The working directory.
     pub cwd: PathBuf,
     /// The working directory, as shown.
     pub folder: String,
-    /// The permission mode.
     pub mode: PermissionMode,
     /// The keys.
     pub keymap: Keymap,
     /// The colours and signs.
     pub theme: Theme,
-    /// Name of the theme.
     pub theme_name: String,
-    /// All themes.
     pub themes: Themes,
     /// Where choices are kept; `None` keeps none.
     pub memory: Option<RememberedChoices>,

@@ -71,7 +71,7 @@ struct Sources<'a> {
     signals: &'a mut Signals,
 }
 
-/// Tells, reads and obeys until it is time to leave. Returns the exit status.
+/// Writes, reads and obeys until it is time to leave. Returns the exit status.
 async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Output) -> u8 {
     let broken = output.broken();
     loop {
@@ -116,7 +116,7 @@ async fn next_line(typed: &mut Option<mpsc::Receiver<TypedLine>>) -> Option<Type
     }
 }
 
-/// Stops what runs, tells its end, and waits within bounds for both. A signal meanwhile does not wait; it is returned
+/// Stops what runs, writes its end, and waits within bounds for both. A signal meanwhile does not wait; it is returned
 /// as the exit status.
 async fn leave(session: Session, mut sources: Sources<'_>, output: Output, engine: &mut JoinHandle<()>) -> Option<u8> {
     let Session { commands, mut renderer, mut waiting, .. } = session;

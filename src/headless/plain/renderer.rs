@@ -20,9 +20,9 @@ use crate::message::format::seconds;
 use crate::message::{AgentId, reveal_line, sanitize, sanitize_line};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
 
-/// A line of text that does not end is told in parts of this many bytes.
+/// A line of text that does not end is written in parts of this many bytes.
 const MAX_LINE: usize = 64 << 10;
-/// Changed lines that are told with a question. Those of a larger change are told before a yes counts.
+/// Changed lines that are written with a question. Those of a larger change are written before a yes counts.
 const MAX_CHANGES: usize = 40;
 /// Most characters of a summary.
 const MAX_SUMMARY: usize = 2_000;
@@ -34,7 +34,7 @@ pub(super) struct LineRenderer {
     /// Running calls: what they are shown as.
     calls: HashMap<(AgentId, String), String>,
     questions: VecDeque<ApprovalRequest>,
-    /// The question of which everything was told.
+    /// The question of which everything was written.
     announced: Option<ApprovalId>,
     /// Those in the background that have ended and whose reports have not arrived yet.
     owed: BTreeSet<AgentId>,
@@ -56,7 +56,7 @@ enum Speaker {
     Main,
 }
 
-/// Whether the main agent's present reply has been told in part.
+/// Whether a part of the main agent's present reply was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Turn {
     #[default]
@@ -205,7 +205,7 @@ impl LineRenderer {
         lines
     }
 
-    /// Returns `true` if all of what a question is about was told.
+    /// Returns `true` if all of what a question is about was written.
     pub(super) fn is_told(&self, question: &ApprovalId) -> bool {
         self.announced.as_ref() == Some(question)
     }
@@ -282,7 +282,7 @@ impl LineRenderer {
         self.main_says(&whole)
     }
 
-    /// Tells what is left of the main agent's text.
+    /// Returns what is left of the main agent's text.
     fn flush(&mut self) -> Vec<String> {
         let rest = std::mem::take(&mut self.text);
         self.main_says(&rest)

@@ -85,7 +85,6 @@ enum Prompted {
     No,
 }
 
-/// Returns texts as lines.
 pub(super) fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
     texts.into_iter().map(|text| text + "\n")
 }
@@ -320,7 +319,7 @@ impl Session {
         NextStep::GoOn
     }
 
-    /// Has an agent go on that has ended. One that has done all it was sent for needs to be told what is next.
+    /// Resumes an ended agent. A completed one needs a message that says what is next.
     fn resume(&mut self, wanted: &str, text: Option<String>) {
         match self.renderer.tasks.find_ended(wanted) {
             Some((_, Status::Completed)) if text.is_none() => {
