@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::agent::{AgentEvent, Author, Bounds, EventKind, RunMode, Spawn};
+use belvedere::agent::{AgentEvent, Author, Bounds, EventKind, LogEvent, RunMode, Spawn, ToolEvent, TurnEvent};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
 use belvedere::app::{App, Arrangement, Event, MouseCapture, Movement, Setup};
@@ -79,7 +79,7 @@ impl Stage {
             stage.main(tool_started(&call_id, "Agent"));
             stage.agent(child, EventKind::Spawned(spawn(child, call_id)));
             stage.agent(child, EventKind::Started);
-            stage.agent(child, EventKind::TurnStarted { turn: 1 });
+            stage.agent(child, EventKind::Turn(TurnEvent::Started { turn: 1 }));
             for line in 0..40 {
                 stage.says(child, &format!("Line {line} of what agent {child} has to say about the matter.\n\n"));
             }
@@ -95,7 +95,7 @@ impl Stage {
 
     pub(crate) fn agent(&mut self, agent: u32, kind: EventKind) {
         let at = Timestamp::UNIX_EPOCH;
-        self.event(Event::Agent(Arc::new(AgentEvent { agent: AgentId(agent), at, kind })));
+        self.event(Event::Log(Arc::new(LogEvent::Agent(AgentEvent { agent: AgentId(agent), at, kind }))));
     }
 
     pub(crate) fn main(&mut self, kind: EventKind) {
@@ -103,7 +103,7 @@ impl Stage {
     }
 
     pub(crate) fn says(&mut self, agent: u32, text: &str) {
-        self.agent(agent, EventKind::Text { text: text.to_owned() });
+        self.agent(agent, EventKind::Turn(TurnEvent::Text { text: text.to_owned() }));
     }
 
     /// Calls a tool that is done at once.
@@ -111,7 +111,7 @@ impl Stage {
         self.agent(agent, tool_started(id, "Read"));
         let result = ToolResult::text(id, "fn main() {}");
         let summary = "1 line".to_owned();
-        self.agent(agent, EventKind::ToolEnded { result, summary, view: None, changes: Vec::new() });
+        self.agent(agent, EventKind::Tool(ToolEvent::Ended { result, summary, view: None, changes: Vec::new() }));
     }
 
     pub(crate) fn keys(&mut self, keys: &str) {
@@ -146,10 +146,10 @@ impl Stage {
 }
 
 fn tool_started(id: &str, name: &str) -> EventKind {
-    EventKind::ToolStarted {
+    EventKind::Tool(ToolEvent::Started {
         call: ToolCall { id: id.to_owned(), name: name.to_owned(), input: ToolInput::parse("{}") },
         title: "src/main.rs".to_owned(),
-    }
+    })
 }
 
 fn spawn(child: u32, call_id: String) -> Spawn {

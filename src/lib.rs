@@ -35,8 +35,9 @@
 //!
 //! # The flow of events
 //!
-//! Everything that happens is an [`agent::AgentEvent`]: whom it happened to, when, and what. The log of them is the
-//! session; the screen, the session's files and `--output-format stream-json` are views of it.
+//! What happens to an agent is an [`agent::AgentEvent`], what happens to the session a [`agent::SessionEvent`]. The log of
+//! both, [`agent::LogEvent`] by [`agent::LogEvent`], is the session; the screen, the session's files and
+//! `--output-format stream-json` are views of it.
 //!
 //! ```text
 //! terminal ─┐                                                   ┌─ perform(Effect): commands to the tree,
@@ -81,7 +82,8 @@
 //! - **Definition**: a kind of agent as a Markdown file, see [`definition`]. The *catalog* holds those in force.
 //! - **Turn**: one model call and the tools it asks for.
 //! - **Transcript**: what was said to and by one model, append-only.
-//! - **Event**: one thing that happened to one agent. Not to be mixed up with [`app::Event`], which may also be a key.
+//! - **Event**: one thing that happened, to an agent or to the session. Not to be mixed up with [`app::Event`], which may
+//!   also be a key.
 //! - **Outcome**: how a run ended, and what it took. A **report** is what a parent's model reads of it.
 //! - **Tree**: all agents of a session. A **session** is one run of the program, as its files tell it.
 //! - **Provider**: a service that speaks for models; a **model** is a name at one. A **provider row** says where it is, how
@@ -96,7 +98,8 @@
 //! - **Capabilities**: the tools and rights that an agent can hand on. A **workspace** is where a subagent in a worktree
 //!   works; the **worktree registry** knows all of them.
 //! - **Inbox**: what waits for one agent: **inbox message** by inbox message, and each **pending report**.
-//! - **Watchdog**: knows when an agent last did something, and stops it at its limits on time.
+//! - **Run**: one start of the loop and what its functions share. Its driver takes the turns; its **watchdog** knows
+//!   when the agent last did something, and stops it at its limits on time.
 //! - **Budget reservation**: the share of the budget that one run holds for its next request.
 //! - **Rate limiter**: how many requests a service may be sent. A **queue ticket** is a place in its queue, a **permit** a
 //!   request on its way. **Retry state** is what has been tried.

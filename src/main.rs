@@ -10,7 +10,7 @@ use belvedere::cli::{Cli, Subcommands, agents};
 use belvedere::headless::{self, Headless, Plain};
 use belvedere::message::{self, BudgetLimit};
 use belvedere::services::{
-    self, Bootstrap, EVENT_CAPACITY, EndSignal, EndSignals, FrontEnd, Options, SessionKind, Started,
+    self, Bootstrap, EVENT_CAPACITY, EndSignal, FrontEnd, Options, SessionKind, Signals, Started,
 };
 use belvedere::subagent::Command;
 use belvedere::tool;
@@ -151,7 +151,8 @@ async fn plain(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<
     let mut signals = catch_signals()?;
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
     let Started { conversation, kept, .. } = services::start(bootstrap, listener).await;
-    let code = headless::run_plain(Plain { conversation, events, request }, &mut signals).await;
+    let (commands, orders) = mpsc::unbounded_channel();
+    let code = headless::run_plain(Plain { conversation, events, commands, orders, request }, &mut signals).await;
     warn(kept.finish().await);
     Ok(code)
 }
@@ -160,9 +161,9 @@ async fn plain(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<
 async fn show(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<u8> {
     anyhow::ensure!(io::stdout().is_terminal(), "the screen needs a terminal; use -p to answer without one");
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
-    let (commands, orders) = mpsc::channel(COMMAND_CAPACITY);
+    let (commands, orders) = mpsc::unbounded_channel();
     if let Some(text) = request {
-        commands.send(Command::Send { text }).await?;
+        commands.send(Command::Send { text })?;
     }
     let mut signals = catch_signals()?;
     let setup = tui::screen_setup(&bootstrap, events, commands)?;
@@ -202,10 +203,10 @@ fn warn(words: Option<String>) {
 
 /// Waits for a signal by which somebody asks again for the end. One that comes with the first is not that, and neither is
 /// the hangup of a terminal that was closed, which may come after the error of reading from it.
-async fn second_signal(signals: &mut EndSignals, hung_up: &mut Option<EndSignal>) -> EndSignal {
+async fn second_signal(signals: &mut Signals, hung_up: &mut Option<EndSignal>) -> EndSignal {
     let begun = tokio::time::Instant::now();
     loop {
-        let signal = signals.next().await;
+        let signal = signals.next_end().await;
         if signal.is_hangup() {
             *hung_up = Some(signal);
         } else if begun.elapsed() >= SAME_REQUEST {
@@ -214,9 +215,6 @@ async fn second_signal(signals: &mut EndSignals, hung_up: &mut Option<EndSignal>
     }
 }
 
-fn catch_signals() -> anyhow::Result<EndSignals> {
-    EndSignals::catch().context("the program cannot catch signals")
+fn catch_signals() -> anyhow::Result<Signals> {
+    Signals::catch().context("the program cannot catch signals")
 }
-
-/// Requests of the screen that may wait for the session.
-const COMMAND_CAPACITY: usize = 64;

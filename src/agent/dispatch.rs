@@ -12,8 +12,8 @@ use futures::future::{BoxFuture, join_all};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::watchdog::Watchdog;
-use super::{Agent, EventKind, Status};
+use super::run::Run;
+use super::{Agent, Status, ToolEvent};
 use crate::config::{Environment, obeyed_by_git};
 use crate::message::{INTERRUPTED, ResultPart, ToolCall, ToolInput, ToolResult};
 use crate::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Decision, Preview};
@@ -47,31 +47,32 @@ pub(super) struct Dispatched {
 
 /// Runs the calls of one message. Calls past `allowance` or [`MAX_CALLS_PER_MESSAGE`] are answered but not run, and so
 /// are those that are still to come when the agent is told something, or asked to report.
-pub(super) async fn dispatch(agent: &Agent, calls: &[ToolCall], allowance: usize, watchdog: &Watchdog) -> Dispatched {
+pub(super) async fn dispatch(run: &Run<'_>, calls: &[ToolCall], allowance: usize) -> Dispatched {
+    let agent = run.agent;
     let mut all = Dispatched::default();
     let (granted, refused) = calls.split_at(allowance.min(calls.len()));
     let (granted, excess) = granted.split_at(MAX_CALLS_PER_MESSAGE.min(granted.len()));
     for group in groups(agent, granted) {
         if let Some(why) = passed_over(agent, all.begun) {
             for pending in group {
-                pass_over(agent, std::slice::from_ref(pending.call), why, &mut all, watchdog).await;
+                pass_over(run, std::slice::from_ref(pending.call), why, &mut all).await;
             }
             continue;
         }
         all.begun += u32::try_from(group.len()).unwrap_or(u32::MAX);
-        let outputs = join_all(group.into_iter().map(|pending| one(agent, pending, watchdog))).await;
+        let outputs = join_all(group.into_iter().map(|pending| one(run, pending))).await;
         for (result, changes) in outputs {
             all.results.push(result);
             all.changes.extend(changes);
         }
     }
-    pass_over(agent, excess, MESSAGE_LIMIT, &mut all, watchdog).await;
-    pass_over(agent, refused, TOOL_LIMIT, &mut all, watchdog).await;
+    pass_over(run, excess, MESSAGE_LIMIT, &mut all).await;
+    pass_over(run, refused, TOOL_LIMIT, &mut all).await;
     all
 }
 
 /// Answers the calls of a run's last turn, in which nothing is run, and says why it is the last.
-pub(super) async fn refuse(agent: &Agent, calls: &[ToolCall], why: Status, watchdog: &Watchdog) -> Vec<ToolResult> {
+pub(super) async fn refuse(run: &Run<'_>, calls: &[ToolCall], why: Status) -> Vec<ToolResult> {
     let why = match why {
         Status::TurnLimit => "Not run: the limit on turns is reached.",
         Status::TimedOut => "Not run: the time of this run is over.",
@@ -80,7 +81,7 @@ pub(super) async fn refuse(agent: &Agent, calls: &[ToolCall], why: Status, watch
         _ => TOOL_LIMIT,
     };
     let mut all = Dispatched::default();
-    pass_over(agent, calls, why, &mut all, watchdog).await;
+    pass_over(run, calls, why, &mut all).await;
     all.results
 }
 
@@ -97,10 +98,10 @@ fn passed_over(agent: &Agent, begun: u32) -> Option<&'static str> {
 }
 
 /// Answers calls without running them.
-async fn pass_over(agent: &Agent, calls: &[ToolCall], why: &str, all: &mut Dispatched, watchdog: &Watchdog) {
+async fn pass_over(run: &Run<'_>, calls: &[ToolCall], why: &str, all: &mut Dispatched) {
     for call in calls {
-        start(agent, call, String::new(), watchdog).await;
-        all.results.push(end(agent, call, ToolOutput::error(why), watchdog).await.0);
+        start(run, call, String::new()).await;
+        all.results.push(end(run, call, ToolOutput::error(why)).await.0);
     }
 }
 
@@ -153,13 +154,14 @@ fn groups<'a>(agent: &'a Agent, calls: &'a [ToolCall]) -> Vec<Vec<Pending<'a>>> 
     groups
 }
 
-async fn one(agent: &Agent, pending: Pending<'_>, watchdog: &Watchdog) -> (ToolResult, Vec<FileChange>) {
+async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange>) {
+    let agent = run.agent;
     let call = pending.call;
     let asked = match pending.asked {
         Ok(asked) => asked,
         Err(output) => {
-            start(agent, call, String::new(), watchdog).await;
-            return end(agent, call, output, watchdog).await;
+            start(run, call, String::new()).await;
+            return end(run, call, output).await;
         }
     };
     let (progress, tail) = watch::channel(String::new());
@@ -174,25 +176,20 @@ async fn one(agent: &Agent, pending: Pending<'_>, watchdog: &Watchdog) -> (ToolR
         freshness: agent.freshness.clone(),
     };
     let title = asked.call.title(&context);
-    start(agent, call, title.clone(), watchdog).await;
-    let work = AssertUnwindSafe(permitted(agent, asked, &context, title, watchdog)).catch_unwind();
+    start(run, call, title.clone()).await;
+    let work = AssertUnwindSafe(permitted(run, asked, &context, title)).catch_unwind();
     let output = tokio::select! {
         output = work => output.unwrap_or_else(|_| {
             ToolOutput::error(format!("{} failed: an error in Belvedere itself, noted in its log.", call.name))
         }),
-        never = emit_progress(agent, call, tail, watchdog) => never,
+        never = emit_progress(run, call, tail) => never,
     };
-    end(agent, call, output, watchdog).await
+    end(run, call, output).await
 }
 
 /// Prepares, asks, runs. A call that has not begun when the agent's work is stopped never does.
-async fn permitted(
-    agent: &Agent,
-    Asked { tool, call }: Asked<'_>,
-    context: &ToolContext,
-    title: String,
-    watchdog: &Watchdog,
-) -> ToolOutput {
+async fn permitted(run: &Run<'_>, Asked { tool, call }: Asked<'_>, context: &ToolContext, title: String) -> ToolOutput {
+    let agent = run.agent;
     let prepared = tokio::select! {
         biased;
         () = agent.work.cancelled() => return ToolOutput::error(INTERRUPTED),
@@ -210,16 +207,16 @@ async fn permitted(
     }
     let title = asked_title(title, &access.kind, &context.project);
     let request = Question { access, title, preview: agent.secrets.redact_all(plan.preview) };
-    if let Err(output) = permission(agent, request, &context.call_id, watchdog).await {
+    if let Err(output) = permission(run, request, &context.call_id).await {
         return output;
     }
     if agent.work.cause().is_some() {
         return ToolOutput::error(INTERRUPTED);
     }
-    watchdog.heartbeat();
+    run.watchdog.heartbeat();
     if tool.keeps_time() {
         // What it waits for is stopped with this agent, and has ended only when it says so.
-        return watchdog.paused(work).await;
+        return run.watchdog.paused(work).await;
     }
     tokio::select! {
         output = &mut work => output,
@@ -243,7 +240,8 @@ struct Question {
 }
 
 /// Waits until the access is allowed, by decision or by answer.
-async fn permission(agent: &Agent, question: Question, call_id: &str, watchdog: &Watchdog) -> Result<(), ToolOutput> {
+async fn permission(run: &Run<'_>, question: Question, call_id: &str) -> Result<(), ToolOutput> {
+    let agent = run.agent;
     if let AccessKind::Write { path } = &question.access.kind {
         guard(agent, path.clone()).await;
     }
@@ -252,13 +250,13 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, watchdog: 
     match agent.permissions.decide(&question.access) {
         Decision::Allow => return Ok(()),
         Decision::Deny(reason) => {
-            return Err(refused(agent, question, reason, watchdog).await);
+            return Err(refused(run, question, reason).await);
         }
         Decision::Ask => {}
     }
     let omitted = question.preview.as_ref().map_or(0, Preview::omitted);
     if omitted > 0 {
-        return Err(refused(agent, question, too_large(omitted), watchdog).await);
+        return Err(refused(run, question, too_large(omitted)).await);
     }
     let id = ApprovalId::new(agent.id, call_id);
     let grant = agent.permissions.offer(&question.access);
@@ -272,19 +270,19 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, watchdog: 
         reason: agent.permissions.reason(&access),
     };
     let ask = agent.approver.ask(request.clone());
-    watchdog.emit(agent, EventKind::ApprovalRequested { request }).await;
-    let answer = watchdog.paused(answer(agent, ask, &access, changes)).await;
+    run.emit(ToolEvent::ApprovalRequested { request }).await;
+    let answer = run.watchdog.paused(answer(agent, ask, &access, changes)).await;
     let given = match &answer {
         Waited::Answered(answer) => Some(answer.clone()),
         Waited::Granted | Waited::Refused(_) | Waited::Stopped => None,
     };
-    let resolved = EventKind::ApprovalResolved { id, answer: given, by_grant: matches!(answer, Waited::Granted) };
+    let resolved = ToolEvent::ApprovalResolved { id, answer: given, by_grant: matches!(answer, Waited::Granted) };
     match (&answer, grant) {
         (Waited::Answered(Answer::Always), Some(grant)) => agent.permissions.grant(grant),
         (Waited::Answered(Answer::Project), Some(grant)) => agent.permissions.grant_for_project(grant),
         _ => {}
     }
-    watchdog.emit(agent, resolved).await;
+    run.emit(resolved).await;
     match answer {
         Waited::Answered(Answer::Once | Answer::Always | Answer::Project) | Waited::Granted => Ok(()),
         Waited::Answered(Answer::No { comment }) => Err(ToolOutput::error(refusal(comment.as_deref()))),
@@ -294,9 +292,9 @@ async fn permission(agent: &Agent, question: Question, call_id: &str, watchdog: 
 }
 
 /// Says that an access is refused, to the user and to the model.
-async fn refused(agent: &Agent, question: Question, reason: String, watchdog: &Watchdog) -> ToolOutput {
+async fn refused(run: &Run<'_>, question: Question, reason: String) -> ToolOutput {
     let (tool, title) = (question.access.tool, question.title);
-    watchdog.emit(agent, EventKind::ToolRefused { tool, title, reason: reason.clone() }).await;
+    run.emit(ToolEvent::Refused { tool, title, reason: reason.clone() }).await;
     ToolOutput::error(reason)
 }
 
@@ -353,32 +351,29 @@ fn refusal(comment: Option<&str>) -> String {
 }
 
 /// Emits a running tool's output. Never returns; it is raced against the tool.
-async fn emit_progress(
-    agent: &Agent,
-    call: &ToolCall,
-    mut tail: watch::Receiver<String>,
-    watchdog: &Watchdog,
-) -> ToolOutput {
+async fn emit_progress(run: &Run<'_>, call: &ToolCall, mut tail: watch::Receiver<String>) -> ToolOutput {
+    let agent = run.agent;
     let mut told = String::new();
     while tail.changed().await.is_ok() {
-        watchdog.heartbeat();
+        run.watchdog.heartbeat();
         let latest = agent.secrets.redact(&tail.borrow_and_update()).into_owned();
         if latest == told {
-            watchdog.emit_alive(agent).await;
+            run.emit_alive().await;
         } else {
             told.clone_from(&latest);
-            watchdog.emit(agent, EventKind::ToolProgress { call_id: call.id.clone(), tail: latest }).await;
+            run.emit(ToolEvent::Progress { call_id: call.id.clone(), tail: latest }).await;
         }
         sleep(PROGRESS_INTERVAL).await;
     }
     std::future::pending().await
 }
 
-async fn start(agent: &Agent, call: &ToolCall, title: String, watchdog: &Watchdog) {
-    watchdog.emit(agent, EventKind::ToolStarted { call: call.clone(), title }).await;
+async fn start(run: &Run<'_>, call: &ToolCall, title: String) {
+    run.emit(ToolEvent::Started { call: call.clone(), title }).await;
 }
 
-async fn end(agent: &Agent, call: &ToolCall, output: ToolOutput, watchdog: &Watchdog) -> (ToolResult, Vec<FileChange>) {
+async fn end(run: &Run<'_>, call: &ToolCall, output: ToolOutput) -> (ToolResult, Vec<FileChange>) {
+    let agent = run.agent;
     // Here passes all that tools find out: to the model, the log, the screen and standard output.
     let (limit, secrets) = (agent.limits.result_chars, &agent.secrets);
     let content = output.content.into_iter().map(|part| match part {
@@ -386,12 +381,12 @@ async fn end(agent: &Agent, call: &ToolCall, output: ToolOutput, watchdog: &Watc
         image @ ResultPart::Image { .. } => image,
     });
     let result = ToolResult { call_id: call.id.clone(), content: content.collect(), is_error: output.is_error };
-    let kind = EventKind::ToolEnded {
+    let kind = ToolEvent::Ended {
         result: result.clone(),
         summary: secrets.redact(&output.summary).into_owned(),
         view: secrets.redact_all(output.view),
         changes: output.changes.clone(),
     };
-    watchdog.emit(agent, kind).await;
+    run.emit(kind).await;
     (result, output.changes)
 }

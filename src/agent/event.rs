@@ -1,196 +1,88 @@
 //! Everything that happens, as data. The log of these events is the session; every view is a fold over it.
-
-use std::path::PathBuf;
-use std::time::Duration;
+//!
+//! Owns what happens to an agent, what happens to the session, and their form as lines. Invariant: a line is flat, with
+//! `agent`, `at` and `event` in front, however the kinds are grouped here; what happens to the session is written as an
+//! event of the main agent.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
+use super::outcome::{Outcome, Status, StopCause};
 use super::worktrees::{KeptWorktree, WorktreeNews};
 use crate::definition::CatalogChanges;
 use crate::message::{AgentId, AssistantMessage, BudgetLimit, ToolCall, ToolResult, Usage};
 use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, PermissionMode};
 use crate::provider::StopReason;
-use crate::tool::{ChangeKind, FileChange, ToolView};
+use crate::tool::{FileChange, ToolView};
 
-/// One thing that happened to one agent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AgentEvent {
-    /// Whom it happened to.
-    pub agent: AgentId,
-    /// When, by the wall clock.
-    pub at: Timestamp,
-    /// What.
-    #[serde(flatten)]
-    pub kind: EventKind,
+/// One entry of the session's log.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum LogEvent {
+    Agent(AgentEvent),
+    Session {
+        at: Timestamp,
+        #[serde(flatten)]
+        event: SessionEvent,
+    },
 }
 
-/// What happened.
-///
-/// A subagent's life is `Spawned`, (`Started`, turns, tools …), `Ended`. The main agent is never spawned and has one
-/// `Started … Ended` per user message.
+impl Serialize for LogEvent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct SessionLine<'a> {
+            agent: AgentId,
+            at: Timestamp,
+            #[serde(flatten)]
+            event: &'a SessionEvent,
+        }
+        match self {
+            Self::Agent(event) => event.serialize(serializer),
+            Self::Session { at, event } => SessionLine { agent: AgentId::MAIN, at: *at, event }.serialize(serializer),
+        }
+    }
+}
+
+impl LogEvent {
+    /// Returns what happened to an agent.
+    #[must_use]
+    pub fn of_agent(&self) -> Option<&AgentEvent> {
+        match self {
+            Self::Agent(event) => Some(event),
+            Self::Session { .. } => None,
+        }
+    }
+
+    /// Returns what happened to the session.
+    #[must_use]
+    pub fn of_session(&self) -> Option<&SessionEvent> {
+        match self {
+            Self::Agent(_) => None,
+            Self::Session { event, .. } => Some(event),
+        }
+    }
+
+    /// Returns `true` if the log is whole without this event: what a later one replaces, and what the next start finds
+    /// out anew.
+    #[must_use]
+    pub fn is_unkept(&self) -> bool {
+        match self {
+            Self::Agent(event) => event.kind.is_passing(),
+            Self::Session { event, .. } => matches!(event, SessionEvent::Worktrees { .. }),
+        }
+    }
+}
+
+/// What happens to the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum EventKind {
-    /// A subagent exists; it waits for its turn to start.
-    Spawned(Spawn),
-    /// It begins to work.
-    Started,
-    /// A user message joined its transcript: the user's, its task, or what others had to say.
-    UserMessage {
-        /// The text, as it was written.
-        text: String,
-        /// Who wrote it.
-        #[serde(default, skip_serializing_if = "Author::is_user")]
-        by: Author,
-    },
-    /// A subagent that had ended goes on with its transcript. What follows is another run, up to another `Ended`.
-    Resumed {
-        /// Number of the run, from 2.
-        run: u32,
-        /// Whether its parent waits for it.
-        ground: RunMode,
-    },
-    /// Whether its parent waits for it has changed.
-    Moved {
-        /// What holds from now on.
-        ground: RunMode,
-    },
-    /// One turn is left, without tools, to report in.
-    LastTurn {
-        /// The status that the run will end with.
-        why: Status,
-    },
-    /// The next request waits before it is sent, for the sake of all agents. Told again when that changes; with a wait of
-    /// 0 and nobody before it, the wait is over.
-    Held {
-        /// What for.
-        why: Hold,
-        /// Milliseconds until it may be sent, where that is known.
-        wait_ms: Option<u64>,
-        /// How many requests are to be sent before it.
-        ahead: u32,
-    },
-    /// A request goes to the model.
-    TurnStarted {
-        /// Number of the turn in this run, from 1.
-        turn: u32,
-    },
-    /// More text of the current turn.
-    Text {
-        /// What to append.
-        text: String,
-    },
-    /// More reasoning of the current turn.
-    Thinking {
-        /// What to append.
-        text: String,
-    },
-    /// The request failed and will be sent again; what arrived since `TurnStarted` is void.
-    Retrying {
-        /// Number of the coming attempt, from 2.
-        attempt: u32,
-        /// Milliseconds until then.
-        wait_ms: u64,
-        /// Whether the wait is for a rate limit.
-        rate_limited: bool,
-        /// Why.
-        reason: String,
-    },
-    /// The model's reply is whole (or as whole as it will be); it replaces the deltas.
-    TurnEnded {
-        /// The reply.
-        message: AssistantMessage,
-        /// Tokens of this request, attempts that failed included.
-        usage: Usage,
-        /// Cost of this request in US dollars, where the price is known.
-        cost_usd: Option<f64>,
-        /// Why the model stopped; `None` if it was cut off.
-        stop: Option<StopReason>,
-    },
-    /// A tool runs.
-    ToolStarted {
-        /// The call.
-        call: ToolCall,
-        /// What a screen shows behind the tool's name.
-        title: String,
-    },
-    /// A running tool shows the tail of its output.
-    ToolProgress {
-        /// The call.
-        call_id: String,
-        /// The latest lines.
-        tail: String,
-    },
-    /// It is at work with nothing to show for it: a command that prints nothing computes, or the model writes the input
-    /// of a call. Told every few seconds at most, and only if nothing else is.
-    Alive,
-    /// A tool has ended, in whatever way.
-    ToolEnded {
-        /// What the model reads.
-        result: ToolResult,
-        /// What a screen shows behind the title.
-        summary: String,
-        /// More for the screen.
-        view: Option<ToolView>,
-        /// Files the call created or changed.
-        changes: Vec<FileChange>,
-    },
-    /// A tool call waits for the user.
-    ApprovalRequested {
-        /// The question.
-        request: ApprovalRequest,
-    },
-    /// The wait is over.
-    ApprovalResolved {
-        /// Which question.
-        id: ApprovalId,
-        /// The answer; `None` if the question was withdrawn.
-        answer: Option<Answer>,
-        /// Whether the answer to another question allowed this one too.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        by_grant: bool,
-    },
-    /// A tool call is not allowed, and nobody was asked: the mode, or a rule, decides.
-    ToolRefused {
-        /// The tool.
-        tool: String,
-        /// One line that names the act.
-        title: String,
-        /// Why, as the model reads it.
-        reason: String,
-    },
-    /// A stop was asked for and is being carried out.
-    Stopping {
-        /// Why.
-        cause: StopCause,
-    },
+pub enum SessionEvent {
     /// Agent files have changed, and what they say is in force now.
-    AgentsChanged {
-        /// What is new.
-        changes: CatalogChanges,
-    },
-    /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it but `Resumed`, a
-    /// `Notice` on why that cannot be, and what happens to its worktree.
-    Ended {
-        /// What came of it.
-        outcome: Outcome,
-    },
+    AgentsChanged { changes: CatalogChanges },
     /// What is allowed in advance has changed; this is all of it.
-    GrantsChanged {
-        /// Every grant in force.
-        grants: Vec<ActiveGrant>,
-    },
+    GrantsChanged { grants: Vec<ActiveGrant> },
     /// What all agents may use together has changed.
-    BudgetChanged {
-        /// The limits in force.
-        limit: BudgetLimit,
-    },
-    /// Something happened to its worktree, which outlives it: this may come after its end.
-    Worktree {
-        /// What.
-        news: WorktreeNews,
-    },
+    BudgetChanged { limit: BudgetLimit },
     /// Which worktrees wait for the user has changed; this is all of them.
     Worktrees {
         /// In the order of their agents; those of earlier runs come last.
@@ -212,17 +104,178 @@ pub enum EventKind {
         provider: String,
         /// What the status line shows.
         display: String,
-        /// Size of the context window in tokens, where known.
+        /// In tokens, where known.
         context_window: Option<u64>,
         /// One line on how the choice came about, or how to connect a model.
         note: Option<String>,
     },
     /// The conversation with the main agent begins anew: what came before belongs to another one.
     Cleared,
-    /// Something the user should know that changes nothing.
+}
+
+/// One thing that happened to one agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentEvent {
+    pub agent: AgentId,
+    /// By the wall clock.
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happens to an agent.
+///
+/// A subagent's life is `Spawned`, (`Started`, turns, tools …), `Ended`. The main agent is never spawned and has one
+/// `Started … Ended` per user message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum EventKind {
+    /// A subagent exists; it waits for its turn to start.
+    Spawned(Spawn),
+    /// It begins to work.
+    Started,
+    /// A user message joined its transcript: the user's, its task, or what others had to say.
+    UserMessage {
+        /// As it was written.
+        text: String,
+        #[serde(default, skip_serializing_if = "Author::is_user")]
+        by: Author,
+    },
+    /// A subagent that had ended goes on with its transcript. What follows is another run, up to another `Ended`.
+    Resumed {
+        /// Number of the run, from 2.
+        run: u32,
+        ground: RunMode,
+    },
+    /// Whether its parent waits for it has changed.
+    Moved { ground: RunMode },
+    /// One turn is left, without tools, to report in.
+    LastTurn {
+        /// The status that the run will end with.
+        why: Status,
+    },
+    /// The next request waits before it is sent, for the sake of all agents. Emitted again when that changes; with a wait
+    /// of 0 and nobody before it, the wait is over.
+    Held {
+        why: Hold,
+        /// Milliseconds until it may be sent, where that is known.
+        wait_ms: Option<u64>,
+        /// How many requests are to be sent before it.
+        ahead: u32,
+    },
+    /// It is at work with nothing to show for it: a command that prints nothing computes, or the model writes the input
+    /// of a call. Emitted every few seconds at most, and only if nothing else is.
+    Alive,
+    /// A stop was asked for and is being carried out.
+    Stopping { cause: StopCause },
+    /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it but `Resumed`, a
+    /// `Notice` on why that cannot be, and what happens to its worktree.
+    Ended { outcome: Outcome },
+    /// Something happened to its worktree, which outlives it: this may come after its end.
+    Worktree { news: WorktreeNews },
+    /// Something the user should know that changes nothing. Of the main agent also what concerns the whole session.
     Notice {
         /// One line.
         text: String,
+    },
+    #[serde(untagged)]
+    Turn(TurnEvent),
+    #[serde(untagged)]
+    Tool(ToolEvent),
+}
+
+/// What happens in a turn, but for its tools.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum TurnEvent {
+    /// A request goes to the model.
+    #[serde(rename = "turn_started")]
+    Started {
+        /// Number of the turn in this run, from 1.
+        turn: u32,
+    },
+    /// More text of the turn.
+    Text {
+        /// What to append.
+        text: String,
+    },
+    /// More reasoning of the turn.
+    Thinking {
+        /// What to append.
+        text: String,
+    },
+    /// The request failed and will be sent again; what arrived since `Started` is void.
+    Retrying {
+        /// Number of the coming attempt, from 2.
+        attempt: u32,
+        /// Milliseconds until then.
+        wait_ms: u64,
+        /// Whether the wait is for a rate limit.
+        rate_limited: bool,
+        reason: String,
+    },
+    /// The model's reply is whole (or as whole as it will be); it replaces the deltas.
+    #[serde(rename = "turn_ended")]
+    Ended {
+        message: AssistantMessage,
+        /// Tokens of this request, attempts that failed included.
+        usage: Usage,
+        /// In US dollars, where the price is known.
+        cost_usd: Option<f64>,
+        /// Why the model stopped; `None` if it was cut off.
+        stop: Option<StopReason>,
+    },
+}
+
+/// What happens to a tool call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum ToolEvent {
+    /// It runs.
+    #[serde(rename = "tool_started")]
+    Started {
+        call: ToolCall,
+        /// What a screen shows behind the tool's name.
+        title: String,
+    },
+    /// The tail of its output has changed.
+    #[serde(rename = "tool_progress")]
+    Progress {
+        call_id: String,
+        /// The latest lines.
+        tail: String,
+    },
+    /// It waits for the user.
+    ApprovalRequested { request: ApprovalRequest },
+    /// The wait is over.
+    ApprovalResolved {
+        id: ApprovalId,
+        /// `None` if the question was withdrawn.
+        answer: Option<Answer>,
+        /// Whether the answer to another question allowed this one too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_grant: bool,
+    },
+    /// It is not allowed, and nobody was asked: the mode, or a rule, decides.
+    #[serde(rename = "tool_refused")]
+    Refused {
+        tool: String,
+        /// One line that names the act.
+        title: String,
+        /// Why, as the model reads it.
+        reason: String,
+    },
+    /// It has ended, in whatever way.
+    #[serde(rename = "tool_ended")]
+    Ended {
+        /// What the model reads.
+        result: ToolResult,
+        /// What a screen shows behind the title.
+        summary: String,
+        /// More for the screen.
+        view: Option<ToolView>,
+        /// Files the call created or changed.
+        changes: Vec<FileChange>,
     },
 }
 
@@ -230,20 +283,30 @@ impl EventKind {
     /// Returns `true` if a later event of the same agent makes this one needless: what streams, and signs of life.
     #[must_use]
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Text { .. } | Self::Thinking { .. } | Self::ToolProgress { .. } | Self::Alive)
+        matches!(
+            self,
+            Self::Turn(TurnEvent::Text { .. } | TurnEvent::Thinking { .. })
+                | Self::Tool(ToolEvent::Progress { .. })
+                | Self::Alive
+        )
     }
+}
 
-    /// Returns `true` if the log is whole without this event: what passes, and what the next start finds out anew.
-    #[must_use]
-    pub fn is_unkept(&self) -> bool {
-        self.is_passing() || matches!(self, Self::Worktrees { .. })
+impl From<TurnEvent> for EventKind {
+    fn from(event: TurnEvent) -> Self {
+        Self::Turn(event)
+    }
+}
+
+impl From<ToolEvent> for EventKind {
+    fn from(event: ToolEvent) -> Self {
+        Self::Tool(event)
     }
 }
 
 /// What a subagent was created with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spawn {
-    /// Who asked for it.
     pub parent: AgentId,
     /// The parent's tool call.
     pub call_id: String,
@@ -273,10 +336,9 @@ pub struct Spawn {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Author {
-    /// The user; of a subagent's first message, whoever sent it out.
+    /// The user; of a subagent's first message, its parent.
     #[default]
     User,
-    /// The agent above.
     Parent,
     /// This program, such as at a limit.
     Program,
@@ -305,7 +367,7 @@ pub enum RunMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
-    /// The service limits the rate, and another agent has heard of it.
+    /// The service limits the rate, and another agent was refused.
     RateLimit,
     /// What requests under way may use up leaves too little of the budget until they are done.
     Budget,
@@ -314,9 +376,7 @@ pub enum Hold {
 /// How far a subagent may go. `None` means no limit, or none that is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// Model calls.
     pub max_turns: Option<u32>,
-    /// Tool calls.
     pub max_tool_calls: Option<u32>,
     /// Tokens that its model's context holds.
     pub context_window: Option<u64>,
@@ -324,152 +384,4 @@ pub struct Bounds {
     pub mode: Option<PermissionMode>,
     /// What single uses of its tools are held against, such as `Bash(npm test:*)` or `not Bash(rm:*)`.
     pub scopes: Vec<String>,
-}
-
-/// Why a stop was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopCause {
-    /// The user stopped this agent.
-    User,
-    /// The agent above it was stopped.
-    Parent,
-    /// Nothing came from model or tools for too long.
-    Idle,
-    /// The run took too long.
-    Wall,
-    /// The program quits.
-    Quit,
-}
-
-/// What came of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// How it ended.
-    pub status: Status,
-    /// The agent's last words: its whole final reply, or the last text before a cut.
-    pub text: String,
-    /// Which of the two that is.
-    #[serde(default)]
-    pub words: LastWords,
-    /// What went wrong, or what cut it short, in one sentence for people.
-    pub reason: Option<String>,
-    /// Model calls made.
-    pub turns: u32,
-    /// Tool calls made.
-    pub tool_calls: u32,
-    /// Tokens of the whole run.
-    pub usage: Usage,
-    /// Cost of the whole run in US dollars, where prices are known.
-    pub cost_usd: Option<f64>,
-    /// How long it took, in milliseconds.
-    pub elapsed_ms: u64,
-    /// Files its tools wrote.
-    pub files: FileTally,
-}
-
-impl Outcome {
-    /// Returns how long the run took.
-    #[must_use]
-    pub fn elapsed(&self) -> Duration {
-        Duration::from_millis(self.elapsed_ms)
-    }
-
-    /// Returns `true` if the agent was stopped from outside or broke, so that its last words are not a report.
-    #[must_use]
-    pub fn is_broken_off(&self) -> bool {
-        self.words == LastWords::Partial
-    }
-}
-
-/// What an agent's last words are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LastWords {
-    /// It knew that they were.
-    #[default]
-    Report,
-    /// It was cut off.
-    Partial,
-}
-
-/// How a run ended. The names are those of reports and of the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// It said all it had to say.
-    Completed,
-    /// It reached its number of turns.
-    TurnLimit,
-    /// It reached its number of tool calls.
-    ToolLimit,
-    /// It was silent, or ran, for too long.
-    TimedOut,
-    /// The tree's budget was used up.
-    Budget,
-    /// It was asked to report before it was done.
-    WrappedUp,
-    /// Someone stopped it.
-    Cancelled,
-    /// It could not go on.
-    Failed,
-    /// It ended without a word.
-    Empty,
-}
-
-impl Status {
-    /// Returns the name used in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::TurnLimit => "turn_limit",
-            Self::ToolLimit => "tool_limit",
-            Self::TimedOut => "timed_out",
-            Self::Budget => "budget",
-            Self::WrappedUp => "wrapped_up",
-            Self::Cancelled => "cancelled",
-            Self::Failed => "failed",
-            Self::Empty => "empty",
-        }
-    }
-
-    /// Returns `true` if the agent said all it had to say.
-    #[must_use]
-    pub fn is_complete(self) -> bool {
-        self == Self::Completed
-    }
-}
-
-/// The files that a run wrote, each named once.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileTally {
-    /// Files that did not exist before the run.
-    #[serde(serialize_with = "crate::message::serialize_paths")]
-    pub created: Vec<PathBuf>,
-    /// Files that did.
-    #[serde(serialize_with = "crate::message::serialize_paths")]
-    pub modified: Vec<PathBuf>,
-}
-
-impl FileTally {
-    /// Counts a change. A file created in this run stays created however often it is changed.
-    pub fn add(&mut self, change: &FileChange) {
-        if self.created.contains(&change.path) || self.modified.contains(&change.path) {
-            return;
-        }
-        match change.kind {
-            ChangeKind::Created => self.created.push(change.path.clone()),
-            ChangeKind::Modified => self.modified.push(change.path.clone()),
-        }
-    }
-
-    /// Counts all changes of another run.
-    pub fn merge(&mut self, other: &Self) {
-        for (paths, kind) in [(&other.created, ChangeKind::Created), (&other.modified, ChangeKind::Modified)] {
-            for path in paths {
-                self.add(&FileChange { path: path.clone(), kind });
-            }
-        }
-    }
 }

@@ -16,7 +16,6 @@ use crate::message::AgentId;
 /// One message for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxMessage {
-    /// The text.
     pub text: String,
     /// Who wrote it.
     pub by: Author,

@@ -17,8 +17,10 @@ use crate::tool::{Freshness, ToolSet};
 
 pub mod budget;
 mod dispatch;
+mod driver;
 mod event;
 mod inbox;
+mod outcome;
 mod run;
 mod sink;
 mod stream;
@@ -27,48 +29,40 @@ mod watchdog;
 mod worktrees;
 
 pub use budget::{Budget, Spent};
+pub use driver::run;
 pub use event::{
-    AgentEvent, Author, Bounds, EventKind, FileTally, Hold, LastWords, Outcome, RunMode, Spawn, Status, StopCause,
+    AgentEvent, Author, Bounds, EventKind, Hold, LogEvent, RunMode, SessionEvent, Spawn, ToolEvent, TurnEvent,
 };
 pub use inbox::{AtEnd, Inbox, InboxMessage, PendingReport, Urgency};
-pub use run::run;
+pub use outcome::{FileTally, LastWords, Outcome, Status, StopCause};
 pub use sink::Sink;
 pub use worktrees::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 
 /// Everything that makes one agent.
 #[derive(Clone)]
 pub struct Agent {
-    /// Its number.
     pub id: AgentId,
     /// How many agents stand above it; 0 for the main agent.
     pub depth: u32,
-    /// The system prompt.
     pub system: Arc<str>,
-    /// Who answers.
     pub provider: Arc<dyn Provider>,
-    /// Which model.
     pub model: Arc<Model>,
     /// How hard the model shall think; models that do not know it are not asked.
     pub effort: Option<Effort>,
-    /// What it can do.
     pub tools: ToolSet,
-    /// Where it works.
     pub place: Place,
-    /// What it may do.
     pub permissions: Permissions,
     /// Who is asked otherwise.
     pub approver: Arc<dyn Approver>,
-    /// What it has read.
     pub freshness: Arc<Freshness>,
     /// When it has to stop.
     pub limits: Limits,
     /// What it may use together with all others.
     pub budget: Budget,
-    /// Where its events go.
     pub sink: Sink,
     /// What of a tool's output neither its model nor anyone else gets to see.
     pub secrets: Secrets,
-    /// What it is told while it works.
+    /// Messages that reach it while it works.
     pub inbox: Inbox,
     /// What it does when it has answered while subagents still work for it.
     pub at_end: AtEnd,
@@ -92,9 +86,7 @@ pub struct Place {
 /// When an agent has to stop. `None` means no limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Model calls.
     pub max_turns: Option<u32>,
-    /// Tool calls.
     pub max_tool_calls: Option<u32>,
     /// Longest silence of model and tools.
     pub idle_timeout: Option<Duration>,
@@ -132,7 +124,6 @@ impl Cancel {
         Self { token: self.token.child_token(), cause: Arc::default() }
     }
 
-    /// Asks to stop.
     pub fn stop(&self, cause: StopCause) {
         let _ = self.cause.set(cause);
         self.token.cancel();

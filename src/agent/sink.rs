@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use super::{AgentEvent, Cancel, EventKind, StopCause};
+use super::{AgentEvent, Cancel, EventKind, LogEvent, SessionEvent, StopCause};
 use crate::message::AgentId;
 
 /// How long an agent that was stopped waits for a listener without room. What it still has to say then follows on its
@@ -30,27 +30,44 @@ pub struct Sink {
 impl Sink {
     /// Returns a sink that sends to each of the listeners, in this order.
     #[must_use]
-    pub fn new(listeners: Vec<mpsc::Sender<Arc<AgentEvent>>>) -> Self {
+    pub fn new(listeners: Vec<mpsc::Sender<Arc<LogEvent>>>) -> Self {
         Self { listeners: listeners.into_iter().map(|sender| Listener { sender, late: Late::default() }).collect() }
     }
 
-    /// Tells everyone what happened to `agent`, now. Waits for as long as a listener has no room.
-    pub async fn send(&self, agent: AgentId, kind: EventKind) {
-        self.send_until(agent, kind, &Cancel::default()).await;
+    /// Emits what happened to an agent. Waits for as long as a listener has no room.
+    pub async fn emit(&self, agent: AgentId, kind: impl Into<EventKind>) {
+        self.emit_until(agent, kind, &Cancel::default()).await;
     }
 
-    /// Tells everyone what happened to `agent`, now. A listener without room gets it later: the commands of the user do
-    /// not wait for a slow one.
-    pub async fn send_unhindered(&self, agent: AgentId, kind: EventKind) {
-        let over = Cancel::default();
-        over.stop(StopCause::User);
-        self.send_until(agent, kind, &over).await;
+    /// Emits what happened to an agent. A listener without room gets it later: the commands of the user do not wait for
+    /// a slow one.
+    pub async fn emit_unhindered(&self, agent: AgentId, kind: impl Into<EventKind>) {
+        self.emit_until(agent, kind, &unhindered()).await;
     }
 
-    /// Tells everyone what happened to `agent`, now. Once `stop` is asked for, a listener without room gets the event
-    /// later, and the caller goes on.
-    pub async fn send_until(&self, agent: AgentId, kind: EventKind, stop: &Cancel) {
-        let event = Arc::new(AgentEvent { agent, at: Timestamp::now(), kind });
+    /// Emits what happened to an agent. Once `stop` is asked for, a listener without room gets the event later, and the
+    /// caller goes on.
+    pub async fn emit_until(&self, agent: AgentId, kind: impl Into<EventKind>, stop: &Cancel) {
+        self.send(LogEvent::Agent(AgentEvent { agent, at: Timestamp::now(), kind: kind.into() }), stop).await;
+    }
+
+    /// Emits what happened to the session. Waits for as long as a listener has no room.
+    pub async fn emit_session(&self, event: SessionEvent) {
+        self.send(LogEvent::Session { at: Timestamp::now(), event }, &Cancel::default()).await;
+    }
+
+    /// Emits what happened to the session. A listener without room gets it later.
+    pub async fn emit_session_unhindered(&self, event: SessionEvent) {
+        self.send(LogEvent::Session { at: Timestamp::now(), event }, &unhindered()).await;
+    }
+
+    /// Emits a notice that concerns the whole session.
+    pub async fn notify(&self, text: String) {
+        self.emit(AgentId::MAIN, EventKind::Notice { text }).await;
+    }
+
+    async fn send(&self, event: LogEvent, stop: &Cancel) {
+        let event = Arc::new(event);
         for listener in self.listeners.iter() {
             if stop.cause().is_some() && listener.is_behind() {
                 listener.send_late(Arc::clone(&event));
@@ -66,6 +83,12 @@ impl Sink {
     }
 }
 
+fn unhindered() -> Cancel {
+    let stopped = Cancel::default();
+    stopped.stop(StopCause::User);
+    stopped
+}
+
 /// Waits until a stopped agent need not wait any longer.
 async fn patience(stop: &Cancel) {
     stop.cancelled().await;
@@ -73,11 +96,11 @@ async fn patience(stop: &Cancel) {
 }
 
 /// Events that could not be waited for. While it is not empty a task hands them on.
-type Late = Arc<Mutex<VecDeque<Arc<AgentEvent>>>>;
+type Late = Arc<Mutex<VecDeque<Arc<LogEvent>>>>;
 
 #[derive(Debug)]
 struct Listener {
-    sender: mpsc::Sender<Arc<AgentEvent>>,
+    sender: mpsc::Sender<Arc<LogEvent>>,
     late: Late,
 }
 
@@ -86,7 +109,7 @@ impl Listener {
         !lock(&self.late).is_empty()
     }
 
-    fn send_late(&self, event: Arc<AgentEvent>) {
+    fn send_late(&self, event: Arc<LogEvent>) {
         let mut late = lock(&self.late);
         late.push_back(event);
         if late.len() == 1 {
@@ -96,7 +119,7 @@ impl Listener {
 }
 
 /// Hands on what waits, until nothing does or the listener is gone.
-async fn hand_on(listener: mpsc::Sender<Arc<AgentEvent>>, late: Late) {
+async fn hand_on(listener: mpsc::Sender<Arc<LogEvent>>, late: Late) {
     loop {
         let Some(event) = lock(&late).front().cloned() else { return };
         let gone = listener.send(event).await.is_err();
@@ -112,6 +135,6 @@ async fn hand_on(listener: mpsc::Sender<Arc<AgentEvent>>, late: Late) {
     }
 }
 
-fn lock(late: &Late) -> MutexGuard<'_, VecDeque<Arc<AgentEvent>>> {
+fn lock(late: &Late) -> MutexGuard<'_, VecDeque<Arc<LogEvent>>> {
     late.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! One model reply: sends the request, tells of the text as it arrives, and tries again what may succeed later.
+//! One model reply: sends the request, emits the text as it arrives, and tries again what may succeed later.
 //!
 //! Every attempt goes through the rate limiter that all agents of the service share, and holds its place until the answer ends.
 //! Deltas are merged at the source: the first of a quiet spell is told at once, the rest at most every
@@ -16,15 +16,16 @@ use futures::StreamExt;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::budget::{BudgetReservation, Reserved};
+use super::run::Run;
 use super::turn::{Delta, Turn, TurnBuilder};
-use super::watchdog::Watchdog;
-use super::{Agent, Cancel, EventKind, Hold, StopCause};
+use super::{Cancel, EventKind, Hold, StopCause, TurnEvent};
+use crate::message::format::millis;
 use crate::message::{AgentId, Usage};
 use crate::provider::rate_limiter::{Permit, QueueStatus, QueueTicket, RequestStep};
 use crate::provider::retry::{self, RetryState};
 use crate::provider::{ErrorKind, ProviderError, Request, StreamEvent};
 
-/// How long deltas are gathered before they are told: half a frame at 30 frames a second.
+/// How long deltas are gathered before they are emitted: half a frame at 30 frames a second.
 const MERGE_WINDOW: Duration = Duration::from_millis(16);
 
 /// How long a text may pause, from its last word on, that comes to its own end although a report is asked for.
@@ -42,47 +43,41 @@ pub(super) enum ModelReply {
     Spent(Turn),
 }
 
-/// What goes with a request on its way.
-pub(super) struct RequestContext<'a> {
-    pub(super) watchdog: &'a Watchdog,
-    /// Ends it: the agent's end, or the end of its work. Where the user asks for the latter, a text that is being said
-    /// comes to its own end, unless it comes to a halt.
-    pub(super) stop: &'a Cancel,
-}
-
 /// Sends a request until it succeeds, fails for good, or is stopped.
+///
+/// `stop` is the agent's end, or the end of its work. Where the user asks for the latter, a text that is being said comes
+/// to its own end, unless it comes to a halt.
 pub(super) async fn reply(
-    agent: &Agent,
+    run: &Run<'_>,
     request: Request,
     ids: &mut HashSet<String>,
     reservation: &mut BudgetReservation<'_>,
-    context: &RequestContext<'_>,
+    stop: &Cancel,
 ) -> ModelReply {
-    let RequestContext { watchdog, stop } = *context;
+    let agent = run.agent;
     let gate = agent.provider.gate().cloned().unwrap_or_default();
     let mut ticket = gate.ticket();
     let (mut attempt, mut alike) = (1, Alike::default());
     loop {
-        let mut permit = match admitted(agent, &mut ticket, watchdog, stop).await {
+        let mut permit = match admitted(run, &mut ticket, stop).await {
             Admission::Granted(permit) => permit,
             Admission::Stopped => return ModelReply::Cut(TurnBuilder::default().cut()),
             Admission::Hopeless(error) => return ModelReply::Failed(error, TurnBuilder::default().cut()),
         };
-        let (error, builder) =
-            match once(agent, request.clone(), context, &mut permit).await.counted(reservation.asked()) {
-                Ended::Whole(builder) => {
-                    permit.succeeded();
-                    return ModelReply::Whole(builder.finish(agent.id, ids));
-                }
-                Ended::Cut(builder) => return ModelReply::Cut(builder.cut()),
-                Ended::Failed(error, builder) => (error, builder),
-            };
+        let (error, builder) = match once(run, request.clone(), stop, &mut permit).await.counted(reservation.asked()) {
+            Ended::Whole(builder) => {
+                permit.succeeded();
+                return ModelReply::Whole(builder.finish(agent.id, ids));
+            }
+            Ended::Cut(builder) => return ModelReply::Cut(builder.cut()),
+            Ended::Failed(error, builder) => (error, builder),
+        };
         if let Some(part) = &error.unsupported {
             drop(permit);
             if part.is_news {
                 let (model, feature) = (&part.model, part.feature.words());
                 let text = format!("{model} does not take {feature}: requests to it go without from now on.");
-                watchdog.emit(agent, EventKind::Notice { text }).await;
+                run.emit(EventKind::Notice { text }).await;
             }
             continue;
         }
@@ -105,13 +100,13 @@ pub(super) async fn reply(
         attempt += 1;
         let limited = error.kind == ErrorKind::RateLimit;
         let wait = if limited { wait.max(pause) } else { wait };
-        watchdog.emit(agent, retrying(attempt, wait, &error)).await;
+        run.emit(retrying(attempt, wait, &error)).await;
         if limited {
             // The wait is the limiter's: it may become longer, and others may stand before this one.
             ticket.mark_announced(wait);
             continue;
         }
-        let mut pause = pin!(watchdog.paused(sleep(wait)));
+        let mut pause = pin!(run.watchdog.paused(sleep(wait)));
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
@@ -152,27 +147,27 @@ enum Admission {
 }
 
 /// Waits for a permit, which is nobody's silence, and reports the wait.
-async fn admitted(agent: &Agent, ticket: &mut QueueTicket, watchdog: &Watchdog, stop: &Cancel) -> Admission {
+async fn admitted(run: &Run<'_>, ticket: &mut QueueTicket, stop: &Cancel) -> Admission {
     let end = ticket.since() + retry::MAX_RETRY_TIME;
     loop {
         let waited = ticket.is_announced();
         let step = tokio::select! {
             biased;
             () = stop.cancelled() => return Admission::Stopped,
-            step = watchdog.paused(ticket.step()) => step,
+            step = run.watchdog.paused(ticket.step()) => step,
             () = sleep_until(end) => {
                 let detail = "the request waited an hour for others; set max_parallel lower, or ask again later";
-                return Admission::Hopeless(ProviderError::new(ErrorKind::RateLimit, agent.provider.name(), detail));
+                return Admission::Hopeless(ProviderError::new(ErrorKind::RateLimit, run.agent.provider.name(), detail));
             }
         };
         match step {
             RequestStep::Enter(permit) => {
                 if waited {
-                    watchdog.emit(agent, held(QueueStatus { until: Some(Instant::now()), ahead: 0 })).await;
+                    run.emit(held(QueueStatus { until: Some(Instant::now()), ahead: 0 })).await;
                 }
                 return Admission::Granted(permit);
             }
-            RequestStep::Wait(status) => watchdog.emit(agent, held(status)).await,
+            RequestStep::Wait(status) => run.emit(held(status)).await,
         }
     }
 }
@@ -182,12 +177,8 @@ fn held(status: QueueStatus) -> EventKind {
     EventKind::Held { why: Hold::RateLimit, wait_ms: wait.map(millis), ahead: status.ahead }
 }
 
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn retrying(attempt: u32, wait: Duration, error: &ProviderError) -> EventKind {
-    EventKind::Retrying {
+fn retrying(attempt: u32, wait: Duration, error: &ProviderError) -> TurnEvent {
+    TurnEvent::Retrying {
         attempt,
         wait_ms: millis(wait),
         rate_limited: error.kind == ErrorKind::RateLimit,
@@ -222,8 +213,8 @@ impl Ended {
     }
 }
 
-async fn once(agent: &Agent, request: Request, context: &RequestContext<'_>, permit: &mut Permit) -> Ended {
-    let RequestContext { watchdog, stop } = *context;
+async fn once(run: &Run<'_>, request: Request, stop: &Cancel, permit: &mut Permit) -> Ended {
+    let agent = run.agent;
     let mut builder = TurnBuilder::default();
     let begun = tokio::select! {
         biased;
@@ -239,7 +230,7 @@ async fn once(agent: &Agent, request: Request, context: &RequestContext<'_>, per
     let mut spared = false;
     let mut heard = Instant::now();
     let ended = loop {
-        watchdog.heartbeat();
+        run.watchdog.heartbeat();
         spared &= builder.is_speaking();
         tokio::select! {
             biased;
@@ -250,7 +241,7 @@ async fn once(agent: &Agent, request: Request, context: &RequestContext<'_>, per
                 _ => break Ended::Cut(builder),
             },
             () = sleep_until(heard + SPARED_PAUSE), if spared => break Ended::Cut(builder),
-            () = sleep_until(merged.due), if merged.is_waiting() => merged.flush(agent, watchdog).await,
+            () = sleep_until(merged.due), if merged.is_waiting() => merged.flush(run).await,
             event = stream.next() => match event {
                 None => break Ended::Whole(builder),
                 Some(Err(error)) => break Ended::Failed(error, builder),
@@ -258,22 +249,22 @@ async fn once(agent: &Agent, request: Request, context: &RequestContext<'_>, per
                     heard = Instant::now();
                     let stopped = matches!(event, StreamEvent::Stop(_));
                     if let Some(delta) = builder.push(event) {
-                        merged.add(agent, watchdog, delta).await;
+                        merged.add(run, delta).await;
                     } else if stopped {
-                        merged.flush(agent, watchdog).await;
+                        merged.flush(run).await;
                     } else {
                         // The input of a long call, such as a whole file, shows nothing until it is complete.
-                        watchdog.emit_alive(agent).await;
+                        run.emit_alive().await;
                     }
                 }
             },
         }
     };
-    merged.flush(agent, watchdog).await;
+    merged.flush(run).await;
     ended
 }
 
-/// Deltas of one kind that wait to be told.
+/// Deltas of one kind that wait to be emitted.
 struct Merged {
     waiting: Option<Delta>,
     due: Instant,
@@ -290,28 +281,28 @@ impl Merged {
         self.waiting.is_some()
     }
 
-    async fn add(&mut self, agent: &Agent, watchdog: &Watchdog, delta: Delta) {
+    async fn add(&mut self, run: &Run<'_>, delta: Delta) {
         match (&mut self.waiting, delta) {
             (Some(Delta::Text(text)), Delta::Text(more)) | (Some(Delta::Thinking(text)), Delta::Thinking(more)) => {
                 text.push_str(&more);
             }
             (_, delta) => {
-                self.flush(agent, watchdog).await;
+                self.flush(run).await;
                 self.waiting = Some(delta);
             }
         }
         if Instant::now() >= self.due {
-            self.flush(agent, watchdog).await;
+            self.flush(run).await;
         }
     }
 
-    async fn flush(&mut self, agent: &Agent, watchdog: &Watchdog) {
+    async fn flush(&mut self, run: &Run<'_>) {
         let kind = match self.waiting.take() {
             None => return,
-            Some(Delta::Text(text)) => EventKind::Text { text },
-            Some(Delta::Thinking(text)) => EventKind::Thinking { text },
+            Some(Delta::Text(text)) => TurnEvent::Text { text },
+            Some(Delta::Thinking(text)) => TurnEvent::Thinking { text },
         };
-        watchdog.emit(agent, kind).await;
+        run.emit(kind).await;
         self.due = Instant::now() + MERGE_WINDOW;
     }
 }

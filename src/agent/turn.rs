@@ -11,9 +11,7 @@ use crate::provider::{StopReason, StreamEvent};
 /// One finished model reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// The reply.
     pub message: AssistantMessage,
-    /// Its tokens.
     pub usage: Usage,
     /// Why the model stopped; `None` if the reply was cut off.
     pub stop: Option<StopReason>,

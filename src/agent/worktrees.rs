@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::message::format::line_changes;
 use crate::message::{AgentId, FileDiff, sanitize_line};
 use crate::worktree::{ChangedFile, Conflict, WorktreeChangeKind, WorktreeChanges};
 
@@ -18,9 +19,7 @@ pub enum WorktreeNews {
     Making,
     /// The agent works in it.
     Made {
-        /// Its branch.
         branch: String,
-        /// Its root.
         #[serde(serialize_with = "crate::message::serialize_path")]
         path: PathBuf,
     },
@@ -30,7 +29,6 @@ pub enum WorktreeNews {
     Kept(KeptWorktree),
     /// What the agent did is in the project's files now, and the worktree is gone.
     Merged {
-        /// Its branch.
         branch: String,
         /// The files that were written, below the root of the repository.
         files: Vec<KeptFile>,
@@ -38,20 +36,15 @@ pub enum WorktreeNews {
         leftover: Option<String>,
     },
     /// The user gave it up: it is gone with everything in it.
-    Discarded {
-        /// Its branch.
-        branch: String,
-    },
+    Discarded { branch: String },
     /// It cannot be merged as it is; nothing was changed.
     Conflicts {
-        /// Its branch.
         branch: String,
         /// Each file with the reason.
         files: Vec<(String, String)>,
     },
     /// What was asked for was not done.
     Refused {
-        /// Its branch.
         branch: String,
         /// Why, and what to do.
         reason: String,
@@ -61,9 +54,7 @@ pub enum WorktreeNews {
 /// A worktree with changes that are neither merged nor discarded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptWorktree {
-    /// Its branch, which names it.
     pub branch: String,
-    /// Its root.
     #[serde(serialize_with = "crate::message::serialize_path")]
     pub path: PathBuf,
     /// The agent of this session that worked in it; `None` if it is of an earlier run.
@@ -116,7 +107,7 @@ impl KeptWorktree {
             1 => ", 1 commit".to_owned(),
             count => format!(", {count} commits"),
         };
-        format!("{files}, +{added} −{removed}{commits}")
+        format!("{files}, {}{commits}", line_changes(added, removed))
     }
 
     /// Returns its changes as plain data.
@@ -150,7 +141,6 @@ impl From<ChangedFile> for KeptFile {
 const NAMED: usize = 6;
 
 impl WorktreeNews {
-    /// Returns the branch, where there is one.
     #[must_use]
     pub fn branch(&self) -> Option<&str> {
         match self {

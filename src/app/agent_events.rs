@@ -7,21 +7,84 @@
 use super::agents::Folded;
 use super::keymap::Context;
 use super::{Action, AgentTree, App, Armed, Effect, Event, Focus, ModelFact, ModelState, Popup, lists};
-use crate::agent::{AgentEvent, Author, EventKind, WorktreeNews};
+use crate::agent::{AgentEvent, Author, EventKind, KeptWorktree, LogEvent, SessionEvent, ToolEvent, WorktreeNews};
 use crate::message::{AgentId, reveal_line, sanitize_line};
 
 /// Returns `true` if the terminal's title may have to change with an event.
 pub(super) fn may_retitle(event: &Event) -> bool {
     match event {
-        Event::Agent(event) => !event.kind.is_passing(),
+        Event::Log(event) => event.of_agent().is_none_or(|event| !event.kind.is_passing()),
         Event::Drawn(_) | Event::Wakeup => false,
         _ => true,
     }
 }
 
 impl App {
+    /// Applies an entry of the session's log.
+    pub(super) fn on_log(&mut self, event: &LogEvent) {
+        match event {
+            LogEvent::Agent(event) => self.on_agent(event),
+            LogEvent::Session { event, .. } => {
+                self.out.redraw();
+                self.on_session(event);
+                self.record_activity(AgentId::MAIN);
+            }
+        }
+    }
+
+    fn on_session(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::ModelChosen { provider, display, context_window, note } => {
+                let model = ModelFact {
+                    provider: sanitize_line(provider).into_owned(),
+                    display: sanitize_line(display).into_owned(),
+                    context_window: *context_window,
+                    note: note.as_ref().map(|note| sanitize_line(note).into_owned()),
+                };
+                // Too late for the welcome: the note becomes a line of the conversation.
+                if let Some(note) = model.note.clone().filter(|_| !self.agents.main().cells.is_empty()) {
+                    self.notice(&note);
+                }
+                self.status.model = ModelState::Chosen(model);
+            }
+            SessionEvent::ModelSearch { place } => {
+                self.status.model = ModelState::Searching(Some(sanitize_line(place).into_owned()));
+            }
+            SessionEvent::NoModel { reason } => {
+                self.notice(reason);
+                self.status.model = ModelState::Missing(sanitize_line(reason).into_owned());
+            }
+            SessionEvent::GrantsChanged { grants } => {
+                self.approvals.set_grants(grants);
+                self.overlay.clamp_choice(&lists::GRANTS, grants.len());
+            }
+            SessionEvent::AgentsChanged { changes } => self.agent_files.on_changes(changes, &mut self.out),
+            SessionEvent::BudgetChanged { limit } => self.agents.set_budget(*limit),
+            SessionEvent::Worktrees { kept } => self.on_kept_worktrees(kept),
+            SessionEvent::Cleared => {
+                self.agents.clear(self.out.now());
+                self.requests.clear();
+                self.forget_timeline();
+                self.messages.forget_gone(&self.agents, &mut self.out);
+                self.update_prompt_label();
+            }
+        }
+    }
+
+    /// Notes in the timeline what an agent does now.
+    fn record_activity(&mut self, agent: AgentId) {
+        let tree = AgentTree {
+            agents: &self.agents,
+            approvals: &self.approvals,
+            requests: &self.requests,
+            target: self.messages.target(),
+            now: self.out.now(),
+        };
+        self.timeline.record_activity(agent, &tree);
+    }
+
     /// Takes in what happened to an agent.
-    pub(super) fn on_agent(&mut self, event: &AgentEvent) {
+    fn on_agent(&mut self, event: &AgentEvent) {
         let is_open = self.overlay.wizard_is_open();
         self.overlay.wizard_mut().apply(event, self.agent_files.listing(), is_open, &mut self.out);
         self.on_worktree_event(event);
@@ -36,22 +99,10 @@ impl App {
         self.out.redraw_if(changed || self.shows(event));
         self.on_kind(event);
         self.on_answered_request(event);
-        if event.kind == EventKind::Cleared {
-            self.forget_timeline();
-            self.messages.forget_gone(&self.agents, &mut self.out);
-            self.update_prompt_label();
-        }
         if folded == Folded::Ended {
             self.on_end(event.agent);
         }
-        let tree = AgentTree {
-            agents: &self.agents,
-            approvals: &self.approvals,
-            requests: &self.requests,
-            target: self.messages.target(),
-            now,
-        };
-        self.timeline.record_activity(event.agent, &tree);
+        self.record_activity(event.agent);
     }
 
     fn on_kind(&mut self, event: &AgentEvent) {
@@ -62,14 +113,14 @@ impl App {
                     self.view.pane_mut(AgentId::MAIN).scroll.follow();
                 }
             }
-            EventKind::ApprovalRequested { request } => {
+            EventKind::Tool(ToolEvent::ApprovalRequested { request }) => {
                 let asker = self.agents.get(request.id.agent).filter(|agent| !agent.has_ended());
                 if asker.is_some_and(|agent| !self.agents.is_of_cleared(agent.id)) && self.approvals.ask(request) {
                     let who = self.agents.lineage(event.agent);
                     self.notify(format!("{who} needs your permission: {}", reveal_line(&request.act())));
                 }
             }
-            EventKind::ApprovalResolved { id, by_grant, .. } => {
+            EventKind::Tool(ToolEvent::ApprovalResolved { id, by_grant, .. }) => {
                 if *by_grant {
                     self.approvals.allowed_too(id, &mut self.out);
                 }
@@ -80,31 +131,6 @@ impl App {
                 }
                 self.leave_empty_approvals();
             }
-            EventKind::ModelChosen { provider, display, context_window, note } => {
-                let model = ModelFact {
-                    provider: sanitize_line(provider).into_owned(),
-                    display: sanitize_line(display).into_owned(),
-                    context_window: *context_window,
-                    note: note.as_ref().map(|note| sanitize_line(note).into_owned()),
-                };
-                // Too late for the welcome: the note becomes a line of the conversation.
-                if let Some(note) = model.note.clone().filter(|_| !self.agents.main().cells.is_empty()) {
-                    self.notice(&note);
-                }
-                self.status.model = ModelState::Chosen(model);
-            }
-            EventKind::ModelSearch { place } => {
-                self.status.model = ModelState::Searching(Some(sanitize_line(place).into_owned()));
-            }
-            EventKind::NoModel { reason } => {
-                self.notice(reason);
-                self.status.model = ModelState::Missing(sanitize_line(reason).into_owned());
-            }
-            EventKind::GrantsChanged { grants } => {
-                self.approvals.set_grants(grants);
-                self.overlay.clamp_choice(&lists::GRANTS, grants.len());
-            }
-            EventKind::AgentsChanged { changes } => self.agent_files.on_changes(changes, &mut self.out),
             _ => {}
         }
     }
@@ -157,28 +183,24 @@ impl App {
         self.update_prompt_label();
     }
 
-    /// Takes in what concerns worktrees beyond the agent's own pane: its number may be forgotten by now.
+    /// Takes in what concerns a worktree beyond the agent's own pane: its number may be forgotten by now.
     fn on_worktree_event(&mut self, event: &AgentEvent) {
-        match &event.kind {
-            EventKind::Worktrees { kept } => {
-                if let Some(found) = self.agents.kept_mut().set(kept) {
-                    let what = match found {
-                        1 => "1 worktree of an earlier run holds".to_owned(),
-                        _ => format!("{found} worktrees of an earlier run hold"),
-                    };
-                    self.notice(&format!("{what} changes that were not merged: /worktrees"));
-                }
-                self.overlay.clamp_choice(&lists::WORKTREES, kept.len());
-                if kept.is_empty() && self.overlay.chosen_in(&lists::WORKTREES).is_some() {
-                    self.overlay.close();
-                }
-                self.out.redraw();
-            }
-            EventKind::Worktree { news } => {
-                self.agents.kept_mut().apply(news);
-                self.say_of_worktree(event.agent, news);
-            }
-            _ => {}
+        let EventKind::Worktree { news } = &event.kind else { return };
+        self.agents.kept_mut().apply(news);
+        self.say_of_worktree(event.agent, news);
+    }
+
+    fn on_kept_worktrees(&mut self, kept: &[KeptWorktree]) {
+        if let Some(found) = self.agents.kept_mut().set(kept) {
+            let what = match found {
+                1 => "1 worktree of an earlier run holds".to_owned(),
+                _ => format!("{found} worktrees of an earlier run hold"),
+            };
+            self.notice(&format!("{what} changes that were not merged: /worktrees"));
+        }
+        self.overlay.clamp_choice(&lists::WORKTREES, kept.len());
+        if kept.is_empty() && self.overlay.chosen_in(&lists::WORKTREES).is_some() {
+            self.overlay.close();
         }
     }
 

@@ -7,13 +7,13 @@ use super::composer::History;
 use super::key::Input;
 use super::scroll::Drawn;
 use super::view::log_scrollback::LogNews;
-use crate::agent::AgentEvent;
+use crate::agent::LogEvent;
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// Something happened to an agent.
-    Agent(Arc<AgentEvent>),
+    /// Something happened to an agent, or to the session.
+    Log(Arc<LogEvent>),
     /// The terminal sent something.
     Input(Input),
     /// Time has passed.

@@ -149,7 +149,7 @@ impl App {
             }
         }
         match event {
-            Event::Agent(event) => self.on_agent(&event),
+            Event::Log(event) => self.on_log(&event),
             Event::Input(input) => self.on_input(input),
             Event::Wakeup => self.on_wakeup(),
             Event::Drawn(drawn) => self.on_drawn(drawn),

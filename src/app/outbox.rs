@@ -32,7 +32,7 @@ impl Outbox {
     /// Begins an update: time never goes back, and most events are worth a frame.
     pub(super) fn begin(&mut self, now: Instant, event: &Event) {
         self.now = self.now.max(now);
-        self.dirty |= !matches!(event, Event::Agent(_) | Event::Drawn(_) | Event::Wakeup);
+        self.dirty |= !matches!(event, Event::Log(_) | Event::Drawn(_) | Event::Wakeup);
     }
 
     pub(super) fn now(&self) -> Instant {

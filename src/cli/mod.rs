@@ -12,6 +12,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::definition::{Parsed, parse_cli_agents};
 use crate::headless::OutputFormat;
+use crate::message::split_list;
 use crate::message::{Dollars, parse_tokens};
 use crate::permission::{Grant, PermissionMode};
 use crate::provider::table::ProviderTable;
@@ -179,20 +180,7 @@ fn parse_agents(json: &str) -> Result<GivenAgents, String> {
 }
 
 fn parse_grants(text: &str) -> Result<GrantList, String> {
-    let grants = entries(text).map(|entry| entry.parse::<Grant>().map_err(|error| error.to_string()));
+    let entries = split_list(text, ['(', ')'], |c| c == ',');
+    let grants = entries.map(|entry| entry.parse::<Grant>().map_err(|error| error.to_string()));
     grants.collect::<Result<Vec<Grant>, String>>().map(GrantList)
-}
-
-/// Splits at commas outside of parentheses, because commands hold commas too.
-fn entries(text: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_usize;
-    let entries = text.split(move |c: char| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    });
-    entries.map(str::trim).filter(|entry| !entry.is_empty())
 }

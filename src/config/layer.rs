@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use super::{Config, Environment, Loaded};
-use crate::message::{Diagnostic, Dollars, is_variable, parse_tokens};
+use crate::message::{Diagnostic, Dollars, is_variable, parse_tokens, split_list};
 use crate::permission::Grant;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -308,22 +308,8 @@ fn parse(row: &SettingRow, text: &str) -> Result<Value, String> {
             "0" | "false" | "no" | "off" => Ok(Value::Switch(false)),
             _ => Err(format!("expects true or false, found `{text}`")),
         },
-        Setter::List(_) => Ok(Value::List(split_rules(text))),
+        Setter::List(_) => Ok(Value::List(split_list(text, ['(', ')'], |c| c == ',').map(str::to_owned).collect())),
     }
-}
-
-/// Splits at commas outside parentheses: a rule such as `Bash(echo a, b)` holds commas of its own.
-fn split_rules(text: &str) -> Vec<String> {
-    let mut depth = 0_i32;
-    let rules = text.split(|c| {
-        depth += match c {
-            '(' => 1,
-            ')' => -1,
-            _ => 0,
-        };
-        c == ',' && depth <= 0
-    });
-    rules.map(str::trim).filter(|rule| !rule.is_empty()).map(str::to_owned).collect()
 }
 
 /// Returns the known name nearest to `name`, if one is near enough to be meant.

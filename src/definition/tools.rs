@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::fields::{Reader, scalar};
 use super::{Parsed, ToolsField};
+use crate::message::split_list;
 use crate::message::{Diagnostic, canonical_name, sanitize_line};
 
 /// Entries of one list that are complained of.
@@ -68,15 +69,8 @@ fn item(value: &Value) -> Option<String> {
 fn entries(text: &str) -> Vec<String> {
     // A blank before a parenthesis must not set `Bash (git log:*)` free of its scope.
     let blanks_cut = !text.contains(['(', ',', '\n']);
-    let mut depth = 0_usize;
-    let names = text.split(|c: char| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0 && (matches!(c, ',' | '\n') || (blanks_cut && c.is_whitespace()))
-    });
+    let cuts = |c: char| matches!(c, ',' | '\n') || (blanks_cut && c.is_whitespace());
+    let names = split_list(text, ['(', ')'], cuts);
     let bare = |name: &str| {
         let name = name.trim().trim_start_matches("- ").trim_matches(['"', '\'', '`']).trim();
         sanitize_line(&name.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::agent::{AgentEvent, EventKind};
+use crate::agent::{AgentEvent, EventKind, ToolEvent};
 use crate::message::{AgentId, sanitize_line, shell_word};
 use crate::permission::{Answer, ApprovalId, ApprovalRequest};
 
@@ -39,8 +39,10 @@ impl Denials {
     pub(super) fn apply(&mut self, event: &AgentEvent) -> Option<String> {
         match &event.kind {
             EventKind::Spawned(spawn) => drop(self.names.insert(event.agent, spawn.name.clone())),
-            EventKind::ApprovalRequested { request } => drop(self.open.insert(request.id.clone(), request.clone())),
-            EventKind::ApprovalResolved { id, answer, .. } => {
+            EventKind::Tool(ToolEvent::ApprovalRequested { request }) => {
+                drop(self.open.insert(request.id.clone(), request.clone()));
+            }
+            EventKind::Tool(ToolEvent::ApprovalResolved { id, answer, .. }) => {
                 let request = self.open.remove(id)?;
                 if let Some(Answer::No { .. }) = answer {
                     let rule = request.grant.as_ref().map(ToString::to_string);
@@ -48,7 +50,7 @@ impl Denials {
                     return Some(self.add(event.agent, &request.access.tool, &request.act(), rule, reason));
                 }
             }
-            EventKind::ToolRefused { tool, title, reason } => {
+            EventKind::Tool(ToolEvent::Refused { tool, title, reason }) => {
                 return Some(self.add(event.agent, tool, title, None, sanitize_line(reason).into_owned()));
             }
             _ => {}

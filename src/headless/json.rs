@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::denials::Denial;
-use crate::agent::{AgentEvent, EventKind, KeptWorktree, Outcome, Spent};
+use crate::agent::{AgentEvent, EventKind, KeptWorktree, LogEvent, Outcome, SessionEvent, Spent};
 use crate::message::{AgentId, BudgetLimit, Usage};
 
 /// The last line of `json` and `stream-json`.
@@ -88,12 +88,12 @@ pub(super) struct UsageTotals {
 }
 
 impl UsageTotals {
-    pub(super) fn apply(&mut self, event: &AgentEvent) {
-        self.spent.apply(&event.kind);
-        match event.kind {
-            EventKind::BudgetChanged { limit } => self.limit = limit,
-            EventKind::Started => drop(self.agents.insert(event.agent)),
-            _ => {}
+    pub(super) fn apply(&mut self, event: &LogEvent) {
+        match event {
+            LogEvent::Session { event: SessionEvent::BudgetChanged { limit }, .. } => self.limit = *limit,
+            LogEvent::Session { .. } => {}
+            LogEvent::Agent(AgentEvent { agent, kind: EventKind::Started, .. }) => drop(self.agents.insert(*agent)),
+            LogEvent::Agent(event) => self.spent.apply(&event.kind),
         }
     }
 }
@@ -175,6 +175,6 @@ pub(super) fn result_line(
     serde_json::to_string(&line)
 }
 
-pub(super) fn event_line(event: &AgentEvent) -> serde_json::Result<String> {
+pub(super) fn event_line(event: &LogEvent) -> serde_json::Result<String> {
     serde_json::to_string(event)
 }

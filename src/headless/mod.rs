@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::agent::{AgentEvent, EventKind, KeptWorktree, Outcome, Status};
+use crate::agent::{AgentEvent, EventKind, KeptWorktree, LogEvent, Outcome, SessionEvent, Status};
 use crate::message::{AgentId, escaped_json};
-use crate::services::{EndSignal, EndSignals};
+use crate::services::{EndSignal, Signals};
 use crate::subagent::Conversation;
 use denials::Denials;
 use output::Output;
@@ -60,7 +60,7 @@ pub struct Headless {
     /// The main agent.
     pub conversation: Conversation,
     /// What happens in the tree.
-    pub events: mpsc::Receiver<Arc<AgentEvent>>,
+    pub events: mpsc::Receiver<Arc<LogEvent>>,
     /// Identity of the session, for the JSON formats.
     pub session: String,
     /// What standard output gets.
@@ -86,7 +86,7 @@ impl Cut {
 /// Answers one request. Returns the exit status.
 ///
 /// A first signal stops the agents and waits for their end; a second one does not wait.
-pub async fn run(headless: Headless, prompt: String, signals: &mut EndSignals) -> u8 {
+pub async fn run(headless: Headless, prompt: String, signals: &mut Signals) -> u8 {
     let Headless { mut conversation, events, session, format } = headless;
     let output = match Output::start() {
         Ok(output) => output,
@@ -115,13 +115,13 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut EndSignals) -
     ));
     let cut = tokio::select! {
         biased;
-        signal = signals.next() => Cut::Signal(signal),
+        signal = signals.next_end() => Cut::Signal(signal),
         () = broken.wait() => Cut::BrokenPipe,
         outcome = conversation.finish() => {
             let _ = over.send(Some(outcome.clone()));
             tokio::select! {
                 biased;
-                signal = signals.next() => return signal.exit_status(),
+                signal = signals.next_end() => return signal.exit_status(),
                 _ = printing => {}
             }
             conversation.quit().await;
@@ -139,7 +139,7 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut EndSignals) -
     };
     tokio::select! {
         biased;
-        _ = signals.next() => {}
+        _ = signals.next_end() => {}
         () = ending => {}
     }
     match cut {
@@ -163,7 +163,7 @@ fn status(outcome: &Outcome) -> u8 {
 
 /// Writes what happens until it is over, then the answer, if there is one.
 async fn print(
-    mut events: mpsc::Receiver<Arc<AgentEvent>>,
+    mut events: mpsc::Receiver<Arc<LogEvent>>,
     mut printer: Printer,
     mut is_over: oneshot::Receiver<Option<Outcome>>,
 ) {
@@ -202,17 +202,18 @@ struct Printer {
 }
 
 impl Printer {
-    async fn event(&mut self, event: &AgentEvent) {
+    async fn event(&mut self, event: &LogEvent) {
         self.totals.apply(event);
-        let refused = self.denials.apply(event);
+        let refused = event.of_agent().and_then(|event| self.denials.apply(event));
         for line in self.progress.line(event, Instant::now()).into_iter().chain(refused) {
             eprintln_line(&line);
         }
-        if let EventKind::Worktrees { kept } = &event.kind {
-            self.kept.clone_from(kept);
-        }
-        if let (AgentId::MAIN, EventKind::Ended { outcome }) = (event.agent, &event.kind) {
-            self.ended = Some(outcome.clone());
+        match event {
+            LogEvent::Session { event: SessionEvent::Worktrees { kept }, .. } => self.kept.clone_from(kept),
+            LogEvent::Agent(AgentEvent { agent: AgentId::MAIN, kind: EventKind::Ended { outcome }, .. }) => {
+                self.ended = Some(outcome.clone());
+            }
+            _ => {}
         }
         if self.format == OutputFormat::StreamJson {
             self.json(json::event_line(event)).await;

@@ -3,9 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use crate::agent::{AgentEvent, EventKind, Hold, KeptWorktree, Outcome, Status};
+use crate::agent::{
+    AgentEvent, EventKind, Hold, KeptWorktree, LogEvent, Outcome, SessionEvent, Status, ToolEvent, TurnEvent,
+};
+use crate::message::format::seconds;
+use crate::message::format::{counted, millis};
 use crate::message::{AgentId, sanitize, sanitize_line};
-use crate::subagent::report::seconds;
 
 /// Shortest time between two lines about the same subagent.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -32,7 +35,17 @@ struct Child {
 impl ProgressLine {
     /// Returns the line to show for an event, if it deserves one. `now` is when it came: the clock on the wall, by which
     /// events are dated, may be set meanwhile.
-    pub fn line(&mut self, event: &AgentEvent, now: Instant) -> Option<String> {
+    pub fn line(&mut self, event: &LogEvent, now: Instant) -> Option<String> {
+        match event {
+            LogEvent::Agent(event) => self.line_of_agent(event, now),
+            LogEvent::Session { event: SessionEvent::ModelChosen { note: Some(note), .. }, .. } => {
+                Some(sanitize_line(note).into_owned())
+            }
+            LogEvent::Session { .. } => None,
+        }
+    }
+
+    fn line_of_agent(&mut self, event: &AgentEvent, now: Instant) -> Option<String> {
         match &event.kind {
             EventKind::Spawned(spawn) => {
                 let label = sanitize_line(&format!("[{}] {}", spawn.agent_type, spawn.description)).into_owned();
@@ -45,22 +58,22 @@ impl ProgressLine {
                 self.children.get_mut(&event.agent)?.since = now;
                 None
             }
-            EventKind::ToolEnded { .. } => {
+            EventKind::Tool(ToolEvent::Ended { .. }) => {
                 let child = self.children.get_mut(&event.agent)?;
                 child.tools += 1;
                 if now.duration_since(child.announced) < INTERVAL {
                     return None;
                 }
                 child.announced = now;
-                let elapsed = u64::try_from(now.duration_since(child.since).as_millis()).unwrap_or(u64::MAX);
-                Some(format!("{} … {}, {}", child.label, tools(child.tools), seconds(elapsed)))
+                let elapsed = seconds(millis(now.duration_since(child.since)));
+                Some(format!("{} … {}, {elapsed}", child.label, tools(child.tools)))
             }
-            EventKind::Retrying { reason, wait_ms, .. } => {
+            EventKind::Turn(TurnEvent::Retrying { reason, wait_ms, .. }) => {
                 self.waits.announced(event.agent);
                 let who = self.children.get(&event.agent).map_or("main", |child| &child.label);
                 Some(format!("{who} … waits {}: {}", seconds(*wait_ms), sanitize_line(reason)))
             }
-            EventKind::TurnStarted { .. } => {
+            EventKind::Turn(TurnEvent::Started { .. }) => {
                 self.waits.over(event.agent);
                 None
             }
@@ -74,20 +87,17 @@ impl ProgressLine {
                 let child = self.children.remove(&event.agent)?;
                 Some(format!("{} - {}", child.label, ended(outcome)))
             }
-            EventKind::ModelChosen { note: Some(note), .. } | EventKind::Notice { text: note } => {
-                Some(sanitize_line(note).into_owned())
-            }
+            EventKind::Notice { text } => Some(sanitize_line(text).into_owned()),
             _ => None,
         }
     }
 }
 
-/// The agents whose wait for a rate limit or the budget has been told of: each wait is worth one line.
+/// The agents whose wait for a rate limit or the budget is announced: each wait is worth one line.
 #[derive(Debug, Default)]
 pub(super) struct Waits(HashSet<AgentId>);
 
 impl Waits {
-    /// Notes that the wait was told of.
     pub(super) fn announced(&mut self, agent: AgentId) {
         self.0.insert(agent);
     }
@@ -132,7 +142,7 @@ pub(super) fn ended(outcome: &Outcome) -> String {
 }
 
 pub(super) fn tools(count: u32) -> String {
-    if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
+    counted(count as usize, "tool")
 }
 
 /// Returns the answer as standard output gets it.

@@ -7,11 +7,14 @@ mod budget;
 mod diagnostic;
 mod diff;
 mod effort;
+pub mod format;
 mod id;
 mod json;
+mod list;
 mod look_alike;
 mod path;
 mod provider_row;
+mod report;
 mod sanitize;
 mod tool;
 mod transcript;
@@ -21,14 +24,17 @@ pub use budget::{BudgetLimit, Dollars, parse_tokens};
 pub use diagnostic::Diagnostic;
 pub use diff::{DiffLine, FileDiff, Hunk, LineKind};
 pub use effort::Effort;
+pub use format::grouped;
 pub use id::AgentId;
 pub use json::escaped_json;
+pub use list::split_list;
 pub use path::{serialize_path, serialize_paths};
 pub use provider_row::{Dialect, ModelSizes, ProviderRow, WireFormat, is_variable};
+pub use report::{REPORT_TAGS, ReportParts, tagged};
 pub use sanitize::{reveal, reveal_line, sanitize, sanitize_line, shell_word, shown_name};
 pub use tool::{ResultPart, ToolCall, ToolInput, ToolResult, canonical_name, loose_name};
 pub use transcript::{INTERRUPTED, Transcript};
-pub use usage::{Usage, grouped};
+pub use usage::Usage;
 
 use serde::{Deserialize, Serialize};
 
@@ -104,13 +110,9 @@ impl AssistantMessage {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
     /// Visible text, Markdown.
-    Text {
-        /// The text.
-        text: String,
-    },
+    Text { text: String },
     /// The model's reasoning.
     Thinking {
-        /// The reasoning as text.
         text: String,
         /// The provider's proof of origin; Anthropic refuses a thinking block that comes back without it.
         signature: Option<String>,

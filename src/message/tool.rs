@@ -92,10 +92,7 @@ impl ToolResult {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResultPart {
     /// Plain text.
-    Text {
-        /// The text.
-        text: String,
-    },
+    Text { text: String },
     /// A picture for models that see.
     Image {
         /// MIME type, such as `image/png`.

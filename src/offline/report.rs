@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use super::evidence::{Evidence, Exchange, PlannedCall};
 use super::text::source::{self, Definition};
 use super::text::{clip, paths};
+use crate::message::{REPORT_TAGS, tagged};
 
 /// Bytes of findings in one report; the program cuts reports a little later.
 const MOST_FINDINGS: usize = 6800;
@@ -94,8 +95,8 @@ impl Received {
     pub(super) fn read(exchange: &Exchange) -> Self {
         let text = &exchange.output;
         let status = text.lines().find_map(|line| line.strip_prefix("status:")).map(|rest| rest.trim().to_owned());
-        let summary = tag(text, "summary");
-        let is_plain = summary.is_none() && tag(text, "findings").is_none() && status.is_none();
+        let summary = tagged(text, "summary").map(str::to_owned);
+        let is_plain = summary.is_none() && tagged(text, "findings").is_none() && status.is_none();
         let status = match status {
             Some(status) => status.split_whitespace().next().unwrap_or_default().to_owned(),
             None if exchange.is_error => "refused".to_owned(),
@@ -103,8 +104,10 @@ impl Received {
         };
         let report = Report {
             summary: summary.unwrap_or_else(|| if is_plain { text.trim().to_owned() } else { String::new() }),
-            findings: tag(text, "findings").map(|inner| inner.lines().map(str::to_owned).collect()).unwrap_or_default(),
-            answer: tag(text, "answer").unwrap_or_default(),
+            findings: tagged(text, "findings")
+                .map(|inner| inner.lines().map(str::to_owned).collect())
+                .unwrap_or_default(),
+            answer: tagged(text, "answer").unwrap_or_default().to_owned(),
         };
         Self { status, report }
     }
@@ -136,14 +139,6 @@ impl Received {
 
 fn first_line(text: &str) -> String {
     clip(text.lines().next().unwrap_or_default().trim().trim_end_matches('.'), 160)
-}
-
-/// Returns what stands between a tag and its end; without an end, all that follows.
-fn tag(text: &str, name: &str) -> Option<String> {
-    let start = text.find(&format!("<{name}>"))? + name.len() + 2;
-    let rest = &text[start..];
-    let end = rest.find(&format!("</{name}>")).unwrap_or(rest.len());
-    Some(rest[..end].trim().to_owned())
 }
 
 /// One line of inquiry that ends in a report.
@@ -252,7 +247,7 @@ pub(super) fn quotable(text: &str) -> String {
 /// Makes a text safe inside a report: it cannot end or begin a part of it.
 pub(super) fn safe(text: &str) -> String {
     let mut text = text.to_owned();
-    for tag in ["summary", "findings", "answer"] {
+    for tag in REPORT_TAGS {
         text =
             text.replace(&format!("<{tag}>"), &format!("‹{tag}›")).replace(&format!("</{tag}>"), &format!("‹/{tag}›"));
     }

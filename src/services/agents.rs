@@ -9,14 +9,13 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::agent::{EventKind, Sink};
+use crate::agent::{SessionEvent, Sink};
 use crate::definition::{Library, Means, Watcher};
-use crate::message::AgentId;
 
 /// How long a session waits for its agent files.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Puts changed agent files in force and tells of them, until it is dropped.
+/// Puts changed agent files in force and emits them, until it is dropped.
 #[derive(Debug)]
 pub(super) struct AgentFiles {
     _watcher: Watcher,
@@ -25,7 +24,7 @@ pub(super) struct AgentFiles {
 
 impl AgentFiles {
     /// Reads the files before it returns, so that the first request offers all agents. The watches are set later. Files
-    /// that a slow disk brings after the session has begun are told of as a change.
+    /// that a slow disk brings after the session has begun are emitted as a change.
     pub(super) async fn read(library: &Arc<Library>, sink: &Sink) -> Self {
         let reader = Arc::clone(library);
         let reading = tokio::task::spawn_blocking(move || reader.reload());
@@ -37,7 +36,7 @@ impl AgentFiles {
         let announcer = tokio::spawn(async move {
             loop {
                 let changes = library.changes().await;
-                sink.send(AgentId::MAIN, EventKind::AgentsChanged { changes }).await;
+                sink.emit_session(SessionEvent::AgentsChanged { changes }).await;
             }
         });
         Self { _watcher: watcher, announcer }

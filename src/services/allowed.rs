@@ -8,8 +8,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::agent::{EventKind, Sink};
-use crate::message::AgentId;
+use crate::agent::{SessionEvent, Sink};
 use crate::permission::{GrantChange, GrantOrigin, Permissions};
 use crate::session::{Allowed, Secrets};
 
@@ -30,7 +29,7 @@ pub(super) fn keeper(
                 _ => write(allowed.clone(), change).await,
             };
             if let Some(text) = error {
-                sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
+                sink.notify(text).await;
             }
         }
     });
@@ -42,7 +41,7 @@ async fn write(allowed: Arc<Allowed>, change: GrantChange) -> Option<String> {
     written.err().map(|error| format!("What is allowed for the project was not kept: {error}."))
 }
 
-/// Tells what is allowed in advance, now and at each change, until it is stopped.
+/// Emits what is allowed in advance, now and at each change, until it is stopped.
 pub(super) fn announcer(permissions: &Permissions, sink: Sink) -> JoinHandle<()> {
     let (permissions, mut changes) = (permissions.clone(), permissions.changes());
     tokio::spawn(async move {
@@ -54,7 +53,7 @@ pub(super) fn announcer(permissions: &Permissions, sink: Sink) -> JoinHandle<()>
             grants.retain(|given| given.origin != GrantOrigin::Program);
             if grants != told {
                 told.clone_from(&grants);
-                sink.send(AgentId::MAIN, EventKind::GrantsChanged { grants }).await;
+                sink.emit_session(SessionEvent::GrantsChanged { grants }).await;
             }
             if changes.changed().await.is_err() {
                 return;

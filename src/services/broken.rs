@@ -4,18 +4,17 @@
 //! whose record cannot be read, are passed over.
 
 use super::FrontEnd;
-use crate::agent::{AgentEvent, EventKind, Sink};
-use crate::message::AgentId;
+use crate::agent::{AgentEvent, EventKind, Sink, ToolEvent, TurnEvent};
 use crate::session::{Store, Stretch, read_part};
 
 /// Bytes at the end of a record that are looked at.
 const MAX_TAIL_BYTES: u64 = 256 << 10;
 
-/// Tells somebody who sits there of a session that broke off.
+/// Emits a notice if the last session broke off, where a user reads it.
 pub(super) async fn announce(front_end: FrontEnd, store: Option<Store>, sink: &Sink) {
     let (FrontEnd::Screen | FrontEnd::Plain, Some(store)) = (front_end, store) else { return };
     if let Ok(Some(text)) = tokio::task::spawn_blocking(move || notice(&store)).await {
-        sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
+        sink.notify(text).await;
     }
 }
 
@@ -24,15 +23,13 @@ fn notice(store: &Store) -> Option<String> {
     let record = store.last_ended()?.join("main.jsonl");
     let part = read_part(&record, Stretch::Before(u64::MAX), MAX_TAIL_BYTES).ok()?;
     let events = part.lines.iter().rev().filter_map(|line| line.record::<AgentEvent>().ok()).map(|record| record.body);
-    let last = events.filter(|event| event.agent == AgentId::MAIN).find(|event| {
+    let last = events.filter(|event| event.agent.is_main()).find(|event| {
         matches!(
             event.kind,
             EventKind::Ended { .. }
                 | EventKind::Started
-                | EventKind::TurnStarted { .. }
-                | EventKind::TurnEnded { .. }
-                | EventKind::ToolStarted { .. }
-                | EventKind::ToolEnded { .. }
+                | EventKind::Turn(TurnEvent::Started { .. } | TurnEvent::Ended { .. })
+                | EventKind::Tool(ToolEvent::Started { .. } | ToolEvent::Ended { .. })
         )
     })?;
     if matches!(last.kind, EventKind::Ended { .. }) {

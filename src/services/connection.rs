@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::FutureExt;
 
 use super::servers::{KnownServers, ServerIdentity};
-use crate::agent::{EventKind, Sink};
+use crate::agent::{SessionEvent, Sink};
 use crate::config::{Aliases, Config};
 use crate::definition::AgentDefinition;
-use crate::message::AgentId;
 use crate::offline::{self, Offline, Pace};
 use crate::provider::choice::{ChoiceError, Endpoint, ModelChoice, ModelEndpoint, ModelPreferences, choose, connect};
 use crate::provider::discover::{self, Miss, find_local_server};
@@ -45,13 +44,13 @@ pub(super) fn connecting(wishes: ModelPreferences, lead: LeadModel, means: Conne
             Err(error) => (Err(error), None, [None, None]),
         };
         for text in notices.into_iter().flatten() {
-            sink.send(AgentId::MAIN, EventKind::Notice { text }).await;
+            sink.notify(text).await;
         }
-        let kind = match &found {
+        let event = match &found {
             Ok(connection) => chosen(connection, note),
-            Err(error) => EventKind::NoModel { reason: error.clone() },
+            Err(error) => SessionEvent::NoModel { reason: error.clone() },
         };
-        sink.send(AgentId::MAIN, kind).await;
+        sink.emit_session(event).await;
         found
     };
     let connecting = connecting.boxed().shared();
@@ -116,7 +115,7 @@ async fn find(wishes: &ModelPreferences, means: &ConnectMeans, sink: &Sink) -> R
         ModelChoice::Offline => return Ok(offline(None)),
         ModelChoice::Probe { endpoints, model, wish } => {
             if let Some(named) = endpoints.iter().find(|endpoint| endpoint.is_named) {
-                sink.send(AgentId::MAIN, EventKind::ModelSearch { place: named.place() }).await;
+                sink.emit_session(SessionEvent::ModelSearch { place: named.place() }).await;
             }
             match wish {
                 Some(wish) => find_local_server(&endpoints, model.as_deref(), discover::NAMED_TIMEOUT)
@@ -178,7 +177,7 @@ fn offline_connection(pace: Pace) -> Connection {
     Connection { provider, model: Arc::new(Model::built_in(offline::NAME)) }
 }
 
-fn chosen(connection: &Connection, note: Option<String>) -> EventKind {
+fn chosen(connection: &Connection, note: Option<String>) -> SessionEvent {
     let provider = connection.provider.name().to_owned();
     let is_offline = provider == offline::NAME;
     let note = match note {
@@ -186,7 +185,7 @@ fn chosen(connection: &Connection, note: Option<String>) -> EventKind {
         _ => is_offline.then(how_to_connect),
     };
     let model = &connection.model;
-    EventKind::ModelChosen { provider, display: model.display.clone(), context_window: model.context_window, note }
+    SessionEvent::ModelChosen { provider, display: model.display.clone(), context_window: model.context_window, note }
 }
 
 /// Returns what finds the model that someone names: the user's aliases, then what the service of the agent above has,

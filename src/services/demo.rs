@@ -5,8 +5,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 
 use super::SessionKind;
-use crate::agent::{EventKind, Sink};
-use crate::message::AgentId;
+use crate::agent::{SessionEvent, Sink};
 use crate::provider::Model;
 use crate::provider::scripted::Scripted;
 use crate::subagent::{Connecting, Connection};
@@ -42,13 +41,13 @@ impl DemoParts {
         let model = Arc::new(Model::built_in("demo"));
         let found = self.provider.map(|provider| Connection { provider: Arc::new(provider), model });
         let connecting = async move {
-            let kind = EventKind::ModelChosen {
+            let chosen = SessionEvent::ModelChosen {
                 provider: "demo".to_owned(),
                 display: "demo".to_owned(),
                 context_window: Some(200_000),
                 note: Some("Demo: scripted, and nothing on your machine is touched.".to_owned()),
             };
-            sink.send(AgentId::MAIN, kind).await;
+            sink.emit_session(chosen).await;
             found
         };
         let connecting = connecting.boxed().shared();

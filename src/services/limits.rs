@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use crate::agent::{Budget, EventKind, Limits, Sink};
+use crate::agent::{Budget, Limits, SessionEvent, Sink};
 use crate::config::Config;
-use crate::message::AgentId;
 use crate::subagent::TreeLimits;
 
 /// Returns the limits of the tree and of each subagent.
@@ -38,11 +37,11 @@ pub(super) fn of_main(config: &Config, max_turns: Option<u32>) -> Limits {
     }
 }
 
-/// Opens the books, and tells of the limits if there are any.
+/// Opens the books, and emits the limits if there are any.
 pub(super) async fn budget(config: &Config, sink: &Sink) -> Budget {
     let limit = config.limits.budget;
     if !limit.is_none() {
-        sink.send(AgentId::MAIN, EventKind::BudgetChanged { limit }).await;
+        sink.emit_session(SessionEvent::BudgetChanged { limit }).await;
     }
     Budget::new(limit)
 }

@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::agent::{AgentEvent, EventKind};
+use crate::agent::{EventKind, LogEvent};
 use crate::session::{Store, read};
 use crate::subagent::ReadBack;
 
@@ -59,6 +59,11 @@ async fn read_whole(
 
 /// Reads what there is, up to a record that is damaged or only half written. A log that does not exist yet holds nothing.
 fn events(path: &Path) -> Vec<EventKind> {
-    let Ok(records) = read::<AgentEvent>(path) else { return Vec::new() };
-    records.map_while(|record| record.ok().map(|record| record.body.kind)).collect()
+    let Ok(records) = read::<LogEvent>(path) else { return Vec::new() };
+    let events = records.map_while(|record| record.ok().map(|record| record.body));
+    let of_agents = |event| match event {
+        LogEvent::Agent(event) => Some(event.kind),
+        LogEvent::Session { .. } => None,
+    };
+    events.filter_map(of_agents).collect()
 }

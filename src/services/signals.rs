@@ -1,7 +1,7 @@
-//! The signals that ask the program to end, for every front end.
+//! The signals that reach the program, for every front end.
 //!
-//! Owns which these are and the exit status of each. Leaves the ending to the front ends. Invariants: they are caught
-//! from [`EndSignals::catch`] on, for as long as the program runs; each one that would end the program at once is among
+//! Owns which of them ask for the end, and the exit status of each. Leaves ending and stopping to the front ends. Invariants: they are caught
+//! from [`Signals::catch`] on, for as long as the program runs; each one that would end the program at once is among
 //! them, but for KILL and those by which the processor reports a fault.
 
 use std::future::poll_fn;
@@ -12,7 +12,8 @@ use nix::sys::signal::Signal;
 use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
 
 use Signal::{
-    SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
+    SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH,
+    SIGXCPU, SIGXFSZ,
 };
 
 /// What ends a program that does not catch it, and comes from outside.
@@ -44,12 +45,24 @@ impl EndSignal {
     }
 }
 
-/// Catches the signals that ask the program to end.
-#[derive(Debug)]
-pub struct EndSignals(Vec<(Signal, Arrivals)>);
+/// What a signal means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignalEvent {
+    /// The program shall end.
+    End(EndSignal),
+    /// The program shall stop, as by `ctrl+z`. Only after [`Signals::catch_terminal`], as the next one.
+    Stop,
+    /// The terminal has another size.
+    Resized,
+}
 
-impl EndSignals {
-    /// Begins to catch. A file that grows beyond the limit for files is from now on an error where it is written.
+/// Catches signals.
+#[derive(Debug)]
+pub struct Signals(Vec<(Signal, Arrivals)>);
+
+impl Signals {
+    /// Begins to catch those that ask for the end. A file that grows beyond the limit for files is from now on an error
+    /// where it is written.
     ///
     /// # Errors
     /// The system lets none be caught.
@@ -58,26 +71,50 @@ impl EndSignals {
         ENDING.into_iter().map(|signal| Ok((signal, arrivals(signal)?))).collect::<io::Result<_>>().map(Self)
     }
 
+    /// Begins to catch those that concern a terminal too.
+    ///
+    /// # Errors
+    /// The system lets them not be caught.
+    pub fn catch_terminal(&mut self) -> io::Result<()> {
+        for signal in [SIGTSTP, SIGWINCH] {
+            self.0.push((signal, arrivals(signal)?));
+        }
+        Ok(())
+    }
+
     /// Waits for the next one. May be given up and called again at any time.
-    pub async fn next(&mut self) -> EndSignal {
-        poll_fn(|context| {
+    pub async fn next(&mut self) -> SignalEvent {
+        let signal = poll_fn(|context| {
             let arrived = self
                 .0
                 .iter_mut()
                 .find_map(|(signal, arrivals)| arrivals.poll_recv(context).is_ready().then_some(*signal));
-            arrived.map_or(Poll::Pending, |signal| Poll::Ready(EndSignal(signal)))
-        })
-        .await
+            arrived.map_or(Poll::Pending, Poll::Ready)
+        });
+        match signal.await {
+            SIGTSTP => SignalEvent::Stop,
+            SIGWINCH => SignalEvent::Resized,
+            signal => SignalEvent::End(EndSignal(signal)),
+        }
     }
 
-    /// Forgets an interrupt that was meant for another program. Whoever asked for the end by another signal meanwhile is
-    /// still heard.
+    /// Waits for the next one that asks for the end.
+    pub async fn next_end(&mut self) -> EndSignal {
+        loop {
+            if let SignalEvent::End(signal) = self.next().await {
+                return signal;
+            }
+        }
+    }
+
+    /// Forgets an interrupt and a stop that were meant for another program. Other signals that have asked for the end
+    /// meanwhile still count.
     ///
     /// # Errors
-    /// The system lets it not be caught.
-    pub fn forget_interrupts(&mut self) -> io::Result<()> {
+    /// The system lets them not be caught.
+    pub fn forget_keys(&mut self) -> io::Result<()> {
         for (signal, caught) in &mut self.0 {
-            if *signal == SIGINT {
+            if matches!(*signal, SIGINT | SIGTSTP) {
                 *caught = arrivals(*signal)?;
             }
         }

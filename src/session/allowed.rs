@@ -16,7 +16,7 @@ use crate::permission::{ActiveGrant, Grant, GrantChange, GrantOrigin, Holder};
 
 /// The most bytes of a file that is read.
 const MAX_BYTES: u64 = 1 << 20;
-/// The most faults of one file that are told.
+/// The most faults of one file that are reported.
 const MAX_FAULTS: usize = 5;
 
 /// The file of what is allowed in one project.

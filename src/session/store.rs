@@ -22,7 +22,6 @@ use crate::message::escaped_json;
 #[derive(Debug, thiserror::Error)]
 #[error("{} cannot be {act}: {source}", path.display())]
 pub struct SessionError {
-    /// The file or folder.
     pub path: PathBuf,
     act: &'static str,
     source: io::Error,

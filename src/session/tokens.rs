@@ -31,7 +31,6 @@ pub(super) fn may_hold_token(escaped: &str) -> bool {
     ANYWHERE.as_ref().is_some_and(|shapes| shapes.is_match(escaped))
 }
 
-/// Masks the tokens in a text.
 pub(super) fn mask_tokens(text: Cow<'_, str>) -> Cow<'_, str> {
     let Some(shapes) = TOKEN.as_ref().filter(|shapes| shapes.is_match(&text)) else { return text };
     let masked = |found: &Captures<'_>| match found.name("generic") {

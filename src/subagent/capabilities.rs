@@ -19,7 +19,6 @@ pub struct Capabilities {
     pub tools: ToolSet,
     /// Whether its lists let it have subagents; how deep agents may nest is another matter.
     pub delegation: Delegation,
-    /// What it may do.
     pub permissions: Permissions,
 }
 

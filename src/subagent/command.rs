@@ -8,67 +8,34 @@ use crate::permission::{Answer, ApprovalId, Grant, Holder, PermissionMode};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// Says something to the main agent. Said while it works, it waits until the present answer is complete.
-    Send {
-        /// The message.
-        text: String,
-    },
+    Send { text: String },
     /// Takes back a message that still waits, so that the user can edit it.
-    Unsend {
-        /// The message.
-        text: String,
-    },
+    Unsend { text: String },
     /// Says something to one subagent, which reads it before its next request. If its end comes first, nobody reads it.
-    Tell {
-        /// Which one.
-        agent: AgentId,
-        /// The message.
-        text: String,
-    },
+    Tell { agent: AgentId, text: String },
     /// Takes back a message that a subagent has not read yet, so that the user can edit it.
-    Untell {
-        /// Which one.
-        agent: AgentId,
-        /// The message.
-        text: String,
-    },
+    Untell { agent: AgentId, text: String },
     /// Stops one subagent and what is below it; its siblings go on.
-    Stop {
-        /// Which one.
-        agent: AgentId,
-    },
+    Stop { agent: AgentId },
     /// Stops every agent, the main one too.
     StopAll,
     /// Asks one subagent to call no further tools and to report in one last turn.
-    WrapUp {
-        /// Which one.
-        agent: AgentId,
-    },
-    /// Has a subagent that has ended go on with its transcript, in the background.
+    WrapUp { agent: AgentId },
+    /// Resumes an ended subagent with its transcript, in the background.
     Resume {
-        /// Which one.
         agent: AgentId,
         /// The next message; `None` asks it to go on where it stopped.
         text: Option<String>,
     },
     /// Moves one subagent to the background or back.
-    Move {
-        /// Which one.
-        agent: AgentId,
-        /// Where to.
-        ground: RunMode,
-    },
+    Move { agent: AgentId, ground: RunMode },
     /// Stops the main agent's present answer.
     Interrupt {
         /// What becomes of the subagents that it waits for.
         children: Children,
     },
     /// Answers a question.
-    Answer {
-        /// Which question.
-        id: ApprovalId,
-        /// The answer.
-        answer: Answer,
-    },
+    Answer { id: ApprovalId, answer: Answer },
     /// Changes the permission mode of the whole tree.
     SetMode(PermissionMode),
     /// Changes what all agents may use together, for every request from now on.
@@ -79,20 +46,14 @@ pub enum Command {
         name: String,
     },
     /// Takes back what an answer allowed, in the project and in the session.
-    Forget {
-        /// What was allowed.
-        grant: Grant,
-        /// To whom.
-        holder: Holder,
-    },
-    /// Has a subagent draft a new agent file. Its events tell what comes of it, and no conversation does.
+    Forget { grant: Grant, holder: Holder },
+    /// Starts a subagent that drafts a new agent file. The draft is in its events, and in no conversation.
     Draft {
         /// What the agent should do, in the user's words.
         wish: String,
     },
     /// Merges or discards a worktree that waits for the user.
     Worktree {
-        /// Its branch.
         branch: String,
         /// What is to be done with it.
         act: WorktreeAct,

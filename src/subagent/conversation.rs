@@ -18,7 +18,9 @@ use super::main_agent::{MainAgent, MainAgentDefinition};
 use super::mention;
 use super::tree::Tree;
 use super::{Children, Command};
-use crate::agent::{AtEnd, Author, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, Status, StopCause, run};
+use crate::agent::{
+    AtEnd, Author, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, SessionEvent, Status, StopCause, run,
+};
 use crate::definition::AgentDefinition;
 use crate::message::{AgentId, Transcript};
 use crate::tool::Freshness;
@@ -29,7 +31,7 @@ pub type Connecting = Shared<BoxFuture<'static, Result<Connection, String>>>;
 /// Finds the model that the user names in mid-session.
 pub type Reconnect = Arc<dyn Fn(String) -> Connecting + Send + Sync>;
 
-/// By what name the other agents hear of the main agent.
+/// The name of the main agent in what other agents read.
 const MAIN: &str = "main";
 /// How long agents may take to end when the program quits.
 const QUIT_GRACE: Duration = Duration::from_secs(5);
@@ -112,7 +114,7 @@ impl Conversation {
     }
 
     /// Obeys commands until their senders are gone, then stops what still runs and waits for its end.
-    pub async fn drive(mut self, mut commands: mpsc::Receiver<Command>) {
+    pub async fn drive(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
         loop {
             tokio::select! {
                 command = commands.recv() => match command {
@@ -231,7 +233,7 @@ impl Conversation {
         self.tree.forget(stopped);
         self.transcript = Transcript::default();
         self.freshness = self.tree.freshness(MAIN);
-        self.tree.sink().send_unhindered(AgentId::MAIN, EventKind::Cleared).await;
+        self.tree.sink().emit_session_unhindered(SessionEvent::Cleared).await;
     }
 
     /// Starts to answer a message. All telling is left to the answer's own task, so that commands are obeyed even
@@ -392,7 +394,7 @@ impl Answering {
     }
 
     async fn tell(&self, kind: EventKind) {
-        self.tree.setup().sink.send_until(AgentId::MAIN, kind, &self.lead.cancel).await;
+        self.tree.setup().sink.emit_until(AgentId::MAIN, kind, &self.lead.cancel).await;
     }
 }
 

@@ -64,7 +64,7 @@ impl Tree {
         self.excuse(&definition, request, &unable).await;
     }
 
-    /// Tells of a subagent that ended before it could begin, so that whoever waits for it learns why.
+    /// Emits the end of a subagent that could not begin, with the reason.
     async fn excuse(&self, definition: &AgentDefinition, request: SpawnRequest<'_>, reason: &str) {
         let cancel = Cancel::default();
         let (id, name) = self.next_name(&definition.name);
@@ -81,8 +81,8 @@ impl Tree {
             bounds: Bounds::default(),
             ground: RunMode::Foreground,
         };
-        self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
+        self.sink().emit_until(id, EventKind::Spawned(spawn), &cancel).await;
         let outcome = Outcome::unstarted(Status::Failed, reason);
-        self.sink().send_until(id, EventKind::Ended { outcome }, &cancel).await;
+        self.sink().emit_until(id, EventKind::Ended { outcome }, &cancel).await;
     }
 }

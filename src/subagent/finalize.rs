@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::tree::Tree;
 use super::workspace::WorktreeEntry;
-use crate::agent::{Author, EventKind, InboxMessage, KeptFile, KeptWorktree, Urgency, WorktreeAct, WorktreeNews};
+use crate::agent::{
+    Author, EventKind, InboxMessage, KeptFile, KeptWorktree, SessionEvent, Urgency, WorktreeAct, WorktreeNews,
+};
 use crate::message::{AgentId, sanitize_line};
 use crate::worktree::{Merged, Worktree, WorktreeEnd};
 
@@ -104,7 +106,7 @@ impl Tree {
         })
     }
 
-    /// Does with a kept worktree what the user wants, and tells what came of it.
+    /// Does with a kept worktree what the user wants, and emits what came of it.
     pub(super) async fn harvest(self, branch: String, act: WorktreeAct) {
         let _one = self.worktree_registry().gate.lock().await;
         let entry = self.worktree_registry().entries().get(&branch).cloned();
@@ -147,7 +149,7 @@ impl Tree {
         self.emit_kept().await;
     }
 
-    /// Finds what earlier runs have left, and tells of it.
+    /// Finds what earlier runs have left, and emits it.
     pub async fn find_orphans(&self) {
         let Some(worktrees) = self.worktree_registry().worktrees.clone() else { return };
         let _one = self.worktree_registry().gate.lock().await;
@@ -180,20 +182,20 @@ impl Tree {
 
     async fn emit_worktree_news(&self, agent: Option<AgentId>, news: WorktreeNews) {
         let news = self.setup().secrets.redact_all(news);
-        self.sink().send_unhindered(agent.unwrap_or(AgentId::MAIN), EventKind::Worktree { news }).await;
+        self.sink().emit_unhindered(agent.unwrap_or(AgentId::MAIN), EventKind::Worktree { news }).await;
     }
 
-    /// Tells which worktrees wait for the user.
+    /// Emits which worktrees wait for the user.
     pub(super) async fn emit_kept(&self) {
         let mut kept: Vec<KeptWorktree> =
             self.worktree_registry().entries().values().filter_map(WorktreeEntry::kept).collect();
         kept.sort_by_key(|one| (one.agent.is_none(), one.agent, one.branch.clone()));
         let kept = self.setup().secrets.redact_all(kept);
-        self.sink().send_unhindered(AgentId::MAIN, EventKind::Worktrees { kept }).await;
+        self.sink().emit_session_unhindered(SessionEvent::Worktrees { kept }).await;
     }
 }
 
-/// Returns what the main agent is told of what the user did.
+/// Returns the message to the main agent about what the user did.
 fn words_for_main(name: &str, news: &WorktreeNews) -> Option<String> {
     let name = sanitize_line(name);
     match news {

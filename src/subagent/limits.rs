@@ -80,16 +80,10 @@ pub enum Refusal {
     },
     /// Too many for one user message.
     #[error("The limit of {limit} subagents for one request is reached. Use direct tools instead.")]
-    TooMany {
-        /// The limit.
-        limit: u32,
-    },
+    TooMany { limit: u32 },
     /// Too deep.
     #[error("Agents may not nest deeper than {limit}. Use direct tools instead.")]
-    TooDeep {
-        /// The limit.
-        limit: u32,
-    },
+    TooDeep { limit: u32 },
     /// There is nowhere to keep worktrees.
     #[error("A worktree cannot be made here: {why}. Leave `isolation` out, and give files to one agent only.")]
     NoWorktrees {
@@ -106,10 +100,7 @@ pub enum Refusal {
     },
     /// It cannot be resumed, because it has not ended.
     #[error("{name} still works. SendMessage tells it more, TaskStop stops it.")]
-    StillWorks {
-        /// Its name.
-        name: String,
-    },
+    StillWorks { name: String },
     /// The model that was asked for cannot be used; the text says why.
     #[error("{0}")]
     UnknownModel(String),

@@ -31,7 +31,6 @@ const FILE: &str = "MEMORY.md";
 /// The user's own folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UserDirs {
-    /// The home.
     pub home: Option<PathBuf>,
     /// `~/.claude`, or what `CLAUDE_CONFIG_DIR` names instead.
     pub claude: Option<PathBuf>,

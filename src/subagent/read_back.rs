@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use crate::agent::EventKind;
+use crate::agent::{EventKind, ToolEvent, TurnEvent};
 use crate::message::{ToolResult, Transcript};
 
 /// Reads the log of the subagent of this name, which has ended so many times. `Err` says in a sentence why it cannot.
@@ -23,14 +23,14 @@ pub fn transcript_of(events: &[EventKind]) -> Transcript {
     for event in events {
         match event {
             EventKind::Resumed { .. } => opening = true,
-            EventKind::ToolEnded { result, .. } => results.push(result.clone()),
+            EventKind::Tool(ToolEvent::Ended { result, .. }) => results.push(result.clone()),
             EventKind::UserMessage { text, by } => {
                 transcript.push_results(std::mem::take(&mut results));
                 // What a run begins with is read as it was written, all else with a word on where it comes from.
                 let text = if std::mem::take(&mut opening) { text.clone() } else { by.model_text(text) };
                 transcript.push_user(text);
             }
-            EventKind::TurnEnded { message, .. } => {
+            EventKind::Turn(TurnEvent::Ended { message, .. }) => {
                 transcript.push_results(std::mem::take(&mut results));
                 transcript.push_assistant(message.clone());
             }

@@ -177,7 +177,7 @@ impl Tree {
     /// Moves one living subagent to the background or back. Whoever waits for it goes on, or waits before it goes on.
     pub(super) async fn move_to(&self, agent: AgentId, ground: RunMode) {
         if self.place_on(agent, ground) == Moved::Yes {
-            self.sink().send_unhindered(agent, EventKind::Moved { ground }).await;
+            self.sink().emit_unhindered(agent, EventKind::Moved { ground }).await;
         }
     }
 

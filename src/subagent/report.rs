@@ -9,45 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::Outcome;
-use crate::message::{Message, Transcript, grouped, sanitize, sanitize_line};
-
-/// A child's last words in their parts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ReportParts {
-    /// The summary; the whole text where there are no tags.
-    pub summary: String,
-    /// What was found, in detail.
-    pub findings: Option<String>,
-    /// The direct answer.
-    pub answer: Option<String>,
-}
-
-impl ReportParts {
-    /// Reads the tags of a child's final reply. A tag that is never closed runs to the next tag or the end.
-    #[must_use]
-    pub fn parse(text: &str) -> Self {
-        let findings = section(text, "findings");
-        let answer = section(text, "answer");
-        let summary = section(text, "summary").unwrap_or_else(|| match (&findings, &answer) {
-            (None, None) => text.trim().to_owned(),
-            _ => text.split('<').next().unwrap_or_default().trim().to_owned(),
-        });
-        Self { summary, findings, answer }
-    }
-}
-
-const TAGS: [&str; 3] = ["summary", "findings", "answer"];
-
-fn section(text: &str, tag: &str) -> Option<String> {
-    let (_, rest) = text.split_once(&format!("<{tag}>"))?;
-    let end = TAGS
-        .iter()
-        .flat_map(|name| [rest.find(&format!("</{tag}>")), rest.find(&format!("<{name}>"))])
-        .flatten()
-        .min()
-        .unwrap_or(rest.len());
-    Some(rest[..end].trim().to_owned()).filter(|body| !body.is_empty())
-}
+use crate::message::format::{grouped, seconds};
+use crate::message::{Message, REPORT_TAGS, ReportParts, Transcript, sanitize, sanitize_line};
 
 /// Everything a report is made of.
 #[derive(Debug)]
@@ -74,7 +37,7 @@ pub fn report(source: &ReportSource<'_>) -> String {
     let parts = ReportParts::parse(&outcome.text);
     let summary = if outcome.is_broken_off() { partial_summary(source, &parts) } else { parts.summary };
     let summary = if summary.is_empty() { "(no summary)".to_owned() } else { summary };
-    for (tag, body) in [("summary", Some(summary)), ("findings", parts.findings), ("answer", parts.answer)] {
+    for (tag, body) in REPORT_TAGS.iter().zip([Some(summary), parts.findings, parts.answer]) {
         if let Some(body) = body {
             let _ = write!(text, "<{tag}>\n{}\n</{tag}>\n", escape(&body));
         }
@@ -245,11 +208,4 @@ pub fn cut(report: &str, limit: usize, whole: Option<&Path>) -> String {
         |path| format!("Read opens the whole report: {}", path.display()),
     );
     format!("{kept}\n[cut here: {} more characters. {place}]\n", grouped(rest as u64))
-}
-
-/// Writes a duration as `5.1s`, or `1m04s` from a minute on.
-#[must_use]
-pub fn seconds(ms: u64) -> String {
-    let total = ms / 1000;
-    if total < 60 { format!("{}.{}s", total, ms % 1000 / 100) } else { format!("{}m{:02}s", total / 60, total % 60) }
 }

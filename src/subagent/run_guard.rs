@@ -47,7 +47,7 @@ pub(super) struct RunGuard {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunGuardState {
     Open,
-    /// Its end was told of.
+    /// Its end was emitted.
     Ended,
     /// Its report was handed over.
     Delivered,
@@ -79,11 +79,11 @@ impl RunGuard {
         self.deliver(outcome, &transcript).await;
     }
 
-    /// Tells of an end that nobody told of yet.
+    /// Emits the end, unless that was done.
     pub(super) async fn end(&mut self, outcome: &Outcome) {
         if self.state == RunGuardState::Open {
             let ended = EventKind::Ended { outcome: outcome.clone() };
-            self.tree.sink().send_until(self.id, ended, &self.cancel).await;
+            self.tree.sink().emit_until(self.id, ended, &self.cancel).await;
             self.state = RunGuardState::Ended;
         }
     }
@@ -106,7 +106,7 @@ impl RunGuard {
         };
         let place = slot.acquire(&agent.work).await;
         // Told also of one that does not begin: should it go on later, this is what it goes on with.
-        agent.sink.send_until(agent.id, EventKind::UserMessage { text, by }, &agent.cancel).await;
+        agent.sink.emit_until(agent.id, EventKind::UserMessage { text, by }, &agent.cancel).await;
         let Some(_place) = place else {
             let outcome = match agent.cancel.cause() {
                 Some(StopCause::Parent) => Outcome::unstarted(Status::Cancelled, "Stopped together with its parent."),
@@ -179,7 +179,7 @@ impl Drop for RunGuard {
             (RunGuardState::Open, Ok(runtime)) => {
                 let cancel = self.cancel.clone();
                 runtime.spawn(async move {
-                    tree.sink().send_until(id, EventKind::Ended { outcome }, &cancel).await;
+                    tree.sink().emit_until(id, EventKind::Ended { outcome }, &cancel).await;
                     tree.deliver(id, delivered);
                 });
             }

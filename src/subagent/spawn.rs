@@ -52,7 +52,7 @@ pub(super) enum SpawnResult {
 /// How long the user's commands wait for one that has ended to hand its report over.
 const HANDING_OVER: Duration = Duration::from_secs(2);
 
-/// What asks a subagent to go on that was not told what to do.
+/// The message that resumes a subagent when the user gives none.
 const GO_ON: &str = "Go on where you stopped, and finish your task. Then report as you were asked to.";
 
 impl Tree {
@@ -85,7 +85,7 @@ impl Tree {
         Ok(sent.wait(stop).await)
     }
 
-    /// Has a subagent that has ended go on in the background, at the user's request. What keeps it from that is told.
+    /// Resumes an ended subagent in the background, at the user's request. Emits a notice if that cannot be.
     pub(super) async fn resume(&self, agent: AgentId, text: Option<String>) {
         let words = match text {
             Some(text) => (text, Author::User),
@@ -96,11 +96,11 @@ impl Tree {
             let _ = timeout(HANDING_OVER, self.ended_one(agent)).await;
         }
         if let Err(refusal) = self.resume_run(agent, RunMode::Background, words).await {
-            self.sink().send_unhindered(agent, EventKind::Notice { text: refusal.to_string() }).await;
+            self.sink().emit_unhindered(agent, EventKind::Notice { text: refusal.to_string() }).await;
         }
     }
 
-    /// Begins an admitted subagent, which is told of.
+    /// Starts an admitted subagent, and emits that.
     pub(super) async fn spawn(&self, parent: &Parent, admitted: Admitted, request: SpawnRequest<'_>) -> ChildHandle {
         let SpawnRequest { call_id, description, task, ground, wants_report } = request;
         let definition = admitted.definition.clone();
@@ -142,9 +142,9 @@ impl Tree {
             bounds: agent.bounds(),
             ground,
         };
-        self.sink().send_until(id, EventKind::Spawned(spawn), &cancel).await;
+        self.sink().emit_until(id, EventKind::Spawned(spawn), &cancel).await;
         if let Some(text) = note {
-            self.sink().send_until(id, EventKind::Notice { text }, &cancel).await;
+            self.sink().emit_until(id, EventKind::Notice { text }, &cancel).await;
         }
         tokio::spawn(guard.supervise(agent, slot, RunInput::Task(task)));
         sent
@@ -173,7 +173,7 @@ impl Tree {
         let slot = SlotQueue::join(self.pool(agent.depth));
         let guard = RunGuard::begin(self, &agent, (&name, &agent_type));
         let sent = ChildHandle { tree: self.clone(), id, name, report };
-        self.sink().send_until(id, EventKind::Resumed { run, ground }, &agent.cancel).await;
+        self.sink().emit_until(id, EventKind::Resumed { run, ground }, &agent.cancel).await;
         tokio::spawn(guard.supervise(agent, slot, RunInput::Next { text, by, runs: run - 1 }));
         Ok(sent)
     }

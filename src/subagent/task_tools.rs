@@ -11,10 +11,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::report::seconds;
 use super::tree::Tree;
 use crate::agent::{Author, InboxMessage, RunMode, StopCause};
 use crate::message::AgentId;
+use crate::message::format::seconds;
 use crate::permission::ToolKind;
 use crate::tool::{AnyTool, Plan, Tool, ToolContext, ToolOutput};
 

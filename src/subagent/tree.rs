@@ -35,7 +35,6 @@ pub type KeepReport = Arc<dyn Fn(String, String) -> BoxFuture<'static, Option<Pa
 pub struct TreeSetup {
     /// The agents on offer.
     pub catalog: Arc<Catalog>,
-    /// Limits of the tree.
     pub limits: TreeLimits,
     /// What all its agents may use together.
     pub budget: Budget,
@@ -90,9 +89,7 @@ struct Shared {
 /// The agent that delegates.
 #[derive(Clone)]
 pub struct Parent {
-    /// Its number.
     pub id: AgentId,
-    /// Its depth.
     pub depth: u32,
     /// Who answers it.
     pub connection: Connection,

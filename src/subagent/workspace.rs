@@ -91,7 +91,6 @@ impl WorktreeRegistry {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the worktree of an agent.
     pub(super) fn of(&self, agent: AgentId) -> Option<WorktreeEntry> {
         self.entries().values().find(|entry| entry.agent == Some(agent)).cloned()
     }
@@ -182,7 +181,7 @@ impl Tree {
         let system = self.child_prompt(&isolation, Some(&workspace));
         let place = workspace.place.clone();
         let tools = self.offered_tools(Parent { capabilities, workspace: Some(workspace), ..own });
-        self.sink().send_until(agent.id, EventKind::Worktree { news }, &agent.cancel).await;
+        self.sink().emit_until(agent.id, EventKind::Worktree { news }, &agent.cancel).await;
         Ok(Some(Agent { system, tools, place, permissions, freshness, ..agent.clone() }))
     }
 
@@ -203,7 +202,7 @@ impl Tree {
         let former = worktree_registry.of(agent.id);
         if former.is_none() {
             let news = WorktreeNews::Making;
-            self.sink().send_until(agent.id, EventKind::Worktree { news }, &agent.cancel).await;
+            self.sink().emit_until(agent.id, EventKind::Worktree { news }, &agent.cancel).await;
         }
         let _one = tokio::select! {
             biased;

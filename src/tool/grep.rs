@@ -22,7 +22,7 @@ use super::search::ignores::{Ignores, Sieve};
 use super::search::walk::{LATE, Watch, check_walk_threads, walk};
 use super::search::{Looked, Needle, PageWindow};
 use super::{Plan, Tool, ToolContext, ToolOutput};
-use crate::message::INTERRUPTED;
+use crate::message::{INTERRUPTED, split_list};
 use crate::permission::ToolKind;
 
 /// Lines or files shown unless told otherwise.
@@ -189,7 +189,8 @@ fn files(input: &GrepInput, root: &Path, ignores: &Ignores, cwd: &Path) -> Resul
 
 fn wanted(input: &GrepInput, root: &Path, cwd: &Path) -> Result<Override, ToolOutput> {
     let mut overrides = OverrideBuilder::new(root);
-    for glob in input.glob.as_deref().into_iter().flat_map(globs_of) {
+    let globs = |list| split_list(list, ['{', '}'], |c| c == ',' || c.is_whitespace());
+    for glob in input.glob.as_deref().into_iter().flat_map(globs) {
         for form in forms(glob, root, cwd) {
             overrides
                 .add(&form)
@@ -197,20 +198,6 @@ fn wanted(input: &GrepInput, root: &Path, cwd: &Path) -> Result<Override, ToolOu
         }
     }
     overrides.build().map_err(|error| ToolOutput::error(format!("The glob does not work: {error}.")))
-}
-
-/// Splits a list of globs at blanks and commas outside braces.
-fn globs_of(list: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_usize;
-    list.split(move |c: char| {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0 && (c == ',' || c.is_whitespace())
-    })
-    .filter(|glob| !glob.is_empty())
 }
 
 /// Returns the forms in which a glob is looked up below `root`: models write it as seen from the folder searched, from the

@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+pub(super) use crate::message::format::{counted, grouped};
+
 /// Room for the words that name what was left out.
 const MARKER_ROOM: usize = 60;
 
@@ -35,25 +37,6 @@ pub(super) fn cut(text: &str, max: usize) -> (&str, bool) {
         Some((at, _)) => (&text[..at], true),
         None => (text, false),
     }
-}
-
-/// Returns a number with its digits in groups of three.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut shown = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
-}
-
-/// Returns a count with its noun: `1 line`, `2 lines`.
-pub(super) fn counted(number: usize, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", grouped(number as u64))
 }
 
 pub(super) fn size(bytes: u64) -> String {

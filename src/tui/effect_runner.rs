@@ -26,7 +26,7 @@ use crate::subagent::Command;
 pub(super) struct EffectRunner {
     /// Where what comes back goes.
     back: mpsc::UnboundedSender<Event>,
-    /// Requests to the engine, on their way to its bounded channel.
+    /// Requests to the engine. A person makes few, so that nothing bounds them, and the screen never waits.
     commands: mpsc::UnboundedSender<Command>,
     history: Option<Arc<PathBuf>>,
     store: Option<Arc<Store>>,
@@ -60,23 +60,14 @@ pub(super) enum AfterEffect {
 }
 
 impl EffectRunner {
-    /// Returns a performer, and starts the task that hands requests to the engine.
     pub(super) fn new(
         back: mpsc::UnboundedSender<Event>,
-        engine: mpsc::Sender<Command>,
+        commands: mpsc::UnboundedSender<Command>,
         kept: Storage,
         cwd: PathBuf,
         library: Arc<Library>,
         notifier: Notifier,
     ) -> Self {
-        let (commands, mut waiting) = mpsc::unbounded_channel();
-        tokio::spawn(async move {
-            while let Some(command) = waiting.recv().await {
-                if engine.send(command).await.is_err() {
-                    break;
-                }
-            }
-        });
         let Storage { history, memory, store } = kept;
         let persister = memory.map(|memory| persister(Arc::new(memory), back.clone()));
         Self {

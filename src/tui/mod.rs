@@ -11,7 +11,6 @@ mod read_log;
 pub mod remembered;
 mod run;
 mod setup;
-mod signals;
 pub mod terminal;
 pub mod view;
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 
-use crate::agent::{AgentEvent, EventKind};
+use crate::agent::{AgentEvent, EventKind, LogEvent, ToolEvent};
 use crate::app::{LogMatch, LogNews, LogPage, LogRequest, LogSpan, begins_turn, fold_log};
 use crate::session::{LogPart, PartLine, Store, Stretch, read_part};
 
@@ -46,7 +46,7 @@ fn read(path: &Path, request: &LogRequest) -> Result<LogPage> {
             LogPart { from: before.from, to: turn.to, length: turn.length, lines }
         }
     };
-    let records = part.lines.iter().map(|line| line.record::<AgentEvent>().map(|record| record.body));
+    let records = part.lines.iter().map(|line| line.record::<LogEvent>().map(|record| record.body));
     let cells = fold_log(request.agent, part.from, records, Instant::now());
     Ok(LogPage { from: part.from, to: part.to, cells })
 }
@@ -103,7 +103,7 @@ fn find_call(path: &Path, call_id: &str) -> Result<Option<u64>> {
     let begins = |line: &PartLine| {
         seeker.find(&line.bytes).is_some()
             && line.record::<AgentEvent>().is_ok_and(
-                |record| matches!(record.body.kind, EventKind::ToolStarted { call, .. } if call.id == call_id),
+                |record| matches!(record.body.kind, EventKind::Tool(ToolEvent::Started { call, .. }) if call.id == call_id),
             )
     };
     let mut end = u64::MAX;

@@ -45,7 +45,6 @@ struct LayoutRecord {
 /// What was found again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recalled {
-    /// The theme.
     pub theme: Option<String>,
     /// How the agents were placed.
     pub arrangement: Option<Arrangement>,

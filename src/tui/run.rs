@@ -18,12 +18,11 @@ use super::input::InputStream;
 use super::notifier::Notifier;
 use super::outside::{Program, stop_here};
 use super::remembered::RememberedChoices;
-use super::signals::{Signals, Told};
 use super::terminal::{MouseOwner, Terminal};
 use super::view::Screen;
 use super::view::highlight::Highlighter;
 use super::view::theme::{Theme, Themes};
-use crate::agent::AgentEvent;
+use crate::agent::LogEvent;
 use crate::agent::Spent;
 use crate::app::agent_files::FileRequest;
 use crate::app::key::Input;
@@ -31,7 +30,7 @@ use crate::app::keymap::Keymap;
 use crate::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
 use crate::definition::Library;
 use crate::permission::PermissionMode;
-use crate::services::{EndSignal, EndSignals};
+use crate::services::{EndSignal, SignalEvent, Signals};
 use crate::session::Store;
 use crate::subagent::Command;
 
@@ -43,22 +42,18 @@ const BATCH: usize = 256;
 /// What the screen needs.
 pub struct ScreenSetup {
     /// What happens to the agents.
-    pub events: mpsc::Receiver<Arc<AgentEvent>>,
+    pub events: mpsc::Receiver<Arc<LogEvent>>,
     /// Where requests to the tree of agents go.
-    pub commands: mpsc::Sender<Command>,
-    /// The working directory.
+    pub commands: mpsc::UnboundedSender<Command>,
     pub cwd: PathBuf,
     /// The working directory, as shown.
     pub folder: String,
-    /// The permission mode.
     pub mode: PermissionMode,
     /// The keys.
     pub keymap: Keymap,
     /// The colours and signs.
     pub theme: Theme,
-    /// Name of the theme.
     pub theme_name: String,
-    /// All themes.
     pub themes: Themes,
     /// Where choices are kept; `None` keeps none.
     pub memory: Option<RememberedChoices>,
@@ -97,9 +92,9 @@ pub struct Farewell {
 ///
 /// # Errors
 /// There is no terminal, or it is gone.
-pub async fn run(setup: ScreenSetup, end: &mut EndSignals) -> Result<Farewell> {
+pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> {
     // Before the terminal is taken, so that no signal leaves it as it is then.
-    let signals = Signals::catch(end)?;
+    signals.catch_terminal()?;
     let owner = if setup.mouse == MouseCapture::On { MouseOwner::Program } else { MouseOwner::Terminal };
     let terminal = Terminal::enter(owner).context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
@@ -170,13 +165,13 @@ struct Stage {
 
 /// Where events come from.
 struct Sources<'a> {
-    events: mpsc::Receiver<Arc<AgentEvent>>,
+    events: mpsc::Receiver<Arc<LogEvent>>,
     /// Whether the engine may still send.
     open: bool,
     returned: mpsc::UnboundedReceiver<Event>,
     /// None while another program has the terminal.
     input: Option<InputStream>,
-    signals: Signals<'a>,
+    signals: &'a mut Signals,
     /// The signal that asked for the end.
     ended_by: Option<EndSignal>,
 }
@@ -287,20 +282,20 @@ impl Stage {
         let event = loop {
             tokio::select! {
                 event = &mut ended => break event,
-                told = sources.signals.next() => match told {
+                signal = sources.signals.next() => match signal {
                     // The other program has the terminal, and decides when it gives it back.
-                    Told::End(signal) if !signal.is_interrupt() => {
+                    SignalEvent::End(signal) if !signal.is_interrupt() => {
                         sources.ended_by = Some(signal);
                         terminate = Some(Event::Terminate);
                     }
                     // With the other program, as one job of the shell.
-                    Told::Stop => drop(stop_here()),
-                    Told::End(_) | Told::Resized => {}
+                    SignalEvent::Stop => drop(stop_here()),
+                    SignalEvent::End(_) | SignalEvent::Resized => {}
                 },
                 count = sources.events.recv_many(&mut batch, BATCH), if sources.open => {
                     sources.open = count > 0;
                     for event in batch.drain(..) {
-                        for effect in self.app.update(Instant::now(), Event::Agent(event)) {
+                        for effect in self.app.update(Instant::now(), Event::Log(event)) {
                             if matches!(effect, Effect::Engine(_) | Effect::AgentFiles(FileRequest::List)) {
                                 runner.perform(effect, &mut self.terminal)?;
                             }
@@ -347,13 +342,13 @@ impl Sources<'_> {
                 }
                 return Ok(Urgency::Now);
             }
-            told = signals.next() => match told {
-                Told::End(signal) => {
+            signal = signals.next() => match signal {
+                SignalEvent::End(signal) => {
                     *ended_by = Some(signal);
                     batch.push(Event::Terminate);
                 }
-                Told::Stop => return Ok(Urgency::Stop),
-                Told::Resized => {
+                SignalEvent::Stop => return Ok(Urgency::Stop),
+                SignalEvent::Resized => {
                     let (width, height) = crossterm::terminal::size().context("the terminal's size is not known")?;
                     batch.push(Event::Input(Input::Resize { width, height }));
                 }
@@ -364,7 +359,7 @@ impl Sources<'_> {
                     *open = false;
                     batch.push(Event::Error("The engine has stopped. Quit with ctrl+c and start again.".to_owned()));
                 }
-                batch.extend(arrived.into_iter().map(Event::Agent));
+                batch.extend(arrived.into_iter().map(Event::Log));
             }
             () = sleep => batch.push(Event::Wakeup),
         }

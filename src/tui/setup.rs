@@ -10,7 +10,7 @@ use super::notifier::Notifier;
 use super::remembered::RememberedChoices;
 use super::view::theme::{AUTO, ColorDepth, Glyphs, Theme, Themes};
 use super::{ScreenSetup, files};
-use crate::agent::AgentEvent;
+use crate::agent::LogEvent;
 use crate::app::keymap::Keymap;
 use crate::app::layout::LayoutMode;
 use crate::app::{Arrangement, Editing, MouseCapture, Movement};
@@ -25,8 +25,8 @@ use crate::subagent::Command;
 /// Returns an error if not even the built-in theme can be read.
 pub fn screen_setup(
     bootstrap: &Bootstrap,
-    events: mpsc::Receiver<Arc<AgentEvent>>,
-    commands: mpsc::Sender<Command>,
+    events: mpsc::Receiver<Arc<LogEvent>>,
+    commands: mpsc::UnboundedSender<Command>,
 ) -> Result<ScreenSetup> {
     let environment = Environment::of_process();
     let ui = &bootstrap.config.ui;

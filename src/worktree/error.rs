@@ -31,44 +31,28 @@ pub enum WorktreeError {
         "{} lies in no git repository: run `git init` and commit, or go on without `isolation: worktree`",
         shown(cwd)
     )]
-    NoRepository {
-        /// The working directory.
-        cwd: PathBuf,
-    },
+    NoRepository { cwd: PathBuf },
     /// The repository has no files at this place.
     #[error(
         "{} is no place with the files of a repository (it is bare, or inside `.git`): work in a checkout of it",
         shown(cwd)
     )]
-    NoFiles {
-        /// The working directory.
-        cwd: PathBuf,
-    },
+    NoFiles { cwd: PathBuf },
     /// The repository is empty.
     #[error("{} has no commit yet: make a first one, or go on without `isolation: worktree`", shown(repository))]
-    NoCommit {
-        /// Root of the repository.
-        repository: PathBuf,
-    },
+    NoCommit { repository: PathBuf },
     /// Worktrees would lie among the files of the project.
     #[error(
         "worktrees would lie in {}, inside the repository itself: point XDG_STATE_HOME to a folder outside",
         shown(folder)
     )]
-    Inside {
-        /// Folder of the worktrees.
-        folder: PathBuf,
-    },
+    Inside { folder: PathBuf },
     /// A path cannot be kept.
     #[error("{} is not Unicode: rename the folder to work there in worktrees", shown(path))]
-    NotUnicode {
-        /// The path.
-        path: PathBuf,
-    },
+    NotUnicode { path: PathBuf },
     /// The disk refused.
     #[error("{} cannot be {act}: {source}", shown(path))]
     Disk {
-        /// The file or folder.
         path: PathBuf,
         /// What was to be done with it.
         act: &'static str,
@@ -80,20 +64,10 @@ pub enum WorktreeError {
     Refused(#[from] Refused),
     /// git refused.
     #[error("git failed at {act}: {said}")]
-    Git {
-        /// What it was to do.
-        act: &'static str,
-        /// What it said, on one line.
-        said: String,
-    },
+    Git { act: &'static str, said: String },
     /// git took too long.
     #[error("git did not finish {act} within {seconds} s and was stopped: try again when the disk is less busy")]
-    TimedOut {
-        /// What it was to do.
-        act: &'static str,
-        /// The limit.
-        seconds: u64,
-    },
+    TimedOut { act: &'static str, seconds: u64 },
     /// The user or the parent stopped it.
     #[error("stopped")]
     Cancelled,
@@ -135,7 +109,6 @@ pub enum WorktreeError {
     Gone {
         /// Where it was.
         root: PathBuf,
-        /// Its branch.
         branch: String,
     },
 }

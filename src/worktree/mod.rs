@@ -62,7 +62,6 @@ pub struct Worktree {
     pub root: PathBuf,
     /// The folder in it that corresponds to the working directory it was made for.
     pub cwd: PathBuf,
-    /// Its own branch.
     pub branch: String,
     /// The commit it began with: the last one of the repository, or a snapshot on top of it.
     pub base: String,

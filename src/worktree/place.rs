@@ -42,7 +42,6 @@ pub(super) struct WorktreeRecord {
     pub(super) repository: PathBuf,
     /// Working directory below the root.
     pub(super) inside: PathBuf,
-    /// Its own branch.
     pub(super) branch: String,
     /// The commit it began with.
     pub(super) base: String,

@@ -23,7 +23,6 @@ const SHARES: u64 = 4;
 /// What requests use up.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Amount {
-    /// Tokens.
     pub tokens: u64,
     /// US dollars, where the price is known.
     pub usd: f64,
@@ -70,7 +69,6 @@ pub struct Ask {
     pub cap: u64,
     /// What they cost, where that is known.
     pub price: Option<Price>,
-    /// What for.
     pub purpose: Purpose,
 }
 
@@ -125,7 +123,7 @@ pub struct Left {
     pub usd: Option<f64>,
 }
 
-/// What the user is to be told once.
+/// A warning that the user gets once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Warning {
     /// Four fifths are spent.
@@ -162,13 +160,11 @@ impl Ledger {
         Self { limit, ..Self::default() }
     }
 
-    /// Returns the limits.
     #[must_use]
     pub fn limit(&self) -> BudgetLimit {
         self.limit
     }
 
-    /// Returns what was spent.
     #[must_use]
     pub fn spent(&self) -> Amount {
         self.spent
@@ -321,7 +317,7 @@ impl Ledger {
         BudgetVerdict::Refused
     }
 
-    /// Returns what the user is to be told now and was not told before.
+    /// Returns the warning that is due now and was not given before.
     pub fn warning(&mut self) -> Option<Warning> {
         let tokens = self.limit.tokens.is_some_and(|limit| self.spent.tokens >= limit - limit / 5);
         let usd = self.limit.usd.is_some_and(|limit| self.spent.usd >= f64::from(limit) * 0.8);
@@ -333,7 +329,7 @@ impl Ledger {
         self.warned.insert(warning)
     }
 
-    /// Returns `true` if nobody was told yet that a limit in dollars cannot count this model, and notes that it is now.
+    /// Returns `true` at the first call for a model whose price is not known, which a limit in dollars cannot count.
     pub fn mark_uncounted(&mut self, model: &str) -> bool {
         self.limit.usd.is_some() && self.unpriced.insert(model.to_owned())
     }

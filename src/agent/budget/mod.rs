@@ -36,13 +36,11 @@ impl Budget {
         Self(Arc::new(Shared { ledger: Mutex::new(Ledger::new(limit)), changed: Notify::new() }))
     }
 
-    /// Returns the limits.
     #[must_use]
     pub fn limit(&self) -> BudgetLimit {
         self.ledger().limit()
     }
 
-    /// Returns what was spent.
     #[must_use]
     pub fn spent(&self) -> Amount {
         self.ledger().spent()

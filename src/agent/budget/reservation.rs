@@ -9,9 +9,9 @@ use std::sync::Arc;
 use super::Budget;
 use super::estimator::TokenEstimator;
 use super::ledger::{Amount, Ask, BudgetVerdict, Purpose, ReservationId, Warning};
-use crate::agent::watchdog::Watchdog;
-use crate::agent::{Agent, Cancel, EventKind, Hold};
-use crate::message::{AgentId, Message, Usage};
+use crate::agent::run::Run;
+use crate::agent::{Cancel, EventKind, Hold};
+use crate::message::{Message, Usage};
 use crate::provider::Request;
 
 /// What became of a request.
@@ -27,7 +27,7 @@ pub(in crate::agent) enum Reserved {
 
 /// The place of one run.
 pub(in crate::agent) struct BudgetReservation<'a> {
-    agent: &'a Agent,
+    run: &'a Run<'a>,
     budget: Budget,
     id: ReservationId,
     estimator: TokenEstimator,
@@ -39,11 +39,11 @@ pub(in crate::agent) struct BudgetReservation<'a> {
 }
 
 impl<'a> BudgetReservation<'a> {
-    pub(in crate::agent) fn take(agent: &'a Agent) -> Self {
-        let budget = agent.budget.clone();
+    pub(in crate::agent) fn take(run: &'a Run<'a>) -> Self {
+        let budget = run.agent.budget.clone();
         let id = budget.ledger().enter();
-        let ask = Ask { input: 0, cap: 0, price: agent.model.price, purpose: Purpose::Work };
-        Self { agent, budget, id, estimator: TokenEstimator::default(), ask, refused: None, lost: Usage::default() }
+        let ask = Ask { input: 0, cap: 0, price: run.agent.model.price, purpose: Purpose::Work };
+        Self { run, budget, id, estimator: TokenEstimator::default(), ask, refused: None, lost: Usage::default() }
     }
 
     /// Notes that the next request is the last one of the run: what was kept for it may be used.
@@ -52,13 +52,8 @@ impl<'a> BudgetReservation<'a> {
     }
 
     /// Waits until the request may be sent, or `stop` is asked for, and lowers the cap on its reply to what is left for it.
-    pub(in crate::agent) async fn reserve(
-        &mut self,
-        request: &mut Request,
-        watchdog: &Watchdog,
-        stop: &Cancel,
-    ) -> Reserved {
-        self.warn_unpriced(watchdog).await;
+    pub(in crate::agent) async fn reserve(&mut self, request: &mut Request, stop: &Cancel) -> Reserved {
+        self.warn_unpriced().await;
         self.ask.input = self.estimator.measure(request);
         self.ask.cap = request.max_output_tokens.into();
         let budget = self.budget.clone();
@@ -77,13 +72,13 @@ impl<'a> BudgetReservation<'a> {
                 BudgetVerdict::Refused => {
                     self.refused = Some(self.ask);
                     self.pass_on();
-                    self.warn_used_up(watchdog).await;
+                    self.warn_used_up().await;
                     return Reserved::Refused;
                 }
                 BudgetVerdict::Wait { ahead } if told != Some(ahead) => {
                     told = Some(ahead);
                     let held = EventKind::Held { why: Hold::Budget, wait_ms: None, ahead };
-                    watchdog.emit(self.agent, held).await;
+                    self.run.emit(held).await;
                 }
                 BudgetVerdict::Wait { .. } => {}
             }
@@ -94,7 +89,7 @@ impl<'a> BudgetReservation<'a> {
                     self.pass_on();
                     return Reserved::Stopped;
                 }
-                () = watchdog.paused(changed) => {}
+                () = self.run.watchdog.paused(changed) => {}
             }
         }
     }
@@ -108,12 +103,7 @@ impl<'a> BudgetReservation<'a> {
 
     /// Books the reply. Returns what the whole request has used, attempts that failed included. `messages` is the
     /// conversation with the reply.
-    pub(in crate::agent) async fn settle(
-        &mut self,
-        messages: &[Arc<Message>],
-        usage: Usage,
-        watchdog: &Watchdog,
-    ) -> Usage {
+    pub(in crate::agent) async fn settle(&mut self, messages: &[Arc<Message>], usage: Usage) -> Usage {
         let context = self.estimator.note(messages, &usage, self.ask.input);
         let warning = {
             let mut ledger = self.budget.ledger();
@@ -122,7 +112,7 @@ impl<'a> BudgetReservation<'a> {
         };
         self.pass_on();
         if warning.is_some() {
-            self.tell(self.budget.nearly(), watchdog).await;
+            self.run.notify_user(self.budget.nearly()).await;
         }
         usage + std::mem::take(&mut self.lost)
     }
@@ -147,28 +137,22 @@ impl<'a> BudgetReservation<'a> {
         self.budget.0.changed.notify_waiters();
     }
 
-    async fn warn_unpriced(&self, watchdog: &Watchdog) {
-        let model = &self.agent.model;
+    async fn warn_unpriced(&self) {
+        let model = &self.run.agent.model;
         if model.price.is_none() && self.budget.ledger().mark_uncounted(&model.id) {
             let text = format!(
                 "The price of {} is not known, so that the budget in dollars does not count it. A budget in tokens does: \
                  /budget 500k.",
                 model.display
             );
-            self.tell(text, watchdog).await;
+            self.run.notify_user(text).await;
         }
     }
 
-    async fn warn_used_up(&self, watchdog: &Watchdog) {
+    async fn warn_used_up(&self) {
         if self.budget.ledger().mark_warned(Warning::UsedUp) {
-            self.tell(self.refusal(), watchdog).await;
+            self.run.notify_user(self.refusal()).await;
         }
-    }
-
-    /// Tells the user something that concerns all agents.
-    async fn tell(&self, text: String, watchdog: &Watchdog) {
-        let notice = EventKind::Notice { text };
-        watchdog.paused(self.agent.sink.send_until(AgentId::MAIN, notice, &self.agent.cancel)).await;
     }
 }
 

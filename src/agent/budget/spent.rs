@@ -2,7 +2,7 @@
 //!
 //! Owns the sum, and that a price that is not known makes no sum look whole. Leaves how it is spelled to the front ends.
 
-use crate::agent::EventKind;
+use crate::agent::{EventKind, TurnEvent};
 use crate::message::Usage;
 
 /// Tokens and money.
@@ -36,7 +36,7 @@ impl Spent {
 
     /// Adds what an event says was used.
     pub fn apply(&mut self, kind: &EventKind) {
-        if let EventKind::TurnEnded { usage, cost_usd, .. } = kind {
+        if let EventKind::Turn(TurnEvent::Ended { usage, cost_usd, .. }) = kind {
             self.add(&Self::new(*usage, *cost_usd));
         }
     }

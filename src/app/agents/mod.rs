@@ -239,6 +239,10 @@ impl Agents {
         self.budget
     }
 
+    pub(super) fn set_budget(&mut self, limit: BudgetLimit) {
+        self.budget = limit;
+    }
+
     /// Returns what cleared conversations used.
     #[must_use]
     pub fn spent_before(&self) -> Spent {
@@ -262,14 +266,6 @@ impl Agents {
     /// Takes in one event. Returns the agent's end, if this event was it.
     pub(in crate::app) fn fold(&mut self, event: &AgentEvent, now: Instant) -> Folded {
         let id = event.agent;
-        if event.kind == EventKind::Cleared {
-            self.clear(now);
-            return Folded::Changed;
-        }
-        if let EventKind::BudgetChanged { limit } = event.kind {
-            self.budget = limit;
-            return Folded::Changed;
-        }
         if id.is_main() {
             let was_active = self.main.is_active();
             self.main.fold(event, now);

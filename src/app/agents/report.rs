@@ -3,8 +3,9 @@
 //! Owns the reading of the tags a report is written with, and the words for an end. Leaves what the parent's model gets to `subagent`.
 //! Invariant: a report without tags, or with broken ones, is shown whole.
 
+use super::cells::CellKind;
 use crate::agent::{Outcome, Status};
-use crate::app::cells::CellKind;
+use crate::message::tagged;
 
 /// Returns the summary of a report: what stands in `<summary>`, else all of it.
 #[must_use]
@@ -123,14 +124,6 @@ impl TagReader {
         let (line, whole) = text.rsplit_once('\n').map_or((text, false), |(_, line)| (line, true));
         self.line_start = (self.line_start || whole) && line.trim().is_empty();
     }
-}
-
-/// Returns what stands between a tag and its end, or the end of the text.
-fn tagged<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
-    let open = format!("<{tag}>");
-    let start = text.find(&open)? + open.len();
-    let rest = &text[start..];
-    Some(rest.split(&format!("</{tag}>")).next().unwrap_or(rest).trim())
 }
 
 /// Returns the line that says how the main agent's run ended, unless it simply ended.

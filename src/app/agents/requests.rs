@@ -129,7 +129,6 @@ impl PendingRequests {
                 return was_stopped;
             }
             EventKind::Resumed { .. } => self.forget(id),
-            EventKind::Cleared => self.clear(),
             _ => {}
         }
         false

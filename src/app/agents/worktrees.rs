@@ -12,6 +12,7 @@ use super::phase::Phase;
 use crate::agent::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 use crate::app::Armed;
 use crate::app::outbox::Outbox;
+use crate::message::format::line_changes;
 use crate::message::{LineKind, reveal_line, sanitize_line};
 use crate::subagent::Command;
 use crate::tool::ToolView;
@@ -110,7 +111,7 @@ impl AgentView {
 fn changed(file: &KeptFile) -> CellKind {
     let summary = match (file.diff.added, file.diff.removed) {
         (0, 0) => file.what.clone(),
-        (added, removed) => format!("{}, +{added} −{removed}", file.what),
+        (added, removed) => format!("{}, {}", file.what, line_changes(added, removed)),
     };
     CellKind::Tool(Box::new(ToolCell {
         call_id: String::new(),

@@ -2,6 +2,7 @@
 //!
 //! Owns the pasted texts and their labels. Invariant: no two chips of a text have the same label.
 
+use crate::message::format::grouped;
 use crate::message::sanitize;
 
 /// A paste of more characters than this becomes a chip.
@@ -25,8 +26,11 @@ impl Chips {
         if chars <= MAX_CHARS && lines <= MAX_LINES {
             return None;
         }
-        let size =
-            if lines > 1 { format!("{} lines", grouped(lines)) } else { format!("{} characters", grouped(chars)) };
+        let size = if lines > 1 {
+            format!("{} lines", grouped(lines as u64))
+        } else {
+            format!("{} characters", grouped(chars as u64))
+        };
         let mut label = format!("[pasted {size}]");
         let mut copy = 2;
         while self.chips.iter().any(|(known, _)| *known == label) {
@@ -81,17 +85,4 @@ impl Chips {
     pub(super) fn starting(&self, text: &str) -> Option<usize> {
         self.chips.iter().find(|(label, _)| text.starts_with(label.as_str())).map(|(label, _)| label.chars().count())
     }
-}
-
-/// Writes a number with commas between thousands.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

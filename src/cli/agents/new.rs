@@ -14,10 +14,9 @@ use super::ask::{ask, can_ask};
 use super::facts::{Facts, PlaceFacts, shadowed_by};
 use super::page::Page;
 use super::{CommandFailure, Form, check, put, read};
-use crate::cli::entries;
 use crate::definition::{AgentDraft, DefinitionState, DraftError, Listed, Source, Tier, ToolsField, parse};
 use crate::headless::{self, eprintln_line, exit};
-use crate::message::sanitize_line;
+use crate::message::{sanitize_line, split_list};
 use crate::services::Bootstrap;
 use crate::tui;
 
@@ -152,7 +151,7 @@ fn draft(args: NewArgs) -> anyhow::Result<AgentDraft> {
     anyhow::ensure!(!description.is_empty(), "the description is empty; say when to use the agent");
     let tools = match tools.as_deref().map(str::trim) {
         None | Some("*" | "all") => ToolsField::All,
-        Some(names) => ToolsField::List(entries(names).map(str::to_owned).collect()),
+        Some(names) => ToolsField::List(split_list(names, ['(', ')'], |c| c == ',').map(str::to_owned).collect()),
     };
     let model = model.filter(|model| !model.is_empty() && model != "inherit");
     let color = color.map(|color| color.trim().to_owned()).filter(|color| !color.is_empty());

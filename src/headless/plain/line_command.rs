@@ -10,7 +10,6 @@ use crate::permission::Answer;
 /// What someone wants who typed a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineCommand {
-    /// Nothing.
     Nothing,
     /// Say it to the main agent.
     Say(String),

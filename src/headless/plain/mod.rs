@@ -10,6 +10,7 @@ mod renderer;
 mod rows;
 mod session;
 mod spending;
+mod task_list;
 mod worktrees;
 
 use std::io::{self, Write as _};
@@ -23,27 +24,27 @@ use self::session::{NextStep, Session, lines};
 use super::input::{self, TypedLine};
 use super::output::Output;
 use super::{LAST_WORDS, exit};
-use crate::agent::AgentEvent;
-use crate::services::EndSignals;
-use crate::subagent::Conversation;
-
-/// Requests that may wait for the engine.
-const CAPACITY: usize = 64;
+use crate::agent::LogEvent;
+use crate::services::Signals;
+use crate::subagent::{Command, Conversation};
 
 /// Everything a session of lines needs.
 pub struct Plain {
     /// The main agent.
     pub conversation: Conversation,
     /// What happens in the tree.
-    pub events: mpsc::Receiver<Arc<AgentEvent>>,
+    pub events: mpsc::Receiver<Arc<LogEvent>>,
+    /// Where requests to the tree of agents go, and where it gets them.
+    pub commands: mpsc::UnboundedSender<Command>,
+    pub orders: mpsc::UnboundedReceiver<Command>,
     /// What is asked first.
     pub request: Option<String>,
 }
 
 /// Runs a session until the user leaves, or until the input has ended and everything is answered. Returns the exit
 /// status.
-pub async fn run(plain: Plain, signals: &mut EndSignals) -> u8 {
-    let Plain { conversation, events, request } = plain;
+pub async fn run(plain: Plain, signals: &mut Signals) -> u8 {
+    let Plain { conversation, events, commands, orders, request } = plain;
     let started = input::lines(io::stdin()).and_then(|typed| Ok((typed, Output::start()?)));
     let (typed, output) = match started {
         Ok(started) => started,
@@ -52,11 +53,10 @@ pub async fn run(plain: Plain, signals: &mut EndSignals) -> u8 {
             return exit::FAILED;
         }
     };
-    let (commands, orders) = mpsc::channel(CAPACITY);
     let mut engine = tokio::spawn(conversation.drive(orders));
     let mut session = Session::new(commands);
     if let Some(text) = request {
-        session.send(text).await;
+        session.send(text);
     }
     let mut sources = Sources { events, typed: Some(typed), signals };
     let code = run_loop(&mut session, &mut sources, &output).await;
@@ -65,18 +65,18 @@ pub async fn run(plain: Plain, signals: &mut EndSignals) -> u8 {
 
 /// Where it comes from what happens.
 struct Sources<'a> {
-    events: mpsc::Receiver<Arc<AgentEvent>>,
+    events: mpsc::Receiver<Arc<LogEvent>>,
     /// None once the input has ended.
     typed: Option<mpsc::Receiver<TypedLine>>,
-    signals: &'a mut EndSignals,
+    signals: &'a mut Signals,
 }
 
-/// Tells, reads and obeys until it is time to leave. Returns the exit status.
+/// Writes, reads and obeys until it is time to leave. Returns the exit status.
 async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Output) -> u8 {
     let broken = output.broken();
     loop {
         if sources.typed.is_none() {
-            session.refuse_all().await;
+            session.refuse_all();
             if session.is_idle() && session.waiting.is_empty() {
                 return exit::OK;
             }
@@ -85,8 +85,8 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
         session.note_asked();
         tokio::select! {
             biased;
-            signal = sources.signals.next() => {
-                let stays = signal.is_interrupt() && matches!(session.interrupted().await, NextStep::GoOn);
+            signal = sources.signals.next_end() => {
+                let stays = signal.is_interrupt() && matches!(session.interrupted(), NextStep::GoOn);
                 if !stays {
                     return signal.exit_status();
                 }
@@ -94,7 +94,7 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
             () = broken.wait() => return broken.status().unwrap_or(exit::BROKEN_PIPE),
             () = output.pass(&mut session.waiting), if !session.waiting.is_empty() => {}
             line = next_line(&mut sources.typed) => match line {
-                Some(line) => match session.typed(line).await {
+                Some(line) => match session.typed(&line) {
                     NextStep::GoOn => {}
                     NextStep::Leave => return exit::OK,
                 },
@@ -102,7 +102,7 @@ async fn run_loop(session: &mut Session, sources: &mut Sources<'_>, output: &Out
             },
             // What happens waits while nobody reads, so that memory is bounded.
             event = sources.events.recv(), if session.waiting.is_empty() => match event {
-                Some(event) => session.tell(&event),
+                Some(event) => session.apply(&event),
                 None => return exit::FAILED,
             },
         }
@@ -116,7 +116,7 @@ async fn next_line(typed: &mut Option<mpsc::Receiver<TypedLine>>) -> Option<Type
     }
 }
 
-/// Stops what runs, tells its end, and waits within bounds for both. A signal meanwhile does not wait; it is returned
+/// Stops what runs, writes its end, and waits within bounds for both. A signal meanwhile does not wait; it is returned
 /// as the exit status.
 async fn leave(session: Session, mut sources: Sources<'_>, output: Output, engine: &mut JoinHandle<()>) -> Option<u8> {
     let Session { commands, mut renderer, mut waiting, .. } = session;
@@ -125,14 +125,14 @@ async fn leave(session: Session, mut sources: Sources<'_>, output: Output, engin
     while open {
         tokio::select! {
             biased;
-            signal = sources.signals.next() => return Some(signal.exit_status()),
+            signal = sources.signals.next_end() => return Some(signal.exit_status()),
             () = output.pass(&mut waiting), if !waiting.is_empty() => {}
-            Some(event) = sources.events.recv() => waiting.extend(lines(renderer.tell(&event))),
+            Some(event) = sources.events.recv() => waiting.extend(lines(renderer.apply(&event))),
             _ = &mut *engine => open = false,
         }
     }
     while let Ok(event) = sources.events.try_recv() {
-        waiting.extend(lines(renderer.tell(&event)));
+        waiting.extend(lines(renderer.apply(&event)));
     }
     let last = async {
         while !waiting.is_empty() {

@@ -4,22 +4,25 @@
 //! back; text of models and tools is cleaned, and its further rows are set in, so that none of it can pass for a line of
 //! the program; what is kept does not grow with the length of the transcripts.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use jiff::Timestamp;
 
-use super::super::text::{Waits, ended, tools};
+use super::super::text::{Waits, ended};
 use super::rows::{SET_IN, changed_rows, diff_rows, set_in};
-use crate::agent::{AgentEvent, Author, EventKind, KeptWorktree, Outcome, RunMode, Spawn, Status};
+use super::task_list::{TaskList, TaskState};
+use crate::agent::{
+    AgentEvent, Author, EventKind, KeptWorktree, LogEvent, Outcome, RunMode, SessionEvent, Status, ToolEvent, TurnEvent,
+};
 use crate::app::question::is_said;
 use crate::app::summary_of;
-use crate::message::{AgentId, reveal_line, sanitize, sanitize_line, shown_name};
+use crate::message::format::seconds;
+use crate::message::{AgentId, reveal_line, sanitize, sanitize_line};
 use crate::permission::{ApprovalId, ApprovalRequest, Preview};
-use crate::subagent::report::seconds;
 
-/// A line of text that does not end is told in parts of this many bytes.
+/// A line of text that does not end is written in parts of this many bytes.
 const MAX_LINE: usize = 64 << 10;
-/// Changed lines that are told with a question. Those of a larger change are told before a yes counts.
+/// Changed lines that are written with a question. Those of a larger change are written before a yes counts.
 const MAX_CHANGES: usize = 40;
 /// Most characters of a summary.
 const MAX_SUMMARY: usize = 2_000;
@@ -27,11 +30,11 @@ const MAX_SUMMARY: usize = 2_000;
 /// Turns events into lines.
 #[derive(Debug, Default)]
 pub(super) struct LineRenderer {
-    agents: BTreeMap<AgentId, Told>,
+    pub(super) tasks: TaskList,
     /// Running calls: what they are shown as.
     calls: HashMap<(AgentId, String), String>,
     questions: VecDeque<ApprovalRequest>,
-    /// The question of which everything was told.
+    /// The question of which everything was written.
     announced: Option<ApprovalId>,
     /// Those in the background that have ended and whose reports have not arrived yet.
     owed: BTreeSet<AgentId>,
@@ -53,7 +56,7 @@ enum Speaker {
     Main,
 }
 
-/// Whether the main agent's present reply has been told in part.
+/// Whether a part of the main agent's present reply was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Turn {
     #[default]
@@ -68,96 +71,91 @@ enum Withdrawn {
     No,
 }
 
-/// What was told of a subagent.
-#[derive(Debug)]
-struct Told {
-    name: String,
-    description: String,
-    parent: AgentId,
-    ground: RunMode,
-    run: u32,
-    state: State,
-    tools: u32,
-    since: Timestamp,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Queued,
-    Running,
-    Stopping,
-    Ended(Status),
-}
-
 impl LineRenderer {
     /// Takes in one event and returns the lines it deserves.
-    pub(super) fn tell(&mut self, event: &AgentEvent) -> Vec<String> {
+    pub(super) fn apply(&mut self, event: &LogEvent) -> Vec<String> {
+        match event {
+            LogEvent::Agent(event) => self.apply_to_agent(event),
+            LogEvent::Session { event, .. } => self.apply_to_session(event),
+        }
+    }
+
+    fn apply_to_session(&mut self, event: &SessionEvent) -> Vec<String> {
+        match event {
+            SessionEvent::ModelChosen { display, note, .. } => {
+                let mut lines = self.notice(&format!("model: {display}"));
+                lines.extend(note.iter().flat_map(|note| self.notice(note)));
+                lines
+            }
+            SessionEvent::NoModel { reason } => self.notice(reason),
+            SessionEvent::Cleared => {
+                *self = Self { kept: std::mem::take(&mut self.kept), ..Self::default() };
+                self.notice("a new conversation begins")
+            }
+            SessionEvent::Worktrees { kept } => self.worktrees_changed(kept),
+            _ => Vec::new(),
+        }
+    }
+
+    fn apply_to_agent(&mut self, event: &AgentEvent) -> Vec<String> {
         let id = event.agent;
         match &event.kind {
-            EventKind::Spawned(spawn) => self.spawned(id, spawn, event.at),
+            EventKind::Spawned(spawn) => {
+                self.tasks.insert(id, spawn, event.at);
+                Vec::new()
+            }
             EventKind::Started => self.started(id, event.at),
             EventKind::UserMessage { text, by } if id.is_main() => self.heard(text, by),
             EventKind::Resumed { run, ground } => self.resumed(id, *run, *ground),
             EventKind::Moved { ground } => self.moved(id, *ground),
             EventKind::LastTurn { .. } if !id.is_main() => self.of(id, "last turn, to report in"),
-            EventKind::TurnStarted { .. } => {
+            EventKind::Turn(TurnEvent::Started { .. }) => {
                 self.waits.over(id);
                 if id.is_main() {
                     self.turn = Turn::Silent;
                 }
                 Vec::new()
             }
-            EventKind::Text { text } if id.is_main() => self.stream(text),
-            EventKind::TurnEnded { message, .. } if id.is_main() => match self.turn {
+            EventKind::Turn(TurnEvent::Text { text }) if id.is_main() => self.stream(text),
+            EventKind::Turn(TurnEvent::Ended { message, .. }) if id.is_main() => match self.turn {
                 Turn::Silent if self.text.is_empty() => self.main_says(&message.text()),
                 _ => self.flush(),
             },
-            EventKind::Retrying { reason, wait_ms, .. } => self.retries(id, reason, *wait_ms),
+            EventKind::Turn(TurnEvent::Retrying { reason, wait_ms, .. }) => self.retries(id, reason, *wait_ms),
             EventKind::Held { why, wait_ms, ahead } => {
                 let words = self.waits.words(id, *why, *wait_ms, *ahead);
                 words.map(|words| self.of(id, &words)).unwrap_or_default()
             }
-            EventKind::ToolStarted { call, title } => {
+            EventKind::Tool(ToolEvent::Started { call, title }) => {
                 let shown = format!("{} {}", sanitize_line(&call.name), reveal_line(title));
                 if call.name != crate::subagent::AGENT_TOOL {
                     self.calls.insert((id, call.id.clone()), shown.trim_end().to_owned());
                 }
                 Vec::new()
             }
-            EventKind::ToolEnded { result, summary, .. } => {
+            EventKind::Tool(ToolEvent::Ended { result, summary, .. }) => {
                 let what = if result.is_error { "failed: " } else { "" };
                 self.tool_ended(id, &result.call_id, &format!("{what}{}", sanitize_line(summary)))
             }
-            EventKind::ApprovalRequested { request } => {
+            EventKind::Tool(ToolEvent::ApprovalRequested { request }) => {
                 self.questions.push_back(request.clone());
                 if self.questions.len() == 1 { self.question() } else { Vec::new() }
             }
-            EventKind::ApprovalResolved { id: question, answer, by_grant } => {
+            EventKind::Tool(ToolEvent::ApprovalResolved { id: question, answer, by_grant }) => {
                 let withdrawn = answer.is_none() && !by_grant;
                 self.resolved(question, if withdrawn { Withdrawn::Yes } else { Withdrawn::No })
             }
             EventKind::Stopping { .. } if !id.is_main() => {
-                if let Some(agent) = self.agents.get_mut(&id) {
-                    agent.state = State::Stopping;
+                if let Some(agent) = self.tasks.get_mut(id) {
+                    agent.state = TaskState::Stopping;
                 }
                 self.of(id, "stopping")
             }
             EventKind::Ended { outcome } if id.is_main() => self.main_ended(outcome),
             EventKind::Ended { outcome } => self.ended(id, outcome),
-            EventKind::ModelChosen { display, note, .. } => {
-                let mut lines = self.notice(&format!("model: {display}"));
-                lines.extend(note.iter().flat_map(|note| self.notice(note)));
-                lines
-            }
-            EventKind::NoModel { reason } => self.notice(reason),
-            EventKind::Notice { text } if self.agents.contains_key(&id) => self.of(id, &sanitize_line(text)),
+            EventKind::Notice { text } if self.tasks.get(id).is_some() => self.of(id, &sanitize_line(text)),
             EventKind::Notice { text } => self.notice(text),
-            EventKind::Cleared => {
-                *self = Self { kept: std::mem::take(&mut self.kept), ..Self::default() };
-                self.notice("a new conversation begins")
-            }
             EventKind::Worktree { news } => self.worktree_news(id, news),
-            EventKind::Worktrees { kept } => self.worktrees_changed(kept),
             _ => Vec::new(),
         }
     }
@@ -175,9 +173,11 @@ impl LineRenderer {
     /// Returns the line of the question that waits for an answer.
     fn question(&mut self) -> Vec<String> {
         let Some(request) = self.questions.front() else { return Vec::new() };
-        let who = match self.agents.get(&request.id.agent).map(|agent| agent.parent) {
-            Some(parent) if !parent.is_main() => format!("{} (for {})", self.name(request.id.agent), self.name(parent)),
-            _ => self.name(request.id.agent),
+        let who = match self.tasks.get(request.id.agent).map(|agent| agent.parent) {
+            Some(parent) if !parent.is_main() => {
+                format!("{} (for {})", self.tasks.name(request.id.agent), self.tasks.name(parent))
+            }
+            _ => self.tasks.name(request.id.agent),
         };
         let change = match &request.preview {
             Some(Preview::Diff(diff)) => format!(" ({} lines added, {} removed)", diff.added, diff.removed),
@@ -205,7 +205,7 @@ impl LineRenderer {
         lines
     }
 
-    /// Returns `true` if all of what a question is about was told.
+    /// Returns `true` if all of what a question is about was written.
     pub(super) fn is_told(&self, question: &ApprovalId) -> bool {
         self.announced.as_ref() == Some(question)
     }
@@ -229,72 +229,14 @@ impl LineRenderer {
         lines
     }
 
-    /// Returns the subagents that are still at work.
-    pub(super) fn running(&self) -> usize {
-        self.agents.values().filter(|agent| !matches!(agent.state, State::Ended(_))).count()
-    }
-
     /// Returns the reports that are about to arrive as messages.
     pub(super) fn owed(&self) -> usize {
         self.owed.len()
     }
 
-    /// Finds an agent that is at work by its number or name.
-    pub(super) fn find(&self, wanted: &str) -> Option<AgentId> {
-        self.named(wanted).filter(|(_, agent)| !matches!(agent.state, State::Ended(_))).map(|(id, _)| id)
-    }
-
-    /// Finds an agent that has ended by its number or name, and how it did.
-    pub(super) fn find_ended(&self, wanted: &str) -> Option<(AgentId, Status)> {
-        self.named(wanted).and_then(|(id, agent)| match agent.state {
-            State::Ended(status) => Some((id, status)),
-            _ => None,
-        })
-    }
-
-    fn named(&self, wanted: &str) -> Option<(AgentId, &Told)> {
-        let is_it = |(id, agent): &(&AgentId, &Told)| wanted.parse() == Ok(id.0) || agent.name == wanted;
-        self.agents.iter().find(is_it).map(|(id, agent)| (*id, agent))
-    }
-
-    /// Returns where an agent is to be moved that leaves where it is.
-    pub(super) fn other_ground(&self, id: AgentId) -> RunMode {
-        match self.agents.get(&id).map(|agent| agent.ground) {
-            Some(RunMode::Background) => RunMode::Foreground,
-            _ => RunMode::Background,
-        }
-    }
-
-    /// Returns the agents that the main agent waits for.
-    pub(super) fn waited_for(&self) -> usize {
-        let waits = |agent: &&Told| {
-            agent.parent.is_main() && agent.ground == RunMode::Foreground && !matches!(agent.state, State::Ended(_))
-        };
-        self.agents.values().filter(waits).count()
-    }
-
     /// Lists all subagents.
-    pub(super) fn tasks(&mut self, now: Timestamp) -> Vec<String> {
-        let row = |(id, agent): (&AgentId, &Told)| {
-            let state = match agent.state {
-                State::Queued => "queued",
-                State::Running if self.questions.iter().any(|request| request.id.agent == *id) => "asks",
-                State::Running => "at work",
-                State::Stopping => "stopping",
-                State::Ended(Status::Completed) => "done",
-                State::Ended(status) => status.name(),
-            };
-            let time = match agent.state {
-                State::Running | State::Stopping => format!(", {}", seconds(millis(agent.since, now))),
-                _ => String::new(),
-            };
-            let ground = match (agent.ground, agent.state) {
-                (RunMode::Foreground, _) | (_, State::Ended(_)) => "",
-                (RunMode::Background, _) => ", background",
-            };
-            format!("{id} {}: {}, {state}{ground}, {}{time}", agent.name, agent.description, tools(agent.tools))
-        };
-        let rows: Vec<String> = self.agents.iter().map(row).collect();
+    pub(super) fn list_tasks(&mut self, now: Timestamp) -> Vec<String> {
+        let rows = self.tasks.rows(now, |id| self.questions.iter().any(|request| request.id.agent == id));
         if rows.is_empty() { self.notice("there are no agents") } else { self.lines(rows) }
     }
 
@@ -313,20 +255,12 @@ impl LineRenderer {
 
     /// Returns a line about an agent.
     pub(super) fn of(&mut self, id: AgentId, text: &str) -> Vec<String> {
-        let line = format!("{}: {text}", self.name(id));
+        let line = format!("{}: {text}", self.tasks.name(id));
         // Other agents do not interrupt a sentence.
         let begun = std::mem::take(&mut self.text);
         let lines = self.lines(vec![line]);
         self.text = begun;
         lines
-    }
-
-    /// Returns what an agent is called.
-    pub(super) fn name(&self, id: AgentId) -> String {
-        if id.is_main() {
-            return "main".to_owned();
-        }
-        self.agents.get(&id).map_or_else(|| format!("agent {id}"), |agent| agent.name.clone())
     }
 
     fn say(&mut self, who: &str, text: &str) -> Vec<String> {
@@ -348,7 +282,7 @@ impl LineRenderer {
         self.main_says(&whole)
     }
 
-    /// Tells what is left of the main agent's text.
+    /// Returns what is left of the main agent's text.
     fn flush(&mut self) -> Vec<String> {
         let rest = std::mem::take(&mut self.text);
         self.main_says(&rest)
@@ -368,27 +302,12 @@ impl LineRenderer {
         lines
     }
 
-    fn spawned(&mut self, id: AgentId, spawn: &Spawn, at: Timestamp) -> Vec<String> {
-        let announced = Told {
-            name: shown_name(&spawn.name).into_owned(),
-            description: sanitize_line(&spawn.description).into_owned(),
-            parent: spawn.parent,
-            ground: spawn.ground,
-            run: 1,
-            state: State::Queued,
-            tools: 0,
-            since: at,
-        };
-        self.agents.insert(id, announced);
-        Vec::new()
-    }
-
     fn heard(&mut self, text: &str, by: &Author) -> Vec<String> {
         match by {
             Author::User => self.say("you", text),
             Author::Subagents(agents) => {
                 self.owed.retain(|agent| !agents.contains(agent));
-                let names: Vec<String> = agents.iter().map(|agent| self.name(*agent)).collect();
+                let names: Vec<String> = agents.iter().map(|agent| self.tasks.name(*agent)).collect();
                 let noun = if names.len() == 1 { "report" } else { "reports" };
                 self.notice(&format!("{noun} of {} arrived", names.join(", ")))
             }
@@ -398,14 +317,14 @@ impl LineRenderer {
 
     /// A later run begins; what comes late or twice does not.
     fn resumed(&mut self, id: AgentId, run: u32, ground: RunMode) -> Vec<String> {
-        let Some(agent) = self.agents.get_mut(&id).filter(|agent| agent.run < run) else { return Vec::new() };
-        (agent.run, agent.ground, agent.state) = (run, ground, State::Queued);
+        let Some(agent) = self.tasks.get_mut(id).filter(|agent| agent.run < run) else { return Vec::new() };
+        (agent.run, agent.mode, agent.state) = (run, ground, TaskState::Queued);
         self.of(id, &format!("resumed, run {run}"))
     }
 
     fn moved(&mut self, id: AgentId, ground: RunMode) -> Vec<String> {
-        let Some(agent) = self.agents.get_mut(&id) else { return Vec::new() };
-        agent.ground = ground;
+        let Some(agent) = self.tasks.get_mut(id) else { return Vec::new() };
+        agent.mode = ground;
         match ground {
             RunMode::Background => self.of(id, "moved to the background; its report arrives as a message"),
             RunMode::Foreground => self.of(id, "is waited for again"),
@@ -413,8 +332,8 @@ impl LineRenderer {
     }
 
     fn started(&mut self, id: AgentId, at: Timestamp) -> Vec<String> {
-        let Some(agent) = self.agents.get_mut(&id) else { return Vec::new() };
-        agent.state = State::Running;
+        let Some(agent) = self.tasks.get_mut(id) else { return Vec::new() };
+        agent.state = TaskState::Running;
         agent.since = at;
         let text = format!("started: {}", agent.description);
         self.of(id, &text)
@@ -432,7 +351,7 @@ impl LineRenderer {
 
     fn tool_ended(&mut self, id: AgentId, call_id: &str, outcome: &str) -> Vec<String> {
         let Some(shown) = self.calls.remove(&(id, call_id.to_owned())) else { return Vec::new() };
-        if let Some(agent) = self.agents.get_mut(&id) {
+        if let Some(agent) = self.tasks.get_mut(id) {
             agent.tools += 1;
         }
         let text = if outcome.is_empty() { shown } else { format!("{shown} - {outcome}") };
@@ -461,10 +380,10 @@ impl LineRenderer {
     }
 
     fn ended(&mut self, id: AgentId, outcome: &Outcome) -> Vec<String> {
-        if let Some(agent) = self.agents.get_mut(&id) {
-            agent.state = State::Ended(outcome.status);
+        if let Some(agent) = self.tasks.get_mut(id) {
+            agent.state = TaskState::Ended(outcome.status);
             // Of one that the user has stopped nobody waits for anything.
-            if agent.ground == RunMode::Background && agent.parent.is_main() && outcome.status != Status::Cancelled {
+            if agent.mode == RunMode::Background && agent.parent.is_main() && outcome.status != Status::Cancelled {
                 self.owed.insert(id);
             }
         }
@@ -479,8 +398,4 @@ impl LineRenderer {
         }
         self.of(id, &text)
     }
-}
-
-fn millis(from: Timestamp, to: Timestamp) -> u64 {
-    u64::try_from(to.as_millisecond() - from.as_millisecond()).unwrap_or(0)
 }

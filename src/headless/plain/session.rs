@@ -15,8 +15,9 @@ use super::asked::{Asked, Typist};
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
 use super::spending::Spending;
-use crate::agent::{AgentEvent, Author, EventKind, Status, WorktreeAct};
+use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status, WorktreeAct};
 use crate::headless::input::TypedLine;
+use crate::message::AgentId;
 use crate::permission::{Answer, ApprovalId};
 use crate::subagent::{Children, Command, unattended_refusal};
 
@@ -35,7 +36,7 @@ pub(super) enum NextStep {
 
 /// Where the user stands with the agents.
 pub(super) struct Session {
-    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) commands: mpsc::UnboundedSender<Command>,
     pub(super) renderer: LineRenderer,
     spending: Spending,
     /// What is still to be written.
@@ -84,13 +85,12 @@ enum Prompted {
     No,
 }
 
-/// Returns texts as lines.
 pub(super) fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
     texts.into_iter().map(|text| text + "\n")
 }
 
 impl Session {
-    pub(super) fn new(commands: mpsc::Sender<Command>) -> Self {
+    pub(super) fn new(commands: mpsc::UnboundedSender<Command>) -> Self {
         let typist = if io::stdin().is_terminal() { Typist::Person } else { Typist::Program };
         let both = typist == Typist::Person && io::stdout().is_terminal();
         Self {
@@ -118,7 +118,10 @@ impl Session {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.unanswered == 0 && self.lead == Lead::Rests && self.renderer.running() == 0 && self.renderer.owed() == 0
+        self.unanswered == 0
+            && self.lead == Lead::Rests
+            && self.renderer.tasks.running() == 0
+            && self.renderer.owed() == 0
     }
 
     /// Writes lines. A prompt that stands there gets a line of its own.
@@ -147,17 +150,17 @@ impl Session {
         }
     }
 
-    pub(super) fn tell(&mut self, event: &AgentEvent) {
+    pub(super) fn apply(&mut self, event: &LogEvent) {
         self.spending.apply(event);
-        if event.agent.is_main() {
-            self.count(&event.kind);
+        if let LogEvent::Agent(AgentEvent { agent: AgentId::MAIN, kind, .. }) = event {
+            self.count(kind);
+            if let EventKind::UserMessage { text, by: Author::User } = kind
+                && self.echoed.take_if(|echoed| echoed == text).is_some()
+            {
+                return;
+            }
         }
-        if let (EventKind::UserMessage { text, by: Author::User }, true) = (&event.kind, event.agent.is_main())
-            && self.echoed.take_if(|echoed| echoed == text).is_some()
-        {
-            return;
-        }
-        let lines = self.renderer.tell(event);
+        let lines = self.renderer.apply(event);
         self.write(lines);
     }
 
@@ -174,18 +177,18 @@ impl Session {
         }
     }
 
-    async fn order(&mut self, command: Command) {
+    fn order(&self, command: Command) {
         // It fails only if the engine is gone, which ends the events too.
-        let _ = self.commands.send(command).await;
+        let _ = self.commands.send(command);
     }
 
-    pub(super) async fn send(&mut self, text: String) {
+    pub(super) fn send(&mut self, text: String) {
         self.unanswered += 1;
-        self.order(Command::Send { text }).await;
+        self.order(Command::Send { text });
     }
 
     /// Obeys a typed line.
-    pub(super) async fn typed(&mut self, line: TypedLine) -> NextStep {
+    pub(super) fn typed(&mut self, line: &TypedLine) -> NextStep {
         self.asked.read(line.at);
         let line = line.text.as_str();
         let at_prompt = self.prompted == Prompted::Yes;
@@ -206,53 +209,53 @@ impl Session {
                 } else if self.unanswered > 0 {
                     self.notice("this waits until the present answer is complete");
                 }
-                self.send(text).await;
+                self.send(text);
             }
-            LineCommand::Answer(answer) => self.answer(answer).await,
+            LineCommand::Answer(answer) => self.answer(answer),
             LineCommand::Show => {
                 let lines = self.renderer.details();
                 self.write(lines);
             }
-            LineCommand::Stop(agent) => match self.renderer.find(&agent) {
-                Some(agent) => self.order(Command::Stop { agent }).await,
+            LineCommand::Stop(agent) => match self.renderer.tasks.find(&agent) {
+                Some(agent) => self.order(Command::Stop { agent }),
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
             },
-            LineCommand::WrapUp(agent) => match self.renderer.find(&agent) {
-                Some(agent) => self.order(Command::WrapUp { agent }).await,
+            LineCommand::WrapUp(agent) => match self.renderer.tasks.find(&agent) {
+                Some(agent) => self.order(Command::WrapUp { agent }),
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
             },
-            LineCommand::Move(agent) => match self.renderer.find(&agent) {
+            LineCommand::Move(agent) => match self.renderer.tasks.find(&agent) {
                 Some(agent) => {
-                    let ground = self.renderer.other_ground(agent);
-                    self.order(Command::Move { agent, ground }).await;
+                    let ground = self.renderer.tasks.other_mode(agent);
+                    self.order(Command::Move { agent, ground });
                 }
                 None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
             },
-            LineCommand::Resume(agent, text) => self.resume(&agent, text).await,
+            LineCommand::Resume(agent, text) => self.resume(&agent, text),
             LineCommand::StopAll => {
                 // Messages that wait are taken back with it.
                 self.unanswered = self.unanswered.min(1);
-                self.order(Command::StopAll).await;
+                self.order(Command::StopAll);
             }
-            LineCommand::Worktree(act, which) => self.worktree(act, &which).await,
+            LineCommand::Worktree(act, which) => self.worktree(act, &which),
             LineCommand::Worktrees => {
                 let lines = self.renderer.worktrees();
                 self.write(lines);
             }
             LineCommand::Tasks => {
-                let lines = self.renderer.tasks(Timestamp::now());
+                let lines = self.renderer.list_tasks(Timestamp::now());
                 self.write(lines);
             }
             LineCommand::Cost => {
-                let rows = self.spending.table(|id| self.renderer.name(id));
+                let rows = self.spending.table(|id| self.renderer.tasks.name(id));
                 for row in &rows {
                     self.notice(row);
                 }
             }
-            LineCommand::Model(name) => self.order(Command::UseModel { name }).await,
-            LineCommand::Budget(words) => self.budget(&words).await,
+            LineCommand::Model(name) => self.order(Command::UseModel { name }),
+            LineCommand::Budget(words) => self.budget(&words),
             LineCommand::Help => self.write(line_command::help()),
-            LineCommand::Clear => self.clear().await,
+            LineCommand::Clear => self.clear(),
             LineCommand::Quit if self.is_idle() || self.take_armed() => return NextStep::Leave,
             LineCommand::Quit => {
                 self.arm();
@@ -264,7 +267,7 @@ impl Session {
     }
 
     /// Begins a new conversation, at the second time if that stops agents.
-    async fn clear(&mut self) {
+    fn clear(&mut self) {
         let asked = self.clearing.take().is_some_and(|until| Instant::now() <= until);
         if !asked && !self.is_idle() {
             self.notice("agents are at work; /clear again stops them and begins a new conversation");
@@ -273,10 +276,10 @@ impl Session {
         }
         // Messages that wait are taken back with it.
         self.unanswered = self.unanswered.min(1);
-        self.order(Command::Clear).await;
+        self.order(Command::Clear);
     }
 
-    async fn worktree(&mut self, act: WorktreeAct, which: &str) {
+    fn worktree(&mut self, act: WorktreeAct, which: &str) {
         let Some((branch, size)) = self.renderer.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
             self.notice(&format!("no worktree of {which} waits; /worktrees lists those that do"));
             return;
@@ -287,7 +290,7 @@ impl Session {
             self.giving_up = Some((branch, Instant::now() + RETYPED));
             return;
         }
-        self.order(Command::Worktree { branch, act }).await;
+        self.order(Command::Worktree { branch, act });
     }
 
     fn arm(&mut self) {
@@ -299,7 +302,7 @@ impl Session {
     }
 
     /// Interrupts the main agent, or leaves at the second time.
-    pub(super) async fn interrupted(&mut self) -> NextStep {
+    pub(super) fn interrupted(&mut self) -> NextStep {
         // The terminal has shown it at the prompt.
         self.prompted = Prompted::No;
         if self.take_armed() {
@@ -309,40 +312,40 @@ impl Session {
         if self.is_idle() {
             self.notice("ctrl-c again leaves");
         } else {
-            let kept = if self.renderer.waited_for() > 0 { "; its agents go on in the background" } else { "" };
+            let kept = if self.renderer.tasks.waited_for() > 0 { "; its agents go on in the background" } else { "" };
             self.notice(&format!("interrupting the main agent{kept}; ctrl-c again leaves"));
-            self.order(Command::Interrupt { children: Children::Keep }).await;
+            self.order(Command::Interrupt { children: Children::Keep });
         }
         NextStep::GoOn
     }
 
-    /// Has an agent go on that has ended. One that has done all it was sent for needs to be told what is next.
-    async fn resume(&mut self, wanted: &str, text: Option<String>) {
-        match self.renderer.find_ended(wanted) {
+    /// Resumes an ended agent. A completed one needs a message that says what is next.
+    fn resume(&mut self, wanted: &str, text: Option<String>) {
+        match self.renderer.tasks.find_ended(wanted) {
             Some((_, Status::Completed)) if text.is_none() => {
                 self.notice(&format!("say what it shall do next: /resume {wanted} and a message"));
             }
-            Some((agent, _)) => self.order(Command::Resume { agent, text }).await,
+            Some((agent, _)) => self.order(Command::Resume { agent, text }),
             None => self.notice(&format!("no agent {wanted} has ended; /tasks lists them")),
         }
     }
 
     /// Shows the budget, or has it changed.
-    async fn budget(&mut self, words: &str) {
+    fn budget(&mut self, words: &str) {
         if words.is_empty() {
             self.notice(&self.spending.budget());
             return;
         }
         match self.spending.change(words) {
             Ok((limit, said)) => {
-                self.order(Command::SetBudget(limit)).await;
+                self.order(Command::SetBudget(limit));
                 self.notice(&said);
             }
             Err(error) => self.notice(&error),
         }
     }
 
-    async fn answer(&mut self, answer: Answer) {
+    fn answer(&mut self, answer: Answer) {
         let Some(request) = self.renderer.open() else { return };
         if !self.asked.counts_for(&request.id) {
             self.notice("that came before the question could be read; answer again");
@@ -364,22 +367,22 @@ impl Session {
             self.notice("that is all of it; answer again");
             return;
         }
-        self.settle(id, answer).await;
+        self.settle(id, answer);
     }
 
-    async fn settle(&mut self, id: ApprovalId, answer: Answer) {
+    fn settle(&mut self, id: ApprovalId, answer: Answer) {
         let lines = self.renderer.settle(&id);
-        self.order(Command::Answer { id, answer }).await;
+        self.order(Command::Answer { id, answer });
         self.write(lines);
     }
 
     /// Answers every question with no, because nobody is there any more.
-    pub(super) async fn refuse_all(&mut self) {
+    pub(super) fn refuse_all(&mut self) {
         while let Some(request) = self.renderer.open() {
             let id = request.id.clone();
             let comment = unattended_refusal(request.grant.as_ref());
             self.notice("no: the input has ended");
-            self.settle(id, Answer::No { comment: Some(comment) }).await;
+            self.settle(id, Answer::No { comment: Some(comment) });
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::agent::{AgentEvent, EventKind, Spent};
+use crate::agent::{AgentEvent, EventKind, LogEvent, SessionEvent, Spent, TurnEvent};
 use crate::app::{budget_words, change_budget, cost_words};
 use crate::message::{AgentId, BudgetLimit, grouped};
 
@@ -18,10 +18,12 @@ pub(super) struct Spending {
 
 impl Spending {
     /// Takes in what an event says was used or is allowed.
-    pub(super) fn apply(&mut self, event: &AgentEvent) {
-        match event.kind {
-            EventKind::BudgetChanged { limit } => self.limit = limit,
-            EventKind::TurnEnded { .. } => self.agents.entry(event.agent).or_default().apply(&event.kind),
+    pub(super) fn apply(&mut self, event: &LogEvent) {
+        match event {
+            LogEvent::Session { event: SessionEvent::BudgetChanged { limit }, .. } => self.limit = *limit,
+            LogEvent::Agent(AgentEvent { agent, kind: kind @ EventKind::Turn(TurnEvent::Ended { .. }), .. }) => {
+                self.agents.entry(*agent).or_default().apply(kind);
+            }
             _ => {}
         }
     }

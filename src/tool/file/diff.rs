@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
+use crate::message::format::line_changes;
 use crate::message::{DiffLine, FileDiff, Hunk, LineKind};
 use crate::tool::limit::{cut, grouped};
 
@@ -136,5 +137,5 @@ fn shown_line(line: &str, max: usize) -> String {
 
 /// Returns the one-line form of a difference: `+3 −1`.
 pub(super) fn tally(diff: &FileDiff) -> String {
-    format!("+{} −{}", diff.added, diff.removed)
+    line_changes(diff.added, diff.removed)
 }

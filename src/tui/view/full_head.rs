@@ -9,12 +9,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::money;
-use super::render_context::{RenderContext, clock, used};
+use super::render_context::{RenderContext, used};
 use super::wrap::{fit, width};
 use super::{cell, limited};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::{AgentState, AgentView, WorktreeState};
+use crate::message::format::clock;
 use crate::message::sanitize_line;
 use crate::permission::PermissionMode;
 

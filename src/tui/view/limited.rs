@@ -2,9 +2,10 @@
 //!
 //! Owns how much of it is said where. Leaves the wait to `app`. Invariant: a title gives it no more columns than it has.
 
-use super::render_context::{RenderContext, counted};
+use super::render_context::RenderContext;
 use super::wrap::width;
 use crate::app::{AgentState, AgentView};
+use crate::message::format::counted;
 
 /// Returns the fullest words for a wait in a queue that so many columns bear, such as `limited 3s · 2 ahead`; `None`
 /// for any other state, and if there is no room to speak of the queue.

@@ -5,10 +5,11 @@
 
 use ratatui::style::Style;
 
-use super::render_context::{RenderContext, tokens};
+use super::render_context::RenderContext;
 use crate::agent::Spent;
 use crate::app::{budget_share, cost_mark};
 use crate::message::BudgetLimit;
+use crate::message::format::tokens;
 
 /// Spells a cost in few columns, such as `$0.21`, `$0.21+?` or `$?`; nothing where nothing was used.
 #[must_use]

@@ -10,13 +10,14 @@ use ratatui::text::{Line, Span};
 use super::conversation::chip;
 use super::full_head;
 use super::money;
-use super::render_context::{RenderContext, clock, counted, elapsed, used};
+use super::render_context::{RenderContext, used};
 use super::transcript::{Follow, Shown, TranscriptView};
 use super::wrap::{fit, pad, pad_left, width};
 use super::{limited, queued, sparkline};
 use crate::app::layout::{Descent, PaneRect};
 use crate::app::panes::PaneSize;
 use crate::app::{AgentState, AgentView, CellKind, LoadedUpTo, STOP_FROM, StepView};
+use crate::message::format::{clock, counted, elapsed};
 
 /// Columns of a title from which on a state may say more than its word, and the most it takes.
 const LONG_WORD_FROM: u16 = 72;

@@ -3,8 +3,6 @@
 //! Owns the spelling of durations, counts and states. Invariant: a counter has a fixed width, so that nothing moves
 //! while it counts.
 
-use std::time::Duration;
-
 use ratatui::style::Style;
 use ratatui::text::Span;
 
@@ -14,6 +12,7 @@ use super::wrap::{fit, pad, width};
 use crate::agent::{RunMode, Status};
 use crate::app::{AgentState, AgentView, App, Severity, WorktreeState, WorktreeView};
 use crate::message::Usage;
+use crate::message::format::tokens;
 
 /// Widest type that descriptions of other agents make room for.
 const ALIGNED_TYPE: usize = 18;
@@ -181,46 +180,8 @@ fn arrows(chord: &str, glyphs: &Glyphs) -> String {
     chord.split(' ').map(key).collect::<Vec<_>>().join(" ")
 }
 
-/// Spells a duration in at most six columns: tenths only below ten seconds.
-#[must_use]
-pub(super) fn elapsed(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds {
-        0..10 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
-        10..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
-    }
-}
-
-/// Spells a running time in whole seconds, which change once a second and not with each frame.
-#[must_use]
-pub(super) fn clock(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..60 => format!("{seconds}s"),
-        _ => elapsed(time),
-    }
-}
-
-/// Spells a count of tokens in at most five columns.
-#[must_use]
-pub(super) fn tokens(count: u64) -> String {
-    match count {
-        0..1_000 => count.to_string(),
-        1_000..99_950 => format!("{}.{}k", count / 1000, count % 1000 / 100),
-        99_950..999_500 => format!("{}k", (count + 500) / 1000),
-        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
-    }
-}
-
 /// Spells the tokens of a usage in at most six columns, with a sign if they are an estimate.
 #[must_use]
 pub(super) fn used(usage: &Usage) -> String {
     format!("{}{}", usage.mark(), tokens(usage.total()))
-}
-
-/// Spells a noun with its count.
-#[must_use]
-pub(super) fn counted(count: usize, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }

@@ -9,11 +9,12 @@ use ratatui::text::{Line, Span};
 
 use super::money;
 use super::pane_strip::rule;
-use super::render_context::{RenderContext, clock, counted, used};
+use super::render_context::{RenderContext, used};
 use super::wrap::{fit, width};
 use super::{full_head, limited};
 use crate::app::composer::ViMode;
 use crate::app::{AgentState, Focus, ModelState, Tone};
+use crate::message::format::{clock, counted};
 use crate::permission::PermissionMode;
 
 /// Draws the status line.

@@ -10,11 +10,12 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::pane_strip::rule;
-use super::render_context::{RenderContext, elapsed};
+use super::render_context::RenderContext;
 use super::wrap::{fit, fit_line, pad, width};
 use crate::agent::Status;
 use crate::app::timeline::{SpanKind, TimelineRow, TimelineWindow, TrackSeen};
 use crate::app::{AgentState, AgentView, CellKind, Focus, ToolState};
+use crate::message::format::elapsed;
 
 /// How the runs of agents end, in the order of the legend.
 const ENDS: [(Status, &str); 3] =

@@ -1,6 +1,6 @@
 //! How far an answer reaches, in the real loop.
 
-use belvedere::agent::EventKind;
+use belvedere::agent::{EventKind, ToolEvent};
 use belvedere::message::AgentId;
 use belvedere::permission::{
     Access, AccessKind, Answer, ApprovalRequest, Grants, Holder, PermissionMode, Permissions, Preview, Project,
@@ -13,7 +13,7 @@ use crate::support::{Parts, Session};
 
 fn question(event: &belvedere::agent::AgentEvent) -> Option<ApprovalRequest> {
     match &event.kind {
-        EventKind::ApprovalRequested { request } => Some(request.clone()),
+        EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.clone()),
         _ => None,
     }
 }
@@ -28,16 +28,16 @@ async fn an_answer_for_the_project_allows_what_was_shown_and_no_more() {
         reply(json!({"turn": 3}), vec![json!({"say": "done"})]),
     ]);
     let mut session = Session::start(Parts::new(provider));
-    session.say("go").await;
+    session.say("go");
     let first = session.wait(question).await;
     assert_eq!(first.grant.as_ref().map(ToString::to_string).as_deref(), Some("Bash(touch made.txt)"));
     assert_eq!(first.reason, "mode ask: it may do more than read");
-    session.send(Command::Answer { id: first.id.clone(), answer: Answer::Project }).await;
+    session.send(Command::Answer { id: first.id.clone(), answer: Answer::Project });
     let second = session.wait(question).await;
     assert_eq!(second.act(), "touch made.txt; touch more.txt", "the same command was not asked about again");
     assert!(session.root().join("made.txt").exists() && !session.root().join("more.txt").exists());
-    session.send(Command::Forget { grant: first.grant.unwrap(), holder: Holder::Main }).await;
-    session.send(Command::Answer { id: second.id, answer: Answer::No { comment: None } }).await;
+    session.send(Command::Forget { grant: first.grant.unwrap(), holder: Holder::Main });
+    session.send(Command::Answer { id: second.id, answer: Answer::No { comment: None } });
     session.ended(AgentId::MAIN).await;
     session.quit().await;
 }
@@ -54,10 +54,10 @@ async fn a_change_is_asked_about_whole_or_not_at_all() {
         reply(json!({"turn": 3}), vec![json!({"say": "done"})]),
     ]);
     let mut session = Session::start(Parts::new(provider));
-    session.say("go").await;
+    session.say("go");
     let refused = |event: &belvedere::agent::AgentEvent| match &event.kind {
-        EventKind::ToolRefused { title, reason, .. } => Some(format!("{title}: {reason}")),
-        EventKind::ApprovalRequested { .. } => Some("asked".to_owned()),
+        EventKind::Tool(ToolEvent::Refused { title, reason, .. }) => Some(format!("{title}: {reason}")),
+        EventKind::Tool(ToolEvent::ApprovalRequested { .. }) => Some("asked".to_owned()),
         _ => None,
     };
     for too_many in ["10000 changed lines", "1 changed line"] {
@@ -69,7 +69,7 @@ async fn a_change_is_asked_about_whole_or_not_at_all() {
     let Some(Preview::Diff(diff)) = &asked.preview else { panic!("{:?}", asked.preview) };
     let shown: String = diff.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| format!("{}\n", line.text)).collect();
     assert!(shown == whole, "every line is there, each to its end");
-    session.send(Command::Answer { id: asked.id.clone(), answer: Answer::Once }).await;
+    session.send(Command::Answer { id: asked.id.clone(), answer: Answer::Once });
     session.ended(AgentId::MAIN).await;
     assert_eq!(std::fs::read_to_string(session.root().join("a.txt")).unwrap(), whole);
     session.quit().await;
@@ -83,11 +83,11 @@ async fn the_whole_of_a_command_is_shown_with_nothing_hidden() {
         reply(json!({"turn": 1}), vec![json!({"say": "done"})]),
     ]);
     let mut session = Session::start(Parts::new(provider));
-    session.say("go").await;
+    session.say("go");
     let asked = session.wait(question).await;
     let act = asked.act().into_owned();
     assert!(act.ends_with("␛]0;; rm -rf ~␇ ␍ls⍰") && act.chars().count() == hostile.chars().count(), "{act}");
-    session.send(Command::Answer { id: asked.id.clone(), answer: Answer::No { comment: None } }).await;
+    session.send(Command::Answer { id: asked.id.clone(), answer: Answer::No { comment: None } });
     session.ended(AgentId::MAIN).await;
     session.quit().await;
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use belvedere::agent::{AgentEvent, Budget, EventKind, Hold, LastWords, Outcome, Status};
+use belvedere::agent::{AgentEvent, Budget, EventKind, Hold, LastWords, Outcome, SessionEvent, Status, TurnEvent};
 use belvedere::message::{AgentId, BudgetLimit, Dollars, Usage};
 use belvedere::provider::Price;
 use belvedere::provider::scripted::Scripted;
@@ -47,7 +47,7 @@ fn parts(provider: Arc<Scripted>, budget: &Budget) -> Parts {
 fn logged(events: &[Arc<AgentEvent>]) -> (Usage, f64) {
     let mut sum = (Usage::default(), 0.0);
     for event in events {
-        if let EventKind::TurnEnded { usage, cost_usd, .. } = &event.kind {
+        if let EventKind::Turn(TurnEvent::Ended { usage, cost_usd, .. }) = &event.kind {
             sum.0 += *usage;
             sum.1 += cost_usd.unwrap_or(0.0);
         }
@@ -120,19 +120,19 @@ async fn the_main_agent_reports_at_the_limit_and_goes_on_once_it_is_raised() {
     assert!(last.tools.is_empty() && last.withheld == first.tools, "the last turn has no tools, but knows of them");
     let sent = provider.requests().len();
     // What is left is too little from the start: nothing is sent.
-    session.send(Command::SetBudget(tokens(budget.spent().tokens + 1_000))).await;
+    session.send(Command::SetBudget(tokens(budget.spent().tokens + 1_000)));
     let outcome = session.ask("and now").await;
     assert_eq!((outcome.status, outcome.words, outcome.turns), (Status::Budget, LastWords::Partial, 0));
     assert!(outcome.reason.unwrap().contains("Raise it with /budget"));
     assert_eq!(provider.requests().len(), sent);
-    session.send(Command::SetBudget(BudgetLimit::default())).await;
-    let told = session.wait(|event| match event.kind {
-        EventKind::BudgetChanged { limit } => Some(limit),
+    session.send(Command::SetBudget(BudgetLimit::default()));
+    let told = session.wait_session(|event| match event {
+        SessionEvent::BudgetChanged { limit } => Some(*limit),
         _ => None,
     });
     assert_eq!(told.await, BudgetLimit::default());
-    session.say("look again").await;
-    session.wait(|event| matches!(event.kind, EventKind::TurnEnded { .. }).then_some(())).await;
+    session.say("look again");
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Ended { .. })).then_some(())).await;
     session.quit().await;
 }
 
@@ -171,9 +171,9 @@ async fn what_a_stopped_child_has_used_is_booked_and_what_it_held_is_free() {
     ]);
     let budget = Budget::new(tokens(100_000));
     let mut session = Session::start(parts(provider, &budget));
-    session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
-    session.send(Command::Stop { agent: AgentId(1) }).await;
+    session.say("go");
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
+    session.send(Command::Stop { agent: AgentId(1) });
     let outcome = session.ended(AgentId(1)).await;
     assert_eq!((outcome.status, outcome.usage.total()), (Status::Cancelled, 5_007));
     session.ended(AgentId::MAIN).await;
@@ -280,9 +280,9 @@ async fn a_request_that_is_stopped_before_its_count_came_is_booked_by_estimate()
     ]);
     let budget = Budget::new(tokens(200_000));
     let mut session = Session::start(parts(provider, &budget));
-    session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
-    session.send(Command::Stop { agent: AgentId(1) }).await;
+    session.say("go");
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
+    session.send(Command::Stop { agent: AgentId(1) });
     let outcome = session.ended(AgentId(1)).await;
     assert!(outcome.usage.estimated && outcome.usage.context() > 5_000, "{outcome:?}");
     assert_eq!(outcome.usage.output, 500, "bytes of the reply, four for each token");
@@ -325,9 +325,9 @@ async fn a_budget_that_is_passed_already_is_called_so() {
     let budget = Budget::new(tokens(300_000));
     let steps = vec![json!({"say": "half "}), json!({"wait_ms": 5_000}), json!({"say": "done"}), usage(100_500, 100)];
     let mut session = Session::start(parts(script(&[reply(json!({}), steps)]), &budget));
-    session.say("hello").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
-    session.send(Command::SetBudget(tokens(60_000))).await;
+    session.say("hello");
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
+    session.send(Command::SetBudget(tokens(60_000)));
     session.ended(AgentId::MAIN).await;
     let events = session.quit().await;
     assert_eq!(notices(&events, "Over budget (167%): 100,600 of 60,000 tokens."), 1);

@@ -1,6 +1,6 @@
 //! Delegation through the real loop, with a scripted model.
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, Status, ToolEvent, TurnEvent};
 use belvedere::definition::{Catalog, Source, Tier, parse};
 use belvedere::message::{AgentId, Message, ToolResult};
 use belvedere::permission::{Answer, PermissionMode};
@@ -70,9 +70,13 @@ async fn stopping_one_leaves_the_others_alone() {
         reply(json!({"task": "go", "turn": 1}), vec![json!({"say": "done"})]),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
-    session.wait(|event| matches!(&event.kind, EventKind::Text { text } if text.contains("found")).then_some(())).await;
-    session.send(Command::Stop { agent: AgentId(1) }).await;
+    session.say("go");
+    session
+        .wait(|event| {
+            matches!(&event.kind, EventKind::Turn(TurnEvent::Text { text }) if text.contains("found")).then_some(())
+        })
+        .await;
+    session.send(Command::Stop { agent: AgentId(1) });
     session.ended(AgentId::MAIN).await;
     let texts: Vec<String> = results(&last_of_main(&provider)).iter().map(ToolResult::joined_text).collect();
     assert!(texts[0].starts_with("status: cancelled") && texts[0].contains("I had found"), "{}", texts[0]);
@@ -212,7 +216,7 @@ async fn one_request_spawns_only_so_many() {
     let mut session = Session::start(parts);
     session.ask("go").await;
     let refused = session.of(AgentId::MAIN).filter(|kind| {
-        matches!(kind, EventKind::ToolEnded { result, .. } if result.joined_text().contains("Use direct tools instead"))
+        matches!(kind, EventKind::Tool(ToolEvent::Ended { result, .. }) if result.joined_text().contains("Use direct tools instead"))
     });
     assert_eq!(refused.count(), 1);
     session.quit().await;
@@ -233,18 +237,18 @@ async fn a_question_of_a_child_reaches_the_user_and_its_answer_the_child() {
         reply(json!({"task": "go", "turn": 1}), vec![json!({"say": "done"})]),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
+    session.say("go");
     let question = |event: &belvedere::agent::AgentEvent| match &event.kind {
-        EventKind::ApprovalRequested { request } => Some(request.clone()),
+        EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.clone()),
         _ => None,
     };
     let first = session.wait(question).await;
     assert_eq!(first.id.agent, AgentId(1));
     let comment = Some("not yet".to_owned());
-    session.send(Command::Answer { id: first.id, answer: Answer::No { comment } }).await;
+    session.send(Command::Answer { id: first.id, answer: Answer::No { comment } });
     let second = session.wait(question).await;
     assert!(!session.root().join("new.txt").exists());
-    session.send(Command::Answer { id: second.id, answer: Answer::Once }).await;
+    session.send(Command::Answer { id: second.id, answer: Answer::Once });
     session.ended(AgentId::MAIN).await;
     assert_eq!(std::fs::read_to_string(session.root().join("new.txt")).unwrap(), "hello\n");
     let report = results(&last_of_main(&provider))[0].joined_text();
@@ -262,11 +266,13 @@ async fn a_change_of_mode_answers_no_question_with_yes() {
         reply(json!({"turn": 1}), vec![json!({"say": "done"})]),
     ]);
     let mut session = Session::start(Parts::new(provider));
-    session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::ApprovalRequested { .. }).then_some(())).await;
+    session.say("go");
+    session
+        .wait(|event| matches!(event.kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. })).then_some(()))
+        .await;
     for mode in [PermissionMode::AcceptEdits, PermissionMode::BypassPermissions, PermissionMode::Plan] {
         assert!(!session.root().join("a.txt").exists(), "nobody has said yes");
-        session.send(Command::SetMode(mode)).await;
+        session.send(Command::SetMode(mode));
     }
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Completed, "plan mode says no");
     assert!(!session.root().join("a.txt").exists());
@@ -306,7 +312,7 @@ async fn a_report_too_long_is_cut_and_kept_whole() {
     let mut session = Session::start(parts);
     session.ask("go").await;
     let result = session.of(AgentId::MAIN).find_map(|kind| match kind {
-        EventKind::ToolEnded { result, .. } => Some(result.joined_text()),
+        EventKind::Tool(ToolEvent::Ended { result, .. }) => Some(result.joined_text()),
         _ => None,
     });
     let result = result.unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use belvedere::agent::{AgentEvent, EventKind, Spawn, Status};
+use belvedere::agent::{AgentEvent, EventKind, LogEvent, Spawn, Status, ToolEvent, TurnEvent};
 use belvedere::app::{Effect, Event};
 use belvedere::message::AgentId;
 use belvedere::permission::Answer;
@@ -58,18 +58,19 @@ fn parts(provider: Arc<Scripted>, depth: u32) -> Parts {
 async fn played(stop: Option<&'static str>) -> BTreeMap<String, Vec<String>> {
     let leaf = reply(json!({}), vec![json!({"wait_ms": 5_000}), json!({"say": "<summary>report of a leaf</summary>"})]);
     let mut session = Session::start(parts(tree(&[leaf]), 3));
-    session.say("go").await;
+    session.say("go");
     if let Some(name) = stop {
         let agent = session.wait(spawned(name)).await;
         // All nine are at work by then.
         let mut begun = 0;
         session
             .wait(|event| {
-                begun += usize::from(matches!(event.kind, EventKind::TurnStarted { .. }) && event.agent.0 > 4);
+                begun +=
+                    usize::from(matches!(event.kind, EventKind::Turn(TurnEvent::Started { .. })) && event.agent.0 > 4);
                 (begun == 9).then_some(())
             })
             .await;
-        session.send(Command::Stop { agent }).await;
+        session.send(Command::Stop { agent });
     }
     assert_eq!(session.ended(AgentId::MAIN).await.text, "answered");
     let seen = session.quit().await;
@@ -130,10 +131,10 @@ fn chain(depth: usize, last: Vec<Value>) -> Arc<Scripted> {
 async fn a_question_from_five_levels_down_is_named_seen_and_answered() {
     let last = vec![json!({"call": "Bash", "input": {"command": "touch made.txt"}})];
     let mut session = Session::start(parts(chain(5, last), 5));
-    session.say("go").await;
+    session.say("go");
     let asked = session
         .wait(|event| match &event.kind {
-            EventKind::ApprovalRequested { request } => Some(request.id.clone()),
+            EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.id.clone()),
             _ => None,
         })
         .await;
@@ -141,11 +142,11 @@ async fn a_question_from_five_levels_down_is_named_seen_and_answered() {
     let mut stage = Stage::new(120, 40);
     let (question, before) = session.seen.split_last().unwrap();
     for event in before {
-        stage.event(Event::Agent(event.clone()));
+        stage.event(Event::Log(Arc::new(LogEvent::Agent(AgentEvent::clone(event)))));
     }
     stage.keys("<alt+1><space><esc>");
     assert_eq!(stage.app.regions().panes.len(), 1);
-    stage.event(Event::Agent(question.clone()));
+    stage.event(Event::Log(Arc::new(LogEvent::Agent(AgentEvent::clone(question)))));
     let way =
         "main › general-purpose-1 › general-purpose-2 › general-purpose-3 › general-purpose-4 › general-purpose-5";
     assert_eq!(stage.app.agents().lineage(asked.agent), way);
@@ -161,7 +162,7 @@ async fn a_question_from_five_levels_down_is_named_seen_and_answered() {
         _ => None,
     });
     assert_eq!(answer, Some(Command::Answer { id: asked, answer: Answer::Once }));
-    session.send(answer.unwrap()).await;
+    session.send(answer.unwrap());
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Completed);
     assert!(session.root().join("made.txt").exists());
     for depth in 1..=5 {
@@ -174,19 +175,23 @@ async fn a_question_from_five_levels_down_is_named_seen_and_answered() {
 #[tokio::test(start_paused = true)]
 async fn two_presses_stop_a_whole_tree() {
     let mut session = Session::start(parts(chain(5, vec![json!({"say": "I "}), json!({"stall": true})]), 5));
-    session.say("go").await;
-    session.wait(|event| (event.agent.0 == 5 && matches!(event.kind, EventKind::Text { .. })).then_some(())).await;
+    session.say("go");
+    session
+        .wait(|event| {
+            (event.agent.0 == 5 && matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. }))).then_some(())
+        })
+        .await;
     let mut stage = Stage::new(120, 40);
     for event in &session.seen {
-        stage.event(Event::Agent(event.clone()));
+        stage.event(Event::Log(Arc::new(LogEvent::Agent(AgentEvent::clone(event)))));
     }
     stage.keys("<alt+1><space>");
     let effects = stage.keys("<ctrl+x><ctrl+x>");
     assert_eq!(effects, [Effect::Engine(Command::StopAll)], "also while a fold hides most of it");
-    session.send(Command::StopAll).await;
+    session.send(Command::StopAll);
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     for event in session.quit().await {
-        stage.event(Event::Agent(event));
+        stage.event(Event::Log(Arc::new(LogEvent::Agent(AgentEvent::clone(&event)))));
     }
     for agent in stage.app.agents().children() {
         assert_eq!(agent.outcome.as_ref().map(|outcome| outcome.status), Some(Status::Cancelled), "{}", agent.name);

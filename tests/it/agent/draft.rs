@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use belvedere::agent::{EventKind, Spawn, Status};
+use belvedere::agent::{EventKind, Spawn, Status, TurnEvent};
 use belvedere::definition::{AgentDraft, Catalog, Source, Tier, parse};
 use belvedere::message::AgentId;
 use belvedere::offline::{Offline, Pace};
@@ -51,7 +51,7 @@ async fn a_draft_is_a_visible_subagent_that_the_conversation_never_hears_of() {
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
     session.ask("hello").await;
-    session.send(draft("sings")).await;
+    session.send(draft("sings"));
     let (id, spawn) = spawned(&mut session).await;
     assert_eq!(
         (spawn.parent, spawn.call_id.as_str(), spawn.agent_type.as_str()),
@@ -76,10 +76,10 @@ async fn a_draft_is_a_visible_subagent_that_the_conversation_never_hears_of() {
 async fn a_draft_is_stopped_like_any_other() {
     let provider = script(&[json!({"when": {"task": "for this wish"}, "steps": [{"say": "half"}, {"stall": true}]})]);
     let mut session = Session::start(Parts::new(provider));
-    session.send(draft("stalls")).await;
+    session.send(draft("stalls"));
     let (id, _) = spawned(&mut session).await;
-    session.wait(|event| matches!(&event.kind, EventKind::Text { .. }).then_some(())).await;
-    session.send(Command::Stop { agent: id }).await;
+    session.wait(|event| matches!(&event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
+    session.send(Command::Stop { agent: id });
     assert_eq!(session.ended(id).await.status, Status::Cancelled);
     session.quit().await;
 }
@@ -89,7 +89,7 @@ async fn a_draft_needs_no_leave_to_delegate() {
     let provider = script(&[json!({"when": {"task": "for this wish"}, "steps": [{"say": FILE}]})]);
     let limits = TreeLimits { max_depth: 0, max_per_request: 0, ..TreeLimits::default() };
     let mut session = Session::start(Parts { limits, ..Parts::new(provider) });
-    session.send(draft("anything")).await;
+    session.send(draft("anything"));
     let (id, _) = spawned(&mut session).await;
     assert_eq!(session.ended(id).await.status, Status::Completed);
     session.quit().await;
@@ -99,7 +99,7 @@ async fn a_draft_needs_no_leave_to_delegate() {
 async fn a_draft_without_a_model_ends_with_the_reason() {
     let connecting = async { Err("There is no key.".to_owned()) }.boxed().shared();
     let mut session = Session::start(Parts { connecting: Some(connecting), ..Parts::new(script(&[])) });
-    session.send(draft("anything")).await;
+    session.send(draft("anything"));
     let (id, _) = spawned(&mut session).await;
     let outcome = session.ended(id).await;
     assert_eq!((outcome.status, outcome.reason.as_deref()), (Status::Failed, Some("There is no key.")));
@@ -110,7 +110,7 @@ async fn a_draft_without_a_model_ends_with_the_reason() {
 async fn a_draft_that_still_waits_for_a_model_keeps_nobody_from_quitting() {
     let connecting = std::future::pending().boxed().shared();
     let session = Session::start(Parts { connecting: Some(connecting), ..Parts::new(script(&[])) });
-    session.send(draft("anything")).await;
+    session.send(draft("anything"));
     session.quit().await;
 }
 
@@ -122,7 +122,7 @@ async fn the_offline_model_drafts_by_the_words_of_the_wish() {
         ("fix failing lints and run clippy", "fix-failing-lints", "Read, Grep, Glob, LS, Edit, Write, Bash"),
         ("日本", "new-agent", "Read, Grep, Glob, LS"),
     ] {
-        session.send(draft(wish)).await;
+        session.send(draft(wish));
         let (id, _) = spawned(&mut session).await;
         let outcome = session.ended(id).await;
         assert_eq!(outcome.status, Status::Completed);

@@ -4,7 +4,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use belvedere::agent::{EventKind, KeptWorktree, Status, WorktreeAct, WorktreeNews};
+use belvedere::agent::{
+    EventKind, KeptWorktree, SessionEvent, Status, ToolEvent, TurnEvent, WorktreeAct, WorktreeNews,
+};
 use belvedere::definition::Catalog;
 use belvedere::message::{AgentId, ToolResult};
 use belvedere::permission::PermissionMode;
@@ -58,8 +60,8 @@ fn text(session: &Session) -> String {
 
 /// The latest list of unmerged worktrees.
 fn kept(session: &Session) -> Vec<KeptWorktree> {
-    let mut lists = session.seen.iter().rev().filter_map(|event| match &event.kind {
-        EventKind::Worktrees { kept } => Some(kept.clone()),
+    let mut lists = session.log.iter().rev().filter_map(|event| match event.of_session() {
+        Some(SessionEvent::Worktrees { kept }) => Some(kept.clone()),
         _ => None,
     });
     lists.next().unwrap_or_default()
@@ -75,7 +77,7 @@ fn made(session: &Session, agent: u32) -> Vec<PathBuf> {
 
 async fn harvest(session: &mut Session, agent: u32, act: WorktreeAct) -> WorktreeNews {
     let branch = kept(session).into_iter().find(|one| one.agent == Some(AgentId(agent))).unwrap().branch;
-    session.send(Command::Worktree { branch, act }).await;
+    session.send(Command::Worktree { branch, act });
     let news = session
         .wait(|event| match &event.kind {
             EventKind::Worktree { news } if event.agent == AgentId(agent) => Some(news.clone()),
@@ -83,7 +85,7 @@ async fn harvest(session: &mut Session, agent: u32, act: WorktreeAct) -> Worktre
         })
         .await;
     if matches!(news, WorktreeNews::Merged { .. } | WorktreeNews::Discarded { .. }) {
-        session.wait(|event| matches!(event.kind, EventKind::Worktrees { .. }).then_some(())).await;
+        session.wait_session(|event| matches!(event, SessionEvent::Worktrees { .. }).then_some(())).await;
     }
     news
 }
@@ -155,16 +157,18 @@ async fn an_unchanged_worktree_goes_and_a_kept_one_is_gone_on_with() {
     assert!(reports[0].contains("\nworktree: removed, nothing was changed in it\n"), "{}", reports[0]);
     assert_eq!(kept(&session).len(), 1);
 
-    session.send(Command::Resume { agent: AgentId(2), text: Some("more".to_owned()) }).await;
+    session.send(Command::Resume { agent: AgentId(2), text: Some("more".to_owned()) });
     session.ended(AgentId(2)).await;
-    session.wait(|event| matches!(&event.kind, EventKind::Worktrees { kept } if !kept.is_empty()).then_some(())).await;
+    session
+        .wait_session(|event| matches!(event, SessionEvent::Worktrees { kept } if !kept.is_empty()).then_some(()))
+        .await;
     let places = made(&session, 2);
     assert_eq!(places[0], places[1], "it goes on where it was");
     assert_eq!(kept(&session)[0].size(), "1 file, +2 −2");
 
     harvest(&mut session, 2, WorktreeAct::Merge).await;
     assert!(text(&session).starts_with("ONE\nTWO\n"));
-    session.send(Command::Resume { agent: AgentId(2), text: Some("again".to_owned()) }).await;
+    session.send(Command::Resume { agent: AgentId(2), text: Some("again".to_owned()) });
     session.ended(AgentId(2)).await;
     assert_eq!(made(&session, 2).len(), 3);
     let requests = provider.requests();
@@ -176,7 +180,7 @@ async fn an_unchanged_worktree_goes_and_a_kept_one_is_gone_on_with() {
 /// What the tools of an agent said: whether each failed, and its words.
 fn said(session: &Session, agent: u32) -> Vec<(bool, String)> {
     let ends = session.of(AgentId(agent)).filter_map(|kind| match kind {
-        EventKind::ToolEnded { result, .. } => Some((result.is_error, result.joined_text())),
+        EventKind::Tool(ToolEvent::Ended { result, .. }) => Some((result.is_error, result.joined_text())),
         _ => None,
     });
     ends.collect()
@@ -252,7 +256,7 @@ async fn a_child_is_stopped_while_its_worktree_is_made() {
         reply(json!({"turn": 1}), vec![say("done")]),
     ]);
     let mut session = Session::start(Parts { git: Some(slow), ..repository(provider) });
-    session.say("go").await;
+    session.say("go");
     for agent in [1, 2] {
         session
             .wait(|event| {
@@ -263,10 +267,10 @@ async fn a_child_is_stopped_while_its_worktree_is_made() {
         let spawned = session.of(AgentId(agent)).any(|kind| matches!(kind, EventKind::Spawned(_)));
         assert!(spawned, "it is told of before anything is waited for");
     }
-    session.send(Command::Stop { agent: AgentId(2) }).await;
+    session.send(Command::Stop { agent: AgentId(2) });
     let outcome = session.ended(AgentId(2)).await;
     assert_eq!(outcome.status, Status::Cancelled, "also one that waits for its turn to make one");
-    session.send(Command::Stop { agent: AgentId(1) }).await;
+    session.send(Command::Stop { agent: AgentId(1) });
     assert_eq!(session.ended(AgentId(1)).await.status, Status::Cancelled);
     session.ended(AgentId::MAIN).await;
     session.quit().await;
@@ -334,7 +338,9 @@ async fn a_definition_sends_its_agents_apart_and_into_the_background() {
     parts.catalog = Catalog::of(vec![parsed.definition.unwrap()]);
     let mut session = Session::start(parts);
     session.ask("go").await;
-    session.wait(|event| matches!(&event.kind, EventKind::Worktrees { kept } if kept.len() == 1).then_some(())).await;
+    session
+        .wait_session(|event| matches!(event, SessionEvent::Worktrees { kept } if kept.len() == 1).then_some(()))
+        .await;
     let ground = session.of(AgentId(1)).find_map(|kind| match kind {
         EventKind::Spawned(spawn) => Some(spawn.ground),
         _ => None,
@@ -354,12 +360,12 @@ async fn nothing_is_merged_or_discarded_while_an_agent_works_in_it() {
         reply(json!({}), vec![say("as you like")]),
     ]);
     let mut session = Session::start(repository(provider));
-    session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+    session.say("go");
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
     let root = made(&session, 1).pop().unwrap();
     let branch = "belvedere/session/general-purpose-1".to_owned();
     for act in [WorktreeAct::Merge, WorktreeAct::Discard] {
-        session.send(Command::Worktree { branch: branch.clone(), act }).await;
+        session.send(Command::Worktree { branch: branch.clone(), act });
         let reason = session.wait(|event| match &event.kind {
             EventKind::Worktree { news: WorktreeNews::Refused { reason, .. } } => Some(reason.clone()),
             EventKind::Worktree { news } if event.agent == AgentId(1) => Some(format!("{news:?}")),
@@ -369,7 +375,7 @@ async fn nothing_is_merged_or_discarded_while_an_agent_works_in_it() {
     }
     assert_eq!(text(&session), FILE);
     assert!(std::fs::read_to_string(root.join("a.txt")).unwrap().starts_with("ONE"), "its work is untouched");
-    session.send(Command::Stop { agent: AgentId(1) }).await;
+    session.send(Command::Stop { agent: AgentId(1) });
     session.ended(AgentId::MAIN).await;
     assert!(matches!(harvest(&mut session, 1, WorktreeAct::Discard).await, WorktreeNews::Discarded { .. }));
     session.quit().await;

@@ -82,7 +82,7 @@ async fn its_mode_effort_and_turns_hold() {
     let mut session = Session::start(led(&provider, lead));
     let outcome = session.ask("go").await;
     assert_eq!(outcome.status, Status::TurnLimit);
-    session.send(Command::SetMode(PermissionMode::BypassPermissions)).await;
+    session.send(Command::SetMode(PermissionMode::BypassPermissions));
     session.ask("again").await;
     assert!(!session.root().join("a.txt").exists());
     session.quit().await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, Outcome, Status};
+use belvedere::agent::{EventKind, Outcome, Status, ToolEvent, TurnEvent};
 use belvedere::message::AgentId;
 use belvedere::provider::Provider;
 use belvedere::provider::scripted::Scripted;
@@ -41,7 +41,7 @@ async fn a_transient_failure_is_tried_again_and_shown() {
     let retries: Vec<(u32, bool)> = session
         .of(AgentId::MAIN)
         .filter_map(|kind| match kind {
-            EventKind::Retrying { attempt, rate_limited, wait_ms, .. } => {
+            EventKind::Turn(TurnEvent::Retrying { attempt, rate_limited, wait_ms, .. }) => {
                 assert!(!rate_limited || *wait_ms >= 2000, "the server's wait is obeyed");
                 Some((*attempt, *rate_limited))
             }
@@ -95,7 +95,7 @@ async fn output_of_a_tool_is_a_sign_of_life() {
     parts.main_limits.idle_timeout = Some(Duration::from_secs(15));
     let (outcome, session) = outcome(parts).await;
     assert_eq!(outcome.status, Status::Completed);
-    let tails = session.of(AgentId::MAIN).filter(|kind| matches!(kind, EventKind::ToolProgress { .. }));
+    let tails = session.of(AgentId::MAIN).filter(|kind| matches!(kind, EventKind::Tool(ToolEvent::Progress { .. })));
     assert_eq!(tails.count(), 10);
 }
 
@@ -119,8 +119,8 @@ async fn calls_that_only_read_overlap_and_calls_that_write_wait_their_turn() {
         .of(AgentId::MAIN)
         .scan(0_i32, |open, kind| {
             *open += match kind {
-                EventKind::ToolStarted { .. } => 1,
-                EventKind::ToolEnded { .. } => -1,
+                EventKind::Tool(ToolEvent::Started { .. }) => 1,
+                EventKind::Tool(ToolEvent::Ended { .. }) => -1,
                 _ => 0,
             };
             Some(*open)
@@ -149,10 +149,10 @@ async fn an_answer_without_a_word_is_told_as_empty() {
 async fn messages_said_meanwhile_wait_and_can_be_taken_back() {
     let provider = script(&[json!({"steps": [{"wait_ms": 1000}, {"say": "ok"}]})]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("first").await;
-    session.say("second, taken back").await;
-    session.send(Command::Unsend { text: "second, taken back".to_owned() }).await;
-    session.say("third").await;
+    session.say("first");
+    session.say("second, taken back");
+    session.send(Command::Unsend { text: "second, taken back".to_owned() });
+    session.say("third");
     session.ended(AgentId::MAIN).await;
     session.ended(AgentId::MAIN).await;
     let said: Vec<&str> = session
@@ -164,7 +164,7 @@ async fn messages_said_meanwhile_wait_and_can_be_taken_back() {
         .collect();
     assert_eq!(said, ["first", "third"]);
     assert_eq!(provider.requests()[1].messages.len(), 3, "the conversation goes on");
-    session.send(Command::Clear).await;
+    session.send(Command::Clear);
     session.ask("fresh").await;
     assert_eq!(provider.requests()[2].messages.len(), 1, "a cleared conversation starts anew");
     session.quit().await;
@@ -179,9 +179,9 @@ async fn an_interrupted_answer_leaves_a_transcript_that_can_go_on() {
     let mut parts = Parts::new(provider.clone());
     parts.tools = tools(&[json!({"tool": "Wait", "title": "", "summary": "", "ms": 1_000_000})]);
     let mut session = Session::start(parts);
-    session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::ToolStarted { .. }).then_some(())).await;
-    session.send(Command::Interrupt { children: Children::Stop }).await;
+    session.say("go");
+    session.wait(|event| matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. })).then_some(())).await;
+    session.send(Command::Interrupt { children: Children::Stop });
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     let outcome = session.ask("go on").await;
     assert_eq!(outcome.text, "on we go");
@@ -194,8 +194,8 @@ async fn an_interrupted_answer_leaves_a_transcript_that_can_go_on() {
 async fn quitting_ends_everything() {
     let provider: Arc<dyn Provider> = script(&[json!({"steps": [{"stall": true}]})]);
     let mut session = Session::start(Parts::new(provider));
-    session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::TurnStarted { .. }).then_some(())).await;
+    session.say("go");
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Started { .. })).then_some(())).await;
     let seen = session.quit().await;
     assert!(matches!(seen.last().unwrap().kind, EventKind::Ended { .. }));
 }

@@ -1,6 +1,6 @@
 //! What an agent remembers: its notes in the prompt, and the right to read them.
 
-use belvedere::agent::EventKind;
+use belvedere::agent::{EventKind, ToolEvent};
 use belvedere::definition::{AgentDefinition, Catalog, MemoryScope};
 use serde_json::json;
 
@@ -152,10 +152,10 @@ async fn only_its_own_notes_may_be_read_without_asking() {
     put(&claude.join("agent-memory/Note-Keeper"), "own notes\n");
     put(&claude.join("agent-memory/Other"), "other notes\n");
     std::os::unix::fs::symlink(&claude, session.root().join("link")).unwrap();
-    session.say("go").await;
+    session.say("go");
     let request = session
         .wait(|event| match &event.kind {
-            EventKind::ApprovalRequested { request } => Some(request.clone()),
+            EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.clone()),
             _ => None,
         })
         .await;

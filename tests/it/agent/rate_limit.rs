@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, Hold, Status};
+use belvedere::agent::{EventKind, Hold, Status, TurnEvent};
 use belvedere::message::AgentId;
 use belvedere::provider::scripted::Scripted;
 use belvedere::provider::{ErrorKind, EventStream, Provider, ProviderError, RateLimiter, Request};
@@ -91,7 +91,10 @@ fn eight() -> Arc<Scripted> {
 }
 
 fn is_wait(kind: &EventKind) -> bool {
-    matches!(kind, EventKind::Held { why: Hold::RateLimit, .. } | EventKind::Retrying { rate_limited: true, .. })
+    matches!(
+        kind,
+        EventKind::Held { why: Hold::RateLimit, .. } | EventKind::Turn(TurnEvent::Retrying { rate_limited: true, .. })
+    )
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,7 +129,7 @@ async fn a_child_that_is_stopped_while_it_waits_frees_its_place() {
     // The main agent is answered; eight requests of its children are refused, for long.
     let provider = Moody::new(eight(), |number| (2..=9).contains(&number).then_some(Duration::from_mins(1)));
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
+    session.say("go");
     let stopped = session
         .wait(|event| match event.kind {
             EventKind::Held { ahead: 3.., .. } => Some(event.agent),
@@ -134,7 +137,7 @@ async fn a_child_that_is_stopped_while_it_waits_frees_its_place() {
         })
         .await;
     let waiting = provider.gate.load().waiting;
-    session.send(Command::Stop { agent: stopped }).await;
+    session.send(Command::Stop { agent: stopped });
     assert_eq!(session.ended(stopped).await.status, Status::Cancelled);
     assert!(provider.gate.load().waiting < waiting);
     let outcome = session.ended(AgentId::MAIN).await;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, Status, ToolEvent};
 use belvedere::definition::{AgentDirs, Library, Means, Roots, Watcher};
 use belvedere::message::AgentId;
 use belvedere::permission::Answer;
@@ -65,17 +65,17 @@ async fn the_next_request_offers_what_is_new_and_a_running_child_keeps_what_it_b
     let script = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let provider = Arc::new(Scripted::from_jsonl(&script).unwrap());
     let mut session = Session::start(Parts { catalog: library.catalog().clone(), ..Parts::new(provider.clone()) });
-    session.say("go").await;
+    session.say("go");
     let asked = session
         .wait(|event| match &event.kind {
-            EventKind::ApprovalRequested { request } => Some(request.clone()),
+            EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.clone()),
             _ => None,
         })
         .await;
     write(&file, "state two");
     let changes = timeout(TIMEOUT, library.changes()).await.expect("no change is noticed");
     assert_eq!(changes.changed, ["scout"]);
-    session.send(Command::Answer { id: asked.id, answer: Answer::Once }).await;
+    session.send(Command::Answer { id: asked.id, answer: Answer::Once });
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Completed);
     session.quit().await;
     let requests = provider.requests();

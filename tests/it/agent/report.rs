@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use belvedere::agent::{FileTally, LastWords, Outcome, Status};
+use belvedere::message::ReportParts;
+use belvedere::message::format::seconds;
 use belvedere::message::{Transcript, Usage, grouped};
-use belvedere::subagent::report::{ReportParts, ReportSource, cut, report, seconds};
+use belvedere::subagent::report::{ReportSource, cut, report};
 
 fn outcome(status: Status, text: &str) -> Outcome {
     Outcome {

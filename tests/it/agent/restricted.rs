@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use belvedere::agent::EventKind;
+use belvedere::agent::{EventKind, ToolEvent};
 use belvedere::definition::{AgentDefinition, Catalog};
 use belvedere::message::{AgentId, ToolResult};
 use belvedere::permission::PermissionMode;
@@ -156,10 +156,10 @@ async fn the_stricter_mode_holds_also_when_the_session_changes_its_own() {
         parts.provider = reader_calls(vec![write()]);
         parts.mode = session_mode;
         let mut session = Session::start(parts);
-        session.say("go").await;
+        session.say("go");
         let asked = session
             .wait(|event| match &event.kind {
-                EventKind::ApprovalRequested { .. } => Some(true),
+                EventKind::Tool(ToolEvent::ApprovalRequested { .. }) => Some(true),
                 EventKind::Ended { .. } if event.agent == AgentId(1) => Some(false),
                 _ => None,
             })

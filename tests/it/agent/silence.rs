@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, Outcome, Status};
+use belvedere::agent::{EventKind, Outcome, Status, ToolEvent};
 use belvedere::message::AgentId;
 use belvedere::permission::PermissionMode;
 use belvedere::provider::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
@@ -83,7 +83,7 @@ async fn a_command_that_works_without_a_word_is_alive() {
     assert_eq!(outcome.status, Status::Completed, "its own time limit ends it, {outcome:?}");
     assert!((600_000..620_000).contains(&outcome.elapsed_ms), "{}", outcome.elapsed_ms);
     assert!(signs(&session) > 3, "listeners hear of it: {}", signs(&session));
-    let shown = session.of(AgentId::MAIN).filter(|kind| matches!(kind, EventKind::ToolProgress { .. }));
+    let shown = session.of(AgentId::MAIN).filter(|kind| matches!(kind, EventKind::Tool(ToolEvent::Progress { .. })));
     assert_eq!(shown.count(), 0, "there is nothing to show");
     session.quit().await;
 }
@@ -159,9 +159,9 @@ async fn a_disk_that_does_not_take_a_report_holds_nobody_up() {
     session.quit().await;
 
     let mut session = Session::start(reporting_to_a_dead_disk());
-    session.say("go").await;
+    session.say("go");
     session.ended(AgentId(1)).await;
-    session.send(Command::Interrupt { children: Children::Stop }).await;
+    session.send(Command::Interrupt { children: Children::Stop });
     let outcome = session.ended(AgentId::MAIN).await;
     assert_eq!(outcome.status, Status::Cancelled);
     assert!(outcome.elapsed_ms < 1_000, "{}", outcome.elapsed_ms);

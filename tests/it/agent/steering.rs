@@ -1,6 +1,6 @@
 //! Messages of the user to one subagent, through the real loop.
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, Status, TurnEvent};
 use belvedere::message::{AgentId, Message};
 use belvedere::provider::Request;
 use belvedere::provider::scripted::Scripted;
@@ -29,7 +29,11 @@ fn requests_of(provider: &Scripted, name: &str) -> Vec<Request> {
 
 /// Waits until agent 1 speaks.
 async fn hear_one(session: &mut Session) {
-    session.wait(|event| (event.agent == ONE && matches!(event.kind, EventKind::Text { .. })).then_some(())).await;
+    session
+        .wait(|event| {
+            (event.agent == ONE && matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. }))).then_some(())
+        })
+        .await;
 }
 
 /// Two subagents work; the first is told something or not. Returns all requests of the first, second and main agent.
@@ -42,10 +46,10 @@ async fn two_at_work(told: Option<&str>) -> [Vec<Request>; 3] {
         reply(json!({"turn": 1}), vec![json!({"say": "<summary>found</summary>"})]),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
+    session.say("go");
     hear_one(&mut session).await;
     if let Some(text) = told {
-        session.send(tell(text)).await;
+        session.send(tell(text));
     }
     assert_eq!(session.ended(AgentId::MAIN).await.text, "done");
     let read = session.of(ONE).filter(|kind| matches!(kind, EventKind::UserMessage { .. })).count();
@@ -81,9 +85,9 @@ async fn an_agent_about_to_end_goes_on_with_what_it_was_told() {
         ),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
+    session.say("go");
     hear_one(&mut session).await;
-    session.send(tell("and the tests?")).await;
+    session.send(tell("and the tests?"));
     let outcome = session.ended(ONE).await;
     assert_eq!((outcome.status, outcome.turns), (Status::Completed, 2));
     assert_eq!(outcome.text, "<summary>with the tests</summary>", "its last words are its report");
@@ -99,11 +103,11 @@ async fn what_is_taken_back_in_time_is_never_read() {
         reply(json!({"turn": 1}), vec![json!({"say": "done"})]),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
+    session.say("go");
     hear_one(&mut session).await;
-    session.send(tell("CANARY one")).await;
-    session.send(Command::Untell { agent: ONE, text: "CANARY one".to_owned() }).await;
-    session.send(tell("second thoughts")).await;
+    session.send(tell("CANARY one"));
+    session.send(Command::Untell { agent: ONE, text: "CANARY one".to_owned() });
+    session.send(tell("second thoughts"));
     session.ended(AgentId::MAIN).await;
     let one = format!("{:?}", requests_of(&provider, "one"));
     assert!(one.contains("second thoughts") && !one.contains("CANARY"), "{one}");
@@ -121,13 +125,13 @@ async fn who_waits_for_its_turn_reads_it_once_it_starts() {
     let mut parts = Parts::new(provider.clone());
     parts.limits.max_parallel = 1;
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     let queued = session.wait(|event| match &event.kind {
         EventKind::Spawned(spawn) if spawn.description == "one" => Some(event.agent),
         _ => None,
     });
     let agent = queued.await;
-    session.send(Command::Tell { agent, text: "early".to_owned() }).await;
+    session.send(Command::Tell { agent, text: "early".to_owned() });
     session.ended(AgentId::MAIN).await;
     let first = &requests_of(&provider, "one")[0];
     assert!(matches!(&*first.messages[1], Message::User { text } if text.starts_with("early")), "{first:#?}");
@@ -142,10 +146,10 @@ async fn who_has_ended_hears_nothing_and_nobody_hears_it_instead() {
         reply(json!({"task": "go"}), vec![json!({"wait_ms": 500}), json!({"say": "done"})]),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
+    session.say("go");
     session.ended(ONE).await;
-    session.send(tell("CANARY")).await;
-    session.send(Command::Tell { agent: AgentId(9), text: "CANARY".to_owned() }).await;
+    session.send(tell("CANARY"));
+    session.send(Command::Tell { agent: AgentId(9), text: "CANARY".to_owned() });
     session.ended(AgentId::MAIN).await;
     session.ask("go on").await;
     assert!(!format!("{:?}", provider.requests()).contains("CANARY"));
@@ -162,9 +166,9 @@ async fn the_last_turn_at_a_limit_reads_it_too() {
     let mut parts = Parts::new(provider.clone());
     parts.limits.child.max_turns = Some(1);
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     hear_one(&mut session).await;
-    session.send(tell("one thing more")).await;
+    session.send(tell("one thing more"));
     assert_eq!(session.ended(ONE).await.status, Status::TurnLimit);
     session.ended(AgentId::MAIN).await;
     assert!(format!("{:?}", requests_of(&provider, "one")[1]).contains("one thing more"));

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use belvedere::agent::{Agent, AgentEvent, AtEnd, Cancel, EventKind, Inbox, Place, Sink, Status, StopCause};
+use belvedere::agent::{
+    Agent, AgentEvent, AtEnd, Cancel, EventKind, Inbox, LogEvent, Place, SessionEvent, Sink, Status, StopCause,
+    ToolEvent, TurnEvent,
+};
 use belvedere::message::{AgentId, Message, Transcript};
 use belvedere::permission::{Answer, ApprovalRequest, Approver, Grants, PermissionMode, Permissions, ToolKind};
 use belvedere::provider::scripted::Scripted;
@@ -116,9 +119,9 @@ async fn a_call_that_had_not_begun_when_the_agent_was_stopped_never_does() {
         [Arc::new(Odd("Deaf", Behaviour::Deaf)), Arc::new(Odd("Count", Behaviour::Count(&RUNS)))];
     parts.tools = tools.into_iter().collect();
     let mut session = Session::start(parts);
-    session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::ToolStarted { .. }).then_some(())).await;
-    session.send(Command::Interrupt { children: Children::Stop }).await;
+    session.say("go");
+    session.wait(|event| matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. })).then_some(())).await;
+    session.send(Command::Interrupt { children: Children::Stop });
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     assert_eq!(RUNS.load(Ordering::SeqCst), 0, "the user had said stop");
     session.ask("again").await;
@@ -137,21 +140,23 @@ async fn a_stop_is_told_at_once_and_a_child_ends_before_its_parent() {
     ]));
     parts.tools = [Arc::new(Odd("Deaf", Behaviour::Deaf)) as Arc<dyn AnyTool>].into_iter().collect();
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     session
-        .wait(|event| (!event.agent.is_main() && matches!(event.kind, EventKind::ToolStarted { .. })).then_some(()))
+        .wait(|event| {
+            (!event.agent.is_main() && matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. }))).then_some(())
+        })
         .await;
-    session.send(Command::Interrupt { children: Children::Stop }).await;
+    session.send(Command::Interrupt { children: Children::Stop });
     session.ended(AgentId::MAIN).await;
     let at = |pick: &dyn Fn(&AgentEvent) -> bool| session.seen.iter().position(|event| pick(event));
     let stopping =
         at(&|event| event.agent == AgentId(1) && event.kind == EventKind::Stopping { cause: StopCause::Parent });
-    let tool = at(&|event| event.agent == AgentId(1) && matches!(event.kind, EventKind::ToolEnded { .. }));
+    let tool = at(&|event| event.agent == AgentId(1) && matches!(event.kind, EventKind::Tool(ToolEvent::Ended { .. })));
     let child = at(&|event| is_ended(event, AgentId(1)));
     let main = at(&|event| is_ended(event, AgentId::MAIN));
     assert!(stopping.is_some() && stopping < tool && tool < child && child < main, "{:#?}", session.seen);
     let report = session.of(AgentId::MAIN).find_map(|kind| match kind {
-        EventKind::ToolEnded { result, .. } => Some(result.joined_text()),
+        EventKind::Tool(ToolEvent::Ended { result, .. }) => Some(result.joined_text()),
         _ => None,
     });
     assert!(report.as_ref().is_some_and(|text| text.starts_with("status: cancelled")), "{report:?}");
@@ -168,15 +173,15 @@ async fn a_listener_that_reads_nothing_keeps_no_agent_from_ending_and_loses_noth
     let (stalled, mut reader) = mpsc::channel(4);
     parts.listeners.push(stalled);
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     session.wait(|event| matches!(event.kind, EventKind::Started).then_some(())).await;
-    session.send(Command::StopAll).await;
+    session.send(Command::StopAll);
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     let seen = session.quit();
     let late = async {
         let mut late = Vec::new();
         while let Some(event) = reader.recv().await {
-            late.push(event);
+            late.extend(event.of_agent().cloned().map(Arc::new));
         }
         late
     };
@@ -197,7 +202,7 @@ async fn quitting_is_not_held_up_by_a_listener_or_a_tool() {
     let (stalled, _reader) = mpsc::channel(1);
     parts.listeners.push(stalled);
     let session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     let start = tokio::time::Instant::now();
     let Session { driver, .. } = session.hang_up();
     tokio::time::timeout(Duration::from_mins(1), driver).await.expect("it does not end").unwrap();
@@ -209,9 +214,9 @@ async fn an_interrupt_while_the_model_is_looked_for_is_no_failure() {
     let mut parts = Parts::new(script(&[]));
     parts.connecting = Some(std::future::pending().boxed().shared());
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     session.wait(|event| matches!(event.kind, EventKind::UserMessage { .. }).then_some(())).await;
-    session.send(Command::Interrupt { children: Children::Stop }).await;
+    session.send(Command::Interrupt { children: Children::Stop });
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     session.quit().await;
 }
@@ -223,19 +228,22 @@ async fn clearing_while_it_works_ends_the_old_conversation_before_the_new_one_be
         json!({"steps": [{"say": "fresh"}]}),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("old").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
-    session.send(Command::Clear).await;
-    session.say("new").await;
+    session.say("old");
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
+    session.send(Command::Clear);
+    session.say("new");
     session.ended(AgentId::MAIN).await;
     assert_eq!(session.ended(AgentId::MAIN).await.text, "fresh");
     let order: Vec<&str> = session
-        .of(AgentId::MAIN)
-        .filter_map(|kind| match kind {
-            EventKind::UserMessage { text, .. } => Some(text.as_str()),
-            EventKind::Ended { .. } => Some("ended"),
-            EventKind::Cleared => Some("cleared"),
-            _ => None,
+        .log
+        .iter()
+        .filter_map(|event| match &**event {
+            LogEvent::Session { event, .. } => (*event == SessionEvent::Cleared).then_some("cleared"),
+            LogEvent::Agent(event) => match &event.kind {
+                EventKind::UserMessage { text, .. } => Some(text.as_str()),
+                EventKind::Ended { .. } => Some("ended"),
+                _ => None,
+            },
         })
         .collect();
     assert_eq!(order, ["old", "ended", "cleared", "new", "ended"]);
@@ -265,8 +273,8 @@ async fn calls_after_the_limit_are_seen_to_end() {
     let outcome = session.ask("go").await;
     assert_eq!((outcome.status, outcome.tool_calls), (Status::TurnLimit, 1));
     let count = |pick: fn(&EventKind) -> bool| session.of(AgentId::MAIN).filter(|kind| pick(kind)).count();
-    assert_eq!(count(|kind| matches!(kind, EventKind::ToolStarted { .. })), 2);
-    assert_eq!(count(|kind| matches!(kind, EventKind::ToolEnded { .. })), 2);
+    assert_eq!(count(|kind| matches!(kind, EventKind::Tool(ToolEvent::Started { .. }))), 2);
+    assert_eq!(count(|kind| matches!(kind, EventKind::Tool(ToolEvent::Ended { .. }))), 2);
     session.quit().await;
 }
 

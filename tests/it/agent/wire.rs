@@ -11,7 +11,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
-use belvedere::agent::{EventKind, Hold, Status};
+use belvedere::agent::{EventKind, Hold, Status, TurnEvent};
 use belvedere::message::AgentId;
 use belvedere::provider::choice::{ModelChoice, ModelPreferences, choose, connect};
 use belvedere::provider::rate_limiter::RateLimiters;
@@ -288,7 +288,8 @@ async fn all_finish_within_limits(api: Api) {
         let is_wait = |kind: &&EventKind| {
             matches!(
                 kind,
-                EventKind::Held { why: Hold::RateLimit, .. } | EventKind::Retrying { rate_limited: true, .. }
+                EventKind::Held { why: Hold::RateLimit, .. }
+                    | EventKind::Turn(TurnEvent::Retrying { rate_limited: true, .. })
             )
         };
         assert!(session.of(id).any(|kind| is_wait(&kind)), "agent {id} does not say what it waits for");
@@ -302,7 +303,7 @@ async fn one_is_stopped(api: Api) {
     let (provider, seen) = serve(api, Some(STOPPED)).await;
     let mut session = Session::start(Parts::new(provider));
     fill(&session);
-    session.say("go eight").await;
+    session.say("go eight");
     let id = session
         .wait(|event| match &event.kind {
             EventKind::Spawned(spawn) if spawn.prompt.contains(&child_name(STOPPED)) => Some(event.agent),
@@ -312,11 +313,11 @@ async fn one_is_stopped(api: Api) {
     let mut asides = 0;
     session
         .wait(|event| {
-            asides += usize::from(event.agent == id && matches!(event.kind, EventKind::Text { .. }));
+            asides += usize::from(event.agent == id && matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })));
             (asides == 3).then_some(())
         })
         .await;
-    session.send(Command::Stop { agent: id }).await;
+    session.send(Command::Stop { agent: id });
     assert_eq!(session.ended(AgentId::MAIN).await.text, "composed");
     let body = parents_last(&seen);
     assert_eq!(reports(&body), CHILDREN - 1);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, Status, ToolEvent};
 use belvedere::message::{AgentId, Message, ToolResult};
 use belvedere::permission::PermissionMode;
 use belvedere::provider::{EventStream, Provider, ProviderError, Request, StopReason, StreamEvent};
@@ -51,7 +51,7 @@ async fn the_second_of_two_children_is_told_of_the_first_and_both_edits_stay() {
     let said: Vec<&str> = session
         .of(AgentId(2))
         .filter_map(|kind| match kind {
-            EventKind::ToolEnded { summary, .. } => Some(summary.as_str()),
+            EventKind::Tool(ToolEvent::Ended { summary, .. }) => Some(summary.as_str()),
             _ => None,
         })
         .collect();

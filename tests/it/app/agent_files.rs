@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use belvedere::agent::EventKind;
+use belvedere::agent::SessionEvent;
 use belvedere::app::agent_files::{AgentFileRow, AgentFilesPage, FileNews, FileRequest};
 use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::keymap::Context;
@@ -319,14 +319,14 @@ fn a_change_while_one_works_is_one_line_that_names_the_fault() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let error = |file: &str| Diagnostic::in_file(format!("/p/.kode/agents/{file}"), "there is no `description`");
     let changes = CatalogChanges { added: names(&["scout"]), changed: names(&["a", "b"]), ..CatalogChanges::default() };
-    let effects = stage.main(EventKind::AgentsChanged { changes });
+    let effects = stage.session(SessionEvent::AgentsChanged { changes });
     assert_eq!(requests(effects), [FileRequest::List]);
     assert!(stage.text().contains("agents: +scout  ~2"), "{}", stage.text());
     let one =
         CatalogChanges { errors: vec![Diagnostic { line: Some(3), ..error("one.md") }], ..CatalogChanges::default() };
-    stage.main(EventKind::AgentsChanged { changes: one });
+    stage.session(SessionEvent::AgentsChanged { changes: one });
     assert!(stage.text().contains("agents: one.md:3 there is no `description`"), "{}", stage.text());
     let errors = vec![error("\u{1b}[31mone.md"), error("two.md"), error("three.md")];
-    stage.main(EventKind::AgentsChanged { changes: CatalogChanges { errors, ..CatalogChanges::default() } });
+    stage.session(SessionEvent::AgentsChanged { changes: CatalogChanges { errors, ..CatalogChanges::default() } });
     assert!(stage.text().contains("agents: one.md and 2 more faults, see /agents"), "{}", stage.text());
 }

@@ -1,7 +1,8 @@
 //! Agents as folds over events, in whatever order these come.
 
 use belvedere::agent::{
-    Author, Bounds, EventKind, FileTally, Hold, LastWords, Outcome, RunMode, Spawn, Status, StopCause,
+    Author, Bounds, EventKind, FileTally, Hold, LastWords, Outcome, RunMode, SessionEvent, Spawn, Status, StopCause,
+    ToolEvent, TurnEvent,
 };
 use belvedere::app::{AgentState, Cell, CellId, CellKind, Phase};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
@@ -52,39 +53,41 @@ pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
         (0_u32..5, call.clone()).prop_map(|(parent, call)| spawn(parent, call)),
         Just(EventKind::Started),
         Just(EventKind::UserMessage { text: "go\u{1b}[31m on".to_owned(), by: Author::User }),
-        (0_u32..3).prop_map(|turn| EventKind::TurnStarted { turn }),
-        ".{0,12}".prop_map(|text| EventKind::Text { text }),
-        ".{0,12}".prop_map(|text| EventKind::Thinking { text }),
-        any::<bool>().prop_map(|rate_limited| EventKind::Retrying {
+        (0_u32..3).prop_map(|turn| EventKind::Turn(TurnEvent::Started { turn })),
+        ".{0,12}".prop_map(|text| EventKind::Turn(TurnEvent::Text { text })),
+        ".{0,12}".prop_map(|text| EventKind::Turn(TurnEvent::Thinking { text })),
+        any::<bool>().prop_map(|rate_limited| EventKind::Turn(TurnEvent::Retrying {
             attempt: 2,
             wait_ms: 900,
             rate_limited,
             reason: "busy".to_owned()
-        }),
+        })),
         (prop::sample::select(vec![Hold::RateLimit, Hold::Budget]), prop::option::of(0_u64..4_000), 0_u32..3)
             .prop_map(|(why, wait_ms, ahead)| EventKind::Held { why, wait_ms, ahead }),
-        ".{0,12}".prop_map(|text| EventKind::TurnEnded {
+        ".{0,12}".prop_map(|text| EventKind::Turn(TurnEvent::Ended {
             message: AssistantMessage { content: vec![Block::Text { text }] },
             usage: Usage::default(),
             cost_usd: None,
             stop: None,
-        }),
+        })),
         call.clone().prop_map(|call| tool_started(call, "Grep", "x")),
         call.clone().prop_map(|call| tool_started(call, "Agent", "x")),
-        (call.clone(), ".{0,12}").prop_map(|(call, tail)| EventKind::ToolProgress { call_id: call.to_owned(), tail }),
-        (call.clone(), any::<bool>()).prop_map(|(call, is_error)| EventKind::ToolEnded {
+        (call.clone(), ".{0,12}")
+            .prop_map(|(call, tail)| EventKind::Tool(ToolEvent::Progress { call_id: call.to_owned(), tail })),
+        (call.clone(), any::<bool>()).prop_map(|(call, is_error)| EventKind::Tool(ToolEvent::Ended {
             result: ToolResult { is_error, ..ToolResult::text(call, "r") },
             summary: "s".to_owned(),
             view: None,
             changes: Vec::new(),
-        }),
-        (0_u32..5, call.clone())
-            .prop_map(|(agent, call)| EventKind::ApprovalRequested { request: request(agent, call, "make") }),
-        (0_u32..5, call).prop_map(|(agent, call)| EventKind::ApprovalResolved {
+        })),
+        (0_u32..5, call.clone()).prop_map(|(agent, call)| EventKind::Tool(ToolEvent::ApprovalRequested {
+            request: request(agent, call, "make")
+        })),
+        (0_u32..5, call).prop_map(|(agent, call)| EventKind::Tool(ToolEvent::ApprovalResolved {
             id: ApprovalId { agent: AgentId(agent), call_id: call.to_owned(), number: 0 },
             answer: Some(Answer::Once),
             by_grant: false,
-        }),
+        })),
         Just(EventKind::Stopping { cause: StopCause::User }),
         (0_u32..6, ground()).prop_map(|(run, ground)| EventKind::Resumed { run, ground }),
         ground().prop_map(|ground| EventKind::Moved { ground }),
@@ -184,9 +187,14 @@ fn deltas_are_replaced_by_the_whole_reply() {
             .collect()
     };
     assert_eq!(texts(&stage), ["Hello"]);
-    stage.main(EventKind::TurnStarted { turn: 2 });
+    stage.main(EventKind::Turn(TurnEvent::Started { turn: 2 }));
     stage.says(0, "gone wro");
-    stage.main(EventKind::Retrying { attempt: 2, wait_ms: 5_000, rate_limited: true, reason: "slow".to_owned() });
+    stage.main(EventKind::Turn(TurnEvent::Retrying {
+        attempt: 2,
+        wait_ms: 5_000,
+        rate_limited: true,
+        reason: "slow".to_owned(),
+    }));
     assert!(stage.text().contains("attempt 2 in 5s: slow"));
     stage.says(0, "right");
     stage.ends_turn(0, "right!", 10);
@@ -202,7 +210,7 @@ fn nothing_of_a_child_appears_in_the_conversation_but_its_summary() {
     stage.starts(1);
     stage.calls(1, "c", "Grep", "canary-title", "canary-summary");
     stage.says(1, "canary-text");
-    stage.agent(1, EventKind::Thinking { text: "canary-thought".to_owned() });
+    stage.agent(1, EventKind::Turn(TurnEvent::Thinking { text: "canary-thought".to_owned() }));
     stage.ends(1, Status::Completed, "<summary>the short of it</summary><findings>canary-findings</findings>", None);
     stage.keys("/layout hidden<enter>");
     let text = stage.text();
@@ -282,7 +290,7 @@ fn what_a_cleared_conversation_stopped_is_silent_until_it_is_resumed() {
     for agent in all {
         stage.ends(agent, Status::Cancelled, "", None);
     }
-    stage.main(EventKind::Cleared);
+    stage.session(SessionEvent::Cleared);
     stage.says(4, "later words");
     stage.agent(6, EventKind::Resumed { run: 2, ground: RunMode::Background });
     for agent in all {
@@ -317,7 +325,7 @@ fn the_line_of_a_child_follows_it_through_a_cleared_conversation() {
     stage.keys("/clear<enter><enter>");
     stage.ends(2, Status::Cancelled, "", None);
     stage.ends(1, Status::Cancelled, "", None);
-    stage.main(EventKind::Cleared);
+    stage.session(SessionEvent::Cleared);
     stage.keys("<alt+1><alt+1>");
     let stopped = stage.text();
     assert!(!stopped.contains("done"), "{stopped}");
@@ -399,7 +407,7 @@ fn a_reply_that_was_cut_off_says_so_at_its_end() {
     stage.says(0, "It begins well and");
     let message = AssistantMessage { content: vec![Block::Text { text: "It begins well and".to_owned() }] };
     let usage = Usage { input: 10, output: 5, cache_read: 0, cache_write: 0, estimated: false };
-    stage.main(EventKind::TurnEnded { message, usage, cost_usd: None, stop: None });
+    stage.main(EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: None, stop: None }));
     let text = stage.text();
     let (said, mark) = (text.find("It begins well and"), text.find("cut off here"));
     assert!(said.is_some() && said < mark, "{text}");

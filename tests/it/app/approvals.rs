@@ -1,6 +1,6 @@
 //! Questions and answers.
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, SessionEvent, Status, ToolEvent};
 use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::{Effect, Event, Focus};
 use belvedere::message::{AgentId, DiffLine, FileDiff, Hunk, LineKind};
@@ -61,13 +61,13 @@ fn a_question_is_put_once_whatever_events_say() {
     stage.spawns(1, "explore", "Find");
     stage.starts(1);
     stage.wants_to_run(1, "b", "make");
-    stage.agent(1, EventKind::ApprovalRequested { request: request(1, "b", "make") });
+    stage.agent(1, EventKind::Tool(ToolEvent::ApprovalRequested { request: request(1, "b", "make") }));
     assert_eq!(stage.app.approvals().len(), 1);
     stage.keys("<alt+y>");
-    stage.agent(1, EventKind::ApprovalRequested { request: request(1, "b", "make") });
+    stage.agent(1, EventKind::Tool(ToolEvent::ApprovalRequested { request: request(1, "b", "make") }));
     assert!(stage.app.approvals().is_empty());
     let id = ApprovalId { agent: AgentId(1), call_id: "b".to_owned(), number: 0 };
-    stage.agent(1, EventKind::ApprovalResolved { id, answer: Some(Answer::Once), by_grant: false });
+    stage.agent(1, EventKind::Tool(ToolEvent::ApprovalResolved { id, answer: Some(Answer::Once), by_grant: false }));
     assert!(stage.app.approvals().is_empty());
 }
 
@@ -192,7 +192,7 @@ fn what_cannot_be_seen_is_not_answered() {
     stage.keys("<f6>enot like");
     stage.ends(1, Status::Cancelled, "", None);
     let id = ApprovalId { agent: AgentId(3), call_id: "e9".to_owned(), number: 0 };
-    stage.agent(3, EventKind::ApprovalResolved { id, answer: None, by_grant: false });
+    stage.agent(3, EventKind::Tool(ToolEvent::ApprovalResolved { id, answer: None, by_grant: false }));
     assert_eq!(answers(&stage.keys(" this<enter>")), [], "the question it was meant for is gone");
 }
 
@@ -216,7 +216,7 @@ fn what_is_allowed_can_be_seen_and_taken_back() {
         given("Bash(touch \u{202e}x)", GrantOrigin::Project, Holder::Main),
         given("Bash(cargo test:*)", GrantOrigin::Config, Holder::Everyone),
     ];
-    stage.main(EventKind::GrantsChanged { grants });
+    stage.session(SessionEvent::GrantsChanged { grants });
     stage.keys("/permissions<enter>");
     insta::assert_snapshot!("permissions-100x30", stage.text());
     assert_eq!(stage.keys("x"), [], "what is configured stays");
@@ -255,7 +255,7 @@ fn edit(width: u16, height: u16, text: &str) -> Stage {
         grant: Some(Grant::Edits),
         reason: "mode ask: edits ask".to_owned(),
     };
-    stage.main(EventKind::ApprovalRequested { request });
+    stage.main(EventKind::Tool(ToolEvent::ApprovalRequested { request }));
     stage
 }
 

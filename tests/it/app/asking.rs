@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use belvedere::agent::EventKind;
+use belvedere::agent::{EventKind, SessionEvent, ToolEvent};
 use belvedere::app::key::{Input, Key};
 use belvedere::app::{Editing, Effect, Event, GUARD, HOLD};
 use belvedere::message::{AgentId, DiffLine, FileDiff, Hunk, LineKind};
@@ -23,7 +23,7 @@ fn answers(effects: &[Effect]) -> Vec<Answer> {
 }
 
 fn asks(stage: &mut Stage, request: ApprovalRequest) {
-    stage.agent(request.id.agent.0, EventKind::ApprovalRequested { request });
+    stage.agent(request.id.agent.0, EventKind::Tool(ToolEvent::ApprovalRequested { request }));
 }
 
 /// Returns the question about a change of these lines.
@@ -294,7 +294,7 @@ fn a_call_id_may_be_used_twice() {
     ask(&mut stage);
     assert_eq!(answers(&stage.keys("<alt+y>")), [Answer::Once]);
     stage.keys("/clear<enter>");
-    stage.main(EventKind::Cleared);
+    stage.session(SessionEvent::Cleared);
     stage.asks("again");
     ask(&mut stage);
     assert!(stage.text().contains("touch x"));

@@ -1,6 +1,6 @@
 //! Tokens, cost and budget on the screen, by keys and events.
 
-use belvedere::agent::EventKind;
+use belvedere::agent::{EventKind, SessionEvent, TurnEvent};
 use belvedere::app::Effect;
 use belvedere::message::{AssistantMessage, BudgetLimit, Dollars, Usage};
 use belvedere::subagent::Command;
@@ -9,7 +9,7 @@ use crate::screens::stage::Stage;
 
 fn turn(input: u64, cost_usd: Option<f64>) -> EventKind {
     let usage = Usage { input, output: 100, ..Usage::default() };
-    EventKind::TurnEnded { message: AssistantMessage::default(), usage, cost_usd, stop: None }
+    EventKind::Turn(TurnEvent::Ended { message: AssistantMessage::default(), usage, cost_usd, stop: None })
 }
 
 /// A main agent with a known price and one subagent with an unknown one.
@@ -62,7 +62,7 @@ fn the_budget_is_set_raised_and_lifted_by_words() {
         Some(BudgetLimit { tokens: None, usd: Some(Dollars::from(2.0)) }),
         "what the engine has not told is not in force"
     );
-    stage.main(EventKind::BudgetChanged { limit: BudgetLimit { tokens: Some(500_000), usd: None } });
+    stage.session(SessionEvent::BudgetChanged { limit: BudgetLimit { tokens: Some(500_000), usd: None } });
     assert_eq!(set(&stage.keys("/budget +100k<enter>")).unwrap().tokens, Some(130_100));
     assert_eq!(set(&stage.keys("/budget off<enter>")), Some(BudgetLimit::default()));
     assert_eq!(set(&stage.keys("/budget much<enter>")), None);
@@ -75,11 +75,11 @@ fn the_budget_is_set_raised_and_lifted_by_words() {
 #[test]
 fn what_is_left_stands_in_the_status_line() {
     let mut stage = two(140, 40);
-    stage.main(EventKind::BudgetChanged { limit: BudgetLimit { tokens: Some(35_000), usd: None } });
+    stage.session(SessionEvent::BudgetChanged { limit: BudgetLimit { tokens: Some(35_000), usd: None } });
     assert!(stage.text().contains("4.9k tok left"), "{}", stage.text());
     stage.agent(1, turn(9_000, None));
     assert!(stage.text().contains("0 tok left"));
-    stage.main(EventKind::BudgetChanged { limit: BudgetLimit::default() });
+    stage.session(SessionEvent::BudgetChanged { limit: BudgetLimit::default() });
     assert!(!stage.text().contains("left"));
 }
 
@@ -87,7 +87,7 @@ fn what_is_left_stands_in_the_status_line() {
 fn a_cleared_conversation_is_paid_for_to_its_end() {
     let mut stage = two(140, 40);
     stage.keys("/clear<enter><enter>");
-    stage.main(EventKind::Cleared);
+    stage.session(SessionEvent::Cleared);
     stage.agent(1, turn(1_000, Some(0.1)));
     let spent = stage.app.agents().spent();
     assert_eq!((spent.usage.total(), spent.unpriced), (31_200, 10_000));
@@ -100,8 +100,8 @@ fn an_estimate_is_marked_wherever_it_is_shown() {
     let mut stage = two(140, 40);
     let usage = Usage { input: 5_300, output: 100, estimated: true, ..Usage::default() };
     let message = AssistantMessage::default();
-    stage.main(EventKind::TurnEnded { message, usage, cost_usd: Some(0.02), stop: None });
-    stage.main(EventKind::BudgetChanged { limit: BudgetLimit { tokens: Some(50_000), usd: None } });
+    stage.main(EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: Some(0.02), stop: None }));
+    stage.session(SessionEvent::BudgetChanged { limit: BudgetLimit { tokens: Some(50_000), usd: None } });
     let text = stage.text();
     assert!(text.contains("~35.5k tok ~$0.23+?") && text.contains("~14.5k tok left"), "{text}");
     stage.keys("/budget<enter>");
@@ -117,7 +117,7 @@ fn an_estimate_is_marked_wherever_it_is_shown() {
 fn costs_at_the_sizes_people_have() {
     for (width, height) in [(200, 50), (120, 40), (80, 24), (60, 15)] {
         let mut stage = two(width, height);
-        stage.main(EventKind::BudgetChanged {
+        stage.session(SessionEvent::BudgetChanged {
             limit: BudgetLimit { tokens: Some(36_000), usd: Some(Dollars::from(2.5)) },
         });
         stage.spawns(2, "code", "Change it");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use belvedere::agent::{EventKind, RunMode, Status};
+use belvedere::agent::{EventKind, RunMode, Status, ToolEvent, TurnEvent};
 use belvedere::app::key::{Input, Key, Mouse, MouseKind};
 use belvedere::app::{Effect, Event, Phase};
 use belvedere::message::{AgentId, sanitize_line};
@@ -63,14 +63,19 @@ fn event(stage: &mut Stage, dice: &mut Dice, ended: &mut BTreeSet<u32>) {
         }
         9 => {
             let id = ApprovalId { agent: AgentId(agent), call_id: call, number: 0 };
-            stage.agent(agent, EventKind::ApprovalResolved { id, answer: None, by_grant: false });
+            stage.agent(agent, EventKind::Tool(ToolEvent::ApprovalResolved { id, answer: None, by_grant: false }));
         }
         10 => {
             let reason = words(dice).to_owned();
-            stage.agent(agent, EventKind::Retrying { attempt: 2, wait_ms: 3_000, rate_limited: true, reason });
+            stage.agent(
+                agent,
+                EventKind::Turn(TurnEvent::Retrying { attempt: 2, wait_ms: 3_000, rate_limited: true, reason }),
+            );
         }
-        11 => drop(stage.agent(agent, EventKind::Thinking { text: words(dice).to_owned() })),
-        12 => drop(stage.agent(agent, EventKind::ToolProgress { call_id: call, tail: words(dice).to_owned() })),
+        11 => drop(stage.agent(agent, EventKind::Turn(TurnEvent::Thinking { text: words(dice).to_owned() }))),
+        12 => drop(
+            stage.agent(agent, EventKind::Tool(ToolEvent::Progress { call_id: call, tail: words(dice).to_owned() })),
+        ),
         13 => stage.asks(words(dice)),
         14 if dice.roll(8) == 0 => {
             let run = u32::try_from(dice.roll(40)).unwrap();

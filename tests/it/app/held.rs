@@ -1,7 +1,7 @@
 //! A wait for the budget on the screen: a state of its own, in titles, in the full view, over time; and the line above
 //! the composer, which counts who is held up apart from who works.
 
-use belvedere::agent::{EventKind, Hold, RunMode, Status};
+use belvedere::agent::{EventKind, Hold, RunMode, Status, TurnEvent};
 use belvedere::app::AgentState;
 use belvedere::message::AgentId;
 
@@ -51,7 +51,7 @@ fn a_wait_for_the_budget_is_a_state_of_its_own() {
     stage.keys("<alt+2><alt+2>");
     let whole = "waits until the requests under way have shown what is left of the budget: 2 requests ahead";
     assert!(stage.text().contains(whole), "{}", stage.text());
-    stage.agent(2, EventKind::TurnStarted { turn: 1 });
+    stage.agent(2, EventKind::Turn(TurnEvent::Started { turn: 1 }));
     assert_eq!(stage.app.state_of(stage.app.agents().get(AgentId(2)).unwrap()), AgentState::Thinking);
 }
 
@@ -74,7 +74,7 @@ fn the_timeline_counts_it_apart() {
     let mut stage = three(120);
     stage.agent(1, held(Hold::Budget, None, 1));
     stage.wait(3_500);
-    stage.agent(1, EventKind::TurnStarted { turn: 1 });
+    stage.agent(1, EventKind::Turn(TurnEvent::Started { turn: 1 }));
     stage.says(1, "on");
     let letters: String = stage.app.track(AgentId(1)).unwrap().spans().iter().map(|span| span.kind.letter()).collect();
     assert!(letters.ends_with("Bt"), "{letters}");
@@ -89,7 +89,10 @@ fn who_is_held_up_is_not_at_work() {
     stage.agent(1, held(Hold::RateLimit, Some(3_500), 1));
     assert!(above(&mut stage).contains("2 subagents at work · 1 held up"), "{}", stage.text());
     stage.agent(2, held(Hold::Budget, None, 1));
-    stage.agent(3, EventKind::Retrying { attempt: 2, wait_ms: 900, rate_limited: false, reason: "no".to_owned() });
+    stage.agent(
+        3,
+        EventKind::Turn(TurnEvent::Retrying { attempt: 2, wait_ms: 900, rate_limited: false, reason: "no".to_owned() }),
+    );
     let line = above(&mut stage);
     assert!(line.contains("⚠ 3 subagents held up") && line.contains("esc interrupts"), "{line}");
 }

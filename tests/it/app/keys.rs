@@ -1,6 +1,6 @@
 //! What keys do.
 
-use belvedere::agent::{Author, EventKind, Status};
+use belvedere::agent::{Author, EventKind, SessionEvent, Status};
 use belvedere::app::key::Input;
 use belvedere::app::layout::{LayoutForm, LayoutMode};
 use belvedere::app::{Effect, Event, Focus, Movement};
@@ -240,7 +240,7 @@ fn clear_names_what_it_stops_and_what_is_stopped_can_be_resumed() {
     for agent in [1, 2, 3, 5, 7, 8] {
         stage.ends(agent, Status::Cancelled, "", Some("stopped by the user"));
     }
-    stage.main(EventKind::Cleared);
+    stage.session(SessionEvent::Cleared);
     assert_eq!(names(&stage), [1, 2, 3, 5, 7, 8]);
     assert!(stage.text().contains("explore"), "{}", stage.text());
     let resumed = [Command::Resume { agent: AgentId(2), text: None }];

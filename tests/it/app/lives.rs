@@ -1,6 +1,6 @@
 //! Background, wrap up and resume: what their keys ask for, and what the events that answer change.
 
-use belvedere::agent::{Author, EventKind, RunMode, Status};
+use belvedere::agent::{Author, EventKind, RunMode, Status, TurnEvent};
 use belvedere::app::{AgentState, CellKind, Effect, Event, Focus, Phase};
 use belvedere::message::AgentId;
 use belvedere::subagent::{Children, Command};
@@ -108,7 +108,7 @@ fn w_asks_once_for_a_report() {
     assert_eq!(flash(&stage), "explore-1 was asked already; x stops it at once");
     assert_eq!(word(&stage, 1), "thinking", "only the engine says when");
     stage.agent(1, EventKind::LastTurn { why: Status::WrappedUp });
-    stage.agent(1, EventKind::TurnStarted { turn: 2 });
+    stage.agent(1, EventKind::Turn(TurnEvent::Started { turn: 2 }));
     assert_eq!(word(&stage, 1), "wrapping up");
     assert_eq!(commands(&stage.keys("w")), []);
     assert_eq!(flash(&stage), "explore-1 is already writing its report");
@@ -177,7 +177,7 @@ fn a_resumed_agent_goes_on_below_its_report_and_counts_on() {
     resumes(&mut stage, 3, 2);
     stage.keys("<alt+3><enter>");
     stage.agent(3, EventKind::Started);
-    stage.agent(3, EventKind::TurnStarted { turn: 1 });
+    stage.agent(3, EventKind::Turn(TurnEvent::Started { turn: 1 }));
     stage.calls(3, "c", "Glob", "**/*.rs", "40 files");
     stage.wait(2_000);
     let text = stage.text();

@@ -1,6 +1,6 @@
 //! What the mouse does.
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, Status, ToolEvent};
 use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::wizard::WizardStep;
 use belvedere::app::{Effect, Event, Focus, Popup};
@@ -80,7 +80,7 @@ fn a_drag_copies_clean_text_of_one_region() {
     let words =
         "Sessions used to be kept in a signed cookie, set by the login handler and read by the guard of every page";
     let mut stage = scenes::eight_agents(120, 40);
-    stage.main(belvedere::agent::EventKind::TurnStarted { turn: 2 });
+    stage.main(belvedere::agent::EventKind::Turn(belvedere::agent::TurnEvent::Started { turn: 2 }));
     stage.says(0, &format!("{words}.\n\nSecond paragraph, 漢字 too.\n"));
     let from = find(&mut stage, "Sessions used");
     let to = find(&mut stage, "漢字");
@@ -136,7 +136,7 @@ fn a_double_click_copies_a_word_and_a_third_the_line() {
     let line =
         "The guard in src/auth/guard.rs checks 漢字 first, and every page that needs an account reads it from there";
     let mut stage = scenes::eight_agents(120, 40);
-    stage.main(belvedere::agent::EventKind::TurnStarted { turn: 2 });
+    stage.main(belvedere::agent::EventKind::Turn(belvedere::agent::TurnEvent::Started { turn: 2 }));
     stage.says(0, &format!("{line}.\n\nAnother one.\n"));
     let at = find(&mut stage, "auth/guard");
     assert_eq!(clicks(&mut stage, 1, at), None);
@@ -168,7 +168,10 @@ fn a_row_with_nothing_at_its_end_does_not_run_into_the_next() {
     stage.starts(1);
     stage.ends(1, Status::Completed, "It is in the login handler.", None);
     stage.agent(0, tool_started("t", "Bash", "make"));
-    stage.agent(0, EventKind::ToolProgress { call_id: "t".to_owned(), tail: "first line\nlast line\n".to_owned() });
+    stage.agent(
+        0,
+        EventKind::Tool(ToolEvent::Progress { call_id: "t".to_owned(), tail: "first line\nlast line\n".to_owned() }),
+    );
     stage.keys("<ctrl+l><ctrl+l><ctrl+l><ctrl+l>");
     for text in ["It is in", "first line"] {
         let at = find(&mut stage, text);

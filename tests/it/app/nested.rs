@@ -131,12 +131,12 @@ fn the_most_urgent_state_below_stands_in_the_title() {
     stage.keys("<alt+1><space><esc>");
     let word = |stage: &Stage| stage.app.folded_away(AgentId(1)).map(|folded| folded.word()).unwrap();
     assert_eq!(word(&stage), "running");
-    let limited = belvedere::agent::EventKind::Retrying {
+    let limited = belvedere::agent::EventKind::Turn(belvedere::agent::TurnEvent::Retrying {
         attempt: 2,
         wait_ms: 90_000,
         rate_limited: true,
         reason: "busy".to_owned(),
-    };
+    });
     stage.wait(61_000);
     assert!(word(&stage).starts_with("stalled"));
     stage.agent(5, limited);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use belvedere::agent::{AgentEvent, Author, EventKind};
+use belvedere::agent::{AgentEvent, Author, EventKind, ToolEvent, TurnEvent};
 use belvedere::app::{Effect, Event, LogMatch, LogNews};
 use belvedere::message::{AgentId, AssistantMessage, Block, ToolResult, Usage};
 use belvedere::provider::StopReason;
@@ -38,16 +38,19 @@ impl Long {
         log.take(&mut stage, EventKind::UserMessage { text: "The task itself.".to_owned(), by: Author::User });
         log.take(&mut stage, EventKind::Started);
         for step in 0..steps {
-            log.take(&mut stage, EventKind::TurnStarted { turn: step + 1 });
+            log.take(&mut stage, EventKind::Turn(TurnEvent::Started { turn: step + 1 }));
             stage.says(CHILD, &format!("Step {step} begins."));
             let message = AssistantMessage { content: vec![Block::Text { text: format!("Step {step} begins.") }] };
             let (usage, stop) = (Usage::default(), Some(StopReason::ToolUse));
-            log.take(&mut stage, EventKind::TurnEnded { message, usage, cost_usd: None, stop });
+            log.take(&mut stage, EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: None, stop }));
             let id = format!("call-{step}");
             log.take(&mut stage, tool_started(&id, "Read", &format!("src/{step}.rs")));
             let result = ToolResult::text(&id, "x".repeat(bytes));
             let summary = format!("{step} lines");
-            log.take(&mut stage, EventKind::ToolEnded { result, summary, view: None, changes: Vec::new() });
+            log.take(
+                &mut stage,
+                EventKind::Tool(ToolEvent::Ended { result, summary, view: None, changes: Vec::new() }),
+            );
         }
         fs::create_dir_all(store.dir()).unwrap();
         fs::write(store.path_of("explore-1"), log.lines).unwrap();

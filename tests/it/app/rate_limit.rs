@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, Hold};
+use belvedere::agent::{EventKind, Hold, TurnEvent};
 use belvedere::app::Event;
 use belvedere::app::Phase;
 use belvedere::message::AgentId;
@@ -22,7 +22,7 @@ fn slowed(width: u16) -> Stage {
         stage.starts(agent);
     }
     let reason = "anthropic limits the rate".to_owned();
-    stage.agent(1, EventKind::Retrying { attempt: 2, wait_ms: 3_500, rate_limited: true, reason });
+    stage.agent(1, EventKind::Turn(TurnEvent::Retrying { attempt: 2, wait_ms: 3_500, rate_limited: true, reason }));
     stage.agent(2, held(Some(3_500), 2));
     stage
 }

@@ -1,6 +1,6 @@
 //! Silence on the screen: what an agent waits for, and that a sign of life ends it.
 
-use belvedere::agent::EventKind;
+use belvedere::agent::{EventKind, ToolEvent};
 use belvedere::app::{AgentState, Awaited};
 use belvedere::message::{AgentId, ToolCall, ToolInput};
 use serde_json::Map;
@@ -21,7 +21,7 @@ fn state(stage: &Stage, agent: u32) -> AgentState {
 
 fn runs(stage: &mut Stage, agent: u32, tool: &str) {
     let call = ToolCall { id: "c1".to_owned(), name: tool.to_owned(), input: ToolInput::Object(Map::new()) };
-    stage.agent(agent, EventKind::ToolStarted { call, title: "make".to_owned() });
+    stage.agent(agent, EventKind::Tool(ToolEvent::Started { call, title: "make".to_owned() }));
 }
 
 /// The first line with the text, from it on.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, SessionEvent, Status};
 use belvedere::app::key::{Input, Mouse, MouseKind};
 use belvedere::app::timeline::{SpanKind, TimelineWindow};
 use belvedere::app::{Effect, Event, Focus};
@@ -300,7 +300,7 @@ fn a_new_conversation_has_a_new_timeline() {
     assert_eq!(stage.app.timeline(), None);
     assert!(stage.text().contains("nothing has happened yet"));
     let mut stage = scenes::timeline(100, 30);
-    stage.main(EventKind::Cleared);
+    stage.session(SessionEvent::Cleared);
     assert_eq!((stage.app.timeline(), stage.app.focus()), (None, Focus::Composer));
     stage.text();
 }

@@ -1,6 +1,6 @@
 //! Sentences typed in the wrong place, and letters that are meant.
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, SessionEvent, Status, ToolEvent};
 use belvedere::app::key::{Input, Key, Mouse, MouseKind};
 use belvedere::app::{Effect, Event, Focus, LETTER_PAUSE};
 use belvedere::message::AgentId;
@@ -57,7 +57,7 @@ fn happens(stage: &mut Stage, dice: &mut Dice, count: u64) {
         1 => {
             let id = stage.app.approvals().shown().map(|request| request.id.clone());
             let id = id.unwrap_or(ApprovalId { agent: AgentId(1), call_id: String::new(), number: 0 });
-            stage.agent(id.agent.0, EventKind::ApprovalResolved { id, answer: None, by_grant: false });
+            stage.agent(id.agent.0, EventKind::Tool(ToolEvent::ApprovalResolved { id, answer: None, by_grant: false }));
         }
         2 => stage.ends(agent, Status::Completed, "<summary>done</summary>", None),
         3 => stage.says(agent, "more words\n\n"),
@@ -162,7 +162,7 @@ fn an_answer_is_for_the_question_that_stood_there_when_its_letter_was_pressed() 
     stage.effects.clear();
     let id = stage.app.approvals().shown().unwrap().id.clone();
     press(&mut stage, 'y');
-    stage.agent(id.agent.0, EventKind::ApprovalResolved { id, answer: None, by_grant: false });
+    stage.agent(id.agent.0, EventKind::Tool(ToolEvent::ApprovalResolved { id, answer: None, by_grant: false }));
     stage.wait(2_000);
     assert_eq!(commands(&stage.effects), []);
     assert!(!stage.app.approvals().is_empty());
@@ -246,14 +246,14 @@ fn what_an_answer_allows_besides_is_said_and_stays_in_sight() {
     for call in ["u1", "u2"] {
         let mut request = crate::screens::stage::request(2, call, "x");
         request.access.kind = belvedere::permission::AccessKind::Write { path: "/home/me/src/shop/a.rs".into() };
-        stage.agent(2, EventKind::ApprovalRequested { request });
+        stage.agent(2, EventKind::Tool(ToolEvent::ApprovalRequested { request }));
     }
     let holder = Holder::Agents { name: "plan".to_owned(), source: "built-in".to_owned() };
     let grants = vec![ActiveGrant { grant: Grant::Edits, origin: GrantOrigin::Session, holder }];
-    stage.main(EventKind::GrantsChanged { grants });
+    stage.session(SessionEvent::GrantsChanged { grants });
     for call in ["u1", "u2"] {
         let id = ApprovalId { agent: AgentId(2), call_id: call.to_owned(), number: 0 };
-        stage.agent(2, EventKind::ApprovalResolved { id, answer: None, by_grant: true });
+        stage.agent(2, EventKind::Tool(ToolEvent::ApprovalResolved { id, answer: None, by_grant: true }));
     }
     let text = stage.text();
     assert!(text.contains("2 waiting edits allowed too · /permissions") && text.contains("ask +edits"), "{text}");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use belvedere::agent::{Bounds, EventKind, RunMode, Spawn, Status};
+use belvedere::agent::{Bounds, EventKind, RunMode, SessionEvent, Spawn, Status};
 use belvedere::app::agent_files::{FileNews, FileRequest};
 use belvedere::app::key::Input;
 use belvedere::app::wizard::{COLORS, TOOL_GROUPS, WizardStep};
@@ -111,7 +111,7 @@ fn an_agent_is_made_by_hand() {
     stage.event(Event::AgentFiles(FileNews::Created("/home/ada/src/shop/.claude/agents/test-runner.md".into())));
     assert_eq!(stage.app.popup(), None);
     let changes = CatalogChanges { added: vec!["test-runner".to_owned()], ..CatalogChanges::default() };
-    stage.main(EventKind::AgentsChanged { changes });
+    stage.session(SessionEvent::AgentsChanged { changes });
     assert!(stage.text().contains("@agent-test-runner can be used now"), "also when the change itself is told of");
     stage.keys("/agents new<enter>");
     assert!(stage.app.wizard().is_blank() && step(&stage) == WizardStep::How, "the next one begins empty");

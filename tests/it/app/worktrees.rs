@@ -1,6 +1,6 @@
 //! What the user does with unmerged worktrees, by key strings.
 
-use belvedere::agent::{EventKind, WorktreeAct, WorktreeNews};
+use belvedere::agent::{EventKind, SessionEvent, WorktreeAct, WorktreeNews};
 use belvedere::app::{Effect, Popup, WorktreeState};
 use belvedere::message::AgentId;
 use belvedere::subagent::Command;
@@ -77,7 +77,7 @@ fn the_list_merges_shows_and_closes() {
     stage.keys("<enter>");
     assert!(matches!(stage.app.popup(), Some(Popup::Text { .. })));
     stage.keys("<esc>/worktrees<enter>");
-    stage.main(EventKind::Worktrees { kept: Vec::new() });
+    stage.session(SessionEvent::Worktrees { kept: Vec::new() });
     assert_eq!(stage.app.popup(), None, "there is nothing left to choose from");
     stage.keys("/worktrees<enter>");
     assert_eq!(stage.app.popup(), None);
@@ -87,8 +87,8 @@ fn the_list_merges_shows_and_closes() {
 fn what_earlier_runs_left_is_offered_once() {
     let mut stage = Stage::new(100, 30).with_model();
     let two = vec![kept(0, "one"), kept(0, "two")];
-    stage.main(EventKind::Worktrees { kept: two.clone() });
-    stage.main(EventKind::Worktrees { kept: two });
+    stage.session(SessionEvent::Worktrees { kept: two.clone() });
+    stage.session(SessionEvent::Worktrees { kept: two });
     let text = stage.text();
     let offer = "2 worktrees of an earlier run hold changes that were not merged: /worktrees";
     assert_eq!(text.matches(offer).count(), 1, "{text}");
@@ -110,7 +110,7 @@ fn a_worktree_outlives_its_agent_on_the_screen() {
 #[test]
 fn a_merge_is_told_also_of_an_agent_of_a_cleared_conversation() {
     let mut stage = stage();
-    stage.main(EventKind::Cleared);
+    stage.session(SessionEvent::Cleared);
     assert_eq!(stage.app.kept_worktrees().len(), 2, "they wait on");
     assert_eq!(asked(&stage.keys("/merge rewriter-1<enter>")), [(ONE, WorktreeAct::Merge)]);
     let news = WorktreeNews::Merged { branch: ONE.to_owned(), files: Vec::new(), leftover: None };

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 
-use belvedere::agent::EventKind;
+use belvedere::agent::{EventKind, TurnEvent};
 use belvedere::tui::terminal::{Canvas, FrameBackend};
 use ratatui::layout::Size;
 
@@ -184,7 +184,7 @@ fn a_hidden_agent_is_not_laid_out() {
     assert!(hidden < beside, "{hidden} and {beside}");
     for child in 1..=100 {
         show.stage.says(child, "text that nobody sees\n\n");
-        show.stage.agent(child, EventKind::Thinking { text: "nor this".to_owned() });
+        show.stage.agent(child, EventKind::Turn(TurnEvent::Thinking { text: "nor this".to_owned() }));
     }
     show.settle();
     assert_eq!(show.stage.laid_out(), hidden);

@@ -18,7 +18,7 @@ use super::talk::{Stranger, Talk, request};
 #[tokio::test(start_paused = true)]
 async fn a_child_that_the_user_stops_is_named_and_the_others_are_used() {
     let mut talk = Talk::with(|parts| parts.provider = Arc::new(Offline::new(Pace::Reading)));
-    talk.session.say("Where are discount codes parsed?").await;
+    talk.session.say("Where are discount codes parsed?");
     let child = talk
         .session
         .wait(|event| match &event.kind {
@@ -26,7 +26,7 @@ async fn a_child_that_the_user_stops_is_named_and_the_others_are_used() {
             _ => None,
         })
         .await;
-    talk.session.send(Command::Stop { agent: child }).await;
+    talk.session.send(Command::Stop { agent: child });
     let outcome = talk.session.ended(belvedere::message::AgentId::MAIN).await;
     holds(
         &outcome.text,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use belvedere::agent::EventKind;
+use belvedere::agent::{EventKind, ToolEvent, TurnEvent};
 use belvedere::message::{AgentId, Block, Message, ToolSpec};
 use belvedere::offline::{Offline, Pace};
 use belvedere::permission::Answer;
@@ -69,23 +69,25 @@ impl Talk {
     /// Says something and returns what came of it. Every question of a tool is answered with no.
     pub(super) async fn ask(&mut self, text: &str) -> Said {
         let before = self.session.seen.len();
-        self.session.say(text).await;
+        self.session.say(text);
         let answer = loop {
             let next = self.session.wait(|event| match &event.kind {
                 EventKind::Ended { outcome } if event.agent == AgentId::MAIN => Some(Ok(outcome.text.clone())),
-                EventKind::ApprovalRequested { request } => Some(Err(request.id.clone())),
+                EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(Err(request.id.clone())),
                 _ => None,
             });
             match next.await {
                 Ok(answer) => break answer,
-                Err(id) => self.session.send(Command::Answer { id, answer: Answer::No { comment: None } }).await,
+                Err(id) => self.session.send(Command::Answer { id, answer: Answer::No { comment: None } }),
             }
         };
         let (mut log, mut reports) = (Vec::new(), Vec::new());
         for event in &self.session.seen[before..] {
             match &event.kind {
-                EventKind::TurnEnded { message, .. } => log.extend(message.content.iter().filter_map(named)),
-                EventKind::ToolEnded { result, .. } if result.joined_text().starts_with("status: ") => {
+                EventKind::Turn(TurnEvent::Ended { message, .. }) => {
+                    log.extend(message.content.iter().filter_map(named));
+                }
+                EventKind::Tool(ToolEvent::Ended { result, .. }) if result.joined_text().starts_with("status: ") => {
                     reports.push(result.joined_text());
                 }
                 _ => {}

@@ -34,7 +34,7 @@ async fn is_readable(what: &str, screen: impl AsyncFn() -> Player) {
     for (name, least) in GROUNDED {
         let theme = Theme::load(name, ColorDepth::TrueColor).unwrap();
         let background = theme.background();
-        let buffer = screen().await.picture(theme, 0).await;
+        let buffer = screen().await.picture(theme, 0);
         let found = faint(&buffer, background, least);
         assert!(found.is_empty(), "{what} in {name}: {found:#?}");
     }
@@ -42,35 +42,33 @@ async fn is_readable(what: &str, screen: impl AsyncFn() -> Player) {
 
 #[tokio::test(start_paused = true)]
 async fn agents_and_a_chosen_one() {
-    is_readable("agents", async || Player::demo(144, 42).await.until(5_200).await.keys("<alt+2>").await).await;
-    is_readable("a rail", async || Player::demo(60, 20).await.until(5_200).await.keys("<alt+3>").await).await;
+    is_readable("agents", async || Player::demo(144, 42).await.until(5_200).await.keys("<alt+2>")).await;
+    is_readable("a rail", async || Player::demo(60, 20).await.until(5_200).await.keys("<alt+3>")).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_question_and_its_diff() {
-    is_readable("a question", async || Player::demo(100, 32).await.until(9_500).await.keys("<f6>").await).await;
+    is_readable("a question", async || Player::demo(100, 32).await.until(9_500).await.keys("<f6>")).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_alone_with_a_search() {
-    is_readable("a search", async || {
-        Player::demo(100, 32).await.until(7_000).await.keys("<alt+1><alt+1>/auth<enter>").await
-    })
-    .await;
+    is_readable("a search", async || Player::demo(100, 32).await.until(7_000).await.keys("<alt+1><alt+1>/auth<enter>"))
+        .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn lists_and_help() {
     for keys in ["<ctrl+p>", "/theme<enter>", "/agents<enter>", "/", "<f1>", "<ctrl+r>", "<ctrl+c>", "<ctrl+x>"] {
-        is_readable(keys, async || Player::demo(100, 32).await.until(5_200).await.keys(keys).await).await;
+        is_readable(keys, async || Player::demo(100, 32).await.until(5_200).await.keys(keys)).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_end_and_the_beginning() {
     is_readable("the end", async || {
-        let player = Player::demo(150, 40).await.until(9_500).await.keys("<alt+y>").await.until(11_900).await;
-        player.keys("<alt+y>").await.until(60_000).await
+        let player = Player::demo(150, 40).await.until(9_500).await.keys("<alt+y>").until(11_900).await;
+        player.keys("<alt+y>").until(60_000).await
     })
     .await;
     is_readable("the first screen", async || Player::welcome(100, 24).await).await;

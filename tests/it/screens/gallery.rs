@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel as threads;
 use std::time::Duration;
 
-use belvedere::agent::{AgentEvent, EventKind, Place};
+use belvedere::agent::{AgentEvent, EventKind, LogEvent, Place, TurnEvent};
 use belvedere::app::agent_files::FileNews;
 use belvedere::app::key::{Input, Key};
 use belvedere::app::keymap::Keymap;
@@ -36,8 +36,8 @@ pub(crate) struct Player {
     app: Box<App>,
     screen: Screen,
     begun: Instant,
-    events: mpsc::Receiver<Arc<AgentEvent>>,
-    commands: mpsc::Sender<Command>,
+    events: mpsc::Receiver<Arc<LogEvent>>,
+    commands: mpsc::UnboundedSender<Command>,
 }
 
 impl Player {
@@ -49,14 +49,14 @@ impl Player {
     /// Returns the demonstration at its start. Only for a runtime whose time is paused.
     pub(crate) async fn demo(width: u16, height: u16) -> Self {
         let player = Self::start(width, height, SessionKind::Demo).await;
-        player.commands.send(Command::Send { text: DEMO_REQUEST.to_owned() }).await.unwrap();
+        player.commands.send(Command::Send { text: DEMO_REQUEST.to_owned() }).unwrap();
         player
     }
 
     async fn start(width: u16, height: u16, kind: SessionKind) -> Self {
         let mut player = Self::new(width, height);
         let (listener, events) = mpsc::channel(EVENT_CAPACITY);
-        let (commands, orders) = mpsc::channel(64);
+        let (commands, orders) = mpsc::unbounded_channel();
         player.events = events;
         player.commands = commands;
         let Started { conversation, .. } = Box::pin(services::start(bootstrap(kind), listener)).await;
@@ -83,7 +83,7 @@ impl Player {
         }));
         app.update(begun.into_std(), Event::BranchKnown(Some("main".to_owned())));
         let screen = Screen::new(Theme::load("dark", ColorDepth::TrueColor).unwrap(), Highlighter::off());
-        let (commands, _) = mpsc::channel(1);
+        let (commands, _) = mpsc::unbounded_channel();
         Self { app, screen, begun, events: mpsc::channel(1).1, commands }
     }
 
@@ -96,44 +96,44 @@ impl Player {
             loop {
                 tokio::select! {
                     biased;
-                    Some(event) = self.events.recv() => self.event(Event::Agent(steady(&event))).await,
+                    Some(event) = self.events.recv() => self.event(Event::Log(steady(&event))),
                     () = sleep_until(frame) => break,
                 }
             }
-            self.event(Event::Wakeup).await;
-            self.draw().await;
+            self.event(Event::Wakeup);
+            self.draw();
         }
         self
     }
 
     /// Presses keys, written as in `hi<enter>`.
-    pub(crate) async fn keys(mut self, keys: &str) -> Self {
+    pub(crate) fn keys(mut self, keys: &str) -> Self {
         for key in Key::parse_sequence(keys).unwrap() {
-            self.event(Event::Input(Input::Key(key))).await;
+            self.event(Event::Input(Input::Key(key)));
         }
-        self.draw().await;
+        self.draw();
         self
     }
 
     /// Tells of agent files.
-    pub(crate) async fn told(mut self, news: FileNews) -> Self {
-        self.event(Event::AgentFiles(news)).await;
+    pub(crate) fn told(mut self, news: FileNews) -> Self {
+        self.event(Event::AgentFiles(news));
         self
     }
 
-    async fn event(&mut self, event: Event) {
+    fn event(&mut self, event: Event) {
         for effect in self.app.update(Instant::now().into_std(), event) {
             if let Effect::Engine(command) = effect {
-                self.commands.send(command).await.unwrap();
+                self.commands.send(command).unwrap();
             }
         }
     }
 
-    async fn draw(&mut self) -> Buffer {
+    fn draw(&mut self) -> Buffer {
         let mut buffer = Buffer::empty(self.app.size());
         self.app.take_dirty();
         let painted = self.screen.draw(&self.app, &mut buffer);
-        self.event(Event::Drawn(painted.drawn)).await;
+        self.event(Event::Drawn(painted.drawn));
         if let Some(cursor) = painted.marks.cursor {
             buffer[cursor].modifier.insert(Modifier::REVERSED);
         }
@@ -141,26 +141,26 @@ impl Player {
     }
 
     /// Draws the picture in a theme, once the thread that highlights has sent its `code` blocks.
-    pub(crate) async fn picture(mut self, theme: Theme, code: usize) -> Buffer {
+    pub(crate) fn picture(mut self, theme: Theme, code: usize) -> Buffer {
         let (done, highlighted) = threads();
         let highlighter = Highlighter::new(move || {
             let _ = done.send(());
         });
         self.screen = Screen::new(theme, highlighter);
-        self.draw().await;
+        self.draw();
         for block in 0..code {
             let sent = highlighted.recv_timeout(TIMEOUT);
             assert!(sent.is_ok(), "only {block} of {code} blocks of code were highlighted");
         }
-        self.draw().await;
-        self.draw().await
+        self.draw();
+        self.draw()
     }
 }
 
 /// Takes the random part, less than a second, out of how long a limited request waits.
-fn steady(event: &AgentEvent) -> Arc<AgentEvent> {
+fn steady(event: &LogEvent) -> Arc<LogEvent> {
     let mut event = event.clone();
-    if let EventKind::Retrying { wait_ms, .. } = &mut event.kind {
+    if let LogEvent::Agent(AgentEvent { kind: EventKind::Turn(TurnEvent::Retrying { wait_ms, .. }), .. }) = &mut event {
         *wait_ms -= *wait_ms % 1_000;
     }
     Arc::new(event)

@@ -17,10 +17,10 @@ const MAX_PNG: usize = 300 * 1024;
 
 /// Draws the player's screen in a theme, with its blocks of highlighted code, and compares it with the committed
 /// picture of this name.
-async fn check(name: &str, player: Player, theme: &str, code: usize) {
+fn check(name: &str, player: Player, theme: &str, code: usize) {
     let theme = Theme::load(theme, ColorDepth::TrueColor).unwrap();
     let ground = theme.background();
-    compare(name, &to_svg(&player.picture(theme, code).await, ground));
+    compare(name, &to_svg(&player.picture(theme, code), ground));
 }
 
 /// Compares a picture with the committed one of this name.
@@ -46,25 +46,25 @@ fn compare(name: &str, svg: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn side_by_side() {
-    let player = Player::demo(144, 42).await.until(9_500).await.keys("keep the cookie readable for 30 days").await;
-    check("side-by-side", player.until(10_000).await, "dark", 0).await;
+    let player = Player::demo(144, 42).await.until(9_500).await.keys("keep the cookie readable for 30 days");
+    check("side-by-side", player.until(10_000).await, "dark", 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn below() {
-    check("below", Player::demo(100, 36).await.until(5_200).await, "dark", 0).await;
+    check("below", Player::demo(100, 36).await.until(5_200).await, "dark", 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn rail() {
-    check("rail", Player::demo(60, 20).await.until(5_200).await, "dark", 0).await;
+    check("rail", Player::demo(60, 20).await.until(5_200).await, "dark", 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn full() {
-    let player = Player::demo(100, 32).await.until(9_500).await.keys("<alt+y>").await.until(11_200).await;
-    let player = player.keys("<alt+y>").await.until(15_600).await.keys("<alt+4><enter>").await;
-    check("full", player, "dark", 0).await;
+    let player = Player::demo(100, 32).await.until(9_500).await.keys("<alt+y>").until(11_200).await;
+    let player = player.keys("<alt+y>").until(15_600).await.keys("<alt+4><enter>");
+    check("full", player, "dark", 0);
 }
 
 #[test]
@@ -76,29 +76,29 @@ fn timeline() {
 
 #[tokio::test(start_paused = true)]
 async fn approval() {
-    let player = Player::demo(100, 32).await.until(9_500).await.keys("<f6>").await;
-    check("approval", player, "dark", 0).await;
+    let player = Player::demo(100, 32).await.until(9_500).await.keys("<f6>");
+    check("approval", player, "dark", 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn welcome() {
-    let player = Player::welcome(100, 24).await.keys("where is the session created?").await;
-    check("welcome", player, "dark", 0).await;
+    let player = Player::welcome(100, 24).await.keys("where is the session created?");
+    check("welcome", player, "dark", 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn agents() {
     let listing = agent_files::listing(agent_files::everything());
-    let player = Player::welcome(110, 32).await.told(FileNews::Places(agent_files::places())).await;
-    let player = player.told(FileNews::Listed(listing)).await.keys("/agents<enter>Gkkk").await;
-    check("agents", player, "dark", 0).await;
+    let player = Player::welcome(110, 32).await.told(FileNews::Places(agent_files::places()));
+    let player = player.told(FileNews::Listed(listing)).keys("/agents<enter>Gkkk");
+    check("agents", player, "dark", 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn light() {
     // A letter acts once no other has followed it for a moment.
-    let player = Player::demo(150, 40).await.until(6_000).await.keys("<alt+8>x").await;
-    let player = player.until(6_400).await.keys("<alt+6>x").await.until(6_800).await.keys("<esc>").await;
-    let player = player.until(9_500).await.keys("<alt+y>").await.until(11_900).await.keys("<alt+y>").await;
-    check("light", player.until(60_000).await, "light", 1).await;
+    let player = Player::demo(150, 40).await.until(6_000).await.keys("<alt+8>x");
+    let player = player.until(6_400).await.keys("<alt+6>x").until(6_800).await.keys("<esc>");
+    let player = player.until(9_500).await.keys("<alt+y>").until(11_900).await.keys("<alt+y>");
+    check("light", player.until(60_000).await, "light", 1);
 }

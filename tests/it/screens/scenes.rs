@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use belvedere::agent::{Author, EventKind, RunMode, Status};
+use belvedere::agent::{Author, EventKind, RunMode, SessionEvent, Status, ToolEvent, TurnEvent};
 use belvedere::app::Event;
 use belvedere::app::key::Input;
 use belvedere::message::{AgentId, DiffLine, FileDiff, Hunk, LineKind};
@@ -14,7 +14,7 @@ use super::stage::{Stage, tool_started};
 /// Nothing was said yet; the offline model answers.
 pub(crate) fn welcome(width: u16, height: u16) -> Stage {
     let mut stage = Stage::new(width, height);
-    stage.main(EventKind::ModelChosen {
+    stage.session(SessionEvent::ModelChosen {
         provider: "offline".to_owned(),
         display: "offline".to_owned(),
         context_window: None,
@@ -71,15 +71,17 @@ pub(crate) fn eight_agents(width: u16, height: u16) -> Stage {
     stage.agent(5, tool_started("b5", "Bash", "cargo doc --no-deps"));
     stage.agent(
         5,
-        EventKind::ToolProgress {
+        EventKind::Tool(ToolEvent::Progress {
             call_id: "b5".to_owned(),
             tail: " Documenting shop v0.3.0\n    Checking serde v1.0.219\n    Checking axum v0.8.1".to_owned(),
-        },
+        }),
     );
     stage.ends(6, Status::Failed, "", Some("No connection to anthropic (connection reset). Check the network."));
     stage.agent(
         7,
-        EventKind::Thinking { text: "The fixtures need a key pair; a fixed one will do for tests.".to_owned() },
+        EventKind::Turn(TurnEvent::Thinking {
+            text: "The fixtures need a key pair; a fixed one will do for tests.".to_owned(),
+        }),
     );
     stage.wait(3_000);
     stage
@@ -126,7 +128,7 @@ pub(crate) fn approval(width: u16, height: u16) -> Stage {
     stage.agent(3, tool_started("e9", "Edit", "src/auth/claims.rs"));
     stage.agent(
         3,
-        EventKind::ApprovalRequested {
+        EventKind::Tool(ToolEvent::ApprovalRequested {
             request: ApprovalRequest {
                 id: ApprovalId { agent: AgentId(3), call_id: "e9".to_owned(), number: 0 },
                 access: Access::new("Edit", AccessKind::Write { path }),
@@ -135,7 +137,7 @@ pub(crate) fn approval(width: u16, height: u16) -> Stage {
                 grant: Some(Grant::Edits),
                 reason: "mode ask: edits ask".to_owned(),
             },
-        },
+        }),
     );
     stage
 }
@@ -161,7 +163,7 @@ pub(crate) fn ended(width: u16, height: u16) -> Stage {
     for agent in 1..=8 {
         stage.tool_ends(0, &format!("call-{agent}"), "done", None);
     }
-    stage.main(EventKind::TurnStarted { turn: 2 });
+    stage.main(EventKind::Turn(TurnEvent::Started { turn: 2 }));
     let answer = "The session moves to a JWT in three steps; see `src/auth/login.rs:88`.\n\n\
                   ```rust\nlet token = encode(&header, &claims, &key)?;\n```\n\nNothing else reads the cookie.";
     stage.says(0, answer);
@@ -184,7 +186,7 @@ pub(crate) fn lives(width: u16, height: u16) -> Stage {
     stage.calls(1, "g1", "Grep", "\"verify_password\"", "14 hits in 6 files");
     stage.agent(2, EventKind::LastTurn { why: Status::WrappedUp });
     stage.agent(2, EventKind::UserMessage { text: "Report now.".to_owned(), by: Author::Program });
-    stage.agent(2, EventKind::TurnStarted { turn: 2 });
+    stage.agent(2, EventKind::Turn(TurnEvent::Started { turn: 2 }));
     stage.says(2, "So far: three steps.");
     stage.ends(3, Status::Completed, "<summary>31 tests of the session.</summary>", None);
     stage.wait(1_000);
@@ -239,7 +241,12 @@ pub(crate) fn timeline_with(width: u16, height: u16, fifth: &str) -> Stage {
     stage.starts(3);
     stage.agent(
         5,
-        EventKind::Retrying { attempt: 2, wait_ms: 20_000, rate_limited: true, reason: "too many requests".to_owned() },
+        EventKind::Turn(TurnEvent::Retrying {
+            attempt: 2,
+            wait_ms: 20_000,
+            rate_limited: true,
+            reason: "too many requests".to_owned(),
+        }),
     );
     stage.wait(6_000);
     stage.agent(1, tool_started("r1", "Read", "src/设置/login.rs"));

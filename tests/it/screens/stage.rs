@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use belvedere::agent::{AgentEvent, Author, Bounds, EventKind, FileTally, LastWords, Outcome, RunMode, Spawn, Status};
+use belvedere::agent::{
+    AgentEvent, Author, Bounds, EventKind, FileTally, LastWords, LogEvent, Outcome, RunMode, SessionEvent, Spawn,
+    Status, ToolEvent, TurnEvent,
+};
 use belvedere::app::key::{Input, Key, KeyCode, Mods};
 use belvedere::app::keymap::{Context, Keymap};
 use belvedere::app::{
@@ -61,7 +64,7 @@ impl Stage {
 
     /// Returns the same stage with a model chosen.
     pub(crate) fn with_model(mut self) -> Self {
-        self.main(EventKind::ModelChosen {
+        self.session(SessionEvent::ModelChosen {
             provider: "anthropic".to_owned(),
             display: "sonnet".to_owned(),
             context_window: Some(200_000),
@@ -150,7 +153,12 @@ impl Stage {
 
     pub(crate) fn agent(&mut self, agent: u32, kind: EventKind) -> Vec<Effect> {
         let at = "2026-11-20T12:00:00Z".parse().unwrap();
-        self.event(Event::Agent(Arc::new(AgentEvent { agent: AgentId(agent), at, kind })))
+        self.event(Event::Log(Arc::new(LogEvent::Agent(AgentEvent { agent: AgentId(agent), at, kind }))))
+    }
+
+    pub(crate) fn session(&mut self, event: SessionEvent) -> Vec<Effect> {
+        let at = "2026-11-20T12:00:00Z".parse().unwrap();
+        self.event(Event::Log(Arc::new(LogEvent::Session { at, event })))
     }
 
     pub(crate) fn main(&mut self, kind: EventKind) -> Vec<Effect> {
@@ -190,18 +198,18 @@ impl Stage {
     pub(crate) fn asks(&mut self, text: &str) {
         self.main(EventKind::Started);
         self.main(EventKind::UserMessage { text: text.to_owned(), by: Author::User });
-        self.main(EventKind::TurnStarted { turn: 1 });
+        self.main(EventKind::Turn(TurnEvent::Started { turn: 1 }));
     }
 
     pub(crate) fn says(&mut self, agent: u32, text: &str) {
-        self.agent(agent, EventKind::Text { text: text.to_owned() });
+        self.agent(agent, EventKind::Turn(TurnEvent::Text { text: text.to_owned() }));
     }
 
     pub(crate) fn ends_turn(&mut self, agent: u32, text: &str, tokens: u64) {
         let message = AssistantMessage { content: vec![Block::Text { text: text.to_owned() }] };
         let usage = Usage { input: tokens, output: tokens / 10, ..Usage::default() };
         let stop = Some(StopReason::EndTurn);
-        self.agent(agent, EventKind::TurnEnded { message, usage, cost_usd: Some(0.01), stop });
+        self.agent(agent, EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: Some(0.01), stop }));
     }
 
     pub(crate) fn spawns(&mut self, agent: u32, agent_type: &str, description: &str) {
@@ -231,7 +239,7 @@ impl Stage {
 
     pub(crate) fn starts(&mut self, agent: u32) {
         self.agent(agent, EventKind::Started);
-        self.agent(agent, EventKind::TurnStarted { turn: 1 });
+        self.agent(agent, EventKind::Turn(TurnEvent::Started { turn: 1 }));
     }
 
     /// A tool call from start to end.
@@ -243,12 +251,12 @@ impl Stage {
     pub(crate) fn tool_ends(&mut self, agent: u32, id: &str, summary: &str, view: Option<ToolView>) {
         self.agent(
             agent,
-            EventKind::ToolEnded {
+            EventKind::Tool(ToolEvent::Ended {
                 result: ToolResult::text(id, "…"),
                 summary: summary.to_owned(),
                 view,
                 changes: Vec::new(),
-            },
+            }),
         );
     }
 
@@ -274,7 +282,7 @@ impl Stage {
 
     pub(crate) fn wants_to_run(&mut self, agent: u32, id: &str, command: &str) {
         self.agent(agent, tool_started(id, "Bash", command));
-        self.agent(agent, EventKind::ApprovalRequested { request: request(agent, id, command) });
+        self.agent(agent, EventKind::Tool(ToolEvent::ApprovalRequested { request: request(agent, id, command) }));
     }
 }
 
@@ -291,10 +299,10 @@ pub(crate) fn request(agent: u32, id: &str, command: &str) -> ApprovalRequest {
 }
 
 pub(crate) fn tool_started(id: &str, name: &str, title: &str) -> EventKind {
-    EventKind::ToolStarted {
+    EventKind::Tool(ToolEvent::Started {
         call: ToolCall { id: id.to_owned(), name: name.to_owned(), input: ToolInput::parse("") },
         title: title.to_owned(),
-    }
+    })
 }
 
 /// Returns a frame as text, without spaces at line ends.

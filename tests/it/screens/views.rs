@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use belvedere::agent::{EventKind, Status};
+use belvedere::agent::{EventKind, SessionEvent, Status, ToolEvent, TurnEvent};
 use belvedere::app::agent_files::FileNews;
 use belvedere::app::composer::History;
 use belvedere::app::{Editing, Event};
@@ -92,7 +92,7 @@ fn crowd(width: u16, height: u16, editing: Editing, words: &str) -> Stage {
         setup.editing = editing;
         setup.folder = format!("~/src/{words}");
     });
-    stage.main(EventKind::ModelChosen {
+    stage.session(SessionEvent::ModelChosen {
         provider: "anthropic".to_owned(),
         display: format!("sonnet {words}"),
         context_window: Some(200_000),
@@ -110,7 +110,7 @@ fn crowd(width: u16, height: u16, editing: Editing, words: &str) -> Stage {
     stage.wait(2_000);
     stage.calls(1, "r1", "Read", &format!("src/{words}.rs"), &format!("2 lines {words}"));
     stage.says(1, &format!("# Found {words}\n\n- {words}\n\n> {words}\n\n[{words}](https://example.com/{words})\n"));
-    stage.agent(2, EventKind::Thinking { text: format!("I think {words}") });
+    stage.agent(2, EventKind::Turn(TurnEvent::Thinking { text: format!("I think {words}") }));
     let items = vec![Todo {
         content: format!("Do {words}"),
         status: TodoStatus::InProgress,
@@ -121,10 +121,13 @@ fn crowd(width: u16, height: u16, editing: Editing, words: &str) -> Stage {
     stage.agent(4, tool_started("e4", "Edit", words));
     stage.tool_ends(4, "e4", words, Some(ToolView::Diff(diff(words))));
     stage.agent(5, tool_started("b5", "Bash", &format!("make {words}")));
-    stage.agent(5, EventKind::ToolProgress { call_id: "b5".to_owned(), tail: format!("built {words}\n{words}") });
+    stage.agent(
+        5,
+        EventKind::Tool(ToolEvent::Progress { call_id: "b5".to_owned(), tail: format!("built {words}\n{words}") }),
+    );
     stage.ends(6, Status::Failed, &format!("<summary>{words}</summary>"), Some(&format!("It broke: {words}")));
     let reason = format!("too many {words}");
-    stage.agent(7, EventKind::Retrying { attempt: 2, wait_ms: 20_000, rate_limited: true, reason });
+    stage.agent(7, EventKind::Turn(TurnEvent::Retrying { attempt: 2, wait_ms: 20_000, rate_limited: true, reason }));
     stage.wants_to_run(1, "b1", &format!("cargo test {words}"));
     let mut edit = request(3, "e9", &format!("src/{words}"));
     edit.access = Access::new("Edit", AccessKind::Write { path: PathBuf::from(format!("/home/me/src/shop/{words}")) });
@@ -132,7 +135,7 @@ fn crowd(width: u16, height: u16, editing: Editing, words: &str) -> Stage {
     edit.grant = Some(Grant::Edits);
     edit.reason = format!("mode ask: {words}");
     stage.agent(3, tool_started("e9", "Edit", words));
-    stage.agent(3, EventKind::ApprovalRequested { request: edit });
+    stage.agent(3, EventKind::Tool(ToolEvent::ApprovalRequested { request: edit }));
     stage.wait(3_000);
     stage
 }
@@ -159,7 +162,7 @@ fn outside(stage: &mut Stage, words: &str) {
         origin,
         holder: Holder::Main,
     });
-    stage.main(EventKind::GrantsChanged { grants: grants.into() });
+    stage.session(SessionEvent::GrantsChanged { grants: grants.into() });
 }
 
 fn diff(words: &str) -> FileDiff {

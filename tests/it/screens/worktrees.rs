@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use belvedere::agent::{EventKind, KeptFile, KeptWorktree, Status, WorktreeNews};
+use belvedere::agent::{EventKind, KeptFile, KeptWorktree, SessionEvent, Status, WorktreeNews};
 use belvedere::message::{AgentId, DiffLine, FileDiff, Hunk, LineKind};
 
 use super::snapshots::check;
@@ -54,7 +54,7 @@ pub(crate) fn stage(width: u16, height: u16) -> Stage {
     stage.ends(1, Status::Completed, "<summary>An empty token is refused by name now.</summary>", None);
     let one = kept(1, "rewriter-1");
     stage.agent(1, EventKind::Worktree { news: WorktreeNews::Kept(one.clone()) });
-    stage.main(EventKind::Worktrees { kept: vec![one, kept(0, "docs-writer-3")] });
+    stage.session(SessionEvent::Worktrees { kept: vec![one, kept(0, "docs-writer-3")] });
     stage.says(0, "The first is done.");
     stage.wait(2_000);
     stage

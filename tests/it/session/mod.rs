@@ -1,10 +1,12 @@
 //! What is kept of a session, and what happens when it cannot be kept.
 
+mod events;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use belvedere::agent::{AgentEvent, EventKind};
+use belvedere::agent::{AgentEvent, EventKind, LogEvent, TurnEvent};
 use belvedere::message::{AgentId, Diagnostic};
 use belvedere::session::{Record, Secrets, Store, Writer, log, read};
 use serde::{Deserialize, Serialize};
@@ -100,13 +102,15 @@ async fn many_agents_and_records_arrive_in_order() {
 async fn the_events_of_an_agent_come_back_as_they_were() {
     let state = tempfile::tempdir().unwrap();
     let store = store(state.path());
-    let kind = EventKind::Retrying { attempt: 2, wait_ms: 500, rate_limited: true, reason: "busy".into() };
-    let event = Arc::new(AgentEvent { agent: AgentId(3), at: "2026-11-21T06:30:00Z".parse().unwrap(), kind });
-    let (sender, writer) = Writer::spawn(store.clone(), json!({}), |_: &Arc<AgentEvent>| Some("plan-3".into()), |_| ());
+    let kind =
+        EventKind::Turn(TurnEvent::Retrying { attempt: 2, wait_ms: 500, rate_limited: true, reason: "busy".into() });
+    let event =
+        Arc::new(LogEvent::Agent(AgentEvent { agent: AgentId(3), at: "2026-11-21T06:30:00Z".parse().unwrap(), kind }));
+    let (sender, writer) = Writer::spawn(store.clone(), json!({}), |_: &Arc<LogEvent>| Some("plan-3".into()), |_| ());
     sender.send(Arc::clone(&event)).await.unwrap();
     drop(sender);
     writer.finish().await;
-    let records: Vec<Record<AgentEvent>> = read(&store.path_of("plan-3")).unwrap().map(Result::unwrap).collect();
+    let records: Vec<Record<LogEvent>> = read(&store.path_of("plan-3")).unwrap().map(Result::unwrap).collect();
     assert_eq!(records.iter().map(|record| &record.body).collect::<Vec<_>>(), [&*event]);
 }
 

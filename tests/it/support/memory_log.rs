@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use belvedere::agent::{AgentEvent, EventKind};
+use belvedere::agent::{AgentEvent, EventKind, LogEvent};
 use belvedere::message::AgentId;
 use belvedere::subagent::ReadBack;
 use tokio::sync::{mpsc, watch};
@@ -11,19 +11,19 @@ use tokio::sync::{mpsc, watch};
 /// What was heard, and whether more has come.
 #[derive(Clone)]
 pub(crate) struct MemoryLog {
-    events: Arc<Mutex<Vec<Arc<AgentEvent>>>>,
+    events: Arc<Mutex<Vec<AgentEvent>>>,
     changed: watch::Receiver<usize>,
 }
 
 /// Starts to listen.
-pub(crate) fn start() -> (mpsc::Sender<Arc<AgentEvent>>, MemoryLog) {
-    let (sender, mut receiver) = mpsc::channel::<Arc<AgentEvent>>(64);
+pub(crate) fn start() -> (mpsc::Sender<Arc<LogEvent>>, MemoryLog) {
+    let (sender, mut receiver) = mpsc::channel::<Arc<LogEvent>>(64);
     let (progress, changed) = watch::channel(0);
     let log = MemoryLog { events: Arc::default(), changed };
     let events = log.events.clone();
     tokio::spawn(async move {
         while let Some(event) = receiver.recv().await {
-            events.lock().unwrap().push(event);
+            events.lock().unwrap().extend(event.of_agent().cloned());
             progress.send_modify(|count| *count += 1);
         }
     });

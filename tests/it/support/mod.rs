@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{AgentEvent, AtEnd, Budget, EventKind, Limits, Outcome, Place, Sink};
+use belvedere::agent::{AgentEvent, AtEnd, Budget, EventKind, Limits, LogEvent, Outcome, Place, SessionEvent, Sink};
 use belvedere::definition::{AgentDefinition, Catalog};
 use belvedere::message::AgentId;
 use belvedere::permission::{Grants, PermissionMode, Permissions};
@@ -60,7 +60,7 @@ pub(crate) struct Parts {
     /// Files of the project before anything starts: path and content.
     pub(crate) files: Vec<(&'static str, String)>,
     /// Heard before the session's own listener.
-    pub(crate) listeners: Vec<mpsc::Sender<Arc<AgentEvent>>>,
+    pub(crate) listeners: Vec<mpsc::Sender<Arc<LogEvent>>>,
     /// In place of what keeps long reports in a folder.
     pub(crate) keep_report: Option<KeepReport>,
     /// In place of the provider, one that is still being looked for.
@@ -118,9 +118,11 @@ pub(crate) struct Session {
     pub(crate) home: TempDir,
     /// Where its worktrees lie.
     _state: TempDir,
-    commands: mpsc::Sender<Command>,
-    events: mpsc::Receiver<Arc<AgentEvent>>,
+    commands: mpsc::UnboundedSender<Command>,
+    events: mpsc::Receiver<Arc<LogEvent>>,
     /// Everything that has happened so far.
+    pub(crate) log: Vec<Arc<LogEvent>>,
+    /// What of that has happened to agents.
     pub(crate) seen: Vec<Arc<AgentEvent>>,
     /// Ends once the session has.
     pub(crate) driver: tokio::task::JoinHandle<()>,
@@ -146,7 +148,7 @@ impl Session {
             None => worktrees,
         };
         let (sender, events) = mpsc::channel(64);
-        let (commands, orders) = mpsc::channel(64);
+        let (commands, orders) = mpsc::unbounded_channel();
         let approvals = ApprovalQueue::default();
         let kept = reports.path().to_path_buf();
         let (log, logged) = memory_log::start();
@@ -165,16 +167,7 @@ impl Session {
             sink: Sink::new([log].into_iter().chain(parts.listeners).chain([sender]).collect()),
             secrets: parts.secrets,
             environment: parts.environment.unwrap_or_else(|| environment(&root)),
-            resolve_model: Arc::new(|wish| match wish.name {
-                "missing" => Err("There is no model `missing`.".to_owned()),
-                "main" => Ok(wish.main.clone()),
-                // Every other model exists, where the wish may reach.
-                name => {
-                    let id = if wish.scope == ModelScope::Here { format!("here/{name}") } else { name.to_owned() };
-                    let model = Model { id, display: name.to_owned(), ..Model::clone(&wish.parent.model) };
-                    Ok(Connection { provider: wish.parent.provider.clone(), model: Arc::new(model) })
-                }
-            }),
+            resolve_model: Arc::new(resolve_model),
             subagent_model: parts.subagent_model,
             user_dirs: UserDirs { home: Some(home.clone()), claude: Some(home.join(".claude")) },
             keep_report: parts.keep_report.unwrap_or_else(|| {
@@ -202,27 +195,47 @@ impl Session {
             AtEnd::Leave => conversation,
         };
         let driver = tokio::spawn(conversation.drive(orders));
-        Self { project, reports, home: home_dir, _state: state, commands, events, seen: Vec::new(), driver }
+        Self {
+            project,
+            reports,
+            home: home_dir,
+            _state: state,
+            commands,
+            events,
+            log: Vec::new(),
+            seen: Vec::new(),
+            driver,
+        }
     }
 
     pub(crate) fn root(&self) -> PathBuf {
         self.project.path().canonicalize().unwrap()
     }
 
-    pub(crate) async fn send(&self, command: Command) {
-        self.commands.send(command).await.unwrap();
+    pub(crate) fn send(&self, command: Command) {
+        self.commands.send(command).unwrap();
     }
 
-    pub(crate) async fn say(&self, text: &str) {
-        self.send(Command::Send { text: text.to_owned() }).await;
+    pub(crate) fn say(&self, text: &str) {
+        self.send(Command::Send { text: text.to_owned() });
     }
 
-    /// Waits for an event and returns what `pick` makes of it.
+    /// Waits for an event of an agent and returns what `pick` makes of it.
     pub(crate) async fn wait<T>(&mut self, mut pick: impl FnMut(&AgentEvent) -> Option<T>) -> T {
+        self.wait_log(|event| event.of_agent().and_then(&mut pick)).await
+    }
+
+    /// Waits for an event of the session and returns what `pick` makes of it.
+    pub(crate) async fn wait_session<T>(&mut self, mut pick: impl FnMut(&SessionEvent) -> Option<T>) -> T {
+        self.wait_log(|event| event.of_session().and_then(&mut pick)).await
+    }
+
+    async fn wait_log<T>(&mut self, mut pick: impl FnMut(&LogEvent) -> Option<T>) -> T {
         loop {
             let event =
                 timeout(TIMEOUT, self.events.recv()).await.expect("nothing happens").expect("the session ended");
-            self.seen.push(event.clone());
+            self.seen.extend(event.of_agent().cloned().map(Arc::new));
+            self.log.push(event.clone());
             if let Some(found) = pick(&event) {
                 return found;
             }
@@ -240,7 +253,7 @@ impl Session {
 
     /// Says something and waits for the answer.
     pub(crate) async fn ask(&mut self, text: &str) -> Outcome {
-        self.say(text).await;
+        self.say(text);
         self.ended(AgentId::MAIN).await
     }
 
@@ -251,7 +264,7 @@ impl Session {
 
     /// Ends the session; whoever listened is gone.
     pub(crate) fn hang_up(self) -> Self {
-        let (commands, _) = mpsc::channel(1);
+        let (commands, _) = mpsc::unbounded_channel();
         let (_, events) = mpsc::channel(1);
         Self { commands, events, ..self }
     }
@@ -262,12 +275,25 @@ impl Session {
         drop(commands);
         let rest = async {
             while let Some(event) = events.recv().await {
-                seen.push(event);
+                seen.extend(event.of_agent().cloned().map(Arc::new));
             }
         };
         timeout(TIMEOUT, rest).await.expect("the session does not end");
         timeout(TIMEOUT, driver).await.expect("the session does not end").unwrap();
         seen
+    }
+}
+
+fn resolve_model(wish: &belvedere::subagent::ModelRequest<'_>) -> Result<Connection, String> {
+    match wish.name {
+        "missing" => Err("There is no model `missing`.".to_owned()),
+        "main" => Ok(wish.main.clone()),
+        // Every other model exists, where the wish may reach.
+        name => {
+            let id = if wish.scope == ModelScope::Here { format!("here/{name}") } else { name.to_owned() };
+            let model = Model { id, display: name.to_owned(), ..Model::clone(&wish.parent.model) };
+            Ok(Connection { provider: wish.parent.provider.clone(), model: Arc::new(model) })
+        }
     }
 }
 

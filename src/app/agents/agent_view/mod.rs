@@ -10,10 +10,10 @@ mod runs;
 use std::time::{Duration, Instant};
 
 use self::runs::PreviousRuns;
-use crate::agent::{AgentEvent, Bounds, EventKind, Outcome, RunMode, Spawn, Spent, Status};
-use crate::app::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
-use crate::app::phase::Phase;
-use crate::app::report::TagReader;
+use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
+use super::phase::Phase;
+use super::report::TagReader;
+use crate::agent::{AgentEvent, Bounds, EventKind, Outcome, RunMode, Spawn, Spent, Status, ToolEvent, TurnEvent};
 use crate::message::{AgentId, AssistantMessage, Block, ToolResult, reveal_line, sanitize, sanitize_line};
 use crate::tool::{Todo, ToolView};
 
@@ -239,18 +239,18 @@ impl AgentView {
             }
             EventKind::Moved { ground } => self.ground = *ground,
             EventKind::LastTurn { why } => self.last_turn = Some(*why),
-            EventKind::TurnStarted { turn } => {
+            EventKind::Turn(TurnEvent::Started { turn }) => {
                 self.turns = *turn;
                 self.turn.clear();
                 self.tags = TagReader::default();
                 self.enter(Phase::Thinking, now);
             }
-            EventKind::Text { text } => {
+            EventKind::Turn(TurnEvent::Text { text }) => {
                 let text = if self.id.is_main() { text.clone() } else { self.tags.push(text) };
                 self.delta(&text, |text| CellKind::Text { text }, now);
             }
-            EventKind::Thinking { text } => self.delta(text, |text| CellKind::Thinking { text }, now),
-            EventKind::Retrying { attempt, wait_ms, rate_limited, reason } => {
+            EventKind::Turn(TurnEvent::Thinking { text }) => self.delta(text, |text| CellKind::Thinking { text }, now),
+            EventKind::Turn(TurnEvent::Retrying { attempt, wait_ms, rate_limited, reason }) => {
                 self.void_turn();
                 let until = now + Duration::from_millis(*wait_ms);
                 let reason = sanitize_line(reason).into_owned();
@@ -259,7 +259,7 @@ impl AgentView {
                 self.enter(if *rate_limited { Phase::limited(until) } else { Phase::Retrying { until } }, now);
             }
             EventKind::Held { why, wait_ms, ahead } => self.held(*why, *wait_ms, *ahead, now),
-            EventKind::TurnEnded { message, usage, stop, .. } => {
+            EventKind::Turn(TurnEvent::Ended { message, usage, stop, .. }) => {
                 self.turn_ended(message);
                 if stop.is_none() && message.content.iter().any(|block| matches!(block, Block::Text { .. })) {
                     self.cells.push(CellKind::Notice { text: CUT_OFF.to_owned() });
@@ -267,15 +267,15 @@ impl AgentView {
                 self.context = usage.context();
                 self.spent.apply(kind);
             }
-            EventKind::ToolStarted { call, title } => self.tool_started(&call.id, &call.name, title, now),
-            EventKind::ToolProgress { call_id, tail } => self.tool_progress(call_id, tail),
-            EventKind::ToolEnded { result, summary, view, .. } => {
+            EventKind::Tool(ToolEvent::Started { call, title }) => self.tool_started(&call.id, &call.name, title, now),
+            EventKind::Tool(ToolEvent::Progress { call_id, tail }) => self.tool_progress(call_id, tail),
+            EventKind::Tool(ToolEvent::Ended { result, summary, view, .. }) => {
                 self.tool_ended(result, summary, view.as_ref(), now);
             }
-            EventKind::ApprovalRequested { request } => {
+            EventKind::Tool(ToolEvent::ApprovalRequested { request }) => {
                 self.change_tool(&request.id.call_id, |tool| tool.state = ToolState::Asking);
             }
-            EventKind::ApprovalResolved { id, .. } => {
+            EventKind::Tool(ToolEvent::ApprovalResolved { id, .. }) => {
                 self.change_tool(&id.call_id, |tool| tool.state = ToolState::Running { since: now });
             }
             EventKind::Stopping { .. } => self.enter(Phase::Stopping, now),
@@ -285,17 +285,9 @@ impl AgentView {
             }
             EventKind::Worktree { news } => self.worktree_news(news, now),
             EventKind::Spawned(_)
-            | EventKind::Worktrees { .. }
-            | EventKind::ModelChosen { .. }
-            | EventKind::ModelSearch { .. }
-            | EventKind::NoModel { .. }
-            | EventKind::ToolRefused { .. }
-            | EventKind::AgentsChanged { .. }
+            | EventKind::Tool(ToolEvent::Refused { .. })
             | EventKind::Resumed { .. }
-            | EventKind::Alive
-            | EventKind::BudgetChanged { .. }
-            | EventKind::GrantsChanged { .. }
-            | EventKind::Cleared => {}
+            | EventKind::Alive => {}
         }
     }
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 use self::log_search::Seek;
 use super::View;
 use super::scroll::{Anchor, Motion, Scroll, ScrollTarget};
-use crate::agent::{AgentEvent, EventKind};
+use crate::agent::{AgentEvent, EventKind, LogEvent, TurnEvent};
 use crate::app::agents::agent_view::AgentView;
 use crate::app::cells::{Cell, CellId, CellKind, Cells};
 use crate::app::outbox::Outbox;
@@ -83,7 +83,7 @@ pub struct LogPage {
 pub fn fold_log(
     agent: AgentId,
     from: u64,
-    records: impl IntoIterator<Item = Result<AgentEvent, String>>,
+    records: impl IntoIterator<Item = Result<LogEvent, String>>,
     now: Instant,
 ) -> Vec<CellKind> {
     let mut view = AgentView::new(agent, now);
@@ -95,7 +95,7 @@ pub fn fold_log(
     let mut first = None;
     for record in records {
         match record {
-            Ok(event) if event.agent == agent => {
+            Ok(LogEvent::Agent(event)) if event.agent == agent => {
                 let start = *first.get_or_insert(event.at);
                 let since = event.at.duration_since(start).try_into().unwrap_or_default();
                 view.fold(&event, now.checked_add(since).unwrap_or(now));
@@ -113,7 +113,7 @@ pub fn fold_log(
 /// Returns `true` if a turn begins with an event, so that what comes before can be understood by itself.
 #[must_use]
 pub fn begins_turn(event: &AgentEvent) -> bool {
-    matches!(event.kind, EventKind::TurnStarted { .. })
+    matches!(event.kind, EventKind::Turn(TurnEvent::Started { .. }))
 }
 
 /// Why there are no steps before those that are held.

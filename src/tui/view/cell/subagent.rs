@@ -6,10 +6,11 @@
 use ratatui::text::{Line, Span};
 
 use super::super::markdown::{Lined, MarkdownDoc};
-use super::super::render_context::{RenderContext, clock, counted, elapsed};
+use super::super::render_context::RenderContext;
 use super::super::wrap::{fit_line, pad, pad_left, width};
 use crate::app::{AgentView, Detail, summary_of};
 use crate::message::AgentId;
+use crate::message::format::{clock, counted, elapsed};
 
 /// Lines of a summary in brief.
 const MAX_SUMMARY: usize = 8;

@@ -7,9 +7,10 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::super::diff::diff_lines;
-use super::super::render_context::{RenderContext, clock, elapsed};
+use super::super::render_context::RenderContext;
 use super::super::wrap::{fit, width};
 use crate::app::{Detail, ToolCell, ToolState};
+use crate::message::format::{clock, elapsed};
 use crate::tool::{Todo, TodoStatus, ToolView};
 
 /// Lines of a diff in brief, and when everything is shown.

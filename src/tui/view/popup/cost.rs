@@ -7,10 +7,11 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::super::money;
-use super::super::render_context::{RenderContext, tokens, used};
+use super::super::render_context::{RenderContext, used};
 use super::super::wrap::{fit, fit_line, pad, pad_left, width, wrap_line};
 use crate::agent::Spent;
 use crate::app::{AgentView, cost_mark, cost_words};
+use crate::message::format::tokens;
 use crate::message::{AgentId, grouped};
 
 /// Columns from which on the kinds of tokens stand apart.

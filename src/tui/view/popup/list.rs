@@ -6,11 +6,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::super::render_context::{RenderContext, clock};
+use super::super::render_context::RenderContext;
 use super::super::wrap::{fit, fit_line, pad, width};
 use super::{centred, frame, type_line};
 use crate::app::layout::Regions;
 use crate::app::{Drawn, ListEntry, ListPopup, ListStyle, ListText};
+use crate::message::format::clock;
 use crate::message::reveal_line;
 
 /// Rows of a box with one entry.

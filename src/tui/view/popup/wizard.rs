@@ -8,13 +8,14 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::render_context::{RenderContext, clock, counted};
+use super::super::render_context::RenderContext;
 use super::super::wrap::{fit_line, pad, tail, width, wrap_line};
 use super::list::draw_list;
 use super::{centred, frame, type_line};
 use crate::app::Drawn;
 use crate::app::wizard::{ModelRow, ToolChoice, ToolRow, WIZARD_COLUMNS, Wizard, WizardStep, model_rows};
 use crate::definition::{AgentDraft, HomeState, Tier};
+use crate::message::format::{clock, counted};
 use crate::message::{sanitize, sanitize_line};
 
 /// The most rows of the box, and those it has while the model works, whose pane is to be seen.

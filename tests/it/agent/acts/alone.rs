@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use belvedere::agent::{EventKind, RunMode};
+use belvedere::agent::{EventKind, RunMode, ToolEvent, TurnEvent};
 use belvedere::message::{AgentId, Message};
 use belvedere::provider::scripted::Scripted;
 use belvedere::provider::{EventStream, Provider, ProviderError, Request};
@@ -66,17 +66,19 @@ fn states() -> Vec<State> {
     let write = json!({"call": "Write", "input": {"file_path": "new.txt", "content": "x"}});
     vec![
         ("queued", vec![json!({"say": "<summary>went on</summary>"})], |kind| matches!(kind, EventKind::Spawned(_))),
-        ("starting", vec![wait(), say()], |kind| matches!(kind, EventKind::TurnStarted { .. })),
-        ("silent", vec![json!({"think": "Hm."}), wait(), say()], |kind| matches!(kind, EventKind::Thinking { .. })),
-        ("speaking", vec![say(), wait(), say()], |kind| matches!(kind, EventKind::Text { .. })),
+        ("starting", vec![wait(), say()], |kind| matches!(kind, EventKind::Turn(TurnEvent::Started { .. }))),
+        ("silent", vec![json!({"think": "Hm."}), wait(), say()], |kind| {
+            matches!(kind, EventKind::Turn(TurnEvent::Thinking { .. }))
+        }),
+        ("speaking", vec![say(), wait(), say()], |kind| matches!(kind, EventKind::Turn(TurnEvent::Text { .. }))),
         ("stopping", vec![json!({"call": "Deaf", "input": {"ms": 3_000}})], |kind| {
-            matches!(kind, EventKind::ToolStarted { .. })
+            matches!(kind, EventKind::Tool(ToolEvent::Started { .. }))
         }),
         ("in a tool", vec![json!({"call": "Nap", "input": {"ms": 5_000}})], |kind| {
-            matches!(kind, EventKind::ToolStarted { .. })
+            matches!(kind, EventKind::Tool(ToolEvent::Started { .. }))
         }),
-        ("asking", vec![write], |kind| matches!(kind, EventKind::ApprovalRequested { .. })),
-        ("rate limited", vec![limited], |kind| matches!(kind, EventKind::Retrying { .. })),
+        ("asking", vec![write], |kind| matches!(kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. }))),
+        ("rate limited", vec![limited], |kind| matches!(kind, EventKind::Turn(TurnEvent::Retrying { .. }))),
     ]
 }
 
@@ -114,15 +116,15 @@ async fn eight(state: &State, third: Third) -> Vec<String> {
         parts.limits.max_parallel = 2;
     }
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     session.wait(|event| (event.agent == THIRD && pick(&event.kind)).then_some(())).await;
     if third == Third::Stopped {
-        session.send(Command::Stop { agent: THIRD }).await;
-        session.send(Command::Stop { agent: THIRD }).await;
+        session.send(Command::Stop { agent: THIRD });
+        session.send(Command::Stop { agent: THIRD });
         assert_eq!(session.ended(THIRD).await.status.name(), "cancelled", "{name}");
         let open = open.lock().unwrap().iter().any(|(task, count)| task.contains("called third") && *count > 0);
         assert!(!open, "{name}: a connection is left");
-        session.send(Command::Resume { agent: THIRD, text: None }).await;
+        session.send(Command::Resume { agent: THIRD, text: None });
         session
             .wait(|event| {
                 matches!(event.kind, EventKind::Resumed { run: 2, ground: RunMode::Background }).then_some(())
@@ -131,11 +133,11 @@ async fn eight(state: &State, third: Third) -> Vec<String> {
         assert_eq!(session.ended(THIRD).await.text, "<summary>went on</summary>", "{name}");
     } else if *name == "asking" {
         let questions = session.seen.iter().find_map(|event| match &event.kind {
-            EventKind::ApprovalRequested { request } => Some(request.id.clone()),
+            EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.id.clone()),
             _ => None,
         });
         let answer = belvedere::permission::Answer::No { comment: None };
-        session.send(Command::Answer { id: questions.unwrap(), answer }).await;
+        session.send(Command::Answer { id: questions.unwrap(), answer });
     }
     super::quiet(&mut session, std::time::Duration::from_secs(30)).await;
     let root = session.root().display().to_string();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belvedere::agent::{AtEnd, Author, EventKind, RunMode};
+use belvedere::agent::{AtEnd, Author, EventKind, RunMode, SessionEvent, TurnEvent};
 use belvedere::message::{AgentId, ToolResult};
 use belvedere::provider::scripted::Scripted;
 use belvedere::subagent::{Children, Command};
@@ -67,7 +67,7 @@ async fn minute(session: &mut Session) {
 async fn reports_that_arrive_together_wake_a_main_agent_at_rest_with_one_message() {
     let main = main_turns(vec![vec![behind("one"), behind("two"), behind("three")]]);
     let (provider, mut session) = start(&[main, vec![takes("one", 9), takes("two", 9), takes("three", 9)]], |_| {});
-    session.say("go").await;
+    session.say("go");
     minute(&mut session).await;
     let [Author::User, Author::Subagents(all)] = &authors(&session)[..] else { panic!("{:?}", authors(&session)) };
     assert_eq!(all.len(), 3);
@@ -82,7 +82,7 @@ async fn a_busy_main_agent_reads_a_report_at_its_next_step() {
     let nap = about("Nap", json!({"ms": 20_000}));
     let main = main_turns(vec![vec![behind("one")], vec![nap]]);
     let (provider, mut session) = start(&[main, vec![takes("one", 9)]], |_| {});
-    session.say("go").await;
+    session.say("go");
     minute(&mut session).await;
     assert_eq!(authors(&session), [Author::User, Author::Subagents(vec![CHILD])]);
     assert_eq!(ends_of_main(&session), 1, "nobody had to wake it");
@@ -96,7 +96,7 @@ async fn one_that_the_user_stops_wakes_nobody_and_is_told_with_the_next_message(
     let main = main_turns(vec![vec![behind("one")]]);
     let (provider, mut session) = start(&[main, vec![takes("one", 99)]], |_| {});
     session.ask("go").await;
-    session.send(Command::Stop { agent: CHILD }).await;
+    session.send(Command::Stop { agent: CHILD });
     minute(&mut session).await;
     assert_eq!((statuses(&session.seen, CHILD), ends_of_main(&session)), (vec!["cancelled"], 1));
     session.ask("and now?").await;
@@ -140,9 +140,9 @@ async fn a_report_of_each_run_is_told_also_when_a_tool_tells_the_last() {
     let nap = about("Nap", json!({"ms": 30_000, "alone": true}));
     let main = main_turns(vec![vec![behind("one")], vec![nap, about("TaskOutput", json!({"task_id": "explore-1"}))]]);
     let (provider, mut session) = start(&[main, vec![takes("one", 9)]], |_| {});
-    session.say("go").await;
+    session.say("go");
     session.ended(CHILD).await;
-    session.send(Command::Resume { agent: CHILD, text: None }).await;
+    session.send(Command::Resume { agent: CHILD, text: None });
     minute(&mut session).await;
     assert_eq!(statuses(&session.seen, CHILD), ["completed", "completed"]);
     assert_eq!(heard(&last_of_main(&provider), "explore-1"), ["result", "message"]);
@@ -159,9 +159,9 @@ async fn one_whose_stop_nobody_waited_for_is_told_with_the_next_message() {
     let (provider, mut session) = start(&[main, vec![deaf]], |parts| {
         parts.tools = standard_tools().with(super::nap()).with(super::deaf());
     });
-    session.say("go").await;
+    session.say("go");
     session.wait(|event| matches!(event.kind, EventKind::Stopping { .. }).then_some(())).await;
-    session.send(Command::Interrupt { children: Children::Keep }).await;
+    session.send(Command::Interrupt { children: Children::Keep });
     minute(&mut session).await;
     assert_eq!((statuses(&session.seen, CHILD), ends_of_main(&session)), (vec!["cancelled"], 1));
     session.ask("and now?").await;
@@ -177,9 +177,9 @@ async fn an_interrupt_leaves_alone_who_works_in_the_background() {
     let stall = vec![json!({"say": "I "}), json!({"stall": true})];
     let main = main_turns(vec![vec![behind("one")], stall]);
     let (provider, mut session) = start(&[main, vec![takes("one", 20)]], |_| {});
-    session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
-    session.send(Command::Interrupt { children: Children::Stop }).await;
+    session.say("go");
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
+    session.send(Command::Interrupt { children: Children::Stop });
     minute(&mut session).await;
     assert_eq!((statuses(&session.seen, CHILD), ends_of_main(&session)), (vec!["completed"], 2));
     assert_eq!(heard(&last_of_main(&provider), "explore-1"), ["message"]);
@@ -200,7 +200,7 @@ async fn one_that_goes_on_waits_also_for_those_it_had_sent_out_before() {
     ];
     let (provider, mut session) = start(&[lines], |parts| parts.limits.max_depth = 2);
     session.ask("go").await;
-    session.send(Command::Resume { agent: CHILD, text: None }).await;
+    session.send(Command::Resume { agent: CHILD, text: None });
     quiet(&mut session, Duration::from_mins(2)).await;
     let one = requests_of(&provider, "called one").pop().unwrap();
     assert_eq!([heard(&one, "explore-2"), heard(&one, "explore-3")], [vec!["message"], vec!["message"]]);
@@ -239,7 +239,7 @@ async fn what_an_agent_has_not_read_before_its_end_goes_on_to_the_one_above() {
         takes("three", 40),
     ];
     let (provider, mut session) = start(&[lines], |parts| parts.limits.max_depth = 2);
-    session.say("go").await;
+    session.say("go");
     minute(&mut session).await;
     assert_eq!(statuses(&session.seen, CHILD), ["failed"]);
     session.ask("anything else?").await;
@@ -254,9 +254,9 @@ async fn a_main_agent_waits_for_one_that_was_moved_to_the_foreground() {
     let speech = vec![json!({"say": "I "}), json!({"wait_ms": 5_000}), json!({"say": "am done."})];
     let main = main_turns(vec![vec![behind("one"), behind("two")], speech]);
     let (provider, mut session) = start(&[main, vec![takes("one", 20), takes("two", 300)]], |_| {});
-    session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
-    session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground }).await;
+    session.say("go");
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
+    session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground });
     let outcome = session.ended(AgentId::MAIN).await;
     assert_eq!((outcome.text.as_str(), statuses(&session.seen, CHILD)), ("noted", vec!["completed"]));
     assert_eq!(heard(&last_of_main(&provider), "explore-1"), ["message"]);
@@ -269,10 +269,10 @@ async fn an_interrupt_keeps_or_stops_also_one_that_was_moved_to_the_foreground()
     for children in [Children::Keep, Children::Stop] {
         let main = main_turns(vec![vec![behind("one")], vec![json!({"say": "I "}), json!({"stall": true})]]);
         let (provider, mut session) = start(&[main, vec![takes("one", 20)]], |_| {});
-        session.say("go").await;
-        session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
-        session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground }).await;
-        session.send(Command::Interrupt { children }).await;
+        session.say("go");
+        session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
+        session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground });
+        session.send(Command::Interrupt { children });
         minute(&mut session).await;
         let (status, ends) = if children == Children::Keep { ("completed", 2) } else { ("cancelled", 1) };
         assert_eq!((statuses(&session.seen, CHILD), ends_of_main(&session)), (vec![status], ends), "{children:?}");
@@ -287,9 +287,9 @@ async fn a_main_agent_that_fails_leaves_nobody_in_the_foreground() {
     let fails = vec![json!({"say": "I "}), json!({"wait_ms": 5_000}), json!({"fail": "bad_request"})];
     let main = main_turns(vec![vec![behind("one")], fails]);
     let (provider, mut session) = start(&[main, vec![takes("one", 90)]], |_| {});
-    session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
-    session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground }).await;
+    session.say("go");
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
+    session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground });
     assert_eq!(session.ended(AgentId::MAIN).await.status.name(), "failed");
     assert_eq!(session.ask("and now?").await.text, "noted", "it does not wait before it answers");
     assert!(statuses(&session.seen, CHILD).is_empty());
@@ -322,16 +322,16 @@ async fn nothing_of_the_background_reaches_a_conversation_that_was_begun_anew() 
         parts.at_end = AtEnd::WaitForReports;
     };
     let (provider, mut session) = start(&[main, children], change);
-    session.say("go").await;
+    session.say("go");
     // One has reported, one works, and one takes a while to end.
     session.ended(CHILD).await;
-    session.send(Command::Clear).await;
-    session.wait(|event| matches!(event.kind, EventKind::Cleared).then_some(())).await;
+    session.send(Command::Clear);
+    session.wait_session(|event| matches!(event, SessionEvent::Cleared).then_some(())).await;
     assert_eq!(session.ask("hello").await.text, "fresh");
     minute(&mut session).await;
     assert_eq!(statuses(&session.seen, AgentId(3)), ["cancelled"]);
     // What goes on all the same goes on for nobody.
-    session.send(Command::Resume { agent: AgentId(3), text: None }).await;
+    session.send(Command::Resume { agent: AgentId(3), text: None });
     minute(&mut session).await;
     assert_eq!(statuses(&session.seen, AgentId(3)), ["cancelled", "turn_limit"]);
     assert_eq!(session.ask("anything else?").await.text, "fresh");
@@ -353,7 +353,7 @@ async fn the_report_of_one_whose_parent_has_ended_reaches_the_main_agent() {
     ];
     let (provider, mut session) = start(&[lines], |parts| parts.limits.max_depth = 2);
     session.ask("go").await;
-    session.send(Command::Resume { agent: AgentId(2), text: None }).await;
+    session.send(Command::Resume { agent: AgentId(2), text: None });
     minute(&mut session).await;
     let main = last_of_main(&provider);
     assert_eq!((heard(&main, "explore-2"), ends_of_main(&session)), (vec!["message"], 2));

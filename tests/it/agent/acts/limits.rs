@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, Outcome};
+use belvedere::agent::{EventKind, Outcome, ToolEvent, TurnEvent};
 use belvedere::message::AgentId;
 use belvedere::subagent::Command;
 use serde_json::{Value, json};
@@ -75,12 +75,14 @@ async fn play(limit: Limit, last: Last) -> (Outcome, String, Duration) {
         Idle | User => {}
     }
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     if limit == User {
         session
-            .wait(|event| matches!(event.kind, EventKind::ToolStarted { .. } if event.agent == CHILD).then_some(()))
+            .wait(|event| {
+                matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. }) if event.agent == CHILD).then_some(())
+            })
             .await;
-        session.send(Command::WrapUp { agent: CHILD }).await;
+        session.send(Command::WrapUp { agent: CHILD });
     }
     session.wait(|event| matches!(event.kind, EventKind::LastTurn { .. }).then_some(())).await;
     let asked = tokio::time::Instant::now();
@@ -99,7 +101,7 @@ async fn play(limit: Limit, last: Last) -> (Outcome, String, Duration) {
     assert_eq!(told.len(), 1, "{limit:?}, {last:?}: it is told once that one turn is left");
     assert!(last == Stalls || told == [outcome.status], "{limit:?}, {last:?}: told {told:?}, was {:?}", outcome.status);
     let refused = session.of(CHILD).find_map(|kind| match kind {
-        EventKind::ToolEnded { result, .. } if result.joined_text().starts_with("Not run: ") => {
+        EventKind::Tool(ToolEvent::Ended { result, .. }) if result.joined_text().starts_with("Not run: ") => {
             Some(result.joined_text())
         }
         _ => None,
@@ -112,7 +114,7 @@ async fn play(limit: Limit, last: Last) -> (Outcome, String, Duration) {
     };
     let calls = matches!(last, Insists | CallsMutely);
     assert_eq!(refused, calls.then(|| format!("Not run: {why}")), "{limit:?}, {last:?}");
-    let naps = session.of(CHILD).filter(|kind| matches!(kind, EventKind::ToolEnded { .. })).count();
+    let naps = session.of(CHILD).filter(|kind| matches!(kind, EventKind::Tool(ToolEvent::Ended { .. }))).count();
     let expected = usize::from(limit != Idle) + usize::from(matches!(last, Insists | CallsMutely));
     assert_eq!(naps, expected, "{limit:?}, {last:?}: each call is seen to end");
     let report = results(&last_of_main(&provider))[0].joined_text();
@@ -169,10 +171,10 @@ async fn the_last_turn_asks_no_earlier_than_the_service_wishes() {
         reply(json!({"task": "called one"}), Reports.steps()),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::Retrying { .. }).then_some(())).await;
+    session.say("go");
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Retrying { .. })).then_some(())).await;
     let heard = tokio::time::Instant::now();
-    session.send(Command::WrapUp { agent: CHILD }).await;
+    session.send(Command::WrapUp { agent: CHILD });
     assert_eq!(session.ended(CHILD).await.status.name(), "wrapped_up");
     assert!(heard.elapsed() >= Duration::from_secs(20), "{:?}", heard.elapsed());
     session.ended(AgentId::MAIN).await;
@@ -200,10 +202,10 @@ async fn wrapped_up_after_silence_of(silence: Duration) -> Duration {
         reply(json!({"task": "called one"}), Reports.steps()),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
-    session.wait(|event| matches!(event.kind, EventKind::Text { .. }).then_some(())).await;
+    session.say("go");
+    session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
     tokio::time::sleep(silence).await;
-    session.send(Command::WrapUp { agent: CHILD }).await;
+    session.send(Command::WrapUp { agent: CHILD });
     let asked = tokio::time::Instant::now();
     let outcome = session.ended(CHILD).await;
     let waited = asked.elapsed();

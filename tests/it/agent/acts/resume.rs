@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::agent::{AgentEvent, EventKind, RunMode};
+use belvedere::agent::{AgentEvent, EventKind, RunMode, ToolEvent, TurnEvent};
 use belvedere::message::{AgentId, Message, ToolResult};
 use belvedere::provider::Request;
 use belvedere::subagent::Command;
@@ -51,19 +51,19 @@ async fn who_goes_on_remembers_to_the_byte_what_it_was_told_and_what_was_cut_off
     let mut parts = Parts::new(provider.clone());
     parts.tools = standard_tools().with(nap());
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     let naps = |event: &belvedere::agent::AgentEvent| {
-        (event.agent == CHILD && matches!(event.kind, EventKind::ToolStarted { .. })).then_some(())
+        (event.agent == CHILD && matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. }))).then_some(())
     };
     session.wait(naps).await;
-    session.send(Command::Tell { agent: CHILD, text: "and the tests".to_owned() }).await;
+    session.send(Command::Tell { agent: CHILD, text: "and the tests".to_owned() });
     session.wait(naps).await;
-    session.send(Command::Stop { agent: CHILD }).await;
+    session.send(Command::Stop { agent: CHILD });
     session.ended(AgentId::MAIN).await;
-    session.send(resume(Some("second thoughts"))).await;
+    session.send(resume(Some("second thoughts")));
     session.ended(CHILD).await;
     session.ended(AgentId::MAIN).await;
-    session.send(resume(None)).await;
+    session.send(resume(None));
     session.ended(CHILD).await;
     session.ended(AgentId::MAIN).await;
     let requests = requests_of(&provider, "called one");
@@ -91,17 +91,17 @@ async fn who_was_stopped_before_it_began_goes_on_with_its_task() {
     let mut parts = Parts::new(provider.clone());
     parts.limits.max_parallel = 1;
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     let one = AgentId(2);
     session.wait(|event| (event.agent == one && matches!(event.kind, EventKind::Spawned(_))).then_some(())).await;
-    session.send(Command::Stop { agent: one }).await;
+    session.send(Command::Stop { agent: one });
     session.ended(one).await;
     // The only place is taken: it waits, visibly, and may be stopped there once more.
-    session.send(Command::Resume { agent: one, text: Some("look in tests".to_owned()) }).await;
+    session.send(Command::Resume { agent: one, text: Some("look in tests".to_owned()) });
     session.wait(|event| matches!(event.kind, EventKind::Resumed { run: 2, .. }).then_some(())).await;
-    session.send(Command::Stop { agent: one }).await;
+    session.send(Command::Stop { agent: one });
     session.ended(one).await;
-    session.send(Command::Resume { agent: one, text: None }).await;
+    session.send(Command::Resume { agent: one, text: None });
     session.ended(one).await;
     let order: Vec<(AgentId, &EventKind)> = session
         .seen
@@ -150,7 +150,7 @@ async fn a_parent_has_its_own_go_on_by_name_or_number() {
         reply(json!({"task": "called one"}), vec![json!({"say": "<summary>well</summary>"})]),
     ]);
     let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go").await;
+    session.say("go");
     quiet(&mut session, Duration::from_mins(1)).await;
     let main = last_of_main(&provider);
     let texts: Vec<String> = results(&main).iter().map(ToolResult::joined_text).collect();
@@ -231,15 +231,15 @@ async fn one_stopped_while_its_log_is_read_is_stopped_and_not_broken() {
     parts.read_back = Some(Arc::new(|_, _| Box::pin(std::future::pending())));
     let mut session = Session::start(parts);
     session.ask("go").await;
-    session.send(resume(None)).await;
+    session.send(resume(None));
     let ground = session.wait(|event| match event.kind {
         EventKind::Resumed { ground, .. } => Some(ground),
         _ => None,
     });
     assert_eq!(ground.await, RunMode::Background);
-    session.send(Command::Stop { agent: CHILD }).await;
+    session.send(Command::Stop { agent: CHILD });
     assert_eq!(session.ended(CHILD).await.status.name(), "cancelled");
-    session.send(Command::Resume { agent: AgentId(7), text: None }).await;
+    session.send(Command::Resume { agent: AgentId(7), text: None });
     let notice = session.wait(|event| match &event.kind {
         EventKind::Notice { text } => Some(text.clone()),
         _ => None,
@@ -259,9 +259,9 @@ async fn one_whose_long_report_is_still_being_kept_can_go_on() {
     let mut parts = Parts::new(provider.clone());
     parts.limits.report_chars = 300;
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     session.ended(CHILD).await;
-    session.send(resume(None)).await;
+    session.send(resume(None));
     let refused = session.wait(|event| match &event.kind {
         EventKind::Resumed { .. } => Some(None),
         EventKind::Notice { text } => Some(Some(text.clone())),
@@ -297,15 +297,21 @@ async fn events_that_were_written_down_tell_the_conversation_to_the_byte() {
     let mut parts = Parts::new(provider.clone());
     parts.tools = standard_tools().with(super::nap());
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     session
-        .wait(|event| matches!(event.kind, EventKind::ToolStarted { .. } if event.agent == CHILD).then_some(()))
+        .wait(|event| {
+            matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. }) if event.agent == CHILD).then_some(())
+        })
         .await;
-    session.send(Command::Tell { agent: CHILD, text: "and the tests".to_owned() }).await;
-    session.wait(|event| matches!(&event.kind, EventKind::Text { text } if text == "so far, ").then_some(())).await;
-    session.send(Command::Stop { agent: CHILD }).await;
+    session.send(Command::Tell { agent: CHILD, text: "and the tests".to_owned() });
+    session
+        .wait(|event| {
+            matches!(&event.kind, EventKind::Turn(TurnEvent::Text { text }) if text == "so far, ").then_some(())
+        })
+        .await;
+    session.send(Command::Stop { agent: CHILD });
     session.ended(AgentId::MAIN).await;
-    session.send(resume(Some("go on"))).await;
+    session.send(resume(Some("go on")));
     session.ended(CHILD).await;
     let written = session.seen.iter().filter(|event| event.agent == CHILD);
     let written: Vec<String> = written.map(|event| serde_json::to_string(event).unwrap()).collect();

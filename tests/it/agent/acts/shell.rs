@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belvedere::agent::EventKind;
+use belvedere::agent::{EventKind, ToolEvent};
 use belvedere::permission::PermissionMode;
 use belvedere::subagent::{Children, Command};
 use serde_json::json;
@@ -32,17 +32,18 @@ async fn end_of_deaf_shell(command: Option<Command>) -> &'static str {
     parts.mode = PermissionMode::BypassPermissions;
     let mut session = Session::start(parts);
     let root = session.root();
-    session.say("go").await;
+    session.say("go");
     session
         .wait(|event| {
-            let ready = matches!(&event.kind, EventKind::ToolProgress { tail, .. } if tail.contains("ready"));
+            let ready =
+                matches!(&event.kind, EventKind::Tool(ToolEvent::Progress { tail, .. }) if tail.contains("ready"));
             (event.agent == CHILD && ready).then_some(())
         })
         .await;
     let pids = std::fs::read_to_string(root.join("pid")).unwrap();
     assert!(pids.lines().count() == 2 && pids.lines().all(is_alive), "{pids}");
     if let Some(command) = command {
-        session.send(command).await;
+        session.send(command);
         session.ended(CHILD).await;
         // Once it is told to have ended it has.
         assert!(!pids.lines().any(is_alive), "{pids}");

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use belvedere::agent::{EventKind, RunMode};
+use belvedere::agent::{EventKind, RunMode, ToolEvent, TurnEvent};
 use belvedere::message::AgentId;
 use belvedere::permission::Answer;
 use belvedere::provider::scripted::Scripted;
@@ -90,27 +90,27 @@ impl State {
     async fn scope(self, session: &mut Session) {
         let pick: fn(&EventKind) -> bool = match self {
             Queued => |kind| matches!(kind, EventKind::Spawned(_)),
-            Starting => |kind| matches!(kind, EventKind::TurnStarted { .. }),
-            Silent | Stalled => |kind| matches!(kind, EventKind::Thinking { .. }),
-            Speaking | Cancelled => |kind| matches!(kind, EventKind::Text { .. }),
-            RunningTool | Stopping | WrappedUp => |kind| matches!(kind, EventKind::ToolStarted { .. }),
-            Asking => |kind| matches!(kind, EventKind::ApprovalRequested { .. }),
-            RateLimited => |kind| matches!(kind, EventKind::Retrying { .. }),
+            Starting => |kind| matches!(kind, EventKind::Turn(TurnEvent::Started { .. })),
+            Silent | Stalled => |kind| matches!(kind, EventKind::Turn(TurnEvent::Thinking { .. })),
+            Speaking | Cancelled => |kind| matches!(kind, EventKind::Turn(TurnEvent::Text { .. })),
+            RunningTool | Stopping | WrappedUp => |kind| matches!(kind, EventKind::Tool(ToolEvent::Started { .. })),
+            Asking => |kind| matches!(kind, EventKind::Tool(ToolEvent::ApprovalRequested { .. })),
+            RateLimited => |kind| matches!(kind, EventKind::Turn(TurnEvent::Retrying { .. })),
             Completed | Failed | TimedOut | TurnLimit => |kind| matches!(kind, EventKind::Ended { .. }),
         };
         session.wait(|event| (event.agent == ONE && pick(&event.kind)).then_some(())).await;
         match self {
             Stalled => drop(tokio::time::timeout(Duration::from_secs(90), session.ended(ONE)).await),
             Stopping => {
-                session.send(Command::Stop { agent: ONE }).await;
+                session.send(Command::Stop { agent: ONE });
                 session.wait(|event| matches!(event.kind, EventKind::Stopping { .. }).then_some(())).await;
             }
             Cancelled => {
-                session.send(Command::Stop { agent: ONE }).await;
+                session.send(Command::Stop { agent: ONE });
                 session.ended(ONE).await;
             }
             WrappedUp => {
-                session.send(Command::WrapUp { agent: ONE }).await;
+                session.send(Command::WrapUp { agent: ONE });
                 session.ended(ONE).await;
             }
             _ => {}
@@ -165,19 +165,19 @@ fn scene(state: State) -> (std::sync::Arc<Scripted>, Parts) {
 async fn play(state: State, act: Act) -> String {
     let (provider, parts) = scene(state);
     let mut session = Session::start(parts);
-    session.say("go").await;
+    session.say("go");
     state.scope(&mut session).await;
     for command in act.commands() {
-        session.send(command).await;
+        session.send(command);
     }
     if act != Act::Quit {
         if state == Asking {
             let question = session.seen.iter().find_map(|event| match &event.kind {
-                EventKind::ApprovalRequested { request } => Some(request.id.clone()),
+                EventKind::Tool(ToolEvent::ApprovalRequested { request }) => Some(request.id.clone()),
                 _ => None,
             });
             let answer = Answer::No { comment: None };
-            session.send(Command::Answer { id: question.unwrap(), answer }).await;
+            session.send(Command::Answer { id: question.unwrap(), answer });
         }
         quiet(&mut session, Duration::from_secs(280)).await;
         session.ask("anything else?").await;

@@ -1,0 +1,402 @@
+//! The driver of the loop: turns, limits, stops, and the outcome.
+
+use std::collections::HashSet;
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::{FusedFuture as _, join3};
+
+use super::budget::{BudgetReservation, Reserved};
+use super::dispatch::{dispatch, refuse};
+use super::inbox::{AtEnd, IdleState, InboxMessage};
+use super::run::Run;
+use super::stream::{ModelReply, reply};
+use super::turn::{Step, Turn, next_step};
+use super::watchdog::watch;
+use super::{Agent, Cancel, EventKind, FileTally, LastWords, Outcome, Status, StopCause, TurnEvent};
+use crate::message::format::millis;
+use crate::message::{Message, ToolCall, Transcript, Usage};
+use crate::provider::{ErrorKind, Request};
+use crate::tool::ToolSet;
+
+/// Runs an agent on a transcript that ends in what it has to answer, until it has answered or must stop.
+///
+/// Emits everything through the agent's sink; the last event is `Ended`, and by then nothing of the run is left
+/// running. The returned transcript is valid whatever happened.
+pub async fn run(agent: &Agent, transcript: Transcript) -> (Outcome, Transcript) {
+    let run = Run::new(agent);
+    run.emit(EventKind::Started).await;
+    let mut driver = Driver::new(&run, transcript);
+    let end = driver.watched().await;
+    agent.inbox.close();
+    let (outcome, transcript) = driver.conclude(end);
+    run.emit(EventKind::Ended { outcome: outcome.clone() }).await;
+    (outcome, transcript)
+}
+
+/// Emits a stop when it is asked for: carrying it out may take a tool a while.
+async fn emit_stop(run: &Run<'_>) {
+    run.agent.cancel.cancelled().await;
+    if let Some(cause) = run.agent.cancel.cause() {
+        run.emit(EventKind::Stopping { cause }).await;
+    }
+}
+
+/// Emits that one turn is left when the work is stopped: carrying it out may take a tool a while.
+async fn emit_last_turn(run: &Run<'_>) {
+    run.agent.work.cancelled().await;
+    if run.agent.cancel.cause().is_none()
+        && let Some(why) = run.agent.work.cause().map(early_status)
+    {
+        run.emit_last_turn(why).await;
+    }
+}
+
+/// Returns how a run ends whose work was stopped for this cause.
+fn early_status(cause: StopCause) -> Status {
+    match cause {
+        StopCause::Idle | StopCause::Wall => Status::TimedOut,
+        StopCause::User | StopCause::Parent | StopCause::Quit => Status::WrappedUp,
+    }
+}
+
+/// Words for the last turn of an agent that reached a limit.
+const REPORT_NOW: &str = "You have reached the limit of this run. No more tools are available. Report now what you \
+                          have found and done, and say what is missing.";
+
+/// Words for the last turn of an agent that was asked to report early.
+const WRAP_UP: &str = "Stop here and report now: no more tools are available. Say what you have found and done, and \
+                       what is missing.";
+
+/// How the work ended.
+enum End {
+    /// The model had nothing more to ask for.
+    Answered,
+    /// The model wrote its last words early, or could not.
+    Limited(Status, LastWords),
+    /// Too little of the budget is left for another request.
+    Spent,
+    Stopped,
+    Failed(String),
+}
+
+struct Driver<'a> {
+    run: &'a Run<'a>,
+    agent: &'a Agent,
+    reservation: BudgetReservation<'a>,
+    transcript: Transcript,
+    ids: HashSet<String>,
+    turns: u32,
+    tool_calls: u32,
+    continuations: u32,
+    usage: Usage,
+    cost_usd: Option<f64>,
+    files: FileTally,
+    /// Text of the replies that belong to the answer: the last one, and those it continues.
+    answer: Vec<String>,
+    /// The latest text of this run, for one that is cut before it answers.
+    last_text: String,
+}
+
+impl<'a> Driver<'a> {
+    fn new(run: &'a Run<'a>, mut transcript: Transcript) -> Self {
+        transcript.interrupt_pending();
+        let (agent, ids) = (run.agent, call_ids(&transcript));
+        Self {
+            run,
+            agent,
+            reservation: BudgetReservation::take(run),
+            transcript,
+            ids,
+            turns: 0,
+            tool_calls: 0,
+            continuations: 0,
+            usage: Usage::default(),
+            cost_usd: agent.model.price.map(|_| 0.0),
+            files: FileTally::default(),
+            answer: Vec::new(),
+            last_text: String::new(),
+        }
+    }
+
+    /// Works while the watchdog looks on and stops are emitted.
+    async fn watched(&mut self) -> End {
+        let run = self.run;
+        let mut stopping = pin!(emit_stop(run).fuse());
+        let end = {
+            let aside = join3(watch(run), emit_last_turn(run), stopping.as_mut());
+            tokio::select! {
+                biased;
+                _ = aside => End::Stopped,
+                end = self.drive() => end,
+            }
+        };
+        if matches!(end, End::Stopped) && !stopping.is_terminated() {
+            stopping.await;
+        }
+        end
+    }
+
+    async fn drive(&mut self) -> End {
+        loop {
+            self.read_inbox().await;
+            if self.agent.cancel.cause().is_some() {
+                return End::Stopped;
+            }
+            if let Some(limit) = self.limit_reached() {
+                return self.last_turn(limit).await;
+            }
+            let turn = match self.turn(&self.agent.tools, &self.agent.work).await {
+                Ok(turn) => turn,
+                // Its work was stopped, and a report is still wanted.
+                Err(End::Stopped) if self.agent.cancel.cause().is_none() => continue,
+                // One that has done nothing has nothing to report.
+                Err(End::Spent) if self.turns > 0 => return self.last_turn(Status::Budget).await,
+                Err(end) => return end,
+            };
+            match next_step(&turn, self.continuations) {
+                Step::Tools(calls) => {
+                    self.continuations = if turn.has_only_cut_calls() { self.continuations + 1 } else { 0 };
+                    self.run_tools(&calls).await;
+                }
+                Step::Continue(words) => {
+                    self.continuations += 1;
+                    if let Some(words) = words {
+                        self.receive(InboxMessage::of_program(words)).await;
+                    }
+                }
+                Step::Finish => match self.rest().await {
+                    Some(end) => return end,
+                    None => self.answer.clear(),
+                },
+                Step::Full => {
+                    let advice = shorter(self.agent);
+                    return End::Failed(format!("The conversation fills the model's context window. {advice}"));
+                }
+                Step::Fail(reason) => return End::Failed(reason),
+            }
+        }
+    }
+
+    async fn run_tools(&mut self, calls: &[ToolCall]) {
+        self.answer.clear();
+        let done = dispatch(self.run, calls, self.allowance()).await;
+        self.tool_calls = self.tool_calls.saturating_add(done.begun);
+        done.changes.iter().for_each(|change| self.files.add(change));
+        self.transcript.push_results(done.results);
+    }
+
+    /// Adds the messages that arrived meanwhile to the transcript, after the reports that it has to wait for.
+    async fn read_inbox(&mut self) {
+        let ready = self.run.watchdog.paused(self.agent.inbox.ready());
+        tokio::select! {
+            biased;
+            () = self.agent.work.cancelled() => {}
+            () = ready => {}
+        }
+        for message in self.agent.inbox.take() {
+            self.receive(message).await;
+        }
+    }
+
+    /// Adds a message to the transcript, and emits it.
+    async fn receive(&mut self, message: InboxMessage) {
+        self.transcript.push_user(message.model_text());
+        self.run.emit(EventKind::UserMessage { text: message.text, by: message.by }).await;
+    }
+
+    /// Decides what follows when the model has nothing more to ask for: the end, or more to read.
+    async fn rest(&mut self) -> Option<End> {
+        let agent = self.agent;
+        match agent.inbox.close_if_idle(agent.at_end) {
+            IdleState::Nothing => return Some(End::Answered),
+            IdleState::More => {}
+            IdleState::Owed => {
+                let arrival = self.run.watchdog.paused(agent.inbox.arrival(agent.at_end));
+                tokio::select! {
+                    biased;
+                    () = agent.work.cancelled() => {}
+                    () = arrival => {}
+                }
+                if agent.work.cause().is_none() && agent.inbox.close_if_idle(agent.at_end) == IdleState::Nothing {
+                    return Some(End::Answered);
+                }
+            }
+        }
+        None
+    }
+
+    /// Returns how many more tool calls may run.
+    fn allowance(&self) -> usize {
+        self.agent.limits.max_tool_calls.map_or(usize::MAX, |max| max.saturating_sub(self.tool_calls) as usize)
+    }
+
+    fn limit_reached(&self) -> Option<Status> {
+        let limits = &self.agent.limits;
+        if let Some(cause) = self.agent.work.cause() {
+            Some(early_status(cause))
+        } else if limits.max_turns.is_some_and(|max| self.turns >= max) {
+            Some(Status::TurnLimit)
+        } else if limits.max_tool_calls.is_some_and(|max| self.tool_calls >= max) {
+            Some(Status::ToolLimit)
+        } else {
+            None
+        }
+    }
+
+    /// One turn without tools, so that a run that ends early still reports.
+    async fn last_turn(&mut self, limit: Status) -> End {
+        self.answer.clear();
+        let limit = self.run.emit_last_turn(limit).await;
+        self.reservation.begin_last_turn();
+        let words = if limit == Status::WrappedUp { WRAP_UP } else { REPORT_NOW };
+        self.receive(InboxMessage::of_program(words)).await;
+        match self.turn(&ToolSet::default(), &self.agent.cancel).await {
+            Ok(turn) => {
+                // A model may ask for tools all the same; every call that was told of has to be seen to end.
+                let calls: Vec<ToolCall> = turn.message.tool_calls().cloned().collect();
+                self.transcript.push_results(refuse(self.run, &calls, limit).await);
+                End::Limited(limit, LastWords::Report)
+            }
+            Err(End::Failed(reason)) => {
+                tracing::warn!(agent = %self.agent.id, %reason, "no report at a limit");
+                End::Limited(limit, LastWords::Partial)
+            }
+            Err(end) => end,
+        }
+    }
+
+    async fn turn(&mut self, tools: &ToolSet, stop: &Cancel) -> Result<Turn, End> {
+        let mut request = Request {
+            model: self.agent.model.id.clone(),
+            system: self.agent.system.clone(),
+            messages: self.transcript.messages().to_vec(),
+            withheld: if tools.is_empty() { self.agent.tools.specs() } else { Arc::default() },
+            tools: tools.specs(),
+            max_output_tokens: self.agent.model.max_output_tokens,
+            // One that the model does not know would be refused.
+            effort: self.agent.effort.and_then(|wish| Some(wish.min(self.agent.model.max_effort?))),
+        };
+        match self.reservation.reserve(&mut request, stop).await {
+            Reserved::Granted => {}
+            Reserved::Refused => return Err(End::Spent),
+            Reserved::Stopped => return Err(End::Stopped),
+        }
+        self.turns += 1;
+        self.run.emit(TurnEvent::Started { turn: self.turns }).await;
+        match reply(self.run, request, &mut self.ids, &mut self.reservation, stop).await {
+            ModelReply::Whole(turn) => {
+                self.record(&turn).await;
+                Ok(turn)
+            }
+            ModelReply::Cut(turn) => {
+                self.record(&turn).await;
+                Err(End::Stopped)
+            }
+            ModelReply::Failed(error, turn) => {
+                self.record(&turn).await;
+                Err(End::Failed(match error.kind {
+                    ErrorKind::ContextTooLong => format!("{error} {}", shorter(self.agent)),
+                    _ => error.to_string(),
+                }))
+            }
+            ModelReply::Spent(turn) => {
+                self.record(&turn).await;
+                Err(End::Spent)
+            }
+        }
+    }
+
+    /// Counts a reply, adds it to the transcript and emits it.
+    async fn record(&mut self, turn: &Turn) {
+        let text = turn.message.text();
+        if !text.is_empty() {
+            self.last_text.clone_from(&text);
+            self.answer.push(text);
+        }
+        self.transcript.push_assistant(turn.message.clone());
+        let usage = self.reservation.settle(self.transcript.messages(), turn.usage).await;
+        let cost_usd = self.agent.model.price.map(|price| price.cost(&usage));
+        self.usage += usage;
+        if let (Some(total), Some(cost)) = (&mut self.cost_usd, cost_usd) {
+            *total += cost;
+        }
+        let kind = TurnEvent::Ended { message: turn.message.clone(), usage, cost_usd, stop: turn.stop.clone() };
+        self.run.emit(kind).await;
+    }
+
+    fn conclude(mut self, end: End) -> (Outcome, Transcript) {
+        self.transcript.interrupt_pending();
+        let answer = self.answer.join("");
+        let (status, words, reason) = match end {
+            End::Answered if answer.trim().is_empty() => {
+                (Status::Empty, LastWords::Report, Some("The model ended without a word.".to_owned()))
+            }
+            End::Answered => (Status::Completed, LastWords::Report, None),
+            End::Limited(status, _) if answer.trim().is_empty() => {
+                (status, LastWords::Partial, Some(limit_words(self.agent, &self.reservation, status)))
+            }
+            End::Limited(status, words) => (status, words, Some(limit_words(self.agent, &self.reservation, status))),
+            End::Spent => (Status::Budget, LastWords::Partial, Some(self.reservation.refusal())),
+            End::Stopped => {
+                let (status, reason) = stop_words(self.agent.cancel.cause().unwrap_or(StopCause::User));
+                (status, LastWords::Partial, Some(reason.to_owned()))
+            }
+            End::Failed(reason) => (Status::Failed, LastWords::Partial, Some(reason)),
+        };
+        let text = if answer.is_empty() { self.last_text } else { answer };
+        let outcome = Outcome {
+            status,
+            text,
+            words,
+            reason,
+            turns: self.turns,
+            tool_calls: self.tool_calls,
+            usage: self.usage,
+            cost_usd: self.cost_usd,
+            elapsed_ms: millis(self.run.started.elapsed()),
+            files: self.files,
+        };
+        (outcome, self.transcript)
+    }
+}
+
+/// Says what can be done about a conversation that the model cannot hold.
+fn shorter(agent: &Agent) -> &'static str {
+    match (agent.depth, agent.at_end) {
+        (0, AtEnd::Leave) => "Start a new one with /clear, or choose a model with a larger context.",
+        // One request: there is no conversation to start anew.
+        (0, AtEnd::WaitForReports) => "Ask for less in one request, or choose a model with a larger context.",
+        _ => "Give it a shorter task, or split the task.",
+    }
+}
+
+fn limit_words(agent: &Agent, reservation: &BudgetReservation<'_>, status: Status) -> String {
+    let count = |limit: Option<u32>| limit.map_or_else(String::new, |n| n.to_string());
+    match status {
+        Status::Budget => reservation.refusal(),
+        Status::TurnLimit => format!("Reached the limit of {} turns.", count(agent.limits.max_turns)),
+        Status::WrappedUp => "Asked to report before it was done.".to_owned(),
+        Status::TimedOut => stop_words(agent.work.cause().unwrap_or(StopCause::Idle)).1.to_owned(),
+        _ => format!("Reached the limit of {} tool calls.", count(agent.limits.max_tool_calls)),
+    }
+}
+
+fn stop_words(cause: StopCause) -> (Status, &'static str) {
+    match cause {
+        StopCause::User => (Status::Cancelled, "Stopped by the user."),
+        StopCause::Parent => (Status::Cancelled, "Stopped together with its parent."),
+        StopCause::Quit => (Status::Cancelled, "Stopped because the program quit."),
+        StopCause::Idle => (Status::TimedOut, "Neither the model nor a tool gave a sign of life for too long."),
+        StopCause::Wall => (Status::TimedOut, "The run took longer than it may."),
+    }
+}
+
+fn call_ids(transcript: &Transcript) -> HashSet<String> {
+    let replies = transcript.messages().iter().filter_map(|message| match Arc::as_ref(message) {
+        Message::Assistant(reply) => Some(reply),
+        _ => None,
+    });
+    replies.flat_map(|reply| reply.tool_calls().map(|call| call.id.clone())).collect()
+}

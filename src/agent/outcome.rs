@@ -1,0 +1,153 @@
+//! What came of a run: how it ended, what was said last, and what it took.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::Usage;
+use crate::tool::{ChangeKind, FileChange};
+
+/// Why a stop was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopCause {
+    /// The user stopped this agent.
+    User,
+    /// The agent above it was stopped.
+    Parent,
+    /// Nothing came from model or tools for too long.
+    Idle,
+    /// The run took too long.
+    Wall,
+    /// The program quits.
+    Quit,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    pub status: Status,
+    /// The agent's last words: its whole final reply, or the last text before a cut.
+    pub text: String,
+    /// Which of the two that is.
+    #[serde(default)]
+    pub words: LastWords,
+    /// What went wrong, or what cut it short, in one sentence for people.
+    pub reason: Option<String>,
+    pub turns: u32,
+    pub tool_calls: u32,
+    pub usage: Usage,
+    /// Cost of the whole run in US dollars, where prices are known.
+    pub cost_usd: Option<f64>,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Files its tools wrote.
+    pub files: FileTally,
+}
+
+impl Outcome {
+    /// Returns how long the run took.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.elapsed_ms)
+    }
+
+    /// Returns `true` if the agent was stopped from outside or broke, so that its last words are not a report.
+    #[must_use]
+    pub fn is_broken_off(&self) -> bool {
+        self.words == LastWords::Partial
+    }
+}
+
+/// What an agent's last words are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LastWords {
+    /// It knew that they were.
+    #[default]
+    Report,
+    /// It was cut off.
+    Partial,
+}
+
+/// How a run ended. The names are those of reports and of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It said all it had to say.
+    Completed,
+    /// It reached its number of turns.
+    TurnLimit,
+    /// It reached its number of tool calls.
+    ToolLimit,
+    /// It was silent, or ran, for too long.
+    TimedOut,
+    /// The tree's budget was used up.
+    Budget,
+    /// It was asked to report before it was done.
+    WrappedUp,
+    /// Someone stopped it.
+    Cancelled,
+    /// It could not go on.
+    Failed,
+    /// It ended without a word.
+    Empty,
+}
+
+impl Status {
+    /// Returns the name used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::TurnLimit => "turn_limit",
+            Self::ToolLimit => "tool_limit",
+            Self::TimedOut => "timed_out",
+            Self::Budget => "budget",
+            Self::WrappedUp => "wrapped_up",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+            Self::Empty => "empty",
+        }
+    }
+
+    /// Returns `true` if the agent said all it had to say.
+    #[must_use]
+    pub fn is_complete(self) -> bool {
+        self == Self::Completed
+    }
+}
+
+/// The files that a run wrote, each named once.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileTally {
+    /// Files that did not exist before the run.
+    #[serde(serialize_with = "crate::message::serialize_paths")]
+    pub created: Vec<PathBuf>,
+    /// Files that did.
+    #[serde(serialize_with = "crate::message::serialize_paths")]
+    pub modified: Vec<PathBuf>,
+}
+
+impl FileTally {
+    /// Counts a change. A file created in this run stays created however often it is changed.
+    pub fn add(&mut self, change: &FileChange) {
+        if self.created.contains(&change.path) || self.modified.contains(&change.path) {
+            return;
+        }
+        match change.kind {
+            ChangeKind::Created => self.created.push(change.path.clone()),
+            ChangeKind::Modified => self.modified.push(change.path.clone()),
+        }
+    }
+
+    /// Counts all changes of another run.
+    pub fn merge(&mut self, other: &Self) {
+        for (paths, kind) in [(&other.created, ChangeKind::Created), (&other.modified, ChangeKind::Modified)] {
+            for path in paths {
+                self.add(&FileChange { path: path.clone(), kind });
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What is known before a session starts: what was asked for, the settings, the project, the folders.
+//!
+//! Leaves what it means to `start`. Invariant: small files only are read, so that the first frame need not wait.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+
+use super::connection;
+use crate::agent::Place;
+use crate::config::{self, Config, Overrides, Paths, ProjectRoot};
+use crate::definition::{AgentDefinition, AgentDirs, Library, Parsed, Roots};
+use crate::message::{BudgetLimit, Diagnostic, sanitize_line};
+use crate::permission::{Grant, PermissionMode};
+use crate::session::{Secrets, Store, log};
+use crate::subagent::{AGENT_TOOL, TASK_TOOLS, UserDirs};
+use crate::tool::{Shell, standard_tools};
+
+/// What the command line asks for.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder to work in.
+    pub directory: PathBuf,
+    /// The model, as `provider/name`.
+    pub model: Option<String>,
+    pub mode: Option<PermissionMode>,
+    /// What is allowed in advance.
+    pub grants: Vec<Grant>,
+    /// Most model calls of the main agent for one message.
+    pub max_turns: Option<u32>,
+    /// What all agents may use together, beyond what the configuration says.
+    pub budget: BudgetLimit,
+    /// Which front end shows it.
+    pub front_end: FrontEnd,
+    /// Whether the agents work or play.
+    pub kind: SessionKind,
+    /// Agents given on the command line (`--agents`).
+    pub agents: Vec<Parsed>,
+    /// The agent that the main agent works as (`--agent`).
+    pub agent: Option<String>,
+    /// The file of this program, by which it starts the supervisors of commands.
+    pub program: PathBuf,
+}
+
+/// Which front end a session is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FrontEnd {
+    /// A screen, with someone before it.
+    Screen,
+    /// Lines on standard output, with someone who answers on standard input.
+    Plain,
+    /// Standard output, with nobody to ask.
+    Headless,
+}
+
+/// Whether the agents work or play.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionKind {
+    /// Real models, real tools.
+    Live,
+    /// The script of the demonstration.
+    Demo,
+}
+
+/// What is known before anything starts.
+#[derive(Debug)]
+pub struct Bootstrap {
+    /// What was asked for.
+    pub options: Options,
+    /// The settings in force.
+    pub config: Config,
+    /// Faults the user should see.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Where the program keeps its files, if there is such a place.
+    pub paths: Option<Paths>,
+    /// Where the agents work.
+    pub place: Place,
+    /// What of that is a project.
+    pub ground: ProjectRoot,
+    /// The kinds of agents there are. Until [`start`] only those that need no file.
+    pub library: Arc<Library>,
+    /// The definition that the main agent works as.
+    pub agent: Option<Arc<AgentDefinition>>,
+    /// What the environment says about subagents.
+    pub subagents: Subagents,
+    /// Where the session is kept, if there is such a place. Nothing lies there yet.
+    pub store: Option<Store>,
+}
+
+/// What the environment says about subagents.
+#[derive(Debug, Clone, Default)]
+pub struct Subagents {
+    /// The model of those for which the call names none.
+    pub model: Option<String>,
+    /// The user's own folders.
+    pub user_dirs: UserDirs,
+}
+
+impl Bootstrap {
+    /// Returns the file of the messages sent in this project; the demonstration keeps none.
+    #[must_use]
+    pub fn history_file(&self) -> Option<PathBuf> {
+        let paths = self.paths.as_ref().filter(|_| self.options.kind == SessionKind::Live)?;
+        Some(crate::session::history_file(&paths.state_dir, &self.place.project))
+    }
+
+    /// Returns the file of the program's log.
+    #[must_use]
+    pub fn log_file(&self) -> Option<PathBuf> {
+        self.paths.as_ref().map(|paths| log::path(&paths.state_dir))
+    }
+}
+
+/// Reads the configuration and finds the project.
+///
+/// # Errors
+/// Returns an error if the working directory does not exist.
+pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
+    let cwd = std::fs::canonicalize(&options.directory)
+        .with_context(|| format!("{} cannot be entered", options.directory.display()))?;
+    anyhow::ensure!(cwd.is_dir(), "{} is not a folder", cwd.display());
+    let environment = config::Environment::of_process();
+    let ground = ProjectRoot::around(&cwd, &environment, config::user(&environment));
+    let overrides = Overrides {
+        model: options.model.clone(),
+        permission_mode: options.mode,
+        max_turns: None,
+        budget: options.budget,
+        allowed_tools: options.grants.clone(),
+    };
+    let (paths, homeless) = match Paths::resolve(&environment) {
+        Ok(paths) => (Some(paths), None),
+        Err(error) => (None, Some(Diagnostic::new(error.to_string()))),
+    };
+    let loaded = config::load(paths.as_ref(), &ground.root, &environment, &overrides);
+    let told = ground.notices().into_iter().map(Diagnostic::new);
+    let diagnostics = homeless.into_iter().chain(told).chain(loaded.diagnostics).collect();
+    let project = Arc::new(ground.root.clone());
+    let place = Place { cwd: Arc::new(cwd), project: project.clone(), origin: project };
+    let library =
+        Arc::new(Library::new(agent_dirs(&environment, &place, &ground), options.agents.clone(), tool_names()));
+    let agent = options.agent.as_deref().map(|name| lead_definition(&library, name)).transpose()?;
+    let subagents = Subagents {
+        model: environment.get("CLAUDE_CODE_SUBAGENT_MODEL").map(str::to_owned),
+        user_dirs: user_dirs(&environment),
+    };
+    let config = loaded.config;
+    let secrets = Secrets::new(connection::provider_env(&config).secrets());
+    let new_store = |paths: &Paths| Store::new(&paths.state_dir, &place.project, Timestamp::now(), secrets);
+    let store = paths.as_ref().map(new_store);
+    Ok(Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store })
+}
+
+/// Finds the definition that the main agent shall work as, before anything is on the screen.
+fn lead_definition(library: &Library, name: &str) -> anyhow::Result<Arc<AgentDefinition>> {
+    library.reload();
+    let catalog = library.catalog();
+    catalog.get(name).with_context(|| {
+        let names: Vec<String> = catalog.names().iter().map(|name| sanitize_line(name).into_owned()).collect();
+        format!("there is no agent `{name}`; there are {}", names.join(", "))
+    })
+}
+
+fn user_dirs(environment: &config::Environment) -> UserDirs {
+    let home = environment.home();
+    let claude = environment.directory("CLAUDE_CONFIG_DIR").or_else(|| Some(home.as_ref()?.join(".claude")));
+    UserDirs { home, claude }
+}
+
+/// Finds the folders of agent files.
+#[must_use]
+pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &ProjectRoot) -> AgentDirs {
+    let (home, claude, kode) =
+        (environment.home(), environment.directory("CLAUDE_CONFIG_DIR"), environment.directory("KODE_CONFIG_DIR"));
+    AgentDirs::new(&Roots {
+        home: home.as_deref(),
+        claude: claude.as_deref(),
+        kode: kode.as_deref(),
+        cwd: &place.cwd,
+        project: ground.is_project.then_some(ground.root.as_path()),
+        owner: config::user(environment),
+    })
+}
+
+/// Returns the names that the `tools` of an agent file may hold.
+#[must_use]
+pub fn tool_names() -> Vec<String> {
+    standard_tools(&Shell::default()).names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect()
+}

@@ -1,0 +1,128 @@
+//! What must be finished at the end of a session: its log on the way to the disk, and the tasks beside it.
+//!
+//! Owns which file an event belongs to, and the time that the end may take. Leaves the files to `session`. Invariant: a
+//! slow disk does not hold up the end of the program.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::agents::AgentFiles;
+use super::worktrees::AbortOnDrop;
+use crate::agent::{AgentEvent, EventKind, LogEvent, Place};
+use crate::config::Paths;
+use crate::message::{AgentId, Diagnostic, serialize_path};
+use crate::session::{Secrets, Store, Writer, log};
+
+/// How long the end of the program waits for the disk.
+const DISK_GRACE: Duration = Duration::from_secs(2);
+
+/// The session's log on its way to the disk.
+#[derive(Debug, Default)]
+pub struct SessionHandles {
+    writer: Option<Writer>,
+    log: Option<log::LogGuard>,
+    /// Puts changed agent files in force and emits them.
+    pub(super) agents: Option<AgentFiles>,
+    /// Emits changed grants.
+    pub(super) announcer: Option<AbortOnDrop>,
+    /// Looks at what earlier runs have left.
+    pub(super) looking: Option<AbortOnDrop>,
+    /// Writes what was allowed for the project.
+    pub(super) allowing: Option<JoinHandle<()>>,
+}
+
+impl SessionHandles {
+    /// Returns how many events the log has dealt with.
+    pub(super) fn handled(&self) -> Option<watch::Receiver<u64>> {
+        self.writer.as_ref().map(Writer::handled)
+    }
+
+    /// Waits, within bounds, until everything is on the disk. The conversation must be gone by then.
+    /// Returns what the user should know of what is not kept.
+    pub async fn finish(self) -> Option<String> {
+        // They hold ends of the channels whose end is waited for.
+        drop(self.agents);
+        for task in [self.announcer, self.looking].into_iter().flatten() {
+            task.end().await;
+        }
+        if let Some(mut allowing) = self.allowing
+            && timeout(DISK_GRACE, &mut allowing).await.is_err()
+        {
+            allowing.abort();
+            tracing::warn!("the disk is too slow; what was allowed last is not kept");
+        }
+        let lost = match self.writer {
+            None => None,
+            Some(writer) => timeout(DISK_GRACE, writer.finish())
+                .await
+                .unwrap_or_else(|_| Some("The disk is too slow; the end of the session is not kept.".to_owned())),
+        };
+        drop(self.log);
+        lost
+    }
+}
+
+/// Facts kept about a session.
+#[derive(Debug, Serialize)]
+struct Meta {
+    v: u32,
+    version: &'static str,
+    started: Timestamp,
+    #[serde(serialize_with = "serialize_path")]
+    cwd: PathBuf,
+    #[serde(serialize_with = "serialize_path")]
+    project: PathBuf,
+}
+
+/// Opens the session's log and returns it with everyone who listens, the log first.
+pub(super) fn keep(
+    kept: Option<(&Paths, &Store)>,
+    place: &Place,
+    secrets: &Secrets,
+    listener: mpsc::Sender<Arc<LogEvent>>,
+) -> (SessionHandles, Vec<mpsc::Sender<Arc<LogEvent>>>) {
+    let Some((paths, store)) = kept else { return (SessionHandles::default(), vec![listener]) };
+    let directives = std::env::var(log::VARIABLE).ok();
+    let log = log::start(&paths.state_dir, directives.as_deref(), secrets.clone());
+    let meta = Meta {
+        v: 1,
+        version: env!("CARGO_PKG_VERSION"),
+        started: Timestamp::now(),
+        cwd: place.cwd.as_ref().clone(),
+        project: place.project.as_ref().clone(),
+    };
+    let front_end = listener.clone();
+    let on_error = move |error: Diagnostic| {
+        let kind = EventKind::Notice { text: error.to_string() };
+        let notice = AgentEvent { agent: AgentId::MAIN, at: Timestamp::now(), kind };
+        // The writer's thread may wait: it is no part of the runtime.
+        let _ = front_end.blocking_send(Arc::new(LogEvent::Agent(notice)));
+    };
+    let (sender, writer) = Writer::spawn(store.clone(), meta, router(), on_error);
+    (SessionHandles { writer: Some(writer), log, ..SessionHandles::default() }, vec![sender, listener])
+}
+
+/// Returns what finds the file of an event: that of its agent, by the agent's name. Deltas are left out: the message
+/// that ends the turn holds them whole, and a secret that is cut in two by a delta could not be recognised.
+fn router() -> impl FnMut(&Arc<LogEvent>) -> Option<Arc<str>> + Send + 'static {
+    let main: Arc<str> = "main".into();
+    let mut names = std::collections::HashMap::from([(AgentId::MAIN, main)]);
+    move |event| {
+        let agent = match &**event {
+            LogEvent::Agent(AgentEvent { agent, kind: EventKind::Spawned(spawn), .. }) => {
+                names.insert(*agent, spawn.name.as_str().into());
+                *agent
+            }
+            LogEvent::Agent(event) => event.agent,
+            LogEvent::Session { .. } => AgentId::MAIN,
+        };
+        names.get(&agent).filter(|_| !event.is_unkept()).cloned()
+    }
+}
