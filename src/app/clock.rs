@@ -61,8 +61,8 @@ impl Clock {
         if !self.attended {
             return None;
         }
-        let spins = |phase: &Phase| matches!(phase, Phase::Starting | Phase::Thinking | Phase::Tool | Phase::Stopping);
-        let counts = |phase: &Phase| matches!(phase, Phase::RateLimited { .. } | Phase::Retrying { .. });
+        let spins = |phase: &Phase| phase.spins();
+        let counts = |phase: &Phase| phase.counts_down();
         let any = |is: fn(&Phase) -> bool| moving.phases.iter().any(is);
         let calm = moving.as_timeline && !spins(&moving.main) && (any(spins) || any(counts));
         if calm && !moving.wizard {

@@ -7,10 +7,10 @@
 pub(super) mod agent_view;
 pub(super) mod cells;
 pub(super) mod order;
-pub(super) mod phase;
 pub(super) mod plain_text;
 pub(super) mod report;
 pub(super) mod requests;
+pub(super) mod state;
 pub(super) mod tree;
 pub(super) mod worktrees;
 
@@ -20,8 +20,9 @@ use std::time::Instant;
 use self::agent_view::AgentView;
 use self::cells::{CellId, CellKind};
 use self::order::AgentOrder;
+use self::state::{AgentState, StateGroup};
 use self::worktrees::KeptWorktrees;
-use crate::agent::{AgentEvent, EventKind, RunMode, Spent, Status};
+use crate::agent::{AgentEvent, EventKind, RunMode, Spent};
 use crate::message::{AgentId, BudgetLimit, sanitize, sanitize_line, shown_name};
 
 /// The main agent and its subagents.
@@ -199,14 +200,13 @@ impl Agents {
     /// Counts the subagents.
     #[must_use]
     pub fn tally(&self) -> Tally {
-        use crate::app::phase::Phase;
         let mut tally = Tally::default();
         for agent in self.children.values() {
-            match agent.phase {
-                Phase::Queued => tally.queued += 1,
-                Phase::Ended(status) if status.is_complete() => tally.done += 1,
-                Phase::Ended(Status::Failed | Status::TimedOut | Status::Empty) => tally.failed += 1,
-                Phase::Ended(_) => tally.stopped += 1,
+            match AgentState::but_for_silence(agent, 0, agent.heard).row().group {
+                StateGroup::Queued => tally.queued += 1,
+                StateGroup::Done => tally.done += 1,
+                StateGroup::Failed => tally.failed += 1,
+                StateGroup::Stopped => tally.stopped += 1,
                 _ => tally.running += 1,
             }
         }

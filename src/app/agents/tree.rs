@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::requests::PendingRequests;
 use super::{AgentView, Agents};
 use crate::app::approvals::Approvals;
-use crate::app::phase::AgentState;
+use crate::app::state::AgentState;
 use crate::message::AgentId;
 
 /// Agents that wait before the tree as a whole counts as slowed.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::agent_view::AgentView;
 use super::cells::{CellId, CellKind, ToolCell, ToolState, clean_view};
-use super::phase::Phase;
+use super::state::Phase;
 use crate::agent::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 use crate::app::Armed;
 use crate::app::outbox::Outbox;

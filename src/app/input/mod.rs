@@ -309,8 +309,10 @@ impl App {
     }
 
     fn subject(&self) -> Subject {
-        let entry = match self.overlay.list() {
-            Some(list) => list.entries(self, u16::MAX).into_iter().nth(list.chosen).map(|entry| entry.id),
+        let entry = match self.overlay.popup() {
+            Some(Popup::List(list)) => list.entries(self, u16::MAX).into_iter().nth(list.chosen).map(|entry| entry.id),
+            // The others say themselves what they are about.
+            Some(_) => None,
             None => self.agent_files.chosen().map(|one| format!("{one:?}")),
         };
         Subject {

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use ratatui::layout::Rect;
 
-pub use track::{SLICES, Span, SpanKind, TOP_LEVEL, Track, TrackSeen};
+pub use track::{SLICES, Span, TOP_LEVEL, Track, TrackSeen};
+
+pub use super::agents::state::{SpanFill, SpanKind, SpanTone};
 pub use window::{TimelineRow, TimelineWindow};
 
 use self::window::{Scale, WindowRequest, window};
@@ -20,9 +22,9 @@ use super::action::Action;
 use super::agents::tree::AgentTree;
 use super::cells::{CellId, CellKind, ToolState};
 use super::outbox::Outbox;
-use super::phase::Phase;
 use super::scroll::{Anchor, Scroll};
-use super::{AgentView, Agents};
+use super::state::Phase;
+use super::{AgentState, AgentView, Agents};
 use crate::message::AgentId;
 
 /// Bytes kept of what a span was about.
@@ -65,31 +67,23 @@ impl Timeline {
 /// What an agent does, and the cell that tells of it.
 fn doing(agent: &AgentView, asking: usize) -> Option<(SpanKind, CellId)> {
     let last = agent.cells.end().saturating_sub(1);
-    let kind = match agent.phase {
-        Phase::Idle | Phase::Ended(_) => return None,
-        Phase::Stopping => SpanKind::Stopping,
-        _ if asking > 0 => {
-            let asks = |state: ToolState| state == ToolState::Asking;
-            let cell = agent.in_flight().find(|(_, kind)| matches!(kind, CellKind::Tool(tool) if asks(tool.state)));
-            return Some((SpanKind::Approval, cell.map_or(last, |(cell, _)| cell)));
-        }
-        Phase::Unknown => SpanKind::Unknown,
-        Phase::Queued => SpanKind::Queued,
-        Phase::Starting => SpanKind::Thinking,
-        Phase::RateLimited { .. } => SpanKind::RateLimited,
-        Phase::AwaitsBudget { .. } => SpanKind::Budget,
-        Phase::Retrying { .. } => SpanKind::Retrying,
-        Phase::Thinking | Phase::Tool => {
+    let kind = AgentState::but_for_silence(agent, asking, agent.heard).row().span?;
+    let tool = |is: fn(ToolState) -> bool| {
+        agent.in_flight().find(|(_, kind)| matches!(kind, CellKind::Tool(tool) if is(tool.state)))
+    };
+    let cell = match kind {
+        SpanKind::Approval => tool(|state| state == ToolState::Asking),
+        SpanKind::Thinking | SpanKind::Tool | SpanKind::Agents => {
             // A tool of its own says more than that it also waits for others.
-            let tool = agent.in_flight().find(|(_, kind)| matches!(kind, CellKind::Tool(_)));
-            return Some(match tool.or_else(|| agent.in_flight().next()) {
-                Some((cell, CellKind::Tool(_))) => (SpanKind::Tool, cell),
-                Some((cell, _)) => (SpanKind::Agents, cell),
-                None => (SpanKind::Thinking, last),
+            return Some(match tool(|_| true).or_else(|| agent.in_flight().next()) {
+                Some((cell, CellKind::Tool(_))) if agent.phase != Phase::Starting => (SpanKind::Tool, cell),
+                Some((cell, _)) if agent.phase != Phase::Starting => (SpanKind::Agents, cell),
+                _ => (SpanKind::Thinking, last),
             });
         }
+        _ => None,
     };
-    Some((kind, last))
+    Some((kind, cell.map_or(last, |(cell, _)| cell)))
 }
 
 /// Returns what to keep of a cell, in case the transcript lets go of it.

@@ -8,8 +8,8 @@
 use std::time::{Duration, Instant};
 
 use crate::agent::Status;
+use crate::app::agents::state::{STALLED_AFTER, SpanKind};
 use crate::app::cells::CellId;
-use crate::app::phase::STALLED_AFTER;
 
 /// Spans kept of one agent; past it the older half is told in coarser ones.
 const MOST: usize = 4_000;
@@ -25,90 +25,6 @@ const FEWEST: u64 = 3;
 const BUSY: u32 = 40;
 /// Highest level of activity.
 pub const TOP_LEVEL: u8 = 7;
-
-/// What an agent does in a span of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SpanKind {
-    /// The model works.
-    Thinking,
-    /// A tool runs.
-    Tool,
-    /// It waits for its subagents.
-    Agents,
-    /// It waits for permission.
-    Approval,
-    /// The service limits the rate.
-    RateLimited,
-    /// Others are to show first what they leave of the budget.
-    Budget,
-    /// A request failed and is sent again.
-    Retrying,
-    /// It was silent for too long.
-    Stalled,
-    /// It waits for its turn.
-    Queued,
-    /// It is being stopped.
-    Stopping,
-    /// Nothing is known.
-    Unknown,
-}
-
-impl SpanKind {
-    /// Every kind, in the order of the legend.
-    pub const ALL: [Self; 11] = [
-        Self::Thinking,
-        Self::Tool,
-        Self::Approval,
-        Self::RateLimited,
-        Self::Budget,
-        Self::Stalled,
-        Self::Queued,
-        Self::Agents,
-        Self::Retrying,
-        Self::Stopping,
-        Self::Unknown,
-    ];
-
-    /// Returns the letter that stands for it in a bar.
-    #[must_use]
-    pub fn letter(self) -> &'static str {
-        match self {
-            Self::Thinking => "t",
-            Self::Tool => "T",
-            Self::Agents => "w",
-            Self::Approval => "A",
-            Self::RateLimited => "R",
-            Self::Budget => "B",
-            Self::Retrying => "r",
-            Self::Stalled => "S",
-            Self::Queued => "q",
-            Self::Stopping => "x",
-            Self::Unknown => "u",
-        }
-    }
-
-    /// Returns its word.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Thinking => "thinking",
-            Self::Tool => "tool",
-            Self::Agents => "waits for agents",
-            Self::Approval => "approval",
-            Self::RateLimited => "rate limit",
-            Self::Budget => "waits for budget",
-            Self::Retrying => "retry",
-            Self::Stalled => "stalled",
-            Self::Queued => "queued",
-            Self::Stopping => "stopping",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    fn is_work(self) -> bool {
-        matches!(self, Self::Thinking | Self::Tool | Self::Agents)
-    }
-}
 
 /// A stretch of time in which an agent did one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -299,7 +215,7 @@ impl Track {
 
     /// Since when an agent that should work has been silent for too long.
     fn silent_from(&self, now: Instant) -> Option<Instant> {
-        let open = self.open().filter(|open| open.kind.is_work())?;
+        let open = self.open().filter(|open| open.kind.row().is_work)?;
         let from = (self.heard + STALLED_AFTER).max(open.from);
         (from < now).then_some(from)
     }

@@ -8,8 +8,8 @@ use super::View;
 use super::layout::Regions;
 use super::pane_state::Subtree;
 use super::panes::{Live, PaneRequest, PaneSize};
-use crate::agent::Status;
 use crate::app::action::Action;
+use crate::app::agents::state::StateGroup;
 use crate::app::agents::tree::AgentTree;
 use crate::app::{AgentState, AgentView, Agents, Phase};
 use crate::message::AgentId;
@@ -27,36 +27,10 @@ impl FoldedAway {
     /// Returns the state as a word for many.
     #[must_use]
     pub fn word(&self) -> String {
-        match urgency(&self.state) {
-            Urgency::Running => "running".to_owned(),
+        match self.state.row().group {
+            StateGroup::Working => "running".to_owned(),
             _ => self.state.word_within(9),
         }
-    }
-}
-
-/// How soon the user should know of a state, soonest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Urgency {
-    NeedsYou,
-    RateLimited,
-    Stalled,
-    Running,
-    Waiting,
-    Failed,
-    Done,
-}
-
-fn urgency(state: &AgentState) -> Urgency {
-    match state {
-        AgentState::NeedsApproval => Urgency::NeedsYou,
-        AgentState::RateLimited { .. } | AgentState::AwaitsBudget { .. } | AgentState::Retrying { .. } => {
-            Urgency::RateLimited
-        }
-        AgentState::Stalled { .. } => Urgency::Stalled,
-        AgentState::Queued | AgentState::Waiting | AgentState::Idle => Urgency::Waiting,
-        AgentState::Ended(Status::Completed) => Urgency::Done,
-        AgentState::Ended(_) => Urgency::Failed,
-        _ => Urgency::Running,
     }
 }
 
@@ -126,7 +100,7 @@ impl View {
         let is_hidden = |agent: &&AgentView| watched != Some(agent.id) && !tree.needs_you(agent);
         let hidden = tree.agents.below(agent).filter(is_hidden).count();
         let states = tree.agents.below(agent).map(|agent| tree.state_of(agent));
-        let state = states.min_by_key(urgency)?;
+        let state = states.min_by_key(|state| state.row().group)?;
         (hidden > 0).then_some(FoldedAway { hidden, state })
     }
 

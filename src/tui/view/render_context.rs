@@ -9,8 +9,8 @@ use ratatui::text::Span;
 use super::highlight::Highlighter;
 use super::theme::{Glyphs, Theme};
 use super::wrap::{fit, pad, width};
-use crate::agent::{RunMode, Status};
-use crate::app::{AgentState, AgentView, App, Severity, WorktreeState, WorktreeView};
+use crate::agent::RunMode;
+use crate::app::{AgentState, AgentView, App, Severity, StateSign, WorktreeState, WorktreeView};
 use crate::message::Usage;
 use crate::message::format::tokens;
 
@@ -46,33 +46,21 @@ impl RenderContext<'_> {
     #[must_use]
     pub(super) fn glyph(&self, state: &AgentState) -> &'static str {
         let glyphs = self.glyphs;
-        match state {
-            AgentState::Thinking | AgentState::Tool { .. } | AgentState::Starting | AgentState::LastTurn { .. } => {
-                self.spinner()
-            }
-            AgentState::Idle | AgentState::Unknown | AgentState::Waiting => glyphs.neutral,
-            AgentState::Queued | AgentState::Resuming => glyphs.queued,
-            AgentState::NeedsApproval
-            | AgentState::RateLimited { .. }
-            | AgentState::AwaitsBudget { .. }
-            | AgentState::Retrying { .. }
-            | AgentState::Stalled { .. } => glyphs.attention,
-            AgentState::Stopping => glyphs.stopped,
-            AgentState::Ended(status) => match status {
-                Status::Completed => glyphs.done,
-                Status::Failed | Status::TimedOut => glyphs.failed,
-                Status::Cancelled | Status::TurnLimit | Status::ToolLimit | Status::Budget | Status::WrappedUp => {
-                    glyphs.stopped
-                }
-                Status::Empty => glyphs.neutral,
-            },
+        match state.row().sign {
+            StateSign::Spinner => self.spinner(),
+            StateSign::Neutral => glyphs.neutral,
+            StateSign::Queued => glyphs.queued,
+            StateSign::Attention => glyphs.attention,
+            StateSign::Stopped => glyphs.stopped,
+            StateSign::Done => glyphs.done,
+            StateSign::Failed => glyphs.failed,
         }
     }
 
     /// Returns the colour of a state.
     #[must_use]
     pub(super) fn severity(&self, state: &AgentState) -> Style {
-        match state.severity() {
+        match state.row().severity {
             Severity::Neutral => self.theme.muted,
             Severity::Busy => self.theme.accent,
             Severity::Attention => self.theme.warning,

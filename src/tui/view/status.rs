@@ -13,7 +13,7 @@ use super::render_context::{RenderContext, used};
 use super::wrap::{fit, width};
 use super::{full_head, limited};
 use crate::app::composer::ViMode;
-use crate::app::{AgentState, Focus, ModelState, Tone};
+use crate::app::{AgentState, Focus, ModelState, StateGroup, Tone};
 use crate::message::format::{clock, counted};
 use crate::permission::PermissionMode;
 
@@ -146,11 +146,11 @@ pub(super) fn above_composer(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buff
 fn subagents(ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
     let (mut working, mut held, mut asking, mut queued, mut stalled) = (0, 0, 0, 0, 0);
     for agent in ctx.app.agents().running() {
-        match ctx.app.state_of(agent) {
-            AgentState::NeedsApproval => asking += 1,
-            AgentState::Queued => queued += 1,
-            AgentState::Stalled { .. } => stalled += 1,
-            AgentState::RateLimited { .. } | AgentState::AwaitsBudget { .. } | AgentState::Retrying { .. } => held += 1,
+        match ctx.app.state_of(agent).row().group {
+            StateGroup::NeedsYou => asking += 1,
+            StateGroup::Queued => queued += 1,
+            StateGroup::Stalled => stalled += 1,
+            StateGroup::HeldUp => held += 1,
             _ => working += 1,
         }
     }

@@ -13,7 +13,7 @@ use super::pane_strip::rule;
 use super::render_context::RenderContext;
 use super::wrap::{fit, fit_line, pad, width};
 use crate::agent::Status;
-use crate::app::timeline::{SpanKind, TimelineRow, TimelineWindow, TrackSeen};
+use crate::app::timeline::{SpanFill, SpanKind, SpanTone, TimelineRow, TimelineWindow, TrackSeen};
 use crate::app::{AgentState, AgentView, CellKind, Focus, ToolState};
 use crate::message::format::elapsed;
 
@@ -121,7 +121,7 @@ fn bar(row: TimelineRow, y: u16, window: &TimelineWindow, ctx: &RenderContext<'_
             |seen: &TrackSeen<'_>| before.is_none_or(|before| (before.from, before.kind) != (seen.from, seen.kind));
         if let Some(seen) = seen {
             let (style, pattern) = looks(seen.kind, ctx);
-            let letter = seen.kind.letter();
+            let letter = seen.kind.row().letter;
             let (sign, style) = match seen.ended {
                 Some(status) => ending(status, ctx),
                 None if begins(&seen) || cursor => (letter, lettered(seen.kind, style)),
@@ -140,31 +140,27 @@ fn bar(row: TimelineRow, y: u16, window: &TimelineWindow, ctx: &RenderContext<'_
 
 /// Returns the colour of a kind, and the sign that fills its span.
 fn looks(kind: SpanKind, ctx: &RenderContext<'_>) -> (Style, &'static str) {
-    let theme = ctx.theme;
-    match kind {
-        SpanKind::Thinking => (theme.accent, ctx.glyphs.rule),
-        SpanKind::Tool => (theme.tool, ctx.glyphs.block),
-        SpanKind::Approval => (theme.approval, "?"),
-        SpanKind::RateLimited | SpanKind::Budget => (theme.warning, "~"),
-        SpanKind::Retrying => (theme.warning, "-"),
-        SpanKind::Stalled => (theme.error, "!"),
-        SpanKind::Queued | SpanKind::Agents | SpanKind::Unknown => (theme.muted, ctx.glyphs.neutral),
-        SpanKind::Stopping => (theme.muted, "-"),
-    }
+    let (theme, row) = (ctx.theme, kind.row());
+    let style = match row.tone {
+        SpanTone::Accent => theme.accent,
+        SpanTone::Tool => theme.tool,
+        SpanTone::Approval => theme.approval,
+        SpanTone::Warning => theme.warning,
+        SpanTone::Error => theme.error,
+        SpanTone::Muted => theme.muted,
+    };
+    let fill = match row.fill {
+        SpanFill::Line => ctx.glyphs.rule,
+        SpanFill::Block => ctx.glyphs.block,
+        SpanFill::Dot => ctx.glyphs.neutral,
+        SpanFill::Text(sign) => sign,
+    };
+    (style, fill)
 }
 
-/// Returns the colour of the letter that begins a span. Work of the model and idle waits stay in the background: their
-/// letter has no ground.
+/// Returns the colour of the letter that begins a span.
 fn lettered(kind: SpanKind, style: Style) -> Style {
-    match kind {
-        SpanKind::Tool
-        | SpanKind::Approval
-        | SpanKind::RateLimited
-        | SpanKind::Budget
-        | SpanKind::Retrying
-        | SpanKind::Stalled => style.add_modifier(Modifier::REVERSED),
-        SpanKind::Thinking | SpanKind::Queued | SpanKind::Agents | SpanKind::Stopping | SpanKind::Unknown => style,
-    }
+    if kind.row().stands_out { style.add_modifier(Modifier::REVERSED) } else { style }
 }
 
 fn ending(status: Status, ctx: &RenderContext<'_>) -> (&'static str, Style) {
@@ -187,7 +183,7 @@ fn words(window: &TimelineWindow, ctx: &RenderContext<'_>) -> Line<'static> {
         return Line::from(spans);
     };
     let (style, _) = looks(seen.kind, ctx);
-    spans.push(Span::styled(seen.kind.letter(), style));
+    spans.push(Span::styled(seen.kind.row().letter, style));
     let took = elapsed(seen.to.unwrap_or(now).saturating_duration_since(seen.from));
     let lasts = if seen.to.is_none() { " so far" } else { "" };
     // The time stands before what may be long.
@@ -234,9 +230,9 @@ fn deed(seen: &TrackSeen<'_>, agent: &AgentView) -> String {
         }
         (SpanKind::Tool, _) => label.to_string(),
         (SpanKind::Approval, _) => format!("waits for your answer: {label}"),
-        (SpanKind::RateLimited | SpanKind::Retrying, _) => format!("{}: {label}", seen.kind.word()),
+        (SpanKind::RateLimited | SpanKind::Retrying, _) => format!("{}: {label}", seen.kind.row().word),
         (SpanKind::Stalled, _) if !label.is_empty() => format!("stalled in {label}"),
-        _ => seen.kind.word().to_owned(),
+        _ => seen.kind.row().word.to_owned(),
     }
 }
 
@@ -247,7 +243,8 @@ fn legend(window: &TimelineWindow, ctx: &RenderContext<'_>, buf: &mut Buffer) {
         return;
     }
     let theme = ctx.theme;
-    let kinds = ctx.app.span_kinds(window).into_iter().map(|kind| (kind.letter(), looks(kind, ctx).0, kind.word()));
+    let kinds =
+        ctx.app.span_kinds(window).into_iter().map(|kind| (kind.row().letter, looks(kind, ctx).0, kind.row().word));
     let ends = ENDS.into_iter().map(|(status, word)| {
         let (sign, style) = ending(status, ctx);
         (sign, style, word)

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use self::runs::PreviousRuns;
 use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
-use super::phase::Phase;
 use super::report::TagReader;
+use super::state::Phase;
 use crate::agent::{AgentEvent, Bounds, EventKind, Outcome, RunMode, Spawn, Spent, Status, ToolEvent, TurnEvent};
 use crate::message::{AgentId, AssistantMessage, Block, ToolResult, reveal_line, sanitize, sanitize_line};
 use crate::tool::{Todo, ToolView};

@@ -1,4 +1,5 @@
-//! The states of an agent as people see them: each has a word and a mood.
+//! The states of an agent as people see them, and the one table of them: words, sign, severity, what it counts as, and
+//! what it is in the timeline. Panes, lists, timeline and status line derive from it.
 //!
 //! Owns the difference between what is known ([`Phase`]) and what is shown ([`AgentState`]), which also depends on
 //! open questions and on silence. Invariant: an unknown state is shown neutral, never as done.
@@ -57,6 +58,16 @@ pub enum Phase {
 impl Phase {
     pub(in crate::app) fn is_ended(self) -> bool {
         matches!(self, Self::Ended(_))
+    }
+
+    /// Returns `true` if its sign turns.
+    pub(in crate::app) fn spins(self) -> bool {
+        matches!(self, Self::Starting | Self::Thinking | Self::Tool | Self::Stopping)
+    }
+
+    /// Returns `true` if its word holds a time that passes.
+    pub(in crate::app) fn counts_down(self) -> bool {
+        matches!(self, Self::RateLimited { .. } | Self::Retrying { .. })
     }
 
     /// Returns `true` if nothing is done and nothing waits.
@@ -184,18 +195,216 @@ pub enum Severity {
     Busy,
     /// Someone should look.
     Attention,
-    /// Went well.
     Good,
-    /// Went wrong.
     Bad,
+}
+
+/// The sign before a state's word; glyphs draw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateSign {
+    /// One that turns.
+    Spinner,
+    Neutral,
+    Queued,
+    Attention,
+    Stopped,
+    Done,
+    Failed,
+}
+
+/// What a state counts as, and how soon the user should know of it: what matters most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StateGroup {
+    NeedsYou,
+    /// It waits for a limit of all.
+    HeldUp,
+    Stalled,
+    Working,
+    /// It waits for others.
+    Resting,
+    Queued,
+    /// It broke.
+    Failed,
+    /// It was stopped or cut off.
+    Stopped,
+    Done,
+}
+
+/// What is said alike of a state, whatever its times and names are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StateRow {
+    pub word: &'static str,
+    /// The word where there is little room.
+    pub short: &'static str,
+    pub sign: StateSign,
+    pub severity: Severity,
+    pub group: StateGroup,
+    /// What it is in the timeline; `None` while nothing is done.
+    pub span: Option<SpanKind>,
+}
+
+impl AgentState {
+    /// Returns the row of a state: the one table that every view of states derives from.
+    #[must_use]
+    pub fn row(&self) -> StateRow {
+        use Severity::{Attention, Bad, Busy, Good, Neutral};
+        use StateGroup::{Done, Failed, HeldUp, NeedsYou, Queued, Resting, Stalled, Stopped, Working};
+        use StateSign as Sign;
+        let row = |word, short, sign, severity, group, span| StateRow { word, short, sign, severity, group, span };
+        let work = |word, span| row(word, word, Sign::Spinner, Busy, Working, Some(span));
+        let wait = |word, short, group, span| row(word, short, Sign::Attention, Attention, group, Some(span));
+        let end = |word, short, sign, severity, group| row(word, short, sign, severity, group, None);
+        match self {
+            Self::Idle => row("idle", "idle", Sign::Neutral, Neutral, Resting, None),
+            Self::Unknown => row("unknown", "unknown", Sign::Neutral, Neutral, Working, Some(SpanKind::Unknown)),
+            Self::Queued => row("queued", "queued", Sign::Queued, Neutral, Queued, Some(SpanKind::Queued)),
+            Self::Starting => work("starting", SpanKind::Thinking),
+            Self::Thinking => work("thinking", SpanKind::Thinking),
+            Self::Tool { .. } => work("tool", SpanKind::Tool),
+            Self::LastTurn { why: Status::WrappedUp } => {
+                StateRow { short: "wrapping", ..work("wrapping up", SpanKind::Thinking) }
+            }
+            Self::LastTurn { .. } => StateRow { short: "wrapping", ..work("last turn", SpanKind::Thinking) },
+            Self::Waiting => row("waits", "waits", Sign::Neutral, Neutral, Resting, Some(SpanKind::Agents)),
+            Self::NeedsApproval => wait("needs you", "needs you", NeedsYou, SpanKind::Approval),
+            Self::RateLimited { .. } => wait("limited", "limited", HeldUp, SpanKind::RateLimited),
+            Self::AwaitsBudget { .. } => wait("waits for budget", "budget", HeldUp, SpanKind::Budget),
+            Self::Retrying { .. } => wait("retry", "retry", HeldUp, SpanKind::Retrying),
+            Self::Stalled { .. } => wait("stalled", "stalled", Stalled, SpanKind::Stalled),
+            Self::Stopping => row("stopping", "stopping", Sign::Stopped, Busy, Working, Some(SpanKind::Stopping)),
+            Self::Resuming => row("resuming", "resuming", Sign::Queued, Busy, Working, None),
+            Self::Ended(status) => match status {
+                Status::Completed => end("done", "done", Sign::Done, Good, Done),
+                Status::Failed => end("failed", "failed", Sign::Failed, Bad, Failed),
+                Status::TimedOut => end("timed out", "timed out", Sign::Failed, Bad, Failed),
+                Status::Empty => end("no report", "no report", Sign::Neutral, Neutral, Failed),
+                // What the user asked for needs no second look.
+                Status::Cancelled => end("cancelled", "cancelled", Sign::Stopped, Neutral, Stopped),
+                Status::WrappedUp => end("wrapped up", "wrapped", Sign::Stopped, Neutral, Stopped),
+                Status::TurnLimit => end("turn limit", "cut off", Sign::Stopped, Attention, Stopped),
+                Status::ToolLimit => end("tool limit", "cut off", Sign::Stopped, Attention, Stopped),
+                Status::Budget => end("over budget", "budget", Sign::Stopped, Attention, Stopped),
+            },
+        }
+    }
+}
+
+/// What an agent does in a span of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpanKind {
+    /// The model works.
+    Thinking,
+    /// A tool runs.
+    Tool,
+    /// It waits for permission.
+    Approval,
+    /// The service limits the rate.
+    RateLimited,
+    /// Others are to show first what they leave of the budget.
+    Budget,
+    /// It was silent for too long.
+    Stalled,
+    /// It waits for its turn.
+    Queued,
+    /// It waits for its subagents.
+    Agents,
+    /// A request failed and is sent again.
+    Retrying,
+    Stopping,
+    /// Nothing is known.
+    Unknown,
+}
+
+/// How a span is drawn: its colour by the theme.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpanTone {
+    Accent,
+    Tool,
+    Approval,
+    Warning,
+    Error,
+    Muted,
+}
+
+/// What fills a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpanFill {
+    Line,
+    Block,
+    Dot,
+    Text(&'static str),
+}
+
+/// What is said alike of all spans of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpanRow {
+    /// The letter that stands for it in a bar.
+    pub letter: &'static str,
+    pub word: &'static str,
+    pub tone: SpanTone,
+    pub fill: SpanFill,
+    /// Whether its letter stands out. Work of the model and idle waits stay in the background.
+    pub stands_out: bool,
+    /// Whether silence in it is a stall.
+    pub is_work: bool,
+}
+
+impl SpanKind {
+    /// Every kind, in the order of the legend.
+    pub const ALL: [Self; 11] = [
+        Self::Thinking,
+        Self::Tool,
+        Self::Approval,
+        Self::RateLimited,
+        Self::Budget,
+        Self::Stalled,
+        Self::Queued,
+        Self::Agents,
+        Self::Retrying,
+        Self::Stopping,
+        Self::Unknown,
+    ];
+
+    /// Returns the row of a kind.
+    #[must_use]
+    pub fn row(self) -> SpanRow {
+        use SpanFill::{Block, Dot, Line, Text};
+        use SpanTone::{Accent, Approval, Error, Muted, Tool, Warning};
+        let row =
+            |letter, word, tone, fill, stands_out, is_work| SpanRow { letter, word, tone, fill, stands_out, is_work };
+        match self {
+            Self::Thinking => row("t", "thinking", Accent, Line, false, true),
+            Self::Tool => row("T", "tool", Tool, Block, true, true),
+            Self::Approval => row("A", "approval", Approval, Text("?"), true, false),
+            Self::RateLimited => row("R", "rate limit", Warning, Text("~"), true, false),
+            Self::Budget => row("B", "waits for budget", Warning, Text("~"), true, false),
+            Self::Stalled => row("S", "stalled", Error, Text("!"), true, false),
+            Self::Queued => row("q", "queued", Muted, Dot, false, false),
+            Self::Agents => row("w", "waits for agents", Muted, Dot, false, true),
+            Self::Retrying => row("r", "retry", Warning, Text("-"), true, false),
+            Self::Stopping => row("x", "stopping", Muted, Text("-"), false, false),
+            Self::Unknown => row("u", "unknown", Muted, Dot, false, false),
+        }
+    }
 }
 
 impl AgentState {
     /// Returns the state of an agent that has `asking` open questions.
     #[must_use]
     pub fn of(agent: &AgentView, asking: usize, now: Instant) -> Self {
-        let left = |until: Instant| until.saturating_duration_since(now);
         let silent = now.saturating_duration_since(agent.heard);
+        let state = Self::but_for_silence(agent, asking, now);
+        // Its own silence means nothing while it waits for others: what they do, their panes say.
+        let works = matches!(agent.phase, Phase::Starting | Phase::Thinking | Phase::Tool);
+        if works && silent >= STALLED_AFTER && !matches!(state, Self::Waiting | Self::NeedsApproval) {
+            return Self::Stalled { silent, waits_for: Awaited::of(agent) };
+        }
+        state
+    }
+
+    /// Returns the state of an agent as if something had just been heard of it.
+    pub(in crate::app) fn but_for_silence(agent: &AgentView, asking: usize, now: Instant) -> Self {
+        let left = |until: Instant| until.saturating_duration_since(now);
         match agent.phase {
             Phase::Ended(status) => Self::Ended(status),
             Phase::Stopping => Self::Stopping,
@@ -206,11 +415,7 @@ impl AgentState {
             Phase::RateLimited { until, ahead } => Self::RateLimited { left: until.map(left), ahead },
             Phase::AwaitsBudget { ahead } => Self::AwaitsBudget { ahead },
             Phase::Retrying { until } => Self::Retrying { left: left(until) },
-            // Its own silence means nothing: what they do, their panes say.
             Phase::Tool if agent.waits_for_agents() => Self::Waiting,
-            Phase::Starting | Phase::Thinking | Phase::Tool if silent >= STALLED_AFTER => {
-                Self::Stalled { silent, waits_for: Awaited::of(agent) }
-            }
             Phase::Starting | Phase::Thinking | Phase::Tool => Self::at_work(agent, now),
         }
     }
@@ -230,37 +435,14 @@ impl AgentState {
     #[must_use]
     pub fn word(&self) -> String {
         match self {
-            Self::Idle => "idle".to_owned(),
-            Self::Unknown => "unknown".to_owned(),
-            Self::Queued => "queued".to_owned(),
-            Self::Starting => "starting".to_owned(),
-            Self::Thinking => "thinking".to_owned(),
             Self::Tool { name, lasting } if lasting.as_secs() >= 2 => format!("{name} {}", short(*lasting)),
             Self::Tool { name, .. } => name.clone(),
-            Self::Waiting => "waits".to_owned(),
-            Self::NeedsApproval => "needs you".to_owned(),
             Self::RateLimited { .. } => {
                 self.limit().map_or_else(|| "limited".to_owned(), |wait| format!("limited {wait}"))
             }
-            Self::AwaitsBudget { .. } => "waits for budget".to_owned(),
             Self::Retrying { left } => format!("retry {}", short(*left)),
             Self::Stalled { silent, waits_for } => format!("stalled {} {}", short(*silent), waits_for.word()),
-            Self::LastTurn { why: Status::WrappedUp } => "wrapping up".to_owned(),
-            Self::LastTurn { .. } => "last turn".to_owned(),
-            Self::Stopping => "stopping".to_owned(),
-            Self::Resuming => "resuming".to_owned(),
-            Self::Ended(status) => match status {
-                Status::Completed => "done",
-                Status::TurnLimit => "turn limit",
-                Status::ToolLimit => "tool limit",
-                Status::TimedOut => "timed out",
-                Status::Budget => "over budget",
-                Status::WrappedUp => "wrapped up",
-                Status::Cancelled => "cancelled",
-                Status::Failed => "failed",
-                Status::Empty => "no report",
-            }
-            .to_owned(),
+            _ => self.row().word.to_owned(),
         }
     }
 
@@ -273,15 +455,8 @@ impl AgentState {
         }
         match self {
             Self::Tool { name, .. } => name.clone(),
-            Self::RateLimited { .. } => "limited".to_owned(),
-            Self::Retrying { .. } => "retry".to_owned(),
             Self::Stalled { silent, .. } if columns >= STALLED_WORD => format!("stalled {}", short(*silent)),
-            Self::Stalled { .. } => "stalled".to_owned(),
-            Self::Ended(Status::TurnLimit | Status::ToolLimit) => "cut off".to_owned(),
-            Self::AwaitsBudget { .. } | Self::Ended(Status::Budget) => "budget".to_owned(),
-            Self::Ended(Status::WrappedUp) => "wrapped".to_owned(),
-            Self::LastTurn { .. } => "wrapping".to_owned(),
-            _ => word,
+            _ => self.row().short.to_owned(),
         }
     }
 
@@ -302,32 +477,6 @@ impl AgentState {
         match self {
             Self::RateLimited { left, .. } => left.filter(|left| left.as_secs() > 0).map(short),
             _ => None,
-        }
-    }
-
-    /// Returns how the state is to be felt.
-    #[must_use]
-    pub fn severity(&self) -> Severity {
-        match self {
-            Self::Idle | Self::Unknown | Self::Queued | Self::Waiting => Severity::Neutral,
-            Self::Starting
-            | Self::Thinking
-            | Self::Tool { .. }
-            | Self::LastTurn { .. }
-            | Self::Stopping
-            | Self::Resuming => Severity::Busy,
-            Self::NeedsApproval
-            | Self::RateLimited { .. }
-            | Self::AwaitsBudget { .. }
-            | Self::Retrying { .. }
-            | Self::Stalled { .. } => Severity::Attention,
-            Self::Ended(status) => match status {
-                Status::Completed => Severity::Good,
-                Status::Failed | Status::TimedOut => Severity::Bad,
-                // What the user asked for needs no second look.
-                Status::Cancelled | Status::Empty | Status::WrappedUp => Severity::Neutral,
-                Status::TurnLimit | Status::ToolLimit | Status::Budget => Severity::Attention,
-            },
         }
     }
 }
