@@ -42,7 +42,6 @@ impl SearchPath {
     }
 
     /// Finds a program by its name.
-    #[must_use]
     pub fn find(&self, name: &str) -> Option<PathBuf> {
         let is_program = |path: &PathBuf| {
             let is_executable = |path: &Path| {
@@ -55,14 +54,12 @@ impl SearchPath {
     }
 
     /// Returns the folders as a value of `PATH`.
-    #[must_use]
     pub fn value(&self) -> OsString {
         std::env::join_paths(&self.folders).unwrap_or_default()
     }
 
     /// Returns the environment of a program that needs nothing but itself: the harmless variables of ours, and these
     /// folders as its `PATH`.
-    #[must_use]
     pub fn bare_environment(&self) -> Vec<(OsString, OsString)> {
         let is_needed = |name: &OsStr| {
             name.to_str().is_some_and(|name| NEEDED.contains(&name) || name.starts_with("LC_") && !name.contains('='))

@@ -45,7 +45,6 @@ impl Serialize for LogEvent {
 
 impl LogEvent {
     /// Returns what happened to an agent.
-    #[must_use]
     pub fn of_agent(&self) -> Option<&AgentEvent> {
         match self {
             Self::Agent(event) => Some(event),
@@ -54,7 +53,6 @@ impl LogEvent {
     }
 
     /// Returns what happened to the session.
-    #[must_use]
     pub fn of_session(&self) -> Option<&SessionEvent> {
         match self {
             Self::Agent(_) => None,
@@ -64,7 +62,6 @@ impl LogEvent {
 
     /// Returns `true` if the log is whole without this event: what a later one replaces, and what the next start finds
     /// out anew.
-    #[must_use]
     pub fn is_unkept(&self) -> bool {
         match self {
             Self::Agent(event) => event.kind.is_passing(),
@@ -281,7 +278,6 @@ pub enum ToolEvent {
 
 impl EventKind {
     /// Returns `true` if a later event of the same agent makes this one needless: what streams, and signs of life.
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(
             self,

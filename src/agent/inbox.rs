@@ -70,7 +70,6 @@ impl InboxMessage {
 
 impl Author {
     /// Returns what the model of an agent at work reads of this text.
-    #[must_use]
     pub fn model_text(&self, text: &str) -> String {
         let note = |words: &str| format!("<system-reminder>\n{words}\n</system-reminder>");
         match self {
@@ -176,7 +175,6 @@ impl Inbox {
     }
 
     /// Returns `true` if its agent has said its last word.
-    #[must_use]
     pub fn is_closed(&self) -> bool {
         self.state().access == InboxState::Closed
     }
@@ -200,7 +198,6 @@ impl Inbox {
     }
 
     /// Takes out the reports that its agent did not read before its end.
-    #[must_use]
     pub fn unread_reports(&self) -> Vec<InboxMessage> {
         let waiting = std::mem::take(&mut self.state().waiting);
         waiting.into_iter().filter(InboxMessage::is_report).collect()

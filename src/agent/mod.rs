@@ -98,7 +98,6 @@ pub struct Limits {
 
 impl Agent {
     /// Returns how far the agent may go.
-    #[must_use]
     pub fn bounds(&self) -> Bounds {
         Bounds {
             max_turns: self.limits.max_turns,
@@ -119,7 +118,6 @@ pub struct Cancel {
 
 impl Cancel {
     /// Returns a token that is cancelled with this one, but not the other way round.
-    #[must_use]
     pub fn child(&self) -> Self {
         Self { token: self.token.child_token(), cause: Arc::default() }
     }
@@ -130,7 +128,6 @@ impl Cancel {
     }
 
     /// Returns the cause if a stop was asked for; a stop that came from above counts as asked by the parent.
-    #[must_use]
     pub fn cause(&self) -> Option<StopCause> {
         self.token.is_cancelled().then(|| self.cause.get().copied().unwrap_or(StopCause::Parent))
     }
@@ -141,7 +138,6 @@ impl Cancel {
     }
 
     /// Returns the plain token, for tools.
-    #[must_use]
     pub fn token(&self) -> CancellationToken {
         self.token.clone()
     }

@@ -48,13 +48,11 @@ pub struct Outcome {
 
 impl Outcome {
     /// Returns how long the run took.
-    #[must_use]
     pub fn elapsed(&self) -> Duration {
         Duration::from_millis(self.elapsed_ms)
     }
 
     /// Returns `true` if the agent was stopped from outside or broke, so that its last words are not a report.
-    #[must_use]
     pub fn is_broken_off(&self) -> bool {
         self.words == LastWords::Partial
     }

@@ -19,7 +19,6 @@ pub struct Turn {
 
 impl Turn {
     /// Returns `true` if the reply was cut off by the output cap, and no call in it is whole.
-    #[must_use]
     pub fn has_only_cut_calls(&self) -> bool {
         let mut calls = self.message.tool_calls();
         self.stop == Some(StopReason::MaxTokens) && calls.all(|call| matches!(call.input, ToolInput::Malformed(_)))
@@ -89,14 +88,12 @@ impl TurnBuilder {
     }
 
     /// Returns `true` if what has come so far is text for the reader and nothing else may follow it but more: no call.
-    #[must_use]
     pub fn is_speaking(&self) -> bool {
         self.calls.is_empty()
             && matches!(self.parts.last(), Some(Part::Done(Block::Text { text })) if !text.trim().is_empty())
     }
 
     /// Returns `true` if nothing of a reply has arrived, nor any count of tokens.
-    #[must_use]
     pub fn is_untouched(&self) -> bool {
         self.received == 0 && self.usage.total() == 0
     }
@@ -208,7 +205,6 @@ const GO_ON: &str = "Your reply was cut off by the limit on output tokens. Go on
 pub const MAX_CONTINUATIONS: u32 = 3;
 
 /// Decides what follows from a reply. `continuations` counts how often the model was already asked to go on.
-#[must_use]
 pub fn next_step(turn: &Turn, continuations: u32) -> Step {
     let calls: Vec<ToolCall> = turn.message.tool_calls().cloned().collect();
     // What was begun before a refusal was not meant to be done; and of a call that is cut off again and again there is

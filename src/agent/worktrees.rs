@@ -91,14 +91,12 @@ pub enum WorktreeAct {
 
 impl KeptWorktree {
     /// Returns how many lines came and how many went.
-    #[must_use]
     pub fn lines(&self) -> (usize, usize) {
         let count = |of: fn(&FileDiff) -> usize| self.files.iter().map(|file| of(&file.diff)).sum();
         (count(|diff| diff.added), count(|diff| diff.removed))
     }
 
     /// Says how much was changed, such as `3 files, +10 −2`.
-    #[must_use]
     pub fn size(&self) -> String {
         let (added, removed) = self.lines();
         let files = if self.files.len() == 1 { "1 file".to_owned() } else { format!("{} files", self.files.len()) };
@@ -141,7 +139,6 @@ impl From<ChangedFile> for KeptFile {
 const NAMED: usize = 6;
 
 impl WorktreeNews {
-    #[must_use]
     pub fn branch(&self) -> Option<&str> {
         match self {
             Self::Making | Self::Removed => None,
@@ -156,7 +153,6 @@ impl WorktreeNews {
 
     /// Returns the branch of a worktree that waits for nobody any more. The list of those that wait follows as an event of
     /// its own.
-    #[must_use]
     pub fn settled_branch(&self) -> Option<&str> {
         match self {
             Self::Merged { branch, .. } | Self::Discarded { branch } => Some(branch),
@@ -165,7 +161,6 @@ impl WorktreeNews {
     }
 
     /// Says what happened, for people. The first line goes on from a name, such as `coder-1: merged into the project`.
-    #[must_use]
     pub fn words(&self) -> Vec<String> {
         let line = |text: String| vec![sanitize_line(&text).into_owned()];
         match self {

@@ -150,7 +150,6 @@ impl Action {
         }
     }
 
-    /// Returns the action of a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::all().find(|action| action.name() == name)

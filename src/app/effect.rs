@@ -38,7 +38,6 @@ pub enum Effect {
     Remember(UserChoice),
     /// Write a text to a new file.
     Export {
-        /// The text.
         text: String,
         /// Where, as the user wrote it; in the folder of the program's own files unless given.
         place: Option<String>,

@@ -204,7 +204,6 @@ impl App {
     }
 
     /// Returns when `Event::Wakeup` is due; `None` while nothing moves.
-    #[must_use]
     pub fn next_wakeup(&self) -> Option<Instant> {
         let now = self.out.now();
         let tick = self.tick().map(|every| self.clock.next_tick(every, now));

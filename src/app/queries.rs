@@ -30,100 +30,81 @@ impl App {
         self.out.take_dirty()
     }
 
-    #[must_use]
     pub fn is_dirty(&self) -> bool {
         self.out.is_dirty()
     }
 
-    #[must_use]
     pub fn is_quitting(&self) -> bool {
         self.quitting
     }
 
     /// Returns the time of the last event, which is the present of a frame.
-    #[must_use]
     pub fn now(&self) -> Instant {
         self.out.now()
     }
 
-    #[must_use]
     pub fn size(&self) -> Rect {
         self.view.size()
     }
 
-    #[must_use]
     pub fn agents(&self) -> &Agents {
         &self.agents
     }
 
-    #[must_use]
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
     }
 
     /// Returns what is allowed in advance, by origin.
-    #[must_use]
     pub fn grants(&self) -> &[ActiveGrant] {
         self.approvals.grants()
     }
 
-    #[must_use]
     pub fn composer(&self) -> &Composer {
         self.messages.composer()
     }
 
-    #[must_use]
     pub fn keymap(&self) -> &Keymap {
         self.keys.keymap()
     }
 
-    #[must_use]
     pub fn focus(&self) -> Focus {
         self.view.focus()
     }
 
-    /// Returns the agent that has the focus.
-    #[must_use]
     pub fn focused_agent(&self) -> Option<AgentId> {
         self.view.focused_agent()
     }
 
     /// Returns the agent that has the focus or, while one writes, was clicked on.
-    #[must_use]
     pub fn marked_agent(&self) -> Option<AgentId> {
         self.view.marked_agent(&self.agents)
     }
 
-    #[must_use]
     pub fn popup(&self) -> Option<&Popup> {
         self.overlay.popup()
     }
 
-    #[must_use]
     pub fn wizard(&self) -> &Wizard {
         self.overlay.wizard()
     }
 
     /// Returns the keys that matter at the wizard's step: chord and a short word.
-    #[must_use]
     pub fn wizard_hints(&self) -> Vec<(String, &'static str)> {
         self.overlay.wizard().hints(self.keys.keymap())
     }
 
-    #[must_use]
     pub fn status(&self) -> &StatusLine {
         &self.status
     }
 
     /// Returns the passing message.
-    #[must_use]
     pub fn flash(&self) -> Option<&Flash> {
         self.out.flash()
     }
 
     /// Returns the messages that wait for whom the composer writes to, oldest first. Until the main agent is known to
     /// work, none is shown for it.
-    #[must_use]
     pub fn queued(&self) -> &[String] {
         match self.target() {
             Some(target) => self.unread(target.id),
@@ -133,48 +114,40 @@ impl App {
     }
 
     /// Returns what an agent has not read yet, oldest first.
-    #[must_use]
     pub fn unread(&self, agent: AgentId) -> &[String] {
         self.messages.unread(agent)
     }
 
     /// Returns the subagent that the composer writes to; `None` is the main agent.
-    #[must_use]
     pub fn target(&self) -> Option<&AgentView> {
         self.agents.get(self.messages.target()?)
     }
 
     /// Returns how an agent's transcript is shown.
-    #[must_use]
     pub fn pane(&self, agent: AgentId) -> PaneState {
         self.view.pane(agent)
     }
 
-    #[must_use]
     pub fn layout_mode(&self) -> LayoutMode {
         self.view.arrangement().mode
     }
 
     /// Returns every agent that files define, in force or not.
-    #[must_use]
     pub fn listing(&self) -> &Listing {
         self.agent_files.listing()
     }
 
     /// Returns where agent files lie.
-    #[must_use]
     pub fn agent_places(&self) -> &AgentPlaces {
         self.agent_files.places()
     }
 
     /// Returns the view of all agents, if it is open.
-    #[must_use]
     pub fn agent_files(&self) -> Option<&AgentFilesView> {
         self.agent_files.view()
     }
 
     /// Returns where the view of all agents stands.
-    #[must_use]
     pub fn agent_files_layout(&self, view: &AgentFilesView) -> FilesLayout {
         let (regions, size) = (self.regions(), self.view.size());
         let below = if regions.approvals.is_empty() { regions.status } else { regions.approvals };
@@ -183,110 +156,92 @@ impl App {
     }
 
     /// Returns an agent's state as its title says it.
-    #[must_use]
     pub fn state_of(&self, agent: &AgentView) -> AgentState {
         self.tree().state_of(agent)
     }
 
     /// Returns the longest wait for a rate limit while one slows the whole tree.
-    #[must_use]
     pub fn slowed(&self) -> Option<AgentState> {
         self.tree().slowed()
     }
 
     /// Returns the permission mode in force for an agent.
-    #[must_use]
     pub fn mode_of(&self, agent: &AgentView) -> PermissionMode {
         agent.bounds.mode.map_or(self.status.mode, |ceiling| ceiling.stricter(self.status.mode))
     }
 
     /// Returns `true` if an answer lets some agents edit files that the mode asks about.
-    #[must_use]
     pub fn accepts_some_edits(&self) -> bool {
         self.status.mode == PermissionMode::Default && self.approvals.lets_edit()
     }
 
     /// Returns `true` if an agent's pane is drawn as a folded one.
-    #[must_use]
     pub fn is_folded(&self, agent: AgentId, size: PaneSize) -> bool {
         self.view.is_folded(agent, size, &self.agents)
     }
 
     /// Returns what a fold hides below an agent; `None` if it hides nothing.
-    #[must_use]
     pub fn folded_away(&self, agent: AgentId) -> Option<FoldedAway> {
         self.view.folded_away(agent, &self.tree())
     }
 
     /// Returns how many agents stand below one, and what it and they used; `None` if there are none.
-    #[must_use]
     pub fn spent_below(&self, agent: &AgentView) -> Option<(usize, Spent)> {
         let below = self.agents.order().below(agent.id).len();
         (below > 0).then(|| (below, self.agents.spent_below(agent.id)))
     }
 
     /// Returns all steps of an agent that can be shown.
-    #[must_use]
     pub fn story<'a>(&'a self, agent: &'a AgentView) -> StepView<'a> {
         self.view.story(agent)
     }
 
     /// Returns why there are no steps before those that can be shown.
-    #[must_use]
     pub fn before(&self, agent: &AgentView) -> LoadedUpTo {
         self.view.before(agent)
     }
 
     /// Returns what an agent did when.
-    #[must_use]
     pub fn track(&self, agent: AgentId) -> Option<&Track> {
         self.timeline.track(agent)
     }
 
     /// Returns `true` if the timeline is on screen.
-    #[must_use]
     pub fn shows_timeline(&self) -> bool {
         self.timeline.is_open() && self.view.full().is_none()
     }
 
     /// Returns which part of time the timeline shows, and where; `None` while it is closed.
-    #[must_use]
     pub fn timeline(&self) -> Option<TimelineWindow> {
         self.timeline.window(self.regions().timeline, &self.agents, self.out.now())
     }
 
     /// Returns the kinds of spans there are, in the order of the legend.
-    #[must_use]
     pub fn span_kinds(&self, window: &TimelineWindow) -> Vec<SpanKind> {
         self.timeline.span_kinds(window, self.out.now())
     }
 
     /// Returns the names of the themes to choose from.
-    #[must_use]
     pub fn themes(&self) -> &[String] {
         self.settings.themes()
     }
 
     /// Returns the name of the theme in use.
-    #[must_use]
     pub fn theme(&self) -> &str {
         self.settings.theme()
     }
 
     /// Returns the unmerged worktrees for the user.
-    #[must_use]
     pub fn kept_worktrees(&self) -> &[KeptWorktree] {
         self.agents.kept().list()
     }
 
     /// Returns the present frame of every spinner, which with reduced motion is always the same.
-    #[must_use]
     pub fn spinner_frame(&self) -> usize {
         self.clock.spinner_frame(self.out.now())
     }
 
     /// Returns where everything stands.
-    #[must_use]
     pub fn regions(&self) -> Regions {
         let (size, tree) = (self.view.size(), self.tree());
         let wishes = self.view.wishes(&tree);
@@ -314,7 +269,6 @@ impl App {
     }
 
     /// Returns where in the keymap a key is looked up.
-    #[must_use]
     pub fn context(&self) -> Context {
         match self.overlay.popup() {
             Some(popup) => popup.context(),
@@ -324,7 +278,6 @@ impl App {
     }
 
     /// Returns where keys would go if no popup were open.
-    #[must_use]
     pub fn context_behind_popup(&self) -> Context {
         if self.agent_files.view().is_some() {
             return Context::AgentFiles;
@@ -340,7 +293,6 @@ impl App {
     }
 
     /// Returns the keys that matter most now: chord and a short word. None is named that would do nothing.
-    #[must_use]
     pub fn hints(&self) -> Vec<(String, &'static str)> {
         let hints = self.keys.keymap().hints(self.context());
         let files = self.agent_files.view();

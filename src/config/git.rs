@@ -59,7 +59,6 @@ pub(super) fn linked_dir(folder: &Path) -> Option<PathBuf> {
 
 /// Returns the branch that is checked out in the repository at `root`, or the start of the commit if none is: one
 /// short line.
-#[must_use]
 pub fn git_branch(root: &Path) -> Option<String> {
     let git_dir = linked_dir(root).unwrap_or_else(|| root.join(".git"));
     let head = read(&git_dir.join("HEAD"), MAX_LINE_BYTES).ok()?;
@@ -76,7 +75,6 @@ pub fn git_branch(root: &Path) -> Option<String> {
 
 /// Returns the files and folders below `root` that git runs or obeys and that bear on a change of `path`: the folders of
 /// the repositories around it, and whatever their settings name. `path` is absolute with links resolved.
-#[must_use]
 pub fn obeyed_by_git(root: &Path, path: &Path, environment: &Environment) -> BTreeSet<PathBuf> {
     let mut obeyed = Obeyed { root, home: environment.home(), found: BTreeSet::new(), settings: BTreeSet::new() };
     for folder in path.ancestors().skip(1).take_while(|folder| folder.starts_with(root)) {

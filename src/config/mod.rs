@@ -135,7 +135,6 @@ pub struct Loaded {
 
 /// Reads and merges all layers. `paths` is `None` where no place for the user's file is known: the other layers hold even
 /// so. `project` is the project's root.
-#[must_use]
 pub fn load(paths: Option<&Paths>, project: &Path, environment: &Environment, flags: &Overrides) -> Loaded {
     let mut loaded = Loaded::default();
     let own = paths.map(|paths| (paths.config_file(), Origin::User));

@@ -26,19 +26,16 @@ impl Environment {
         environment
     }
 
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
     }
 
     /// Returns the value of a variable if it is an absolute path; XDG says to ignore others.
-    #[must_use]
     pub fn directory(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
     /// Returns the user's home: `HOME`, else what the system's account says.
-    #[must_use]
     pub fn home(&self) -> Option<PathBuf> {
         self.directory("HOME").or_else(|| self.account_home.clone().filter(|home| home.is_absolute()))
     }
@@ -91,7 +88,6 @@ impl Paths {
         })
     }
 
-    #[must_use]
     pub fn config_file(&self) -> PathBuf {
         self.config_dir.join("config.toml")
     }

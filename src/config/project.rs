@@ -43,7 +43,6 @@ impl ProjectRoot {
     }
 
     /// Says what the user should know of the ground before work begins.
-    #[must_use]
     pub fn notices(&self) -> Vec<String> {
         let mut notices: Vec<String> = self
             .foreign
@@ -65,7 +64,6 @@ impl ProjectRoot {
     }
 }
 
-#[must_use]
 pub fn user(environment: &Environment) -> Owner {
     let sudo = environment.get("SUDO_UID").and_then(|uid| uid.parse().ok());
     Owner::new(nix::unistd::geteuid().as_raw(), sudo)

@@ -128,7 +128,6 @@ impl Stamp {
 }
 
 /// Reads one agent file. Blocks.
-#[must_use]
 pub fn read_file(source: Source) -> Parsed {
     let Some(path) = source.path.clone() else {
         return Parsed { source, definition: None, diagnostics: Vec::new(), tool_lines: [None; 2] };

@@ -39,7 +39,6 @@ pub struct Listed {
 
 impl Listed {
     /// Returns the agent's name, or, of a file that cannot be used, the name of the file.
-    #[must_use]
     pub fn name(&self) -> String {
         match &self.definition {
             Some(definition) => definition.name.clone(),
@@ -65,7 +64,6 @@ impl From<Parsed> for Entry {
 /// Whether a definition is in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DefinitionState {
-    /// It is.
     InForce,
     /// Another one has its name and weighs more.
     Shadowed {
@@ -91,7 +89,6 @@ pub struct CatalogChanges {
 
 impl CatalogChanges {
     /// Returns `true` if nothing changed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -124,26 +121,22 @@ impl Catalog {
     }
 
     /// Returns every agent, in force or not.
-    #[must_use]
     pub fn listing(&self) -> Listing {
         self.0.read().unwrap_or_else(PoisonError::into_inner).listing.clone()
     }
 
     /// Finds an agent, without regard to case, spaces, `_` and `-`.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<AgentDefinition>> {
         let wanted = loose_name(name);
         self.all().iter().find(|definition| loose_name(&definition.name) == wanted).map(Arc::clone)
     }
 
     /// Returns all agents in the order in which they are offered.
-    #[must_use]
     pub fn all(&self) -> Arc<[Arc<AgentDefinition>]> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).offered.clone()
     }
 
     /// Returns the names of all agents in the order in which they are offered.
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.all().iter().map(|definition| definition.name.clone()).collect()
     }
@@ -233,7 +226,6 @@ fn narrow(entries: &mut [Entry], winner: usize) {
 }
 
 /// Returns `true` if two names are one to the catalog: without regard to case, spaces, `_` and `-`.
-#[must_use]
 pub fn same_name(one: &str, other: &str) -> bool {
     loose_name(one) == loose_name(other)
 }

@@ -30,7 +30,6 @@ pub struct Roots<'a> {
 pub struct AgentDir {
     /// How much its files weigh.
     pub tier: Tier,
-    /// Where it is.
     pub path: PathBuf,
     /// What holds for its files if others may have put them there.
     pub bounds: Option<DirBounds>,
@@ -90,13 +89,11 @@ impl AgentDirs {
     }
 
     /// Returns the folder in which a new file of this tier belongs: the one at the project's root for a project.
-    #[must_use]
     pub fn home_of(&self, tier: Tier) -> Option<&Path> {
         self.0.iter().find(|dir| dir.tier == tier).map(|dir| dir.path.as_path())
     }
 
     /// Looks at the folders in which new files belong: those of the project first.
-    #[must_use]
     pub fn homes(&self) -> Vec<AgentHome> {
         let tiers = [Tier::ProjectClaude, Tier::UserClaude, Tier::ProjectKode, Tier::UserKode];
         let homes = tiers.into_iter().filter_map(|tier| {
@@ -111,9 +108,7 @@ impl AgentDirs {
 /// The folder in which new files of a tier belong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentHome {
-    /// The tier.
     pub tier: Tier,
-    /// Where it is.
     pub path: PathBuf,
     /// Whether it is there already.
     pub state: HomeState,
@@ -122,7 +117,6 @@ pub struct AgentHome {
 /// Whether a folder is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HomeState {
-    /// It is.
     There,
     /// It is made with its first file.
     Missing,

@@ -89,7 +89,6 @@ impl AgentDraft {
     }
 
     /// Returns a name that fits and is close to a text; empty if nothing of the text can stand in a name.
-    #[must_use]
     pub fn name_like(text: &str) -> String {
         let lower = text.to_lowercase();
         let words = lower.split(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit());
@@ -112,7 +111,6 @@ impl AgentDraft {
 
     /// Returns the draft as it is read back from its file: without what no agent file can hold, such as spaces at its
     /// ends, and what no description may, such as control characters.
-    #[must_use]
     pub fn settled(&self) -> Self {
         let lines = |text: &str| text.replace("\r\n", "\n").replace('\r', "\n");
         Self {
@@ -124,7 +122,6 @@ impl AgentDraft {
     }
 
     /// Returns the file's text.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let Self { name, description, prompt, .. } = self.settled();
         let mut text = format!("---\nname: {}\ndescription: {}\n", quoted(&name), long_text(&description));

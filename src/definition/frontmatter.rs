@@ -21,7 +21,6 @@ const MAX_WORDS: usize = 160;
 /// What a block says.
 #[derive(Default)]
 pub(super) struct FrontmatterRead {
-    /// The fields.
     pub(super) fields: Fields,
     /// Why the block is not YAML (with a line of the block, from 1), if it had to be recovered.
     pub(super) error: Option<(usize, String)>,

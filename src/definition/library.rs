@@ -47,20 +47,16 @@ impl Library {
         Self { catalog, dirs, built_in, given, tools, cache, news, told: Notify::new() }
     }
 
-    /// Returns the catalog.
-    #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
     /// Returns the folders.
-    #[must_use]
     pub fn dirs(&self) -> &AgentDirs {
         &self.dirs
     }
 
     /// Returns the names of the tools there are.
-    #[must_use]
     pub fn tools(&self) -> &[String] {
         &self.tools
     }

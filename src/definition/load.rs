@@ -12,7 +12,6 @@ use super::{AgentDefinition, MemoryScope, Parsed, Source, ToolsField, cut, keys,
 use crate::message::{loose_name, sanitize, sanitize_line};
 
 /// Reads one agent file.
-#[must_use]
 pub fn parse(text: &str, source: Source) -> Parsed {
     let text = cut::normalise(text);
     let mut reader = Reader::of_file(source.path.clone());

@@ -80,7 +80,6 @@ fn entries(text: &str) -> Vec<String> {
 
 /// Returns `true` if an entry of `tools` names one of the `known` tools. Patterns of MCP servers (`mcp__…`) are left to
 /// those.
-#[must_use]
 pub fn knows_tool(entry: &str, known: &[String]) -> bool {
     let bare = bare_name(entry);
     bare == "*" || bare.starts_with("mcp__") || known.iter().any(|known| known.eq_ignore_ascii_case(bare))

@@ -116,13 +116,10 @@ impl PrivateSettings {
     }
 
     /// Returns the whole environment of git. It holds as long as this value lives.
-    #[must_use]
     pub fn environment(&self) -> &[(OsString, OsString)] {
         &self.environment
     }
 
-    /// Returns the folder.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -36,7 +36,6 @@ pub struct Repository {
 impl Repository {
     /// Returns the folders of its files: these, and those of the main checkout where this is a linked worktree. What lies
     /// there is never started as a program.
-    #[must_use]
     pub fn checkouts(&self) -> Vec<&Path> {
         let main = self.common_dir.parent().filter(|_| self.common_dir.file_name().is_some_and(|name| name == ".git"));
         std::iter::once(self.top.as_path()).chain(main).collect()

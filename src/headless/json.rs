@@ -40,7 +40,6 @@ struct TreeFields {
     total_tokens: u64,
     /// Null as soon as the price of anything is not known.
     cost_usd: Option<f64>,
-    /// What is known of it.
     known_cost_usd: Option<f64>,
     /// Tokens whose price is not known.
     unpriced_tokens: u64,

@@ -45,7 +45,6 @@ impl BudgetLimit {
     }
 
     /// Returns `true` if there is no limit.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         self.tokens.is_none() && self.usd.is_none()
     }

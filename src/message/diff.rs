@@ -28,7 +28,6 @@ pub struct Hunk {
     pub lines: Vec<DiffLine>,
 }
 
-/// One line of a hunk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DiffLine {
     /// Whether the line came, went or stayed.

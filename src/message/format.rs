@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 /// Writes a number with a comma between groups of three digits.
-#[must_use]
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -20,20 +19,17 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// Writes a count with its noun: `1 line`, `2 lines`.
-#[must_use]
 pub fn counted(number: usize, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", grouped(number as u64))
 }
 
 /// Writes added and removed lines as `+9 −2`.
-#[must_use]
 pub fn line_changes(added: usize, removed: usize) -> String {
     format!("+{added} −{removed}")
 }
 
 /// Writes a count of tokens in at most five columns.
-#[must_use]
 pub fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
@@ -44,14 +40,12 @@ pub fn tokens(count: u64) -> String {
 }
 
 /// Writes a duration as `5.1s`, or `1m04s` from a minute on.
-#[must_use]
 pub fn seconds(ms: u64) -> String {
     let total = ms / 1000;
     if total < 60 { format!("{}.{}s", total, ms % 1000 / 100) } else { format!("{}m{:02}s", total / 60, total % 60) }
 }
 
 /// Writes a duration in at most six columns: tenths only below ten seconds.
-#[must_use]
 pub fn elapsed(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -63,7 +57,6 @@ pub fn elapsed(time: Duration) -> String {
 }
 
 /// Writes a running time in whole seconds, which change once a second and not with each frame.
-#[must_use]
 pub fn clock(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds}s"),
@@ -72,7 +65,6 @@ pub fn clock(time: Duration) -> String {
 }
 
 /// Returns a duration in milliseconds, as events carry it.
-#[must_use]
 pub fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

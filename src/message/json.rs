@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 
 /// Returns a JSON document with control characters, marks that reorder text, line separators and invisible signs as
 /// `\u` escapes. `serde_json` escapes only what the standard asks for.
-#[must_use]
 pub fn escaped_json(json: String) -> String {
     if json.is_ascii() && !json.contains('\u{7f}') || !json.contains(is_unseen) {
         return json;

@@ -57,7 +57,6 @@ pub enum Message {
 }
 
 impl Message {
-    /// Returns a user message.
     #[must_use]
     pub fn user(text: impl Into<String>) -> Self {
         Self::User { text: text.into() }
@@ -73,7 +72,6 @@ pub struct AssistantMessage {
 
 impl AssistantMessage {
     /// Returns the visible text of all text blocks, joined by blank lines.
-    #[must_use]
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self
             .content
@@ -95,7 +93,6 @@ impl AssistantMessage {
     }
 
     /// Returns `true` if the message holds nothing that a provider would accept back.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.content.iter().all(|block| match block {
             Block::Text { text } => text.trim().is_empty(),

@@ -139,13 +139,11 @@ impl ProviderRow {
     }
 
     /// Returns what people call it.
-    #[must_use]
     pub fn display(&self) -> &str {
         self.display.as_deref().unwrap_or(&self.name)
     }
 
     /// Returns the header that carries the key; in `authorization`, `Bearer` stands before it.
-    #[must_use]
     pub fn key_header(&self) -> &str {
         self.key_header.as_deref().unwrap_or(match self.wire {
             WireFormat::Anthropic => "x-api-key",
@@ -154,7 +152,6 @@ impl ProviderRow {
     }
 
     /// Returns what to set so that a key is sent.
-    #[must_use]
     pub fn key_hint(&self) -> String {
         self.key_env.clone().unwrap_or_else(|| format!("`key_env` of `[providers.{}]`", self.name))
     }
@@ -166,7 +163,6 @@ impl ProviderRow {
 }
 
 /// Returns `true` if this can be the name of an environment variable.
-#[must_use]
 pub fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|sign| sign == '_' || sign.is_ascii_alphanumeric())
 }

@@ -32,7 +32,6 @@ fn section(text: &str, tag: &str) -> Option<String> {
 }
 
 /// Returns what stands between a tag and its end, or the end of the text.
-#[must_use]
 pub fn tagged<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{tag}>"))?;
     Some(rest.split_once(&format!("</{tag}>")).map_or(rest, |(body, _)| body).trim())

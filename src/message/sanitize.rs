@@ -22,7 +22,6 @@ pub(super) const ZWJ: char = '\u{200D}';
 /// `\r\n` becomes `\n`, and so does a lone `\r`: on a terminal it would hide what stands before it. An escape sequence
 /// that its line does not end loses its introducer only, so that nothing readable is swallowed. Of marks in heaps on
 /// one letter the first few stay.
-#[must_use]
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_suspicious) && !has_pile(text) {
         return Cow::Borrowed(text);
@@ -39,13 +38,11 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns a text as a shell reads it as one word.
-#[must_use]
 pub fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Returns the text made safe as [`sanitize`] does, on one line: line ends become `⏎`, tabs become spaces.
-#[must_use]
 pub fn sanitize_line(text: &str) -> Cow<'_, str> {
     match sanitize(text.trim_end_matches(['\n', '\r'])) {
         Cow::Borrowed(clean) if !clean.contains(['\n', '\t']) => Cow::Borrowed(clean),
@@ -56,7 +53,6 @@ pub fn sanitize_line(text: &str) -> Cow<'_, str> {
 /// Returns the text with a sign in the place of every character that would not be seen or that poses as another, for what
 /// the user has to judge: here nothing is taken out, because a shell or an interpreter reads all of it. `\n` and `\t`
 /// stay.
-#[must_use]
 pub fn reveal(text: &str) -> Cow<'_, str> {
     let mut posing = look_alike::places(text).into_iter().peekable();
     if posing.peek().is_none() && !text.chars().any(is_suspicious) {
@@ -74,7 +70,6 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the text laid bare as [`reveal`] does, on one line: line ends become `⏎`, tabs become spaces.
-#[must_use]
 pub fn reveal_line(text: &str) -> Cow<'_, str> {
     match reveal(text) {
         Cow::Borrowed(clean) if !clean.contains(['\n', '\t']) => Cow::Borrowed(clean),
@@ -87,7 +82,6 @@ const MAX_NAME: usize = 40;
 
 /// Returns a name as a question or a line shows it: one that is no plain word stands in quotes, bounded, so that it cannot
 /// pass for the words around it. Names of agents come from files of the project.
-#[must_use]
 pub fn shown_name(name: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     let shown = reveal_line(name);

@@ -38,7 +38,6 @@ impl ToolInput {
     }
 
     /// Returns the value of a string argument.
-    #[must_use]
     pub fn str(&self, key: &str) -> Option<&str> {
         match self {
             Self::Object(map) => map.get(key).and_then(Value::as_str),
@@ -73,7 +72,6 @@ impl ToolResult {
     }
 
     /// Returns all text parts joined by line ends.
-    #[must_use]
     pub fn joined_text(&self) -> String {
         let texts: Vec<&str> = self
             .content
@@ -87,7 +85,6 @@ impl ToolResult {
     }
 }
 
-/// One part of a tool result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResultPart {
@@ -103,7 +100,6 @@ pub enum ResultPart {
 }
 
 /// Returns today's name of a tool that was once, or is elsewhere, called otherwise.
-#[must_use]
 pub fn canonical_name(name: &str) -> &str {
     match name.trim() {
         "Task" => "Agent",
@@ -117,7 +113,6 @@ pub fn canonical_name(name: &str) -> &str {
 }
 
 /// Returns the form in which names of agents are compared: without regard to case, blanks, `_` and `-`.
-#[must_use]
 pub fn loose_name(name: &str) -> String {
     name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }

@@ -30,13 +30,11 @@ impl Transcript {
     }
 
     /// Returns the messages, oldest first.
-    #[must_use]
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages
     }
 
     /// Returns `true` if nothing was said yet.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
@@ -74,7 +72,6 @@ impl Transcript {
     }
 
     /// Returns the ids of the calls that have no result yet.
-    #[must_use]
     pub fn pending(&self) -> Vec<String> {
         match self.messages.last().map(Arc::as_ref) {
             Some(Message::Assistant(message)) => message.tool_calls().map(|call| call.id.clone()).collect(),

@@ -27,19 +27,16 @@ fn is_false(value: &bool) -> bool {
 
 impl Usage {
     /// Returns everything the model read: the size of the context of one request.
-    #[must_use]
     pub fn context(&self) -> u64 {
         self.input + self.cache_read + self.cache_write
     }
 
     /// Returns the sum of all tokens.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.context() + self.output
     }
 
     /// Returns what stands before a figure that follows from it: `~` if any of it is an estimate.
-    #[must_use]
     pub fn mark(&self) -> &'static str {
         if self.estimated { "~" } else { "" }
     }

@@ -86,7 +86,6 @@ impl Provider for Offline {
 }
 
 /// Decides what to say to a request.
-#[must_use]
 pub fn plan(request: &Request) -> PlannedReply {
     let evidence = Evidence::read(request);
     let plan =

@@ -57,7 +57,6 @@ const WRITING: [(&str, &str, &str); 17] = [
 
 /// Returns `true` if `command` is one simple command that asks git a question, with options that start no program by
 /// themselves. The repository's own settings still may.
-#[must_use]
 pub fn is_git_query(command: &str) -> bool {
     if !is_simple(trimmed(command)) {
         return false;

@@ -291,7 +291,6 @@ impl Permissions {
 }
 
 /// Decides on one access: reading inside the project is free, all else asks, unless the mode or a grant says otherwise.
-#[must_use]
 pub fn decide(
     mode: PermissionMode,
     (grants, asker): (&Grants, &Holder),

@@ -7,7 +7,6 @@
 ///
 /// Only git's history queries and directory listings count. Options that write a file, run a program or leave the
 /// project are not on the list.
-#[must_use]
 pub fn is_read_only(command: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || " -_./=,:@^~%".contains(c);
     if !command.chars().all(plain) {

@@ -78,14 +78,12 @@ impl Endpoint {
     }
 
     /// Returns what errors call it.
-    #[must_use]
     pub fn place(&self) -> String {
         self.service().shown().to_owned()
     }
 
     /// Returns the host that gets a key or a password in clear over a network on which others may read along, if one
     /// does: plain `http://` to a host that is neither this machine nor at a private address.
-    #[must_use]
     pub fn exposed_host(&self) -> Option<&str> {
         let has_login = !self.base.username().is_empty() || self.base.password().is_some();
         let has_secret = has_login || self.credential != Credential::None;
@@ -176,7 +174,6 @@ pub fn choose(wishes: &ModelPreferences) -> Result<ModelChoice, ChoiceError> {
 
 /// Makes the provider of a chosen endpoint, behind its rate limiter, and starts to set up TLS in the background where it
 /// is needed.
-#[must_use]
 pub fn connect(chosen: ModelEndpoint, rate_limiters: &RateLimiters) -> (Arc<dyn Provider>, Model) {
     let gate = rate_limiters.of(&chosen.endpoint);
     let Endpoint { provider: row, base, credential, .. } = chosen.endpoint;

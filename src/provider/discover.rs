@@ -47,7 +47,6 @@ pub enum Why {
 
 impl Miss {
     /// Returns `true` if a model server is there, as far as can be told.
-    #[must_use]
     pub fn is_server(&self) -> bool {
         match &self.why {
             Why::Refused(_, status) => matches!(status, Some(401 | 403 | 503)),
@@ -57,7 +56,6 @@ impl Miss {
     }
 
     /// Says what is wrong and what to do. `wanted` is the model that it should have had.
-    #[must_use]
     pub fn words(&self, wanted: Option<&str>) -> String {
         let Endpoint { provider, base, .. } = &self.endpoint;
         let (place, name, key) = (self.endpoint.place(), &provider.name, provider.key_hint());

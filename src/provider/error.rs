@@ -130,7 +130,6 @@ impl ProviderError {
     }
 
     /// Returns `true` if the same request may succeed later.
-    #[must_use]
     pub fn is_transient(&self) -> bool {
         use ErrorKind::{Internal, Interrupted, Network, Overloaded, Proxy, RateLimit};
         matches!(self.kind, RateLimit | Overloaded | Internal | Network | Interrupted | Proxy)

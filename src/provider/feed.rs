@@ -259,7 +259,6 @@ impl Feed {
     }
 
     /// Returns `true` once nothing of interest can follow.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.reader.progress == StreamProgress::Complete
     }

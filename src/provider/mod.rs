@@ -158,7 +158,6 @@ pub struct Price {
 impl Price {
     pub const FREE: Self = Self { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
 
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
     pub fn cost(&self, usage: &Usage) -> f64 {
         (usage.input as f64 * self.input

@@ -76,7 +76,6 @@ impl Model {
 }
 
 /// Returns what is known of the service's model `id`, which may be an alias of that service.
-#[must_use]
 pub fn lookup(row: &ProviderRow, id: &str) -> Model {
     let id = alias_id(row, id).unwrap_or(id);
     let entry = entry_of(id);
@@ -98,7 +97,6 @@ pub fn lookup(row: &ProviderRow, id: &str) -> Model {
 
 /// Returns the model that `wish`, an alias or an id from an agent file or a tool call, means at this service; `None`
 /// if it is the alias or the model of another service, which this one cannot serve.
-#[must_use]
 pub fn resolve(table: &ProviderTable, row: &ProviderRow, wish: &str) -> Option<Model> {
     let wish = of_provider(table, row, wish.trim())?;
     if alias_id(row, wish).is_none() {
@@ -114,7 +112,6 @@ pub fn resolve(table: &ProviderTable, row: &ProviderRow, wish: &str) -> Option<M
 }
 
 /// Returns `true` if the word stands for a size of model, which every service has in its own way.
-#[must_use]
 pub fn is_size(word: &str) -> bool {
     size_of(word).is_some()
 }
@@ -148,7 +145,6 @@ fn serves_any_model(row: &ProviderRow) -> bool {
 }
 
 /// Returns the provider and id that an alias stands for.
-#[must_use]
 pub fn alias(name: &str) -> Option<(&'static str, &'static str)> {
     let found = CATALOG.alias.iter().find(|alias| alias.name.eq_ignore_ascii_case(name))?;
     Some((&found.provider, &found.id))
@@ -159,7 +155,6 @@ pub fn aliases() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the provider that makes the model with this id, where the catalog knows it.
-#[must_use]
 pub fn home_of(id: &str) -> Option<&'static str> {
     let entry = CATALOG.model.iter().find(|entry| id.starts_with(&entry.prefix))?;
     Some(&entry.provider)

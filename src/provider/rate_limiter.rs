@@ -70,7 +70,6 @@ pub enum RequestStep {
 
 impl RateLimiter {
     /// Returns a place in the queue for one request, which it keeps until it is dropped, however often it is sent.
-    #[must_use]
     pub fn ticket(&self) -> QueueTicket {
         let mut number = 0;
         self.0.send_if_modified(|state| {
@@ -82,14 +81,12 @@ impl RateLimiter {
     }
 
     /// Returns how much it lets through.
-    #[must_use]
     pub fn load(&self) -> Load {
         let state = self.0.borrow();
         Load { in_flight: state.in_flight, allowed: state.allowed, waiting: state.waiting.len() }
     }
 
     /// Returns how long the service has refused without a success; nothing if it does not refuse.
-    #[must_use]
     pub fn failing_for(&self) -> Duration {
         self.0.borrow().failing_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
@@ -108,13 +105,11 @@ pub struct QueueTicket {
 
 impl QueueTicket {
     /// Returns since when the request wants to be sent.
-    #[must_use]
     pub fn since(&self) -> Instant {
         self.since
     }
 
     /// Returns `true` if its present wait has been announced.
-    #[must_use]
     pub fn is_announced(&self) -> bool {
         self.announced.is_some()
     }
@@ -206,7 +201,6 @@ impl Permit {
     }
 
     /// Returns how often the service has refused since its last success, if it refuses this one too.
-    #[must_use]
     pub fn refusals(&self) -> u32 {
         let state = self.gate.0.borrow();
         state.refusals.saturating_add(u32::from(self.age == state.age))
@@ -300,7 +294,6 @@ pub struct RateLimiters(Arc<Mutex<Vec<(Credential, Url, RateLimiter)>>>);
 
 impl RateLimiters {
     /// Returns the limiter of this address and key, whatever the model.
-    #[must_use]
     pub fn of(&self, endpoint: &Endpoint) -> RateLimiter {
         let mut rate_limiters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Endpoint { credential, base, .. } = endpoint;

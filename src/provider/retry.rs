@@ -59,7 +59,6 @@ impl RetryState {
 ///
 /// `jitter`, from 0 to 1, spreads agents that failed together: up to half of a chosen wait is taken off; on a wait that the
 /// server asked for up to a quarter is put, and a second at most.
-#[must_use]
 pub fn delay(error: &ProviderError, state: &RetryState, jitter: f64) -> Option<Duration> {
     if !error.is_transient() || state.is_over(error) {
         return None;
@@ -88,7 +87,6 @@ pub fn delay(error: &ProviderError, state: &RetryState, jitter: f64) -> Option<D
 
 /// Returns how long all agents of the service wait because of a failure of one, which itself waits `delay`; `None` if
 /// it says nothing of the service.
-#[must_use]
 pub fn pause_for_all(error: &ProviderError, delay: Option<Duration>) -> Option<Duration> {
     let delay = delay.unwrap_or_default();
     match error.kind {

@@ -148,7 +148,6 @@ impl Scripted {
     }
 
     /// Returns every request so far, in the order they came.
-    #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         self.played().requests.clone()
     }

@@ -44,7 +44,6 @@ impl ProviderTable {
     }
 
     /// Returns the row of this name, in any case.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<ProviderRow>> {
         self.rows().find(|row| row.name.eq_ignore_ascii_case(name))
     }
@@ -55,32 +54,27 @@ impl ProviderTable {
     }
 
     /// Returns the variables that hold the keys of services on the internet.
-    #[must_use]
     pub fn key_variables(&self) -> Vec<&str> {
         self.rows().filter(|row| !row.local).filter_map(|row| row.key_env.as_deref()).collect()
     }
 
     /// Returns those of them that a hint names.
-    #[must_use]
     pub fn main_keys(&self) -> Vec<&str> {
         self.key_variables().into_iter().take(2).collect()
     }
 
     /// Returns what people call the servers on their machine.
-    #[must_use]
     pub fn server_names(&self) -> Vec<&str> {
         self.rows().filter(|row| row.local).map(|row| row.display()).collect()
     }
 
     /// Returns the variable by which a service of this wire format is told to be elsewhere.
-    #[must_use]
     pub fn address_variable(&self, wire: WireFormat) -> Option<&str> {
         self.rows().filter(|row| row.wire == wire).find_map(|row| row.url_env.as_deref())
     }
 }
 
 /// Returns words as a list: `a, b or c`.
-#[must_use]
 pub fn any_of(words: &[&str]) -> String {
     match words {
         [] => String::new(),
@@ -173,14 +167,12 @@ impl ProviderEnv {
     }
 
     /// Returns `true` if a service is asked at another address on this machine, where its prices say nothing.
-    #[must_use]
     pub fn is_behind_gateway(&self, provider: &str) -> bool {
         let row = self.table.get(provider).filter(|row| !row.local);
         row.and_then(|row| self.base(row).ok()).is_some_and(|(base, _)| is_loopback(&base))
     }
 
     /// Returns `true` if the service has the models that its owner has set up, and no others.
-    #[must_use]
     pub fn has_models_of_its_owner(&self, provider: &str) -> bool {
         let Some(row) = self.table.get(provider) else { return true };
         let is_elsewhere = || self.base(row).is_ok_and(|(base, _)| !is_home(row, &base));

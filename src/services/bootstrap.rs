@@ -100,14 +100,12 @@ pub struct Subagents {
 
 impl Bootstrap {
     /// Returns the file of the messages sent in this project; the demonstration keeps none.
-    #[must_use]
     pub fn history_file(&self) -> Option<PathBuf> {
         let paths = self.paths.as_ref().filter(|_| self.options.kind == SessionKind::Live)?;
         Some(crate::session::history_file(&paths.state_dir, &self.place.project))
     }
 
     /// Returns the file of the program's log.
-    #[must_use]
     pub fn log_file(&self) -> Option<PathBuf> {
         self.paths.as_ref().map(|paths| log::path(&paths.state_dir))
     }
@@ -170,7 +168,6 @@ fn user_dirs(environment: &config::Environment) -> UserDirs {
 }
 
 /// Finds the folders of agent files.
-#[must_use]
 pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &ProjectRoot) -> AgentDirs {
     let (home, claude, kode) =
         (environment.home(), environment.directory("CLAUDE_CONFIG_DIR"), environment.directory("KODE_CONFIG_DIR"));
@@ -185,7 +182,6 @@ pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &Pro
 }
 
 /// Returns the names that the `tools` of an agent file may hold.
-#[must_use]
 pub fn tool_names() -> Vec<String> {
     standard_tools(&Shell::default()).names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect()
 }

@@ -49,7 +49,6 @@ impl ServerIdentity {
     }
 
     /// Says what was found and how to use it.
-    #[must_use]
     pub fn question(&self, model: &str) -> String {
         let model: String = sanitize_line(model).chars().take(MAX_MODEL_CHARS).collect();
         let Self { name, address, .. } = self;
@@ -82,7 +81,6 @@ impl KnownServers {
     }
 
     /// Returns `true` if the user has named this server before.
-    #[must_use]
     pub fn hold(&self, server: &ServerIdentity) -> bool {
         let record = self.0.as_deref().and_then(|file| read(file, MAX_RECORD_BYTES)).unwrap_or_default();
         server.line().is_some_and(|line| record.lines().any(|known| known == line))
@@ -112,7 +110,6 @@ fn is_this_machine(base: &Url) -> bool {
 
 /// Returns whose process listens on a port of this machine, from the tables of TCP sockets that Linux has. Of several
 /// listeners the one with the address itself is meant; otherwise they have to be of one user.
-#[must_use]
 pub fn listener_uid(four: &str, six: &str, port: u16) -> Option<u32> {
     let all: Vec<(IpAddr, u32)> = four.lines().chain(six.lines()).filter_map(|line| listener(line, port)).collect();
     let own = all.iter().filter(|(address, _)| address.to_canonical().is_loopback());

@@ -98,7 +98,6 @@ impl Allowed {
     }
 
     /// Returns what is allowed, and what is wrong with the file.
-    #[must_use]
     pub fn read(&self) -> (Vec<ActiveGrant>, Vec<Diagnostic>) {
         let mut errors = Vec::new();
         let record = self.record().unwrap_or_else(|why| {

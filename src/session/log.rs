@@ -21,13 +21,11 @@ const MAX_BYTES: u64 = 4 << 20;
 
 /// Keeps the log open; what still waits is written when it is dropped.
 #[derive(Debug)]
-#[must_use]
 pub struct LogGuard {
     _worker: WorkerGuard,
 }
 
 /// Returns the file of the log.
-#[must_use]
 pub fn path(state_dir: &Path) -> PathBuf {
     state_dir.join("belvedere.log")
 }

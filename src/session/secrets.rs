@@ -44,7 +44,6 @@ impl Secrets {
     }
 
     /// Masks the secrets in a text.
-    #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for secret in self.0.iter() {
@@ -56,13 +55,11 @@ impl Secrets {
     }
 
     /// Masks the secrets in a text that is kept, and what looks like one.
-    #[must_use]
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         mask_tokens(self.redact(text))
     }
 
     /// Masks the secrets in all texts of a value. One that holds none is returned as it is.
-    #[must_use]
     pub fn redact_all<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
         if self.0.is_empty() {
             return value;

@@ -54,13 +54,11 @@ impl Store {
     }
 
     /// Returns the folder.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
     /// Returns the folder of the project's last session before this one, if nothing writes to it any more. Blocks.
-    #[must_use]
     pub fn last_ended(&self) -> Option<PathBuf> {
         let entries = std::fs::read_dir(self.dir.parent()?).ok()?;
         let last = entries.flatten().map(|entry| entry.path()).filter(|path| path < &self.dir).max()?;
@@ -69,7 +67,6 @@ impl Store {
     }
 
     /// Returns the file of an agent's records, such as `explore-1.jsonl`.
-    #[must_use]
     pub fn path_of(&self, agent: &str) -> PathBuf {
         self.dir.join(format!("{}.jsonl", file_name(agent)))
     }
@@ -87,7 +84,6 @@ impl Store {
     }
 
     /// Returns the folder of the reports. Agents may read it, but not the transcripts beside it.
-    #[must_use]
     pub fn reports_dir(&self) -> PathBuf {
         self.dir.join("reports")
     }
@@ -110,7 +106,6 @@ impl Store {
     }
 
     /// Masks the secrets in a text that is kept, and what looks like one.
-    #[must_use]
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.secrets.mask(text)
     }
@@ -178,13 +173,11 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// Returns the file that holds the messages sent in a project, beside its sessions.
-#[must_use]
 pub fn history_file(state_dir: &Path, project: &Path) -> PathBuf {
     state_dir.join("history").join(format!("{}.jsonl", slug(project)))
 }
 
 /// Returns the folder of what is kept about a project besides its sessions.
-#[must_use]
 pub fn project_dir(state_dir: &Path, project: &Path) -> PathBuf {
     state_dir.join("projects").join(slug(project))
 }

@@ -78,7 +78,6 @@ impl Writer {
     }
 
     /// Returns the number of records dealt with so far: written, left out, or lost to a fault that was reported.
-    #[must_use]
     pub fn handled(&self) -> watch::Receiver<u64> {
         self.handled.clone()
     }

@@ -63,7 +63,6 @@ impl Approver for Unattended {
 }
 
 /// Returns what a model reads whose question nobody can answer. No entry is named that would allow more than was asked.
-#[must_use]
 pub fn unattended_refusal(grant: Option<&Grant>) -> String {
     match grant {
         Some(grant) => format!(

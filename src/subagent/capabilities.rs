@@ -122,7 +122,6 @@ impl Lists {
 
 /// The tools that a list is held against.
 struct Sets<'a> {
-    /// All that there are.
     all: &'a ToolSet,
     /// Those of the agent above.
     above: &'a ToolSet,

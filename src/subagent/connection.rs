@@ -15,7 +15,6 @@ use crate::provider::{Model, Provider};
 pub struct Connection {
     /// The service.
     pub provider: Arc<dyn Provider>,
-    /// The model.
     pub model: Arc<Model>,
 }
 

@@ -142,7 +142,6 @@ impl Conversation {
     }
 
     /// Returns a handle that stops the answer to the present message.
-    #[must_use]
     pub fn canceller(&self) -> Option<Cancel> {
         self.running.as_ref().map(|running| running.cancel.clone())
     }

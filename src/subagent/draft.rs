@@ -22,7 +22,6 @@ const DEFINITION: &str = include_str!("../../assets/prompts/draft-agent.md");
 const TASK: &str = include_str!("../../assets/prompts/draft-task.md");
 
 /// Returns the agent that drafts agents; a test holds its file to be faultless.
-#[must_use]
 pub fn drafting_agent() -> Option<AgentDefinition> {
     parse(DEFINITION, Source { tier: Tier::BuiltIn, path: None }).definition
 }

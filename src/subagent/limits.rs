@@ -81,7 +81,6 @@ pub enum Refusal {
     /// Too many for one user message.
     #[error("The limit of {limit} subagents for one request is reached. Use direct tools instead.")]
     TooMany { limit: u32 },
-    /// Too deep.
     #[error("Agents may not nest deeper than {limit}. Use direct tools instead.")]
     TooDeep { limit: u32 },
     /// There is nowhere to keep worktrees.

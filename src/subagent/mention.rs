@@ -9,7 +9,6 @@ use crate::message::sanitize_line;
 const MARKS: [&str; 2] = ["@agent-", "@run-agent-"];
 
 /// Returns what the model reads for the user's text: the text, and a word on each agent of `names` it mentions.
-#[must_use]
 pub fn told(text: String, names: &[String]) -> String {
     let mentioned = mentioned(&text, names);
     if mentioned.is_empty() {

@@ -39,14 +39,12 @@ impl PromptEnvironment {
     }
 
     /// Returns the main agent's system prompt.
-    #[must_use]
     pub fn main_prompt(&self) -> Arc<str> {
         joined([MAIN, SAFETY, DELEGATION, &self.fill(SURROUNDINGS)])
     }
 
     /// Returns the system prompt of a main agent that works as a definition: the definition's takes the place of the
     /// program's own words on tone and work. What is said of delegation is for one that can delegate.
-    #[must_use]
     pub fn lead_prompt(&self, definition: &AgentDefinition, memory: Option<&str>, delegation: Delegation) -> Arc<str> {
         let delegation = if delegation == Delegation::Open { DELEGATION } else { "" };
         let environment = self.fill(SURROUNDINGS);
@@ -54,7 +52,6 @@ impl PromptEnvironment {
     }
 
     /// Returns a subagent's system prompt: its definition's, then what holds for every subagent.
-    #[must_use]
     pub fn child_prompt(&self, definition: &AgentDefinition, memory: Option<&str>, report_chars: usize) -> Arc<str> {
         let tail = self.fill(SUBAGENT).replace("{{report_chars}}", &report_chars.to_string());
         joined([&definition.prompt, memory.unwrap_or_default(), &tail])
@@ -74,7 +71,6 @@ fn joined<const N: usize>(sections: [&str; N]) -> Arc<str> {
 }
 
 /// Returns the user message a child starts from.
-#[must_use]
 pub(super) fn task(prompt: &str, context: Option<&str>) -> String {
     match context.map(str::trim).filter(|context| !context.is_empty()) {
         Some(context) => format!("{}\n\n<context>\n{context}\n</context>", prompt.trim()),

@@ -15,7 +15,6 @@ use crate::message::{ToolResult, Transcript};
 pub type ReadBack = Arc<dyn Fn(String, u32) -> BoxFuture<'static, Result<Vec<EventKind>, String>> + Send + Sync>;
 
 /// Returns the conversation that an agent's events tell of.
-#[must_use]
 pub fn transcript_of(events: &[EventKind]) -> Transcript {
     let mut transcript = Transcript::default();
     let mut results: Vec<ToolResult> = Vec::new();

@@ -30,7 +30,6 @@ pub struct ReportSource<'a> {
 }
 
 /// Returns the whole report, not yet cut to any length.
-#[must_use]
 pub fn report(source: &ReportSource<'_>) -> String {
     let outcome = source.outcome;
     let mut text = head(source);
@@ -195,7 +194,6 @@ fn escape_tags(line: &str) -> String {
 }
 
 /// Cuts a report to `limit` characters at a line end and says where the whole lies.
-#[must_use]
 pub fn cut(report: &str, limit: usize, whole: Option<&Path>) -> String {
     let Some((end, _)) = report.char_indices().nth(limit) else { return report.to_owned() };
     let kept = match report[..end].rfind('\n') {

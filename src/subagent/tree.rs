@@ -128,7 +128,6 @@ impl Tree {
     }
 
     /// Returns what the tree is made of.
-    #[must_use]
     pub fn setup(&self) -> &TreeSetup {
         &self.0.setup
     }
@@ -139,7 +138,6 @@ impl Tree {
     }
 
     /// Returns the agents on offer.
-    #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.0.setup.catalog
     }
@@ -164,7 +162,6 @@ impl Tree {
     }
 
     /// Returns what the main agent can hand on if it is no definition's.
-    #[must_use]
     pub fn all_capabilities(&self) -> Capabilities {
         let setup = self.setup();
         Capabilities {
@@ -180,7 +177,6 @@ impl Tree {
     }
 
     /// Returns the tools that an agent is offered: its own, and `Agent` if it may have subagents.
-    #[must_use]
     pub fn offered_tools(&self, agent: Parent) -> ToolSet {
         let tools = agent.capabilities.tools.clone();
         if agent.capabilities.delegation == Delegation::Closed {

@@ -11,7 +11,6 @@ const MARKER_ROOM: usize = 60;
 
 /// Returns `text` with at most `max_chars` characters: where it is longer, its head and tail with the middle named as
 /// left out.
-#[must_use]
 pub fn bound_text(text: &str, max_chars: usize) -> Cow<'_, str> {
     if text.len() <= max_chars {
         return Cow::Borrowed(text);

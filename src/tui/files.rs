@@ -29,7 +29,6 @@ const MAX_SMALL_BYTES: u64 = 64 << 10;
 
 /// Returns the files below `root` that version control would not ignore, relative to it and with `/`, sorted. Hidden
 /// files are listed, the repository's own folder is not.
-#[must_use]
 pub fn list_files(root: &Path) -> Vec<String> {
     let walk = WalkBuilder::new(root)
         .hidden(false)
@@ -70,7 +69,6 @@ pub fn append_history(path: &Path, text: &str, masked: impl Fn(&str) -> String) 
 }
 
 /// Reads the theme files of a folder, by name, and says what cannot be read.
-#[must_use]
 pub fn load_themes(folder: &Path) -> (BTreeMap<String, ThemeFile>, Vec<String>) {
     let (mut themes, mut errors) = (BTreeMap::new(), Vec::new());
     let Ok(entries) = fs::read_dir(folder) else { return (themes, errors) };

@@ -123,7 +123,6 @@ fn read_until_closed(
 }
 
 /// Returns an event as plain data; `None` for what the program has no use for.
-#[must_use]
 pub fn translate(event: Event) -> Option<Input> {
     match event {
         Event::Key(key) => translate_key(key).map(Input::Key),

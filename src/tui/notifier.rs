@@ -11,7 +11,6 @@ const MOST: usize = 200;
 /// A way to tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notifier {
-    /// The bell.
     Bell,
     /// OSC 9, which iTerm2 brought up, and the bell.
     Osc9,

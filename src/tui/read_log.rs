@@ -21,7 +21,6 @@ const MAX_TURN: u64 = 16 << 20;
 const SEEK_BYTES: u64 = 1 << 20;
 
 /// Reads what was asked for. Blocks.
-#[must_use]
 pub fn read_log(store: Option<&Store>, request: &LogRequest) -> LogNews {
     let found = match store {
         None => LogMatch::Unkept,

@@ -70,7 +70,6 @@ impl RememberedChoices {
     }
 
     /// Returns the choices that still hold. A file that cannot be used becomes a notice.
-    #[must_use]
     pub fn recall(&self, notices: &mut Vec<String>) -> Recalled {
         let mut heed = |error: anyhow::Error| notices.push(format!("{error:#}."));
         let theme = self.theme().unwrap_or_else(|error| {

@@ -183,7 +183,6 @@ enum Urgency {
     Stop,
     /// Now: a key was pressed.
     Now,
-    /// With the next frame.
     NextFrame,
 }
 

@@ -26,7 +26,6 @@ pub struct WorktreeChanges {
     pub nested: Vec<PathBuf>,
 }
 
-/// One changed file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangedFile {
     /// Path below the root of the repository.
@@ -61,13 +60,11 @@ pub enum WorktreeChangeKind {
 
 impl WorktreeChanges {
     /// Returns `true` if there is nothing to keep.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.commits == 0 && self.nested.is_empty()
     }
 
     /// Returns how many lines came and how many went.
-    #[must_use]
     pub fn lines(&self) -> (usize, usize) {
         let count = |of: fn(&FileDiff) -> usize| self.files.iter().map(|file| of(&file.diff)).sum();
         (count(|diff| diff.added), count(|diff| diff.removed))

@@ -106,11 +106,7 @@ pub enum WorktreeError {
     },
     /// The worktree is not there any more.
     #[error("the worktree {} is gone; what was committed there is on the branch {branch}", shown(root))]
-    Gone {
-        /// Where it was.
-        root: PathBuf,
-        branch: String,
-    },
+    Gone { root: PathBuf, branch: String },
 }
 
 impl WorktreeError {

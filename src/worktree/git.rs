@@ -66,7 +66,6 @@ pub(super) struct GitOutput {
 }
 
 /// One run that is being put together.
-#[must_use]
 pub(super) struct GitCall<'a> {
     git: &'a Git,
     act: &'static str,

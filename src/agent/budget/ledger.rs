@@ -78,7 +78,6 @@ impl Ask {
     }
 
     /// Returns the least that has to be left for it, with the report after it.
-    #[must_use]
     pub fn least(&self) -> Amount {
         let output = self.least_output();
         [self.amount(output), self.kept(output)].into_iter().sum()
@@ -136,7 +135,6 @@ pub enum Warning {
 struct Held {
     /// By the request under way.
     request: Amount,
-    /// For the last turn.
     last_turn: Amount,
 }
 
@@ -160,36 +158,30 @@ impl Ledger {
         Self { limit, ..Self::default() }
     }
 
-    #[must_use]
     pub fn limit(&self) -> BudgetLimit {
         self.limit
     }
 
-    #[must_use]
     pub fn spent(&self) -> Amount {
         self.spent
     }
 
     /// Returns what requests under way may use.
-    #[must_use]
     pub fn reserved(&self) -> Amount {
         self.seats.values().map(|held| held.request).sum()
     }
 
     /// Returns what is kept for last turns.
-    #[must_use]
     pub fn kept(&self) -> Amount {
         self.seats.values().map(|held| held.last_turn).sum()
     }
 
     /// Returns how many requests wait.
-    #[must_use]
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
 
     /// Returns what is not spent yet.
-    #[must_use]
     pub fn left(&self) -> Left {
         Left {
             tokens: self.limit.tokens.map(|limit| limit.saturating_sub(self.spent.tokens)),

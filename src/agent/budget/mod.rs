@@ -36,18 +36,15 @@ impl Budget {
         Self(Arc::new(Shared { ledger: Mutex::new(Ledger::new(limit)), changed: Notify::new() }))
     }
 
-    #[must_use]
     pub fn limit(&self) -> BudgetLimit {
         self.ledger().limit()
     }
 
-    #[must_use]
     pub fn spent(&self) -> Amount {
         self.ledger().spent()
     }
 
     /// Returns what is not spent yet.
-    #[must_use]
     pub fn left(&self) -> Left {
         self.ledger().left()
     }

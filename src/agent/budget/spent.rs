@@ -42,13 +42,11 @@ impl Spent {
     }
 
     /// Returns `true` if nothing was used.
-    #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.usage.total() == 0
     }
 
     /// Returns the money where it is known of all that was used.
-    #[must_use]
     pub fn whole_cost(&self) -> Option<f64> {
         self.cost_usd.filter(|_| self.unpriced == 0)
     }

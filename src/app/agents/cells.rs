@@ -47,10 +47,7 @@ impl Cell {
 #[derive(Debug, Clone, PartialEq)]
 pub enum CellKind {
     /// What the user said.
-    User {
-        /// The text.
-        text: String,
-    },
+    User { text: String },
     /// What the model says, Markdown.
     Text {
         /// The text so far.
@@ -65,14 +62,10 @@ pub enum CellKind {
     FromParent {
         /// To whom.
         to: AgentId,
-        /// The text.
         text: String,
     },
     /// Subagents in the background have reported; their own lines hold what.
-    Reports {
-        /// Which ones.
-        of: Vec<AgentId>,
-    },
+    Reports { of: Vec<AgentId> },
     /// A subagent that had ended goes on from here.
     Resumed {
         /// Number of the run, from 2.
@@ -83,10 +76,7 @@ pub enum CellKind {
     /// A tool call and what came of it.
     Tool(Box<ToolCell>),
     /// A subagent, in place of the call that made it.
-    Subagent {
-        /// Which one.
-        agent: AgentId,
-    },
+    Subagent { agent: AgentId },
     /// A failed request that will be sent again.
     Retry {
         /// Number of the coming attempt.
@@ -118,7 +108,6 @@ pub enum CellKind {
 /// A tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCell {
-    /// Id of the call.
     pub call_id: String,
     /// The tool's name.
     pub name: String,
@@ -149,7 +138,6 @@ pub enum ToolState {
         /// How long it took.
         took: Duration,
     },
-    /// It has failed.
     Failed,
     /// Its agent ended first.
     CutOff,
@@ -209,43 +197,36 @@ impl Cells {
     }
 
     /// Returns the number of the first cell that is still held.
-    #[must_use]
     pub fn first(&self) -> CellId {
         self.first
     }
 
     /// Returns the number the next cell will get.
-    #[must_use]
     pub fn end(&self) -> CellId {
         self.first + self.held.len() as CellId
     }
 
     /// Returns `true` if older cells were let go to stay below the cap.
-    #[must_use]
     pub fn is_cut(&self) -> bool {
         self.first > 0
     }
 
     /// Returns `true` if nothing was ever said.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.end() == 0
     }
 
     /// Returns a count that grows with every line of text and every cell.
-    #[must_use]
     pub fn arrived(&self) -> u64 {
         self.arrived
     }
 
     /// Returns about how many bytes of text are held.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Returns a cell, if it is still held.
-    #[must_use]
     pub fn get(&self, id: CellId) -> Option<&Cell> {
         id.checked_sub(self.first).and_then(|at| self.held.get(usize::try_from(at).ok()?))
     }

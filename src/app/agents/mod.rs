@@ -79,13 +79,10 @@ impl Agents {
     }
 
     /// Returns the columns of the longest type among the subagents.
-    #[must_use]
     pub fn widest_type(&self) -> usize {
         self.widest_type
     }
 
-    /// Returns the main agent.
-    #[must_use]
     pub fn main(&self) -> &AgentView {
         &self.main
     }
@@ -137,7 +134,6 @@ impl Agents {
     }
 
     /// Returns an agent.
-    #[must_use]
     pub fn get(&self, id: AgentId) -> Option<&AgentView> {
         if id.is_main() { Some(&self.main) } else { self.children.get(&id) }
     }
@@ -153,7 +149,6 @@ impl Agents {
     }
 
     /// Returns who stands below whom.
-    #[must_use]
     pub fn order(&self) -> &AgentOrder {
         &self.order
     }
@@ -164,13 +159,11 @@ impl Agents {
     }
 
     /// Returns the number of subagents.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.children.len()
     }
 
     /// Returns `true` if there are no subagents.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.children.is_empty()
     }
@@ -198,7 +191,6 @@ impl Agents {
     }
 
     /// Counts the subagents.
-    #[must_use]
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for agent in self.children.values() {
@@ -214,7 +206,6 @@ impl Agents {
     }
 
     /// Returns tokens and cost of the whole tree, cleared conversations included.
-    #[must_use]
     pub fn spent(&self) -> Spent {
         let mut spent = self.spent;
         spent.add(&self.main.spent);
@@ -223,7 +214,6 @@ impl Agents {
     }
 
     /// Returns what one agent and all below it have used.
-    #[must_use]
     pub fn spent_below(&self, id: AgentId) -> Spent {
         let mut spent = self.get(id).map(|agent| agent.spent).unwrap_or_default();
         if id.is_main() {
@@ -234,7 +224,6 @@ impl Agents {
     }
 
     /// Returns what all agents may use together.
-    #[must_use]
     pub fn budget(&self) -> BudgetLimit {
         self.budget
     }
@@ -244,13 +233,11 @@ impl Agents {
     }
 
     /// Returns what cleared conversations used.
-    #[must_use]
     pub fn spent_before(&self) -> Spent {
         self.spent
     }
 
     /// Returns the way from the main agent down to `id`, such as `main › explore-1`.
-    #[must_use]
     pub fn lineage(&self, id: AgentId) -> String {
         let mut names = Vec::new();
         let mut at = Some(id);

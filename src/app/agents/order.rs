@@ -11,7 +11,6 @@ use crate::message::AgentId;
 /// The place of one subagent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeNode {
-    /// Who.
     pub agent: AgentId,
     /// The subagent it stands below; `None` for the main agent's own.
     pub parent: Option<AgentId>,
@@ -68,19 +67,16 @@ impl AgentOrder {
     }
 
     /// Returns everyone in order.
-    #[must_use]
     pub fn all(&self) -> &[TreeNode] {
         &self.kin
     }
 
     /// Returns the place of an agent.
-    #[must_use]
     pub fn get(&self, agent: AgentId) -> Option<&TreeNode> {
         self.kin.get(*self.places.get(&agent)?)
     }
 
     /// Returns everyone below an agent, at any depth.
-    #[must_use]
     pub fn below(&self, agent: AgentId) -> &[TreeNode] {
         let at = self.places.get(&agent).copied().filter(|at| self.kin[*at].below > 0);
         at.map_or(&[], |at| &self.kin[at + 1..=at + self.kin[at].below])

@@ -8,7 +8,6 @@ use crate::agent::{Outcome, Status};
 use crate::message::tagged;
 
 /// Returns the summary of a report: what stands in `<summary>`, else all of it.
-#[must_use]
 pub fn summary_of(report: &str) -> &str {
     match tagged(report, "summary") {
         Some(summary) if !summary.is_empty() => summary,
@@ -17,7 +16,6 @@ pub fn summary_of(report: &str) -> &str {
 }
 
 /// Returns a report in Markdown, its tags as headings.
-#[must_use]
 pub fn report_markdown(report: &str) -> String {
     let Some(summary) = tagged(report, "summary") else { return report.trim().to_owned() };
     let mut parts = Vec::new();
@@ -61,7 +59,6 @@ enum Read {
     Tag(usize, &'static str),
     /// Perhaps a tag.
     Perhaps,
-    /// Text.
     Text,
 }
 

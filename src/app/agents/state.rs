@@ -96,7 +96,6 @@ pub enum AgentState {
     Thinking,
     /// A tool runs.
     Tool {
-        /// Which one.
         name: String,
         /// For how long.
         lasting: Duration,
@@ -131,7 +130,6 @@ pub enum AgentState {
     Stalled {
         /// For how long.
         silent: Duration,
-        /// What it waits for.
         waits_for: Awaited,
     },
     /// Is being stopped.
@@ -167,7 +165,6 @@ impl Awaited {
     }
 
     /// Returns the word for a title.
-    #[must_use]
     pub fn word(&self) -> String {
         match self {
             Self::Model => "model".to_owned(),
@@ -177,7 +174,6 @@ impl Awaited {
     }
 
     /// Returns the words for a sentence.
-    #[must_use]
     pub fn words(&self) -> String {
         match self {
             Self::Model => "the model's answer".to_owned(),
@@ -245,7 +241,6 @@ pub struct StateRow {
 
 impl AgentState {
     /// Returns the row of a state: the one table that every view of states derives from.
-    #[must_use]
     pub fn row(&self) -> StateRow {
         use Severity::{Attention, Bad, Busy, Good, Neutral};
         use StateGroup::{Done, Failed, HeldUp, NeedsYou, Queued, Resting, Stalled, Stopped, Working};
@@ -326,7 +321,6 @@ pub enum SpanTone {
     Muted,
 }
 
-/// What fills a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanFill {
     Line,
@@ -365,7 +359,6 @@ impl SpanKind {
         Self::Unknown,
     ];
 
-    /// Returns the row of a kind.
     #[must_use]
     pub fn row(self) -> SpanRow {
         use SpanFill::{Block, Dot, Line, Text};
@@ -432,7 +425,6 @@ impl AgentState {
     }
 
     /// Returns the word, with the wait where there is one.
-    #[must_use]
     pub fn word(&self) -> String {
         match self {
             Self::Tool { name, lasting } if lasting.as_secs() >= 2 => format!("{name} {}", short(*lasting)),
@@ -447,7 +439,6 @@ impl AgentState {
     }
 
     /// Returns the word for a place of `columns` letters: without what is waited for, or the wait, where it does not fit.
-    #[must_use]
     pub fn word_within(&self, columns: usize) -> String {
         let word = self.word();
         if word.chars().count() <= columns {
@@ -462,7 +453,6 @@ impl AgentState {
 
     /// Returns how many letters the word takes where there is room, if it says more than most: how long it takes does
     /// not depend on the time it tells.
-    #[must_use]
     pub fn long_word(&self) -> Option<usize> {
         match self {
             Self::AwaitsBudget { .. } | Self::Ended(Status::Budget) => Some(self.word().chars().count()),
@@ -472,7 +462,6 @@ impl AgentState {
     }
 
     /// Returns how much longer the rate limit lasts, such as `3s`, where that is known.
-    #[must_use]
     pub fn limit(&self) -> Option<String> {
         match self {
             Self::RateLimited { left, .. } => left.filter(|left| left.as_secs() > 0).map(short),

@@ -44,7 +44,6 @@ pub enum WorktreeState {
     InUse,
     /// It waits for the user.
     Kept,
-    /// It is gone.
     Gone,
 }
 

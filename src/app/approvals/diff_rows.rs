@@ -10,7 +10,6 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::message::{FileDiff, LineKind, reveal_line};
 
 /// Returns the columns of the largest line number.
-#[must_use]
 pub fn number_columns(diff: &FileDiff) -> usize {
     let largest = diff.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.number).max().unwrap_or(0);
     largest.max(1).ilog10() as usize + 1
@@ -18,20 +17,17 @@ pub fn number_columns(diff: &FileDiff) -> usize {
 
 /// Returns the columns before the text of each line, for its number and its sign. Where there is little room they leave
 /// a quarter of it.
-#[must_use]
 pub fn gutter_columns(diff: &FileDiff, columns: usize) -> usize {
     (number_columns(diff) + 3).min(columns - columns.div_ceil(4))
 }
 
 /// Returns a line of a file with a sign for all that would not be seen: the file gets all of it.
-#[must_use]
 pub fn revealed(line: &str) -> String {
     reveal_line(&line.trim_end_matches(['\n', '\r']).replace('\t', "    ")).into_owned()
 }
 
 /// Returns where each row of a text ends that is broken wherever a row is full. Words are not kept whole: the spaces
 /// between them count in a file.
-#[must_use]
 pub fn row_ends(text: &str, columns: usize) -> Vec<usize> {
     let columns = columns.max(1);
     let mut ends = Vec::new();

@@ -72,31 +72,26 @@ enum Hidden {
 
 impl Approvals {
     /// Returns the question that is shown.
-    #[must_use]
     pub fn shown(&self) -> Option<&ApprovalRequest> {
         self.queue.get(self.at).map(|open| &open.request)
     }
 
     /// Returns what of the shown question has been on the screen.
-    #[must_use]
     pub fn seen(&self) -> Option<&SeenRows> {
         self.queue.get(self.at).map(|open| &open.seen)
     }
 
     /// Returns how much of the question is shown.
-    #[must_use]
     pub fn expanded(&self) -> Expanded {
         self.expanded
     }
 
     /// Returns the first visible line of its details.
-    #[must_use]
     pub fn scroll(&self) -> usize {
         self.scroll
     }
 
     /// Returns the place of the question that is shown, from 0.
-    #[must_use]
     pub fn place(&self) -> usize {
         self.at
     }
@@ -167,25 +162,21 @@ impl Approvals {
     }
 
     /// Returns the number of open questions.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.queue.len()
     }
 
     /// Returns `true` if no question is open.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
     /// Returns how many questions of one agent are open.
-    #[must_use]
     pub fn of(&self, agent: AgentId) -> usize {
         self.queue.iter().filter(|open| open.request.id.agent == agent).count()
     }
 
     /// Returns how many subagents wait for an answer.
-    #[must_use]
     pub fn agents(&self) -> usize {
         let asking: HashSet<AgentId> = self.queue.iter().map(|open| open.request.id.agent).collect();
         asking.iter().filter(|agent| !agent.is_main()).count()

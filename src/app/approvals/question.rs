@@ -49,13 +49,11 @@ pub struct SeenRows {
 
 impl SeenRows {
     /// Returns `true` if all of what would be done has been on the screen.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
     /// Returns `true` if a row has been on the screen at this width.
-    #[must_use]
     pub fn contains(&self, row: usize, columns: u16) -> bool {
         self.complete || self.columns == columns && self.rows.iter().any(|rows| rows.contains(&row))
     }
@@ -80,14 +78,12 @@ impl SeenRows {
 }
 
 /// Returns `true` if the question's note is what the model says about a command, and not the program.
-#[must_use]
 pub fn is_said(request: &ApprovalRequest) -> bool {
     matches!(request.access.kind, AccessKind::Execute { .. })
 }
 
 /// Returns where each row of a text ends, broken behind a space where there is one. Every character is in a row, spaces
 /// too.
-#[must_use]
 pub fn word_row_ends(text: &str, columns: usize) -> Vec<usize> {
     let columns = columns.max(1);
     let mut ends = Vec::new();
@@ -116,7 +112,6 @@ pub fn word_row_ends(text: &str, columns: usize) -> Vec<usize> {
 }
 
 /// Returns a text as it stands in a question: the words of the model or the act itself.
-#[must_use]
 pub fn shown_line(text: &str) -> String {
     text.replace('\t', "    ")
 }
@@ -135,7 +130,6 @@ fn text_rows(text: &str, columns: usize, most: usize) -> usize {
 
 /// Returns how many rows the details of a question would like where there is room for `most`: all of them, else those
 /// of what would be done.
-#[must_use]
 pub(in crate::app) fn wanted_rows(request: &ApprovalRequest, columns: usize, most: usize) -> usize {
     let title = text_rows(&request.title, columns, most).max(1);
     let left = most.saturating_sub(title);

@@ -41,7 +41,6 @@ fn is_used_up(limit: BudgetLimit, spent: &Spent) -> bool {
 }
 
 /// Says what is in force and what is spent of it, such as `budget: 161,200 of 500,000 tokens spent`.
-#[must_use]
 pub fn budget_words(limit: BudgetLimit, spent: &Spent) -> String {
     let (used, mark) = (grouped(spent.usage.total()), spent.usage.mark());
     let tokens = limit.tokens.map(|limit| format!("{mark}{used} of {} tokens", grouped(limit)));
@@ -56,7 +55,6 @@ pub fn budget_words(limit: BudgetLimit, spent: &Spent) -> String {
 }
 
 /// Spells a cost in words, such as `$0.2150`, `$0.2150 + unknown` or `unknown`; nothing where nothing was used.
-#[must_use]
 pub fn cost_words(spent: &Spent) -> String {
     let exact = |cost: f64| if cost >= 10.0 { format!("${cost:.2}") } else { format!("${cost:.4}") };
     match spent.cost_usd {
@@ -68,13 +66,11 @@ pub fn cost_words(spent: &Spent) -> String {
 }
 
 /// Returns what stands before a cost: `~` if tokens that cost something were estimated.
-#[must_use]
 pub fn cost_mark(spent: &Spent) -> &'static str {
     if spent.cost_usd.is_some_and(|cost| cost > 0.0) { spent.usage.mark() } else { "" }
 }
 
 /// Returns the part of the budget that is spent, of the limit that is nearer; `None` without a limit.
-#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
 pub fn share(limit: BudgetLimit, spent: &Spent) -> Option<f64> {
     let tokens = limit.tokens.map(|limit| spent.usage.total() as f64 / limit as f64);

@@ -14,7 +14,6 @@ use crate::agent::WorktreeAct;
 use crate::message::sanitize_line;
 use crate::subagent::Command;
 
-/// A slash command.
 #[derive(Clone, Copy)]
 pub struct SlashCommand {
     /// Its name, without the slash.
@@ -50,7 +49,6 @@ impl SlashCommand {
     }
 
     /// Returns the command of a name.
-    #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         COMMANDS.iter().find(|command| command.name == name || command.aliases.contains(&name))
     }

@@ -26,13 +26,11 @@ impl Draft {
     }
 
     /// Returns `true` if there is no text.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.editor.is_empty()
     }
 
     /// Returns the text as it would be sent.
-    #[must_use]
     pub fn expanded(&self) -> String {
         self.chips.expand(&self.editor.text())
     }

@@ -26,19 +26,16 @@ impl FileIndex {
     }
 
     /// Returns the number of paths.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.paths.len()
     }
 
     /// Returns `true` if there is nothing to choose from (yet).
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }
 
     /// Returns `true` if the list was replaced since the last search.
-    #[must_use]
     pub fn is_changing(&self) -> bool {
         self.last.is_none()
     }

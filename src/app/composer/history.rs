@@ -36,7 +36,6 @@ impl History {
     }
 
     /// Returns the line, with its end, to append to the history file for a sent message.
-    #[must_use]
     pub fn line(text: &str) -> String {
         let record = Record { text: text.to_owned() };
         // A struct of one string always has a JSON form.
@@ -44,13 +43,11 @@ impl History {
     }
 
     /// Returns the whole file, for when it has grown far beyond what is kept.
-    #[must_use]
     pub fn to_jsonl(&self) -> String {
         self.entries.iter().map(|entry| Self::line(entry)).collect()
     }
 
     /// Returns the entries, oldest first.
-    #[must_use]
     pub fn entries(&self) -> &[String] {
         &self.entries
     }

@@ -12,7 +12,6 @@ use super::editor::Editor;
 /// What a piece of a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
-    /// Text.
     Text,
     /// The label of a large paste.
     Chip,

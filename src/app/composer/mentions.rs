@@ -67,7 +67,6 @@ impl Addressee {
     }
 
     /// Returns `true` if a word behind an `@` is its name. What looks like the mention of a kind of agent never is.
-    #[must_use]
     pub fn is_called(&self, word: &str) -> bool {
         !names_kind(word) && self.slug.eq_ignore_ascii_case(word)
     }
@@ -151,7 +150,6 @@ impl Mentions {
     }
 
     /// Returns how to draw the agent that a mention (with or without its `@`) names, if there is one.
-    #[must_use]
     pub fn mark(&self, mention: &str) -> Option<&Mark> {
         let word = mention.strip_prefix('@').unwrap_or(mention);
         let at_work = self.running.iter().find(|agent| agent.number == word || agent.is_called(word));

@@ -67,19 +67,16 @@ impl Composer {
     }
 
     /// Returns the text as shown, with chips for large pastes.
-    #[must_use]
     pub fn text(&self) -> String {
         self.draft.editor.text()
     }
 
     /// Returns the text as it would be sent.
-    #[must_use]
     pub fn expanded(&self) -> String {
         self.draft.chips.expand(&self.draft.editor.text())
     }
 
     /// Returns `true` if there is no text.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.draft.editor.is_empty()
     }
@@ -123,7 +120,6 @@ impl Composer {
     }
 
     /// Returns `true` if the history was looked through since the text was last edited or sent.
-    #[must_use]
     pub fn walks_history(&self) -> bool {
         self.walked
     }
@@ -173,13 +169,11 @@ impl Composer {
     }
 
     /// Returns the words that stand before the text in place of the prompt.
-    #[must_use]
     pub fn prompt_label(&self) -> Option<&str> {
         self.prompt_label.as_deref()
     }
 
     /// Returns the columns before the text at a width.
-    #[must_use]
     pub fn prompt_width(&self, width: u16) -> u16 {
         let columns = self.prompt_label.as_deref().map_or(0, |prompt_label| UnicodeWidthStr::width(prompt_label) + 1);
         u16::try_from(columns).unwrap_or(u16::MAX).min(width / 2).max(PROMPT_WIDTH)
@@ -223,7 +217,6 @@ impl Composer {
 
     /// Returns `true` if a list of completions or a search of the history is open, which takes `enter`, `tab`, `esc` and
     /// the arrows.
-    #[must_use]
     pub fn is_choosing(&self) -> bool {
         self.search.is_some() || self.completion.is_some()
     }
@@ -343,13 +336,11 @@ impl Composer {
     }
 
     /// Returns `true` if the cursor is on the first row.
-    #[must_use]
     pub fn at_first_row(&self) -> bool {
         self.draft.editor.row_in(self.text_columns()).0 == 0
     }
 
     /// Returns `true` if the cursor is on the last row.
-    #[must_use]
     pub fn at_last_row(&self) -> bool {
         let (row, count) = self.draft.editor.row_in(self.text_columns());
         row + 1 == count
@@ -361,21 +352,18 @@ impl Composer {
     }
 
     /// Returns the rows that the text takes at a width, prompt included: from 1 to [`MAX_ROWS`].
-    #[must_use]
     pub fn height(&self, width: u16) -> u16 {
         let (_, rows) = self.draft.editor.row_in(width.saturating_sub(self.prompt_width(width)).max(1));
         u16::try_from(rows).unwrap_or(MAX_ROWS).clamp(1, MAX_ROWS)
     }
 
     /// Returns the rows to draw in an area of this size, prompt included.
-    #[must_use]
     pub fn view(&self, width: u16, height: u16) -> ComposerLayout {
         let columns = width.saturating_sub(self.prompt_width(width)).max(1);
         layout::view(&self.draft.editor, &self.draft.chips, columns, height)
     }
 
     /// Returns what was sent before.
-    #[must_use]
     pub fn history(&self) -> &History {
         &self.history
     }
@@ -396,13 +384,11 @@ impl Composer {
     }
 
     /// Returns the agents that a message can name.
-    #[must_use]
     pub fn mentions(&self) -> &Mentions {
         &self.mentions
     }
 
     /// Returns the open list of completions.
-    #[must_use]
     pub fn completion(&self) -> Option<&Completion> {
         self.completion.as_ref()
     }
@@ -462,7 +448,6 @@ impl Composer {
     }
 
     /// Returns the open search of the history.
-    #[must_use]
     pub fn search(&self) -> Option<&HistorySearch> {
         self.search.as_ref()
     }

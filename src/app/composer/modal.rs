@@ -14,13 +14,11 @@ impl Composer {
     }
 
     /// Returns the mode of vi; `None` where its keys are not chosen.
-    #[must_use]
     pub fn vi_mode(&self) -> Option<ViMode> {
         self.vi.as_ref().map(|vi| vi.mode)
     }
 
     /// Returns `true` if vi takes a key before the keymap is asked.
-    #[must_use]
     pub fn takes_first(&self, key: &Key) -> bool {
         let Some(vi) = &self.vi else { return false };
         let redo = (key.mods, key.code) == (Mods::CTRL, KeyCode::Char('r'));

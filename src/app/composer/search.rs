@@ -14,13 +14,11 @@ pub struct HistorySearch {
 
 impl HistorySearch {
     /// Returns what is searched for.
-    #[must_use]
     pub fn query(&self) -> &str {
         &self.query
     }
 
     /// Returns the entry that matches.
-    #[must_use]
     pub fn found<'a>(&self, history: &'a History) -> Option<&'a str> {
         history.entries().get(self.at?).map(String::as_str)
     }

@@ -47,7 +47,6 @@ enum Lines {
 /// What a key asks of the composer. Places are counted in characters from the start of the text, line ends included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Deed {
-    /// Nothing.
     Nothing,
     /// Not ours: another reads it.
     Pass,

@@ -13,7 +13,6 @@ use anyhow::{Context as _, Result, bail};
 pub enum KeyCode {
     /// A character as typed: `A` is `shift` already applied.
     Char(char),
-    /// Return.
     Enter,
     /// Escape.
     Esc,
@@ -23,7 +22,6 @@ pub enum KeyCode {
     Backspace,
     /// Deletes forwards.
     Delete,
-    /// Insert.
     Insert,
     /// Arrow up.
     Up,
@@ -37,9 +35,7 @@ pub enum KeyCode {
     Home,
     /// End of the line.
     End,
-    /// A page up.
     PageUp,
-    /// A page down.
     PageDown,
     /// A function key, from 1.
     F(u8),
@@ -114,7 +110,6 @@ impl Key {
     }
 
     /// Returns the character that the key types, if it types one.
-    #[must_use]
     pub fn typed(&self) -> Option<char> {
         match self.code {
             KeyCode::Char(c) if self.mods == Mods::NONE => Some(c),

@@ -30,7 +30,6 @@ pub enum Context {
     Approvals,
     /// All agents and their files.
     AgentFiles,
-    /// The timeline.
     Timeline,
     /// A list or a line in front of everything else.
     Popup,
@@ -101,7 +100,6 @@ impl Context {
 /// What a run of keys means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lookup {
-    /// This.
     Action(Action),
     /// The start of a longer chord, which would mean this.
     Pending(Action),
@@ -249,7 +247,6 @@ impl Keymap {
     }
 
     /// Returns what the keys mean in a context: its own rows first, then those that work anywhere.
-    #[must_use]
     pub fn lookup(&self, context: Context, keys: &[Key]) -> Lookup {
         let own = self.lookup_in(context, keys);
         if own == Lookup::None { self.lookup_in(Context::Global, keys) } else { own }
@@ -265,13 +262,11 @@ impl Keymap {
     }
 
     /// Returns all rows, by context and action.
-    #[must_use]
     pub fn rows(&self) -> &[Binding] {
         &self.rows
     }
 
     /// Returns the first chord of an action, spelled for people: the context's own, else the one that works anywhere.
-    #[must_use]
     pub fn chord_of(&self, context: Context, action: Action) -> Option<String> {
         [context, Context::Global]
             .into_iter()
@@ -280,7 +275,6 @@ impl Keymap {
     }
 
     /// Returns the keys that matter most in a context, for the status line: chord, action and a short word.
-    #[must_use]
     pub fn hints(&self, context: Context) -> Vec<(String, Action, &'static str)> {
         let wanted: &[(Action, &'static str)] = match context {
             Context::Composer => &[
@@ -352,7 +346,6 @@ impl Keymap {
     }
 
     /// Returns the rows of one context for the help: the chords of each action, and the action.
-    #[must_use]
     pub fn help(&self, context: Context) -> Vec<(Vec<String>, Action)> {
         let mut help: Vec<(Vec<String>, Action)> = Vec::new();
         for row in self.rows.iter().filter(|row| row.context == context) {
@@ -365,7 +358,6 @@ impl Keymap {
     }
 
     /// Returns the table of all keys in Markdown, as the README holds it: one row for each act.
-    #[must_use]
     pub fn markdown_table(&self) -> String {
         let mut table = String::from("| where | key | act |\n|---|---|---|\n");
         for context in Context::ALL {
@@ -391,7 +383,6 @@ fn overlap(a: &[Key], b: &[Key]) -> bool {
 }
 
 /// Spells a chord as the keymap file does.
-#[must_use]
 pub fn spell(chord: &[Key]) -> String {
     let keys: Vec<String> = chord.iter().map(ToString::to_string).collect();
     keys.join(" ")

@@ -17,14 +17,11 @@ pub struct LineEdit {
 }
 
 impl LineEdit {
-    /// Returns the text.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Returns the text before the cursor.
-    #[must_use]
     pub fn before_cursor(&self) -> &str {
         &self.text[..self.cursor]
     }

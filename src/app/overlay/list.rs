@@ -43,7 +43,6 @@ pub struct ListKind {
 /// An open list.
 #[derive(Clone)]
 pub struct ListPopup {
-    /// Which one.
     pub kind: &'static ListKind,
     /// What was typed.
     pub query: LineEdit,
@@ -73,7 +72,6 @@ impl ListPopup {
     }
 
     /// Returns its entries for this many columns.
-    #[must_use]
     pub fn entries(&self, app: &App, columns: u16) -> Vec<ListEntry> {
         (self.kind.entries)(app, self.query.text(), columns)
     }
@@ -90,7 +88,6 @@ impl ListPopup {
     }
 }
 
-/// An entry of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListEntry {
     /// What it is about, whatever stands on its row.
@@ -130,7 +127,6 @@ pub enum ListStyle {
     Accent,
     /// As the state it says.
     State,
-    /// As this agent.
     Agent(AgentId),
 }
 

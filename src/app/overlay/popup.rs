@@ -73,7 +73,6 @@ impl Popup {
     }
 
     /// Returns `true` if this list is open.
-    #[must_use]
     pub fn is_list(&self, kind: &ListKind) -> bool {
         matches!(self, Self::List(list) if list.kind.name == kind.name)
     }
@@ -92,7 +91,6 @@ impl Popup {
     }
 
     /// Returns `true` if letters are part of what is typed into it.
-    #[must_use]
     pub fn takes_text(&self) -> bool {
         match self {
             Self::List(list) => list.kind.has_query,
@@ -102,7 +100,6 @@ impl Popup {
     }
 
     /// Returns where its keys are looked up.
-    #[must_use]
     pub fn context(&self) -> Context {
         match self {
             Self::Wizard => Context::Wizard,
@@ -113,7 +110,6 @@ impl Popup {
     }
 
     /// Returns what taking the chosen entry, or what was typed, means here; `None` where there is nothing to take.
-    #[must_use]
     pub fn accept_word(&self) -> Option<&'static str> {
         match self {
             Self::List(list) => list.kind.accept_word,
@@ -154,7 +150,6 @@ impl PaletteAct {
     }
 }
 
-/// An entry of the palette.
 #[derive(Debug, Clone)]
 pub struct PaletteEntry {
     /// What it does.
@@ -166,7 +161,6 @@ pub struct PaletteEntry {
 }
 
 /// Returns the actions and commands that match the query, best first; all of them for an empty query.
-#[must_use]
 pub fn palette(keymap: &Keymap, context: Context, query: &str) -> Vec<PaletteEntry> {
     use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
     use nucleo_matcher::{Config, Matcher, Utf32Str};

@@ -31,13 +31,11 @@ pub struct StatusLine {
 
 impl StatusLine {
     /// Returns the working directory and the branch.
-    #[must_use]
     pub fn place(&self) -> String {
         self.branched(&self.folder)
     }
 
     /// Returns the last part of the working directory and the branch.
-    #[must_use]
     pub fn short_place(&self) -> String {
         let last = self.folder.rsplit(['/', '\\']).next().filter(|name| !name.is_empty());
         self.branched(last.unwrap_or(&self.folder))
@@ -60,8 +58,6 @@ pub enum ModelState {
 }
 
 impl ModelState {
-    /// Returns the model that was chosen.
-    #[must_use]
     pub fn chosen(&self) -> Option<&ModelFact> {
         match self {
             Self::Chosen(model) => Some(model),

@@ -62,7 +62,6 @@ pub struct TrackSeen<'a> {
 
 impl TrackSeen<'_> {
     /// Returns `true` if a stretch of time lies within this span, so that nothing else is in it.
-    #[must_use]
     pub fn fills(&self, from: Instant, to: Instant, now: Instant) -> bool {
         self.ended.is_none() && self.from <= from && to < self.to.unwrap_or(now)
     }
@@ -90,25 +89,21 @@ impl Track {
     }
 
     /// Returns all spans, oldest first.
-    #[must_use]
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
 
     /// Returns the last span that began before a time.
-    #[must_use]
     pub fn last_before(&self, time: Instant) -> Option<&Span> {
         self.spans[..self.spans.partition_point(|span| span.from < time)].last()
     }
 
     /// Returns `true` if it ever did this.
-    #[must_use]
     pub fn has(&self, kind: SpanKind) -> bool {
         self.kinds & 1 << kind as u16 != 0
     }
 
     /// Returns `true` if its last span lasts.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         self.open().is_some()
     }
@@ -145,7 +140,6 @@ impl Track {
 
     /// Returns how busy it was in the last minute, oldest slice first: from 0 for nothing to [`TOP_LEVEL`]; `None` for
     /// an agent so young that there is no course yet.
-    #[must_use]
     pub fn activity(&self, now: Instant) -> Option<[u8; SLICES]> {
         let newest = self.slice_of(now);
         if newest < FEWEST {
@@ -249,7 +243,6 @@ impl Track {
 
     /// Returns what was done from `from` until before `to`; `None` if nothing was. What it costs does not depend on
     /// how many spans there are, but for the search.
-    #[must_use]
     pub fn seen(&self, from: Instant, to: Instant, now: Instant) -> Option<TrackSeen<'_>> {
         let is_past = |end: Instant, span: &Span| end < from || (end == from && span.ended.is_none());
         let first = self.spans.partition_point(|span| span.to.is_some_and(|end| is_past(end, span)));
@@ -282,7 +275,6 @@ impl Track {
     }
 
     /// Returns `true` if it should work and has been silent for too long.
-    #[must_use]
     pub fn is_silent(&self, now: Instant) -> bool {
         self.silent_from(now).is_some()
     }

@@ -163,26 +163,22 @@ pub(super) fn window(wish: WindowRequest) -> TimelineWindow {
 
 impl TimelineWindow {
     /// Returns the time of a column: from its start until before its end.
-    #[must_use]
     pub fn time_of(&self, column: u64) -> (Instant, Instant) {
         let from = self.origin + self.since(column);
         (from, from + self.column_length())
     }
 
     /// Returns the start of a column as time since the beginning.
-    #[must_use]
     pub fn since(&self, column: u64) -> Duration {
         Duration::from_millis(column.saturating_mul(self.scale.length()))
     }
 
     /// Returns a moment as time since the beginning.
-    #[must_use]
     pub fn since_origin(&self, at: Instant) -> Duration {
         at.saturating_duration_since(self.origin)
     }
 
     /// Returns how long a column is.
-    #[must_use]
     pub fn column_length(&self) -> Duration {
         Duration::from_millis(self.scale.length())
     }
@@ -194,7 +190,6 @@ impl TimelineWindow {
     }
 
     /// Returns the columns from one tick of the axis to the next.
-    #[must_use]
     pub fn tick(&self) -> u64 {
         let length = self.scale.length();
         let round = |tick: &&u64| **tick >= length * TICK && tick.is_multiple_of(length);

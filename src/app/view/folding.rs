@@ -25,7 +25,6 @@ pub struct FoldedAway {
 
 impl FoldedAway {
     /// Returns the state as a word for many.
-    #[must_use]
     pub fn word(&self) -> String {
         match self.state.row().group {
             StateGroup::Working => "running".to_owned(),

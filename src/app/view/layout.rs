@@ -43,7 +43,6 @@ impl LayoutMode {
         }
     }
 
-    /// Returns the mode of a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
@@ -77,7 +76,6 @@ pub enum LayoutForm {
 /// How much of the screen the open question may take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum QuestionRoom {
-    /// Half of it.
     #[default]
     Half,
     /// Half, and all that the conversation leaves blank with so many rows of its own.
@@ -182,7 +180,6 @@ pub struct Regions {
     pub form: LayoutForm,
     /// Title of the conversation; only beside agents.
     pub conversation_head: Rect,
-    /// The conversation.
     pub conversation: Rect,
     /// The line between conversation and agents that stand beside each other.
     pub divider: Rect,
@@ -192,13 +189,11 @@ pub struct Regions {
     pub panes: Vec<PaneRect>,
     /// How many agents found no room.
     pub unseen: usize,
-    /// The timeline.
     pub timeline: Rect,
     /// The open question.
     pub approvals: Rect,
     /// The line above the composer.
     pub rule: Rect,
-    /// The composer.
     pub composer: Rect,
     /// The status line.
     pub status: Rect,
@@ -206,7 +201,6 @@ pub struct Regions {
 
 impl Regions {
     /// Returns how many columns of panes stand beside each other.
-    #[must_use]
     pub fn columns(&self) -> isize {
         let first = self.panes.first().map(|pane| pane.area.x);
         if self.panes.iter().any(|pane| Some(pane.area.x) != first) { 2 } else { 1 }
@@ -226,7 +220,6 @@ impl Regions {
     }
 
     /// Returns the pane of an agent, if it is visible.
-    #[must_use]
     pub fn pane(&self, agent: AgentId) -> Option<&PaneRect> {
         self.panes.iter().find(|pane| pane.agent == agent)
     }
@@ -249,7 +242,6 @@ fn cut_top(area: &mut Rect, rows: u16) -> Rect {
 }
 
 /// Says where everything stands.
-#[must_use]
 pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
     let mut main = size;
     let status = cut_bottom(&mut main, u16::from(size.height >= 2));

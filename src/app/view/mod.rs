@@ -30,13 +30,11 @@ use crate::message::AgentId;
 pub enum Focus {
     /// To the text being written.
     Composer,
-    /// To the conversation.
     Conversation,
     /// To the chosen agent.
     Agents,
     /// To the open question.
     Approvals,
-    /// To the timeline.
     Timeline,
 }
 
@@ -166,7 +164,6 @@ impl View {
         self.arrangement.split = Some(u16::try_from(percent).unwrap_or(50).clamp(20, 80));
     }
 
-    /// Returns the agent that has the focus.
     pub(super) fn focused_agent(&self) -> Option<AgentId> {
         self.full.or_else(|| self.chosen.filter(|_| self.focus == Focus::Agents))
     }

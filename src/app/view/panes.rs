@@ -112,7 +112,6 @@ impl PaneRequest {
     }
 
     /// Returns `true` if the agent would use more than a title.
-    #[must_use]
     pub fn wants_room(&self) -> bool {
         self.wanted() > PaneSize::Row
     }
@@ -142,7 +141,6 @@ impl PaneRequest {
 /// What one agent gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Who.
     pub agent: AgentId,
     /// Rows, title included.
     pub rows: u16,
@@ -151,7 +149,6 @@ pub struct Share {
 }
 
 /// Shares `height` rows. Agents for whom there is not even a title are left out.
-#[must_use]
 pub fn share(height: u16, wishes: &[PaneRequest], focused: Option<AgentId>) -> Vec<Share> {
     let shown = choose_shown(height, wishes, focused);
     let mut shares: Vec<Share> =

@@ -42,7 +42,6 @@ pub(in crate::app) enum HitTarget {
     Pane(PaneRect, PanePart),
 }
 
-/// A part of a pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum PanePart {
     Body,
@@ -53,7 +52,6 @@ pub(in crate::app) enum PanePart {
     Title,
 }
 
-/// The pointer.
 #[derive(Debug)]
 pub(in crate::app) struct Pointer {
     dragging: Dragging,

@@ -16,7 +16,6 @@ use crate::message::AgentId;
 /// A line of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Anchor {
-    /// The cell.
     pub cell: CellId,
     /// The line within it, from 0.
     pub line: usize,
@@ -71,13 +70,11 @@ impl Scroll {
     }
 
     /// Returns `true` if the view stays put.
-    #[must_use]
     pub fn is_held(&self) -> bool {
         self.at.is_some() || self.motion.is_some()
     }
 
     /// Returns how many lines arrived since the view left the tail.
-    #[must_use]
     pub fn news(&self, arrived: u64) -> u64 {
         if self.at.is_some() { arrived.saturating_sub(self.left_at) } else { 0 }
     }

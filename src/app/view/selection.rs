@@ -21,12 +21,10 @@ pub struct Point {
     pub column: u16,
 }
 
-/// One end of a selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectionEnd {
     /// Where the pointer was; the next frame finds the text there.
     Screen(Position),
-    /// In the text.
     Text(Point),
 }
 
@@ -67,7 +65,6 @@ pub enum SelectionStage {
 
 impl Selection {
     /// Returns both ends in the order of the text, once they are known. A single click selects nothing.
-    #[must_use]
     pub fn range(&self) -> Option<(Point, Point)> {
         match (self.from, self.to) {
             (SelectionEnd::Text(from), SelectionEnd::Text(to)) if from != to || self.unit != Unit::Character => {

@@ -88,7 +88,6 @@ fn written(body: &wire::MessagesBody<'_>) -> Result<Vec<u8>, ProviderError> {
     serde_json::to_vec(body).map_err(|error| ProviderError::new(ErrorKind::BadRequest, "anthropic", error.to_string()))
 }
 
-#[must_use]
 pub fn feed(service: Service) -> Feed {
     Feed::new(service.clone(), Box::new(decode::MessagesDecoder::new(service)))
 }

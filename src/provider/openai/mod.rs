@@ -84,7 +84,6 @@ pub fn request_body(request: &Request, dialect: Dialect) -> Result<Vec<u8>, Prov
         .map_err(|error| ProviderError::new(ErrorKind::BadRequest, "openai", error.to_string()))
 }
 
-#[must_use]
 pub fn feed(service: Service) -> Feed {
     Feed::new(service.clone(), Box::new(decode::ChatDecoder::new(service)))
 }

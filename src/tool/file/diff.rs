@@ -34,7 +34,6 @@ struct Bounds {
 ///
 /// At most 400 lines and about 300,000 bytes are kept; [`FileDiff::omitted`] counts the changed lines beyond them. A
 /// line that is longer than 20,000 characters is cut, and says so.
-#[must_use]
 pub fn diff_files(path: &Path, old: &str, new: &str) -> FileDiff {
     compare(path, old, new, DONE)
 }

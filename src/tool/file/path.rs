@@ -156,7 +156,6 @@ pub(in crate::tool) fn title(raw: &str, context: &ToolContext) -> String {
 
 /// Returns what a question names that is put about a call with this title: the title, and where that leads if it does not
 /// say so. A link is named with its target, and a place outside of the project in full.
-#[must_use]
 pub fn asked_title(title: String, access: &AccessKind, project: &Path) -> String {
     let (AccessKind::Read { path } | AccessKind::Write { path }) = access else { return title };
     let named = reveal_line(&relative(path, project)).into_owned();

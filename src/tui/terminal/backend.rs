@@ -28,7 +28,6 @@ pub struct FrameBackend<W: Write> {
     shown: Option<Position>,
     /// Whether it is known where the terminal's cursor is.
     known: bool,
-    /// Where the frame wants it.
     wanted: Option<Position>,
     /// The size a test draws at; a terminal is asked.
     fixed: Option<Size>,

@@ -36,7 +36,6 @@ pub struct Link {
 /// Whether the terminal is told of links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Linking {
-    /// It is.
     #[default]
     On,
     /// It would show the address itself.

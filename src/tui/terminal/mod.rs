@@ -22,7 +22,6 @@ pub use canvas::{Canvas, Link, Linking, Marks, Scrolled};
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Returns what sets the title of the terminal's window, whatever the title holds: nothing in it ends the sequence.
-#[must_use]
 pub fn title_sequence(title: &str) -> String {
     let mut sequence = String::new();
     let command = terminal::SetTitle(crate::message::sanitize_line(title));
@@ -34,7 +33,6 @@ pub fn title_sequence(title: &str) -> String {
 /// Who gets what the mouse does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseOwner {
-    /// The program.
     Program,
     /// The terminal, for its own selection of text.
     Terminal,
@@ -142,7 +140,6 @@ impl Drop for Terminal {
 }
 
 /// Says whether a terminal of this type passes over the sequences of links, if it does not know them.
-#[must_use]
 pub fn linking(term: Option<&str>) -> Linking {
     match term {
         None | Some("" | "dumb" | "linux") => Linking::Off,

@@ -80,7 +80,6 @@ fn mention(composer: &Composer, text: &str, theme: &Theme) -> Style {
 }
 
 /// Returns the rows of a list of completions, the chosen one marked, to be drawn above the composer.
-#[must_use]
 pub fn completion_rows(completion: &Completion, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let columns = usize::from(width);
     let labels = completion.items.iter().map(|item| wrap::width(&item.label)).max().unwrap_or(0);
@@ -96,7 +95,6 @@ pub fn completion_rows(completion: &Completion, width: u16, theme: &Theme) -> Ve
 }
 
 /// Returns the row that shows an open search of the history: what is searched for, and the first line of the match.
-#[must_use]
 pub fn search_row(composer: &Composer, width: u16, theme: &Theme) -> Option<Line<'static>> {
     let search = composer.search()?;
     let found = match search.found(composer.history()) {

@@ -17,7 +17,6 @@ use crate::message::{DiffLine, FileDiff, LineKind};
 const MAX_INLINE: usize = 2_000;
 
 /// Returns a change in at most `max_lines` lines of at most `columns`, the last of which says how much is left out.
-#[must_use]
 pub fn diff_lines(diff: &FileDiff, columns: u16, theme: &Theme, max_lines: usize) -> Vec<Line<'static>> {
     let columns = usize::from(columns);
     let digits = number_columns(diff);
@@ -64,7 +63,6 @@ pub struct DiffRow {
 }
 
 /// Returns a change with all of every line: one that is wider than `columns` goes on in further rows.
-#[must_use]
 pub fn whole_diff(diff: &FileDiff, columns: u16, theme: &Theme) -> Vec<DiffRow> {
     let columns = usize::from(columns);
     let (digits, gutter) = (number_columns(diff), gutter_columns(diff, columns));

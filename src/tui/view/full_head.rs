@@ -53,7 +53,6 @@ pub(super) fn brief(agent: &AgentView, ctx: &RenderContext<'_>, area: Rect, buf:
 }
 
 /// Returns how far an agent is in its list of things to do, and what it does, such as `3/7 ▸ Reading the tests`.
-#[must_use]
 pub(super) fn todo_line(agent: &AgentView, columns: usize, ctx: &RenderContext<'_>) -> Option<String> {
     let todos = agent.todos();
     let done = todos.iter().filter(|todo| todo.is_done()).count();

@@ -9,7 +9,6 @@ use crate::message::format::counted;
 
 /// Returns the fullest words for a wait in a queue that so many columns bear, such as `limited 3s · 2 ahead`; `None`
 /// for any other state, and if there is no room to speak of the queue.
-#[must_use]
 pub(super) fn queue(state: &AgentState, columns: usize, ctx: &RenderContext<'_>) -> Option<String> {
     let gap = ctx.glyphs.neutral;
     let (ahead, brief) = match state {
@@ -26,7 +25,6 @@ pub(super) fn queue(state: &AgentState, columns: usize, ctx: &RenderContext<'_>)
 }
 
 /// Returns what a full view says of the wait, whole.
-#[must_use]
 pub(super) fn whole(agent: &AgentView, ctx: &RenderContext<'_>) -> Option<String> {
     let (left, ahead) = match ctx.app.state_of(agent) {
         AgentState::RateLimited { left, ahead } => (left, ahead),
@@ -56,7 +54,6 @@ fn in_line(ahead: u32) -> String {
 }
 
 /// Returns what the status line says once the whole tree is slowed.
-#[must_use]
 pub(super) fn slowed(ctx: &RenderContext<'_>) -> Option<String> {
     let wait = ctx.app.slowed()?.limit();
     Some(wait.map_or_else(|| "rate limit".to_owned(), |wait| format!("rate limit {wait}")))

@@ -81,7 +81,6 @@ impl Screen {
     }
 
     /// Returns how many cells of transcripts are kept laid out, in all panes.
-    #[must_use]
     pub fn laid_out(&self) -> usize {
         self.transcripts.values().map(TranscriptView::laid_out).sum()
     }

@@ -12,7 +12,6 @@ use crate::message::BudgetLimit;
 use crate::message::format::tokens;
 
 /// Spells a cost in few columns, such as `$0.21`, `$0.21+?` or `$?`; nothing where nothing was used.
-#[must_use]
 pub(super) fn short(spent: &Spent) -> String {
     match spent.cost_usd {
         _ if spent.is_nothing() => String::new(),
@@ -28,7 +27,6 @@ fn cents(cost: f64) -> String {
 }
 
 /// Returns what is left of a budget, such as `38.8k tok left`, and its colour; `None` without one.
-#[must_use]
 pub(super) fn left(limit: BudgetLimit, spent: &Spent, ctx: &RenderContext<'_>) -> Option<(String, Style)> {
     let share = budget_share(limit, spent)?;
     let style = match share {

@@ -31,7 +31,6 @@ const ENDING: usize = 64;
 /// Columns that all titles of a strip share, so that they stand in line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Columns {
-    /// Of the number.
     pub number: usize,
 }
 

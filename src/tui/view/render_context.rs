@@ -36,14 +36,12 @@ pub(super) struct RenderContext<'a> {
 
 impl RenderContext<'_> {
     /// Returns the present frame of the spinner.
-    #[must_use]
     pub(super) fn spinner(&self) -> &'static str {
         let frames = self.glyphs.spinner;
         frames[self.app.spinner_frame() % frames.len().max(1)]
     }
 
     /// Returns the sign of a state.
-    #[must_use]
     pub(super) fn glyph(&self, state: &AgentState) -> &'static str {
         let glyphs = self.glyphs;
         match state.row().sign {
@@ -58,7 +56,6 @@ impl RenderContext<'_> {
     }
 
     /// Returns the colour of a state.
-    #[must_use]
     pub(super) fn severity(&self, state: &AgentState) -> Style {
         match state.row().severity {
             Severity::Neutral => self.theme.muted,
@@ -70,19 +67,16 @@ impl RenderContext<'_> {
     }
 
     /// Returns the colour of an agent.
-    #[must_use]
     pub(super) fn agent(&self, agent: &AgentView) -> Style {
         self.theme.agent(agent.color.as_deref(), &agent.agent_type)
     }
 
     /// Returns the name an agent's type is shown by.
-    #[must_use]
     pub(super) fn type_of(agent: &AgentView) -> &str {
         if agent.agent_type.is_empty() { &agent.name } else { &agent.agent_type }
     }
 
     /// Returns a chord as people read it.
-    #[must_use]
     pub(super) fn chord(&self, chord: &str) -> String {
         arrows(chord, self.glyphs)
     }
@@ -91,7 +85,6 @@ impl RenderContext<'_> {
     /// stand in line with each other where there is room for that; where there is little, the type gives way first,
     /// because it also has a colour. What follows is the mark of one whose parent does not wait for it: a sign, and a
     /// word where there is room for it.
-    #[must_use]
     pub(super) fn title(&self, agent: &AgentView, room: usize) -> (String, String, String) {
         let sign = format!("  {}", self.glyphs.background);
         if agent.has_ended() || agent.ground == RunMode::Foreground || room < SHORTEST_TYPE + width(&sign) {
@@ -130,7 +123,6 @@ impl RenderContext<'_> {
     }
 
     /// Returns chords and their short words as spans, as many as fit.
-    #[must_use]
     pub(super) fn hints(&self, hints: &[(String, &str)], columns: usize) -> Vec<Span<'static>> {
         let mut spans = Vec::new();
         let mut left = columns;
@@ -169,7 +161,6 @@ fn arrows(chord: &str, glyphs: &Glyphs) -> String {
 }
 
 /// Spells the tokens of a usage in at most six columns, with a sign if they are an estimate.
-#[must_use]
 pub(super) fn used(usage: &Usage) -> String {
     format!("{}{}", usage.mark(), tokens(usage.total()))
 }

@@ -13,7 +13,6 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 const TAB: usize = 4;
 
 /// Returns the columns that a text takes; a tab counts as if it stood at a tab stop.
-#[must_use]
 pub fn width(text: &str) -> usize {
     if text.is_ascii() && !text.contains('\t') {
         return text.len();
@@ -22,7 +21,6 @@ pub fn width(text: &str) -> usize {
 }
 
 /// Returns the columns of one grapheme.
-#[must_use]
 pub fn grapheme_width(grapheme: &str) -> usize {
     match grapheme {
         "\t" => TAB,
@@ -32,7 +30,6 @@ pub fn grapheme_width(grapheme: &str) -> usize {
 }
 
 /// Returns the text cut to `columns`, with `…` at the end if anything was cut. Tabs become spaces.
-#[must_use]
 pub fn fit(text: &str, columns: usize) -> String {
     let text = &expand_tabs(text, 0);
     if width(text) <= columns {
@@ -47,7 +44,6 @@ pub fn fit(text: &str, columns: usize) -> String {
 }
 
 /// Returns the longest beginning of a text that takes no more than `columns`.
-#[must_use]
 pub fn head(text: &str, columns: usize) -> &str {
     let mut used = 0;
     for (at, grapheme) in text.grapheme_indices(true) {
@@ -60,7 +56,6 @@ pub fn head(text: &str, columns: usize) -> &str {
 }
 
 /// Returns the longest end of a text that takes no more than `columns`.
-#[must_use]
 pub fn tail(text: &str, columns: usize) -> &str {
     let mut used = 0;
     let mut start = text.len();
@@ -75,7 +70,6 @@ pub fn tail(text: &str, columns: usize) -> &str {
 }
 
 /// Returns the text in exactly `columns`: cut with `…`, or filled up with spaces.
-#[must_use]
 pub fn pad(text: &str, columns: usize) -> String {
     let mut out = fit(text, columns);
     out.extend(std::iter::repeat_n(' ', columns.saturating_sub(width(&out))));
@@ -83,7 +77,6 @@ pub fn pad(text: &str, columns: usize) -> String {
 }
 
 /// Returns the text in exactly `columns`, filled up with spaces on the left.
-#[must_use]
 pub fn pad_left(text: &str, columns: usize) -> String {
     let fitted = fit(text, columns);
     let mut out = " ".repeat(columns.saturating_sub(width(&fitted)));
@@ -92,7 +85,6 @@ pub fn pad_left(text: &str, columns: usize) -> String {
 }
 
 /// Returns the line cut to `columns`, with `…` in the style of the place if anything was cut.
-#[must_use]
 pub fn fit_line(line: &Line<'_>, columns: usize) -> Line<'static> {
     let total: usize = line.spans.iter().map(|span| width(&span.content)).sum();
     let mut room = columns;
@@ -112,7 +104,6 @@ pub fn fit_line(line: &Line<'_>, columns: usize) -> Line<'static> {
 }
 
 /// Replaces tabs by the spaces up to the next tab stop, the text beginning at `column`.
-#[must_use]
 pub fn expand_tabs(text: &str, column: usize) -> String {
     if !text.contains('\t') {
         return text.to_owned();
@@ -133,7 +124,6 @@ pub fn expand_tabs(text: &str, column: usize) -> String {
 }
 
 /// Returns the line in rows of at most `columns`, broken between words where possible.
-#[must_use]
 pub fn wrap_line(line: &Line<'_>, columns: u16) -> Vec<Line<'static>> {
     wrap_indented(line, columns, &Line::default(), &Line::default())
 }
@@ -141,7 +131,6 @@ pub fn wrap_line(line: &Line<'_>, columns: u16) -> Vec<Line<'static>> {
 /// Returns the line in rows of at most `columns`: `first` stands before the first row, `rest` before the others.
 ///
 /// An indent that leaves less than a quarter of the room is cut, so that deep nesting cannot squeeze the text out.
-#[must_use]
 pub fn wrap_indented(line: &Line<'_>, columns: u16, first: &Line<'_>, rest: &Line<'_>) -> Vec<Line<'static>> {
     let (first, rest) = indents(columns, first, rest);
     let mut rows = Rows::new(line.style, usize::from(columns).max(1), first, rest);
@@ -155,7 +144,6 @@ pub fn wrap_indented(line: &Line<'_>, columns: u16, first: &Line<'_>, rest: &Lin
 }
 
 /// Returns the indents of [`wrap_indented`] as it writes them.
-#[must_use]
 pub fn indents(columns: u16, first: &Line<'_>, rest: &Line<'_>) -> (Line<'static>, Line<'static>) {
     let columns = usize::from(columns).max(1);
     let room = columns - columns.div_ceil(4).min(columns);
@@ -237,7 +225,6 @@ const END_MARK: Style = Style::new().add_modifier(Modifier::HIDDEN);
 
 /// Tells how a row of [`wrap_indented`] ends. One that goes on ends with empty spans, which draw nothing: one for
 /// [`TextEnd::Joined`], two for [`TextEnd::Spaced`].
-#[must_use]
 pub fn end_of(row: &Line<'_>) -> TextEnd {
     let is_mark = |span: &&Span<'_>| span.content.is_empty() && span.style == END_MARK;
     match row.spans.iter().rev().take_while(is_mark).count() {

@@ -45,9 +45,7 @@ pub struct AgentView {
     pub description: String,
     /// The whole task.
     pub prompt: String,
-    /// Its model.
     pub model: String,
-    /// Names of its tools.
     pub tool_names: Vec<String>,
     /// How far it may go.
     pub bounds: Bounds,
@@ -136,32 +134,27 @@ impl AgentView {
     }
 
     /// Returns `true` if nothing more will happen to it, unless it is resumed.
-    #[must_use]
     pub fn has_ended(&self) -> bool {
         self.outcome.is_some() && !self.id.is_main()
     }
 
     /// Returns `true` if it is at work, or waits for its turn.
-    #[must_use]
     pub fn is_active(&self) -> bool {
         !matches!(self.phase, Phase::Idle | Phase::Ended(_))
     }
 
     /// Returns its report: the last words, or why there are none.
-    #[must_use]
     pub fn report(&self) -> Option<&str> {
         let outcome = self.outcome.as_ref()?;
         if outcome.text.trim().is_empty() { outcome.reason.as_deref() } else { Some(&outcome.text) }
     }
 
     /// Returns what it said last that there is to do.
-    #[must_use]
     pub fn todos(&self) -> &[Todo] {
         &self.todos
     }
 
     /// Returns the name of the oldest tool in flight, and since when it runs.
-    #[must_use]
     pub fn tool_in_flight(&self) -> Option<(&str, Instant)> {
         self.in_flight().find_map(|(_, kind)| match kind {
             CellKind::Tool(tool) => match tool.state {
@@ -433,7 +426,6 @@ impl AgentView {
     }
 
     /// Returns the last text of the transcript.
-    #[must_use]
     pub fn last_text(&self) -> Option<&str> {
         self.cells.iter().rev().find_map(|(_, cell)| match &cell.kind {
             CellKind::Text { text } | CellKind::Report { text } => Some(text.as_str()),

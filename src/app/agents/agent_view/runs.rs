@@ -26,7 +26,6 @@ pub(super) struct PreviousRuns {
 
 impl AgentView {
     /// Returns how long it has worked, in all of its runs together; the time in between is none of it.
-    #[must_use]
     pub fn elapsed(&self, now: Instant) -> Duration {
         let present = match (&self.outcome, self.started) {
             (Some(outcome), _) if !self.is_active() => outcome.elapsed(),
@@ -37,19 +36,16 @@ impl AgentView {
     }
 
     /// Returns `true` if it has ever worked, or will have when it goes on.
-    #[must_use]
     pub fn has_begun(&self) -> bool {
         self.started.is_some() || self.run > 1
     }
 
     /// Returns the tool calls begun in the present run, to which limits apply.
-    #[must_use]
     pub fn tools_of_run(&self) -> u32 {
         self.tools.saturating_sub(self.previous.tools)
     }
 
     /// Returns what came of its last run that has ended.
-    #[must_use]
     pub fn last_outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref().or(self.previous.outcome.as_ref())
     }

@@ -16,7 +16,6 @@ pub enum AgentFileRow {
     Tier(Tier),
     /// A tier without agents.
     Vacant(Tier),
-    /// An agent.
     Agent {
         /// Its place in the listing.
         index: usize,

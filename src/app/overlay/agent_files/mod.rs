@@ -32,23 +32,19 @@ pub enum FileRequest {
     Reload,
     /// Write a new file into the folder of a tier.
     Create {
-        /// Where.
         tier: Tier,
-        /// What.
         draft: Box<AgentDraft>,
     },
     /// Write the text of an agent into the folder of a tier.
     Duplicate {
         /// Where the agent comes from.
         source: Source,
-        /// Its name.
         name: String,
         /// Where the copy goes.
         tier: Tier,
     },
     /// Open a file in `$EDITOR`.
     Edit(PathBuf),
-    /// Delete a file.
     Delete(PathBuf),
 }
 

@@ -28,7 +28,6 @@ pub struct AgentPlaces {
 
 impl AgentPlaces {
     /// Returns a path as people write it, safe to show.
-    #[must_use]
     pub fn shown(&self, path: &Path) -> String {
         let below = self.home.as_deref().and_then(|home| path.strip_prefix(home).ok());
         let text = below.map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()));
@@ -36,7 +35,6 @@ impl AgentPlaces {
     }
 
     /// Returns the tiers into which a file can be written, with the folder of each, strongest first.
-    #[must_use]
     pub fn homes(&self) -> Vec<(Tier, &Path)> {
         Tier::ALL.into_iter().rev().filter_map(|tier| Some((tier, self.dirs.home_of(tier)?))).collect()
     }

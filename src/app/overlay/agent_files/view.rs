@@ -43,7 +43,6 @@ pub(super) enum PendingWork {
 /// How many agents there are of each standing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Standings {
-    /// In force.
     pub in_force: usize,
     /// Shadowed by another one.
     pub shadowed: usize,
@@ -51,7 +50,6 @@ pub struct Standings {
     pub broken: usize,
 }
 
-/// The view of all agents.
 #[derive(Debug)]
 pub struct AgentFilesView {
     index: Index,
@@ -93,19 +91,16 @@ impl AgentFilesView {
     }
 
     /// Returns what is sought.
-    #[must_use]
     pub fn query(&self) -> &LineEdit {
         &self.query
     }
 
     /// Returns `true` if keys type into the query.
-    #[must_use]
     pub fn is_typing(&self) -> bool {
         self.typing == AgentFilesTyping::Query
     }
 
     /// Returns what taking the chosen agent, or what was typed, means; `None` where there is nothing to take.
-    #[must_use]
     pub fn accept_word(&self) -> Option<&'static str> {
         match (self.page, self.typing) {
             (AgentFilesPage::Detail { .. }, _) => None,
@@ -115,38 +110,32 @@ impl AgentFilesView {
     }
 
     /// Returns the lines of the list.
-    #[must_use]
     pub fn rows(&self) -> &[AgentFileRow] {
         &self.rows
     }
 
     /// Returns the place of the chosen row.
-    #[must_use]
     pub fn chosen_row(&self) -> usize {
         self.at
     }
 
     /// Returns what the view shows.
-    #[must_use]
     pub fn page(&self) -> AgentFilesPage {
         self.page
     }
 
     /// Returns how many agents there are of each standing.
-    #[must_use]
     pub fn standings(&self) -> Standings {
         self.standings
     }
 
     /// Returns what did not work.
-    #[must_use]
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
     }
 
     /// Returns the first row that is visible in a list of this height: the chosen row always is, and the heading
     /// right above it.
-    #[must_use]
     pub fn first_visible(&self, height: usize) -> usize {
         let above = self.at.saturating_sub(1);
         let first = if matches!(self.rows.get(above), Some(AgentFileRow::Agent { .. })) { self.at } else { above };
@@ -154,8 +143,6 @@ impl AgentFilesView {
         self.top.min(first).max(least).min(self.rows.len().saturating_sub(height).max(least))
     }
 
-    /// Returns the chosen agent.
-    #[must_use]
     pub fn chosen<'a>(&self, listing: &'a [Listed]) -> Option<&'a Listed> {
         match self.rows.get(self.at)? {
             AgentFileRow::Agent { index, .. } => listing.get(*index),

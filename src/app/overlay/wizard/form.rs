@@ -88,55 +88,46 @@ pub(super) enum Arrived {
 
 impl Wizard {
     /// Returns the step it stands at.
-    #[must_use]
     pub fn step(&self) -> WizardStep {
         self.step.unwrap_or(WizardStep::How)
     }
 
     /// Returns the place in the list of the step.
-    #[must_use]
     pub fn chosen(&self) -> usize {
         self.chosen
     }
 
     /// Returns the lines of the summary above the first visible one.
-    #[must_use]
     pub fn scroll(&self) -> usize {
         self.scroll
     }
 
     /// Returns the folders to choose from.
-    #[must_use]
     pub fn homes(&self) -> &[AgentHome] {
         &self.homes
     }
 
     /// Returns the name being typed.
-    #[must_use]
     pub fn name(&self) -> &LineEdit {
         &self.name
     }
 
     /// Returns the name of a model being typed.
-    #[must_use]
     pub fn typed_model(&self) -> &LineEdit {
         &self.typed
     }
 
     /// Returns the draft the model works on.
-    #[must_use]
     pub fn drafting(&self) -> Option<&Drafting> {
         self.drafting.as_ref()
     }
 
     /// Returns what the user has to know at this step.
-    #[must_use]
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
     /// Returns the text of several lines that this step asks for.
-    #[must_use]
     pub fn text(&self) -> Option<&Composer> {
         match self.step() {
             WizardStep::Wish => Some(&self.wish),
@@ -165,7 +156,6 @@ impl Wizard {
     }
 
     /// Returns `true` if nothing is filled in that could be lost.
-    #[must_use]
     pub fn is_blank(&self) -> bool {
         self.name.text().is_empty()
             && self.wish.is_empty()
@@ -181,7 +171,6 @@ impl Wizard {
     }
 
     /// Returns the rows of the first step.
-    #[must_use]
     pub fn how_rows(&self) -> Vec<HowRow> {
         let mut rows = vec![HowRow::ByHand, if self.drafting.is_some() { HowRow::Watch } else { HowRow::Draft }];
         if self.arrived.is_some() {
@@ -194,7 +183,6 @@ impl Wizard {
     }
 
     /// Returns which tools are chosen.
-    #[must_use]
     pub fn tool_choice(&self) -> ToolChoice {
         self.tools.clone().unwrap_or(ToolChoice::All)
     }
@@ -204,7 +192,6 @@ impl Wizard {
     }
 
     /// Returns the rows of the tools' step.
-    #[must_use]
     pub fn tool_rows(&self) -> Vec<ToolRow> {
         let presets = [ToolChoice::All, ToolChoice::ReadOnly, ToolChoice::Custom].map(ToolRow::Preset);
         let grouped = TOOL_GROUPS.iter().flat_map(|(group, tools)| {
@@ -217,7 +204,6 @@ impl Wizard {
     }
 
     /// Returns `true` if the new agent would have a tool.
-    #[must_use]
     pub fn has_tool(&self, tool: &str) -> bool {
         match self.tool_choice() {
             ToolChoice::All => !self.extras.iter().any(|entry| entry == tool),
@@ -247,14 +233,12 @@ impl Wizard {
 
     /// Returns the colours to choose from: first `None`, which leaves it to the program, and last that of a draft, if it
     /// is another one.
-    #[must_use]
     pub fn color_rows(&self) -> Vec<Option<&str>> {
         let own = self.drafted_color.as_deref().filter(|color| !COLORS.contains(color));
         std::iter::once(None).chain(COLORS.into_iter().map(Some)).chain(own.map(Some)).collect()
     }
 
     /// Returns the agent as it is filled in.
-    #[must_use]
     pub fn draft(&self) -> AgentDraft {
         AgentDraft {
             name: self.name.text().to_owned(),
@@ -267,14 +251,12 @@ impl Wizard {
     }
 
     /// Returns the file that would be written.
-    #[must_use]
     pub fn path(&self) -> Option<PathBuf> {
         let home = self.homes.iter().find(|home| Some(home.tier) == self.tier)?;
         Some(home.path.join(format!("{}.md", self.name.text())))
     }
 
     /// Returns what is wrong with the answer to a step.
-    #[must_use]
     pub fn problem(&self, step: WizardStep, listing: &Listing) -> Option<String> {
         let missing = |composer: &Composer, words: &str| composer.text().trim().is_empty().then(|| words.to_owned());
         match step {
@@ -304,7 +286,6 @@ impl Wizard {
     }
 
     /// Returns whom an agent of this name would stand in for, or who would win over it.
-    #[must_use]
     pub fn rivals(&self, listing: &Listing) -> Option<String> {
         let tier = self.tier?;
         let in_force = listing.iter().find(|listed| {
@@ -363,7 +344,6 @@ impl Wizard {
     }
 
     /// Returns how many rows the list of this step has.
-    #[must_use]
     pub fn rows(&self) -> usize {
         match self.step() {
             WizardStep::How => self.how_rows().len(),

@@ -22,7 +22,6 @@ pub enum WizardStep {
     Drafting,
     /// Which folder.
     Where,
-    /// Its name.
     Name,
     /// When to use it.
     Description,
@@ -115,7 +114,6 @@ impl WizardStep {
 pub enum HowRow {
     /// Write it oneself.
     ByHand,
-    /// Have it drafted.
     Draft,
     /// Look at the draft being written.
     Watch,
@@ -188,7 +186,6 @@ pub enum ToolChoice {
 /// A row of the tools' step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolRow {
-    /// A preset.
     Preset(ToolChoice),
     /// A tool: its group, if it is the first of it, and its name.
     Tool(&'static str, String),
@@ -217,7 +214,6 @@ pub enum ModelRow {
 }
 
 /// Returns the rows of the model's step.
-#[must_use]
 pub fn model_rows() -> Vec<ModelRow> {
     let mut rows = vec![ModelRow::Inherit];
     for alias in model::aliases().map(ModelRow::Alias) {

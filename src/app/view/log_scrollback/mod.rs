@@ -111,7 +111,6 @@ pub fn fold_log(
 }
 
 /// Returns `true` if a turn begins with an event, so that what comes before can be understood by itself.
-#[must_use]
 pub fn begins_turn(event: &AgentEvent) -> bool {
     matches!(event.kind, EventKind::Turn(TurnEvent::Started { .. }))
 }
@@ -177,25 +176,21 @@ impl<'a> StepView<'a> {
     }
 
     /// Returns the number of the first step.
-    #[must_use]
     pub fn first(&self) -> CellId {
         self.first
     }
 
     /// Returns the number after the last step.
-    #[must_use]
     pub fn end(&self) -> CellId {
         self.end
     }
 
     /// Returns `true` if steps follow that are not held.
-    #[must_use]
     pub fn breaks_off(&self) -> bool {
         self.end < self.cells.end()
     }
 
     /// Returns a step.
-    #[must_use]
     pub fn get(&self, id: CellId) -> Option<&'a Cell> {
         match self.past.filter(|past| id < past.join.0) {
             Some(past) => past.get(id),

@@ -22,7 +22,6 @@ use crate::message::AgentId;
 const USER_ROWS: usize = 40;
 
 /// Returns `true` if a cell changes by the clock, or with another agent, and is made anew for each frame.
-#[must_use]
 pub(super) fn is_live(kind: &CellKind, ctx: &RenderContext<'_>) -> bool {
     match kind {
         CellKind::Tool(tool) => matches!(tool.state, ToolState::Running { .. } | ToolState::Asking),
@@ -33,7 +32,6 @@ pub(super) fn is_live(kind: &CellKind, ctx: &RenderContext<'_>) -> bool {
 }
 
 /// Returns the Markdown of a cell that holds any.
-#[must_use]
 pub(super) fn markdown(kind: &CellKind) -> Option<&str> {
     match kind {
         CellKind::Text { text } | CellKind::Report { text } => Some(text),
@@ -42,7 +40,6 @@ pub(super) fn markdown(kind: &CellKind) -> Option<&str> {
 }
 
 /// Returns how many blank lines stand between two cells.
-#[must_use]
 pub(super) fn gap(before: Option<&CellKind>, kind: &CellKind) -> usize {
     let Some(before) = before else { return 0 };
     let is_line = |kind: &CellKind| {
@@ -60,7 +57,6 @@ pub(super) fn gap(before: Option<&CellKind>, kind: &CellKind) -> usize {
 }
 
 /// Returns the lines of a cell that is no Markdown.
-#[must_use]
 pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, ctx: &RenderContext<'_>) -> Lined {
     let theme = ctx.theme;
     let lines = match kind {

@@ -25,11 +25,9 @@ const MAX_QUEUED: usize = 128;
 pub enum CodeClass {
     /// Nothing special.
     Plain,
-    /// A keyword.
     Keyword,
     /// A string or a character.
     String,
-    /// A comment.
     Comment,
     /// A number or another constant.
     Number,
@@ -77,7 +75,6 @@ pub struct CodeLine {
 
 impl CodeLine {
     /// Returns the line.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -161,7 +158,6 @@ struct State {
     worker: Worker,
 }
 
-/// Whether there is a worker.
 #[derive(Default, PartialEq)]
 enum Worker {
     /// Nobody has asked for anything yet.
@@ -207,14 +203,12 @@ impl Highlighter {
     }
 
     /// Returns `true` if a block of this language and size will ever be highlighted.
-    #[must_use]
     pub fn accepts(&self, lang: &str, bytes: usize) -> bool {
         bytes <= MAX_CODE_BYTES && !lang.is_empty() && self.shared.state().worker != Worker::Stopped
     }
 
     /// Returns the highlighted lines of a block of code, or `None` as long as the worker does not have them: the
     /// request is then on its way. A block that goes on from one asked for before costs its new lines only.
-    #[must_use]
     pub fn lines(&self, lang: &str, code: &str) -> Option<Arc<Vec<CodeLine>>> {
         if code.len() > MAX_CODE_BYTES || lang.is_empty() {
             return None;

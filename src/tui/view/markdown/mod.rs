@@ -84,7 +84,6 @@ impl MarkdownDoc {
     }
 
     /// Returns the text as it was pushed.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.source
     }
@@ -109,7 +108,6 @@ impl MarkdownDoc {
     }
 
     /// Returns what leads somewhere in some of the lines, as they were laid out last.
-    #[must_use]
     pub fn labels(&self, rows: Range<usize>) -> &[Label] {
         labels_in(&self.labels, rows)
     }

@@ -39,7 +39,6 @@ impl Label {
 pub struct Lined {
     /// The rows.
     pub lines: Vec<Line<'static>>,
-    /// The labels.
     pub labels: Vec<Label>,
 }
 
@@ -51,7 +50,6 @@ impl From<Vec<Line<'static>>> for Lined {
 
 impl Lined {
     /// Returns what leads somewhere in some of the rows.
-    #[must_use]
     pub fn labels_in(&self, rows: Range<usize>) -> &[Label] {
         labels_in(&self.labels, rows)
     }

@@ -16,7 +16,6 @@ pub enum ColorDepth {
     Ansi16,
     /// The 256 of xterm.
     Ansi256,
-    /// All.
     TrueColor,
 }
 

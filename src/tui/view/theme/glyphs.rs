@@ -29,17 +29,14 @@ pub struct Glyphs {
     pub cross: &'static str,
     /// Where text was cut.
     pub ellipsis: &'static str,
-    /// Done.
     pub done: &'static str,
     /// Failed, and the sign that stops an agent.
     pub failed: &'static str,
     /// Needs the user.
     pub attention: &'static str,
-    /// Queued.
     pub queued: &'static str,
     /// Stopped or cut off.
     pub stopped: &'static str,
-    /// In the background.
     pub background: &'static str,
     /// Works, or worked, apart from the project's files.
     pub apart: &'static str,
@@ -142,7 +139,6 @@ impl Glyphs {
 
     /// Returns what stands in place of a sign that the ASCII set may not draw: the typographic ones that texts of the
     /// program and of models use.
-    #[must_use]
     pub fn ascii_of(sign: &str) -> Option<&'static str> {
         Some(match sign {
             "…" => "~",

@@ -43,7 +43,6 @@ macro_rules! styles {
             pub const STYLES: &'static [&'static str] = &[$(stringify!($field),)*];
 
             /// Returns a style by the name a theme file gives it.
-            #[must_use]
             pub fn style(&self, name: &str) -> Option<Style> {
                 match name {
                     $(stringify!($field) => Some(self.$field),)*
@@ -124,26 +123,22 @@ impl Theme {
     }
 
     /// Returns how many colours the theme is reduced to.
-    #[must_use]
     pub fn depth(&self) -> ColorDepth {
         self.depth
     }
 
     /// Returns a number that no other theme of this process has, for caches of laid-out lines.
-    #[must_use]
     pub fn id(&self) -> u64 {
         self.id
     }
 
     /// Returns the ground the theme is made for; the terminal's own is never painted over.
-    #[must_use]
     pub fn background(&self) -> Color {
         self.background
     }
 
     /// Returns the style of an agent: the colour of its definition where it is one, else one that its type always
     /// has.
-    #[must_use]
     pub fn agent(&self, color: Option<&str>, agent_type: &str) -> Style {
         if self.depth == ColorDepth::None {
             return Style::new().add_modifier(Modifier::BOLD);

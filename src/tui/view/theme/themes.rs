@@ -47,7 +47,6 @@ impl Themes {
     }
 
     /// Returns all names: the one for what fits, those of the program, those of the user.
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         let builtin = BUILTIN.iter().map(|(name, _)| (*name).to_owned());
         let users = self.files.keys().filter(|name| *name != AUTO && BUILTIN.iter().all(|(known, _)| known != name));
@@ -56,7 +55,6 @@ impl Themes {
 
     /// Returns a theme for a terminal of this depth and what is wrong with its file; `None` if there is none of this
     /// name. Without colours every theme is the same one, of modifiers only.
-    #[must_use]
     pub fn load(&self, name: &str, depth: ColorDepth) -> Option<(Theme, Vec<Diagnostic>)> {
         let name = if name == AUTO { self.fitting } else { name };
         let (sheet, mut errors) = match self.files.get(name) {

@@ -37,7 +37,6 @@ impl LayoutCache {
         matches!(self.body, Body::Markdown(_))
     }
 
-    /// Returns its lines.
     pub(super) fn lines(&mut self, width: u16, ctx: &RenderContext<'_>) -> &[Line<'static>] {
         match &mut self.body {
             Body::Lines(laid) => &laid.lines,
