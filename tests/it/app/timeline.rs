@@ -22,7 +22,7 @@ fn window(stage: &Stage) -> TimelineWindow {
 
 /// Returns the letters of an agent's spans in their order.
 fn letters(stage: &Stage, agent: u32) -> String {
-    stage.app.track(AgentId(agent)).unwrap().spans().iter().map(|span| span.kind.letter()).collect()
+    stage.app.track(AgentId(agent)).unwrap().spans().iter().map(|span| span.kind.row().letter).collect()
 }
 
 /// Returns the line that says what happened under the cursor.
