@@ -73,7 +73,11 @@ impl Stage {
     pub(crate) fn with_children(count: u32) -> Self {
         let mut stage = Self::new();
         stage.main(EventKind::Started);
-        stage.main(EventKind::UserMessage { text: "Look at everything at once.".to_owned(), by: Author::User });
+        stage.main(EventKind::UserMessage {
+            text: "Look at everything at once.".to_owned(),
+            by: Author::User,
+            id: None,
+        });
         for child in 1..=count {
             let call_id = format!("call-{child}");
             stage.main(tool_started(&call_id, "Agent"));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use belvedere::cli::{Cli, Subcommands, agents};
 use belvedere::headless::{self, Headless, Plain};
-use belvedere::message::{self, BudgetLimit};
+use belvedere::message::{self, BudgetLimit, MessageId};
 use belvedere::services::{
     self, Bootstrap, EVENT_CAPACITY, EndSignal, FrontEnd, Options, SessionKind, Signals, Started,
 };
@@ -163,7 +163,7 @@ async fn show(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<u
     let (listener, events) = mpsc::channel(EVENT_CAPACITY);
     let (commands, orders) = mpsc::unbounded_channel();
     if let Some(text) = request {
-        commands.send(Command::Send { text })?;
+        commands.send(Command::Send { id: MessageId::default(), text })?;
     }
     let mut signals = catch_signals()?;
     let setup = tui::screen_setup(&bootstrap, events, commands)?;

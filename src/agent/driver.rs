@@ -203,7 +203,7 @@ impl<'a> Driver<'a> {
     /// Adds a message to the transcript, and emits it.
     async fn receive(&mut self, message: InboxMessage) {
         self.transcript.push_user(message.model_text());
-        self.run.emit(EventKind::UserMessage { text: message.text, by: message.by }).await;
+        self.run.emit(EventKind::UserMessage { text: message.text, by: message.by, id: message.id }).await;
     }
 
     /// Decides what follows when the model has nothing more to ask for: the end, or more to read.

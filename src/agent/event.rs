@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::outcome::{Outcome, Status, StopCause};
 use super::worktrees::{KeptWorktree, WorktreeNews};
 use crate::definition::CatalogChanges;
-use crate::message::{AgentId, AssistantMessage, BudgetLimit, ToolCall, ToolResult, Usage};
+use crate::message::{AgentId, AssistantMessage, BudgetLimit, MessageId, ToolCall, ToolResult, Usage};
 use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, PermissionMode};
 use crate::provider::StopReason;
 use crate::tool::{FileChange, ToolView};
@@ -137,6 +137,9 @@ pub enum EventKind {
         text: String,
         #[serde(default, skip_serializing_if = "Author::is_user")]
         by: Author,
+        /// Which message of this run of the program it was; the log does not keep that.
+        #[serde(skip)]
+        id: Option<MessageId>,
     },
     /// A subagent that had ended goes on with its transcript. What follows is another run, up to another `Ended`.
     Resumed {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use super::Author;
-use crate::message::AgentId;
+use crate::message::{AgentId, MessageId};
 
 /// One message for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct InboxMessage {
     pub by: Author,
     /// When it is read.
     pub urgency: Urgency,
+    /// Which message of the user it is.
+    pub id: Option<MessageId>,
 }
 
 /// When a message is read.
@@ -37,25 +39,25 @@ pub enum Urgency {
 impl InboxMessage {
     /// Returns what the user says to an agent at work.
     #[must_use]
-    pub fn of_user(text: String) -> Self {
-        Self { text, by: Author::User, urgency: Urgency::Now }
+    pub fn of_user(id: MessageId, text: String) -> Self {
+        Self { text, by: Author::User, urgency: Urgency::Now, id: Some(id) }
     }
 
     /// Returns what the agent above says.
     #[must_use]
     pub fn of_parent(text: String) -> Self {
-        Self { text, by: Author::Parent, urgency: Urgency::Now }
+        Self { text, by: Author::Parent, urgency: Urgency::Now, id: None }
     }
 
     /// Returns what this program says.
     pub(super) fn of_program(text: &str) -> Self {
-        Self { text: text.to_owned(), by: Author::Program, urgency: Urgency::Now }
+        Self { text: text.to_owned(), by: Author::Program, urgency: Urgency::Now, id: None }
     }
 
     /// Returns the report of a subagent.
     #[must_use]
     pub fn report(agent: AgentId, text: String, urgency: Urgency) -> Self {
-        Self { text, by: Author::Subagents(vec![agent]), urgency }
+        Self { text, by: Author::Subagents(vec![agent]), urgency, id: None }
     }
 
     fn is_report(&self) -> bool {
@@ -179,13 +181,9 @@ impl Inbox {
         self.state().access == InboxState::Closed
     }
 
-    /// Takes back the latest message of this text by the user that nobody has read.
-    pub fn take_back(&self, text: &str) {
-        let mut state = self.state();
-        let is_it = |message: &InboxMessage| message.by == Author::User && message.text == text;
-        if let Some(at) = state.waiting.iter().rposition(is_it) {
-            state.waiting.remove(at);
-        }
+    /// Takes back a message of the user's, if nobody has read it.
+    pub fn take_back(&self, id: MessageId) {
+        self.state().waiting.retain(|message| message.id != Some(id));
     }
 
     /// Takes out the latest report of one agent, which was handed over another way.

@@ -118,6 +118,7 @@ pub struct Cancel {
 
 impl Cancel {
     /// Returns a token that is cancelled with this one, but not the other way round.
+    #[must_use]
     pub fn child(&self) -> Self {
         Self { token: self.token.child_token(), cause: Arc::default() }
     }

@@ -3,6 +3,8 @@
 //! Owns names and descriptions. Leaves keys to `keymap` and carrying out to the rest of `app`. Invariant: every
 //! action is found by [`Action::all`], and its name is read back as the same action.
 
+use super::keymap::Context;
+
 /// Declares the actions once: variant, name in the keymap file, description for people.
 macro_rules! actions {
     ($($variant:ident, $name:literal, $description:literal;)*) => {
@@ -97,6 +99,33 @@ actions! {
     Back, "back", "go back a step";
 }
 
+/// What actions do where that is not what they do elsewhere: in a list, `up` chooses no agent.
+const IN_PLACE: &[(Context, Action, &str)] = &[
+    (Context::Composer, Action::PageUp, "scroll the conversation up a page"),
+    (Context::Composer, Action::PageDown, "scroll the conversation down a page"),
+    (Context::Approvals, Action::Leave, "go back to the message; the question stays open"),
+    (Context::AgentFiles, Action::Accept, "show this agent"),
+    (Context::AgentFiles, Action::Search, "search the agents"),
+    (Context::AgentFiles, Action::Bottom, "go to the end"),
+    (Context::Popup, Action::MoveUp, "choose the entry above"),
+    (Context::Popup, Action::MoveDown, "choose the entry below"),
+    (Context::Popup, Action::PageUp, "go up ten entries"),
+    (Context::Popup, Action::PageDown, "go down ten entries"),
+    (Context::Popup, Action::Leave, "close the list"),
+    (Context::Text, Action::PageUp, "scroll up ten lines"),
+    (Context::Text, Action::PageDown, "scroll down ten lines"),
+    (Context::Text, Action::Bottom, "go to the end"),
+    (Context::Text, Action::Leave, "close the text"),
+    (Context::Confirm, Action::Leave, "leave everything as it is"),
+    (Context::Wizard, Action::Accept, "take the answer and go on"),
+    (Context::Wizard, Action::Editor, "write the text in $EDITOR"),
+    (Context::Wizard, Action::MoveUp, "choose the row above"),
+    (Context::Wizard, Action::MoveDown, "choose the row below"),
+    (Context::Wizard, Action::PageUp, "go up eight rows"),
+    (Context::Wizard, Action::PageDown, "go down eight rows"),
+    (Context::Wizard, Action::Leave, "leave; what is filled in is kept"),
+];
+
 impl Action {
     /// Iterates over every action.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -148,6 +177,12 @@ impl Action {
             Self::FocusAgent(_) => "focus the agent with this number; again: on the whole screen",
             _ => NAMED.iter().find(|(action, ..)| *action == self).map_or("", |(.., description)| description),
         }
+    }
+
+    #[must_use]
+    pub fn description_in(self, place: Context) -> &'static str {
+        let own = IN_PLACE.iter().find(|(context, action, _)| *context == place && *action == self);
+        own.map_or(self.description(), |(.., description)| description)
     }
 
     #[must_use]

@@ -107,8 +107,10 @@ impl App {
 
     fn on_kind(&mut self, event: &AgentEvent) {
         match &event.kind {
-            EventKind::UserMessage { text, by: Author::User } => {
-                self.messages.mark_read(event.agent, text, &self.agents, &mut self.out);
+            EventKind::UserMessage { by: Author::User, id, .. } => {
+                if let Some(id) = id {
+                    self.messages.mark_read(event.agent, *id, &self.agents, &mut self.out);
+                }
                 if event.agent.is_main() {
                     self.view.pane_mut(AgentId::MAIN).scroll.follow();
                 }

@@ -141,12 +141,11 @@ impl App {
         self.out.begin(now, &event);
         self.act_on_held();
         let retitles = agent_events::may_retitle(&event);
-        match &event {
-            Event::Input(input) => self.approvals.pressed(input, &mut self.out),
-            _ => {
-                self.approvals.send_due(&mut self.out);
-                self.leave_empty_approvals();
-            }
+        if let Event::Input(input) = &event {
+            self.approvals.pressed(input, &mut self.out);
+        } else {
+            self.approvals.send_due(&mut self.out);
+            self.leave_empty_approvals();
         }
         match event {
             Event::Log(event) => self.on_log(&event),

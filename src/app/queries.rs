@@ -105,16 +105,16 @@ impl App {
 
     /// Returns the messages that wait for whom the composer writes to, oldest first. Until the main agent is known to
     /// work, none is shown for it.
-    pub fn queued(&self) -> &[String] {
+    pub fn queued(&self) -> Vec<&str> {
         match self.target() {
             Some(target) => self.unread(target.id),
             None if self.agents.main().is_active() => self.unread(AgentId::MAIN),
-            None => &[],
+            None => Vec::new(),
         }
     }
 
     /// Returns what an agent has not read yet, oldest first.
-    pub fn unread(&self, agent: AgentId) -> &[String] {
+    pub fn unread(&self, agent: AgentId) -> Vec<&str> {
         self.messages.unread(agent)
     }
 

@@ -111,6 +111,7 @@ impl AgentDraft {
 
     /// Returns the draft as it is read back from its file: without what no agent file can hold, such as spaces at its
     /// ends, and what no description may, such as control characters.
+    #[must_use]
     pub fn settled(&self) -> Self {
         let lines = |text: &str| text.replace("\r\n", "\n").replace('\r', "\n");
         Self {

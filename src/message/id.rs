@@ -1,4 +1,4 @@
-//! Identity of agents within one session.
+//! Identity of agents and of messages within one session.
 
 use std::fmt;
 
@@ -27,3 +27,8 @@ impl fmt::Display for AgentId {
         if self.is_main() { f.write_str("main") } else { write!(f, "{}", self.0) }
     }
 }
+
+/// Number of a message of the user, by which the event that it was read is known to be about it: two messages may read
+/// alike, and one may be contained in another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageId(pub u64);

@@ -25,7 +25,7 @@ pub use diagnostic::Diagnostic;
 pub use diff::{DiffLine, FileDiff, Hunk, LineKind};
 pub use effort::Effort;
 pub use format::grouped;
-pub use id::AgentId;
+pub use id::{AgentId, MessageId};
 pub use json::escaped_json;
 pub use list::split_list;
 pub use path::{serialize_path, serialize_paths};

@@ -1,20 +1,20 @@
 //! What a front end asks of the tree of agents.
 
 use crate::agent::{RunMode, WorktreeAct};
-use crate::message::{AgentId, BudgetLimit};
+use crate::message::{AgentId, BudgetLimit, MessageId};
 use crate::permission::{Answer, ApprovalId, Grant, Holder, PermissionMode};
 
 /// One request to the tree. Plain data: it is sent, and what comes of it arrives as events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// Says something to the main agent. Said while it works, it waits until the present answer is complete.
-    Send { text: String },
+    Send { id: MessageId, text: String },
     /// Takes back a message that still waits, so that the user can edit it.
-    Unsend { text: String },
+    Unsend { id: MessageId },
     /// Says something to one subagent, which reads it before its next request. If its end comes first, nobody reads it.
-    Tell { agent: AgentId, text: String },
+    Tell { agent: AgentId, id: MessageId, text: String },
     /// Takes back a message that a subagent has not read yet, so that the user can edit it.
-    Untell { agent: AgentId, text: String },
+    Untell { agent: AgentId, id: MessageId },
     /// Stops one subagent and what is below it; its siblings go on.
     Stop { agent: AgentId },
     /// Stops every agent, the main one too.
@@ -25,7 +25,7 @@ pub enum Command {
     Resume {
         agent: AgentId,
         /// The next message; `None` asks it to go on where it stopped.
-        text: Option<String>,
+        message: Option<(MessageId, String)>,
     },
     /// Moves one subagent to the background or back.
     Move { agent: AgentId, ground: RunMode },

@@ -22,7 +22,7 @@ use crate::agent::{
     AtEnd, Author, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, SessionEvent, Status, StopCause, run,
 };
 use crate::definition::AgentDefinition;
-use crate::message::{AgentId, Transcript};
+use crate::message::{AgentId, MessageId, Transcript};
 use crate::tool::Freshness;
 
 /// The connection of the main agent, which may take a moment to be found. `Err` says what the user can do.
@@ -47,7 +47,7 @@ pub struct Conversation {
     freshness: Arc<Freshness>,
     at_end: AtEnd,
     transcript: Transcript,
-    waiting: VecDeque<String>,
+    waiting: VecDeque<(MessageId, String)>,
     running: Option<Running>,
     /// Agents being drafted for the user; they go with the conversation.
     drafts: JoinSet<()>,
@@ -132,7 +132,7 @@ impl Conversation {
 
     /// Starts to answer one message, for a front end that has no other.
     pub fn begin(&mut self, text: String) {
-        self.say(text);
+        self.say(MessageId::default(), text);
     }
 
     /// Waits for the answer that was begun and returns what came of it.
@@ -148,15 +148,11 @@ impl Conversation {
 
     async fn obey(&mut self, command: Command) {
         match command {
-            Command::Send { text } if self.running.is_some() => self.waiting.push_back(text),
-            Command::Send { text } => self.say(text),
-            Command::Unsend { text } => {
-                if let Some(at) = self.waiting.iter().rposition(|waiting| *waiting == text) {
-                    self.waiting.remove(at);
-                }
-            }
-            Command::Tell { agent, text } => self.tree.tell(agent, InboxMessage::of_user(text)),
-            Command::Untell { agent, text } => self.tree.untell(agent, &text),
+            Command::Send { id, text } if self.running.is_some() => self.waiting.push_back((id, text)),
+            Command::Send { id, text } => self.say(id, text),
+            Command::Unsend { id } => self.waiting.retain(|(waiting, _)| *waiting != id),
+            Command::Tell { agent, id, text } => self.tree.tell(agent, InboxMessage::of_user(id, text)),
+            Command::Untell { agent, id } => self.tree.untell(agent, id),
             Command::Stop { agent } => self.tree.stop(agent, StopCause::User),
             Command::StopAll => {
                 self.waiting.clear();
@@ -164,7 +160,7 @@ impl Conversation {
                 self.interrupt(StopCause::User);
             }
             Command::WrapUp { agent } => self.tree.wrap_up(agent),
-            Command::Resume { agent, text } => self.tree.resume(agent, text).await,
+            Command::Resume { agent, message } => self.tree.resume(agent, message).await,
             Command::Move { agent, ground } => self.move_to(agent, ground).await,
             Command::Interrupt { children } => {
                 match children {
@@ -237,15 +233,15 @@ impl Conversation {
 
     /// Starts to answer a message. All telling is left to the answer's own task, so that commands are obeyed even
     /// while no listener has room.
-    fn say(&mut self, text: String) {
+    fn say(&mut self, id: MessageId, text: String) {
         self.tree.begin_request();
-        self.answer(Some(text));
+        self.answer(Some((id, text)));
     }
 
     /// Has the main agent answer a message of the user, or what else has reached it.
-    fn answer(&mut self, text: Option<String>) {
+    fn answer(&mut self, message: Option<(MessageId, String)>) {
         let mut transcript = std::mem::take(&mut self.transcript);
-        if let Some(text) = &text {
+        if let Some((_, text)) = &message {
             transcript.push_user(self.told(text.clone(), &transcript));
         }
         let cancel = Cancel::default();
@@ -260,7 +256,7 @@ impl Conversation {
             },
         };
         let connecting = self.connecting.clone();
-        let task = tokio::spawn(async move { answer.run(connecting, text, transcript).await });
+        let task = tokio::spawn(async move { answer.run(connecting, message, transcript).await });
         self.running = Some(Running { cancel, task, then: Then::GoOn });
     }
 
@@ -294,8 +290,8 @@ impl Conversation {
         }
         // Nobody is waited for at rest, whatever it was that ended the answer.
         self.tree.release(AgentId::MAIN).await;
-        if let Some(next) = self.waiting.pop_front() {
-            self.say(next);
+        if let Some((id, text)) = self.waiting.pop_front() {
+            self.say(id, text);
         }
         outcome
     }
@@ -359,9 +355,14 @@ struct Answering {
 }
 
 impl Answering {
-    async fn run(self, connecting: Connecting, text: Option<String>, transcript: Transcript) -> (Outcome, Transcript) {
-        if let Some(text) = text {
-            self.tell(EventKind::UserMessage { text, by: Author::User }).await;
+    async fn run(
+        self,
+        connecting: Connecting,
+        message: Option<(MessageId, String)>,
+        transcript: Transcript,
+    ) -> (Outcome, Transcript) {
+        if let Some((id, text)) = message {
+            self.tell(EventKind::UserMessage { text, by: Author::User, id: Some(id) }).await;
         }
         let before = transcript.clone();
         if let Ok(answered) = AssertUnwindSafe(self.answer(connecting, transcript)).catch_unwind().await {

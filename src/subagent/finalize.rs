@@ -143,7 +143,7 @@ impl Tree {
         }
         if let Some(text) = words_for_main(&entry.name, &news) {
             // It is read with whatever comes next: the user did it, and need not wait for an answer.
-            let _ = self.inbox().push(InboxMessage { text, by: Author::Program, urgency: Urgency::Later });
+            let _ = self.inbox().push(InboxMessage { text, by: Author::Program, urgency: Urgency::Later, id: None });
         }
         self.emit_worktree_news(entry.agent, news).await;
         self.emit_kept().await;

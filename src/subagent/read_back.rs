@@ -23,7 +23,7 @@ pub fn transcript_of(events: &[EventKind]) -> Transcript {
         match event {
             EventKind::Resumed { .. } => opening = true,
             EventKind::Tool(ToolEvent::Ended { result, .. }) => results.push(result.clone()),
-            EventKind::UserMessage { text, by } => {
+            EventKind::UserMessage { text, by, .. } => {
                 transcript.push_results(std::mem::take(&mut results));
                 // What a run begins with is read as it was written, all else with a word on where it comes from.
                 let text = if std::mem::take(&mut opening) { text.clone() } else { by.model_text(text) };

@@ -14,7 +14,7 @@ use super::workspace::IsolationSpec;
 use crate::agent::{
     Agent, Cancel, EventKind, Inbox, InboxMessage, Outcome, PendingReport, RunMode, Status, StopCause, Urgency,
 };
-use crate::message::AgentId;
+use crate::message::{AgentId, MessageId};
 
 /// All of them, by number.
 pub(super) type Registry = BTreeMap<AgentId, AgentEntry>;
@@ -143,9 +143,9 @@ impl Tree {
     }
 
     /// Takes back a message of the user's that one subagent has not read.
-    pub(super) fn untell(&self, agent: AgentId, text: &str) {
+    pub(super) fn untell(&self, agent: AgentId, id: MessageId) {
         if let Some(running) = self.running(agent) {
-            running.inbox.take_back(text);
+            running.inbox.take_back(id);
         }
     }
 

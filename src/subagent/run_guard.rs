@@ -16,7 +16,7 @@ use super::report::{ReportSource, cut, report};
 use super::slot_queue::SlotQueue;
 use super::tree::Tree;
 use crate::agent::{Agent, Author, Cancel, EventKind, Outcome, Status, StopCause, run};
-use crate::message::{AgentId, Transcript};
+use crate::message::{AgentId, MessageId, Transcript};
 
 /// How long the keeping of a whole report may take.
 const KEEPING: Duration = Duration::from_secs(10);
@@ -29,6 +29,7 @@ pub(super) enum RunInput {
     Next {
         text: String,
         by: Author,
+        message: Option<MessageId>,
         /// How many runs it had before.
         runs: u32,
     },
@@ -89,12 +90,12 @@ impl RunGuard {
     }
 
     async fn run(&mut self, agent: &Agent, slot: SlotQueue, input: RunInput) -> (Outcome, Transcript) {
-        let (transcript, text, by) = match input {
-            RunInput::Task(task) => (Transcript::with_task(task.clone()), task, Author::User),
-            RunInput::Next { text, by, runs } => match self.read_back(agent, runs).await {
+        let (transcript, text, by, id) = match input {
+            RunInput::Task(task) => (Transcript::with_task(task.clone()), task, Author::User, None),
+            RunInput::Next { text, by, message, runs } => match self.read_back(agent, runs).await {
                 Ok(mut transcript) => {
                     transcript.push_user(text.clone());
-                    (transcript, text, by)
+                    (transcript, text, by, message)
                 }
                 Err(why) => {
                     let stopped = agent.cancel.cause().is_some();
@@ -106,7 +107,7 @@ impl RunGuard {
         };
         let place = slot.acquire(&agent.work).await;
         // Told also of one that does not begin: should it go on later, this is what it goes on with.
-        agent.sink.emit_until(agent.id, EventKind::UserMessage { text, by }, &agent.cancel).await;
+        agent.sink.emit_until(agent.id, EventKind::UserMessage { text, by, id }, &agent.cancel).await;
         let Some(_place) = place else {
             let outcome = match agent.cancel.cause() {
                 Some(StopCause::Parent) => Outcome::unstarted(Status::Cancelled, "Stopped together with its parent."),

@@ -18,7 +18,7 @@ use super::run_guard::{RunGuard, RunInput};
 use super::slot_queue::SlotQueue;
 use super::tree::{Parent, Tree};
 use crate::agent::{Agent, Author, Cancel, EventKind, Inbox, PendingReport, RunMode, Spawn};
-use crate::message::AgentId;
+use crate::message::{AgentId, MessageId};
 
 /// What a child is sent out for.
 pub(super) struct SpawnRequest<'a> {
@@ -69,7 +69,7 @@ impl Tree {
             let id = self.child_of(parent.id, wanted)?;
             self.reserve()?;
             let next = prompt::task(&input.prompt, input.context.as_deref());
-            self.resume_run(id, ground, (next, Author::Parent)).await?
+            self.resume_run(id, ground, (next, Author::Parent, None)).await?
         } else {
             let admitted = self.admit(parent, input)?;
             let ground = if admitted.definition.background { RunMode::Background } else { ground };
@@ -86,10 +86,10 @@ impl Tree {
     }
 
     /// Resumes an ended subagent in the background, at the user's request. Emits a notice if that cannot be.
-    pub(super) async fn resume(&self, agent: AgentId, text: Option<String>) {
-        let words = match text {
-            Some(text) => (text, Author::User),
-            None => (GO_ON.to_owned(), Author::Program),
+    pub(super) async fn resume(&self, agent: AgentId, message: Option<(MessageId, String)>) {
+        let words = match message {
+            Some((id, text)) => (text, Author::User, Some(id)),
+            None => (GO_ON.to_owned(), Author::Program, None),
         };
         if self.running(agent).is_some_and(|running| running.inbox.is_closed()) {
             // Its end is told, and its report still on the way.
@@ -165,7 +165,7 @@ impl Tree {
         &self,
         id: AgentId,
         ground: RunMode,
-        (text, by): (String, Author),
+        (text, by, message): (String, Author, Option<MessageId>),
     ) -> Result<ChildHandle, Refusal> {
         let (waiter, report) = oneshot::channel();
         let waiter = (ground == RunMode::Foreground).then_some(waiter);
@@ -174,7 +174,7 @@ impl Tree {
         let guard = RunGuard::begin(self, &agent, (&name, &agent_type));
         let sent = ChildHandle { tree: self.clone(), id, name, report };
         self.sink().emit_until(id, EventKind::Resumed { run, ground }, &agent.cancel).await;
-        tokio::spawn(guard.supervise(agent, slot, RunInput::Next { text, by, runs: run - 1 }));
+        tokio::spawn(guard.supervise(agent, slot, RunInput::Next { text, by, message, runs: run - 1 }));
         Ok(sent)
     }
 

@@ -202,7 +202,7 @@ impl Tool for SendMessage {
         }
         // One that has said its last word but is not yet counted as ended is waited for.
         self.0.ended(child, context).await;
-        match tree.resume_run(child, RunMode::Background, (text, Author::Parent)).await {
+        match tree.resume_run(child, RunMode::Background, (text, Author::Parent, None)).await {
             Ok(_) => Ok(ToolOutput::text(
                 "It had ended, and goes on with this in the background. Its report will reach you as a message.",
                 "resumed",

@@ -166,7 +166,8 @@ impl Tree {
             Reuse::Anew(_) => self.freshness(&name),
         };
         if matches!(reuse, Reuse::Anew(_)) {
-            let message = InboxMessage { text: ANEW.to_owned(), by: Author::Program, urgency: Urgency::NextStep };
+            let message =
+                InboxMessage { text: ANEW.to_owned(), by: Author::Program, urgency: Urgency::NextStep, id: None };
             let _ = agent.inbox.push(message);
         }
         let (Reuse::Back(worktree) | Reuse::First(worktree) | Reuse::Anew(worktree)) = reuse;

@@ -33,10 +33,12 @@ impl ToolSet {
     }
 
     /// Returns the tools for which `keep` holds, in the same order.
+    #[must_use]
     pub fn filtered(&self, mut keep: impl FnMut(&str) -> bool) -> Self {
         Self(self.0.iter().filter(|tool| keep(tool.name())).cloned().collect())
     }
 
+    #[must_use]
     pub fn with(&self, tool: Arc<dyn AnyTool>) -> Self {
         self.0.iter().cloned().chain([tool]).collect()
     }

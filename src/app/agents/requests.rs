@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{AgentView, Agents};
 use crate::agent::{AgentEvent, EventKind, RunMode, Status};
 use crate::app::outbox::Outbox;
-use crate::message::AgentId;
+use crate::message::{AgentId, MessageId};
 use crate::subagent::Command;
 
 /// What was asked of subagents.
@@ -113,9 +113,9 @@ impl PendingRequests {
     }
 
     /// Asks an agent that has ended to go on.
-    pub(in crate::app) fn resume(&mut self, id: AgentId, text: Option<String>, out: &mut Outbox) {
+    pub(in crate::app) fn resume(&mut self, id: AgentId, message: Option<(MessageId, String)>, out: &mut Outbox) {
         self.resuming.insert(id);
-        out.send(Command::Resume { agent: id, text });
+        out.send(Command::Resume { agent: id, message });
     }
 
     /// Takes in that something asked for is true. Returns `true` if an agent has ended because the user stopped it.

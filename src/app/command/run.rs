@@ -10,7 +10,7 @@ use crate::app::composer::messages::{Address, address};
 use crate::app::keymap::Context;
 use crate::app::layout::LayoutMode;
 use crate::app::{Action, App, Armed, Effect, Focus, ListPopup, ModelState, Popup, lists};
-use crate::message::{AgentId, WireFormat};
+use crate::message::{AgentId, MessageId, WireFormat};
 use crate::permission::PermissionMode;
 use crate::provider::table::ProviderTable;
 use crate::subagent::Command;
@@ -48,8 +48,8 @@ impl App {
         }
         let text = self.messages.composer_mut().take();
         self.out.push(Effect::SaveHistory(text.clone()));
-        self.queue(AgentId::MAIN, text.clone());
-        self.out.send(Command::Send { text });
+        let id = self.queue(AgentId::MAIN, text.clone());
+        self.out.send(Command::Send { id, text });
     }
 
     /// Sends what is written to its address, else to the agent that the composer writes to; one that has ended goes on
@@ -77,16 +77,16 @@ impl App {
         if over {
             self.resume_with(id, said);
         } else {
-            self.queue(id, said.clone());
-            self.out.send(Command::Tell { agent: id, text: said });
+            let message = self.queue(id, said.clone());
+            self.out.send(Command::Tell { agent: id, id: message, text: said });
         }
         true
     }
 
     /// Shows a message as one that waits for an agent.
-    fn queue(&mut self, id: AgentId, text: String) {
-        self.view.pane_mut(id).scroll.follow();
-        self.messages.queue(id, text);
+    fn queue(&mut self, agent: AgentId, text: String) -> MessageId {
+        self.view.pane_mut(agent).scroll.follow();
+        self.messages.queue(agent, text)
     }
 
     /// Resumes an agent that has ended. One that has done all it was sent for needs to know what is next.
@@ -113,11 +113,11 @@ impl App {
 
     /// Resumes an agent that has ended with a message, which waits until it is read.
     fn resume_with(&mut self, id: AgentId, text: String) {
-        self.queue(id, text.clone());
+        let message = self.queue(id, text.clone());
         if let Some(agent) = self.agents.get(id) {
             self.out.inform(format!("{} goes on with your message", agent.name));
         }
-        self.requests.resume(id, Some(text), &mut self.out);
+        self.requests.resume(id, Some((message, text)), &mut self.out);
         self.update_prompt_label();
     }
 

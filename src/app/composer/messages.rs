@@ -13,7 +13,7 @@ use crate::app::agents::requests::PendingRequests;
 use crate::app::outbox::Outbox;
 use crate::app::{AgentView, Agents, Effect};
 use crate::definition::Listed;
-use crate::message::AgentId;
+use crate::message::{AgentId, MessageId};
 use crate::subagent::Command;
 
 /// How old the list of files may be when a file is named.
@@ -31,11 +31,20 @@ pub(in crate::app) struct Messages {
     /// What is being written for those whom the composer does not write to now.
     drafts: BTreeMap<AgentId, Draft>,
     /// What each agent has not read yet, oldest first.
-    queued: BTreeMap<AgentId, Vec<String>>,
-    /// What was taken back last, and from whom: it may have been read in the same moment.
-    taken: Option<(AgentId, String)>,
+    queued: BTreeMap<AgentId, Vec<Queued>>,
+    /// What was taken back last: it may have been read in the same moment.
+    taken: Option<Queued>,
+    /// The last message that was sent.
+    last_sent: MessageId,
     /// For whom the text in `$EDITOR` is.
     editing: Option<AgentId>,
+}
+
+/// A message that waits to be read.
+#[derive(Debug)]
+struct Queued {
+    id: MessageId,
+    text: String,
 }
 
 /// Whom the start of a text names.
@@ -58,6 +67,7 @@ impl Messages {
             drafts: BTreeMap::new(),
             queued: BTreeMap::new(),
             taken: None,
+            last_sent: MessageId::default(),
             editing: None,
         }
     }
@@ -97,8 +107,8 @@ impl Messages {
     }
 
     /// Returns what an agent has not read yet, oldest first.
-    pub(in crate::app) fn unread(&self, agent: AgentId) -> &[String] {
-        self.queued.get(&agent).map_or(&[], Vec::as_slice)
+    pub(in crate::app) fn unread(&self, agent: AgentId) -> Vec<&str> {
+        self.queued.get(&agent).into_iter().flatten().map(|queued| queued.text.as_str()).collect()
     }
 
     /// Writes to another agent, and keeps what was being written.
@@ -163,12 +173,15 @@ impl Messages {
         self.composer.set_text(text);
     }
 
-    /// Shows a message as one that waits for an agent.
-    pub(in crate::app) fn queue(&mut self, id: AgentId, text: String) {
-        if !id.is_main() {
+    /// Shows a message as one that waits for an agent, and gives it its number.
+    pub(in crate::app) fn queue(&mut self, agent: AgentId, text: String) -> MessageId {
+        if !agent.is_main() {
             self.taken = None;
         }
-        self.queued.entry(id).or_default().push(text);
+        self.last_sent.0 += 1;
+        let id = self.last_sent;
+        self.queued.entry(agent).or_default().push(Queued { id, text });
+        id
     }
 
     /// Returns `true` if something is being written for a subagent.
@@ -185,44 +198,30 @@ impl Messages {
             return false;
         }
         let of = self.target.unwrap_or(AgentId::MAIN);
-        let Some(text) = self.queued.get_mut(&of).and_then(Vec::pop) else { return false };
+        let Some(queued) = self.queued.get_mut(&of).and_then(Vec::pop) else { return false };
         self.queued.retain(|_, queue| !queue.is_empty());
         out.send(match self.target {
-            Some(agent) => Command::Untell { agent, text: text.clone() },
-            None => Command::Unsend { text: text.clone() },
+            Some(agent) => Command::Untell { agent, id: queued.id },
+            None => Command::Unsend { id: queued.id },
         });
-        self.taken = Some((of, text.clone()));
-        self.composer.set_text(&text);
+        self.composer.set_text(&queued.text);
+        self.taken = Some(queued);
         true
     }
 
-    /// An agent has read a message.
-    pub(in crate::app) fn mark_read(&mut self, agent: AgentId, text: &str, agents: &Agents, out: &mut Outbox) {
-        let queue = self.queued.entry(agent).or_default();
-        if let Some(at) = queue.iter().position(|queued| queued == text) {
-            queue.remove(at);
-        } else if !self.had_read(agent, text, agents, out)
-            && let Some(queue) = self.queued.get_mut(&agent).filter(|_| agent.is_main())
-        {
-            // The engine may hand over several messages as one.
-            queue.retain(|queued| !text.contains(queued.as_str()));
+    /// An agent has read a message. One that was to be taken back is taken out of what is being written.
+    pub(in crate::app) fn mark_read(&mut self, agent: AgentId, id: MessageId, agents: &Agents, out: &mut Outbox) {
+        if let Some(queue) = self.queued.get_mut(&agent) {
+            queue.retain(|queued| queued.id != id);
+            self.queued.retain(|_, queue| !queue.is_empty());
         }
-        self.queued.retain(|_, queue| !queue.is_empty());
-    }
-
-    /// Says so if a message was read before it could be taken back, and takes it out of what is being written. Returns
-    /// `true` if it was.
-    fn had_read(&mut self, agent: AgentId, text: &str, agents: &Agents, out: &mut Outbox) -> bool {
-        if self.taken.take_if(|(of, taken)| *of == agent && taken == text).is_none() {
-            return false;
-        }
-        if self.target.unwrap_or(AgentId::MAIN) == agent && self.composer.expanded() == text {
+        let Some(taken) = self.taken.take_if(|taken| taken.id == id) else { return };
+        if self.target.unwrap_or(AgentId::MAIN) == agent && self.composer.expanded() == taken.text {
             self.composer.clear();
         }
         let child = agents.get(agent).filter(|agent| !agent.id.is_main());
         let name = child.map_or("the main agent", |agent| &agent.name);
         out.warn(format!("{name} had read it already"));
-        true
     }
 
     /// Puts what a subagent did not read back to where it was written. Returns `true` if there was anything.
@@ -237,7 +236,7 @@ impl Messages {
         } else {
             self.drafts.remove(&id).map(|draft| draft.expanded())
         };
-        let text = unread.into_iter().chain(written).collect::<Vec<_>>().join("\n\n");
+        let text = unread.into_iter().map(|queued| queued.text).chain(written).collect::<Vec<_>>().join("\n\n");
         if is_target {
             self.composer.set_text(&text);
         } else {

@@ -335,8 +335,7 @@ impl Keymap {
                 (Action::Leave, "back"),
             ],
             Context::Popup => &[(Action::Accept, "choose"), (Action::Leave, "close")],
-            Context::Text => &[(Action::Leave, "close")],
-            Context::Confirm => &[(Action::Leave, "close")],
+            Context::Text | Context::Confirm => &[(Action::Leave, "close")],
             // They stand in its box.
             Context::Wizard => &[],
             Context::Global => &[(Action::Palette, "actions"), (Action::Help, "keys")],
@@ -364,9 +363,10 @@ impl Keymap {
             let mut rows: Vec<(Vec<String>, &str)> = Vec::new();
             for (chords, action) in self.help(context) {
                 let chords = chords.iter().map(|chord| format!("`{chord}`"));
-                match rows.last_mut().filter(|(_, act)| *act == action.description()) {
+                let act = action.description_in(context);
+                match rows.last_mut().filter(|(_, known)| *known == act) {
                     Some((all, _)) => all.extend(chords),
-                    None => rows.push((chords.collect(), action.description())),
+                    None => rows.push((chords.collect(), act)),
                 }
             }
             for (chords, act) in rows {

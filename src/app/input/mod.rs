@@ -242,7 +242,7 @@ impl App {
         let subject = self.subject();
         self.keys.typing.hold(key, subject);
         if let Lookup::Action(action) = self.keys.keymap.lookup(self.context(), &[key]) {
-            let (now, text) = (self.out.now(), format!("{key}: {} …", action.description()));
+            let (now, text) = (self.out.now(), format!("{key}: {} …", action.description_in(self.context())));
             let until = now + LETTER_PAUSE;
             self.out.set_flash(Flash { until, ..Flash::info(text, now) });
             // What waits for a second press still does.
@@ -344,7 +344,8 @@ impl App {
             self.out.offer();
         }
         let at = Position { x: mouse.column, y: mouse.row };
-        if !(mouse.kind == MouseKind::Press && overlay::actions::press(self, at)) && !self.mouse_in_agent_files(mouse) {
+        let in_list = mouse.kind == MouseKind::Press && overlay::actions::press(self, at);
+        if !in_list && !self.mouse_in_agent_files(mouse) {
             self.mouse_behind(mouse.kind, at);
         }
         self.out.withdraw_offer();
@@ -409,14 +410,13 @@ impl App {
         let clicked = self.view.take_clicked();
         let unit = self.pointer.click(at, self.out.now());
         match self.pointer.target(regions, at) {
-            HitTarget::Nothing => {}
+            HitTarget::Nothing | HitTarget::Approvals(None) => {}
             HitTarget::Border => self.pointer.drag(Dragging::Border),
             HitTarget::Composer => self.view.set_focus(Focus::Composer),
             HitTarget::Approvals(Some(Action::FocusNext)) => self.view.set_focus(Focus::Approvals),
             HitTarget::Approvals(Some(action)) => {
                 self.act(action);
             }
-            HitTarget::Approvals(None) => {}
             HitTarget::Conversation => {
                 self.view.set_focus(Focus::Composer);
                 self.pointer.drag(Dragging::Text(AgentId::MAIN));

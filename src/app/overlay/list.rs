@@ -14,6 +14,9 @@ use crate::app::keymap::Context;
 use crate::app::{Action, AgentState, AgentView, App, Effect};
 use crate::message::{AgentId, reveal_line, sanitize_line};
 
+/// What a key does with an entry, named by its place.
+pub(in crate::app) type EntryAct = fn(&mut App, usize);
+
 /// A list to choose from.
 pub struct ListKind {
     /// Tells it from the others.
@@ -35,7 +38,7 @@ pub struct ListKind {
     /// Does it. The list is closed by then.
     pub(in crate::app) accept: fn(&mut App, &ListPopup),
     /// What other keys do with the chosen entry.
-    pub(in crate::app) acts: &'static [(Action, fn(&mut App, usize))],
+    pub(in crate::app) acts: &'static [(Action, EntryAct)],
     /// Whether choosing an entry shows something, so that the second click takes it.
     pub(in crate::app) shows_choice: bool,
 }
@@ -83,7 +86,7 @@ impl ListPopup {
     }
 
     /// Returns what an action does with an entry.
-    pub(in crate::app) fn act_of(&self, action: Action) -> Option<fn(&mut App, usize)> {
+    pub(in crate::app) fn act_of(&self, action: Action) -> Option<EntryAct> {
         self.kind.acts.iter().find(|(offered, _)| *offered == action).map(|(_, act)| *act)
     }
 }

@@ -105,7 +105,7 @@ impl LineRenderer {
                 Vec::new()
             }
             EventKind::Started => self.started(id, event.at),
-            EventKind::UserMessage { text, by } if id.is_main() => self.heard(text, by),
+            EventKind::UserMessage { text, by, .. } if id.is_main() => self.heard(text, by),
             EventKind::Resumed { run, ground } => self.resumed(id, *run, *ground),
             EventKind::Moved { ground } => self.moved(id, *ground),
             EventKind::LastTurn { .. } if !id.is_main() => self.of(id, "last turn, to report in"),

@@ -17,7 +17,7 @@ use super::renderer::LineRenderer;
 use super::spending::Spending;
 use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status, WorktreeAct};
 use crate::headless::input::TypedLine;
-use crate::message::AgentId;
+use crate::message::{AgentId, MessageId};
 use crate::permission::{Answer, ApprovalId};
 use crate::subagent::{Children, Command, unattended_refusal};
 
@@ -60,7 +60,9 @@ pub(super) struct Session {
     /// Whether a prompt stands at the end of the output.
     prompted: Prompted,
     /// What was typed last at a prompt: the terminal shows it already.
-    echoed: Option<String>,
+    echoed: Option<MessageId>,
+    /// The last message that was sent.
+    last_sent: MessageId,
 }
 
 /// What the main agent does.
@@ -108,6 +110,7 @@ impl Session {
             asked: Asked::new(typist),
             prompted: Prompted::No,
             echoed: None,
+            last_sent: MessageId::default(),
         }
     }
 
@@ -154,8 +157,8 @@ impl Session {
         self.spending.apply(event);
         if let LogEvent::Agent(AgentEvent { agent: AgentId::MAIN, kind, .. }) = event {
             self.count(kind);
-            if let EventKind::UserMessage { text, by: Author::User } = kind
-                && self.echoed.take_if(|echoed| echoed == text).is_some()
+            if let EventKind::UserMessage { id: Some(id), .. } = kind
+                && self.echoed.take_if(|echoed| echoed == id).is_some()
             {
                 return;
             }
@@ -182,9 +185,16 @@ impl Session {
         let _ = self.commands.send(command);
     }
 
-    pub(super) fn send(&mut self, text: String) {
+    pub(super) fn send(&mut self, text: String) -> MessageId {
         self.unanswered += 1;
-        self.order(Command::Send { text });
+        let id = self.next_id();
+        self.order(Command::Send { id, text });
+        id
+    }
+
+    fn next_id(&mut self) -> MessageId {
+        self.last_sent.0 += 1;
+        self.last_sent
     }
 
     /// Obeys a typed line.
@@ -204,12 +214,11 @@ impl Session {
         match line_command::read(&text, question) {
             LineCommand::Nothing => {}
             LineCommand::Say(text) => {
-                if at_prompt {
-                    self.echoed = Some(text.clone());
-                } else if self.unanswered > 0 {
+                if !at_prompt && self.unanswered > 0 {
                     self.notice("this waits until the present answer is complete");
                 }
-                self.send(text);
+                let id = self.send(text);
+                self.echoed = at_prompt.then_some(id).or(self.echoed);
             }
             LineCommand::Answer(answer) => self.answer(answer),
             LineCommand::Show => {
@@ -325,7 +334,10 @@ impl Session {
             Some((_, Status::Completed)) if text.is_none() => {
                 self.notice(&format!("say what it shall do next: /resume {wanted} and a message"));
             }
-            Some((agent, _)) => self.order(Command::Resume { agent, text }),
+            Some((agent, _)) => {
+                let message = text.map(|text| (self.next_id(), text));
+                self.order(Command::Resume { agent, message });
+            }
             None => self.notice(&format!("no agent {wanted} has ended; /tasks lists them")),
         }
     }

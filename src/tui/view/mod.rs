@@ -228,6 +228,6 @@ fn draw_conversation(
 /// Draws the queued messages and the text being written, and returns where its cursor stands.
 fn draw_composer(regions: &Regions, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Position {
     let word = format!("  {} edits", ctx.glyphs.up);
-    let area = queued::above(ctx.app.queued(), &word, regions.composer, ctx, buf);
+    let area = queued::above(&ctx.app.queued(), &word, regions.composer, ctx, buf);
     composer::render(ctx.app.composer(), area, buf, ctx.theme)
 }

@@ -63,7 +63,7 @@ pub(super) fn draw(
         body.x += 2;
         body.width -= 3;
     }
-    body = queued::below(ctx.app.unread(agent.id), body, ctx, buf);
+    body = queued::below(&ctx.app.unread(agent.id), body, ctx, buf);
     let transcript = transcript?;
     if agent.cells.is_empty() {
         let text = waiting_words(agent, ctx);

@@ -15,25 +15,25 @@ use crate::message::sanitize_line;
 pub(super) const MOST: usize = 3;
 
 /// Draws them at the top of an area, with a word behind each, and returns the area below.
-pub(super) fn above(queued: &[String], word: &str, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Rect {
+pub(super) fn above(queued: &[&str], word: &str, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Rect {
     let rows = rows(queued, MOST.min(usize::from(area.height.saturating_sub(1))));
     draw(queued, rows, word, area, ctx, buf);
     Rect { y: area.y + rows, height: area.height - rows, ..area }
 }
 
 /// Draws them at the foot of an area and returns the area above.
-pub(super) fn below(queued: &[String], area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Rect {
+pub(super) fn below(queued: &[&str], area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Rect {
     let rows = rows(queued, MOST.min(usize::from(area.height / 2)));
     let foot = Rect { y: area.bottom() - rows, height: rows, ..area };
     draw(queued, rows, "", foot, ctx, buf);
     Rect { height: area.height - rows, ..area }
 }
 
-fn rows(queued: &[String], most: usize) -> u16 {
+fn rows(queued: &[&str], most: usize) -> u16 {
     u16::try_from(queued.len().min(most)).unwrap_or(0)
 }
 
-fn draw(queued: &[String], rows: u16, word: &str, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+fn draw(queued: &[&str], rows: u16, word: &str, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let hidden = queued.len() - usize::from(rows);
     for (text, y) in queued[hidden..].iter().zip(area.y..) {
         let more = if y == area.y && hidden > 0 { format!(" (+{hidden})") } else { String::new() };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belvedere::agent::{EventKind, Outcome, Status, ToolEvent, TurnEvent};
-use belvedere::message::AgentId;
+use belvedere::message::{AgentId, MessageId};
 use belvedere::provider::Provider;
 use belvedere::provider::scripted::Scripted;
 use belvedere::subagent::{Children, Command};
@@ -146,12 +146,32 @@ async fn an_answer_without_a_word_is_told_as_empty() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_two_equal_messages_the_one_that_is_meant_is_taken_back() {
+    let provider = script(&[json!({"steps": [{"wait_ms": 1000}, {"say": "ok"}]})]);
+    let mut session = Session::start(Parts::new(provider));
+    session.say("first");
+    session.say("same");
+    session.say("same");
+    session.say("the same");
+    session.send(Command::Unsend { id: MessageId(2) });
+    for _ in 0..3 {
+        session.ended(AgentId::MAIN).await;
+    }
+    let read = session.of(AgentId::MAIN).filter_map(|kind| match kind {
+        EventKind::UserMessage { id, .. } => *id,
+        _ => None,
+    });
+    assert_eq!(read.collect::<Vec<_>>(), [1, 3, 4].map(MessageId));
+    session.quit().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn messages_said_meanwhile_wait_and_can_be_taken_back() {
     let provider = script(&[json!({"steps": [{"wait_ms": 1000}, {"say": "ok"}]})]);
     let mut session = Session::start(Parts::new(provider.clone()));
     session.say("first");
     session.say("second, taken back");
-    session.send(Command::Unsend { text: "second, taken back".to_owned() });
+    session.send(Command::Unsend { id: MessageId(2) });
     session.say("third");
     session.ended(AgentId::MAIN).await;
     session.ended(AgentId::MAIN).await;

@@ -1,7 +1,7 @@
 //! Messages of the user to one subagent, through the real loop.
 
 use belvedere::agent::{EventKind, Status, TurnEvent};
-use belvedere::message::{AgentId, Message};
+use belvedere::message::{AgentId, Message, MessageId};
 use belvedere::provider::Request;
 use belvedere::provider::scripted::Scripted;
 use belvedere::subagent::Command;
@@ -13,7 +13,7 @@ use crate::support::{Parts, Session};
 const ONE: AgentId = AgentId(1);
 
 fn tell(text: &str) -> Command {
-    Command::Tell { agent: ONE, text: text.to_owned() }
+    Command::Tell { agent: ONE, id: MessageId(1), text: text.to_owned() }
 }
 
 /// A turn that lasts long enough to be spoken into.
@@ -96,6 +96,29 @@ async fn an_agent_about_to_end_goes_on_with_what_it_was_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_two_equal_messages_the_later_one_can_be_taken_back() {
+    let provider = script(&[
+        reply(json!({"task": "go", "turn": 0}), delegate(&["one"])),
+        reply(json!({"task": "called one", "turn": 0}), slow()),
+        reply(json!({"turn": 1}), vec![json!({"say": "done"})]),
+    ]);
+    let mut session = Session::start(Parts::new(provider.clone()));
+    session.say("go");
+    hear_one(&mut session).await;
+    for id in [7, 8] {
+        session.send(Command::Tell { agent: ONE, id: MessageId(id), text: "CANARY".to_owned() });
+    }
+    session.send(Command::Untell { agent: ONE, id: MessageId(8) });
+    session.ended(AgentId::MAIN).await;
+    let read = session.of(ONE).filter_map(|kind| match kind {
+        EventKind::UserMessage { id, .. } => *id,
+        _ => None,
+    });
+    assert_eq!(read.collect::<Vec<_>>(), [MessageId(7)]);
+    session.quit().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_taken_back_in_time_is_never_read() {
     let provider = script(&[
         reply(json!({"task": "go", "turn": 0}), delegate(&["one"])),
@@ -106,7 +129,7 @@ async fn what_is_taken_back_in_time_is_never_read() {
     session.say("go");
     hear_one(&mut session).await;
     session.send(tell("CANARY one"));
-    session.send(Command::Untell { agent: ONE, text: "CANARY one".to_owned() });
+    session.send(Command::Untell { agent: ONE, id: MessageId(1) });
     session.send(tell("second thoughts"));
     session.ended(AgentId::MAIN).await;
     let one = format!("{:?}", requests_of(&provider, "one"));
@@ -131,7 +154,7 @@ async fn who_waits_for_its_turn_reads_it_once_it_starts() {
         _ => None,
     });
     let agent = queued.await;
-    session.send(Command::Tell { agent, text: "early".to_owned() });
+    session.send(Command::Tell { agent, id: MessageId(1), text: "early".to_owned() });
     session.ended(AgentId::MAIN).await;
     let first = &requests_of(&provider, "one")[0];
     assert!(matches!(&*first.messages[1], Message::User { text } if text.starts_with("early")), "{first:#?}");
@@ -149,7 +172,7 @@ async fn who_has_ended_hears_nothing_and_nobody_hears_it_instead() {
     session.say("go");
     session.ended(ONE).await;
     session.send(tell("CANARY"));
-    session.send(Command::Tell { agent: AgentId(9), text: "CANARY".to_owned() });
+    session.send(Command::Tell { agent: AgentId(9), id: MessageId(1), text: "CANARY".to_owned() });
     session.ended(AgentId::MAIN).await;
     session.ask("go on").await;
     assert!(!format!("{:?}", provider.requests()).contains("CANARY"));

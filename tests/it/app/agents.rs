@@ -52,7 +52,7 @@ pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
     prop_oneof![
         (0_u32..5, call.clone()).prop_map(|(parent, call)| spawn(parent, call)),
         Just(EventKind::Started),
-        Just(EventKind::UserMessage { text: "go\u{1b}[31m on".to_owned(), by: Author::User }),
+        Just(EventKind::UserMessage { text: "go\u{1b}[31m on".to_owned(), by: Author::User, id: None }),
         (0_u32..3).prop_map(|turn| EventKind::Turn(TurnEvent::Started { turn })),
         ".{0,12}".prop_map(|text| EventKind::Turn(TurnEvent::Text { text })),
         ".{0,12}".prop_map(|text| EventKind::Turn(TurnEvent::Thinking { text })),
@@ -93,7 +93,7 @@ pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
         ground().prop_map(|ground| EventKind::Moved { ground }),
         prop::sample::select(vec![Status::WrappedUp, Status::TurnLimit]).prop_map(|why| EventKind::LastTurn { why }),
         prop::sample::select(vec![Author::Parent, Author::Program, Author::Subagents(vec![AgentId(1), AgentId(9)])])
-            .prop_map(|by| EventKind::UserMessage { text: "go\u{1b}[31m on\nnow".to_owned(), by }),
+            .prop_map(|by| EventKind::UserMessage { text: "go\u{1b}[31m on\nnow".to_owned(), by, id: None }),
         prop::sample::select(vec![Status::Completed, Status::Failed, Status::Cancelled, Status::Empty])
             .prop_map(|status| EventKind::Ended { outcome: outcome(status) }),
         Just(EventKind::Notice { text: "n".to_owned() }),

@@ -76,7 +76,8 @@ fn the_timeline_counts_it_apart() {
     stage.wait(3_500);
     stage.agent(1, EventKind::Turn(TurnEvent::Started { turn: 1 }));
     stage.says(1, "on");
-    let letters: String = stage.app.track(AgentId(1)).unwrap().spans().iter().map(|span| span.kind.row().letter).collect();
+    let letters: String =
+        stage.app.track(AgentId(1)).unwrap().spans().iter().map(|span| span.kind.row().letter).collect();
     assert!(letters.ends_with("Bt"), "{letters}");
     stage.keys("/timeline<enter>");
     assert!(stage.text().contains("B waits for budget"), "{}", stage.text());

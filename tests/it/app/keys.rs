@@ -4,7 +4,7 @@ use belvedere::agent::{Author, EventKind, SessionEvent, Status};
 use belvedere::app::key::Input;
 use belvedere::app::layout::{LayoutForm, LayoutMode};
 use belvedere::app::{Effect, Event, Focus, Movement};
-use belvedere::message::AgentId;
+use belvedere::message::{AgentId, MessageId};
 use belvedere::permission::PermissionMode;
 use belvedere::subagent::{Children, Command};
 
@@ -26,7 +26,7 @@ fn commands(effects: &[Effect]) -> Vec<Command> {
 fn enter_sends_the_message_and_remembers_it() {
     let mut stage = Stage::new(100, 30);
     let effects = stage.keys("hi there<enter>");
-    assert_eq!(commands(&effects), [Command::Send { text: "hi there".to_owned() }]);
+    assert_eq!(commands(&effects), [Command::Send { id: MessageId(1), text: "hi there".to_owned() }]);
     assert!(effects.contains(&Effect::SaveHistory("hi there".to_owned())));
     assert!(stage.app.composer().is_empty());
 }
@@ -47,14 +47,29 @@ fn queued_messages_are_shown_and_taken_back() {
     assert_eq!(stage.app.queued(), ["second", "third"]);
     assert!(stage.text().contains("queued  second"));
     let effects = stage.keys("<up>");
-    assert_eq!(commands(&effects), [Command::Unsend { text: "third".to_owned() }], "the newest, and no other");
-    assert_eq!((stage.app.composer().text().as_str(), stage.app.queued()), ("third", &["second".to_owned()][..]));
-    assert_eq!(commands(&stage.keys("<ctrl+c><up>")), [Command::Unsend { text: "second".to_owned() }]);
-    stage.main(EventKind::UserMessage { text: "second".to_owned(), by: Author::User });
+    assert_eq!(commands(&effects), [Command::Unsend { id: MessageId(2) }], "the newest, and no other");
+    assert_eq!((stage.app.composer().text().as_str(), stage.app.queued()), ("third", vec!["second"]));
+    assert_eq!(commands(&stage.keys("<ctrl+c><up>")), [Command::Unsend { id: MessageId(1) }]);
+    stage.main(EventKind::UserMessage { text: "second".to_owned(), by: Author::User, id: None });
     assert!(stage.app.composer().is_empty(), "it had been read already");
     stage.keys("fourth<enter>");
-    stage.main(EventKind::UserMessage { text: "fourth".to_owned(), by: Author::User });
+    stage.main(EventKind::UserMessage { text: "fourth".to_owned(), by: Author::User, id: None });
     assert!(stage.app.queued().is_empty());
+}
+
+#[test]
+fn messages_are_told_apart_by_their_number_and_not_by_their_words() {
+    let mut stage = Stage::new(100, 30).with_model();
+    stage.asks("begin");
+    stage.keys("again<enter>again<enter>");
+    let (first, second) = (stage.sent("again")[0], stage.sent("again")[1]);
+    assert_eq!(commands(&stage.keys("<up>")), [Command::Unsend { id: second }]);
+    stage.main(EventKind::UserMessage { text: "again".to_owned(), by: Author::User, id: Some(first) });
+    assert!(stage.app.queued().is_empty());
+    assert_eq!(stage.app.composer().text(), "again", "the one that was taken back was not read");
+    stage.keys("<ctrl+c>fix it<enter>fix it now<enter>");
+    stage.main(EventKind::UserMessage { text: "fix it now".to_owned(), by: Author::User, id: None });
+    assert_eq!(stage.app.queued(), ["fix it"], "a message that another one contains still waits");
 }
 
 #[test]
@@ -197,7 +212,7 @@ fn alt_number_focuses_and_again_fills_the_screen() {
 fn a_typed_text_never_becomes_a_command_of_another_region() {
     let mut stage = scenes::approval(120, 40);
     let effects = stage.keys("yes, no and x<enter>");
-    assert_eq!(commands(&effects), [Command::Send { text: "yes, no and x".to_owned() }]);
+    assert_eq!(commands(&effects), [Command::Send { id: MessageId(1), text: "yes, no and x".to_owned() }]);
 }
 
 #[test]
@@ -243,7 +258,7 @@ fn clear_names_what_it_stops_and_what_is_stopped_can_be_resumed() {
     stage.session(SessionEvent::Cleared);
     assert_eq!(names(&stage), [1, 2, 3, 5, 7, 8]);
     assert!(stage.text().contains("explore"), "{}", stage.text());
-    let resumed = [Command::Resume { agent: AgentId(2), text: None }];
+    let resumed = [Command::Resume { agent: AgentId(2), message: None }];
     assert_eq!(commands(&stage.keys("<alt+2>r")), resumed);
     stage.keys("<alt+1>m");
     assert_eq!(stage.app.composer().text(), "half a thought", "no draft is lost");

@@ -2,7 +2,7 @@
 
 use belvedere::agent::{Author, EventKind, RunMode, Status, TurnEvent};
 use belvedere::app::{AgentState, CellKind, Effect, Event, Focus, Phase};
-use belvedere::message::AgentId;
+use belvedere::message::{AgentId, MessageId};
 use belvedere::subagent::{Children, Command};
 
 use crate::screens::stage::Stage;
@@ -36,7 +36,7 @@ fn moves(agent: u32, ground: RunMode) -> Vec<Command> {
 }
 
 fn resume(agent: u32, text: Option<&str>) -> Vec<Command> {
-    vec![Command::Resume { agent: AgentId(agent), text: text.map(str::to_owned) }]
+    vec![Command::Resume { agent: AgentId(agent), message: text.map(|text| (MessageId(1), text.to_owned())) }]
 }
 
 fn flash(stage: &Stage) -> &str {
@@ -160,7 +160,7 @@ fn r_on_one_that_is_done_asks_what_is_next() {
     assert_eq!(commands(&stage.keys("count the lines<enter>")), resume(3, Some("count the lines")));
     assert!(stage.text().contains("queued  count the lines"), "{}", stage.text());
     resumes(&mut stage, 3, 2);
-    stage.agent(3, EventKind::UserMessage { text: "count the lines".to_owned(), by: Author::User });
+    stage.agent(3, EventKind::UserMessage { text: "count the lines".to_owned(), by: Author::User, id: None });
     assert!(stage.app.unread(AgentId(3)).is_empty());
     stage.keys("<esc><alt+3><enter>");
     assert!(stage.text().contains("› count the lines"), "{}", stage.text());
@@ -269,12 +269,12 @@ fn what_waits_for_an_agent_is_taken_back_also_while_it_is_resumed() {
     let mut stage = five();
     stage.keys("<alt+3>mone<enter>two<enter>");
     let effects = stage.keys("<up>");
-    assert_eq!(commands(&effects), [Command::Untell { agent: AgentId(3), text: "two".to_owned() }]);
-    assert_eq!((stage.app.composer().text().as_str(), stage.app.unread(AgentId(3))), ("two", &["one".to_owned()][..]));
+    assert_eq!(commands(&effects), [Command::Untell { agent: AgentId(3), id: MessageId(2) }]);
+    assert_eq!((stage.app.composer().text().as_str(), stage.app.unread(AgentId(3))), ("two", vec!["one"]));
     resumes(&mut stage, 3, 2);
-    stage.agent(3, EventKind::UserMessage { text: "one".to_owned(), by: Author::User });
+    stage.agent(3, EventKind::UserMessage { text: "one".to_owned(), by: Author::User, id: None });
     assert_eq!(stage.app.composer().text(), "two");
-    stage.agent(3, EventKind::UserMessage { text: "two".to_owned(), by: Author::User });
+    stage.agent(3, EventKind::UserMessage { text: "two".to_owned(), by: Author::User, id: None });
     assert_eq!(stage.app.composer().text(), "", "it had been read already");
     stage.keys("two<enter>");
     stage.keys("<esc><alt+3>bw");
@@ -287,7 +287,7 @@ fn others_speak_without_touching_what_the_user_has_queued() {
     stage.keys("report now<enter>");
     stage.keys("<alt+1>mreport now<enter><esc>");
     let says = |stage: &mut Stage, agent: u32, by: Author| {
-        stage.agent(agent, EventKind::UserMessage { text: "report now".to_owned(), by });
+        stage.agent(agent, EventKind::UserMessage { text: "report now".to_owned(), by, id: None });
     };
     let both = Author::Subagents(vec![AgentId(3), AgentId(4)]);
     for by in [Author::Program, Author::Parent, both] {

@@ -35,7 +35,10 @@ impl Long {
         let mut stage = Stage::new(100, 30).with_model();
         stage.spawns(CHILD, "explore", "look closely");
         let mut log = Log::default();
-        log.take(&mut stage, EventKind::UserMessage { text: "The task itself.".to_owned(), by: Author::User });
+        log.take(
+            &mut stage,
+            EventKind::UserMessage { text: "The task itself.".to_owned(), by: Author::User, id: None },
+        );
         log.take(&mut stage, EventKind::Started);
         for step in 0..steps {
             log.take(&mut stage, EventKind::Turn(TurnEvent::Started { turn: step + 1 }));

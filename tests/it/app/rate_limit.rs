@@ -85,6 +85,7 @@ fn the_timeline_counts_it_as_rate_limit() {
     stage.wait(3_500);
     stage.agent(2, held(Some(0), 0));
     stage.says(2, "on");
-    let letters: String = stage.app.track(AgentId(2)).unwrap().spans().iter().map(|span| span.kind.row().letter).collect();
+    let letters: String =
+        stage.app.track(AgentId(2)).unwrap().spans().iter().map(|span| span.kind.row().letter).collect();
     assert!(letters.ends_with("Rt"), "{letters}");
 }

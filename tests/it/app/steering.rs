@@ -2,7 +2,7 @@
 
 use belvedere::agent::{Author, EventKind, RunMode, Status};
 use belvedere::app::{Effect, Event, Focus};
-use belvedere::message::AgentId;
+use belvedere::message::{AgentId, MessageId};
 use belvedere::subagent::Command;
 
 use crate::screens::stage::Stage;
@@ -24,7 +24,7 @@ fn at_work() -> Stage {
 
 fn told(effects: &[Effect]) -> Vec<(u32, &str)> {
     let of = |effect| match effect {
-        &Effect::Engine(Command::Tell { agent, ref text }) => Some((agent.0, text.as_str())),
+        &Effect::Engine(Command::Tell { agent, ref text, .. }) => Some((agent.0, text.as_str())),
         _ => None,
     };
     effects.iter().filter_map(of).collect()
@@ -32,7 +32,7 @@ fn told(effects: &[Effect]) -> Vec<(u32, &str)> {
 
 fn sent(effects: &[Effect]) -> Vec<&str> {
     let of = |effect| match effect {
-        &Effect::Engine(Command::Send { ref text }) => Some(text.as_str()),
+        &Effect::Engine(Command::Send { ref text, .. }) => Some(text.as_str()),
         _ => None,
     };
     effects.iter().filter_map(of).collect()
@@ -40,14 +40,14 @@ fn sent(effects: &[Effect]) -> Vec<&str> {
 
 fn resumed(effects: &[Effect]) -> Vec<(u32, &str)> {
     let of = |effect| match effect {
-        &Effect::Engine(Command::Resume { agent, text: Some(ref text) }) => Some((agent.0, text.as_str())),
+        &Effect::Engine(Command::Resume { agent, message: Some((_, ref text)) }) => Some((agent.0, text.as_str())),
         _ => None,
     };
     effects.iter().filter_map(of).collect()
 }
 
 fn reads(stage: &mut Stage, agent: u32, text: &str) {
-    stage.agent(agent, EventKind::UserMessage { text: text.to_owned(), by: Author::User });
+    stage.agent(agent, EventKind::UserMessage { text: text.to_owned(), by: Author::User, id: None });
 }
 
 fn target(stage: &Stage) -> Option<u32> {
@@ -108,7 +108,7 @@ fn up_takes_back_what_was_not_read() {
     stage.keys("to main<enter>");
     stage.keys("<alt+1>mone<enter>two<enter>");
     let effects = stage.keys("<up>");
-    assert!(effects.contains(&Effect::Engine(Command::Untell { agent: AgentId(1), text: "two".to_owned() })));
+    assert!(effects.contains(&Effect::Engine(Command::Untell { agent: AgentId(1), id: MessageId(3) })));
     assert_eq!(stage.app.composer().text(), "two", "the newest, and no other");
     assert_eq!(stage.app.unread(AgentId(1)), ["one"]);
     stage.keys("<ctrl+c><esc><up>");

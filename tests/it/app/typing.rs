@@ -3,7 +3,7 @@
 use belvedere::agent::{EventKind, SessionEvent, Status, ToolEvent};
 use belvedere::app::key::{Input, Key, Mouse, MouseKind};
 use belvedere::app::{Effect, Event, Focus, LETTER_PAUSE};
-use belvedere::message::AgentId;
+use belvedere::message::{AgentId, MessageId};
 use belvedere::permission::{ApprovalId, Grant, PermissionMode};
 use belvedere::subagent::Command;
 
@@ -205,7 +205,7 @@ fn a_click_takes_the_keyboard_from_no_message() {
 fn one_step_too_far_in_the_history_leads_nowhere() {
     let mut stage = scenes::eight_agents(120, 40);
     stage.keys("first<enter>");
-    stage.main(EventKind::UserMessage { text: "first".to_owned(), by: belvedere::agent::Author::User });
+    stage.main(EventKind::UserMessage { text: "first".to_owned(), by: belvedere::agent::Author::User, id: None });
     stage.keys("<up><down><down><down>");
     assert_eq!(stage.app.focus(), Focus::Composer);
     assert!(stage.text().contains("f6 goes to the agents"), "{}", stage.text());
@@ -218,7 +218,10 @@ fn a_backslash_at_the_end_goes_on_in_the_next_line() {
     let mut stage = Stage::new(80, 24);
     assert_eq!(commands(&stage.keys("a\\<enter>")), []);
     assert_eq!(stage.app.composer().text(), "a\n");
-    assert_eq!(commands(&stage.keys("b\\ c<enter>")), [Command::Send { text: "a\nb\\ c".to_owned() }]);
+    assert_eq!(
+        commands(&stage.keys("b\\ c<enter>")),
+        [Command::Send { id: MessageId(1), text: "a\nb\\ c".to_owned() }]
+    );
 }
 
 #[test]

@@ -12,6 +12,7 @@ use belvedere::app::keymap::Keymap;
 use belvedere::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
 use belvedere::config::{Config, ProjectRoot};
 use belvedere::definition::{AgentDirs, Library};
+use belvedere::message::MessageId;
 use belvedere::permission::PermissionMode;
 use belvedere::services::{
     self, Bootstrap, DEMO_REQUEST, EVENT_CAPACITY, FrontEnd, Options, SessionKind, Started, Subagents, tool_names,
@@ -49,7 +50,7 @@ impl Player {
     /// Returns the demonstration at its start. Only for a runtime whose time is paused.
     pub(crate) async fn demo(width: u16, height: u16) -> Self {
         let player = Self::start(width, height, SessionKind::Demo).await;
-        player.commands.send(Command::Send { text: DEMO_REQUEST.to_owned() }).unwrap();
+        player.commands.send(Command::Send { id: MessageId(1), text: DEMO_REQUEST.to_owned() }).unwrap();
         player
     }
 

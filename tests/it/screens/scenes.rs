@@ -185,18 +185,18 @@ pub(crate) fn lives(width: u16, height: u16) -> Stage {
     stage.agent(1, EventKind::Moved { ground: RunMode::Background });
     stage.calls(1, "g1", "Grep", "\"verify_password\"", "14 hits in 6 files");
     stage.agent(2, EventKind::LastTurn { why: Status::WrappedUp });
-    stage.agent(2, EventKind::UserMessage { text: "Report now.".to_owned(), by: Author::Program });
+    stage.agent(2, EventKind::UserMessage { text: "Report now.".to_owned(), by: Author::Program, id: None });
     stage.agent(2, EventKind::Turn(TurnEvent::Started { turn: 2 }));
     stage.says(2, "So far: three steps.");
     stage.ends(3, Status::Completed, "<summary>31 tests of the session.</summary>", None);
     stage.wait(1_000);
     stage.agent(3, EventKind::Resumed { run: 2, ground: RunMode::Background });
     stage.starts(3);
-    stage.agent(3, EventKind::UserMessage { text: "Which of them are slow?".to_owned(), by: Author::User });
+    stage.agent(3, EventKind::UserMessage { text: "Which of them are slow?".to_owned(), by: Author::User, id: None });
     stage.calls(3, "b3", "Bash", "cargo test -- --report-time", "exit 0");
     stage.ends(4, Status::TimedOut, "Half of the docs.", Some("nothing arrived for 600 s"));
     stage.ends(5, Status::WrappedUp, "<summary>Two cookies so far.</summary>", None);
-    stage.main(EventKind::UserMessage { text: "…".to_owned(), by: Author::Subagents(vec![AgentId(5)]) });
+    stage.main(EventKind::UserMessage { text: "…".to_owned(), by: Author::Subagents(vec![AgentId(5)]), id: None });
     stage.keys("@4 go on with the second half<enter>");
     stage.wait(2_000);
     stage

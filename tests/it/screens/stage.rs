@@ -1,5 +1,6 @@
 //! Plays events and keys into an app and draws it: the base of every test of the screen.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,9 +13,10 @@ use belvedere::app::keymap::{Context, Keymap};
 use belvedere::app::{
     App, Arrangement, Editing, Effect, Event, Focus, GUARD, HOLD, LETTER_PAUSE, MouseCapture, Movement, Setup,
 };
-use belvedere::message::{AgentId, AssistantMessage, Block, ToolCall, ToolInput, ToolResult, Usage};
+use belvedere::message::{AgentId, AssistantMessage, Block, MessageId, ToolCall, ToolInput, ToolResult, Usage};
 use belvedere::permission::{Access, AccessKind, ApprovalId, ApprovalRequest, Grant, PermissionMode};
 use belvedere::provider::StopReason;
+use belvedere::subagent::Command;
 use belvedere::tool::ToolView;
 use belvedere::tui::view::highlight::Highlighter;
 use belvedere::tui::view::theme::{ColorDepth, Theme, Themes};
@@ -28,6 +30,8 @@ pub(crate) struct Stage {
     screen: Screen,
     now: Instant,
     pub effects: Vec<Effect>,
+    /// Messages of the user that agents have read.
+    read: HashSet<MessageId>,
 }
 
 impl Stage {
@@ -57,7 +61,7 @@ impl Stage {
         let app = Box::new(App::new(setup));
         let theme = Theme::load("dark", ColorDepth::TrueColor).unwrap();
         let screen = Screen::new(theme, Highlighter::off());
-        let mut stage = Self { app, screen, now, effects: Vec::new() };
+        let mut stage = Self { app, screen, now, effects: Vec::new(), read: HashSet::new() };
         stage.event(Event::BranchKnown(Some("main".to_owned())));
         stage
     }
@@ -151,9 +155,26 @@ impl Stage {
         self.event(Event::Wakeup)
     }
 
-    pub(crate) fn agent(&mut self, agent: u32, kind: EventKind) -> Vec<Effect> {
+    pub(crate) fn agent(&mut self, agent: u32, mut kind: EventKind) -> Vec<Effect> {
+        if let EventKind::UserMessage { text, by: Author::User, id: id @ None } = &mut kind {
+            let sent = self.sent(text);
+            *id = sent.into_iter().find(|sent| self.read.insert(*sent));
+        }
         let at = "2026-11-20T12:00:00Z".parse().unwrap();
         self.event(Event::Log(Arc::new(LogEvent::Agent(AgentEvent { agent: AgentId(agent), at, kind }))))
+    }
+
+    /// Returns the numbers of the messages with this text, in the order in which they were sent.
+    pub(crate) fn sent(&self, said: &str) -> Vec<MessageId> {
+        let sent = |effect: &Effect| match effect {
+            Effect::Engine(
+                Command::Send { id, text }
+                | Command::Tell { id, text, .. }
+                | Command::Resume { message: Some((id, text)), .. },
+            ) if text == said => Some(*id),
+            _ => None,
+        };
+        self.effects.iter().filter_map(sent).collect()
     }
 
     pub(crate) fn session(&mut self, event: SessionEvent) -> Vec<Effect> {
@@ -197,7 +218,7 @@ impl Stage {
 
     pub(crate) fn asks(&mut self, text: &str) {
         self.main(EventKind::Started);
-        self.main(EventKind::UserMessage { text: text.to_owned(), by: Author::User });
+        self.main(EventKind::UserMessage { text: text.to_owned(), by: Author::User, id: None });
         self.main(EventKind::Turn(TurnEvent::Started { turn: 1 }));
     }
 

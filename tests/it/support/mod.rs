@@ -3,13 +3,14 @@
 mod dice;
 mod memory_log;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use belvedere::agent::{AgentEvent, AtEnd, Budget, EventKind, Limits, LogEvent, Outcome, Place, SessionEvent, Sink};
 use belvedere::definition::{AgentDefinition, Catalog};
-use belvedere::message::AgentId;
+use belvedere::message::{AgentId, MessageId};
 use belvedere::permission::{Grants, PermissionMode, Permissions};
 use belvedere::provider::{Model, Provider};
 use belvedere::session::Secrets;
@@ -124,6 +125,8 @@ pub(crate) struct Session {
     pub(crate) log: Vec<Arc<LogEvent>>,
     /// What of that has happened to agents.
     pub(crate) seen: Vec<Arc<AgentEvent>>,
+    /// How often something was said to the main agent.
+    said: Cell<u64>,
     /// Ends once the session has.
     pub(crate) driver: tokio::task::JoinHandle<()>,
 }
@@ -204,6 +207,7 @@ impl Session {
             events,
             log: Vec::new(),
             seen: Vec::new(),
+            said: Cell::new(0),
             driver,
         }
     }
@@ -217,7 +221,8 @@ impl Session {
     }
 
     pub(crate) fn say(&self, text: &str) {
-        self.send(Command::Send { text: text.to_owned() });
+        self.said.set(self.said.get() + 1);
+        self.send(Command::Send { id: MessageId(self.said.get()), text: text.to_owned() });
     }
 
     /// Waits for an event of an agent and returns what `pick` makes of it.

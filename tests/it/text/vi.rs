@@ -3,6 +3,7 @@
 use belvedere::app::composer::{Composer, History, ViMode};
 use belvedere::app::key::Key;
 use belvedere::app::{Editing, Effect};
+use belvedere::message::MessageId;
 use belvedere::subagent::Command;
 use proptest::prelude::*;
 
@@ -99,7 +100,10 @@ fn keys_mean_what_the_mode_says() {
     assert_eq!(stage.app.composer().text(), "jump");
     assert!(stage.text().contains("NORMAL"));
     let effects = stage.keys("0x<enter>");
-    assert!(effects.contains(&Effect::Engine(Command::Send { text: "ump".to_owned() })), "{effects:?}");
+    assert!(
+        effects.contains(&Effect::Engine(Command::Send { id: MessageId(1), text: "ump".to_owned() })),
+        "{effects:?}"
+    );
     stage.keys("typed again");
     assert_eq!(stage.app.composer().text(), "typed again", "a new message is begun by typing");
     assert!(!stage.text().contains("NORMAL"));

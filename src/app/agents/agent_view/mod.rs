@@ -226,7 +226,7 @@ impl AgentView {
                 self.last_turn = None;
                 self.enter(Phase::Starting, now);
             }
-            EventKind::UserMessage { text, by } => self.receive(text, by),
+            EventKind::UserMessage { text, by, .. } => self.receive(text, by),
             EventKind::Resumed { run, ground } if self.is_later_run(kind) => {
                 self.resumed((*run, *ground), event.at, now);
             }

@@ -289,7 +289,7 @@ impl Wizard {
                 drafting.agent.get_or_insert(event.agent);
             }
             EventKind::Ended { outcome } if drafting.agent == Some(event.agent) => {
-                self.draft_ended(outcome, listing, is_open, out)
+                self.draft_ended(outcome, listing, is_open, out);
             }
             _ => {}
         }

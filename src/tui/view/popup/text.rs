@@ -39,7 +39,7 @@ pub(super) fn help(ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> 
         }
         for (chords, action) in rows {
             if !matches!(action, crate::app::action::Action::FocusAgent(_)) {
-                lines.push(row(&ctx.chord(&chords.join("  ")), action.description(), columns, ctx));
+                lines.push(row(&ctx.chord(&chords.join("  ")), action.description_in(context), columns, ctx));
             }
         }
     }

@@ -124,7 +124,7 @@ async fn eight(state: &State, third: Third) -> Vec<String> {
         assert_eq!(session.ended(THIRD).await.status.name(), "cancelled", "{name}");
         let open = open.lock().unwrap().iter().any(|(task, count)| task.contains("called third") && *count > 0);
         assert!(!open, "{name}: a connection is left");
-        session.send(Command::Resume { agent: THIRD, text: None });
+        session.send(Command::Resume { agent: THIRD, message: None });
         session
             .wait(|event| {
                 matches!(event.kind, EventKind::Resumed { run: 2, ground: RunMode::Background }).then_some(())

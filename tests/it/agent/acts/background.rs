@@ -142,7 +142,7 @@ async fn a_report_of_each_run_is_told_also_when_a_tool_tells_the_last() {
     let (provider, mut session) = start(&[main, vec![takes("one", 9)]], |_| {});
     session.say("go");
     session.ended(CHILD).await;
-    session.send(Command::Resume { agent: CHILD, text: None });
+    session.send(Command::Resume { agent: CHILD, message: None });
     minute(&mut session).await;
     assert_eq!(statuses(&session.seen, CHILD), ["completed", "completed"]);
     assert_eq!(heard(&last_of_main(&provider), "explore-1"), ["result", "message"]);
@@ -200,7 +200,7 @@ async fn one_that_goes_on_waits_also_for_those_it_had_sent_out_before() {
     ];
     let (provider, mut session) = start(&[lines], |parts| parts.limits.max_depth = 2);
     session.ask("go").await;
-    session.send(Command::Resume { agent: CHILD, text: None });
+    session.send(Command::Resume { agent: CHILD, message: None });
     quiet(&mut session, Duration::from_mins(2)).await;
     let one = requests_of(&provider, "called one").pop().unwrap();
     assert_eq!([heard(&one, "explore-2"), heard(&one, "explore-3")], [vec!["message"], vec!["message"]]);
@@ -331,7 +331,7 @@ async fn nothing_of_the_background_reaches_a_conversation_that_was_begun_anew() 
     minute(&mut session).await;
     assert_eq!(statuses(&session.seen, AgentId(3)), ["cancelled"]);
     // What goes on all the same goes on for nobody.
-    session.send(Command::Resume { agent: AgentId(3), text: None });
+    session.send(Command::Resume { agent: AgentId(3), message: None });
     minute(&mut session).await;
     assert_eq!(statuses(&session.seen, AgentId(3)), ["cancelled", "turn_limit"]);
     assert_eq!(session.ask("anything else?").await.text, "fresh");
@@ -353,7 +353,7 @@ async fn the_report_of_one_whose_parent_has_ended_reaches_the_main_agent() {
     ];
     let (provider, mut session) = start(&[lines], |parts| parts.limits.max_depth = 2);
     session.ask("go").await;
-    session.send(Command::Resume { agent: AgentId(2), text: None });
+    session.send(Command::Resume { agent: AgentId(2), message: None });
     minute(&mut session).await;
     let main = last_of_main(&provider);
     assert_eq!((heard(&main, "explore-2"), ends_of_main(&session)), (vec!["message"], 2));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use belvedere::agent::{EventKind, RunMode, ToolEvent, TurnEvent};
-use belvedere::message::AgentId;
+use belvedere::message::{AgentId, MessageId};
 use belvedere::permission::Answer;
 use belvedere::provider::scripted::Scripted;
 use belvedere::subagent::{Children, Command};
@@ -126,10 +126,10 @@ impl Act {
         match self {
             Self::Stop => vec![Command::Stop { agent: ONE }],
             Self::WrapUp => vec![Command::WrapUp { agent: ONE }],
-            Self::Steer => vec![Command::Tell { agent: ONE, text: "and the tests".to_owned() }],
+            Self::Steer => vec![Command::Tell { agent: ONE, id: MessageId(1), text: "and the tests".to_owned() }],
             Self::Background => vec![to(RunMode::Background)],
             Self::Foreground => vec![to(RunMode::Background), to(RunMode::Foreground)],
-            Self::Resume => vec![Command::Resume { agent: ONE, text: None }],
+            Self::Resume => vec![Command::Resume { agent: ONE, message: None }],
             Self::InterruptKeep => vec![Command::Interrupt { children: Children::Keep }],
             Self::InterruptStop => vec![Command::Interrupt { children: Children::Stop }],
             Self::Quit => Vec::new(),
