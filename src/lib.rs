@@ -111,6 +111,10 @@
 //! - **Supervisor**: the process that runs a command, outlives us, and ends what the command has started. The
 //!   **search path** has the folders of `PATH` from which programs run without a question.
 //! - **Focus**: where keys go. An **action** is what a key means, a **keymap** says which. A **popup** is drawn in front.
+//! - **App**: what the screen knows. It routes each event to its parts, which speak through the **outbox**: effects, and
+//!   passing messages. **Agent tree** is what states of agents depend on; a **state row** is all that is said alike of one.
+//! - **Slash command**: a row of the table of commands. A **list kind** is a row too: a list to choose from in a popup.
+//! - **Message id**: which message of the user a command, or the event that it was read, is about.
 //! - **Approvals**: the questions that wait for the user. **Type ahead** is a key that came before its question was read.
 //! - **Agent order**: the agents as a list for the screen; a **tree node** is one of them. A **timeline** shows when they worked.
 //! - **Render context**: what a view needs to draw. **Severity** is how a state is coloured.

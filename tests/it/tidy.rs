@@ -292,6 +292,18 @@ fn a_public_type_has_a_name_of_its_own() {
 }
 
 #[test]
+fn the_screen_is_made_of_parts() {
+    let sources = sources();
+    let app: Vec<&Source> = sources.iter().filter(|source| source.path.starts_with("src/app/")).collect();
+    let routes: Vec<&str> =
+        app.iter().filter(|source| source.code.contains("\nimpl App {")).map(|source| source.path.as_str()).collect();
+    assert!((1..=6).contains(&routes.len()), "what only one part needs belongs to that part: {routes:?}");
+    let entries: BTreeSet<&str> =
+        app.iter().filter_map(|source| source.path.strip_prefix("src/app/")?.split('/').next()).collect();
+    assert!(entries.len() <= 18, "a new file of the screen belongs to one of its parts: {entries:?}");
+}
+
+#[test]
 fn each_word_of_the_glossary_is_in_use() {
     let sources = sources();
     let types: BTreeSet<String> = sources.iter().flat_map(public_types).map(|(_, name)| name.to_lowercase()).collect();
