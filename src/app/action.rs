@@ -98,7 +98,6 @@ actions! {
 }
 
 impl Action {
-    /// Iterates over every action.
     pub fn all() -> impl Iterator<Item = Self> {
         (1..=9).map(Self::FocusAgent).chain(NAMED.iter().map(|(action, ..)| *action))
     }

@@ -9,14 +9,12 @@ use super::scroll::Drawn;
 use super::view::log_scrollback::LogNews;
 use crate::agent::LogEvent;
 
-/// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// Something happened to an agent, or to the session.
     Log(Arc<LogEvent>),
     /// The terminal sent something.
     Input(Input),
-    /// Time has passed.
     Wakeup,
     /// A frame was drawn, and this is what it showed.
     Drawn(Drawn),
@@ -24,7 +22,6 @@ pub enum Event {
     FilesListed(Vec<String>),
     /// The file of former messages was read.
     HistoryLoaded(History),
-    /// The repository's branch is known; `None` outside of a repository.
     BranchKnown(Option<String>),
     /// A part of an agent's log was read back.
     LogRead(LogNews),

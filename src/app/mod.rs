@@ -92,7 +92,6 @@ pub struct App {
     pointer: Pointer,
     settings: Settings,
     status: StatusLine,
-    /// The terminal's title.
     title: String,
     quitting: bool,
 }
@@ -194,7 +193,6 @@ impl App {
         }
     }
 
-    /// Takes in what a frame showed.
     fn on_drawn(&mut self, mut drawn: Drawn) {
         self.overlay.set_end(drawn.popup_end);
         let screen = (self.view.size(), self.agents.is_empty());
@@ -260,7 +258,6 @@ impl App {
         self.messages.edited(self.view.size().width, &self.agents, &mut self.out);
     }
 
-    /// Writes to another agent, and keeps what was being written.
     fn set_target(&mut self, target: Option<AgentId>) {
         self.messages.set_target(target);
         self.update_prompt_label();
@@ -295,13 +292,11 @@ impl App {
         }
     }
 
-    /// Adds a line to the conversation.
     fn notice(&mut self, text: &str) {
         self.agents.notice(text);
         self.out.redraw();
     }
 
-    /// Adds a line about something that went wrong to the conversation.
     fn error(&mut self, text: &str) {
         self.agents.error(text);
         self.out.redraw();

@@ -69,7 +69,6 @@ impl Outbox {
         std::mem::take(&mut self.dirty)
     }
 
-    /// Returns the passing message.
     pub(super) fn flash(&self) -> Option<&Flash> {
         self.flash.as_ref()
     }
@@ -79,7 +78,6 @@ impl Outbox {
         self.dirty = true;
     }
 
-    /// Takes the passing message back.
     pub(super) fn clear_flash(&mut self) {
         self.flash = None;
         self.dirty = true;
@@ -112,7 +110,6 @@ impl Outbox {
         self.set_flash(Flash::confirm(text, self.now));
     }
 
-    /// Returns what a second press would do.
     pub(super) fn armed(&self) -> Option<Armed> {
         self.armed.map(|(armed, _)| armed)
     }

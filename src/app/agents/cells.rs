@@ -21,12 +21,10 @@ pub type CellId = u64;
 pub struct Cell {
     /// Counts the changes other than appended text.
     pub epoch: u32,
-    /// What it shows.
     pub kind: CellKind,
 }
 
 impl Cell {
-    /// Returns what the model says, if it does.
     pub(in crate::app) fn said(&self) -> Option<&str> {
         match &self.kind {
             CellKind::Text { text } => Some(text.trim()),
@@ -34,7 +32,6 @@ impl Cell {
         }
     }
 
-    /// Returns what the model thinks, if it does.
     pub(in crate::app) fn thought(&self) -> Option<&str> {
         match &self.kind {
             CellKind::Thinking { text } => Some(text.trim()),
@@ -43,24 +40,18 @@ impl Cell {
     }
 }
 
-/// What a cell shows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CellKind {
-    /// What the user said.
     User { text: String },
     /// What the model says, Markdown.
     Text {
-        /// The text so far.
         text: String,
     },
-    /// What the model thinks.
     Thinking {
-        /// The text so far.
         text: String,
     },
     /// What an agent's parent said to it.
     FromParent {
-        /// To whom.
         to: AgentId,
         text: String,
     },
@@ -70,20 +61,15 @@ pub enum CellKind {
     Resumed {
         /// Number of the run, from 2.
         run: u32,
-        /// When.
         at: Timestamp,
     },
-    /// A tool call and what came of it.
     Tool(Box<ToolCell>),
     /// A subagent, in place of the call that made it.
     Subagent { agent: AgentId },
-    /// A failed request that will be sent again.
     Retry {
         /// Number of the coming attempt.
         attempt: u32,
-        /// When it is sent.
         until: Instant,
-        /// Why the last one failed.
         reason: String,
     },
     /// Something to know that changes nothing.
@@ -105,15 +91,12 @@ pub enum CellKind {
     Void,
 }
 
-/// A tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCell {
     pub call_id: String,
-    /// The tool's name.
     pub name: String,
     /// What stands behind the name.
     pub title: String,
-    /// How far it is.
     pub state: ToolState,
     /// What came of it, in a few words.
     pub summary: String,
@@ -123,19 +106,14 @@ pub struct ToolCell {
     pub view: Option<ToolView>,
 }
 
-/// How far a tool call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolState {
-    /// It runs.
     Running {
-        /// Since when.
         since: Instant,
     },
     /// It waits for the user's permission.
     Asking,
-    /// It has ended well.
     Done {
-        /// How long it took.
         took: Duration,
     },
     Failed,
@@ -177,7 +155,6 @@ fn view_bytes(view: &ToolView) -> usize {
     }
 }
 
-/// A transcript.
 #[derive(Debug, Clone)]
 pub struct Cells {
     held: VecDeque<Cell>,
@@ -196,7 +173,6 @@ impl Cells {
         Self { held: VecDeque::new(), first: 0, bytes: 0, cap, arrived: 0 }
     }
 
-    /// Returns the number of the first cell that is still held.
     pub fn first(&self) -> CellId {
         self.first
     }
@@ -216,7 +192,6 @@ impl Cells {
         self.end() == 0
     }
 
-    /// Returns a count that grows with every line of text and every cell.
     pub fn arrived(&self) -> u64 {
         self.arrived
     }
@@ -257,7 +232,6 @@ impl Cells {
         }
     }
 
-    /// Changes a cell in any other way.
     pub fn change(&mut self, id: CellId, change: impl FnOnce(&mut CellKind)) {
         let Some(cell) = self.get_mut(id) else { return };
         let before = cell.kind.bytes();

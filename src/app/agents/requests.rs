@@ -13,14 +13,13 @@ use crate::app::outbox::Outbox;
 use crate::message::AgentId;
 use crate::subagent::Command;
 
-/// What was asked of subagents.
 #[derive(Debug, Default)]
 pub(in crate::app) struct PendingRequests {
     /// Those that were to be moved, and where to.
     moving: BTreeMap<AgentId, RunMode>,
     /// Those that were asked to report.
     wrapping: BTreeSet<AgentId>,
-    /// Those that were asked to go on after their end.
+    /// Ended agents that were asked to resume.
     resuming: BTreeSet<AgentId>,
     /// Those that were to be stopped, one by one.
     stopping: BTreeSet<AgentId>,
@@ -34,7 +33,6 @@ impl PendingRequests {
         self.stopping.remove(&id);
     }
 
-    /// Forgets what was asked of all subagents.
     pub(in crate::app) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -112,7 +110,7 @@ impl PendingRequests {
         }
     }
 
-    /// Asks an agent that has ended to go on.
+    /// Resumes an ended agent.
     pub(in crate::app) fn resume(&mut self, id: AgentId, text: Option<String>, out: &mut Outbox) {
         self.resuming.insert(id);
         out.send(Command::Resume { agent: id, text });
@@ -134,7 +132,6 @@ impl PendingRequests {
         false
     }
 
-    /// Takes in that something asked of an agent cannot be.
     pub(in crate::app) fn refused(&mut self, id: AgentId) {
         self.forget(id);
     }

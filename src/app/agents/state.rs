@@ -24,34 +24,24 @@ pub enum Phase {
     Idle,
     /// Something was heard of it, but not what it is.
     Unknown,
-    /// It waits for its turn.
     Queued,
-    /// It has begun.
     Starting,
-    /// The model works.
     Thinking,
-    /// A tool runs.
     Tool,
     /// The service asked to wait, this agent or another one.
     RateLimited {
-        /// Until then, where that is known.
         until: Option<Instant>,
         /// How many requests are to be sent before its own.
         ahead: u32,
     },
     /// Its next request waits until others have shown what they leave of the budget.
     AwaitsBudget {
-        /// How many requests are to be sent before its own.
         ahead: u32,
     },
-    /// The request failed and is sent again.
     Retrying {
-        /// Then.
         until: Instant,
     },
-    /// It is being stopped.
     Stopping,
-    /// It is over.
     Ended(Status),
 }
 
@@ -84,41 +74,26 @@ impl Phase {
 /// What an agent's title says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentState {
-    /// Waits for the user.
     Idle,
-    /// Nothing is known.
     Unknown,
-    /// Waits for its turn.
     Queued,
-    /// Has begun.
     Starting,
-    /// The model works.
     Thinking,
-    /// A tool runs.
     Tool {
         name: String,
-        /// For how long.
         lasting: Duration,
     },
     /// Waits for the subagents it sent out.
     Waiting,
-    /// Waits for permission.
     NeedsApproval,
-    /// Waits because the service limits the rate.
     RateLimited {
-        /// How much longer, where that is known.
         left: Option<Duration>,
-        /// How many requests are to be sent before its own.
         ahead: u32,
     },
-    /// Waits until others have shown what they leave of the budget.
     AwaitsBudget {
-        /// How many requests are to be sent before its own.
         ahead: u32,
     },
-    /// Waits before it tries again.
     Retrying {
-        /// How much longer.
         left: Duration,
     },
     /// Has its last turn, to report in.
@@ -126,15 +101,11 @@ pub enum AgentState {
         /// The status that its run will end with.
         why: Status,
     },
-    /// Silent for too long.
     Stalled {
-        /// For how long.
         silent: Duration,
         waits_for: Awaited,
     },
-    /// Is being stopped.
     Stopping,
-    /// Is over.
     Ended(Status),
     /// Is over, and was asked to go on.
     Resuming,
@@ -143,11 +114,8 @@ pub enum AgentState {
 /// What an agent waits for that is silent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Awaited {
-    /// The model's answer.
     Model,
-    /// A tool, by its name.
     Tool(String),
-    /// One of its subagents.
     Agent(AgentId),
 }
 
@@ -164,7 +132,6 @@ impl Awaited {
         oldest.unwrap_or(Self::Model)
     }
 
-    /// Returns the word for a title.
     pub fn word(&self) -> String {
         match self {
             Self::Model => "model".to_owned(),
@@ -185,11 +152,8 @@ impl Awaited {
 /// How a state is to be felt; themes give it a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// Nothing to say.
     Neutral,
-    /// At work.
     Busy,
-    /// Someone should look.
     Attention,
     Good,
     Bad,
@@ -198,7 +162,6 @@ pub enum Severity {
 /// The sign before a state's word; glyphs draw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateSign {
-    /// One that turns.
     Spinner,
     Neutral,
     Queued,
@@ -219,9 +182,7 @@ pub enum StateGroup {
     /// It waits for others.
     Resting,
     Queued,
-    /// It broke.
     Failed,
-    /// It was stopped or cut off.
     Stopped,
     Done,
 }
@@ -287,26 +248,17 @@ impl AgentState {
 /// What an agent does in a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanKind {
-    /// The model works.
     Thinking,
-    /// A tool runs.
     Tool,
-    /// It waits for permission.
     Approval,
-    /// The service limits the rate.
     RateLimited,
     /// Others are to show first what they leave of the budget.
     Budget,
-    /// It was silent for too long.
     Stalled,
-    /// It waits for its turn.
     Queued,
-    /// It waits for its subagents.
     Agents,
-    /// A request failed and is sent again.
     Retrying,
     Stopping,
-    /// Nothing is known.
     Unknown,
 }
 
@@ -332,7 +284,6 @@ pub enum SpanFill {
 /// What is said alike of all spans of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpanRow {
-    /// The letter that stands for it in a bar.
     pub letter: &'static str,
     pub word: &'static str,
     pub tone: SpanTone,
@@ -395,7 +346,7 @@ impl AgentState {
         state
     }
 
-    /// Returns the state of an agent as if something had just been heard of it.
+    /// Returns the state of an agent as if it had just sent an event.
     pub(in crate::app) fn but_for_silence(agent: &AgentView, asking: usize, now: Instant) -> Self {
         let left = |until: Instant| until.saturating_duration_since(now);
         match agent.phase {

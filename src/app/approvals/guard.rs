@@ -65,7 +65,6 @@ impl TypeAhead {
         self.held.take_if(|held| held.due <= now)
     }
 
-    /// Returns when the waiting answer goes out.
     pub(in crate::app) fn due(&self) -> Option<Instant> {
         self.held.as_ref().map(|held| held.due)
     }

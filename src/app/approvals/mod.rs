@@ -17,7 +17,6 @@ use self::question::{MAX_NOTE, QuestionSeen, SeenRows};
 use crate::message::{AgentId, reveal_line, sanitize_line};
 use crate::permission::{ActiveGrant, ApprovalId, ApprovalRequest, Preview};
 
-/// All open questions.
 #[derive(Debug, Clone, Default)]
 pub struct Approvals {
     queue: VecDeque<Open>,
@@ -26,7 +25,7 @@ pub struct Approvals {
     at: usize,
     /// Since when frames show it; `None` while they do not.
     since: Option<Instant>,
-    /// What the last frame showed of it.
+    /// What the last frame showed of the question.
     last: Option<QuestionSeen>,
     guard: TypeAhead,
     /// Whether a key for a yes has shown more of the question instead, and no frame has yet.
@@ -42,14 +41,12 @@ pub struct Approvals {
     also_allowed: Option<(usize, Instant)>,
 }
 
-/// An open question.
 #[derive(Debug, Clone)]
 struct Open {
     request: ApprovalRequest,
     seen: SeenRows,
 }
 
-/// How much of a question is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Expanded {
     /// What changes, and of a long command its head and its tail.
@@ -62,7 +59,6 @@ pub enum Expanded {
 /// What stands between a question and a yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hidden {
-    /// Nothing: all of it was on the screen.
     Nothing,
     /// Rows that can be shown.
     Rows,
@@ -81,12 +77,10 @@ impl Approvals {
         self.queue.get(self.at).map(|open| &open.seen)
     }
 
-    /// Returns how much of the question is shown.
     pub fn expanded(&self) -> Expanded {
         self.expanded
     }
 
-    /// Returns the first visible line of its details.
     pub fn scroll(&self) -> usize {
         self.scroll
     }
@@ -96,7 +90,6 @@ impl Approvals {
         self.at
     }
 
-    /// Returns since when frames show the question.
     fn since(&self) -> Option<Instant> {
         self.since
     }
@@ -151,22 +144,18 @@ impl Approvals {
         }
     }
 
-    /// Returns `true` if a question is open.
     pub(in crate::app) fn is_open(&self, id: &ApprovalId) -> bool {
         self.find(id).is_some()
     }
 
-    /// Returns an open question.
     fn find(&self, id: &ApprovalId) -> Option<&ApprovalRequest> {
         self.queue.iter().map(|open| &open.request).find(|request| request.id == *id)
     }
 
-    /// Returns the number of open questions.
     pub fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Returns `true` if no question is open.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -200,13 +189,11 @@ impl Approvals {
         true
     }
 
-    /// Closes a question.
     pub(in crate::app) fn settle(&mut self, id: &ApprovalId) {
         self.settled.insert(id.clone());
         self.remove(|request| request.id == *id);
     }
 
-    /// Withdraws all questions of an agent.
     pub(in crate::app) fn withdraw(&mut self, agent: AgentId) {
         let ids = self.queue.iter().map(|open| &open.request.id);
         self.settled.extend(ids.filter(|id| id.agent == agent).cloned());

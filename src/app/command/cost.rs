@@ -9,7 +9,7 @@ use crate::app::outbox::Outbox;
 use crate::message::{BudgetLimit, grouped};
 use crate::subagent::Command;
 
-/// Shows the budget, or has it changed.
+/// Shows the budget, or changes it.
 pub(super) fn slash_budget(words: &str, agents: &Agents, out: &mut Outbox) {
     let (limit, spent) = (agents.budget(), agents.spent());
     if words.is_empty() {

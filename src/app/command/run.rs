@@ -89,7 +89,7 @@ impl App {
         self.messages.queue(id, text);
     }
 
-    /// Resumes an agent that has ended. One that has done all it was sent for needs to know what is next.
+    /// Resumes an ended agent; a completed one needs a new message first.
     pub(in crate::app) fn resume(&mut self, id: AgentId) {
         let Some(agent) = self.agents.get(id) else { return };
         let name = agent.name.clone();

@@ -14,7 +14,6 @@ const MAX_SHOWN: usize = 12;
 /// The entries that are kept for what stands second, where there are files and agents.
 const SECOND_SHOWN: usize = 4;
 
-/// One entry of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// What is inserted, such as `/help` or `src/main.rs`.
@@ -23,12 +22,10 @@ pub struct Candidate {
     pub detail: String,
 }
 
-/// An open list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
     /// The word at the cursor, with its sign.
     pub(super) token: String,
-    /// The entries, best first.
     pub items: Vec<Candidate>,
     /// Index of the chosen one.
     pub selected: usize,

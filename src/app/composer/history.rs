@@ -16,7 +16,6 @@ pub struct History {
     walk: Option<(usize, String)>,
 }
 
-/// One line of the file.
 #[derive(Serialize, Deserialize)]
 struct Record {
     text: String,
@@ -47,7 +46,6 @@ impl History {
         self.entries.iter().map(|entry| Self::line(entry)).collect()
     }
 
-    /// Returns the entries, oldest first.
     pub fn entries(&self) -> &[String] {
         &self.entries
     }

@@ -24,7 +24,6 @@ const RELIST: Duration = Duration::from_secs(20);
 pub(in crate::app) struct Messages {
     composer: Composer,
     files: FileIndex,
-    /// When the files were last listed.
     listed_at: Option<Instant>,
     /// The subagent that the composer writes to; `None` is the main agent.
     target: Option<AgentId>,
@@ -40,7 +39,6 @@ pub(in crate::app) struct Messages {
 
 /// Whom the start of a text names.
 pub(in crate::app) enum Address {
-    /// Nobody.
     None,
     /// A subagent; the rest of the text is for it.
     Agent(AgentId, String),
@@ -91,12 +89,10 @@ impl Messages {
         }
     }
 
-    /// Returns the subagent that the composer writes to; `None` is the main agent.
     pub(in crate::app) fn target(&self) -> Option<AgentId> {
         self.target
     }
 
-    /// Returns what an agent has not read yet, oldest first.
     pub(in crate::app) fn unread(&self, agent: AgentId) -> &[String] {
         self.queued.get(&agent).map_or(&[], Vec::as_slice)
     }
@@ -179,7 +175,7 @@ impl Messages {
         self.drafts.contains_key(&id)
     }
 
-    /// Takes back the newest message that whom the composer writes to has not read, to be edited.
+    /// Takes back the newest unread message to the composer's target, to be edited.
     pub(in crate::app) fn unsend(&mut self, out: &mut Outbox) -> bool {
         if !self.composer.is_empty() {
             return false;
@@ -196,7 +192,7 @@ impl Messages {
         true
     }
 
-    /// An agent has read a message.
+    /// Notes that an agent has read a message.
     pub(in crate::app) fn mark_read(&mut self, agent: AgentId, text: &str, agents: &Agents, out: &mut Outbox) {
         let queue = self.queued.entry(agent).or_default();
         if let Some(at) = queue.iter().position(|queued| queued == text) {

@@ -4,7 +4,6 @@
 
 use super::history::History;
 
-/// An open search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistorySearch {
     query: String,
@@ -18,7 +17,6 @@ impl HistorySearch {
         &self.query
     }
 
-    /// Returns the entry that matches.
     pub fn found<'a>(&self, history: &'a History) -> Option<&'a str> {
         history.entries().get(self.at?).map(String::as_str)
     }

@@ -14,22 +14,16 @@ pub enum KeyCode {
     /// A character as typed: `A` is `shift` already applied.
     Char(char),
     Enter,
-    /// Escape.
     Esc,
-    /// Tabulator.
     Tab,
     /// Deletes backwards.
     Backspace,
     /// Deletes forwards.
     Delete,
     Insert,
-    /// Arrow up.
     Up,
-    /// Arrow down.
     Down,
-    /// Arrow left.
     Left,
-    /// Arrow right.
     Right,
     /// Start of the line.
     Home,
@@ -46,13 +40,11 @@ pub enum KeyCode {
 pub struct Mods(u8);
 
 impl Mods {
-    /// No modifier.
     pub const NONE: Self = Self(0);
-    /// Shift; never set on a character, whose case says it.
+    /// Shift; never set on a character, whose case shows it.
     pub const SHIFT: Self = Self(1);
     /// Alt, also called Option or Meta.
     pub const ALT: Self = Self(2);
-    /// Control.
     pub const CTRL: Self = Self(4);
 
     /// Returns `true` if all of `other` are held.
@@ -61,13 +53,11 @@ impl Mods {
         self.0 & other.0 == other.0
     }
 
-    /// Returns the union of both sets.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns this set without `other`.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -77,9 +67,7 @@ impl Mods {
 /// One chord: a key with its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// The key.
     pub code: KeyCode,
-    /// What is held with it.
     pub mods: Mods,
 }
 
@@ -231,9 +219,7 @@ pub enum Input {
     Key(Key),
     /// Text was pasted, in one piece and of any size.
     Paste(String),
-    /// The mouse did something.
     Mouse(Mouse),
-    /// The terminal has a new size.
     Resize {
         /// Columns.
         width: u16,
@@ -246,10 +232,8 @@ pub enum Input {
     FocusLost,
 }
 
-/// One act of the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mouse {
-    /// What it did.
     pub kind: MouseKind,
     /// Column, from 0.
     pub column: u16,
@@ -257,14 +241,12 @@ pub struct Mouse {
     pub row: u16,
 }
 
-/// What the mouse did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseKind {
     /// The left button went down.
     Press,
     /// The pointer moved with the left button down.
     Drag,
-    /// The left button was let go.
     Release,
     /// The wheel turned away from the user.
     WheelUp,

@@ -10,7 +10,6 @@ use anyhow::{Context as _, Result};
 use crate::app::action::Action;
 use crate::app::key::Key;
 
-/// The keys that come with the program.
 const BUILTIN: &str = include_str!("../../../assets/keymap.toml");
 
 /// Where a key was pressed.
@@ -18,17 +17,11 @@ const BUILTIN: &str = include_str!("../../../assets/keymap.toml");
 pub enum Context {
     /// Anywhere; asked after the context of the focus.
     Global,
-    /// The text being written.
     Composer,
-    /// The main conversation.
     Conversation,
-    /// The panes of the agents.
     Agents,
-    /// One agent on the whole screen.
     AgentFull,
-    /// The questions that wait for an answer.
     Approvals,
-    /// All agents and their files.
     AgentFiles,
     Timeline,
     /// A list or a line in front of everything else.
@@ -37,7 +30,6 @@ pub enum Context {
     Text,
     /// A question of the program itself.
     Confirm,
-    /// The wizard that makes a new agent.
     Wizard,
 }
 
@@ -103,29 +95,24 @@ pub enum Lookup {
     Action(Action),
     /// The start of a longer chord, which would mean this.
     Pending(Action),
-    /// Nothing.
     None,
 }
 
 /// One row: where, which keys, what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
-    /// Where it works.
     pub context: Context,
     /// The keys, pressed one after the other.
     pub chord: Vec<Key>,
-    /// What they mean.
     pub action: Action,
 }
 
-/// The table of all keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
     rows: Vec<Binding>,
 }
 
 impl Keymap {
-    /// Returns the keys that come with the program.
     #[must_use]
     pub fn builtin() -> Self {
         let mut keymap = Self { rows: Vec::new() };

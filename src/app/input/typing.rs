@@ -32,7 +32,6 @@ pub(super) struct Typing {
     before: Option<BeforeTyping>,
 }
 
-/// A letter that does something unless another one follows.
 #[derive(Debug)]
 struct Held {
     key: Key,
@@ -60,15 +59,12 @@ pub(super) struct BeforeTyping {
 /// What a letter does where it is pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypedLetter {
-    /// Nothing.
     Unbound,
     /// It moves what is chosen or shown, or opens a line to type in.
     Moves,
-    /// Anything else.
     Acts,
 }
 
-/// What becomes of a letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Typed {
     /// It and those before it are part of a sentence.

@@ -8,7 +8,6 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use crate::app::key::{Key, KeyCode, Mods};
 use crate::message::sanitize_line;
 
-/// One line of text with a cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineEdit {
     text: String,

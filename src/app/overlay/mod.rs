@@ -37,7 +37,6 @@ impl Overlay {
         self.popup = Some(popup);
     }
 
-    /// Closes the popup and returns it.
     pub(super) fn close(&mut self) -> Option<Popup> {
         self.popup.take()
     }
@@ -66,7 +65,6 @@ impl Overlay {
         self.end = end;
     }
 
-    /// Returns the list that is open.
     pub(super) fn list(&self) -> Option<&ListPopup> {
         match &self.popup {
             Some(Popup::List(list)) => Some(list),

@@ -19,11 +19,9 @@ pub(in crate::app) const CONFIRM: Duration = Duration::from_secs(2);
 pub struct StatusLine {
     /// The working directory, as shown.
     pub folder: String,
-    /// The repository's branch.
     pub branch: Option<String>,
     /// Who answers.
     pub model: ModelState,
-    /// The permission mode.
     pub mode: PermissionMode,
     /// Where the clocks on the wall are read.
     pub zone: TimeZone,
@@ -51,9 +49,7 @@ impl StatusLine {
 pub enum ModelState {
     /// Not yet; holds the server that is asked, if the user named one.
     Searching(Option<String>),
-    /// Nobody can; says why.
     Missing(String),
-    /// This one does.
     Chosen(ModelFact),
 }
 
@@ -66,10 +62,8 @@ impl ModelState {
     }
 }
 
-/// The model that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelFact {
-    /// The service.
     pub provider: String,
     /// What the status line shows.
     pub display: String,
@@ -88,23 +82,18 @@ pub enum Tone {
     Warning,
 }
 
-/// A message that passes by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flash {
     /// One line.
     pub text: String,
-    /// How it is meant.
     pub tone: Tone,
-    /// When it goes.
     pub until: Instant,
     /// What it is about, where something else depends on that.
     pub about: FlashSubject,
 }
 
-/// What a message is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum FlashSubject {
-    /// Nothing that matters to anything else.
     #[default]
     Nothing,
     /// The search in the log that is under way.
@@ -120,13 +109,11 @@ impl Flash {
         Self { about, ..self }
     }
 
-    /// Returns a message to know.
     #[must_use]
     pub fn info(text: impl Into<String>, now: Instant) -> Self {
         Self { text: text.into(), tone: Tone::Info, until: now + FLASH, about: FlashSubject::Nothing }
     }
 
-    /// Returns a message to be careful with.
     #[must_use]
     pub fn warning(text: impl Into<String>, now: Instant) -> Self {
         Self { text: text.into(), tone: Tone::Warning, until: now + FLASH, about: FlashSubject::Nothing }
@@ -142,11 +129,8 @@ impl Flash {
 /// What a second press in time would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Armed {
-    /// Interrupt the main agent.
     Interrupt,
-    /// Leave the program.
     Quit,
-    /// Begin a new conversation.
     Clear,
     /// Give up what an agent did in its worktree.
     Discard,

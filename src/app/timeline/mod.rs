@@ -64,7 +64,7 @@ impl Timeline {
     }
 }
 
-/// What an agent does, and the cell that tells of it.
+/// Returns what an agent does, and the cell that shows it.
 fn doing(agent: &AgentView, asking: usize) -> Option<(SpanKind, CellId)> {
     let last = agent.cells.end().saturating_sub(1);
     let kind = AgentState::but_for_silence(agent, asking, agent.heard).row().span?;
@@ -136,7 +136,6 @@ impl Timeline {
         self.view.is_some()
     }
 
-    /// Returns `true` if nothing has happened that it could show.
     pub(super) fn is_empty(&self) -> bool {
         self.origin.is_none()
     }

@@ -20,7 +20,6 @@ pub enum Detail {
     /// One line for each tool call, diffs in brief, thoughts folded.
     #[default]
     Brief,
-    /// Everything.
     Whole,
 }
 
@@ -37,24 +36,16 @@ pub enum Subtree {
 /// How one transcript is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PaneState {
-    /// The size the user chose.
     pub chosen: Option<PaneSize>,
-    /// Whether the panes below it are shown.
     pub subtree: Subtree,
-    /// Where the view stands.
     pub scroll: Scroll,
-    /// How much is shown.
     pub detail: Detail,
-    /// What is sought.
     pub search: Option<String>,
-    /// What is chosen with the mouse.
     pub selection: Option<Selection>,
-    /// Since when its report has been on screen.
     pub seen_at: Option<Instant>,
 }
 
 impl View {
-    /// Returns how an agent's transcript is shown.
     pub(in crate::app) fn pane(&self, agent: AgentId) -> PaneState {
         self.panes.get(&agent).cloned().unwrap_or_default()
     }
@@ -80,7 +71,6 @@ impl View {
         self.panes.values().filter_map(|state| state.seen_at).any(folds)
     }
 
-    /// Takes in where a frame found the views.
     pub(super) fn apply_places(&mut self, places: &[ScrollTarget]) {
         for place in places {
             let state = self.pane_mut(place.agent);

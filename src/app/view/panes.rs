@@ -60,19 +60,15 @@ impl PaneSize {
 /// What one agent would like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneRequest {
-    /// Whose wish.
     pub agent: AgentId,
     /// The size the user chose, which is kept.
     pub chosen: Option<PaneSize>,
-    /// Whether it runs, or its report was not seen yet.
     pub live: Live,
-    /// How long nothing was heard of it.
+    /// How long it has been silent.
     pub silent: Duration,
     /// The subagent it stands below.
     pub parent: Option<AgentId>,
-    /// How deep it stands below the main agent's own subagents.
     pub depth: u16,
-    /// Which of the main agent's own subagents it descends from, counted from 0.
     pub branch: usize,
 }
 
@@ -100,7 +96,8 @@ impl Live {
 }
 
 impl PaneRequest {
-    /// Returns the wish of an agent that was just heard, stands below no other and has the size of its liveliness.
+    /// Returns the request of an agent that has just sent an event, stands below no other and has the size of its
+    /// liveliness.
     #[must_use]
     pub fn new(agent: AgentId, live: Live) -> Self {
         Self { agent, chosen: None, live, silent: Duration::ZERO, parent: None, depth: 0, branch: 0 }
@@ -138,13 +135,11 @@ impl PaneRequest {
     }
 }
 
-/// What one agent gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     pub agent: AgentId,
     /// Rows, title included.
     pub rows: u16,
-    /// How it is drawn.
     pub size: PaneSize,
 }
 

@@ -45,7 +45,6 @@ pub(in crate::app) enum HitTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum PanePart {
     Body,
-    /// The sign before the title that folds it.
     Fold,
     /// The sign behind the title that stops the agent, while it runs.
     Stop,

@@ -13,7 +13,6 @@ use crate::app::panes::PaneSize;
 use crate::app::question::QuestionSeen;
 use crate::message::AgentId;
 
-/// A line of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Anchor {
     pub cell: CellId,
@@ -28,7 +27,6 @@ pub enum Motion {
     Lines(i32),
     /// By heights of the view, down if positive.
     Pages(i32),
-    /// To the start.
     Top,
     /// To the next line that holds the sought text.
     FindDown,
@@ -38,7 +36,6 @@ pub enum Motion {
     FindLast,
 }
 
-/// The view into one transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scroll {
     /// The first visible line; `None` follows the tail.
@@ -80,20 +77,15 @@ impl Scroll {
     }
 }
 
-/// Where the view into one transcript stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScrollTarget {
-    /// Whose transcript.
     pub agent: AgentId,
-    /// The first visible line; `None` if the view follows the tail.
     pub at: Option<Anchor>,
     /// The line that the last search found.
     pub found: Option<Anchor>,
-    /// Both ends of the selection, as dragged.
     pub selected: Option<(Point, Point)>,
 }
 
-/// What a frame showed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Drawn {
     /// The transcripts that were drawn, and where their views stand now.

@@ -22,9 +22,7 @@ const WHEEL: isize = 3;
 /// What an action meant to the view of all agents.
 #[derive(Debug, PartialEq)]
 pub(in crate::app) enum FilesAct {
-    /// Something.
     Consumed,
-    /// Nothing.
     Ignored,
     /// That this is asked first.
     Ask(Popup),

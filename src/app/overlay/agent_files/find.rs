@@ -12,7 +12,6 @@ use crate::message::sanitize_line;
 /// One line of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentFileRow {
-    /// The heading of a tier.
     Tier(Tier),
     /// A tier without agents.
     Vacant(Tier),
