@@ -8,7 +8,7 @@ use crate::message::sanitize_line;
 /// The most characters of a notification.
 const MOST: usize = 200;
 
-/// A way to tell.
+/// How the user is notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notifier {
     Bell,
@@ -16,7 +16,6 @@ pub enum Notifier {
     Osc9,
     /// OSC 777, which rxvt brought up, and the bell.
     Osc777,
-    /// Not at all.
     Off,
 }
 

@@ -34,7 +34,6 @@ pub struct FrameBackend<W: Write> {
 }
 
 impl<W: Write> FrameBackend<W> {
-    /// Returns a backend that writes to a terminal.
     pub fn new(out: W) -> Self {
         let frame = Vec::with_capacity(FRAME_BYTES);
         Self { out, frame, shown: None, known: false, wanted: None, fixed: None }
@@ -82,7 +81,6 @@ impl<W: Write> FrameBackend<W> {
         result
     }
 
-    /// Returns what everything is written to.
     pub fn writer(&self) -> &W {
         &self.out
     }

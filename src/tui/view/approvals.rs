@@ -107,7 +107,6 @@ impl Row {
 
 /// What of the details is on the screen.
 struct Part {
-    /// The rows, in order.
     shown: Vec<usize>,
     /// Those of them of which no column is cut.
     whole: Vec<usize>,
@@ -151,7 +150,6 @@ impl Part {
         Self { shown, whole, gap, unseen, next, hidden, end, has_room }
     }
 
-    /// Returns the lines to draw.
     fn lines(&self, rows: &[Row], ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         for (place, at) in self.shown.iter().enumerate() {
@@ -164,7 +162,6 @@ impl Part {
         lines
     }
 
-    /// Returns what the app has to know.
     fn seen(self, request: &ApprovalRequest, columns: u16) -> QuestionSeen {
         let rows = self.whole.into_iter().map(|at| at..at + 1).collect();
         let Self { unseen, next, has_room, .. } = self;

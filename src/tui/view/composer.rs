@@ -23,7 +23,6 @@ const TARGETED: &str = "A message for its next step";
 /// What it says while it writes to a subagent that has ended.
 const RESUMED: &str = "What should it do next?";
 
-/// Draws the composer and returns where its cursor stands, to be shown if the composer has the focus.
 pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) -> Position {
     let placeholder = match composer.prompt_label() {
         Some(sign) if sign.starts_with('→') => TARGETED,

@@ -56,7 +56,6 @@ pub fn diff_lines(diff: &FileDiff, columns: u16, theme: &Theme, max_lines: usize
 /// A row of a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiffRow {
-    /// What is drawn.
     pub line: Line<'static>,
     /// Whether it is part of what changes; the others stand around it.
     pub changes: bool,

@@ -20,7 +20,6 @@ pub fn width(text: &str) -> usize {
     text.graphemes(true).map(grapheme_width).sum()
 }
 
-/// Returns the columns of one grapheme.
 pub fn grapheme_width(grapheme: &str) -> usize {
     match grapheme {
         "\t" => TAB,
@@ -234,7 +233,6 @@ pub fn end_of(row: &Line<'_>) -> TextEnd {
     }
 }
 
-/// Rows being filled.
 struct Rows {
     style: Style,
     columns: usize,

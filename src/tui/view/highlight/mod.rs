@@ -20,10 +20,8 @@ const MAX_CACHED_BYTES: usize = 2 * 1024 * 1024;
 /// Requests that wait; the oldest is dropped for a newer one, and asked for again if it is still on the screen.
 const MAX_QUEUED: usize = 128;
 
-/// What a piece of code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodeClass {
-    /// Nothing special.
     Plain,
     Keyword,
     /// A string or a character.
@@ -31,9 +29,7 @@ pub enum CodeClass {
     Comment,
     /// A number or another constant.
     Number,
-    /// The name of a function.
     Function,
-    /// The name of a type.
     Type,
     /// The name of a variable or field.
     Variable,
@@ -46,7 +42,6 @@ pub enum CodeClass {
 }
 
 impl CodeClass {
-    /// Returns how the theme shows it.
     #[must_use]
     pub fn style(self, theme: &Theme) -> Style {
         match self {
@@ -74,7 +69,6 @@ pub struct CodeLine {
 }
 
 impl CodeLine {
-    /// Returns the line.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -160,7 +154,7 @@ struct State {
 
 #[derive(Default, PartialEq)]
 enum Worker {
-    /// Nobody has asked for anything yet.
+    /// Nothing has been requested yet.
     #[default]
     NotStarted,
     Running,
@@ -194,7 +188,6 @@ impl Highlighter {
         Self { shared: Arc::new(shared), hasher: RandomState::new() }
     }
 
-    /// Returns a highlighter that never highlights.
     #[must_use]
     pub fn off() -> Self {
         let highlighter = Self::new(|| {});

@@ -12,7 +12,6 @@ use memchr::memmem;
 
 use crate::message::sanitize;
 
-/// Where a label leads.
 pub(in crate::tui::view) type Target = Arc<str>;
 
 /// What an address in a text begins with.

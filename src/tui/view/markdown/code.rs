@@ -71,7 +71,6 @@ impl CodeBlock {
         self.plain_rows(line, self.rows.len(), width, theme)
     }
 
-    /// Ends the block.
     pub(super) fn close(&mut self) {
         self.closed = true;
     }

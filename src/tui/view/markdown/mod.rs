@@ -51,7 +51,6 @@ pub struct MarkdownDoc {
     open: Option<(CodeFence, CodeBlock)>,
     /// Blocks of code that are not highlighted yet.
     codes: Vec<CodeBlock>,
-    /// The addresses of links by reference.
     references: References,
     /// Whether the next block goes on with the list before it.
     in_list: bool,
@@ -62,7 +61,6 @@ pub struct MarkdownDoc {
 }
 
 impl MarkdownDoc {
-    /// Returns an empty text.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -83,7 +81,6 @@ impl MarkdownDoc {
         }
     }
 
-    /// Returns the text as it was pushed.
     pub fn text(&self) -> &str {
         &self.source
     }

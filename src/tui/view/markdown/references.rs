@@ -11,7 +11,6 @@ use super::Mark;
 /// A name, in the spelling that all its spellings share, and the address that was found for it.
 pub(super) type LookedUp = (String, Option<String>);
 
-/// The addresses of a text.
 #[derive(Debug, Default)]
 pub(super) struct References {
     /// Those in parts that are laid out for good.
@@ -46,7 +45,6 @@ impl References {
         self.uses.extend(looked_up.into_iter().map(|use_| (part, use_)));
     }
 
-    /// Takes in what the end of the text names now.
     pub(super) fn replace_latest(&mut self, defined: Vec<(String, String)>) {
         let mut latest = BTreeMap::new();
         for (name, address) in defined {

@@ -86,7 +86,6 @@ pub(super) fn first_part(text: &str) -> MarkdownPart<'_> {
     MarkdownPart::Open
 }
 
-/// The lines of a text, with their places.
 struct Lines<'a> {
     text: &'a str,
     at: usize,

@@ -5,9 +5,7 @@
 /// Signs by meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Glyphs {
-    /// An unfolded pane.
     pub unfolded: &'static str,
-    /// A folded pane.
     pub folded: &'static str,
     /// Stands before what the user says.
     pub prompt: &'static str,
@@ -17,7 +15,6 @@ pub struct Glyphs {
     pub tool: &'static str,
     /// Between a call and what came of it.
     pub arrow: &'static str,
-    /// A list item.
     pub bullet: &'static str,
     /// The bar before a quote.
     pub quote: &'static str,
@@ -27,7 +24,6 @@ pub struct Glyphs {
     pub column: &'static str,
     /// Where a table's rule meets a column.
     pub cross: &'static str,
-    /// Where text was cut.
     pub ellipsis: &'static str,
     pub done: &'static str,
     /// Failed, and the sign that stops an agent.
@@ -60,7 +56,6 @@ pub struct Glyphs {
     pub block: &'static str,
     /// What marks a column from above.
     pub pointer: &'static str,
-    /// The frames of a spinner.
     pub spinner: &'static [&'static str],
     /// Corners and edges of a frame: top left, top right, bottom left, bottom right, horizontal, vertical.
     pub frame: [&'static str; 6],

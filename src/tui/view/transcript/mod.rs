@@ -27,7 +27,6 @@ const FORGET_AFTER: u64 = 64;
 /// What a view follows while the user has not moved it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Follow {
-    /// The end.
     Tail,
     /// The start of this cell, if what follows it is longer than the view; else the end.
     From(CellId),
@@ -40,7 +39,6 @@ pub(super) struct Shown {
     pub at: Option<Anchor>,
     /// The line that the last search found.
     pub found: Option<Anchor>,
-    /// Whether a search came to nothing.
     pub missed: bool,
     /// First and last cell of which a line is visible.
     pub cells: (CellId, CellId),
@@ -161,7 +159,6 @@ impl Walk<'_> {
         Anchor { cell: self.cells.first(), line: 0 }
     }
 
-    /// Carries out what the user asked for.
     fn moved(
         &mut self,
         state: &PaneState,
@@ -299,7 +296,6 @@ impl Walk<'_> {
     }
 }
 
-/// Selection.
 impl Walk<'_> {
     /// Finds the ends of the selection in the text, shows it, and returns its text where that is wanted.
     fn select(
