@@ -44,7 +44,6 @@ impl Serialize for LogEvent {
 }
 
 impl LogEvent {
-    /// Returns what happened to an agent.
     pub fn of_agent(&self) -> Option<&AgentEvent> {
         match self {
             Self::Agent(event) => Some(event),
@@ -52,7 +51,6 @@ impl LogEvent {
         }
     }
 
-    /// Returns what happened to the session.
     pub fn of_session(&self) -> Option<&SessionEvent> {
         match self {
             Self::Agent(_) => None,
@@ -129,7 +127,6 @@ pub struct AgentEvent {
 pub enum EventKind {
     /// A subagent exists; it waits for its turn to start.
     Spawned(Spawn),
-    /// It begins to work.
     Started,
     /// A user message joined its transcript: the user's, its task, or what others had to say.
     UserMessage {
@@ -193,12 +190,10 @@ pub enum TurnEvent {
     },
     /// More text of the turn.
     Text {
-        /// What to append.
         text: String,
     },
     /// More reasoning of the turn.
     Thinking {
-        /// What to append.
         text: String,
     },
     /// The request failed and will be sent again; what arrived since `Started` is void.
@@ -224,11 +219,9 @@ pub enum TurnEvent {
     },
 }
 
-/// What happens to a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum ToolEvent {
-    /// It runs.
     #[serde(rename = "tool_started")]
     Started {
         call: ToolCall,
@@ -244,7 +237,6 @@ pub enum ToolEvent {
     },
     /// It waits for the user.
     ApprovalRequested { request: ApprovalRequest },
-    /// The wait is over.
     ApprovalResolved {
         id: ApprovalId,
         /// `None` if the question was withdrawn.
@@ -265,7 +257,6 @@ pub enum ToolEvent {
     /// It has ended, in whatever way.
     #[serde(rename = "tool_ended")]
     Ended {
-        /// What the model reads.
         result: ToolResult,
         /// What a screen shows behind the title.
         summary: String,
@@ -318,9 +309,7 @@ pub struct Spawn {
     pub prompt: String,
     /// The model's name as shown.
     pub model: String,
-    /// Names of its tools.
     pub tools: Vec<String>,
-    /// How far it may go.
     #[serde(default)]
     pub bounds: Bounds,
     /// Whether its parent waits for it.

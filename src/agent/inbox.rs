@@ -13,13 +13,10 @@ use tokio::sync::Notify;
 use super::Author;
 use crate::message::AgentId;
 
-/// One message for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxMessage {
     pub text: String,
-    /// Who wrote it.
     pub by: Author,
-    /// When it is read.
     pub urgency: Urgency,
 }
 
@@ -62,14 +59,12 @@ impl InboxMessage {
         matches!(self.by, Author::Subagents(_))
     }
 
-    /// Returns what the model reads.
     pub(super) fn model_text(&self) -> String {
         self.by.model_text(&self.text)
     }
 }
 
 impl Author {
-    /// Returns what the model of an agent at work reads of this text.
     pub fn model_text(&self, text: &str) -> String {
         let note = |words: &str| format!("<system-reminder>\n{words}\n</system-reminder>");
         match self {
@@ -81,7 +76,7 @@ impl Author {
     }
 }
 
-/// Words behind a message that reaches an agent at work. Who waits for it gets its last reply and nothing before it.
+/// Words behind a message that reaches an agent at work. Its parent gets its last reply and nothing before it.
 const STEERED: &str = "The user sent you this while you work. Heed it from here on. Whoever waits for you gets \
                        your last reply alone: repeat in it what still holds of what you said before.";
 
@@ -133,11 +128,8 @@ enum InboxState {
 /// What a look at the end of a run found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdleState {
-    /// Nothing, and nothing can come that the agent would wait for.
     Nothing,
-    /// Something waits to be read.
     More,
-    /// A report is still to come.
     Owed,
 }
 
@@ -159,10 +151,8 @@ impl Inbox {
         inbox
     }
 
-    /// Adds a message. One added after the last request of a run is never read, and comes back.
-    ///
-    /// # Errors
-    /// Returns the message if the inbox is closed.
+    /// Adds a message. One added after the last request of a run is never read, and comes back. Returns the message if
+    /// the inbox is closed.
     pub fn push(&self, message: InboxMessage) -> Result<(), InboxMessage> {
         let mut state = self.state();
         if state.access == InboxState::Closed {
@@ -217,7 +207,7 @@ impl Inbox {
         self.0.changed.notify_waiters();
     }
 
-    /// Forgets everything that waits or is owed.
+    /// Forgets all messages and all expected reports.
     pub fn clear(&self) {
         let mut state = self.state();
         *state = State { access: state.access, ..State::default() };
@@ -235,12 +225,12 @@ impl Inbox {
         self.until(|state| state.waiting.iter().any(|message| message.urgency > Urgency::Later)).await;
     }
 
-    /// Waits until no awaited report is owed.
+    /// Waits until no awaited report is missing.
     pub(super) async fn ready(&self) {
         self.until(|state| state.awaited == 0).await;
     }
 
-    /// Waits until something can be read, or nothing more is owed that the agent would wait for.
+    /// Waits until something can be read, or no report is missing that the agent would wait for.
     pub(super) async fn arrival(&self, at_end: AtEnd) {
         self.until(|state| !state.waiting.is_empty() || state.owed(at_end) == 0).await;
     }
@@ -266,7 +256,8 @@ impl Inbox {
         messages
     }
 
-    /// Closes it if nothing waits or is owed, in one step: no message slips in between the look and the end of the run.
+    /// Closes it if nothing waits and no report is missing, in one step: no message slips in between the look and the
+    /// end of the run.
     pub(super) fn close_if_idle(&self, at_end: AtEnd) -> IdleState {
         let mut state = self.state();
         if !state.waiting.is_empty() {

@@ -12,19 +12,15 @@ use crate::tool::{ChangeKind, FileChange};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopCause {
-    /// The user stopped this agent.
     User,
     /// The agent above it was stopped.
     Parent,
     /// Nothing came from model or tools for too long.
     Idle,
-    /// The run took too long.
     Wall,
-    /// The program quits.
     Quit,
 }
 
-/// What came of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     pub status: Status,
@@ -47,7 +43,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns how long the run took.
     pub fn elapsed(&self) -> Duration {
         Duration::from_millis(self.elapsed_ms)
     }
@@ -75,9 +70,7 @@ pub enum LastWords {
 pub enum Status {
     /// It said all it had to say.
     Completed,
-    /// It reached its number of turns.
     TurnLimit,
-    /// It reached its number of tool calls.
     ToolLimit,
     /// It was silent, or ran, for too long.
     TimedOut,
@@ -85,7 +78,6 @@ pub enum Status {
     Budget,
     /// It was asked to report before it was done.
     WrappedUp,
-    /// Someone stopped it.
     Cancelled,
     /// It could not go on.
     Failed,
@@ -110,7 +102,6 @@ impl Status {
         }
     }
 
-    /// Returns `true` if the agent said all it had to say.
     #[must_use]
     pub fn is_complete(self) -> bool {
         self == Self::Completed

@@ -33,7 +33,6 @@ const SPARED_PAUSE: Duration = Duration::from_secs(30);
 
 /// How a request ended.
 pub(super) enum ModelReply {
-    /// The model's reply is whole.
     Whole(Turn),
     /// The agent was stopped; holds what had arrived.
     Cut(Turn),

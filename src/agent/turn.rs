@@ -28,9 +28,7 @@ impl Turn {
 /// What of a stream event is worth showing at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delta {
-    /// More visible text.
     Text(String),
-    /// More reasoning.
     Thinking(String),
 }
 
@@ -190,7 +188,6 @@ pub enum Step {
     Tools(Vec<ToolCall>),
     /// Send the conversation again so that the model goes on, with these words if any.
     Continue(Option<&'static str>),
-    /// The run is complete.
     Finish,
     /// The conversation fills the model's context.
     Full,
@@ -198,7 +195,7 @@ pub enum Step {
     Fail(String),
 }
 
-/// What a model is told after its reply filled the output cap.
+/// Words for a model whose reply filled the output cap.
 const GO_ON: &str = "Your reply was cut off by the limit on output tokens. Go on exactly where it stopped.";
 
 /// How often a reply may be cut off by the output cap before the run counts as failed.

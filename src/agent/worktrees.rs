@@ -61,7 +61,7 @@ pub struct KeptWorktree {
     pub agent: Option<AgentId>,
     /// Name of that agent.
     pub name: String,
-    /// How long before this was told it was worked in, in seconds; known of those of earlier runs.
+    /// How many seconds before this event it was last worked in; known for those of earlier runs.
     pub age_secs: Option<u64>,
     /// Commits made in it.
     pub commits: usize,
@@ -69,14 +69,12 @@ pub struct KeptWorktree {
     pub files: Vec<KeptFile>,
 }
 
-/// One changed file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptFile {
     /// Path below the root of the repository; of a renamed file both.
     pub name: String,
     /// What happened to it, in one word.
     pub what: String,
-    /// The lines.
     pub diff: FileDiff,
 }
 
@@ -90,7 +88,6 @@ pub enum WorktreeAct {
 }
 
 impl KeptWorktree {
-    /// Returns how many lines came and how many went.
     pub fn lines(&self) -> (usize, usize) {
         let count = |of: fn(&FileDiff) -> usize| self.files.iter().map(|file| of(&file.diff)).sum();
         (count(|diff| diff.added), count(|diff| diff.removed))

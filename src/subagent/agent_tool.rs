@@ -12,7 +12,6 @@ use crate::definition::Isolation;
 use crate::permission::ToolKind;
 use crate::tool::{Plan, Tool, ToolContext, ToolOutput};
 
-/// Name of the tool.
 pub const AGENT_TOOL: &str = "Agent";
 
 /// Input of the `Agent` tool.

@@ -120,7 +120,6 @@ impl Lists {
     }
 }
 
-/// The tools that a list is held against.
 struct Sets<'a> {
     all: &'a ToolSet,
     /// Those of the agent above.

@@ -34,9 +34,7 @@ pub enum Command {
         /// What becomes of the subagents that it waits for.
         children: Children,
     },
-    /// Answers a question.
     Answer { id: ApprovalId, answer: Answer },
-    /// Changes the permission mode of the whole tree.
     SetMode(PermissionMode),
     /// Changes what all agents may use together, for every request from now on.
     SetBudget(BudgetLimit),
@@ -55,7 +53,6 @@ pub enum Command {
     /// Merges or discards a worktree that waits for the user.
     Worktree {
         branch: String,
-        /// What is to be done with it.
         act: WorktreeAct,
     },
     /// Starts a new conversation with the main agent.

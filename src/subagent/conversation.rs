@@ -235,14 +235,14 @@ impl Conversation {
         self.tree.sink().emit_session_unhindered(SessionEvent::Cleared).await;
     }
 
-    /// Starts to answer a message. All telling is left to the answer's own task, so that commands are obeyed even
-    /// while no listener has room.
+    /// Starts to answer a message. The answer's own task emits everything, so that commands are obeyed even while no
+    /// listener has room.
     fn say(&mut self, text: String) {
         self.tree.begin_request();
         self.answer(Some(text));
     }
 
-    /// Has the main agent answer a message of the user, or what else has reached it.
+    /// Makes the main agent answer a message of the user, or whatever else has reached it.
     fn answer(&mut self, text: Option<String>) {
         let mut transcript = std::mem::take(&mut self.transcript);
         if let Some(text) = &text {

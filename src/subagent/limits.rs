@@ -40,26 +40,19 @@ impl Default for TreeLimits {
     }
 }
 
-/// Why a subagent is not spawned. The text is for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// No such definition.
     #[error("There is no agent `{wanted}`. Available: {available}.")]
     UnknownType {
-        /// What was asked for.
         wanted: String,
-        /// All names.
         available: String,
     },
     /// A definition that the lists of the agent above leave out.
     #[error("This agent may not use `{wanted}`. Available: {available}.")]
     ForbiddenType {
-        /// What was asked for.
         wanted: String,
-        /// The names it may use.
         available: String,
     },
-    /// The task says too little.
     #[error(
         "The task is too brief ({chars} characters, at least {least}). Say WHAT to look into, WHERE, and WHAT TO RETURN; \
          the agent sees nothing of this conversation."
@@ -73,28 +66,22 @@ pub enum Refusal {
     /// Filtering left nothing.
     #[error("No tool is left for `{agent}`: {reasons}. Allow a tool that exists, or leave the list out.")]
     NoTools {
-        /// The definition's name.
         agent: String,
         /// Each entry and why it fell away.
         reasons: String,
     },
-    /// Too many for one user message.
     #[error("The limit of {limit} subagents for one request is reached. Use direct tools instead.")]
     TooMany { limit: u32 },
     #[error("Agents may not nest deeper than {limit}. Use direct tools instead.")]
     TooDeep { limit: u32 },
-    /// There is nowhere to keep worktrees.
     #[error("A worktree cannot be made here: {why}. Leave `isolation` out, and give files to one agent only.")]
     NoWorktrees {
         /// Why, for people and models.
         why: &'static str,
     },
-    /// No subagent of this name or number.
     #[error("You have no subagent `{wanted}`. You have: {known}.")]
     NoSuchAgent {
-        /// What was asked for.
         wanted: String,
-        /// All names.
         known: String,
     },
     /// It cannot be resumed, because it has not ended.

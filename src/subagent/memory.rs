@@ -36,7 +36,6 @@ pub struct UserDirs {
     pub claude: Option<PathBuf>,
 }
 
-/// The notes of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AgentMemory {
     /// Its folder, with links resolved.
@@ -94,7 +93,6 @@ impl AgentMemory {
     }
 }
 
-/// Returns the agent's name as the name of one folder.
 fn folder_name(name: &str) -> Option<String> {
     let safe: String = name
         .chars()

@@ -16,9 +16,7 @@ const SUBAGENT: &str = include_str!("../../assets/prompts/subagent.md");
 /// Facts that a prompt names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptEnvironment {
-    /// Working directory.
     pub cwd: PathBuf,
-    /// Root of the project.
     pub project: PathBuf,
     /// Operating system and architecture.
     pub platform: String,
@@ -38,7 +36,6 @@ impl PromptEnvironment {
             .replace("{{branch}}", &self.branch.as_deref().map_or_else(|| "none".to_owned(), quoted))
     }
 
-    /// Returns the main agent's system prompt.
     pub fn main_prompt(&self) -> Arc<str> {
         joined([MAIN, SAFETY, DELEGATION, &self.fill(SURROUNDINGS)])
     }

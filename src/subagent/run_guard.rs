@@ -34,7 +34,7 @@ pub(super) enum RunInput {
     },
 }
 
-/// A run that was told of. However those who wait for it fare, it is told of one end.
+/// A run that was announced: one end is emitted for it, whatever becomes of those who wait.
 pub(super) struct RunGuard {
     tree: Tree,
     id: AgentId,
@@ -47,7 +47,6 @@ pub(super) struct RunGuard {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunGuardState {
     Open,
-    /// Its end was emitted.
     Ended,
     /// Its report was handed over.
     Delivered,

@@ -31,7 +31,6 @@ use crate::worktree::Worktrees;
 /// Keeps a report that was too long for the parent and returns where it lies.
 pub type KeepReport = Arc<dyn Fn(String, String) -> BoxFuture<'static, Option<PathBuf>> + Send + Sync>;
 
-/// Everything a tree is made of.
 pub struct TreeSetup {
     /// The agents on offer.
     pub catalog: Arc<Catalog>,
@@ -40,13 +39,10 @@ pub struct TreeSetup {
     pub budget: Budget,
     /// Tools of the main agent; children get a part of them.
     pub tools: ToolSet,
-    /// Where the agents work.
     pub place: Place,
-    /// What they may do.
     pub permissions: Permissions,
     /// Who is asked otherwise.
     pub approver: Arc<dyn Approver>,
-    /// Where events go.
     pub sink: Sink,
     /// What of a tool's output nobody gets to see.
     pub secrets: Secrets,
@@ -77,16 +73,15 @@ struct Shared {
     /// One pool for each depth: a parent that waits for its children then never holds what they wait for.
     pools: Vec<Arc<Semaphore>>,
     registry: Mutex<Registry>,
-    /// What the main agent is told while it works, and between.
+    /// Messages to the main agent, at work and at rest.
     inbox: Inbox,
     /// Who of the agents wrote which file last.
     writers: Writers,
-    /// Told of each end.
+    /// Notified of each end.
     ended: Notify,
     worktree_registry: WorktreeRegistry,
 }
 
-/// The agent that delegates.
 #[derive(Clone)]
 pub struct Parent {
     pub id: AgentId,
@@ -104,7 +99,6 @@ pub struct Parent {
 }
 
 impl Tree {
-    /// Returns an empty tree.
     #[must_use]
     pub fn new(setup: TreeSetup) -> Self {
         // The user's own requests need a place also where models may not delegate.
@@ -127,17 +121,15 @@ impl Tree {
         &self.0.worktree_registry
     }
 
-    /// Returns what the tree is made of.
     pub fn setup(&self) -> &TreeSetup {
         &self.0.setup
     }
 
-    /// Returns the knowledge of files of an agent that has read none. Its siblings hear of what it writes by this name.
+    /// Returns the file knowledge of an agent that has read no file. Its siblings see what it writes under this name.
     pub(super) fn freshness(&self, name: &str) -> Arc<Freshness> {
         Arc::new(Freshness::new(name, &self.0.writers))
     }
 
-    /// Returns the agents on offer.
     pub fn catalog(&self) -> &Catalog {
         &self.0.setup.catalog
     }
@@ -151,12 +143,11 @@ impl Tree {
         self.0.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the main agent's inbox.
     pub(super) fn inbox(&self) -> &Inbox {
         &self.0.inbox
     }
 
-    /// Returns what is told of each end.
+    /// Returns what is notified of each end.
     pub(super) fn ended(&self) -> &Notify {
         &self.0.ended
     }
@@ -205,14 +196,12 @@ impl Tree {
         &self.0.setup.sink
     }
 
-    /// Returns the places at one depth.
     pub(super) fn pool(&self, depth: u32) -> Option<Arc<Semaphore>> {
         self.0.pools.get(depth.checked_sub(1)? as usize).cloned()
     }
 }
 
 impl Outcome {
-    /// Returns the outcome of a run that a fault of this program ended.
     pub(super) fn broken() -> Self {
         Self::unstarted(Status::Failed, "The agent failed: an error in Belvedere itself, noted in its log.")
     }

@@ -20,7 +20,6 @@ pub const LAST_INPUT: u64 = 3_000;
 /// One request gets at most one part in so many of what is left for its reply.
 const SHARES: u64 = 4;
 
-/// What requests use up.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Amount {
     pub tokens: u64,
@@ -99,7 +98,6 @@ impl Ask {
 /// What becomes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetVerdict {
-    /// It may be sent.
     Granted {
         /// Most tokens of the reply.
         output: u64,
@@ -113,7 +111,6 @@ pub enum BudgetVerdict {
     Refused,
 }
 
-/// What is left of each limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Left {
     /// Tokens; `None` without a limit.
@@ -152,7 +149,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Returns empty books.
     #[must_use]
     pub fn new(limit: BudgetLimit) -> Self {
         Self { limit, ..Self::default() }

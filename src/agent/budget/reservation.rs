@@ -17,15 +17,12 @@ use crate::provider::Request;
 /// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::agent) enum Reserved {
-    /// It may be sent.
     Granted,
-    /// Too little is left for it.
     Refused,
     /// The agent was stopped while it waited.
     Stopped,
 }
 
-/// The place of one run.
 pub(in crate::agent) struct BudgetReservation<'a> {
     run: &'a Run<'a>,
     budget: Budget,
