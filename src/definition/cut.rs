@@ -13,7 +13,6 @@ pub(super) struct Cut<'a> {
     pub(super) block: &'a str,
     /// Lines of the file before the block.
     pub(super) lines_before: usize,
-    /// What follows.
     pub(super) body: &'a str,
     /// What had to be guessed, and the line that it is about.
     pub(super) error: Option<(usize, &'static str)>,

@@ -11,14 +11,12 @@ use std::path::{Path, PathBuf};
 use super::{AgentDefinition, Source, Tier, ToolsField, load};
 use crate::message::sanitize;
 
-/// An agent that is being made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentDraft {
     /// Name, see [`AgentDraft::check_name`].
     pub name: String,
     /// When to use it.
     pub description: String,
-    /// The tools it may have.
     pub tools: ToolsField,
     /// Model; `None` inherits.
     pub model: Option<String>,
@@ -31,21 +29,15 @@ pub struct AgentDraft {
 /// Characters of the longest name.
 const LONGEST_NAME: usize = 64;
 
-/// A new file that could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum DraftError {
-    /// The name does not fit.
     #[error("{0}")]
     Name(&'static str),
-    /// There is such a file.
     #[error("{} exists already. Choose another name, or edit that file.", .0.display())]
     Exists(PathBuf),
-    /// The disk says no.
     #[error("{} cannot be written: {error}. Choose another folder, or mend its permissions.", path.display())]
     Disk {
-        /// The file.
         path: PathBuf,
-        /// What the system says.
         error: std::io::Error,
     },
 }
@@ -53,9 +45,6 @@ pub enum DraftError {
 impl AgentDraft {
     /// Checks a name for a new file: lower case letters, digits and single dashes, as Claude Code asks for. The error
     /// says what is wrong.
-    ///
-    /// # Errors
-    /// Returns what is wrong with the name.
     pub fn check_name(name: &str) -> Result<(), &'static str> {
         if name.is_empty() {
             return Err("Give it a name, such as test-runner.");
@@ -72,11 +61,8 @@ impl AgentDraft {
         Ok(())
     }
 
-    /// Checks a colour for a new file: the name of one, or `#rrggbb`. Which names have a colour is known to the themes; any
-    /// word will do here.
-    ///
-    /// # Errors
-    /// Returns what is wrong with the colour.
+    /// Checks a colour for a new file: the name of one, or `#rrggbb`. The error says what is wrong. The themes know
+    /// which names have a colour; any word will do here.
     pub fn check_color(color: &str) -> Result<(), &'static str> {
         let fits = match color.strip_prefix('#') {
             Some(digits) => matches!(digits.len(), 3 | 6) && digits.bytes().all(|c| c.is_ascii_hexdigit()),
@@ -97,10 +83,8 @@ impl AgentDraft {
         name.trim_end_matches('-').to_owned()
     }
 
-    /// Returns the draft that a model's answer holds: an agent file inside `<answer>`, in a code fence, or alone.
-    ///
-    /// # Errors
-    /// Returns what is wrong with the file, in one sentence.
+    /// Returns the draft that a model's answer holds: an agent file inside `<answer>`, in a code fence, or alone. On
+    /// failure, returns what is wrong with the file, in one sentence.
     pub fn from_answer(text: &str) -> Result<Self, String> {
         let parsed = load::parse(answered_file(text), Source { tier: Tier::CommandLine, path: None });
         match parsed.definition {
@@ -121,7 +105,6 @@ impl AgentDraft {
         }
     }
 
-    /// Returns the file's text.
     pub fn to_text(&self) -> String {
         let Self { name, description, prompt, .. } = self.settled();
         let mut text = format!("---\nname: {}\ndescription: {}\n", quoted(&name), long_text(&description));
@@ -138,10 +121,8 @@ impl AgentDraft {
         text
     }
 
-    /// Writes the file into a folder, which is made if it is missing, and returns its path.
-    ///
-    /// # Errors
-    /// The name does not fit, there is such a file, or the disk says no.
+    /// Writes the file into a folder, which is made if it is missing, and returns its path. Fails if the name does not
+    /// fit, there is such a file, or the disk says no.
     pub fn create_in(&self, folder: &Path) -> Result<PathBuf, DraftError> {
         Self::check_name(&self.name).map_err(DraftError::Name)?;
         write_new(&folder.join(format!("{}.md", self.name)), &self.to_text())
@@ -161,10 +142,7 @@ impl From<&AgentDefinition> for AgentDraft {
     }
 }
 
-/// Writes a new file, whole or not at all, and returns its path.
-///
-/// # Errors
-/// There is such a file, or the disk says no.
+/// Writes a new file, whole or not at all, and returns its path. Fails if there is such a file, or the disk says no.
 pub fn write_new(path: &Path, text: &str) -> Result<PathBuf, DraftError> {
     let disk = |error| DraftError::Disk { path: path.to_path_buf(), error };
     let folder = path.parent().unwrap_or(Path::new("."));

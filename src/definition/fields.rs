@@ -45,13 +45,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns what came of the file.
     pub(super) fn into_parsed(self, source: Source, definition: Option<AgentDefinition>) -> Parsed {
         let tool_lines = ["tools", "disallowedTools"].map(|key| self.line_of(key));
         Parsed { source, definition, diagnostics: self.diagnostics, tool_lines }
     }
 
-    /// Returns the file.
     pub(super) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -84,7 +82,6 @@ impl<'a> Reader<'a> {
         Some(self.lines_before + at + 1)
     }
 
-    /// Returns `true` if a field has a value.
     pub(super) fn has(&self, key: &str) -> bool {
         self.fields.get(key).is_some_and(|value| !value.is_null())
     }

@@ -11,7 +11,6 @@ use super::frontmatter::{self, Fields, FrontmatterRead};
 use super::{AgentDefinition, MemoryScope, Parsed, Source, ToolsField, cut, keys, tools};
 use crate::message::{loose_name, sanitize, sanitize_line};
 
-/// Reads one agent file.
 pub fn parse(text: &str, source: Source) -> Parsed {
     let text = cut::normalise(text);
     let mut reader = Reader::of_file(source.path.clone());

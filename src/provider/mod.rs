@@ -108,17 +108,14 @@ const REASON_CHARS: usize = 100;
 pub enum StopReason {
     /// It had said everything.
     EndTurn,
-    /// It waits for the results of its tool calls.
     ToolUse,
     /// It reached the cap on output tokens.
     MaxTokens,
-    /// It met a stop sequence.
     StopSequence,
     /// It, or a filter before it, declined.
     Refusal,
     /// It paused a long turn and wants to go on with the same conversation.
     PauseTurn,
-    /// The conversation filled its context window.
     ContextWindow,
     /// A reason this program does not know, in the service's words.
     Other(String),

@@ -42,7 +42,6 @@ impl WatchPlan {
         plan
     }
 
-    /// Iterates over the folders.
     pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
         self.folders.keys().map(PathBuf::as_path)
     }

@@ -93,7 +93,6 @@ fn counted(count: usize, inner: Intent, text: &str) -> Box<dyn AnswerPlan> {
     }
 }
 
-/// One task for one subagent.
 #[derive(Debug, Clone)]
 struct Task {
     kind: Cow<'static, str>,
@@ -236,7 +235,7 @@ impl Delegation {
         found.filter_map(|(task, exchange)| Some((task.title.clone(), Received::read(exchange?)))).collect()
     }
 
-    /// Returns `true` if any subagent told anything.
+    /// Returns `true` if any subagent reported anything.
     fn is_answered(&self, evidence: &Evidence) -> bool {
         self.received(evidence).iter().any(|(_, got)| got.is_complete() || !got.report.findings.is_empty())
     }

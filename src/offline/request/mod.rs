@@ -24,9 +24,7 @@ use crate::offline::text::{lists, strip};
 pub(crate) enum Intent {
     /// Who are you, what can you do.
     Help,
-    /// The whole project.
     Overview,
-    /// One side of the project.
     Topic(Topic),
     /// What each file of a kind does.
     Files { glob: String },
@@ -38,11 +36,9 @@ pub(crate) enum Intent {
     Direct(Direct),
     /// Something only a language model can do.
     Decline { what: &'static str },
-    /// Everything else.
     Question(String),
 }
 
-/// Understands a request.
 pub(crate) fn read(request: &str) -> Intent {
     let text = polite(request.trim());
     let lower = text.to_lowercase();

@@ -23,7 +23,6 @@ pub(crate) struct Ranked {
 }
 
 impl Ranked {
-    /// Returns the hit as a place with a label.
     pub(crate) fn place(&self) -> CitedPlace {
         let text = self.hit.text.trim();
         let label = match &self.definition {
