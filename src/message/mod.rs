@@ -44,14 +44,12 @@ use serde::{Deserialize, Serialize};
 pub enum Message {
     /// What a user (or, for a subagent, its parent) said.
     User {
-        /// The text, as typed.
         text: String,
     },
     /// What the model said, thought and asked for in one turn.
     Assistant(AssistantMessage),
     /// The results of all tool calls of the assistant message before it, in the order of the calls.
     ToolResults {
-        /// One result for each call.
         results: Vec<ToolResult>,
     },
 }
@@ -63,10 +61,8 @@ impl Message {
     }
 }
 
-/// One complete reply of a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AssistantMessage {
-    /// The parts in the order the model sent them.
     pub content: Vec<Block>,
 }
 
@@ -119,7 +115,6 @@ pub enum Block {
         /// Opaque bytes, as the provider sent them.
         data: String,
     },
-    /// A request to run a tool.
     ToolCall(ToolCall),
 }
 

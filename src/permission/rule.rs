@@ -81,7 +81,6 @@ impl Rule {
         &self.text
     }
 
-    /// Returns the name of the tool, which may be a pattern.
     pub fn tool(&self) -> &str {
         &self.tool
     }

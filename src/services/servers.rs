@@ -43,7 +43,6 @@ impl ServerIdentity {
         Self { name: name.to_owned(), address, uid }
     }
 
-    /// Returns the line of the record, if everything is known.
     fn line(&self) -> Option<String> {
         Some(format!("{} {} {}", self.name, self.address, self.uid?))
     }

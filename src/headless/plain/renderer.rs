@@ -48,7 +48,6 @@ pub(super) struct LineRenderer {
     pub(super) kept: Vec<KeptWorktree>,
 }
 
-/// Who spoke last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Speaker {
     #[default]
@@ -160,7 +159,6 @@ impl LineRenderer {
         }
     }
 
-    /// Returns the question that waits for an answer.
     pub(super) fn open(&self) -> Option<&ApprovalRequest> {
         self.questions.front()
     }
@@ -234,7 +232,6 @@ impl LineRenderer {
         self.owed.len()
     }
 
-    /// Lists all subagents.
     pub(super) fn list_tasks(&mut self, now: Timestamp) -> Vec<String> {
         let rows = self.tasks.rows(now, |id| self.questions.iter().any(|request| request.id.agent == id));
         if rows.is_empty() { self.notice("there are no agents") } else { self.lines(rows) }

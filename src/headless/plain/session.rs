@@ -34,7 +34,6 @@ pub(super) enum NextStep {
     Leave,
 }
 
-/// Where the user stands with the agents.
 pub(super) struct Session {
     pub(super) commands: mpsc::UnboundedSender<Command>,
     pub(super) renderer: LineRenderer,
@@ -43,11 +42,9 @@ pub(super) struct Session {
     pub(super) waiting: VecDeque<String>,
     /// Messages that were sent and not yet answered to the end.
     unanswered: usize,
-    /// What the main agent does.
     lead: Lead,
     /// The lines before the present one that end in `\`.
     begun: String,
-    /// Until when a second act leaves.
     armed: Option<Instant>,
     /// The branch that a second command discards, and until when.
     giving_up: Option<(String, Instant)>,
@@ -124,7 +121,6 @@ impl Session {
             && self.renderer.owed() == 0
     }
 
-    /// Writes lines. A prompt that stands there gets a line of its own.
     fn write(&mut self, texts: Vec<String>) {
         if texts.is_empty() {
             return;
@@ -330,7 +326,7 @@ impl Session {
         }
     }
 
-    /// Shows the budget, or has it changed.
+    /// Shows the budget, or changes it.
     fn budget(&mut self, words: &str) {
         if words.is_empty() {
             self.notice(&self.spending.budget());
