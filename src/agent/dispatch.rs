@@ -27,13 +27,11 @@ const STOP_GRACE: Duration = Duration::from_secs(4);
 /// Smallest time between two looks at a running tool's output.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Most calls of one message that are run.
 const MAX_CALLS_PER_MESSAGE: usize = 256;
 
 /// The result of each call beyond these.
 const MESSAGE_LIMIT: &str = "Not run: a message may hold 256 tool calls. Send the rest in the next one.";
 
-/// The result of each call beyond the limit.
 const TOOL_LIMIT: &str = "Not run: the limit on tool calls is reached.";
 
 /// What a message's calls came to.
@@ -316,7 +314,6 @@ enum Waited {
     Answered(Answer),
     /// The answer to another question allows this one too.
     Granted,
-    /// A stricter mode forbids it.
     Refused(String),
     Stopped,
 }

@@ -15,7 +15,6 @@ use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, Permis
 use crate::provider::StopReason;
 use crate::tool::{FileChange, ToolView};
 
-/// One entry of the session's log.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum LogEvent {
@@ -68,7 +67,6 @@ impl LogEvent {
     }
 }
 
-/// What happens to the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum SessionEvent {
@@ -108,7 +106,6 @@ pub enum SessionEvent {
     Cleared,
 }
 
-/// One thing that happened to one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentEvent {
     pub agent: AgentId,
@@ -141,8 +138,9 @@ pub enum EventKind {
         run: u32,
         ground: RunMode,
     },
-    /// Whether its parent waits for it has changed.
-    Moved { ground: RunMode },
+    Moved {
+        ground: RunMode,
+    },
     /// One turn is left, without tools, to report in.
     LastTurn {
         /// The status that the run will end with.
@@ -161,12 +159,18 @@ pub enum EventKind {
     /// of a call. Emitted every few seconds at most, and only if nothing else is.
     Alive,
     /// A stop was asked for and is being carried out.
-    Stopping { cause: StopCause },
+    Stopping {
+        cause: StopCause,
+    },
     /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it but `Resumed`, a
     /// `Notice` on why that cannot be, and what happens to its worktree.
-    Ended { outcome: Outcome },
+    Ended {
+        outcome: Outcome,
+    },
     /// Something happened to its worktree, which outlives it: this may come after its end.
-    Worktree { news: WorktreeNews },
+    Worktree {
+        news: WorktreeNews,
+    },
     /// Something the user should know that changes nothing. Of the main agent also what concerns the whole session.
     Notice {
         /// One line.
@@ -182,20 +186,15 @@ pub enum EventKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum TurnEvent {
-    /// A request goes to the model.
     #[serde(rename = "turn_started")]
     Started {
         /// Number of the turn in this run, from 1.
         turn: u32,
     },
     /// More text of the turn.
-    Text {
-        text: String,
-    },
+    Text { text: String },
     /// More reasoning of the turn.
-    Thinking {
-        text: String,
-    },
+    Thinking { text: String },
     /// The request failed and will be sent again; what arrived since `Started` is void.
     Retrying {
         /// Number of the coming attempt, from 2.
@@ -228,15 +227,14 @@ pub enum ToolEvent {
         /// What a screen shows behind the tool's name.
         title: String,
     },
-    /// The tail of its output has changed.
     #[serde(rename = "tool_progress")]
     Progress {
         call_id: String,
-        /// The latest lines.
         tail: String,
     },
-    /// It waits for the user.
-    ApprovalRequested { request: ApprovalRequest },
+    ApprovalRequested {
+        request: ApprovalRequest,
+    },
     ApprovalResolved {
         id: ApprovalId,
         /// `None` if the question was withdrawn.
@@ -254,15 +252,12 @@ pub enum ToolEvent {
         /// Why, as the model reads it.
         reason: String,
     },
-    /// It has ended, in whatever way.
     #[serde(rename = "tool_ended")]
     Ended {
         result: ToolResult,
         /// What a screen shows behind the title.
         summary: String,
-        /// More for the screen.
         view: Option<ToolView>,
-        /// Files the call created or changed.
         changes: Vec<FileChange>,
     },
 }
@@ -312,7 +307,6 @@ pub struct Spawn {
     pub tools: Vec<String>,
     #[serde(default)]
     pub bounds: Bounds,
-    /// Whether its parent waits for it.
     #[serde(default)]
     pub ground: RunMode,
 }
@@ -337,7 +331,6 @@ impl Author {
     }
 }
 
-/// Whether an agent's parent waits for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunMode {

@@ -1,4 +1,4 @@
-//! What an agent is told while it works: messages, and reports of subagents that nobody waited for.
+//! What reaches an agent while it works: messages, and reports of subagents that nobody waited for.
 //!
 //! Owns their order, how urgent they are, and the moment after which none can be left. Leaves adding them to a
 //! transcript to `run`. Invariants: a message is handed out once: to the agent, to the user who takes it back, or to
@@ -38,18 +38,15 @@ impl InboxMessage {
         Self { text, by: Author::User, urgency: Urgency::Now }
     }
 
-    /// Returns what the agent above says.
     #[must_use]
     pub fn of_parent(text: String) -> Self {
         Self { text, by: Author::Parent, urgency: Urgency::Now }
     }
 
-    /// Returns what this program says.
     pub(super) fn of_program(text: &str) -> Self {
         Self { text: text.to_owned(), by: Author::Program, urgency: Urgency::Now }
     }
 
-    /// Returns the report of a subagent.
     #[must_use]
     pub fn report(agent: AgentId, text: String, urgency: Urgency) -> Self {
         Self { text, by: Author::Subagents(vec![agent]), urgency }
@@ -88,7 +85,6 @@ const DIRECTED: &str = "The agent that sent you out tells you this while you wor
 const REPORTED: &str = "Subagents that worked in the background have reported. The user does not see these reports. Go \
                         on with them in mind, and tell the user what matters.";
 
-/// A report that is still to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PendingReport {
     /// The agent goes on meanwhile.
@@ -115,7 +111,6 @@ struct State {
     access: InboxState,
 }
 
-/// Whether a message can still be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum InboxState {
     #[default]
@@ -136,7 +131,6 @@ pub(super) enum IdleState {
 /// What an agent does that has answered while subagents still work for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtEnd {
-    /// It waits for their reports.
     WaitForReports,
     /// It ends, and the reports wake it. It waits for those alone that it asks nothing before.
     Leave,
@@ -193,7 +187,6 @@ impl Inbox {
         waiting.into_iter().filter(InboxMessage::is_report).collect()
     }
 
-    /// Notes that a report is to come.
     pub fn expect(&self, pending: PendingReport) {
         *self.state().count(pending) += 1;
     }

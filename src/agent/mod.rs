@@ -38,7 +38,6 @@ pub use outcome::{FileTally, LastWords, Outcome, Status, StopCause};
 pub use sink::Sink;
 pub use worktrees::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 
-/// Everything that makes one agent.
 #[derive(Clone)]
 pub struct Agent {
     pub id: AgentId,
@@ -70,7 +69,6 @@ pub struct Agent {
     pub work: Cancel,
 }
 
-/// Where an agent works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Working directory, absolute, symlinks resolved.

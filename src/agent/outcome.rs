@@ -8,12 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::message::Usage;
 use crate::tool::{ChangeKind, FileChange};
 
-/// Why a stop was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopCause {
     User,
-    /// The agent above it was stopped.
     Parent,
     /// Nothing came from model or tools for too long.
     Idle,
@@ -53,14 +51,12 @@ impl Outcome {
     }
 }
 
-/// What an agent's last words are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LastWords {
     /// It knew that they were.
     #[default]
     Report,
-    /// It was cut off.
     Partial,
 }
 
@@ -68,25 +64,21 @@ pub enum LastWords {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It said all it had to say.
     Completed,
     TurnLimit,
     ToolLimit,
     /// It was silent, or ran, for too long.
     TimedOut,
-    /// The tree's budget was used up.
     Budget,
     /// It was asked to report before it was done.
     WrappedUp,
     Cancelled,
-    /// It could not go on.
     Failed,
     /// It ended without a word.
     Empty,
 }
 
 impl Status {
-    /// Returns the name used in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

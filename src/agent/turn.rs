@@ -8,7 +8,6 @@ use std::collections::{HashMap, HashSet};
 use crate::message::{AgentId, AssistantMessage, Block, ToolCall, ToolInput, Usage};
 use crate::provider::{StopReason, StreamEvent};
 
-/// One finished model reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     pub message: AssistantMessage,
@@ -181,7 +180,6 @@ fn unique_id(agent: AgentId, id: &str, ids: &mut HashSet<String>) -> String {
     candidate
 }
 
-/// What follows from a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Run these calls and send their results.

@@ -11,13 +11,11 @@ use crate::message::format::line_changes;
 use crate::message::{AgentId, FileDiff, sanitize_line};
 use crate::worktree::{ChangedFile, Conflict, WorktreeChangeKind, WorktreeChanges};
 
-/// What happened to the worktree of one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum WorktreeNews {
     /// It is being made; the agent waits for it.
     Making,
-    /// The agent works in it.
     Made {
         branch: String,
         #[serde(serialize_with = "crate::message::serialize_path")]
@@ -43,7 +41,6 @@ pub enum WorktreeNews {
         /// Each file with the reason.
         files: Vec<(String, String)>,
     },
-    /// What was asked for was not done.
     Refused {
         branch: String,
         /// Why, and what to do.
@@ -59,7 +56,6 @@ pub struct KeptWorktree {
     pub path: PathBuf,
     /// The agent of this session that worked in it; `None` if it is of an earlier run.
     pub agent: Option<AgentId>,
-    /// Name of that agent.
     pub name: String,
     /// How many seconds before this event it was last worked in; known for those of earlier runs.
     pub age_secs: Option<u64>,
@@ -83,7 +79,6 @@ pub struct KeptFile {
 pub enum WorktreeAct {
     /// Write its changes into the project's files.
     Merge,
-    /// Give it up.
     Discard,
 }
 

@@ -140,7 +140,6 @@ impl Action {
         }
     }
 
-    /// Returns what the action does, as one phrase.
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {

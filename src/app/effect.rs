@@ -7,7 +7,6 @@ use crate::subagent::Command;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Ask the tree of agents for something.
     Engine(Command),
     /// Read or change agent files; what comes of it arrives as `Event::AgentFiles`.
     AgentFiles(FileRequest),
@@ -40,7 +39,6 @@ pub enum Effect {
 /// Whether the terminal reports the mouse to the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseCapture {
-    /// The program gets the mouse.
     On,
     /// The terminal keeps it, for its own selection.
     Off,

@@ -13,7 +13,6 @@ use crate::agent::LogEvent;
 pub enum Event {
     /// Something happened to an agent, or to the session.
     Log(Arc<LogEvent>),
-    /// The terminal sent something.
     Input(Input),
     Wakeup,
     /// A frame was drawn, and this is what it showed.
@@ -29,9 +28,7 @@ pub enum Event {
     AgentFiles(FileNews),
     /// The editor was closed; `None` if it failed.
     Edited(Option<String>),
-    /// An export was written to this file.
     Exported(String),
-    /// The operating system asks the program to end.
     Terminate,
     /// Something outside failed; says what to do.
     Error(String),

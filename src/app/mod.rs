@@ -97,7 +97,6 @@ pub struct App {
 }
 
 impl App {
-    /// Returns the state of the first frame.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let now = setup.now;
@@ -267,7 +266,6 @@ impl App {
         self.messages.update_prompt_label(self.view.size().width, &self.agents, &self.requests);
     }
 
-    /// Leaves the timeline for the panes.
     fn close_timeline(&mut self) {
         self.timeline.close();
         if self.view.focus() == Focus::Timeline {

@@ -43,7 +43,6 @@ impl Outbox {
         self.effects.push(effect);
     }
 
-    /// Asks the tree of agents for something.
     pub(super) fn send(&mut self, command: Command) {
         self.effects.push(Effect::Engine(command));
     }
@@ -89,7 +88,6 @@ impl Outbox {
         self.dirty = true;
     }
 
-    /// Shows a message that passes by itself.
     pub(super) fn inform(&mut self, text: impl Into<String>) {
         self.set_flash(Flash::info(text, self.now));
     }
@@ -99,7 +97,6 @@ impl Outbox {
         self.set_flash(Flash::info(text, self.now).about(about));
     }
 
-    /// Shows a warning that passes by itself.
     pub(super) fn warn(&mut self, text: impl Into<String>) {
         self.set_flash(Flash::warning(text, self.now));
     }
@@ -123,7 +120,6 @@ impl Outbox {
         }
     }
 
-    /// Waits for no second press any more.
     pub(super) fn disarm(&mut self) {
         self.armed = None;
     }
@@ -151,7 +147,6 @@ impl Outbox {
         self.dirty = true;
     }
 
-    /// Returns when something passes by itself.
     pub(super) fn next_wakeup(&self) -> Option<Instant> {
         let flash = self.flash.as_ref().map(|flash| flash.until);
         let armed = self.armed.map(|(_, until)| until);

@@ -191,12 +191,10 @@ impl App {
         self.view.before(agent)
     }
 
-    /// Returns what an agent did when.
     pub fn track(&self, agent: AgentId) -> Option<&Track> {
         self.timeline.track(agent)
     }
 
-    /// Returns `true` if the timeline is on screen.
     pub fn shows_timeline(&self) -> bool {
         self.timeline.is_open() && self.view.full().is_none()
     }

@@ -11,7 +11,6 @@ use super::keys;
 pub(super) struct Cut<'a> {
     /// What stands between the rules.
     pub(super) block: &'a str,
-    /// Lines of the file before the block.
     pub(super) lines_before: usize,
     pub(super) body: &'a str,
     /// What had to be guessed, and the line that it is about.

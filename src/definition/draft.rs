@@ -22,7 +22,6 @@ pub struct AgentDraft {
     pub model: Option<String>,
     /// Colour by name or as `#rrggbb`.
     pub color: Option<String>,
-    /// The system prompt.
     pub prompt: String,
 }
 
@@ -36,10 +35,7 @@ pub enum DraftError {
     #[error("{} exists already. Choose another name, or edit that file.", .0.display())]
     Exists(PathBuf),
     #[error("{} cannot be written: {error}. Choose another folder, or mend its permissions.", path.display())]
-    Disk {
-        path: PathBuf,
-        error: std::io::Error,
-    },
+    Disk { path: PathBuf, error: std::io::Error },
 }
 
 impl AgentDraft {
@@ -177,7 +173,7 @@ fn unfinished(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-/// Cuts the file out of an answer. What stands before its head tells where it ends: the prompt may hold tags and
+/// Cuts the file out of an answer. What stands before its head shows where it ends: the prompt may hold tags and
 /// fences of its own.
 fn answered_file(text: &str) -> &str {
     let head = |text: &str| -> usize {

@@ -16,10 +16,7 @@ pub enum CopyError {
     #[error("`{0}` has no file to copy. Make a new agent instead.")]
     NoText(String),
     #[error("{} cannot be read: {error}.", path.display())]
-    Unreadable {
-        path: PathBuf,
-        error: std::io::Error,
-    },
+    Unreadable { path: PathBuf, error: std::io::Error },
     /// Its name cannot be changed by a program.
     #[error("The name of `{0}` is written in a way that only a person can change. Edit its file, or make a new agent.")]
     Unnameable(String),

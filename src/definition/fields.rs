@@ -54,7 +54,6 @@ impl<'a> Reader<'a> {
         self.path.as_deref()
     }
 
-    /// Reports a fault at a line of the file.
     pub(super) fn report(&mut self, line: usize, message: String) {
         self.diagnostics.push(Diagnostic { path: self.path.clone(), line: Some(line), column: None, message });
     }
@@ -67,7 +66,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports a fault of the whole head.
     pub(super) fn report_head(&mut self, message: impl Into<String>) {
         self.report(self.lines_before.max(1), message.into());
     }
@@ -86,7 +84,6 @@ impl<'a> Reader<'a> {
         self.fields.get(key).is_some_and(|value| !value.is_null())
     }
 
-    /// Returns the value of a field.
     pub(super) fn value(&self, key: &str) -> Option<&Value> {
         self.fields.get(key).filter(|value| !value.is_null())
     }

@@ -79,7 +79,6 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
     })
 }
 
-/// Characters of the longest name of an agent.
 const MAX_NAME_CHARS: usize = 100;
 
 fn name(reader: &mut Reader<'_>) -> Option<String> {

@@ -78,7 +78,6 @@ pub struct AgentDefinition {
     pub initial_prompt: Option<String>,
     /// Fields that are understood but not acted on yet, as written: name and value.
     pub idle_fields: Vec<(String, String)>,
-    /// The system prompt.
     pub prompt: String,
     pub source: Source,
 }
@@ -100,7 +99,6 @@ impl AgentDefinition {
 /// Which tools an agent may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolsField {
-    /// All that there are.
     All,
     /// These, as written: names of other programs, scopes such as `Bash(npm test:*)` and patterns occur.
     List(Vec<String>),
@@ -144,7 +142,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns what tells this definition from others of its name: its file, or where else it comes from.
+    /// Returns what distinguishes this definition from others of its name: its file, or where else it comes from.
     #[must_use]
     pub fn identity(&self) -> String {
         self.path.as_ref().map_or_else(|| self.tier.id().to_owned(), |path| path.to_string_lossy().into_owned())

@@ -24,7 +24,6 @@ struct ResultLine<'a> {
     duration_ms: u64,
     total_cost_usd: Option<f64>,
     usage: UsageFields,
-    /// The main agent and everything below it.
     tree: TreeFields,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     worktrees: Vec<WorktreeFields<'a>>,

@@ -49,7 +49,6 @@ pub mod exit {
     pub const FAILED: u8 = 1;
     /// The command line makes no sense; clap's own status too.
     pub const USAGE: u8 = 2;
-    /// The answer was cut short by a limit.
     pub const CUT_SHORT: u8 = 3;
     /// Nobody reads standard output any more.
     pub const BROKEN_PIPE: u8 = 141;

@@ -16,7 +16,6 @@ const MOST: f64 = 1e12;
 pub struct BudgetLimit {
     /// Tokens, read and written, cached ones included.
     pub tokens: Option<u64>,
-    /// US dollars.
     pub usd: Option<Dollars>,
 }
 

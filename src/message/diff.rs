@@ -35,7 +35,6 @@ pub struct DiffLine {
     pub text: String,
 }
 
-/// What happened to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {

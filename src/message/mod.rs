@@ -43,15 +43,11 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
     /// What a user (or, for a subagent, its parent) said.
-    User {
-        text: String,
-    },
+    User { text: String },
     /// What the model said, thought and asked for in one turn.
     Assistant(AssistantMessage),
     /// The results of all tool calls of the assistant message before it, in the order of the calls.
-    ToolResults {
-        results: Vec<ToolResult>,
-    },
+    ToolResults { results: Vec<ToolResult> },
 }
 
 impl Message {
@@ -103,7 +99,9 @@ impl AssistantMessage {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
     /// Visible text, Markdown.
-    Text { text: String },
+    Text {
+        text: String,
+    },
     /// The model's reasoning.
     Thinking {
         text: String,

@@ -92,7 +92,6 @@ pub enum Dialect {
     DeepSeek,
 }
 
-/// The models of one service by size.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSizes {

@@ -46,7 +46,6 @@ impl ToolInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub call_id: String,
-    /// The content, in order.
     pub content: Vec<ResultPart>,
     #[serde(default)]
     pub is_error: bool,
@@ -82,7 +81,9 @@ impl ToolResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResultPart {
-    Text { text: String },
+    Text {
+        text: String,
+    },
     /// A picture for models that see.
     Image {
         /// MIME type, such as `image/png`.

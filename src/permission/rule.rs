@@ -53,7 +53,7 @@ enum Scope {
 pub(super) enum Verdict {
     Passes,
     Forbidden,
-    /// It cannot be told, for this reason.
+    /// It cannot be decided, for this reason.
     Uncertain(&'static str),
 }
 

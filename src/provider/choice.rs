@@ -120,9 +120,7 @@ pub enum ChoiceError {
         question: String,
     },
     #[error("{words}")]
-    Unusable {
-        words: String,
-    },
+    Unusable { words: String },
 }
 
 fn forms() -> &'static str {

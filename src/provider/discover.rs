@@ -45,7 +45,7 @@ pub enum Why {
 }
 
 impl Miss {
-    /// Returns `true` if a model server is there, as far as can be told.
+    /// Returns `true` if a model server is there, as far as is known.
     pub fn is_server(&self) -> bool {
         match &self.why {
             Why::Refused(_, status) => matches!(status, Some(401 | 403 | 503)),

@@ -202,7 +202,7 @@ impl Permit {
     }
 
     /// Ends it, the service having refused it: nothing is sent for so long. Returns how long that is in the end; another
-    /// request may have been told to wait longer.
+    /// request may have to wait longer.
     #[must_use]
     pub fn refused(self, wait: Duration) -> Duration {
         let now = Instant::now();

@@ -67,7 +67,7 @@ impl ProviderTable {
         self.rows().filter(|row| row.local).map(|row| row.display()).collect()
     }
 
-    /// Returns the variable by which a service of this wire format is told to be elsewhere.
+    /// Returns the variable that puts a service of this wire format at another address.
     pub fn address_variable(&self, wire: WireFormat) -> Option<&str> {
         self.rows().filter(|row| row.wire == wire).find_map(|row| row.url_env.as_deref())
     }

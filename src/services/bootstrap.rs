@@ -40,7 +40,6 @@ pub struct Options {
     pub program: PathBuf,
 }
 
-/// Which front end a session is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrontEnd {
     /// A screen, with someone before it.
@@ -73,7 +72,6 @@ pub struct Bootstrap {
     pub ground: ProjectRoot,
     /// The kinds of agents there are. Until [`start`] only those that need no file.
     pub library: Arc<Library>,
-    /// The definition that the main agent works as.
     pub agent: Option<Arc<AgentDefinition>>,
     /// What the environment says about subagents.
     pub subagents: Subagents,

@@ -53,14 +53,12 @@ pub struct AgentInput {
     pub resume: Option<String>,
 }
 
-/// The `Agent` tool of one agent.
 pub struct AgentTool {
     tree: Tree,
     parent: Parent,
 }
 
 impl AgentTool {
-    /// Returns the tool by which `parent` delegates.
     #[must_use]
     pub fn new(tree: Tree, parent: Parent) -> Self {
         Self { tree, parent }

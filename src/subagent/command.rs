@@ -8,33 +8,51 @@ use crate::permission::{Answer, ApprovalId, Grant, Holder, PermissionMode};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// Says something to the main agent. Said while it works, it waits until the present answer is complete.
-    Send { text: String },
+    Send {
+        text: String,
+    },
     /// Takes back a message that still waits, so that the user can edit it.
-    Unsend { text: String },
+    Unsend {
+        text: String,
+    },
     /// Says something to one subagent, which reads it before its next request. If its end comes first, nobody reads it.
-    Tell { agent: AgentId, text: String },
+    Tell {
+        agent: AgentId,
+        text: String,
+    },
     /// Takes back a message that a subagent has not read yet, so that the user can edit it.
-    Untell { agent: AgentId, text: String },
+    Untell {
+        agent: AgentId,
+        text: String,
+    },
     /// Stops one subagent and what is below it; its siblings go on.
-    Stop { agent: AgentId },
+    Stop {
+        agent: AgentId,
+    },
     /// Stops every agent, the main one too.
     StopAll,
     /// Asks one subagent to call no further tools and to report in one last turn.
-    WrapUp { agent: AgentId },
+    WrapUp {
+        agent: AgentId,
+    },
     /// Resumes an ended subagent with its transcript, in the background.
     Resume {
         agent: AgentId,
         /// The next message; `None` asks it to go on where it stopped.
         text: Option<String>,
     },
-    /// Moves one subagent to the background or back.
-    Move { agent: AgentId, ground: RunMode },
-    /// Stops the main agent's present answer.
+    Move {
+        agent: AgentId,
+        ground: RunMode,
+    },
     Interrupt {
         /// What becomes of the subagents that it waits for.
         children: Children,
     },
-    Answer { id: ApprovalId, answer: Answer },
+    Answer {
+        id: ApprovalId,
+        answer: Answer,
+    },
     SetMode(PermissionMode),
     /// Changes what all agents may use together, for every request from now on.
     SetBudget(BudgetLimit),
@@ -44,7 +62,10 @@ pub enum Command {
         name: String,
     },
     /// Takes back what an answer allowed, in the project and in the session.
-    Forget { grant: Grant, holder: Holder },
+    Forget {
+        grant: Grant,
+        holder: Holder,
+    },
     /// Starts a subagent that drafts a new agent file. The draft is in its events, and in no conversation.
     Draft {
         /// What the agent should do, in the user's words.
@@ -55,7 +76,6 @@ pub enum Command {
         branch: String,
         act: WorktreeAct,
     },
-    /// Starts a new conversation with the main agent.
     Clear,
 }
 
@@ -64,6 +84,5 @@ pub enum Command {
 pub enum Children {
     /// They go on in the background, and report later.
     Keep,
-    /// They are stopped with it.
     Stop,
 }

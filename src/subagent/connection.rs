@@ -10,7 +10,6 @@ use crate::definition::{AgentDefinition, Tier};
 use crate::message::sanitize_line;
 use crate::provider::{Model, Provider};
 
-/// Who answers an agent.
 #[derive(Clone)]
 pub struct Connection {
     pub provider: Arc<dyn Provider>,
@@ -22,7 +21,6 @@ pub struct ModelRequest<'a> {
     /// The alias or id.
     pub name: &'a str,
     pub scope: ModelScope,
-    /// Who answers the agent above.
     pub parent: &'a Connection,
     /// Who answers the main agent.
     pub main: &'a Connection,

@@ -36,7 +36,6 @@ const MAIN: &str = "main";
 /// How long agents may take to end when the program quits.
 const QUIT_GRACE: Duration = Duration::from_secs(5);
 
-/// The main agent and its user.
 pub struct Conversation {
     tree: Tree,
     approvals: ApprovalQueue,

@@ -13,11 +13,9 @@ pub struct TreeLimits {
     pub max_per_request: u32,
     /// How deep agents may nest; at 1 the main agent's children have no children.
     pub max_depth: u32,
-    /// Shortest task, in characters.
     pub min_task_chars: usize,
     /// Longest report that reaches the parent, in characters.
     pub report_chars: usize,
-    /// Limits of each subagent.
     pub child: Limits,
 }
 
@@ -43,26 +41,15 @@ impl Default for TreeLimits {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("There is no agent `{wanted}`. Available: {available}.")]
-    UnknownType {
-        wanted: String,
-        available: String,
-    },
+    UnknownType { wanted: String, available: String },
     /// A definition that the lists of the agent above leave out.
     #[error("This agent may not use `{wanted}`. Available: {available}.")]
-    ForbiddenType {
-        wanted: String,
-        available: String,
-    },
+    ForbiddenType { wanted: String, available: String },
     #[error(
         "The task is too brief ({chars} characters, at least {least}). Say WHAT to look into, WHERE, and WHAT TO RETURN; \
          the agent sees nothing of this conversation."
     )]
-    TooBrief {
-        /// Its length.
-        chars: usize,
-        /// The shortest allowed.
-        least: usize,
-    },
+    TooBrief { chars: usize, least: usize },
     /// Filtering left nothing.
     #[error("No tool is left for `{agent}`: {reasons}. Allow a tool that exists, or leave the list out.")]
     NoTools {
@@ -80,10 +67,7 @@ pub enum Refusal {
         why: &'static str,
     },
     #[error("You have no subagent `{wanted}`. You have: {known}.")]
-    NoSuchAgent {
-        wanted: String,
-        known: String,
-    },
+    NoSuchAgent { wanted: String, known: String },
     /// It cannot be resumed, because it has not ended.
     #[error("{name} still works. SendMessage tells it more, TaskStop stops it.")]
     StillWorks { name: String },

@@ -1,4 +1,4 @@
-//! System prompts: what an agent is told about itself and where it works.
+//! System prompts: what an agent reads about itself and where it works.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,6 @@ const DELEGATION: &str = include_str!("../../assets/prompts/delegation.md");
 const SURROUNDINGS: &str = include_str!("../../assets/prompts/surroundings.md");
 const SUBAGENT: &str = include_str!("../../assets/prompts/subagent.md");
 
-/// Facts that a prompt names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptEnvironment {
     pub cwd: PathBuf,

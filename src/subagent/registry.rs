@@ -22,11 +22,8 @@ pub(super) type Registry = BTreeMap<AgentId, AgentEntry>;
 pub(super) struct AgentEntry {
     pub(super) name: String,
     pub(super) agent_type: String,
-    /// The agent above it.
     pub(super) parent: AgentId,
-    /// Whether that one waits for it.
     pub(super) ground: RunMode,
-    /// Whether any agent wants its report.
     pub(super) wants_report: bool,
     /// Takes its report to the call that waits for it.
     pub(super) waiter: Option<oneshot::Sender<ChildResult>>,
@@ -214,7 +211,6 @@ impl Tree {
         Moved::Yes
     }
 
-    /// Returns the inbox of a living agent.
     pub(super) fn inbox_in(&self, registry: &Registry, agent: AgentId) -> Option<Inbox> {
         if agent.is_main() {
             return Some(self.inbox().clone());

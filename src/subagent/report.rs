@@ -16,7 +16,6 @@ use crate::message::{Message, REPORT_TAGS, ReportParts, Transcript, sanitize, sa
 pub struct ReportSource<'a> {
     /// The child's name, such as `explore-2`.
     pub name: &'a str,
-    /// Its definition's name.
     pub agent_type: &'a str,
     pub outcome: &'a Outcome,
     /// Its conversation, for the summary of one that was cut short.

@@ -1,6 +1,6 @@
 //! One run of a subagent between its beginning and its end, as a task of its own.
 //!
-//! Owns the promise that every run that was told of is told to have ended, once, and that its report is handed over.
+//! Owns the promise that every run that was announced is reported to have ended, once, and that its report is handed over.
 //! Leaves the run itself to `agent`, and who gets the report to `registry`.
 
 use std::panic::AssertUnwindSafe;
@@ -21,7 +21,6 @@ use crate::message::{AgentId, Transcript};
 /// How long the keeping of a whole report may take.
 const KEEPING: Duration = Duration::from_secs(10);
 
-/// What a run begins with.
 pub(super) enum RunInput {
     /// A task, in a conversation of its own.
     Task(String),
@@ -48,7 +47,6 @@ pub(super) struct RunGuard {
 enum RunGuardState {
     Open,
     Ended,
-    /// Its report was handed over.
     Delivered,
 }
 

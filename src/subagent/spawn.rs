@@ -26,7 +26,6 @@ pub(super) struct SpawnRequest<'a> {
     /// The message that its transcript begins with.
     pub(super) task: String,
     pub(super) ground: RunMode,
-    /// Whether any agent wants its report.
     pub(super) wants_report: bool,
 }
 

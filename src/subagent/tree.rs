@@ -32,7 +32,6 @@ use crate::worktree::Worktrees;
 pub type KeepReport = Arc<dyn Fn(String, String) -> BoxFuture<'static, Option<PathBuf>> + Send + Sync>;
 
 pub struct TreeSetup {
-    /// The agents on offer.
     pub catalog: Arc<Catalog>,
     pub limits: TreeLimits,
     /// What all its agents may use together.
@@ -46,13 +45,11 @@ pub struct TreeSetup {
     pub sink: Sink,
     /// What of a tool's output nobody gets to see.
     pub secrets: Secrets,
-    /// Facts for the prompts.
     pub environment: PromptEnvironment,
     /// How a named model is found.
     pub resolve_model: ResolveModel,
     /// The model of all subagents for which the call names none (`CLAUDE_CODE_SUBAGENT_MODEL`).
     pub subagent_model: Option<String>,
-    /// The user's own folders.
     pub user_dirs: UserDirs,
     /// How a long report is kept: called with the agent's name and the report.
     pub keep_report: KeepReport,
@@ -90,7 +87,6 @@ pub struct Parent {
     pub connection: Connection,
     /// Who answers the main agent.
     pub main: Connection,
-    /// What it can hand on.
     pub capabilities: Capabilities,
     /// Its cancel token; children hang below it.
     pub cancel: Cancel,
@@ -147,7 +143,6 @@ impl Tree {
         &self.0.inbox
     }
 
-    /// Returns what is notified of each end.
     pub(super) fn ended(&self) -> &Notify {
         &self.0.ended
     }

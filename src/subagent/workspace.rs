@@ -52,7 +52,6 @@ pub(super) struct WorktreeEntry {
     pub(super) worktree: Arc<Worktree>,
     /// The agent of this session that works in it.
     pub(super) agent: Option<AgentId>,
-    /// Name of that agent.
     pub(super) name: String,
     /// When it was last worked in, if that was in an earlier run.
     pub(super) since: Option<SystemTime>,
@@ -180,7 +179,6 @@ impl Tree {
         Ok(Some(Agent { system, tools, place, permissions, freshness, ..agent.clone() }))
     }
 
-    /// Returns a subagent's system prompt.
     pub(super) fn child_prompt(&self, isolation: &IsolationSpec, workspace: Option<&Workspace>) -> Arc<str> {
         let around = self.environment_of(workspace);
         let prompt =
@@ -256,7 +254,6 @@ fn plain_join(root: &std::path::Path, inside: &std::path::Path) -> PathBuf {
 }
 
 impl Workspace {
-    /// Returns the words on it for the agent.
     fn words(&self) -> String {
         format!(
             "# You work in a git worktree of your own\n\nIt is a checkout of the project at `{root}`, on the branch `{branch}`. \

@@ -41,7 +41,6 @@ pub(super) struct Storage {
     pub store: Option<Store>,
 }
 
-/// What is left for the loop to do.
 #[derive(Debug)]
 pub(super) enum AfterEffect {
     Done,
@@ -227,7 +226,6 @@ fn known(library: &Library, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the place that the user has named.
 fn named(cwd: &Path, place: &str) -> PathBuf {
     match (place.strip_prefix("~/"), Environment::of_process().home()) {
         (Some(below), Some(home)) => home.join(below),

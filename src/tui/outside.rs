@@ -22,7 +22,6 @@ pub(super) struct Program {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Editor,
-    /// The editor, on a file of its own.
     File(PathBuf),
     Pager,
     Shell,

@@ -38,7 +38,6 @@ struct ThemeRecord {
 struct LayoutRecord {
     layout: String,
     split: Option<u16>,
-    /// What the configuration said.
     configured: String,
 }
 

@@ -40,7 +40,6 @@ const FRAME: Duration = Duration::from_millis(16);
 const BATCH: usize = 256;
 
 pub struct ScreenSetup {
-    /// What happens to the agents.
     pub events: mpsc::Receiver<Arc<LogEvent>>,
     pub commands: mpsc::UnboundedSender<Command>,
     pub cwd: PathBuf,
@@ -74,7 +73,6 @@ pub struct Farewell {
     /// Names of the agents that were still at work.
     pub running: Vec<String>,
     pub spent: Spent,
-    /// The signal that has closed it.
     pub ended_by: Option<EndSignal>,
 }
 
@@ -137,7 +135,6 @@ pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> 
     })
 }
 
-/// What is drawn, and on what.
 struct Stage {
     terminal: Terminal,
     screen: Screen,

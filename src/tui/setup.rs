@@ -132,7 +132,6 @@ fn fitting_theme(depth: ColorDepth, colorfgbg: Option<&str>) -> &'static str {
     }
 }
 
-/// Returns the working directory as people write it.
 fn folder(bootstrap: &Bootstrap, environment: &Environment) -> String {
     let cwd = bootstrap.place.cwd.as_ref();
     let shown = match environment.home().as_deref().and_then(|home| cwd.strip_prefix(home).ok()) {

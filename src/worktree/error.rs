@@ -21,9 +21,7 @@ pub enum WorktreeError {
     #[error(
         "a worktree needs git 2.38 or newer, and this is {found}: update it, or go on without `isolation: worktree`"
     )]
-    OldGit {
-        found: String,
-    },
+    OldGit { found: String },
     #[error(
         "{} lies in no git repository: run `git init` and commit, or go on without `isolation: worktree`",
         shown(cwd)
@@ -46,11 +44,7 @@ pub enum WorktreeError {
     #[error("{} is not Unicode: rename the folder to work there in worktrees", shown(path))]
     NotUnicode { path: PathBuf },
     #[error("{} cannot be {act}: {source}", shown(path))]
-    Disk {
-        path: PathBuf,
-        act: &'static str,
-        source: io::Error,
-    },
+    Disk { path: PathBuf, act: &'static str, source: io::Error },
     /// The repository is not one that git is run on unseen.
     #[error("git is not run on this repository: {0}; mend that, or go on without `isolation: worktree`")]
     Refused(#[from] Refused),
@@ -64,9 +58,7 @@ pub enum WorktreeError {
     #[error(
         "nothing was merged, because it would overwrite files of the project ({said}): save or move them, and merge again"
     )]
-    InTheWay {
-        said: String,
-    },
+    InTheWay { said: String },
     /// The merge broke off while files were written.
     #[error(
         "git stopped while it wrote files of the project ({said}); the worktree is kept. `git diff {before}` shows what was \
@@ -79,16 +71,12 @@ pub enum WorktreeError {
     },
     /// The worktree holds repositories of their own, whose content a merge would lose.
     #[error("{} hold repositories of their own, which cannot be merged: move what is needed by hand", listed(folders))]
-    Nested {
-        folders: Vec<PathBuf>,
-    },
+    Nested { folders: Vec<PathBuf> },
     /// The worktree has moved off its branch.
     #[error(
         "the branch {branch} has commits that are not checked out in its worktree: run `git switch {branch}` there"
     )]
-    OffBranch {
-        branch: String,
-    },
+    OffBranch { branch: String },
     #[error("the worktree {} is gone; what was committed there is on the branch {branch}", shown(root))]
     Gone { root: PathBuf, branch: String },
 }

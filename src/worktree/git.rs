@@ -271,7 +271,7 @@ async fn end(child: &mut Child) {
     }
 }
 
-/// Reads one byte more than the limit, so that a cut can be told from an end, and then lets go of the pipe.
+/// Reads one byte more than the limit, so that a cut differs from an end, and then lets go of the pipe.
 async fn some_of(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {

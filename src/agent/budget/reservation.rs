@@ -14,12 +14,10 @@ use crate::agent::{Cancel, EventKind, Hold};
 use crate::message::{Message, Usage};
 use crate::provider::Request;
 
-/// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::agent) enum Reserved {
     Granted,
     Refused,
-    /// The agent was stopped while it waited.
     Stopped,
 }
 
@@ -29,7 +27,6 @@ pub(in crate::agent) struct BudgetReservation<'a> {
     id: ReservationId,
     estimator: TokenEstimator,
     ask: Ask,
-    /// The request that was refused.
     refused: Option<Ask>,
     /// Used by attempts of the present request that failed.
     lost: Usage,

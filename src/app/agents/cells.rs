@@ -16,7 +16,6 @@ use crate::tool::ToolView;
 /// Number of a cell within its transcript, from 0.
 pub type CellId = u64;
 
-/// One unit of a transcript on screen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     /// Counts the changes other than appended text.
@@ -42,7 +41,9 @@ impl Cell {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum CellKind {
-    User { text: String },
+    User {
+        text: String,
+    },
     /// What the model says, Markdown.
     Text {
         text: String,
@@ -56,7 +57,9 @@ pub enum CellKind {
         text: String,
     },
     /// Subagents in the background have reported; their own lines hold what.
-    Reports { of: Vec<AgentId> },
+    Reports {
+        of: Vec<AgentId>,
+    },
     /// A subagent that had ended goes on from here.
     Resumed {
         /// Number of the run, from 2.
@@ -65,19 +68,19 @@ pub enum CellKind {
     },
     Tool(Box<ToolCell>),
     /// A subagent, in place of the call that made it.
-    Subagent { agent: AgentId },
+    Subagent {
+        agent: AgentId,
+    },
     Retry {
         /// Number of the coming attempt.
         attempt: u32,
         until: Instant,
         reason: String,
     },
-    /// Something to know that changes nothing.
     Notice {
         /// One line.
         text: String,
     },
-    /// Something that went wrong, and what to do.
     Error {
         /// One or more lines.
         text: String,
@@ -108,16 +111,10 @@ pub struct ToolCell {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolState {
-    Running {
-        since: Instant,
-    },
-    /// It waits for the user's permission.
+    Running { since: Instant },
     Asking,
-    Done {
-        took: Duration,
-    },
+    Done { took: Duration },
     Failed,
-    /// Its agent ended first.
     CutOff,
 }
 
@@ -158,11 +155,10 @@ fn view_bytes(view: &ToolView) -> usize {
 #[derive(Debug, Clone)]
 pub struct Cells {
     held: VecDeque<Cell>,
-    /// Number of the first cell still held.
     first: CellId,
     bytes: usize,
     cap: usize,
-    /// Grows with each line of text and each cell; tells how much came since some moment.
+    /// Grows with each line of text and each cell; shows how much came since some moment.
     arrived: u64,
 }
 
@@ -201,7 +197,6 @@ impl Cells {
         self.bytes
     }
 
-    /// Returns a cell, if it is still held.
     pub fn get(&self, id: CellId) -> Option<&Cell> {
         id.checked_sub(self.first).and_then(|at| self.held.get(usize::try_from(at).ok()?))
     }
@@ -211,7 +206,6 @@ impl Cells {
         self.held.iter().enumerate().map(|(at, cell)| (self.first + at as CellId, cell))
     }
 
-    /// Appends a cell and returns its number.
     pub fn push(&mut self, kind: CellKind) -> CellId {
         let id = self.end();
         self.bytes += kind.bytes();
@@ -242,7 +236,7 @@ impl Cells {
         self.shrink();
     }
 
-    /// Tells caches that a cell looks different although it is the same, as when the agent it names has ended.
+    /// Notes for caches that a cell looks different although it is the same, as when the agent it names has ended.
     pub fn touch(&mut self, id: CellId) {
         if let Some(cell) = self.get_mut(id) {
             cell.epoch += 1;

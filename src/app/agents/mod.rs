@@ -81,7 +81,6 @@ impl Agents {
         &self.main
     }
 
-    /// Adds a line to the conversation.
     pub(in crate::app) fn notice(&mut self, text: &str) {
         self.main.cells.push(CellKind::Notice { text: sanitize_line(text).into_owned() });
     }
@@ -217,7 +216,6 @@ impl Agents {
         self.budget = limit;
     }
 
-    /// Returns what cleared conversations used.
     pub fn spent_before(&self) -> Spent {
         self.spent
     }
@@ -343,7 +341,6 @@ impl Agents {
         self.main.cells = cells;
     }
 
-    /// Puts the child's line into its parent's transcript.
     fn attach(&mut self, id: AgentId, parent: AgentId, call_id: &str) {
         // The transcript that it belongs to was cleared.
         let is_late = parent.is_main() && self.is_of_cleared(id);
@@ -355,7 +352,7 @@ impl Agents {
         }
     }
 
-    /// Tells the parent's transcript that the child's line looks different now.
+    /// Notes in the parent's transcript that the child's line looks different now.
     fn touch_anchor(&mut self, id: AgentId) {
         let Some((parent, cell)) = self.children.get(&id).and_then(|agent| agent.parent.zip(agent.anchor)) else {
             return;
@@ -367,7 +364,6 @@ impl Agents {
     }
 }
 
-/// Puts agents in the order in which they are shown.
 fn ordered(children: &BTreeMap<AgentId, AgentView>) -> AgentOrder {
     AgentOrder::of(children.values().map(|agent| (agent.id, agent.parent)))
 }

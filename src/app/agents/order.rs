@@ -65,7 +65,6 @@ impl AgentOrder {
         order
     }
 
-    /// Returns everyone in order.
     pub fn all(&self) -> &[TreeNode] {
         &self.kin
     }

@@ -21,7 +21,6 @@ pub(in crate::app) struct PendingRequests {
     wrapping: BTreeSet<AgentId>,
     /// Ended agents that were asked to resume.
     resuming: BTreeSet<AgentId>,
-    /// Those that were to be stopped, one by one.
     stopping: BTreeSet<AgentId>,
 }
 
@@ -110,7 +109,6 @@ impl PendingRequests {
         }
     }
 
-    /// Resumes an ended agent.
     pub(in crate::app) fn resume(&mut self, id: AgentId, text: Option<String>, out: &mut Outbox) {
         self.resuming.insert(id);
         out.send(Command::Resume { agent: id, text });

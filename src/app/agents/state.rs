@@ -22,7 +22,7 @@ const STALLED_WORD: usize = 11;
 pub enum Phase {
     /// The main agent waits for the user.
     Idle,
-    /// Something was heard of it, but not what it is.
+    /// An event of it arrived, but not what it is.
     Unknown,
     Queued,
     Starting,
@@ -50,7 +50,6 @@ impl Phase {
         matches!(self, Self::Ended(_))
     }
 
-    /// Returns `true` if its sign turns.
     pub(in crate::app) fn spins(self) -> bool {
         matches!(self, Self::Starting | Self::Thinking | Self::Tool | Self::Stopping)
     }
@@ -65,13 +64,12 @@ impl Phase {
         matches!(self, Self::Idle | Self::Ended(_))
     }
 
-    /// Returns the wait of an agent that was itself told to wait.
+    /// Returns the wait of an agent that itself has to wait.
     pub(in crate::app) fn limited(until: Instant) -> Self {
         Self::RateLimited { until: Some(until), ahead: 0 }
     }
 }
 
-/// What an agent's title says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentState {
     Idle,
@@ -96,7 +94,6 @@ pub enum AgentState {
     Retrying {
         left: Duration,
     },
-    /// Has its last turn, to report in.
     LastTurn {
         /// The status that its run will end with.
         why: Status,

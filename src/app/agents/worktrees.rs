@@ -36,7 +36,6 @@ pub struct WorktreeView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorktreeState {
     Making,
-    /// Its agent is in it.
     InUse,
     /// It waits for the user.
     Kept,
@@ -201,7 +200,6 @@ impl KeptWorktrees {
     }
 }
 
-/// Returns `true` if a word means this worktree.
 fn is_called(kept: &KeptWorktree, wanted: &str) -> bool {
     kept.agent.is_some_and(|agent| wanted.parse() == Ok(agent.0)) || wanted == kept.branch || wanted == kept.name
 }

@@ -22,7 +22,6 @@ pub(in crate::app) struct Held {
     due: Instant,
 }
 
-/// What was pressed, and when.
 #[derive(Debug, Clone, Default)]
 pub(in crate::app) struct TypeAhead {
     last: Option<Instant>,

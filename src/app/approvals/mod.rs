@@ -21,11 +21,9 @@ use crate::permission::{ActiveGrant, ApprovalId, ApprovalRequest, Preview};
 pub struct Approvals {
     queue: VecDeque<Open>,
     settled: HashSet<ApprovalId>,
-    /// Place of the question that is shown.
     at: usize,
     /// Since when frames show it; `None` while they do not.
     since: Option<Instant>,
-    /// What the last frame showed of the question.
     last: Option<QuestionSeen>,
     guard: TypeAhead,
     /// Whether a key for a yes has shown more of the question instead, and no frame has yet.
@@ -67,7 +65,6 @@ enum Hidden {
 }
 
 impl Approvals {
-    /// Returns the question that is shown.
     pub fn shown(&self) -> Option<&ApprovalRequest> {
         self.queue.get(self.at).map(|open| &open.request)
     }
@@ -108,7 +105,7 @@ impl Approvals {
         (before != Some(unseen)).then_some(unseen)
     }
 
-    /// Returns what still hides of the question.
+    /// Returns what of the question is still hidden.
     fn hidden(&self) -> Hidden {
         match (self.seen(), &self.last) {
             (Some(seen), _) if seen.is_complete() => Hidden::Nothing,

@@ -21,7 +21,6 @@ pub const NOTE_INDENT: usize = 7;
 /// Narrowest question that can be allowed: below, not even its heading says what is asked.
 pub const MIN_COLUMNS: u16 = 20;
 
-/// What a frame showed of the open question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionSeen {
     pub id: ApprovalId,

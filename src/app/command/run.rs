@@ -22,7 +22,6 @@ fn is_command(written: &str) -> bool {
 }
 
 impl App {
-    /// Sends what is written, or carries it out.
     pub(in crate::app) fn submit(&mut self) {
         if self.messages.composer_mut().continue_line() {
             self.edited();

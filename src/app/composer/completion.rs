@@ -9,7 +9,6 @@ use nucleo_matcher::{Config, Matcher};
 use super::mentions::{First, Mentions};
 use crate::app::files::FileIndex;
 
-/// The most entries of a list.
 const MAX_SHOWN: usize = 12;
 /// The entries that are kept for what stands second, where there are files and agents.
 const SECOND_SHOWN: usize = 4;
@@ -27,7 +26,6 @@ pub struct Completion {
     /// The word at the cursor, with its sign.
     pub(super) token: String,
     pub items: Vec<Candidate>,
-    /// Index of the chosen one.
     pub selected: usize,
 }
 

@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The most entries that are kept.
 const MAX_ENTRIES: usize = 1_000;
 
 /// The messages sent before, oldest first.

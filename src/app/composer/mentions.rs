@@ -29,11 +29,9 @@ const TELLING: usize = 2;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     pub name: String,
-    /// Its colour, as written.
     pub color: Option<String>,
 }
 
-/// One agent that can be named.
 #[derive(Debug)]
 struct Mentioned {
     /// The name as a word.
@@ -42,7 +40,6 @@ struct Mentioned {
     mark: Mark,
 }
 
-/// A subagent at work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Addressee {
     number: String,
@@ -128,7 +125,6 @@ impl Mentions {
         self.changed = true;
     }
 
-    /// Replaces the agents at work.
     pub(super) fn set_running(&mut self, running: Vec<Addressee>) {
         self.changed |= self.running != running;
         self.running = running;

@@ -33,16 +33,14 @@ pub(in crate::app) struct Messages {
     queued: BTreeMap<AgentId, Vec<String>>,
     /// What was taken back last, and from whom: it may have been read in the same moment.
     taken: Option<(AgentId, String)>,
-    /// For whom the text in `$EDITOR` is.
     editing: Option<AgentId>,
 }
 
-/// Whom the start of a text names.
+/// The addressee that the start of a text names.
 pub(in crate::app) enum Address {
     None,
     /// A subagent; the rest of the text is for it.
     Agent(AgentId, String),
-    /// A number that no agent has.
     Unknown(String),
 }
 
@@ -146,7 +144,6 @@ impl Messages {
         }
     }
 
-    /// Opens what is being written in `$EDITOR`.
     pub(in crate::app) fn open_editor(&mut self, out: &mut Outbox) {
         self.editing = self.target;
         out.push(Effect::EditText(self.composer.expanded()));
@@ -192,7 +189,6 @@ impl Messages {
         true
     }
 
-    /// Notes that an agent has read a message.
     pub(in crate::app) fn mark_read(&mut self, agent: AgentId, text: &str, agents: &Agents, out: &mut Outbox) {
         let queue = self.queued.entry(agent).or_default();
         if let Some(at) = queue.iter().position(|queued| queued == text) {

@@ -118,7 +118,6 @@ impl Composer {
         self.walked
     }
 
-    /// Inserts letters that were typed elsewhere.
     pub fn type_text(&mut self, text: &str) {
         if let Some(vi) = &mut self.vi {
             vi.cancel();
@@ -334,7 +333,7 @@ impl Composer {
         row + 1 == count
     }
 
-    /// Tells the composer how many columns it has, prompt included, for keys that move by rows.
+    /// Sets how many columns the composer has, prompt included, for keys that move by rows.
     pub fn set_width(&mut self, width: u16) {
         self.columns = width.saturating_sub(self.prompt_width(width)).max(1);
     }

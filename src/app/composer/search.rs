@@ -7,12 +7,10 @@ use super::history::History;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistorySearch {
     query: String,
-    /// Index of the matching entry.
     at: Option<usize>,
 }
 
 impl HistorySearch {
-    /// Returns what is searched for.
     pub fn query(&self) -> &str {
         &self.query
     }

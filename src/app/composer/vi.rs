@@ -14,7 +14,6 @@ pub enum ViMode {
     Normal,
 }
 
-/// What vi keeps between keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Vi {
     pub(super) mode: ViMode,
@@ -67,7 +66,6 @@ impl Vi {
         (self.count, self.operator, self.waiting) = (None, None, None);
     }
 
-    /// Returns `true` if a command is half typed.
     pub(super) fn is_pending(&self) -> bool {
         self.count.is_some() || self.operator.is_some() || self.waiting.is_some()
     }

@@ -16,18 +16,14 @@ pub enum KeyCode {
     Enter,
     Esc,
     Tab,
-    /// Deletes backwards.
     Backspace,
-    /// Deletes forwards.
     Delete,
     Insert,
     Up,
     Down,
     Left,
     Right,
-    /// Start of the line.
     Home,
-    /// End of the line.
     End,
     PageUp,
     PageDown,
@@ -35,7 +31,6 @@ pub enum KeyCode {
     F(u8),
 }
 
-/// Modifiers held with a key, as a set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mods(u8);
 
@@ -47,7 +42,6 @@ impl Mods {
     pub const ALT: Self = Self(2);
     pub const CTRL: Self = Self(4);
 
-    /// Returns `true` if all of `other` are held.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -64,7 +58,6 @@ impl Mods {
     }
 }
 
-/// One chord: a key with its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     pub code: KeyCode,
@@ -91,7 +84,6 @@ impl Key {
         }
     }
 
-    /// Returns the chord of a key without modifiers.
     #[must_use]
     pub fn plain(code: KeyCode) -> Self {
         Self::new(code, Mods::NONE)
@@ -215,7 +207,6 @@ impl fmt::Display for Key {
 /// Everything a terminal sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// A key was pressed or repeats.
     Key(Key),
     /// Text was pasted, in one piece and of any size.
     Paste(String),
@@ -226,9 +217,7 @@ pub enum Input {
         /// Rows.
         height: u16,
     },
-    /// The terminal's window was chosen by the user.
     FocusGained,
-    /// The user looks at another window.
     FocusLost,
 }
 
@@ -243,9 +232,7 @@ pub struct Mouse {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseKind {
-    /// The left button went down.
     Press,
-    /// The pointer moved with the left button down.
     Drag,
     Release,
     /// The wheel turned away from the user.

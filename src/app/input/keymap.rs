@@ -26,7 +26,6 @@ pub enum Context {
     Timeline,
     /// A list or a line in front of everything else.
     Popup,
-    /// A text in front of everything else.
     Text,
     /// A question of the program itself.
     Confirm,
@@ -146,7 +145,7 @@ impl Keymap {
         Ok(problems)
     }
 
-    /// Tells which chords that work anywhere are cut off by a shorter or longer one of a context. The same chord with a
+    /// Returns which chords that work anywhere are cut off by a shorter or longer one of a context. The same chord with a
     /// meaning of its own is no fault: it is what contexts are for.
     fn hidden(&self) -> Vec<String> {
         let own = self.rows.iter().filter(|row| row.context != Context::Global);
@@ -332,7 +331,6 @@ impl Keymap {
         wanted.iter().filter_map(row).collect()
     }
 
-    /// Returns the rows of one context for the help: the chords of each action, and the action.
     pub fn help(&self, context: Context) -> Vec<(Vec<String>, Action)> {
         let mut help: Vec<(Vec<String>, Action)> = Vec::new();
         for row in self.rows.iter().filter(|row| row.context == context) {
@@ -369,7 +367,6 @@ fn overlap(a: &[Key], b: &[Key]) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
-/// Spells a chord as the keymap file does.
 pub fn spell(chord: &[Key]) -> String {
     let keys: Vec<String> = chord.iter().map(ToString::to_string).collect();
     keys.join(" ")

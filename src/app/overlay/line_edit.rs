@@ -20,7 +20,6 @@ impl LineEdit {
         &self.text
     }
 
-    /// Returns the text before the cursor.
     pub fn before_cursor(&self) -> &str {
         &self.text[..self.cursor]
     }
@@ -32,7 +31,7 @@ impl LineEdit {
         self.cursor += text.len();
     }
 
-    /// Takes a key and tells whether it meant something.
+    /// Takes a key and returns whether it meant something.
     pub fn key(&mut self, key: Key) -> bool {
         let ctrl = key.mods == Mods::CTRL;
         match key.code {

@@ -18,7 +18,6 @@ pub struct ListKind {
     pub name: &'static str,
     /// What its frame says.
     pub title: fn(&App) -> String,
-    /// The most columns of its frame.
     pub columns: u16,
     /// A line above the entries.
     pub head: Option<fn(&App) -> String>,
@@ -32,7 +31,6 @@ pub struct ListKind {
     pub accept_word: Option<&'static str>,
     /// Does it. The list is closed by then.
     pub(in crate::app) accept: fn(&mut App, &ListPopup),
-    /// What other keys do with the chosen entry.
     pub(in crate::app) acts: &'static [(Action, fn(&mut App, usize))],
     /// Whether choosing an entry shows something, so that the second click takes it.
     pub(in crate::app) shows_choice: bool,
@@ -60,7 +58,6 @@ impl std::fmt::Debug for ListPopup {
 }
 
 impl ListPopup {
-    /// Returns a list with this entry chosen.
     #[must_use]
     pub fn new(kind: &'static ListKind, chosen: usize) -> Self {
         Self { kind, query: LineEdit::default(), chosen }
@@ -76,7 +73,6 @@ impl ListPopup {
         moves || matches!(action, Action::Accept | Action::Leave) || self.act_of(action).is_some()
     }
 
-    /// Returns what an action does with an entry.
     pub(in crate::app) fn act_of(&self, action: Action) -> Option<fn(&mut App, usize)> {
         self.kind.acts.iter().find(|(offered, _)| *offered == action).map(|(_, act)| *act)
     }
@@ -91,7 +87,6 @@ pub struct ListEntry {
     pub chord: Option<String>,
 }
 
-/// A piece of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListCell {
     pub text: ListText,
@@ -114,7 +109,6 @@ pub enum ListStyle {
     Muted,
     Faint,
     Accent,
-    /// As the state it says.
     State,
     Agent(AgentId),
 }
@@ -346,7 +340,6 @@ pub static FOLDERS: ListKind = ListKind {
     shows_choice: false,
 };
 
-/// Says how long ago something was.
 fn age(seconds: u64) -> String {
     match seconds {
         ..60 => "just now".to_owned(),

@@ -14,7 +14,6 @@ use self::list::{ListKind, ListPopup};
 use self::popup::Popup;
 use self::wizard::Wizard;
 
-/// What stands in front.
 #[derive(Debug, Default)]
 pub(super) struct Overlay {
     popup: Option<Popup>,

@@ -16,7 +16,6 @@ use crate::permission::ApprovalId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Popup {
     List(ListPopup),
-    /// All keys.
     Help {
         /// First visible line.
         scroll: usize,
@@ -28,7 +27,6 @@ pub enum Popup {
         agent: AgentId,
         scroll: usize,
     },
-    /// Tokens and cost, live.
     Cost {
         scroll: usize,
     },
@@ -38,7 +36,6 @@ pub enum Popup {
         body: String,
         scroll: usize,
     },
-    /// The words that go with a no.
     Comment {
         id: ApprovalId,
         text: LineEdit,
@@ -55,7 +52,6 @@ pub enum Popup {
 }
 
 impl Popup {
-    /// Returns a list with its first entry chosen.
     #[must_use]
     pub fn list(kind: &'static ListKind) -> Self {
         Self::List(ListPopup::new(kind, 0))
@@ -86,7 +82,6 @@ impl Popup {
         }
     }
 
-    /// Returns where its keys are looked up.
     pub fn context(&self) -> Context {
         match self {
             Self::Wizard => Context::Wizard,
@@ -117,7 +112,6 @@ impl Popup {
     }
 }
 
-/// What an entry of the palette does.
 #[derive(Debug, Clone, Copy)]
 pub enum PaletteAct {
     Action(Action),
@@ -125,7 +119,6 @@ pub enum PaletteAct {
 }
 
 impl PaletteAct {
-    /// Returns the words that are sought in.
     #[must_use]
     pub fn words(self) -> String {
         match self {

@@ -14,10 +14,8 @@ pub enum UserChoice {
     Arrangement(Arrangement),
 }
 
-/// How the agents are placed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrangement {
-    /// On which side.
     pub mode: LayoutMode,
     /// Their share of the room in per cent, where the border was dragged.
     pub split: Option<u16>,

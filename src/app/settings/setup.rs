@@ -22,11 +22,9 @@ pub struct Setup {
     pub keymap: Keymap,
     /// What went wrong before the screen began, one line each.
     pub notices: Vec<String>,
-    /// Whether the terminal reports the mouse.
     pub mouse: MouseCapture,
     pub arrangement: Arrangement,
     pub editing: Editing,
-    /// Whether signs may move.
     pub motion: Movement,
     pub themes: Vec<String>,
     pub theme: String,

@@ -14,7 +14,6 @@ const FLASH: Duration = Duration::from_secs(4);
 /// How long a first press waits for the second.
 pub(in crate::app) const CONFIRM: Duration = Duration::from_secs(2);
 
-/// Facts about the session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatusLine {
     /// The working directory, as shown.
@@ -28,7 +27,6 @@ pub struct StatusLine {
 }
 
 impl StatusLine {
-    /// Returns the working directory and the branch.
     pub fn place(&self) -> String {
         self.branched(&self.folder)
     }
@@ -69,16 +67,13 @@ pub struct ModelFact {
     pub display: String,
     /// Size of the context window in tokens.
     pub context_window: Option<u64>,
-    /// How the choice came about.
     pub note: Option<String>,
 }
 
 /// Whether a passing message is good news.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// Something to know.
     Info,
-    /// Something to be careful with.
     Warning,
 }
 
@@ -103,7 +98,6 @@ pub enum FlashSubject {
 }
 
 impl Flash {
-    /// Returns the same message, about this.
     #[must_use]
     pub fn about(self, about: FlashSubject) -> Self {
         Self { about, ..self }
@@ -126,7 +120,6 @@ impl Flash {
     }
 }
 
-/// What a second press in time would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Armed {
     Interrupt,

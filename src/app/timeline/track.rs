@@ -17,13 +17,11 @@ const MOST: usize = 4_000;
 const LOOKED_AT: usize = 8;
 /// Slices of the recent activity.
 pub const SLICES: usize = 16;
-/// Length of a slice.
 const SLICE: Duration = Duration::from_secs(4);
 /// Slices before there is a course to show.
 const FEWEST: u64 = 3;
 /// Events of a slice that count as much, if no slice has more.
 const BUSY: u32 = 40;
-/// Highest level of activity.
 pub const TOP_LEVEL: u8 = 7;
 
 /// A stretch of time in which an agent did one thing.
@@ -61,7 +59,6 @@ impl TrackSeen<'_> {
     }
 }
 
-/// What one agent did when.
 #[derive(Debug, Clone)]
 pub struct Track {
     spans: Vec<Span>,
@@ -91,12 +88,10 @@ impl Track {
         self.spans[..self.spans.partition_point(|span| span.from < time)].last()
     }
 
-    /// Returns `true` if it ever did this.
     pub fn has(&self, kind: SpanKind) -> bool {
         self.kinds & 1 << kind as u16 != 0
     }
 
-    /// Returns `true` if its last span lasts.
     pub fn is_open(&self) -> bool {
         self.open().is_some()
     }
@@ -120,7 +115,6 @@ impl Track {
         self.heard = now;
     }
 
-    /// Counts an event as activity.
     pub(super) fn count(&mut self, now: Instant) {
         let slice = self.slice_of(now);
         for stale in (self.slice + 1..=slice).rev().take(SLICES) {
@@ -207,8 +201,8 @@ impl Track {
         (from < now).then_some(from)
     }
 
-    /// Tells the older half in coarser spans, if there are too many. Of its pairs the shorter ones become one, so that
-    /// what is old is told about evenly, however often this happens.
+    /// Joins the older half into coarser spans, if there are too many. Of its pairs the shorter ones become one, so that
+    /// what is old stays about even, however often this happens.
     fn limit(&mut self) {
         if self.spans.len() <= MOST {
             return;

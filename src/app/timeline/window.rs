@@ -69,7 +69,6 @@ pub(super) struct WindowRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineWindow {
     pub head: Rect,
-    /// The axis, above the bars.
     pub axis: Rect,
     pub names: Rect,
     pub bars: Rect,

@@ -54,12 +54,10 @@ impl LayoutMode {
 /// How the agents are placed, as decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutForm {
-    /// The conversation has the whole width.
     Alone,
     Side,
     Below,
     Rail,
-    /// One agent has the whole room.
     Full,
     Timeline,
 }
@@ -198,7 +196,6 @@ impl Regions {
         self.unseen = 0;
     }
 
-    /// Returns the pane of an agent, if it is visible.
     pub fn pane(&self, agent: AgentId) -> Option<&PaneRect> {
         self.panes.iter().find(|pane| pane.agent == agent)
     }

@@ -25,7 +25,6 @@ use super::outbox::Outbox;
 use super::{Agents, Arrangement};
 use crate::message::AgentId;
 
-/// Where keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Focus {
     Composer,
@@ -43,7 +42,6 @@ pub(super) struct View {
     chosen: Option<AgentId>,
     /// The agent that was clicked on last; the keyboard stays where it is.
     clicked: Option<AgentId>,
-    /// The agent that has the whole screen.
     full: Option<AgentId>,
     arrangement: Arrangement,
     panes: BTreeMap<AgentId, PaneState>,
@@ -93,7 +91,6 @@ impl View {
         self.chosen = agent;
     }
 
-    /// Gives the keys to an agent.
     pub(super) fn focus_agent(&mut self, agent: AgentId) {
         self.focus = Focus::Agents;
         self.chosen = Some(agent);
@@ -165,7 +162,6 @@ impl View {
         self.focused_agent().or_else(|| self.clicked.filter(|id| agents.get(*id).is_some()))
     }
 
-    /// Returns whose transcript scrolling moves.
     pub(super) fn scrolled(&self) -> AgentId {
         self.focused_agent().unwrap_or(AgentId::MAIN)
     }

@@ -33,7 +33,6 @@ pub enum Subtree {
     Hidden,
 }
 
-/// How one transcript is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PaneState {
     pub chosen: Option<PaneSize>,
@@ -60,7 +59,6 @@ impl View {
         seen.is_some_and(|at| now.saturating_duration_since(at) >= LINGER) && self.focused_agent() != Some(agent)
     }
 
-    /// Returns when the next pane folds by itself.
     pub(in crate::app) fn next_fold(&self, now: Instant) -> Option<Instant> {
         self.panes.values().filter_map(|state| state.seen_at).map(|at| at + LINGER).filter(|at| *at > now).min()
     }

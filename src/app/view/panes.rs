@@ -24,7 +24,6 @@ pub enum PaneSize {
     Peek,
     /// A share of the room.
     Pane,
-    /// The whole screen.
     Full,
 }
 
@@ -38,7 +37,6 @@ impl PaneSize {
         }
     }
 
-    /// Returns the next smaller size.
     #[must_use]
     pub fn smaller(self) -> Self {
         match self {
@@ -61,12 +59,10 @@ impl PaneSize {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneRequest {
     pub agent: AgentId,
-    /// The size the user chose, which is kept.
     pub chosen: Option<PaneSize>,
     pub live: Live,
     /// How long it has been silent.
     pub silent: Duration,
-    /// The subagent it stands below.
     pub parent: Option<AgentId>,
     pub depth: u16,
     pub branch: usize,
@@ -75,9 +71,7 @@ pub struct PaneRequest {
 /// Whether a pane has something to show that was not seen yet, what matters most first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Live {
-    /// It waits for the user.
     NeedsYou,
-    /// It runs.
     Yes,
     /// It waits for its turn: a title says it all.
     Waiting,
@@ -153,8 +147,8 @@ pub fn share(height: u16, wishes: &[PaneRequest], focused: Option<AgentId>) -> V
     shares
 }
 
-/// Leaves out ended agents, oldest first, until those that run can show something; then whoever matters least, of equals
-/// the deepest, and of those whoever stands farthest from the focus.
+/// Leaves out ended agents, oldest first, until those that run can show something; then those that matter least, of equals
+/// the deepest, and of those those farthest from the focus.
 fn choose_shown(height: u16, wishes: &[PaneRequest], focused: Option<AgentId>) -> Vec<&PaneRequest> {
     let mut shown: Vec<&PaneRequest> = wishes.iter().collect();
     let height = usize::from(height);

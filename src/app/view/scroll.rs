@@ -20,7 +20,6 @@ pub struct Anchor {
     pub line: usize,
 }
 
-/// A wish to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Motion {
     /// By lines, down if positive.
@@ -40,7 +39,6 @@ pub enum Motion {
 pub struct Scroll {
     /// The first visible line; `None` follows the tail.
     pub at: Option<Anchor>,
-    /// The line that the last search found.
     pub found: Option<Anchor>,
     /// What to do at the next frame.
     pub motion: Option<Motion>,
@@ -81,7 +79,6 @@ impl Scroll {
 pub struct ScrollTarget {
     pub agent: AgentId,
     pub at: Option<Anchor>,
-    /// The line that the last search found.
     pub found: Option<Anchor>,
     pub selected: Option<(Point, Point)>,
 }
@@ -90,9 +87,7 @@ pub struct ScrollTarget {
 pub struct Drawn {
     /// The transcripts that were drawn, and where their views stand now.
     pub places: Vec<ScrollTarget>,
-    /// The panes that were drawn, with their sizes.
     pub panes: Vec<(AgentId, PaneSize)>,
-    /// Subagents whose report or summary was on screen.
     pub reports: Vec<AgentId>,
     /// The selected text, where it was wanted.
     pub copied: Option<String>,
@@ -102,7 +97,6 @@ pub struct Drawn {
     pub question: Option<QuestionSeen>,
     /// How many rows the conversation has, where it leaves some of its region blank while a question is open.
     pub talk_rows: Option<u16>,
-    /// Where the answers to the open question stand.
     pub answers: Vec<(Rect, Action)>,
     /// Where the entries of the list in front stand, and which they are.
     pub list: Vec<(Rect, usize)>,

@@ -12,7 +12,6 @@ use crate::app::outbox::Outbox;
 use crate::app::{Agents, Effect};
 use crate::message::AgentId;
 
-/// A place in the text of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
     pub at: Anchor,
@@ -39,9 +38,7 @@ pub enum Unit {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Selection {
-    /// Where the button went down.
     pub from: SelectionEnd,
-    /// Where the pointer was last.
     pub to: SelectionEnd,
     pub unit: Unit,
     pub stage: SelectionStage,
@@ -49,7 +46,6 @@ pub struct Selection {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectionStage {
-    /// The button is held down.
     Growing,
     /// The next frame hands over its text.
     Wanted,
@@ -112,7 +108,6 @@ impl View {
         }
     }
 
-    /// Puts the selected text on the clipboard.
     pub(super) fn copy_selection(&mut self, text: String, out: &mut Outbox) {
         for selection in self.panes.values_mut().filter_map(|state| state.selection.as_mut()) {
             selection.stage = SelectionStage::Copied;

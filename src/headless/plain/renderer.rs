@@ -1,4 +1,4 @@
-//! A session as lines of text, each complete when it is told.
+//! A session as lines of text, each complete when it is written.
 //!
 //! Owns what is worth a line, and the words. Leaves writing them to the front end. Invariants: a line is never taken
 //! back; text of models and tools is cleaned, and its further rows are set in, so that none of it can pass for a line of
@@ -44,7 +44,6 @@ pub(super) struct LineRenderer {
     speaker: Speaker,
     turn: Turn,
     waits: Waits,
-    /// Worktrees that wait for the user.
     pub(super) kept: Vec<KeptWorktree>,
 }
 

@@ -28,7 +28,6 @@ const RETYPED: Duration = Duration::from_secs(30);
 /// Where something can be typed.
 const PROMPT: &str = "> ";
 
-/// Whether to stay.
 pub(super) enum NextStep {
     GoOn,
     Leave,
@@ -60,11 +59,9 @@ pub(super) struct Session {
     echoed: Option<String>,
 }
 
-/// What the main agent does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lead {
     Rests,
-    /// It answers a message of the user.
     Answers,
     /// It looks at what others had to say.
     Woken,
@@ -183,7 +180,6 @@ impl Session {
         self.order(Command::Send { text });
     }
 
-    /// Obeys a typed line.
     pub(super) fn typed(&mut self, line: &TypedLine) -> NextStep {
         self.asked.read(line.at);
         let line = line.text.as_str();

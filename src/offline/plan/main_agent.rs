@@ -19,7 +19,6 @@ use crate::offline::search::uses::Uses;
 use crate::offline::search::{above, window};
 use crate::offline::text::terms::Terms;
 
-/// Chooses the plan for what the user said.
 pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
     let text = evidence.task();
     if let Some((what, agents)) = mentions(text) {
@@ -201,10 +200,12 @@ fn searches(question: &str) -> Vec<Task> {
 
 /// How the answer is put together.
 enum Form {
-    /// One section for each task.
     Sections,
     /// One answer from the best places of all reports.
-    Question { question: String, terms: Terms },
+    Question {
+        question: String,
+        terms: Terms,
+    },
 }
 
 /// Files listed because of their names.

@@ -27,7 +27,9 @@ pub(crate) enum Intent {
     Overview,
     Topic(Topic),
     /// What each file of a kind does.
-    Files { glob: String },
+    Files {
+        glob: String,
+    },
     /// Several subagents, one for each item.
     Many(Vec<String>),
     /// So many subagents for one matter.
@@ -35,7 +37,9 @@ pub(crate) enum Intent {
     /// One tool call, named or described.
     Direct(Direct),
     /// Something only a language model can do.
-    Decline { what: &'static str },
+    Decline {
+        what: &'static str,
+    },
     Question(String),
 }
 

@@ -20,7 +20,6 @@ const MAX_KEPT_BYTES: usize = 1024 * 1024;
 const BEGIN_UPDATE: &[u8; 8] = b"\x1b[?2026h";
 const END_UPDATE: &[u8; 8] = b"\x1b[?2026l";
 
-/// Gathers what a frame writes to `W`.
 pub struct FrameBackend<W: Write> {
     out: W,
     frame: Vec<u8>,

@@ -31,7 +31,6 @@ pub struct Link {
     pub url: String,
 }
 
-/// Whether the terminal gets links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Linking {
     #[default]
@@ -45,7 +44,6 @@ pub enum Linking {
 pub struct Marks {
     /// Where the cursor stands; `None` hides it.
     pub cursor: Option<Position>,
-    /// What moved.
     pub scrolled: Option<Scrolled>,
     pub links: Vec<Link>,
 }

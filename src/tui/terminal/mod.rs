@@ -30,7 +30,6 @@ pub fn title_sequence(title: &str) -> String {
     sequence
 }
 
-/// Who gets what the mouse does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseOwner {
     Program,
@@ -93,7 +92,7 @@ impl Terminal {
         execute!(io::stdout(), crossterm::clipboard::CopyToClipboard::to_clipboard_from(text))
     }
 
-    /// Writes what tells someone who looks elsewhere. Fails if the terminal is gone.
+    /// Writes a notification for a user who looks elsewhere. Fails if the terminal is gone.
     pub fn notify(&mut self, bytes: &[u8]) -> io::Result<()> {
         if bytes.is_empty() { Ok(()) } else { write(bytes) }
     }
@@ -155,7 +154,6 @@ fn take(mouse: MouseOwner) -> io::Result<()> {
     write(&bytes)
 }
 
-/// Writes at once.
 fn write(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;

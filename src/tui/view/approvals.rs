@@ -88,7 +88,6 @@ fn draw_frame(request: &ApprovalRequest, area: Rect, ctx: &RenderContext<'_>, bu
     rule(Rect { height: 1, ..area }, words, Focus::Approvals, ctx, buf);
 }
 
-/// A row of the details.
 struct Row {
     line: Line<'static>,
     /// Whether it is part of what would be done. The others only stand around it.
@@ -308,7 +307,6 @@ fn kind(request: &ApprovalRequest, ctx: &RenderContext<'_>) -> String {
     }
 }
 
-/// Says what a grant covers.
 fn covered(grant: &Grant) -> String {
     match grant {
         Grant::Tool(name) => format!("every use of {}", reveal_line(name)),

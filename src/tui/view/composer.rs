@@ -14,7 +14,6 @@ use super::wrap;
 use crate::app::composer::{Completion, Composer, PieceKind};
 use crate::message::sanitize_line;
 
-/// What an empty composer says.
 const PLACEHOLDER: &str = "Ask, or describe a task";
 
 /// What it says while it writes to a subagent.

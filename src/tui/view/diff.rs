@@ -53,7 +53,6 @@ pub fn diff_lines(diff: &FileDiff, columns: u16, theme: &Theme, max_lines: usize
     lines
 }
 
-/// A row of a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiffRow {
     pub line: Line<'static>,
@@ -118,7 +117,6 @@ fn cut_out(texts: &[Span<'static>], from: usize, end: usize) -> Vec<Span<'static
     spans
 }
 
-/// Returns what stands between two hunks.
 fn separator(digits: usize, theme: &Theme) -> Line<'static> {
     Line::styled(format!("{:>digits$} {}", "", theme.glyphs.ellipsis), theme.faint)
 }

@@ -19,7 +19,6 @@ use crate::message::format::clock;
 use crate::message::sanitize_line;
 use crate::permission::PermissionMode;
 
-/// Most rows of facts.
 const FACT_ROWS: u16 = 3;
 /// Most entries of a list of things to do.
 const TODO_ROWS: u16 = 8;

@@ -58,7 +58,6 @@ pub struct Screen {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Painted {
     pub drawn: Drawn,
-    /// Where the cursor stands, and what moved.
     pub marks: Marks,
 }
 

@@ -30,7 +30,6 @@ pub(super) struct RenderContext<'a> {
 }
 
 impl RenderContext<'_> {
-    /// Returns the present frame of the spinner.
     pub(super) fn spinner(&self) -> &'static str {
         let frames = self.glyphs.spinner;
         frames[self.app.spinner_frame() % frames.len().max(1)]
@@ -68,7 +67,6 @@ impl RenderContext<'_> {
         if agent.agent_type.is_empty() { &agent.name } else { &agent.agent_type }
     }
 
-    /// Returns a chord as people read it.
     pub(super) fn chord(&self, chord: &str) -> String {
         arrows(chord, self.glyphs)
     }

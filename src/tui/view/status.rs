@@ -108,7 +108,6 @@ fn facts(ctx: &RenderContext<'_>, columns: usize) -> Vec<Span<'static>> {
     spans
 }
 
-/// Draws the line above the composer.
 pub(super) fn above_composer(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;

@@ -222,7 +222,7 @@ pub enum TextEnd {
 /// The style of the empty spans that say how a row ends. Other spans may be empty too: a part that had nothing to say.
 const END_MARK: Style = Style::new().add_modifier(Modifier::HIDDEN);
 
-/// Tells how a row of [`wrap_indented`] ends. One that goes on ends with empty spans, which draw nothing: one for
+/// Returns how a row of [`wrap_indented`] ends. One that goes on ends with empty spans, which draw nothing: one for
 /// [`TextEnd::Joined`], two for [`TextEnd::Spaced`].
 pub fn end_of(row: &Line<'_>) -> TextEnd {
     let is_mark = |span: &&Span<'_>| span.content.is_empty() && span.style == END_MARK;
@@ -269,7 +269,6 @@ impl Rows {
         }
     }
 
-    /// Takes the next piece of the line.
     fn word(&mut self, text: &str, style: Style) {
         if text.starts_with([' ', '\t']) {
             self.place();

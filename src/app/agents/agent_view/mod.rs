@@ -26,7 +26,6 @@ const MAIN_CAP: usize = 8 * 1024 * 1024;
 /// Bytes kept of a running tool's output.
 const TAIL_CAP: usize = 4 * 1024;
 
-/// One agent on screen.
 #[derive(Debug, Clone)]
 pub struct AgentView {
     pub id: AgentId,
@@ -35,7 +34,6 @@ pub struct AgentView {
     pub(in crate::app) anchor: Option<CellId>,
     /// Its name, such as `explore-1`.
     pub name: String,
-    /// Name of its definition.
     pub agent_type: String,
     pub color: Option<String>,
     /// The pane's title.
@@ -44,7 +42,6 @@ pub struct AgentView {
     pub model: String,
     pub tool_names: Vec<String>,
     pub bounds: Bounds,
-    /// Whether its parent waits for it.
     pub ground: RunMode,
     /// Number of its present or last run, from 1.
     pub run: u32,

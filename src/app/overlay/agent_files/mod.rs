@@ -23,11 +23,9 @@ use crate::message::{Diagnostic, sanitize_line};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileRequest {
-    /// Look at what is in force.
     List,
     /// Look at the folders in which new files belong.
     Homes,
-    /// Read all files anew.
     Reload,
     /// Write a new file into the folder of a tier.
     Create {
@@ -40,7 +38,6 @@ pub enum FileRequest {
         name: String,
         tier: Tier,
     },
-    /// Open a file in `$EDITOR`.
     Edit(PathBuf),
     Delete(PathBuf),
 }
@@ -59,14 +56,12 @@ pub enum FileNews {
     Failed(String),
 }
 
-/// The agents there are to be had.
 #[derive(Debug, Default)]
 pub(in crate::app) struct AgentFilesPanel {
     listing: Listing,
     places: AgentPlaces,
     /// The view of all of them, in front of everything but popups.
     view: Option<AgentFilesView>,
-    /// The agent that is to be duplicated.
     copying: Option<(Source, String)>,
 }
 

@@ -20,7 +20,6 @@ const FAULT_ROWS: usize = 4;
 pub struct AgentPlaces {
     pub home: Option<PathBuf>,
     pub dirs: AgentDirs,
-    /// Names of the tools there are.
     pub tools: Vec<String>,
 }
 

@@ -12,14 +12,12 @@ use crate::definition::{DefinitionState, Listed, Source};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentFilesPage {
     List,
-    /// The chosen one, whole.
     Detail {
         /// First visible line.
         scroll: usize,
     },
 }
 
-/// Where keys go that type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgentFilesTyping {
     /// Nowhere: each key is an action.
@@ -36,12 +34,10 @@ pub(super) enum PendingWork {
     Edited(PathBuf),
 }
 
-/// How many agents there are of each standing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Standings {
     pub in_force: usize,
     pub shadowed: usize,
-    /// Not to be used.
     pub broken: usize,
 }
 
@@ -88,7 +84,6 @@ impl AgentFilesView {
         &self.query
     }
 
-    /// Returns `true` if keys type into the query.
     pub fn is_typing(&self) -> bool {
         self.typing == AgentFilesTyping::Query
     }

@@ -18,14 +18,12 @@ use crate::subagent::{Command, DRAFT_CALL};
 /// The most columns of the wizard's box.
 pub const WIZARD_COLUMNS: u16 = 78;
 
-/// What an action means to the wizard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum WizardAct {
     Consumed,
     Ignored,
     /// Nothing here, where its key types.
     Type,
-    /// That the wizard is left.
     Close,
 }
 

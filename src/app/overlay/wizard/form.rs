@@ -14,7 +14,6 @@ use crate::app::composer::Composer;
 use crate::definition::{AgentDraft, AgentHome, DefinitionState, Listing, Tier, ToolsField, same_name};
 use crate::message::{AgentId, sanitize, sanitize_line};
 
-/// The wizard that makes a new agent.
 #[derive(Debug, Default)]
 pub struct Wizard {
     pub(super) step: Option<WizardStep>,
@@ -37,7 +36,6 @@ pub struct Wizard {
     /// The name of a model being typed.
     pub(super) typed: LineEdit,
     pub(super) color: Option<String>,
-    /// The colour that a draft names.
     drafted_color: Option<String>,
     pub(super) prompt: Composer,
     pub(super) drafting: Option<Drafting>,
@@ -45,7 +43,6 @@ pub struct Wizard {
     /// What the user has to know at this step.
     pub(super) note: Option<String>,
     pub(super) writing: Writing,
-    /// The step whose text is in the editor.
     pub(super) outside: Option<WizardStep>,
 }
 
@@ -75,7 +72,10 @@ pub struct Drafting {
 pub(super) enum Arrived {
     Draft(Box<AgentDraft>),
     /// A text that is no agent file, and why not.
-    Text { text: String, error: String },
+    Text {
+        text: String,
+        error: String,
+    },
 }
 
 impl Wizard {
@@ -129,7 +129,6 @@ impl Wizard {
         }
     }
 
-    /// Returns the line that this step asks for.
     pub(super) fn line_mut(&mut self) -> Option<&mut LineEdit> {
         match self.step() {
             WizardStep::Name => Some(&mut self.name),
@@ -217,7 +216,6 @@ impl Wizard {
         std::iter::once(None).chain(COLORS.into_iter().map(Some)).chain(own.map(Some)).collect()
     }
 
-    /// Returns the agent as it is filled in.
     pub fn draft(&self) -> AgentDraft {
         AgentDraft {
             name: self.name.text().to_owned(),
@@ -229,7 +227,6 @@ impl Wizard {
         }
     }
 
-    /// Returns the file that would be written.
     pub fn path(&self) -> Option<PathBuf> {
         let home = self.homes.iter().find(|home| Some(home.tier) == self.tier)?;
         Some(home.path.join(format!("{}.md", self.name.text())))

@@ -11,7 +11,6 @@ use crate::provider::model;
 use crate::subagent::AGENT_TOOL;
 use crate::tool::{Shell, standard_tools};
 
-/// One question of the wizard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WizardStep {
     /// By hand, or with the model.
@@ -21,15 +20,12 @@ pub enum WizardStep {
     Drafting,
     Where,
     Name,
-    /// When to use it.
     Description,
     Tools,
     /// Who answers it.
     Model,
-    /// The colour of its panes.
     Color,
     Prompt,
-    /// The file as it will be written.
     Summary,
 }
 
@@ -110,7 +106,6 @@ pub enum HowRow {
     /// Look at the draft being written.
     Watch,
     Take,
-    /// Throw away what is filled in.
     Anew,
 }
 
@@ -161,7 +156,6 @@ pub(super) fn read_only() -> &'static [String] {
     &TOOL_GROUPS[0].1
 }
 
-/// Which tools the new agent gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolChoice {
     /// All, also those that come later.
@@ -190,7 +184,6 @@ pub(super) fn choice_of(tools: &ToolsField) -> (ToolChoice, Vec<String>) {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelRow {
-    /// The model of the agent that delegates.
     Inherit,
     Alias(&'static str),
     Typed,

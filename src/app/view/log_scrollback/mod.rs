@@ -24,7 +24,6 @@ const MARGIN: CellId = 120;
 /// Stretches held, if they hold many steps.
 const MAX_PAGES: usize = 6;
 
-/// Which part of an agent's log to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogSpan {
     /// What comes before the turn of this tool call.
@@ -38,7 +37,6 @@ pub enum LogSpan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRequest {
     pub agent: AgentId,
-    /// The agent's name, which its log has.
     pub name: String,
     pub span: LogSpan,
 }
@@ -53,7 +51,6 @@ pub struct LogNews {
 #[derive(Debug, Clone, PartialEq)]
 pub enum LogMatch {
     Page(LogPage),
-    /// The session is not kept.
     Unkept,
     /// It cannot be read; says why.
     Failed(String),
@@ -110,7 +107,6 @@ pub fn begins_turn(event: &AgentEvent) -> bool {
 pub enum LoadedUpTo {
     /// They are the first.
     Nothing,
-    /// They are being read, or will be.
     Coming,
     /// The session is not kept, or not in a way that can be joined.
     Unkept,
@@ -140,7 +136,6 @@ pub(in crate::app) struct LogScrollback {
     pages: VecDeque<Page>,
     reading: Option<LogSpan>,
     error: Option<LoadedUpTo>,
-    /// A search that goes on in the log.
     seek: Option<Seek>,
     /// Differs from the epochs of cells that had the same numbers.
     epoch: u32,

@@ -24,20 +24,15 @@ const MAX_QUEUED: usize = 128;
 pub enum CodeClass {
     Plain,
     Keyword,
-    /// A string or a character.
     String,
     Comment,
-    /// A number or another constant.
     Number,
     Function,
     Type,
     /// The name of a variable or field.
     Variable,
-    /// An operator or punctuation.
     Operator,
-    /// An added line of a patch.
     Added,
-    /// A removed line of a patch.
     Removed,
 }
 
@@ -78,7 +73,6 @@ impl CodeLine {
         size_of::<Self>() + self.text.len() + size_of_val(&*self.runs)
     }
 
-    /// Returns the pieces of the line in order.
     pub fn pieces(&self) -> impl Iterator<Item = (&str, CodeClass)> {
         let mut at = 0;
         self.runs.iter().map(move |(length, class)| {
@@ -146,7 +140,6 @@ impl Cache {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Job>,
-    /// Requests that are queued or worked at.
     pending: HashSet<JobId>,
     cache: Cache,
     worker: Worker,

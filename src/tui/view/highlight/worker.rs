@@ -67,7 +67,6 @@ pub(super) fn run(shared: &Arc<Shared>) {
 
 enum Next {
     Job(Job),
-    /// Nothing was asked for in a while.
     Idle,
     Stop,
 }

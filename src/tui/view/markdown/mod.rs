@@ -49,7 +49,6 @@ pub struct MarkdownDoc {
     labels: Vec<Label>,
     /// The block of code that is being written, at the left edge.
     open: Option<(CodeFence, CodeBlock)>,
-    /// Blocks of code that are not highlighted yet.
     codes: Vec<CodeBlock>,
     references: References,
     /// Whether the next block goes on with the list before it.
@@ -114,7 +113,6 @@ impl MarkdownDoc {
         *self = Self { source, ..Self::default() };
     }
 
-    /// Forgets the layout from a part on.
     fn go_back(&mut self, part: Mark) {
         self.open = None;
         (self.frozen, self.frozen_lines, self.in_list) = (part.bytes, part.lines, part.in_list);

@@ -80,7 +80,6 @@ impl Phrase {
         self.spans.len()
     }
 
-    /// Returns `true` if nothing of it is seen.
     pub(super) fn is_blank(&self) -> bool {
         self.spans.iter().all(|span| span.content.trim().is_empty())
     }

@@ -24,7 +24,6 @@ pub(super) struct References {
 }
 
 impl References {
-    /// Returns the address of a name.
     pub(super) fn find(&self, name: &str) -> Option<&str> {
         self.fixed(name).or_else(|| self.latest.get(name).map(String::as_str))
     }

@@ -19,7 +19,6 @@ const ALL_FROM: u16 = 76;
 const EXACT_FROM: u16 = 92;
 /// Columns from which on what an agent's subagents used is added up.
 const BELOW_FROM: u16 = 52;
-/// Columns of the longest name.
 const NAME: usize = 26;
 
 struct Row {

@@ -28,7 +28,6 @@ pub struct Glyphs {
     pub done: &'static str,
     /// Failed, and the sign that stops an agent.
     pub failed: &'static str,
-    /// Needs the user.
     pub attention: &'static str,
     pub queued: &'static str,
     /// Stopped or cut off.
@@ -38,7 +37,6 @@ pub struct Glyphs {
     pub apart: &'static str,
     /// Neither good nor bad.
     pub neutral: &'static str,
-    /// More below.
     pub down: &'static str,
     /// More above.
     pub up: &'static str,
@@ -46,9 +44,7 @@ pub struct Glyphs {
     pub left: &'static str,
     /// The key that moves right.
     pub right: &'static str,
-    /// An open task of a list.
     pub open_box: &'static str,
-    /// A finished task of a list.
     pub done_box: &'static str,
     /// Levels of activity, from none to the highest.
     pub levels: &'static [&'static str],

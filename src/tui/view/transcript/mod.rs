@@ -32,27 +32,22 @@ pub(super) enum Follow {
     From(CellId),
 }
 
-/// What a drawn transcript showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shown {
     /// Where the view stands now; `None` if it follows.
     pub at: Option<Anchor>,
-    /// The line that the last search found.
     pub found: Option<Anchor>,
     pub missed: bool,
     /// First and last cell of which a line is visible.
     pub cells: (CellId, CellId),
     /// How many lines everything moved up since the last frame.
     pub moved: u16,
-    /// Both ends of the selection, as dragged.
     pub selected: Option<(Point, Point)>,
-    /// The selected text, where it is wanted.
     pub copied: Option<String>,
     /// What in it leads somewhere.
     pub leads: LinkSpans,
 }
 
-/// The laid-out cells of one transcript.
 #[derive(Default)]
 pub(super) struct TranscriptView {
     width: u16,
