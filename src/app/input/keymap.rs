@@ -145,7 +145,7 @@ impl Keymap {
         Ok(problems)
     }
 
-    /// Returns which chords that work anywhere are cut off by a shorter or longer one of a context. The same chord with a
+    /// Lists which chords that work anywhere are cut off by a shorter or longer one of a context. The same chord with a
     /// meaning of its own is no fault: it is what contexts are for.
     fn hidden(&self) -> Vec<String> {
         let own = self.rows.iter().filter(|row| row.context != Context::Global);
