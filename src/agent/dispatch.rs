@@ -27,13 +27,11 @@ const STOP_GRACE: Duration = Duration::from_secs(4);
 /// Smallest time between two looks at a running tool's output.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Most calls of one message that are run.
 const MAX_CALLS_PER_MESSAGE: usize = 256;
 
-/// What a call is told that comes after these.
+/// The result of each call beyond these.
 const MESSAGE_LIMIT: &str = "Not run: a message may hold 256 tool calls. Send the rest in the next one.";
 
-/// What a call is told that comes after the last one allowed.
 const TOOL_LIMIT: &str = "Not run: the limit on tool calls is reached.";
 
 /// What a message's calls came to.
@@ -46,7 +44,7 @@ pub(super) struct Dispatched {
 }
 
 /// Runs the calls of one message. Calls past `allowance` or [`MAX_CALLS_PER_MESSAGE`] are answered but not run, and so
-/// are those that are still to come when the agent is told something, or asked to report.
+/// are those still to come when the agent gets an urgent message or is asked to report.
 pub(super) async fn dispatch(run: &Run<'_>, calls: &[ToolCall], allowance: usize) -> Dispatched {
     let agent = run.agent;
     let mut all = Dispatched::default();
@@ -105,14 +103,12 @@ async fn pass_over(run: &Run<'_>, calls: &[ToolCall], why: &str, all: &mut Dispa
     }
 }
 
-/// A call that has not begun.
 struct Pending<'a> {
     call: &'a ToolCall,
     /// What it asks for, or what is wrong with it.
     asked: Result<Asked<'a>, ToolOutput>,
 }
 
-/// What a call asks for.
 struct Asked<'a> {
     tool: &'a dyn AnyTool,
     call: Box<dyn ParsedCall<'a> + 'a>,
@@ -318,7 +314,6 @@ enum Waited {
     Answered(Answer),
     /// The answer to another question allows this one too.
     Granted,
-    /// A stricter mode forbids it.
     Refused(String),
     Stopped,
 }

@@ -69,7 +69,6 @@ const REPORT_NOW: &str = "You have reached the limit of this run. No more tools 
 const WRAP_UP: &str = "Stop here and report now: no more tools are available. Say what you have found and done, and \
                        what is missing.";
 
-/// How the work ended.
 enum End {
     /// The model had nothing more to ask for.
     Answered,
@@ -200,7 +199,6 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Adds a message to the transcript, and emits it.
     async fn receive(&mut self, message: InboxMessage) {
         self.transcript.push_user(message.model_text());
         self.run.emit(EventKind::UserMessage { text: message.text, by: message.by, id: message.id }).await;

@@ -15,7 +15,6 @@ use crate::permission::{ActiveGrant, Answer, ApprovalId, ApprovalRequest, Permis
 use crate::provider::StopReason;
 use crate::tool::{FileChange, ToolView};
 
-/// One entry of the session's log.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum LogEvent {
@@ -44,7 +43,6 @@ impl Serialize for LogEvent {
 }
 
 impl LogEvent {
-    /// Returns what happened to an agent.
     pub fn of_agent(&self) -> Option<&AgentEvent> {
         match self {
             Self::Agent(event) => Some(event),
@@ -52,7 +50,6 @@ impl LogEvent {
         }
     }
 
-    /// Returns what happened to the session.
     pub fn of_session(&self) -> Option<&SessionEvent> {
         match self {
             Self::Agent(_) => None,
@@ -70,7 +67,6 @@ impl LogEvent {
     }
 }
 
-/// What happens to the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum SessionEvent {
@@ -110,7 +106,6 @@ pub enum SessionEvent {
     Cleared,
 }
 
-/// One thing that happened to one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentEvent {
     pub agent: AgentId,
@@ -129,7 +124,6 @@ pub struct AgentEvent {
 pub enum EventKind {
     /// A subagent exists; it waits for its turn to start.
     Spawned(Spawn),
-    /// It begins to work.
     Started,
     /// A user message joined its transcript: the user's, its task, or what others had to say.
     UserMessage {
@@ -147,8 +141,9 @@ pub enum EventKind {
         run: u32,
         ground: RunMode,
     },
-    /// Whether its parent waits for it has changed.
-    Moved { ground: RunMode },
+    Moved {
+        ground: RunMode,
+    },
     /// One turn is left, without tools, to report in.
     LastTurn {
         /// The status that the run will end with.
@@ -167,12 +162,18 @@ pub enum EventKind {
     /// of a call. Emitted every few seconds at most, and only if nothing else is.
     Alive,
     /// A stop was asked for and is being carried out.
-    Stopping { cause: StopCause },
+    Stopping {
+        cause: StopCause,
+    },
     /// The run is over: nothing of it is left running. Exactly one per run, and nothing after it but `Resumed`, a
     /// `Notice` on why that cannot be, and what happens to its worktree.
-    Ended { outcome: Outcome },
+    Ended {
+        outcome: Outcome,
+    },
     /// Something happened to its worktree, which outlives it: this may come after its end.
-    Worktree { news: WorktreeNews },
+    Worktree {
+        news: WorktreeNews,
+    },
     /// Something the user should know that changes nothing. Of the main agent also what concerns the whole session.
     Notice {
         /// One line.
@@ -188,22 +189,15 @@ pub enum EventKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum TurnEvent {
-    /// A request goes to the model.
     #[serde(rename = "turn_started")]
     Started {
         /// Number of the turn in this run, from 1.
         turn: u32,
     },
     /// More text of the turn.
-    Text {
-        /// What to append.
-        text: String,
-    },
+    Text { text: String },
     /// More reasoning of the turn.
-    Thinking {
-        /// What to append.
-        text: String,
-    },
+    Thinking { text: String },
     /// The request failed and will be sent again; what arrived since `Started` is void.
     Retrying {
         /// Number of the coming attempt, from 2.
@@ -227,27 +221,23 @@ pub enum TurnEvent {
     },
 }
 
-/// What happens to a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum ToolEvent {
-    /// It runs.
     #[serde(rename = "tool_started")]
     Started {
         call: ToolCall,
         /// What a screen shows behind the tool's name.
         title: String,
     },
-    /// The tail of its output has changed.
     #[serde(rename = "tool_progress")]
     Progress {
         call_id: String,
-        /// The latest lines.
         tail: String,
     },
-    /// It waits for the user.
-    ApprovalRequested { request: ApprovalRequest },
-    /// The wait is over.
+    ApprovalRequested {
+        request: ApprovalRequest,
+    },
     ApprovalResolved {
         id: ApprovalId,
         /// `None` if the question was withdrawn.
@@ -265,16 +255,12 @@ pub enum ToolEvent {
         /// Why, as the model reads it.
         reason: String,
     },
-    /// It has ended, in whatever way.
     #[serde(rename = "tool_ended")]
     Ended {
-        /// What the model reads.
         result: ToolResult,
         /// What a screen shows behind the title.
         summary: String,
-        /// More for the screen.
         view: Option<ToolView>,
-        /// Files the call created or changed.
         changes: Vec<FileChange>,
     },
 }
@@ -321,12 +307,9 @@ pub struct Spawn {
     pub prompt: String,
     /// The model's name as shown.
     pub model: String,
-    /// Names of its tools.
     pub tools: Vec<String>,
-    /// How far it may go.
     #[serde(default)]
     pub bounds: Bounds,
-    /// Whether its parent waits for it.
     #[serde(default)]
     pub ground: RunMode,
 }
@@ -351,7 +334,6 @@ impl Author {
     }
 }
 
-/// Whether an agent's parent waits for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunMode {

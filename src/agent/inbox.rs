@@ -1,4 +1,4 @@
-//! What an agent is told while it works: messages, and reports of subagents that nobody waited for.
+//! What reaches an agent while it works: messages, and reports of subagents that nobody waited for.
 //!
 //! Owns their order, how urgent they are, and the moment after which none can be left. Leaves adding them to a
 //! transcript to `run`. Invariants: a message is handed out once: to the agent, to the user who takes it back, or to
@@ -13,13 +13,10 @@ use tokio::sync::Notify;
 use super::Author;
 use crate::message::{AgentId, MessageId};
 
-/// One message for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboxMessage {
     pub text: String,
-    /// Who wrote it.
     pub by: Author,
-    /// When it is read.
     pub urgency: Urgency,
     /// Which message of the user it is.
     pub id: Option<MessageId>,
@@ -43,18 +40,15 @@ impl InboxMessage {
         Self { text, by: Author::User, urgency: Urgency::Now, id: Some(id) }
     }
 
-    /// Returns what the agent above says.
     #[must_use]
     pub fn of_parent(text: String) -> Self {
         Self { text, by: Author::Parent, urgency: Urgency::Now, id: None }
     }
 
-    /// Returns what this program says.
     pub(super) fn of_program(text: &str) -> Self {
         Self { text: text.to_owned(), by: Author::Program, urgency: Urgency::Now, id: None }
     }
 
-    /// Returns the report of a subagent.
     #[must_use]
     pub fn report(agent: AgentId, text: String, urgency: Urgency) -> Self {
         Self { text, by: Author::Subagents(vec![agent]), urgency, id: None }
@@ -64,14 +58,12 @@ impl InboxMessage {
         matches!(self.by, Author::Subagents(_))
     }
 
-    /// Returns what the model reads.
     pub(super) fn model_text(&self) -> String {
         self.by.model_text(&self.text)
     }
 }
 
 impl Author {
-    /// Returns what the model of an agent at work reads of this text.
     pub fn model_text(&self, text: &str) -> String {
         let note = |words: &str| format!("<system-reminder>\n{words}\n</system-reminder>");
         match self {
@@ -83,7 +75,7 @@ impl Author {
     }
 }
 
-/// Words behind a message that reaches an agent at work. Who waits for it gets its last reply and nothing before it.
+/// Words behind a message that reaches an agent at work. Its parent gets its last reply and nothing before it.
 const STEERED: &str = "The user sent you this while you work. Heed it from here on. Whoever waits for you gets \
                        your last reply alone: repeat in it what still holds of what you said before.";
 
@@ -95,7 +87,6 @@ const DIRECTED: &str = "The agent that sent you out tells you this while you wor
 const REPORTED: &str = "Subagents that worked in the background have reported. The user does not see these reports. Go \
                         on with them in mind, and tell the user what matters.";
 
-/// A report that is still to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PendingReport {
     /// The agent goes on meanwhile.
@@ -122,7 +113,6 @@ struct State {
     access: InboxState,
 }
 
-/// Whether a message can still be sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum InboxState {
     #[default]
@@ -135,18 +125,14 @@ enum InboxState {
 /// What a look at the end of a run found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdleState {
-    /// Nothing, and nothing can come that the agent would wait for.
     Nothing,
-    /// Something waits to be read.
     More,
-    /// A report is still to come.
     Owed,
 }
 
 /// What an agent does that has answered while subagents still work for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtEnd {
-    /// It waits for their reports.
     WaitForReports,
     /// It ends, and the reports wake it. It waits for those alone that it asks nothing before.
     Leave,
@@ -161,10 +147,8 @@ impl Inbox {
         inbox
     }
 
-    /// Adds a message. One added after the last request of a run is never read, and comes back.
-    ///
-    /// # Errors
-    /// Returns the message if the inbox is closed.
+    /// Adds a message. One added after the last request of a run is never read, and comes back. Returns the message if
+    /// the inbox is closed.
     pub fn push(&self, message: InboxMessage) -> Result<(), InboxMessage> {
         let mut state = self.state();
         if state.access == InboxState::Closed {
@@ -201,7 +185,6 @@ impl Inbox {
         waiting.into_iter().filter(InboxMessage::is_report).collect()
     }
 
-    /// Notes that a report is to come.
     pub fn expect(&self, pending: PendingReport) {
         *self.state().count(pending) += 1;
     }
@@ -215,7 +198,7 @@ impl Inbox {
         self.0.changed.notify_waiters();
     }
 
-    /// Forgets everything that waits or is owed.
+    /// Forgets all messages and all expected reports.
     pub fn clear(&self) {
         let mut state = self.state();
         *state = State { access: state.access, ..State::default() };
@@ -233,12 +216,12 @@ impl Inbox {
         self.until(|state| state.waiting.iter().any(|message| message.urgency > Urgency::Later)).await;
     }
 
-    /// Waits until no awaited report is owed.
+    /// Waits until no awaited report is missing.
     pub(super) async fn ready(&self) {
         self.until(|state| state.awaited == 0).await;
     }
 
-    /// Waits until something can be read, or nothing more is owed that the agent would wait for.
+    /// Waits until something can be read, or no report is missing that the agent would wait for.
     pub(super) async fn arrival(&self, at_end: AtEnd) {
         self.until(|state| !state.waiting.is_empty() || state.owed(at_end) == 0).await;
     }
@@ -264,7 +247,8 @@ impl Inbox {
         messages
     }
 
-    /// Closes it if nothing waits or is owed, in one step: no message slips in between the look and the end of the run.
+    /// Closes it if nothing waits and no report is missing, in one step: no message slips in between the look and the
+    /// end of the run.
     pub(super) fn close_if_idle(&self, at_end: AtEnd) -> IdleState {
         let mut state = self.state();
         if !state.waiting.is_empty() {

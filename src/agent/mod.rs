@@ -38,7 +38,6 @@ pub use outcome::{FileTally, LastWords, Outcome, Status, StopCause};
 pub use sink::Sink;
 pub use worktrees::{KeptFile, KeptWorktree, WorktreeAct, WorktreeNews};
 
-/// Everything that makes one agent.
 #[derive(Clone)]
 pub struct Agent {
     pub id: AgentId,
@@ -55,14 +54,12 @@ pub struct Agent {
     /// Who is asked otherwise.
     pub approver: Arc<dyn Approver>,
     pub freshness: Arc<Freshness>,
-    /// When it has to stop.
     pub limits: Limits,
     /// What it may use together with all others.
     pub budget: Budget,
     pub sink: Sink,
     /// What of a tool's output neither its model nor anyone else gets to see.
     pub secrets: Secrets,
-    /// Messages that reach it while it works.
     pub inbox: Inbox,
     /// What it does when it has answered while subagents still work for it.
     pub at_end: AtEnd,
@@ -72,7 +69,6 @@ pub struct Agent {
     pub work: Cancel,
 }
 
-/// Where an agent works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Working directory, absolute, symlinks resolved.
@@ -88,16 +84,13 @@ pub struct Place {
 pub struct Limits {
     pub max_turns: Option<u32>,
     pub max_tool_calls: Option<u32>,
-    /// Longest silence of model and tools.
     pub idle_timeout: Option<Duration>,
-    /// Longest run.
     pub wall_timeout: Option<Duration>,
     /// Characters of one tool result that reach the model.
     pub result_chars: usize,
 }
 
 impl Agent {
-    /// Returns how far the agent may go.
     pub fn bounds(&self) -> Bounds {
         Bounds {
             max_turns: self.limits.max_turns,
@@ -133,12 +126,10 @@ impl Cancel {
         self.token.is_cancelled().then(|| self.cause.get().copied().unwrap_or(StopCause::Parent))
     }
 
-    /// Waits until a stop is asked for.
     pub async fn cancelled(&self) {
         self.token.cancelled().await;
     }
 
-    /// Returns the plain token, for tools.
     pub fn token(&self) -> CancellationToken {
         self.token.clone()
     }

@@ -8,23 +8,17 @@ use serde::{Deserialize, Serialize};
 use crate::message::Usage;
 use crate::tool::{ChangeKind, FileChange};
 
-/// Why a stop was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopCause {
-    /// The user stopped this agent.
     User,
-    /// The agent above it was stopped.
     Parent,
     /// Nothing came from model or tools for too long.
     Idle,
-    /// The run took too long.
     Wall,
-    /// The program quits.
     Quit,
 }
 
-/// What came of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     pub status: Status,
@@ -47,7 +41,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns how long the run took.
     pub fn elapsed(&self) -> Duration {
         Duration::from_millis(self.elapsed_ms)
     }
@@ -58,14 +51,12 @@ impl Outcome {
     }
 }
 
-/// What an agent's last words are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LastWords {
     /// It knew that they were.
     #[default]
     Report,
-    /// It was cut off.
     Partial,
 }
 
@@ -73,28 +64,21 @@ pub enum LastWords {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It said all it had to say.
     Completed,
-    /// It reached its number of turns.
     TurnLimit,
-    /// It reached its number of tool calls.
     ToolLimit,
     /// It was silent, or ran, for too long.
     TimedOut,
-    /// The tree's budget was used up.
     Budget,
     /// It was asked to report before it was done.
     WrappedUp,
-    /// Someone stopped it.
     Cancelled,
-    /// It could not go on.
     Failed,
     /// It ended without a word.
     Empty,
 }
 
 impl Status {
-    /// Returns the name used in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -110,7 +94,6 @@ impl Status {
         }
     }
 
-    /// Returns `true` if the agent said all it had to say.
     #[must_use]
     pub fn is_complete(self) -> bool {
         self == Self::Completed

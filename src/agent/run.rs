@@ -16,7 +16,6 @@ use crate::message::AgentId;
 /// How long an agent may be at work without an event.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What the functions of one run share.
 pub(super) struct Run<'a> {
     pub(super) agent: &'a Agent,
     pub(super) started: Instant,
@@ -27,7 +26,7 @@ pub(super) struct Run<'a> {
 struct Emitted {
     /// When the latest event was emitted.
     at: Instant,
-    /// With which status the run ends, once it was emitted that one turn is left.
+    /// The status that the run ends with, once it was emitted that one turn is left.
     last_turn: Option<Status>,
 }
 
@@ -38,7 +37,6 @@ impl<'a> Run<'a> {
         Self { agent, started, watchdog: Watchdog::new(started), emitted }
     }
 
-    /// Emits what happened to the agent.
     pub(super) async fn emit(&self, kind: impl Into<EventKind>) {
         self.emitted().at = Instant::now();
         self.emit_for(self.agent.id, kind.into()).await;

@@ -14,8 +14,8 @@ use tokio::time::sleep;
 use super::{AgentEvent, Cancel, EventKind, LogEvent, SessionEvent, StopCause};
 use crate::message::AgentId;
 
-/// How long an agent that was stopped waits for a listener without room. What it still has to say then follows on its
-/// own, so that no listener keeps an agent from ending.
+/// How long a stopped agent waits for a listener without room. What it still has to emit then follows on its own, so
+/// that no listener keeps an agent from ending.
 const LISTENER_GRACE: Duration = Duration::from_millis(500);
 
 /// Sends the events of one session to its listeners over bounded channels.
@@ -61,7 +61,6 @@ impl Sink {
         self.send(LogEvent::Session { at: Timestamp::now(), event }, &unhindered()).await;
     }
 
-    /// Emits a notice that concerns the whole session.
     pub async fn notify(&self, text: String) {
         self.emit(AgentId::MAIN, EventKind::Notice { text }).await;
     }

@@ -1,7 +1,7 @@
 //! One model reply: sends the request, emits the text as it arrives, and tries again what may succeed later.
 //!
 //! Every attempt goes through the rate limiter that all agents of the service share, and holds its place until the answer ends.
-//! Deltas are merged at the source: the first of a quiet spell is told at once, the rest at most every
+//! Deltas are merged at the source: the first of a quiet spell is emitted at once, the rest at most every
 //! [`MERGE_WINDOW`], so that the cost of the screen does not depend on how a server cuts its stream.
 //!
 //! A sign of life of the model is an event of its answer. Bytes that only keep the connection open, such as pings, make no
@@ -31,9 +31,7 @@ const MERGE_WINDOW: Duration = Duration::from_millis(16);
 /// How long a text may pause, from its last word on, that comes to its own end although a report is asked for.
 const SPARED_PAUSE: Duration = Duration::from_secs(30);
 
-/// How a request ended.
 pub(super) enum ModelReply {
-    /// The model's reply is whole.
     Whole(Turn),
     /// The agent was stopped; holds what had arrived.
     Cut(Turn),

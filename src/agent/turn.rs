@@ -8,7 +8,6 @@ use std::collections::{HashMap, HashSet};
 use crate::message::{AgentId, AssistantMessage, Block, ToolCall, ToolInput, Usage};
 use crate::provider::{StopReason, StreamEvent};
 
-/// One finished model reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     pub message: AssistantMessage,
@@ -28,9 +27,7 @@ impl Turn {
 /// What of a stream event is worth showing at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delta {
-    /// More visible text.
     Text(String),
-    /// More reasoning.
     Thinking(String),
 }
 
@@ -183,14 +180,12 @@ fn unique_id(agent: AgentId, id: &str, ids: &mut HashSet<String>) -> String {
     candidate
 }
 
-/// What follows from a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Run these calls and send their results.
     Tools(Vec<ToolCall>),
     /// Send the conversation again so that the model goes on, with these words if any.
     Continue(Option<&'static str>),
-    /// The run is complete.
     Finish,
     /// The conversation fills the model's context.
     Full,
@@ -198,7 +193,7 @@ pub enum Step {
     Fail(String),
 }
 
-/// What a model is told after its reply filled the output cap.
+/// Words for a model whose reply filled the output cap.
 const GO_ON: &str = "Your reply was cut off by the limit on output tokens. Go on exactly where it stopped.";
 
 /// How often a reply may be cut off by the output cap before the run counts as failed.

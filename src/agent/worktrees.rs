@@ -11,13 +11,11 @@ use crate::message::format::line_changes;
 use crate::message::{AgentId, FileDiff, sanitize_line};
 use crate::worktree::{ChangedFile, Conflict, WorktreeChangeKind, WorktreeChanges};
 
-/// What happened to the worktree of one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum WorktreeNews {
     /// It is being made; the agent waits for it.
     Making,
-    /// The agent works in it.
     Made {
         branch: String,
         #[serde(serialize_with = "crate::message::serialize_path")]
@@ -43,7 +41,6 @@ pub enum WorktreeNews {
         /// Each file with the reason.
         files: Vec<(String, String)>,
     },
-    /// What was asked for was not done.
     Refused {
         branch: String,
         /// Why, and what to do.
@@ -59,9 +56,8 @@ pub struct KeptWorktree {
     pub path: PathBuf,
     /// The agent of this session that worked in it; `None` if it is of an earlier run.
     pub agent: Option<AgentId>,
-    /// Name of that agent.
     pub name: String,
-    /// How long before this was told it was worked in, in seconds; known of those of earlier runs.
+    /// How many seconds before this event it was last worked in; known for those of earlier runs.
     pub age_secs: Option<u64>,
     /// Commits made in it.
     pub commits: usize,
@@ -69,14 +65,12 @@ pub struct KeptWorktree {
     pub files: Vec<KeptFile>,
 }
 
-/// One changed file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptFile {
     /// Path below the root of the repository; of a renamed file both.
     pub name: String,
     /// What happened to it, in one word.
     pub what: String,
-    /// The lines.
     pub diff: FileDiff,
 }
 
@@ -85,12 +79,10 @@ pub struct KeptFile {
 pub enum WorktreeAct {
     /// Write its changes into the project's files.
     Merge,
-    /// Give it up.
     Discard,
 }
 
 impl KeptWorktree {
-    /// Returns how many lines came and how many went.
     pub fn lines(&self) -> (usize, usize) {
         let count = |of: fn(&FileDiff) -> usize| self.files.iter().map(|file| of(&file.diff)).sum();
         (count(|diff| diff.added), count(|diff| diff.removed))

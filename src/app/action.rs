@@ -127,7 +127,6 @@ const IN_PLACE: &[(Context, Action, &str)] = &[
 ];
 
 impl Action {
-    /// Iterates over every action.
     pub fn all() -> impl Iterator<Item = Self> {
         (1..=9).map(Self::FocusAgent).chain(NAMED.iter().map(|(action, ..)| *action))
     }
@@ -170,7 +169,6 @@ impl Action {
         }
     }
 
-    /// Returns what the action does, as one phrase.
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {

@@ -20,7 +20,6 @@ pub(super) fn may_retitle(event: &Event) -> bool {
 }
 
 impl App {
-    /// Applies an entry of the session's log.
     pub(super) fn on_log(&mut self, event: &LogEvent) {
         match event {
             LogEvent::Agent(event) => self.on_agent(event),
@@ -71,7 +70,6 @@ impl App {
         }
     }
 
-    /// Notes in the timeline what an agent does now.
     fn record_activity(&mut self, agent: AgentId) {
         let tree = AgentTree {
             agents: &self.agents,
@@ -83,7 +81,6 @@ impl App {
         self.timeline.record_activity(agent, &tree);
     }
 
-    /// Takes in what happened to an agent.
     fn on_agent(&mut self, event: &AgentEvent) {
         let is_open = self.overlay.wizard_is_open();
         self.overlay.wizard_mut().apply(event, self.agent_files.listing(), is_open, &mut self.out);
@@ -137,7 +134,6 @@ impl App {
         }
     }
 
-    /// The run of an agent is over.
     fn on_end(&mut self, id: AgentId) {
         self.approvals.withdraw(id);
         self.leave_empty_approvals();

@@ -12,7 +12,6 @@ const SPIN: Duration = Duration::from_millis(120);
 /// Between two steps of a clock.
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 
-/// When the screen moves by itself.
 #[derive(Debug)]
 pub(super) struct Clock {
     /// When the program began; spinners count from here.
@@ -22,15 +21,11 @@ pub(super) struct Clock {
     attended: bool,
 }
 
-/// What moves on the screen.
 pub(super) struct Moving<'a> {
-    /// What the main agent does.
     pub(super) main: Phase,
-    /// What the subagents at work do.
     pub(super) phases: &'a [Phase],
     /// Whether they are shown as a timeline, which has no spinner: it moves by columns.
     pub(super) as_timeline: bool,
-    /// Whether the wizard shows that it waits.
     pub(super) wizard: bool,
 }
 

@@ -9,14 +9,11 @@ use super::scroll::Drawn;
 use super::view::log_scrollback::LogNews;
 use crate::agent::LogEvent;
 
-/// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// Something happened to an agent, or to the session.
     Log(Arc<LogEvent>),
-    /// The terminal sent something.
     Input(Input),
-    /// Time has passed.
     Wakeup,
     /// A frame was drawn, and this is what it showed.
     Drawn(Drawn),
@@ -24,7 +21,6 @@ pub enum Event {
     FilesListed(Vec<String>),
     /// The file of former messages was read.
     HistoryLoaded(History),
-    /// The repository's branch is known; `None` outside of a repository.
     BranchKnown(Option<String>),
     /// A part of an agent's log was read back.
     LogRead(LogNews),
@@ -32,9 +28,7 @@ pub enum Event {
     AgentFiles(FileNews),
     /// The editor was closed; `None` if it failed.
     Edited(Option<String>),
-    /// An export was written to this file.
     Exported(String),
-    /// The operating system asks the program to end.
     Terminate,
     /// Something outside failed; says what to do.
     Error(String),

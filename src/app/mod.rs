@@ -92,13 +92,11 @@ pub struct App {
     pointer: Pointer,
     settings: Settings,
     status: StatusLine,
-    /// The terminal's title.
     title: String,
     quitting: bool,
 }
 
 impl App {
-    /// Returns the state of the first frame.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let now = setup.now;
@@ -193,7 +191,6 @@ impl App {
         }
     }
 
-    /// Takes in what a frame showed.
     fn on_drawn(&mut self, mut drawn: Drawn) {
         self.overlay.set_end(drawn.popup_end);
         let screen = (self.view.size(), self.agents.is_empty());
@@ -259,7 +256,6 @@ impl App {
         self.messages.edited(self.view.size().width, &self.agents, &mut self.out);
     }
 
-    /// Writes to another agent, and keeps what was being written.
     fn set_target(&mut self, target: Option<AgentId>) {
         self.messages.set_target(target);
         self.update_prompt_label();
@@ -269,7 +265,6 @@ impl App {
         self.messages.update_prompt_label(self.view.size().width, &self.agents, &self.requests);
     }
 
-    /// Leaves the timeline for the panes.
     fn close_timeline(&mut self) {
         self.timeline.close();
         if self.view.focus() == Focus::Timeline {
@@ -294,13 +289,11 @@ impl App {
         }
     }
 
-    /// Adds a line to the conversation.
     fn notice(&mut self, text: &str) {
         self.agents.notice(text);
         self.out.redraw();
     }
 
-    /// Adds a line about something that went wrong to the conversation.
     fn error(&mut self, text: &str) {
         self.agents.error(text);
         self.out.redraw();

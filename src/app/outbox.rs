@@ -43,7 +43,6 @@ impl Outbox {
         self.effects.push(effect);
     }
 
-    /// Asks the tree of agents for something.
     pub(super) fn send(&mut self, command: Command) {
         self.effects.push(Effect::Engine(command));
     }
@@ -69,7 +68,6 @@ impl Outbox {
         std::mem::take(&mut self.dirty)
     }
 
-    /// Returns the passing message.
     pub(super) fn flash(&self) -> Option<&Flash> {
         self.flash.as_ref()
     }
@@ -79,7 +77,6 @@ impl Outbox {
         self.dirty = true;
     }
 
-    /// Takes the passing message back.
     pub(super) fn clear_flash(&mut self) {
         self.flash = None;
         self.dirty = true;
@@ -91,7 +88,6 @@ impl Outbox {
         self.dirty = true;
     }
 
-    /// Shows a message that passes by itself.
     pub(super) fn inform(&mut self, text: impl Into<String>) {
         self.set_flash(Flash::info(text, self.now));
     }
@@ -101,7 +97,6 @@ impl Outbox {
         self.set_flash(Flash::info(text, self.now).about(about));
     }
 
-    /// Shows a warning that passes by itself.
     pub(super) fn warn(&mut self, text: impl Into<String>) {
         self.set_flash(Flash::warning(text, self.now));
     }
@@ -112,7 +107,6 @@ impl Outbox {
         self.set_flash(Flash::confirm(text, self.now));
     }
 
-    /// Returns what a second press would do.
     pub(super) fn armed(&self) -> Option<Armed> {
         self.armed.map(|(armed, _)| armed)
     }
@@ -126,7 +120,6 @@ impl Outbox {
         }
     }
 
-    /// Waits for no second press any more.
     pub(super) fn disarm(&mut self) {
         self.armed = None;
     }
@@ -154,7 +147,6 @@ impl Outbox {
         self.dirty = true;
     }
 
-    /// Returns when something passes by itself.
     pub(super) fn next_wakeup(&self) -> Option<Instant> {
         let flash = self.flash.as_ref().map(|flash| flash.until);
         let armed = self.armed.map(|(_, until)| until);

@@ -55,7 +55,6 @@ impl App {
         &self.approvals
     }
 
-    /// Returns what is allowed in advance, by origin.
     pub fn grants(&self) -> &[ActiveGrant] {
         self.approvals.grants()
     }
@@ -98,7 +97,6 @@ impl App {
         &self.status
     }
 
-    /// Returns the passing message.
     pub fn flash(&self) -> Option<&Flash> {
         self.out.flash()
     }
@@ -123,7 +121,6 @@ impl App {
         self.agents.get(self.messages.target()?)
     }
 
-    /// Returns how an agent's transcript is shown.
     pub fn pane(&self, agent: AgentId) -> PaneState {
         self.view.pane(agent)
     }
@@ -137,17 +134,14 @@ impl App {
         self.agent_files.listing()
     }
 
-    /// Returns where agent files lie.
     pub fn agent_places(&self) -> &AgentPlaces {
         self.agent_files.places()
     }
 
-    /// Returns the view of all agents, if it is open.
     pub fn agent_files(&self) -> Option<&AgentFilesView> {
         self.agent_files.view()
     }
 
-    /// Returns where the view of all agents stands.
     pub fn agent_files_layout(&self, view: &AgentFilesView) -> FilesLayout {
         let (regions, size) = (self.regions(), self.view.size());
         let below = if regions.approvals.is_empty() { regions.status } else { regions.approvals };
@@ -155,12 +149,10 @@ impl App {
         FilesLayout::new(Rect { height, ..size }, view)
     }
 
-    /// Returns an agent's state as its title says it.
     pub fn state_of(&self, agent: &AgentView) -> AgentState {
         self.tree().state_of(agent)
     }
 
-    /// Returns the longest wait for a rate limit while one slows the whole tree.
     pub fn slowed(&self) -> Option<AgentState> {
         self.tree().slowed()
     }
@@ -191,22 +183,18 @@ impl App {
         (below > 0).then(|| (below, self.agents.spent_below(agent.id)))
     }
 
-    /// Returns all steps of an agent that can be shown.
     pub fn story<'a>(&'a self, agent: &'a AgentView) -> StepView<'a> {
         self.view.story(agent)
     }
 
-    /// Returns why there are no steps before those that can be shown.
     pub fn before(&self, agent: &AgentView) -> LoadedUpTo {
         self.view.before(agent)
     }
 
-    /// Returns what an agent did when.
     pub fn track(&self, agent: AgentId) -> Option<&Track> {
         self.timeline.track(agent)
     }
 
-    /// Returns `true` if the timeline is on screen.
     pub fn shows_timeline(&self) -> bool {
         self.timeline.is_open() && self.view.full().is_none()
     }
@@ -216,32 +204,26 @@ impl App {
         self.timeline.window(self.regions().timeline, &self.agents, self.out.now())
     }
 
-    /// Returns the kinds of spans there are, in the order of the legend.
     pub fn span_kinds(&self, window: &TimelineWindow) -> Vec<SpanKind> {
         self.timeline.span_kinds(window, self.out.now())
     }
 
-    /// Returns the names of the themes to choose from.
     pub fn themes(&self) -> &[String] {
         self.settings.themes()
     }
 
-    /// Returns the name of the theme in use.
     pub fn theme(&self) -> &str {
         self.settings.theme()
     }
 
-    /// Returns the unmerged worktrees for the user.
     pub fn kept_worktrees(&self) -> &[KeptWorktree] {
         self.agents.kept().list()
     }
 
-    /// Returns the present frame of every spinner, which with reduced motion is always the same.
     pub fn spinner_frame(&self) -> usize {
         self.clock.spinner_frame(self.out.now())
     }
 
-    /// Returns where everything stands.
     pub fn regions(&self) -> Regions {
         let (size, tree) = (self.view.size(), self.tree());
         let wishes = self.view.wishes(&tree);

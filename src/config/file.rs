@@ -19,7 +19,6 @@ use crate::message::{Diagnostic, ProviderRow};
 /// Far more than any configuration needs; a cloned repository can hold a link to anything.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Reads a file; `None` if there is none.
 pub(super) fn read(path: &Path) -> Result<Option<String>, Diagnostic> {
     let left_out = |why: String| Diagnostic::in_file(path, format!("{why}. The file is left out."));
     match std::fs::metadata(path) {

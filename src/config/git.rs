@@ -33,7 +33,6 @@ enum Unread {
     Unreadable,
 }
 
-/// Reads a regular file of at most `max` bytes.
 fn read(path: &Path, max: u64) -> Result<String, Unread> {
     let unread = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Unread::Absent,

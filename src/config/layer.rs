@@ -65,7 +65,7 @@ enum ProjectRule {
     Free,
     /// Nothing, for the reason given.
     Never(&'static str),
-    /// Lower the measure: it tells how much the setting lets happen.
+    /// Lower the measure, which says how much the setting lets happen.
     Tighten(fn(&Config) -> u64),
 }
 
@@ -233,7 +233,6 @@ pub(super) fn set(config: &mut Config, row: &SettingRow, value: Value, origin: O
     }
 }
 
-/// Words for a setting that a project tried to make.
 pub(super) fn refusal(name: &str, why: &str) -> String {
     format!("a project may not set `{name}`: {why}. Ignored; set it in your own config.toml if you want it.")
 }

@@ -91,7 +91,7 @@ pub struct Ui {
     pub layout: String,
     /// Whose keys edit the message: `emacs` or `vi`.
     pub editing: String,
-    /// How the user is told, while looking elsewhere, that something needs a look: `auto`, `bell`, `osc9`, `osc777`, `off`.
+    /// How the user is notified while looking elsewhere: `auto`, `bell`, `osc9`, `osc777`, `off`.
     pub notify: String,
     pub mouse: bool,
     pub ascii: bool,
@@ -113,7 +113,6 @@ impl Default for Ui {
     }
 }
 
-/// What the command line sets. `None` leaves a setting as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
     pub model: Option<String>,
@@ -125,7 +124,6 @@ pub struct Overrides {
     pub allowed_tools: Vec<Grant>,
 }
 
-/// The settings, and what was wrong on the way to them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loaded {
     pub config: Config,

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// The variables of the environment, handed on as a value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     variables: HashMap<String, String>,
@@ -72,10 +71,7 @@ pub struct PathsError {
 }
 
 impl Paths {
-    /// Finds the directories.
-    ///
-    /// # Errors
-    /// Returns an error if neither the variable of a directory nor a home directory is known.
+    /// Finds the directories. Returns an error if neither the variable of a directory nor a home directory is known.
     pub fn resolve(environment: &Environment) -> Result<Self, PathsError> {
         let find = |variable: &'static str, place: &str, what| {
             let top = environment.directory(variable).or_else(|| Some(environment.home()?.join(place)));

@@ -29,11 +29,9 @@ pub type Listing = Arc<[Listed]>;
 pub struct Listed {
     /// The agent; `None` if the file cannot be used.
     pub definition: Option<Arc<AgentDefinition>>,
-    /// Where it comes from.
     pub source: Source,
     /// Whether it is in force.
     pub standing: DefinitionState,
-    /// What is wrong with its file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -47,7 +45,7 @@ impl Listed {
     }
 }
 
-/// What came of one file, shared with whoever reads it next.
+/// What came of one file, shared with its next reader.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) source: Source,
@@ -67,7 +65,6 @@ pub enum DefinitionState {
     InForce,
     /// Another one has its name and weighs more.
     Shadowed {
-        /// Where that one comes from.
         by: Source,
     },
     /// Its file cannot be used.
@@ -88,7 +85,6 @@ pub struct CatalogChanges {
 }
 
 impl CatalogChanges {
-    /// Returns `true` if nothing changed.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -120,7 +116,6 @@ impl Catalog {
         new.since(&old)
     }
 
-    /// Returns every agent, in force or not.
     pub fn listing(&self) -> Listing {
         self.0.read().unwrap_or_else(PoisonError::into_inner).listing.clone()
     }

@@ -8,10 +8,7 @@ use serde_json::{Map, Value};
 use super::{Parsed, Source, Tier, load};
 use crate::message::sanitize_line;
 
-/// Reads the agents of `--agents`.
-///
-/// # Errors
-/// Returns what is wrong with the JSON and where, and how it should look.
+/// Reads the agents of `--agents`. On failure, returns what is wrong with the JSON and where, and how it should look.
 pub fn parse_cli_agents(json: &str) -> Result<Vec<Parsed>, String> {
     const FORM: &str = r#"write it as {"name": {"description": "…", "prompt": "…"}}"#;
     let agents: Map<String, Value> = serde_json::from_str(json).map_err(|error| format!("{error}; {FORM}"))?;

@@ -11,9 +11,7 @@ use super::keys;
 pub(super) struct Cut<'a> {
     /// What stands between the rules.
     pub(super) block: &'a str,
-    /// Lines of the file before the block.
     pub(super) lines_before: usize,
-    /// What follows.
     pub(super) body: &'a str,
     /// What had to be guessed, and the line that it is about.
     pub(super) error: Option<(usize, &'static str)>,

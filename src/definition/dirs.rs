@@ -28,7 +28,6 @@ pub struct Roots<'a> {
 /// A folder of agent files. It need not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentDir {
-    /// How much its files weigh.
     pub tier: Tier,
     pub path: PathBuf,
     /// What holds for its files if others may have put them there.
@@ -55,7 +54,6 @@ impl From<Vec<AgentDir>> for AgentDirs {
 }
 
 impl AgentDirs {
-    /// Finds the folders.
     #[must_use]
     pub fn new(roots: &Roots<'_>) -> Self {
         let user = |given: Option<&Path>, name: &str| {
@@ -83,7 +81,6 @@ impl AgentDirs {
         }
     }
 
-    /// Iterates over the folders, weakest first.
     pub fn iter(&self) -> impl Iterator<Item = &AgentDir> {
         self.0.iter()
     }
@@ -114,7 +111,6 @@ pub struct AgentHome {
     pub state: HomeState,
 }
 
-/// Whether a folder is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HomeState {
     There,

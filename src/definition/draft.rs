@@ -11,51 +11,36 @@ use std::path::{Path, PathBuf};
 use super::{AgentDefinition, Source, Tier, ToolsField, load};
 use crate::message::sanitize;
 
-/// An agent that is being made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentDraft {
     /// Name, see [`AgentDraft::check_name`].
     pub name: String,
     /// When to use it.
     pub description: String,
-    /// The tools it may have.
     pub tools: ToolsField,
     /// Model; `None` inherits.
     pub model: Option<String>,
     /// Colour by name or as `#rrggbb`.
     pub color: Option<String>,
-    /// The system prompt.
     pub prompt: String,
 }
 
 /// Characters of the longest name.
 const LONGEST_NAME: usize = 64;
 
-/// A new file that could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum DraftError {
-    /// The name does not fit.
     #[error("{0}")]
     Name(&'static str),
-    /// There is such a file.
     #[error("{} exists already. Choose another name, or edit that file.", .0.display())]
     Exists(PathBuf),
-    /// The disk says no.
     #[error("{} cannot be written: {error}. Choose another folder, or mend its permissions.", path.display())]
-    Disk {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        error: std::io::Error,
-    },
+    Disk { path: PathBuf, error: std::io::Error },
 }
 
 impl AgentDraft {
     /// Checks a name for a new file: lower case letters, digits and single dashes, as Claude Code asks for. The error
     /// says what is wrong.
-    ///
-    /// # Errors
-    /// Returns what is wrong with the name.
     pub fn check_name(name: &str) -> Result<(), &'static str> {
         if name.is_empty() {
             return Err("Give it a name, such as test-runner.");
@@ -72,11 +57,8 @@ impl AgentDraft {
         Ok(())
     }
 
-    /// Checks a colour for a new file: the name of one, or `#rrggbb`. Which names have a colour is known to the themes; any
-    /// word will do here.
-    ///
-    /// # Errors
-    /// Returns what is wrong with the colour.
+    /// Checks a colour for a new file: the name of one, or `#rrggbb`. The error says what is wrong. The themes know
+    /// which names have a colour; any word will do here.
     pub fn check_color(color: &str) -> Result<(), &'static str> {
         let fits = match color.strip_prefix('#') {
             Some(digits) => matches!(digits.len(), 3 | 6) && digits.bytes().all(|c| c.is_ascii_hexdigit()),
@@ -97,10 +79,8 @@ impl AgentDraft {
         name.trim_end_matches('-').to_owned()
     }
 
-    /// Returns the draft that a model's answer holds: an agent file inside `<answer>`, in a code fence, or alone.
-    ///
-    /// # Errors
-    /// Returns what is wrong with the file, in one sentence.
+    /// Returns the draft that a model's answer holds: an agent file inside `<answer>`, in a code fence, or alone. On
+    /// failure, returns what is wrong with the file, in one sentence.
     pub fn from_answer(text: &str) -> Result<Self, String> {
         let parsed = load::parse(answered_file(text), Source { tier: Tier::CommandLine, path: None });
         match parsed.definition {
@@ -122,7 +102,6 @@ impl AgentDraft {
         }
     }
 
-    /// Returns the file's text.
     pub fn to_text(&self) -> String {
         let Self { name, description, prompt, .. } = self.settled();
         let mut text = format!("---\nname: {}\ndescription: {}\n", quoted(&name), long_text(&description));
@@ -139,10 +118,8 @@ impl AgentDraft {
         text
     }
 
-    /// Writes the file into a folder, which is made if it is missing, and returns its path.
-    ///
-    /// # Errors
-    /// The name does not fit, there is such a file, or the disk says no.
+    /// Writes the file into a folder, which is made if it is missing, and returns its path. Fails if the name does not
+    /// fit, there is such a file, or the disk says no.
     pub fn create_in(&self, folder: &Path) -> Result<PathBuf, DraftError> {
         Self::check_name(&self.name).map_err(DraftError::Name)?;
         write_new(&folder.join(format!("{}.md", self.name)), &self.to_text())
@@ -162,10 +139,7 @@ impl From<&AgentDefinition> for AgentDraft {
     }
 }
 
-/// Writes a new file, whole or not at all, and returns its path.
-///
-/// # Errors
-/// There is such a file, or the disk says no.
+/// Writes a new file, whole or not at all, and returns its path. Fails if there is such a file, or the disk says no.
 pub fn write_new(path: &Path, text: &str) -> Result<PathBuf, DraftError> {
     let disk = |error| DraftError::Disk { path: path.to_path_buf(), error };
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -200,7 +174,7 @@ fn unfinished(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-/// Cuts the file out of an answer. What stands before its head tells where it ends: the prompt may hold tags and
+/// Cuts the file out of an answer. What stands before its head shows where it ends: the prompt may hold tags and
 /// fences of its own.
 fn answered_file(text: &str) -> &str {
     let head = |text: &str| -> usize {

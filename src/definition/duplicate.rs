@@ -10,33 +10,23 @@ use super::{DraftError, Listed, Source, Tier, builtin, load, write_new};
 /// Copies of one agent in one folder.
 const MOST: usize = 99;
 
-/// An agent that could not be copied.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// It is not in a file.
     #[error("`{0}` has no file to copy. Make a new agent instead.")]
     NoText(String),
-    /// Its file is gone or may not be read.
     #[error("{} cannot be read: {error}.", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        error: std::io::Error,
-    },
+    Unreadable { path: PathBuf, error: std::io::Error },
     /// Its name cannot be changed by a program.
     #[error("The name of `{0}` is written in a way that only a person can change. Edit its file, or make a new agent.")]
     Unnameable(String),
-    /// The copy cannot be written.
     #[error(transparent)]
     Unwritten(#[from] DraftError),
 }
 
-/// Copies an agent into the folder of a tier and returns the new file. In another tier the copy keeps its name, so
-/// that one of the two shadows the other; in its own it is called `name-copy`.
-///
-/// # Errors
-/// There is no text to copy, or no file to write it to.
+/// Copies an agent into the folder of a tier and returns the new file. In another tier the copy keeps its name, so that
+/// one of the two shadows the other; in its own it is called `name-copy`. Fails if there is no text to copy, or no file
+/// to write it to.
 pub fn duplicate(original: &Listed, tier: Tier, folder: &Path) -> Result<PathBuf, CopyError> {
     let name = original.name();
     let text = text_of(original, &name)?;

@@ -45,18 +45,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns what came of the file.
     pub(super) fn into_parsed(self, source: Source, definition: Option<AgentDefinition>) -> Parsed {
         let tool_lines = ["tools", "disallowedTools"].map(|key| self.line_of(key));
         Parsed { source, definition, diagnostics: self.diagnostics, tool_lines }
     }
 
-    /// Returns the file.
     pub(super) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Reports a fault at a line of the file.
     pub(super) fn report(&mut self, line: usize, message: String) {
         self.diagnostics.push(Diagnostic { path: self.path.clone(), line: Some(line), column: None, message });
     }
@@ -69,7 +66,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports a fault of the whole head.
     pub(super) fn report_head(&mut self, message: impl Into<String>) {
         self.report(self.lines_before.max(1), message.into());
     }
@@ -84,12 +80,10 @@ impl<'a> Reader<'a> {
         Some(self.lines_before + at + 1)
     }
 
-    /// Returns `true` if a field has a value.
     pub(super) fn has(&self, key: &str) -> bool {
         self.fields.get(key).is_some_and(|value| !value.is_null())
     }
 
-    /// Returns the value of a field.
     pub(super) fn value(&self, key: &str) -> Option<&Value> {
         self.fields.get(key).filter(|value| !value.is_null())
     }

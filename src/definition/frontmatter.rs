@@ -15,10 +15,9 @@ pub(super) type Fields = Map<String, Value>;
 
 /// Bytes that are read as YAML at once. Above, nothing is a description any more, and time would be lost on it.
 const MAX_YAML: usize = 128 * 1024;
-/// Characters of the words in which a fault is told.
+/// Characters of the description of a fault.
 const MAX_WORDS: usize = 160;
 
-/// What a block says.
 #[derive(Default)]
 pub(super) struct FrontmatterRead {
     pub(super) fields: Fields,
@@ -26,7 +25,6 @@ pub(super) struct FrontmatterRead {
     pub(super) error: Option<(usize, String)>,
 }
 
-/// Reads a block.
 pub(super) fn read(block: &str) -> FrontmatterRead {
     let json = if block.starts_with('{') { serde_json::from_str(block).ok() } else { None };
     match json.map_or_else(|| strictly(block), Ok) {

@@ -20,11 +20,10 @@ pub struct Library {
     built_in: Vec<Entry>,
     /// Agents of the command line.
     given: Vec<Entry>,
-    /// Names of the tools there are.
     tools: Vec<String>,
     /// What was read before.
     cache: Mutex<Cache>,
-    /// What was not told yet.
+    /// Changes not yet returned by [`Library::changes`].
     news: Mutex<VecDeque<CatalogChanges>>,
     told: Notify,
 }
@@ -51,18 +50,16 @@ impl Library {
         &self.catalog
     }
 
-    /// Returns the folders.
     pub fn dirs(&self) -> &AgentDirs {
         &self.dirs
     }
 
-    /// Returns the names of the tools there are.
     pub fn tools(&self) -> &[String] {
         &self.tools
     }
 
-    /// Reads all files that changed, puts what they say in force and returns what that changed, which
-    /// [`Library::changes`] tells too. Blocks.
+    /// Reads all files that changed, puts what they say in force and returns what that changed, as [`Library::changes`]
+    /// does too. Blocks.
     pub fn reload(&self) -> CatalogChanges {
         // Held to the end: of two at once, the one that ends last must not be the one that read first.
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +80,7 @@ impl Library {
         changes
     }
 
-    /// Waits for the next change. There is one listener: what it is told, no other hears.
+    /// Waits for the next change. There is one listener: each change is returned once.
     pub async fn changes(&self) -> CatalogChanges {
         loop {
             let next = self.news.lock().unwrap_or_else(PoisonError::into_inner).pop_front();

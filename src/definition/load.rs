@@ -11,7 +11,6 @@ use super::frontmatter::{self, Fields, FrontmatterRead};
 use super::{AgentDefinition, MemoryScope, Parsed, Source, ToolsField, cut, keys, tools};
 use crate::message::{loose_name, sanitize, sanitize_line};
 
-/// Reads one agent file.
 pub fn parse(text: &str, source: Source) -> Parsed {
     let text = cut::normalise(text);
     let mut reader = Reader::of_file(source.path.clone());
@@ -80,7 +79,6 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
     })
 }
 
-/// Characters of the longest name of an agent.
 const MAX_NAME_CHARS: usize = 100;
 
 fn name(reader: &mut Reader<'_>) -> Option<String> {

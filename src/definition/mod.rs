@@ -50,7 +50,6 @@ pub struct AgentDefinition {
     pub name: String,
     /// When to use it, for the model that chooses.
     pub description: String,
-    /// The tools it may have.
     pub tools: ToolsField,
     /// Tools of the agent whose name it has taken: both lists have to let a use through. `None` if that one sets no
     /// bounds.
@@ -73,15 +72,13 @@ pub struct AgentDefinition {
     pub memory: Option<MemoryScope>,
     /// Where it works, if not among the project's own files.
     pub isolation: Option<Isolation>,
-    /// Whether whoever starts it goes on meanwhile.
+    /// Whether the agent that starts it goes on meanwhile.
     pub background: bool,
     /// What is said first when it is the main agent (`--agent`).
     pub initial_prompt: Option<String>,
     /// Fields that are understood but not acted on yet, as written: name and value.
     pub idle_fields: Vec<(String, String)>,
-    /// The system prompt.
     pub prompt: String,
-    /// Where it comes from.
     pub source: Source,
 }
 
@@ -102,7 +99,6 @@ impl AgentDefinition {
 /// Which tools an agent may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolsField {
-    /// All that there are.
     All,
     /// These, as written: names of other programs, scopes such as `Bash(npm test:*)` and patterns occur.
     List(Vec<String>),
@@ -137,7 +133,6 @@ impl Isolation {
     }
 }
 
-/// Where a definition comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// How much it weighs against others of the same name.
@@ -147,7 +142,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns what tells this definition from others of its name: its file, or where else it comes from.
+    /// Returns what distinguishes this definition from others of its name: its file, or where else it comes from.
     #[must_use]
     pub fn identity(&self) -> String {
         self.path.as_ref().map_or_else(|| self.tier.id().to_owned(), |path| path.to_string_lossy().into_owned())
@@ -160,14 +155,11 @@ impl Source {
     }
 }
 
-/// What came of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
-    /// Where it comes from.
     pub source: Source,
     /// The agent, if the file can be used.
     pub definition: Option<AgentDefinition>,
-    /// What is wrong with the file.
     pub diagnostics: Vec<Diagnostic>,
     /// Lines of `tools` and of `disallowedTools`.
     pub tool_lines: [Option<usize>; 2],

@@ -23,9 +23,7 @@ const MAX_ENTRIES: usize = 50_000;
 /// What lies below a folder.
 #[derive(Default)]
 pub(super) struct FoundFile {
-    /// The agent files, in the order of their paths.
     pub(super) files: Vec<PathBuf>,
-    /// What cannot be read.
     pub(super) errors: Vec<Parsed>,
 }
 
@@ -155,7 +153,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Tells of what a link or a folder hides.
+    /// Reports what a link or a folder hides.
     fn unreachable(&mut self, path: &Path, error: &std::io::Error) {
         let reason = match (error.kind(), fs::read_link(path)) {
             (ErrorKind::NotFound, Ok(target)) => {

@@ -34,10 +34,8 @@ const NEEDLESS: [&str; 6] = [
     "extensions.worktreeconfig",
 ];
 
-/// How a repository is laid out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Names and values of settings.
     pub(super) settings: Vec<(String, String)>,
     /// Where its files are to lie, as its settings say.
     pub(super) worktree: Option<PathBuf>,

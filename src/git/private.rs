@@ -59,19 +59,14 @@ pub struct PrivateSettings {
 }
 
 impl PrivateSettings {
-    /// Makes the settings with which `git` works on a repository.
-    ///
-    /// # Errors
-    /// Returns an error if the repository is laid out in a way that is not known, or cannot be read in time.
+    /// Makes the settings with which `git` works on a repository. Returns an error if the repository is laid out in a
+    /// way that is not known, or cannot be read in time.
     pub async fn new(git: &Path, search: &SearchPath, repository: &Repository) -> Result<Self, Refused> {
         Self::checked(git, search, repository.clone(), |_, _| Ok(())).await
     }
 
-    /// Makes the settings with which a command with these words, run in `cwd`, reads a repository, after a look whether it
-    /// reads inside of `project` only.
-    ///
-    /// # Errors
-    /// Returns an error as [`Self::new`], and if anything leads out of the project.
+    /// Makes the settings with which a command with these words, run in `cwd`, reads a repository, after a look whether
+    /// it reads inside of `project` only. Returns an error as [`Self::new`], and if anything leads out of the project.
     pub async fn within(
         git: &Path,
         search: &SearchPath,

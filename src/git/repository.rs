@@ -15,14 +15,13 @@ const MAX_POINTER_BYTES: u64 = 4 << 10;
 const MAX_ENTRIES: usize = 200_000;
 /// How deep the folders in a git folder nest; parts of a branch's name are folders.
 const MAX_DEPTH: usize = 32;
-/// What git does not read when it is asked a question; links are nobody's business there.
+/// What git does not read when it is asked a question; links there do not matter.
 const UNREAD: [&str; 7] = ["hooks", "modules", "worktrees", "lfs", "annex", "branches", "description"];
 /// What files of the git folder name places that objects come from.
 const BORROWED: [&str; 2] = ["objects/info/alternates", "objects/info/http-alternates"];
 /// Where git's own monitor of files listens.
 const MONITOR: &str = "fsmonitor--daemon.ipc";
 
-/// A repository with files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
     /// The folder of its files, with links resolved.
@@ -42,8 +41,6 @@ impl Repository {
     }
 
     /// Finds the repository around `cwd`, an absolute path with links resolved. `None` means that there is none.
-    ///
-    /// # Errors
     /// Returns an error if something lies there that is no repository of the user's own.
     pub fn around(cwd: &Path) -> Result<Option<Self>, Refused> {
         let Some(top) = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
@@ -61,10 +58,8 @@ impl Repository {
         Self::at(top, &git_dir).map(Some)
     }
 
-    /// Returns the repository with these files and this folder of git's.
-    ///
-    /// # Errors
-    /// Returns an error if it is none of the user's own, or holds pipes or devices where git would read.
+    /// Returns the repository with these files and this folder of git's. Returns an error if it is none of the user's
+    /// own, or holds pipes or devices where git would read.
     pub fn at(top: &Path, git_dir: &Path) -> Result<Self, Refused> {
         let real = |path: &Path| path.canonicalize().map_err(Refused::disk(path));
         let git_dir = real(git_dir)?;
@@ -102,10 +97,8 @@ impl Repository {
         Ok(())
     }
 
-    /// Checks that git reads nothing outside of `project` when it is asked about this repository. A worktree may have its
-    /// folder elsewhere if that folder knows it: `worktree` is what the repository's settings call its files.
-    ///
-    /// # Errors
+    /// Checks that git reads nothing outside of `project` when it is asked about this repository. A worktree may have
+    /// its folder elsewhere if that folder knows it: `worktree` is what the repository's settings call its files.
     /// Returns an error that says what leads out.
     pub(super) fn check_within(&self, project: &Path, worktree: Option<&Path>) -> Result<(), Refused> {
         let project = project.canonicalize().map_err(Refused::disk(project))?;
@@ -141,8 +134,6 @@ impl Repository {
     }
 
     /// Checks that the repository's settings do not put its files elsewhere. They say nothing of linked worktrees.
-    ///
-    /// # Errors
     /// Returns an error if they do.
     pub(super) fn check_worktree(&self, worktree: Option<&Path>) -> Result<(), Refused> {
         let place = worktree.map(|path| self.git_dir.join(path).canonicalize().ok());
@@ -192,7 +183,6 @@ fn check_plain(folder: &Path, depth: usize, entries: &mut usize) -> Result<(), R
     Ok(())
 }
 
-/// Reads the file that names a folder.
 fn read_pointer(path: &Path) -> Result<String, Refused> {
     let bytes = read_plain(path, MAX_POINTER_BYTES)?;
     let text = String::from_utf8(bytes).map_err(|_| Refused::at(path, "names a folder in another encoding"))?;

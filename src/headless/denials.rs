@@ -14,10 +14,8 @@ use crate::permission::{Answer, ApprovalId, ApprovalRequest};
 /// Longest title in a line, in characters.
 const TITLE_CHARS: usize = 200;
 
-/// A tool call that was not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Denial {
-    /// Name of the agent.
     agent: String,
     tool: String,
     title: String,
@@ -26,7 +24,6 @@ pub(super) struct Denial {
     reason: String,
 }
 
-/// The calls that were not allowed so far.
 #[derive(Debug, Default)]
 pub(super) struct Denials {
     names: HashMap<AgentId, String>,
@@ -58,7 +55,6 @@ impl Denials {
         None
     }
 
-    /// Returns every call that was not allowed.
     pub(super) fn list(&self) -> &[Denial] {
         &self.list
     }

@@ -18,22 +18,18 @@ const MAX_BYTES: usize = 10 << 20;
 /// Longest line that is taken whole, in bytes.
 const MAX_LINE: usize = 10 << 20;
 
-/// A line of the input.
 #[derive(Debug)]
 pub(super) struct TypedLine {
     /// Its text, without its end.
     pub(super) text: String,
-    /// When its end was read.
     pub(super) at: Instant,
 }
 
 /// What was read at once, and when.
 type Piece = (Instant, Vec<u8>);
 
-/// Returns the lines of an input as they are written, without their ends.
-///
-/// # Errors
-/// Returns an error if no thread can be started for it.
+/// Returns the lines of an input as they are written, without their ends. Returns an error if no thread can be started
+/// for it.
 pub(super) fn lines(input: impl Read + Send + 'static) -> anyhow::Result<mpsc::Receiver<TypedLine>> {
     let (sender, lines) = mpsc::channel(16);
     let pieces = pieces(input)?;
@@ -66,8 +62,6 @@ fn line(bytes: &mut Vec<u8>, at: Instant) -> TypedLine {
 }
 
 /// Joins the prompt and what is piped in. With a prompt, the first byte is waited for no longer than `patience`.
-///
-/// # Errors
 /// Returns an error if there is neither, or if the input is too large or breaks.
 pub fn with_piped(
     prompt: Option<&str>,

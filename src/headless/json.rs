@@ -24,15 +24,12 @@ struct ResultLine<'a> {
     duration_ms: u64,
     total_cost_usd: Option<f64>,
     usage: UsageFields,
-    /// The main agent and everything below it.
     tree: TreeFields,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     worktrees: Vec<WorktreeFields<'a>>,
-    /// Tool calls that were not allowed.
     denials: &'a [Denial],
 }
 
-/// What the whole tree has used.
 #[derive(Serialize)]
 struct TreeFields {
     agents: usize,
@@ -41,7 +38,6 @@ struct TreeFields {
     /// Null as soon as the price of anything is not known.
     cost_usd: Option<f64>,
     known_cost_usd: Option<f64>,
-    /// Tokens whose price is not known.
     unpriced_tokens: u64,
     /// The limits; null without any.
     budget: Option<BudgetFields>,
@@ -77,7 +73,6 @@ impl TreeFields {
     }
 }
 
-/// What the tree has used, as its events say.
 #[derive(Debug, Default)]
 pub(super) struct UsageTotals {
     spent: Spent,

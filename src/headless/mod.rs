@@ -49,21 +49,15 @@ pub mod exit {
     pub const FAILED: u8 = 1;
     /// The command line makes no sense; clap's own status too.
     pub const USAGE: u8 = 2;
-    /// The answer was cut short by a limit.
     pub const CUT_SHORT: u8 = 3;
     /// Nobody reads standard output any more.
     pub const BROKEN_PIPE: u8 = 141;
 }
 
-/// Everything one request needs.
 pub struct Headless {
-    /// The main agent.
     pub conversation: Conversation,
-    /// What happens in the tree.
     pub events: mpsc::Receiver<Arc<LogEvent>>,
-    /// Identity of the session, for the JSON formats.
     pub session: String,
-    /// What standard output gets.
     pub format: OutputFormat,
 }
 
@@ -185,19 +179,14 @@ async fn print(
     printer.output.finish().await;
 }
 
-/// Writes events and the answer where they belong.
 struct Printer {
     format: OutputFormat,
     progress: ProgressLine,
     totals: json::UsageTotals,
     output: Output,
-    /// Worktrees with changes that nobody has merged.
     kept: Vec<KeptWorktree>,
-    /// Identity of the session.
     session: String,
-    /// How the main agent ended.
     ended: Option<Outcome>,
-    /// Tool calls that were not allowed.
     denials: Denials,
 }
 

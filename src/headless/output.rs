@@ -21,7 +21,6 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Starts the thread.
     pub(super) fn start() -> io::Result<Self> {
         let (lines, mut waiting) = mpsc::channel::<String>(CAPACITY);
         let (end, done) = oneshot::channel();
@@ -62,19 +61,17 @@ impl Output {
         }
     }
 
-    /// Returns what tells that nothing can be written any more.
     pub(super) fn broken(&self) -> Broken {
         self.broken.clone()
     }
 
-    /// Waits until all is written.
     pub(super) async fn finish(self) {
         drop(self.lines);
         let _ = self.done.await;
     }
 }
 
-/// Returns `true` if standard output can still be written to.
+/// Says when standard output can no longer be written to.
 #[derive(Debug, Clone)]
 pub(super) struct Broken {
     token: CancellationToken,
@@ -82,7 +79,6 @@ pub(super) struct Broken {
 }
 
 impl Broken {
-    /// Waits until nothing can be written any more.
     pub(super) async fn wait(&self) {
         self.token.cancelled().await;
     }

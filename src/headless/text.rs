@@ -145,7 +145,6 @@ pub(super) fn tools(count: u32) -> String {
     counted(count as usize, "tool")
 }
 
-/// Returns the answer as standard output gets it.
 pub(super) fn answer(outcome: &Outcome) -> String {
     sanitize(outcome.text.trim_end()).into_owned()
 }

@@ -16,16 +16,13 @@ const MOST: f64 = 1e12;
 pub struct BudgetLimit {
     /// Tokens, read and written, cached ones included.
     pub tokens: Option<u64>,
-    /// US dollars.
     pub usd: Option<Dollars>,
 }
 
 impl BudgetLimit {
-    /// Returns the limits that the words ask for, given what is spent: `500k` or `$2` sets one, both may be named, `+200k`
-    /// or `+$1` is that much from now on, and `off` lifts both.
-    ///
-    /// # Errors
-    /// Returns what can be written instead.
+    /// Returns the limits that the words ask for, given what is spent: `500k` or `$2` sets one, both may be named,
+    /// `+200k` or `+$1` is that much from now on, and `off` lifts both. On failure, returns what can be written
+    /// instead.
     pub fn changed(self, words: &str, spent_tokens: u64, spent_usd: f64) -> Result<Self, String> {
         if matches!(words.trim(), "off" | "none" | "unlimited") {
             return Ok(Self::default());
@@ -44,7 +41,6 @@ impl BudgetLimit {
         Ok(changed)
     }
 
-    /// Returns `true` if there is no limit.
     pub fn is_none(&self) -> bool {
         self.tokens.is_none() && self.usd.is_none()
     }
@@ -56,7 +52,6 @@ impl BudgetLimit {
 pub struct Dollars(u64);
 
 impl Dollars {
-    /// Returns the amount in millionths of a dollar.
     #[must_use]
     pub fn millionths(self) -> u64 {
         self.0
@@ -98,10 +93,8 @@ impl FromStr for Dollars {
     }
 }
 
-/// Reads a number of tokens such as `200000`, `200_000`, `200k` or `1.5M`.
-///
-/// # Errors
-/// Returns what can be written instead.
+/// Reads a number of tokens such as `200000`, `200_000`, `200k` or `1.5M`. On failure, returns what can be written
+/// instead.
 pub fn parse_tokens(text: &str) -> Result<u64, String> {
     let digits = text.trim();
     let (digits, times) = match digits.char_indices().next_back() {

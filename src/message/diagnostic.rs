@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// A fault that does not stop the program: a key nobody knows, a file that cannot be used, a log that cannot be kept.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Diagnostic {
-    /// The file it is about.
     pub path: Option<PathBuf>,
     /// Line in that file, from 1.
     pub line: Option<usize>,
@@ -19,7 +18,6 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Returns a diagnostic that is about no file.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self { path: None, line: None, column: None, message: message.into() }

@@ -10,9 +10,7 @@ pub struct FileDiff {
     /// The file, absolute.
     #[serde(serialize_with = "crate::message::serialize_path")]
     pub path: PathBuf,
-    /// Number of lines added.
     pub added: usize,
-    /// Number of lines removed.
     pub removed: usize,
     /// Changed places with their context, in file order.
     pub hunks: Vec<Hunk>,
@@ -21,7 +19,6 @@ pub struct FileDiff {
     pub omitted: usize,
 }
 
-/// One changed place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hunk {
     /// The lines, context included.
@@ -38,7 +35,6 @@ pub struct DiffLine {
     pub text: String,
 }
 
-/// What happened to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {

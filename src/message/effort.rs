@@ -9,11 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
-    /// Quick answers.
     Low,
-    /// In between.
     Medium,
-    /// Thorough.
     High,
     /// More than thorough.
     XHigh,

@@ -12,10 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct AgentId(pub u32);
 
 impl AgentId {
-    /// The main agent, the one the user talks to.
     pub const MAIN: Self = Self(0);
 
-    /// Returns `true` if this is the main agent.
     #[must_use]
     pub fn is_main(self) -> bool {
         self == Self::MAIN

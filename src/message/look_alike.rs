@@ -72,7 +72,6 @@ pub(super) fn places(text: &str) -> Vec<usize> {
     found
 }
 
-/// A word under way.
 #[derive(Default)]
 struct Word {
     /// Where letters stand that look like Latin ones.

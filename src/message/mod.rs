@@ -43,17 +43,11 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
     /// What a user (or, for a subagent, its parent) said.
-    User {
-        /// The text, as typed.
-        text: String,
-    },
+    User { text: String },
     /// What the model said, thought and asked for in one turn.
     Assistant(AssistantMessage),
     /// The results of all tool calls of the assistant message before it, in the order of the calls.
-    ToolResults {
-        /// One result for each call.
-        results: Vec<ToolResult>,
-    },
+    ToolResults { results: Vec<ToolResult> },
 }
 
 impl Message {
@@ -63,10 +57,8 @@ impl Message {
     }
 }
 
-/// One complete reply of a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AssistantMessage {
-    /// The parts in the order the model sent them.
     pub content: Vec<Block>,
 }
 
@@ -107,7 +99,9 @@ impl AssistantMessage {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
     /// Visible text, Markdown.
-    Text { text: String },
+    Text {
+        text: String,
+    },
     /// The model's reasoning.
     Thinking {
         text: String,
@@ -119,7 +113,6 @@ pub enum Block {
         /// Opaque bytes, as the provider sent them.
         data: String,
     },
-    /// A request to run a tool.
     ToolCall(ToolCall),
 }
 

@@ -6,18 +6,12 @@ use std::path::PathBuf;
 
 use serde::{Serialize as _, Serializer};
 
-/// Writes one path.
-///
-/// # Errors
-/// Returns the serializer's own errors.
+/// Writes one path. On failure, returns the serializer's own errors.
 pub fn serialize_path<S: Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
     path.to_string_lossy().serialize(serializer)
 }
 
-/// Writes a list of paths.
-///
-/// # Errors
-/// Returns the serializer's own errors.
+/// Writes a list of paths. On failure, returns the serializer's own errors.
 pub fn serialize_paths<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
 }

@@ -37,20 +37,17 @@ pub struct ProviderRow {
     /// What people call it, if not by its name.
     pub display: Option<String>,
     pub wire: WireFormat,
-    /// Address of the API.
     #[serde(deserialize_with = "web_address")]
     pub url: Url,
     /// Variable that puts another address in the place of `url`.
     pub url_env: Option<String>,
     /// Variable that says where the server is: `host`, `host:port`, `:port` or an address.
     pub host_env: Option<String>,
-    /// Variable that holds the key.
     pub key_env: Option<String>,
     /// Header that carries the key, if not the one of the wire format.
     pub key_header: Option<String>,
     /// Variable that holds a token, which is sent as `Authorization: Bearer` if there is no key.
     pub token_env: Option<String>,
-    /// Headers that each request carries.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
     /// The model that is used when none is named.
@@ -95,7 +92,6 @@ pub enum Dialect {
     DeepSeek,
 }
 
-/// The models of one service by size.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSizes {
@@ -105,10 +101,8 @@ pub struct ModelSizes {
 }
 
 impl ProviderRow {
-    /// Returns the row under its name.
-    ///
-    /// # Errors
-    /// Returns what is wrong with the name or a key, and what to write instead.
+    /// Returns the row under its name. On failure, returns what is wrong with the name or a key, and what to write
+    /// instead.
     pub fn named(mut self, name: &str) -> Result<Self, String> {
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
         if name.is_empty() || name.len() > MAX_NAME_CHARS || !name.chars().all(fits) {
@@ -138,7 +132,6 @@ impl ProviderRow {
         Ok(self)
     }
 
-    /// Returns what people call it.
     pub fn display(&self) -> &str {
         self.display.as_deref().unwrap_or(&self.name)
     }
@@ -156,7 +149,6 @@ impl ProviderRow {
         self.key_env.clone().unwrap_or_else(|| format!("`key_env` of `[providers.{}]`", self.name))
     }
 
-    /// Returns the variables whose values are secret.
     pub fn secret_variables(&self) -> impl Iterator<Item = &str> {
         [&self.key_env, &self.token_env].into_iter().flatten().map(String::as_str)
     }

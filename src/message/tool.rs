@@ -3,18 +3,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A model's request to run one tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The provider's id of the call, or one made up where the provider sends none; unique in a transcript.
     pub id: String,
     /// The tool's name as the model wrote it.
     pub name: String,
-    /// The arguments.
     pub input: ToolInput,
 }
 
-/// Arguments of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ToolInput {
@@ -37,7 +34,6 @@ impl ToolInput {
         }
     }
 
-    /// Returns the value of a string argument.
     pub fn str(&self, key: &str) -> Option<&str> {
         match self {
             Self::Object(map) => map.get(key).and_then(Value::as_str),
@@ -49,11 +45,8 @@ impl ToolInput {
 /// What came of one tool call, as the model reads it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// Id of the call this answers.
     pub call_id: String,
-    /// The content, in order.
     pub content: Vec<ResultPart>,
-    /// Whether the call failed.
     #[serde(default)]
     pub is_error: bool,
 }
@@ -88,8 +81,9 @@ impl ToolResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResultPart {
-    /// Plain text.
-    Text { text: String },
+    Text {
+        text: String,
+    },
     /// A picture for models that see.
     Image {
         /// MIME type, such as `image/png`.

@@ -29,12 +29,10 @@ impl Transcript {
         transcript
     }
 
-    /// Returns the messages, oldest first.
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages
     }
 
-    /// Returns `true` if nothing was said yet.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }

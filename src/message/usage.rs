@@ -31,7 +31,6 @@ impl Usage {
         self.input + self.cache_read + self.cache_write
     }
 
-    /// Returns the sum of all tokens.
     pub fn total(&self) -> u64 {
         self.context() + self.output
     }

@@ -11,12 +11,9 @@ use serde_json::{Map, Value, json};
 use crate::message::{Block, Message, ToolCall, ToolInput};
 use crate::provider::Request;
 
-/// One call to make.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedCall {
-    /// The tool.
     pub name: String,
-    /// Its arguments.
     pub input: Map<String, Value>,
 }
 
@@ -80,11 +77,9 @@ impl PlannedCall {
     }
 }
 
-/// One call and its result.
 #[derive(Debug)]
 pub(super) struct Exchange<'a> {
     call: &'a ToolCall,
-    /// The result's text.
     pub(super) output: String,
     /// Whether the tool failed or was denied.
     pub(super) is_error: bool,
@@ -172,7 +167,6 @@ impl<'a> Evidence<'a> {
         self.rounds
     }
 
-    /// Returns `true` if a tool is on offer.
     pub(super) fn offers(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| *tool == name || (is_agent(tool) && is_agent(name)))
     }
@@ -190,7 +184,6 @@ impl<'a> Evidence<'a> {
         self.find(call).filter(|exchange| !exchange.is_error).map(|exchange| exchange.output.as_str())
     }
 
-    /// Returns the calls that failed or were denied.
     pub(super) fn failures(&self) -> impl Iterator<Item = &Exchange<'a>> {
         self.exchanges.iter().filter(|exchange| exchange.is_error)
     }
@@ -206,7 +199,6 @@ impl<'a> Evidence<'a> {
         lines
     }
 
-    /// Returns the hits of a content search.
     pub(super) fn hits(&self, call: &PlannedCall) -> Vec<Hit> {
         self.output(call).unwrap_or_default().lines().filter_map(|line| self.hit(line)).collect()
     }

@@ -45,7 +45,6 @@ pub enum Pace {
     Instant,
 }
 
-/// The rule-based provider.
 #[derive(Debug, Clone, Copy)]
 pub struct Offline {
     pace: Pace,

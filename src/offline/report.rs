@@ -14,7 +14,6 @@ use crate::message::{REPORT_TAGS, tagged};
 /// Bytes of findings in one report; the program cuts reports a little later.
 const MOST_FINDINGS: usize = 6800;
 
-/// What a subagent hands up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) summary: String,
@@ -146,7 +145,6 @@ pub(super) trait AnswerPart {
     /// Returns the calls of stage `n`, as in [`AnswerPlan::stage`].
     fn stage(&self, n: usize, evidence: &Evidence) -> Option<Vec<PlannedCall>>;
 
-    /// Returns what was found.
     fn report(&self, evidence: &Evidence) -> Report;
 }
 
@@ -157,7 +155,6 @@ pub(super) struct CitedPlace {
     pub(super) line: usize,
     /// What stands there, such as `function` or `use`.
     pub(super) label: String,
-    /// The line's text.
     pub(super) text: String,
 }
 

@@ -64,6 +64,5 @@ pub enum ToolKind {
     Execute,
     /// Starts subagents. Scopes are kinds of agents.
     Delegate,
-    /// Anything else. It takes no scope.
     Other,
 }

@@ -14,7 +14,6 @@ use crate::message::{AgentId, FileDiff, reveal};
 pub struct ApprovalId {
     pub agent: AgentId,
     pub call_id: String,
-    /// Number of the question in this run of the program.
     #[serde(default)]
     pub number: u64,
 }
@@ -51,7 +50,6 @@ impl ApprovalRequest {
         }
     }
 
-    /// Returns `true` if the preview holds all that would be done. Nobody can allow what cannot be shown.
     pub fn is_shown_whole(&self) -> bool {
         self.preview.as_ref().is_none_or(|preview| preview.omitted() == 0)
     }

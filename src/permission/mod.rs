@@ -145,7 +145,6 @@ impl Permissions {
         self.ceiling
     }
 
-    /// Returns the mode in force.
     pub fn mode(&self) -> PermissionMode {
         self.ceiling.stricter(self.state.read().unwrap_or_else(PoisonError::into_inner).mode)
     }

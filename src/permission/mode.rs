@@ -56,7 +56,6 @@ impl PermissionMode {
         }
     }
 
-    /// Returns the short word of the status line.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

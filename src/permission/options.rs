@@ -33,7 +33,7 @@ enum After {
     Others(&'static str, &'static str),
 }
 
-/// What test runners of JavaScript are told.
+/// Options of JavaScript test runners.
 const JEST: &str = "watch watchAll silent run verbose ci runInBand bail testNamePattern no-color color";
 const LIBTEST: &str = "nocapture test-threads exact ignored include-ignored skip list show-output quiet color check";
 

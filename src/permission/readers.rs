@@ -23,7 +23,7 @@ pub(super) fn is_reader(program: &str) -> bool {
     READERS.contains(&program)
 }
 
-/// Says why it cannot be told whether a simple command runs something else, unless it can. Whether git is under guard
+/// Says why it is not known whether a simple command runs something else, unless it can. Whether git is under guard
 /// is for the caller to ask.
 pub(super) fn doubt_about(words: &[Word]) -> Option<&'static str> {
     let name = words.first()?;

@@ -53,7 +53,7 @@ enum Scope {
 pub(super) enum Verdict {
     Passes,
     Forbidden,
-    /// It cannot be told, for this reason.
+    /// It cannot be decided, for this reason.
     Uncertain(&'static str),
 }
 
@@ -81,7 +81,6 @@ impl Rule {
         &self.text
     }
 
-    /// Returns the name of the tool, which may be a pattern.
     pub fn tool(&self) -> &str {
         &self.tool
     }

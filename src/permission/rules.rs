@@ -68,7 +68,6 @@ impl Rules {
         })
     }
 
-    /// Returns `true` if the agent may have subagents of this kind.
     pub fn allow_kind(&self, kind: &str) -> bool {
         self.allowed.iter().all(|list| list.iter().any(|rule| rule.is_about_kind(kind)))
             && !self.forbidden.iter().flat_map(|list| list.iter()).any(|rule| rule.is_about_kind(kind))

@@ -25,9 +25,7 @@ const LONGEST_NAME: usize = 64;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelPreferences {
-    /// The model named on the command line.
     pub flag: Option<String>,
-    /// The model named in the config.
     pub config: Option<String>,
     pub env: ProviderEnv,
 }
@@ -77,7 +75,6 @@ impl Endpoint {
         Service::new(self.provider.clone(), credential).at(&self.base)
     }
 
-    /// Returns what errors call it.
     pub fn place(&self) -> String {
         self.service().shown().to_owned()
     }
@@ -109,7 +106,6 @@ pub enum ChoiceError {
     /// A provider was named that has no model of its own to fall back on.
     #[error("{provider} needs the name of a model: --model {provider}/NAME.")]
     MissingModel { provider: String },
-    /// A base URL cannot be read.
     #[error("{variable} is not an address ({value}). It has to look like http://host:port/v1.")]
     BadAddress { variable: String, value: String },
     /// No server that was asked has what was wished for.
@@ -123,12 +119,8 @@ pub enum ChoiceError {
         /// The end of the sentence: the question whether a known name is meant.
         question: String,
     },
-    /// The server that was asked cannot be used.
     #[error("{words}")]
-    Unusable {
-        /// What is wrong and what to do.
-        words: String,
-    },
+    Unusable { words: String },
 }
 
 fn forms() -> &'static str {
@@ -160,10 +152,8 @@ fn meant_instead(wish: &str, table: &ProviderTable) -> String {
     }
 }
 
-/// Decides who answers.
-///
-/// # Errors
-/// Returns an error if what was asked for cannot be served. A choice that nobody asked for never fails on a missing key.
+/// Decides who answers. Returns an error if what was asked for cannot be served. A choice that nobody asked for never
+/// fails on a missing key.
 pub fn choose(wishes: &ModelPreferences) -> Result<ModelChoice, ChoiceError> {
     let wish = wishes.flag.as_deref().or(wishes.config.as_deref()).map(str::trim).filter(|wish| !wish.is_empty());
     match wish {

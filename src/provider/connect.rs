@@ -20,10 +20,8 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// Finds the proxy that the environment names for an address, as the HTTP client does.
-    ///
-    /// # Errors
-    /// Returns an error if a proxy is named in a way that the client would pass over.
+    /// Finds the proxy that the environment names for an address, as the HTTP client does. Returns an error if a proxy
+    /// is named in a way that the client would pass over.
     pub(super) fn of(base: &Url) -> Result<Option<Self>, ProviderError> {
         let own = if base.scheme() == "https" { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
         let names = own.into_iter().chain(["ALL_PROXY", "all_proxy"]);

@@ -32,12 +32,11 @@ pub struct Miss {
     pub why: Why,
 }
 
-/// Why a server cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     /// It does not list its models: the error, and the status of its answer if there is one.
     Refused(ProviderError, Option<u16>),
-    /// It lets one wait.
+    /// It answers too late.
     Late,
     /// What it answers is no list of models.
     NoList,
@@ -46,7 +45,7 @@ pub enum Why {
 }
 
 impl Miss {
-    /// Returns `true` if a model server is there, as far as can be told.
+    /// Returns `true` if a model server is there, as far as is known.
     pub fn is_server(&self) -> bool {
         match &self.why {
             Why::Refused(_, status) => matches!(status, Some(401 | 403 | 503)),
@@ -99,11 +98,9 @@ impl Miss {
 
 /// Asks all endpoints at once and returns the first, in their order, that has a model; else why each of them has none.
 ///
-/// With `wanted`, only a server that has this model counts; otherwise its first model that writes text is taken. One that
-/// the user named gets its own time, the others get `budget`.
-///
-/// # Errors
-/// Returns what was found in place of a model.
+/// With `wanted`, only a server that has this model counts; otherwise its first model that writes text is taken. One
+/// that the user named gets its own time, the others get `budget`. On failure, returns what was found in place of a
+/// model.
 pub async fn find_local_server(
     endpoints: &[Endpoint],
     wanted: Option<&str>,

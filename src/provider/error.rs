@@ -44,7 +44,6 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns what the user can do, whatever the service.
     fn advice(self) -> &'static str {
         match self {
             Self::NotFound => "Check --model and the base URL.",
@@ -61,17 +60,13 @@ pub struct ProviderError {
     pub kind: ErrorKind,
     /// The service, or the proxy on the way to it.
     pub provider: String,
-    /// Its words.
     pub detail: String,
-    /// What the user can do.
     pub advice: String,
     /// How long the service asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
-    /// What the model does not take.
     pub unsupported: Option<Box<Unsupported>>,
 }
 
-/// What a model does not take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
     pub model: String,

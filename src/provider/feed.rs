@@ -20,7 +20,6 @@ const WIRE_FACTOR: usize = 32;
 /// What a part of a reply, such as a tool call, takes of its size besides its text.
 const PART_COST: usize = 256;
 
-/// How large one reply may become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplySize {
     /// Bytes of text, reasoning and tool input, each part counting as 256 more.
@@ -51,7 +50,6 @@ pub(super) enum StreamProgress {
 
 /// Turns the events of one wire format into stream events.
 pub(super) trait Decode: Send {
-    /// Takes one event.
     fn event(&mut self, event: sse::SseEvent<'_>, out: &mut Queue) -> Result<StreamProgress, ProviderError>;
 
     /// Completes an answer that has stopped: called once, after the last event.
@@ -191,10 +189,8 @@ impl Feed {
         self
     }
 
-    /// Takes the next bytes of the answer. Bytes after its end are passed over.
-    ///
-    /// # Errors
-    /// Returns what the service reported in the stream, or a protocol error.
+    /// Takes the next bytes of the answer. Bytes after its end are passed over. On failure, returns what the service
+    /// reported in the stream, or a protocol error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ProviderError> {
         if self.is_complete() {
             return Ok(());
@@ -210,10 +206,8 @@ impl Feed {
         Ok(())
     }
 
-    /// Takes a whole answer that came as one document, from a server that does not stream.
-    ///
-    /// # Errors
-    /// Returns what the service reported, or a protocol error if the document is no answer.
+    /// Takes a whole answer that came as one document, from a server that does not stream. On failure, returns what the
+    /// service reported, or a protocol error if the document is no answer.
     pub fn document(&mut self, json: &[u8]) -> Result<(), ProviderError> {
         let reader = &mut self.reader;
         if json.len() > EVENT_CAP {
@@ -229,10 +223,7 @@ impl Feed {
         }
     }
 
-    /// Ends the answer: the connection has closed.
-    ///
-    /// # Errors
-    /// Returns a transient error if the model had not stopped.
+    /// Ends the answer: the connection has closed. Returns a transient error if the model had not stopped.
     pub fn end(&mut self) -> Result<(), ProviderError> {
         if self.is_complete() {
             return Ok(());

@@ -129,7 +129,6 @@ impl Http {
         in_transit && self.may_be_stale.load(Ordering::Relaxed)
     }
 
-    /// Sends a request on a new connection.
     async fn send_afresh(&self, request: RequestBuilder) -> Result<Response, ProviderError> {
         let fresh = self.fresh.get_or_init(|| build(&self.base, Pool::None));
         let fresh = fresh.as_ref().map_err(|words| self.service.error(ErrorKind::Network, words))?;
@@ -204,10 +203,7 @@ impl Http {
     }
 
     /// Returns what a success holds: a server that does not stream answers with a document. One that is no model server
-    /// at all does so too.
-    ///
-    /// # Errors
-    /// Returns a protocol error for a web page, and a network error if a document breaks off.
+    /// at all does so too. Returns a protocol error for a web page, and a network error if a document breaks off.
     pub(super) async fn body(&self, mut answer: Response) -> Result<HttpBody, ProviderError> {
         let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

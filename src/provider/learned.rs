@@ -14,12 +14,9 @@ use crate::message::{Message, ResultPart};
 /// What stands in the place of a picture.
 const NO_PICTURE: &str = "[picture left out: this model takes none]";
 
-/// A part of a request that a model may not take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Feature {
-    /// Pictures in the results of tools.
     Pictures,
-    /// The settings for reasoning.
     Thinking,
 }
 

@@ -70,7 +70,7 @@ pub struct Request {
     pub withheld: Arc<[ToolSpec]>,
     /// Cap on the output tokens of this response.
     pub max_output_tokens: u32,
-    /// How hard the model shall think, as far as it can be told.
+    /// How hard the model shall think, as far as that can be set.
     pub effort: Option<Effort>,
 }
 
@@ -82,7 +82,7 @@ pub enum StreamEvent {
     ThinkingSignature(String),
     /// A block of encrypted reasoning.
     RedactedThinking(String),
-    /// A tool call begins. `index` tells calls of one message apart.
+    /// A tool call begins. `index` distinguishes calls of one message.
     ToolCallStart {
         index: usize,
         /// The service's id; empty where it sends none.
@@ -108,17 +108,14 @@ const REASON_CHARS: usize = 100;
 pub enum StopReason {
     /// It had said everything.
     EndTurn,
-    /// It waits for the results of its tool calls.
     ToolUse,
     /// It reached the cap on output tokens.
     MaxTokens,
-    /// It met a stop sequence.
     StopSequence,
     /// It, or a filter before it, declined.
     Refusal,
     /// It paused a long turn and wants to go on with the same conversation.
     PauseTurn,
-    /// The conversation filled its context window.
     ContextWindow,
     /// A reason this program does not know, in the service's words.
     Other(String),

@@ -80,7 +80,6 @@ impl RateLimiter {
         QueueTicket { gate: self.clone(), changes: self.0.subscribe(), number, since: Instant::now(), announced: None }
     }
 
-    /// Returns how much it lets through.
     pub fn load(&self) -> Load {
         let state = self.0.borrow();
         Load { in_flight: state.in_flight, allowed: state.allowed, waiting: state.waiting.len() }
@@ -92,7 +91,6 @@ impl RateLimiter {
     }
 }
 
-/// One request's place in the queue.
 #[derive(Debug)]
 pub struct QueueTicket {
     gate: RateLimiter,
@@ -104,12 +102,10 @@ pub struct QueueTicket {
 }
 
 impl QueueTicket {
-    /// Returns since when the request wants to be sent.
     pub fn since(&self) -> Instant {
         self.since
     }
 
-    /// Returns `true` if its present wait has been announced.
     pub fn is_announced(&self) -> bool {
         self.announced.is_some()
     }
@@ -187,7 +183,6 @@ enum Stage {
 }
 
 impl Permit {
-    /// Notes that its answer has begun.
     pub fn answered(&mut self) {
         if self.stage == Stage::Sent {
             self.stage = Stage::Answered;
@@ -207,7 +202,7 @@ impl Permit {
     }
 
     /// Ends it, the service having refused it: nothing is sent for so long. Returns how long that is in the end; another
-    /// request may have been told to wait longer.
+    /// request may have to wait longer.
     #[must_use]
     pub fn refused(self, wait: Duration) -> Duration {
         let now = Instant::now();
@@ -228,12 +223,10 @@ impl Drop for Permit {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Requests on their way or being answered.
     in_flight: usize,
     /// Those of them whose answer has not begun.
     unanswered: usize,
     allowed: Option<usize>,
-    /// Nothing is sent before.
     blocked_until: Option<Instant>,
     /// Successes since the last refusal, of requests sent after it.
     streak: u32,

@@ -24,7 +24,7 @@ const SHORTEST_OBEYED: Duration = Duration::from_millis(500);
 const SHORT_WAIT: Duration = Duration::from_millis(50);
 /// Shortest wait once the service has refused [`MAX_ATTEMPTS`] times in a row, so that the attempts of a minute have a bound.
 const STEADY_WAIT: Duration = Duration::from_secs(5);
-/// Longest wait that a server may ask for; beyond it the user is told instead.
+/// Longest wait that a server may ask for; beyond it the user gets an error instead.
 const LONGEST_OBEYED: Duration = Duration::from_mins(10);
 
 /// What has been tried, when an attempt has failed.

@@ -42,7 +42,6 @@ pub struct ScriptedReply {
     /// How often it may be used; `None` for ever.
     #[serde(default)]
     pub times: Option<usize>,
-    /// What happens, in order.
     pub steps: Vec<ScriptStep>,
 }
 
@@ -70,7 +69,6 @@ pub enum ScriptStep {
     /// Reasoning, whole or word by word.
     Think {
         think: String,
-        /// Milliseconds between words; 0 sends it whole.
         #[serde(default)]
         every_ms: u64,
     },
@@ -122,7 +120,6 @@ pub struct Scripted {
 #[derive(Debug, Default)]
 struct Played {
     requests: Vec<Request>,
-    /// How often each reply was used.
     uses: Vec<usize>,
     calls: usize,
 }
@@ -134,10 +131,7 @@ impl Scripted {
         Self { replies, played: Mutex::new(played), gate: RateLimiter::default() }
     }
 
-    /// Reads a script in JSON Lines.
-    ///
-    /// # Errors
-    /// Returns the first line that is no reply.
+    /// Reads a script in JSON Lines. On failure, returns the first line that is no reply.
     pub fn from_jsonl(text: &str) -> Result<Self, ScriptError> {
         let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
         let replies = lines

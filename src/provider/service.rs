@@ -97,10 +97,7 @@ impl Service {
         Self { shown, is_at_home, is_own: is_on_own_network(base), ..self }
     }
 
-    /// Returns the headers that each request carries.
-    ///
-    /// # Errors
-    /// Returns an error if the key cannot be sent.
+    /// Returns the headers that each request carries. Returns an error if the key cannot be sent.
     pub(super) fn headers(&self) -> Result<HeaderMap, ProviderError> {
         let own = self.row.headers.iter().filter_map(|(name, value)| {
             Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?))

@@ -38,10 +38,8 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// Takes the next bytes and hands each event they complete to `each`.
-    ///
-    /// # Errors
-    /// Returns [`TooLarge`], or the first error of `each`. The parser is of no use after that.
+    /// Takes the next bytes and hands each event they complete to `each`. On failure, returns [`TooLarge`], or the
+    /// first error of `each`. The parser is of no use after that.
     pub fn push<E: From<TooLarge>>(
         &mut self,
         mut bytes: &[u8],

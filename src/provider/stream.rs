@@ -18,10 +18,7 @@ use super::{EventStream, Feed, ProviderError, StreamEvent};
 /// How long a server that has finished its answer may keep the stream open.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Returns the events of an answer.
-///
-/// # Errors
-/// Returns what a document says that is no answer.
+/// Returns the events of an answer. On failure, returns what a document says that is no answer.
 pub(super) async fn events(http: Http, answer: Response, mut feed: Feed) -> Result<EventStream, ProviderError> {
     let body = match http.body(answer).await? {
         HttpBody::Stream(answer) => Some(Box::pin(answer.bytes_stream())),
@@ -39,7 +36,7 @@ struct Answer<S> {
     http: Http,
     feed: Feed,
     linger: Option<Pin<Box<Sleep>>>,
-    /// What ended the answer; told after the events that came before it.
+    /// What ended the answer; returned after the events that came before it.
     failure: Option<ProviderError>,
 }
 

@@ -63,12 +63,11 @@ impl ProviderTable {
         self.key_variables().into_iter().take(2).collect()
     }
 
-    /// Returns what people call the servers on their machine.
     pub fn server_names(&self) -> Vec<&str> {
         self.rows().filter(|row| row.local).map(|row| row.display()).collect()
     }
 
-    /// Returns the variable by which a service of this wire format is told to be elsewhere.
+    /// Returns the variable that puts a service of this wire format at another address.
     pub fn address_variable(&self, wire: WireFormat) -> Option<&str> {
         self.rows().filter(|row| row.wire == wire).find_map(|row| row.url_env.as_deref())
     }
@@ -120,7 +119,6 @@ impl ProviderEnv {
         Self { table, variables }
     }
 
-    /// Reads the environment of this process.
     #[must_use]
     pub fn of_process(table: ProviderTable) -> Self {
         Self::new(table, |name| std::env::var(name).ok())
@@ -154,10 +152,8 @@ impl ProviderEnv {
         row.local || !needs_key || self.is_moved(row) || self.credential(row) != Credential::None
     }
 
-    /// Returns the address of the service, and `true` if the user put it in the place of the row's own.
-    ///
-    /// # Errors
-    /// Returns an error if a variable holds no address.
+    /// Returns the address of the service, and `true` if the user put it in the place of the row's own. Returns an
+    /// error if a variable holds no address.
     pub(super) fn base(&self, row: &ProviderRow) -> Result<(Url, bool), ChoiceError> {
         if let (Some(variable), Some(text)) = (&row.url_env, self.get(row.url_env.as_ref())) {
             return Ok((address(text.expose(), variable)?, true));

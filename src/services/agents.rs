@@ -15,7 +15,6 @@ use crate::definition::{Library, Means, Watcher};
 /// How long a session waits for its agent files.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Puts changed agent files in force and emits them, until it is dropped.
 #[derive(Debug)]
 pub(super) struct AgentFiles {
     _watcher: Watcher,

@@ -18,21 +18,17 @@ use crate::session::{Secrets, Store, log};
 use crate::subagent::{AGENT_TOOL, TASK_TOOLS, UserDirs};
 use crate::tool::{Shell, standard_tools};
 
-/// What the command line asks for.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The folder to work in.
     pub directory: PathBuf,
     /// The model, as `provider/name`.
     pub model: Option<String>,
     pub mode: Option<PermissionMode>,
-    /// What is allowed in advance.
     pub grants: Vec<Grant>,
     /// Most model calls of the main agent for one message.
     pub max_turns: Option<u32>,
     /// What all agents may use together, beyond what the configuration says.
     pub budget: BudgetLimit,
-    /// Which front end shows it.
     pub front_end: FrontEnd,
     /// Whether the agents work or play.
     pub kind: SessionKind,
@@ -44,7 +40,6 @@ pub struct Options {
     pub program: PathBuf,
 }
 
-/// Which front end a session is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrontEnd {
     /// A screen, with someone before it.
@@ -67,21 +62,16 @@ pub enum SessionKind {
 /// What is known before anything starts.
 #[derive(Debug)]
 pub struct Bootstrap {
-    /// What was asked for.
     pub options: Options,
-    /// The settings in force.
     pub config: Config,
     /// Faults the user should see.
     pub diagnostics: Vec<Diagnostic>,
-    /// Where the program keeps its files, if there is such a place.
     pub paths: Option<Paths>,
-    /// Where the agents work.
     pub place: Place,
     /// What of that is a project.
     pub ground: ProjectRoot,
     /// The kinds of agents there are. Until [`start`] only those that need no file.
     pub library: Arc<Library>,
-    /// The definition that the main agent works as.
     pub agent: Option<Arc<AgentDefinition>>,
     /// What the environment says about subagents.
     pub subagents: Subagents,
@@ -89,12 +79,10 @@ pub struct Bootstrap {
     pub store: Option<Store>,
 }
 
-/// What the environment says about subagents.
 #[derive(Debug, Clone, Default)]
 pub struct Subagents {
     /// The model of those for which the call names none.
     pub model: Option<String>,
-    /// The user's own folders.
     pub user_dirs: UserDirs,
 }
 
@@ -105,16 +93,12 @@ impl Bootstrap {
         Some(crate::session::history_file(&paths.state_dir, &self.place.project))
     }
 
-    /// Returns the file of the program's log.
     pub fn log_file(&self) -> Option<PathBuf> {
         self.paths.as_ref().map(|paths| log::path(&paths.state_dir))
     }
 }
 
-/// Reads the configuration and finds the project.
-///
-/// # Errors
-/// Returns an error if the working directory does not exist.
+/// Reads the configuration and finds the project. Returns an error if the working directory does not exist.
 pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let cwd = std::fs::canonicalize(&options.directory)
         .with_context(|| format!("{} cannot be entered", options.directory.display()))?;
@@ -181,7 +165,6 @@ pub fn agent_dirs(environment: &config::Environment, place: &Place, ground: &Pro
     })
 }
 
-/// Returns the names that the `tools` of an agent file may hold.
 pub fn tool_names() -> Vec<String> {
     standard_tools(&Shell::default()).names().chain([AGENT_TOOL]).chain(TASK_TOOLS).map(str::to_owned).collect()
 }

@@ -74,7 +74,6 @@ pub(super) fn reconnect(
     })
 }
 
-/// What a connection is made with.
 #[derive(Clone)]
 pub(super) struct ConnectMeans {
     pub(super) pace: Pace,

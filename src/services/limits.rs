@@ -6,7 +6,6 @@ use crate::agent::{Budget, Limits, SessionEvent, Sink};
 use crate::config::Config;
 use crate::subagent::TreeLimits;
 
-/// Returns the limits of the tree and of each subagent.
 pub(super) fn of_tree(config: &Config) -> TreeLimits {
     let limits = &config.limits;
     TreeLimits {

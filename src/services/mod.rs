@@ -47,17 +47,12 @@ use crate::tool::{Shell, schema_of, standard_tools};
 /// Events that may wait for a listener before agents wait for it.
 pub const EVENT_CAPACITY: usize = 1_024;
 
-/// A session that runs.
 pub struct Started {
-    /// The main agent and its user.
     pub conversation: Conversation,
-    /// Name of the session.
     pub session: String,
-    /// What is still being kept.
     pub kept: SessionHandles,
 }
 
-/// Starts a session. `listener` gets every event of it.
 pub async fn start(bootstrap: Bootstrap, listener: mpsc::Sender<Arc<LogEvent>>) -> Started {
     let Bootstrap { options, config, diagnostics, paths, place, ground, library, agent, subagents, store } = bootstrap;
     let (environment, rate_limiters) = (connection::provider_env(&config), RateLimiters::default());

@@ -1,6 +1,6 @@
 //! Reading the log of a subagent back, so that it can go on.
 //!
-//! Owns waiting until the log holds what was told. Leaves what the events mean to `subagent`. Invariant: what is read is
+//! Owns waiting until the log holds what was emitted. Leaves what the events mean to `subagent`. Invariant: what is read is
 //! whole up to the last end, or an error says why not.
 
 use std::path::Path;

@@ -14,9 +14,7 @@ use reqwest::Url;
 use crate::message::sanitize_line;
 use crate::session::append_line;
 
-/// Bytes of the record that are read.
 const MAX_RECORD_BYTES: u64 = 64 << 10;
-/// Bytes of the table of sockets that are read.
 const MAX_TABLE_BYTES: u64 = 16 << 20;
 /// Characters of the longest name of a model that is shown.
 const MAX_MODEL_CHARS: usize = 60;
@@ -43,7 +41,6 @@ impl ServerIdentity {
         Self { name: name.to_owned(), address, uid }
     }
 
-    /// Returns the line of the record, if everything is known.
     fn line(&self) -> Option<String> {
         Some(format!("{} {} {}", self.name, self.address, self.uid?))
     }

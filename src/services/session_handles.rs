@@ -39,7 +39,6 @@ pub struct SessionHandles {
 }
 
 impl SessionHandles {
-    /// Returns how many events the log has dealt with.
     pub(super) fn handled(&self) -> Option<watch::Receiver<u64>> {
         self.writer.as_ref().map(Writer::handled)
     }
@@ -69,7 +68,6 @@ impl SessionHandles {
     }
 }
 
-/// Facts kept about a session.
 #[derive(Debug, Serialize)]
 struct Meta {
     v: u32,

@@ -20,7 +20,6 @@ use Signal::{
 const ENDING: [Signal; 12] =
     [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGIO];
 
-/// A signal that asks the program to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndSignal(Signal);
 
@@ -45,36 +44,26 @@ impl EndSignal {
     }
 }
 
-/// What a signal means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignalEvent {
-    /// The program shall end.
     End(EndSignal),
     /// The program shall stop, as by `ctrl+z`. Only after [`Signals::catch_terminal`], as the next one.
     Stop,
-    /// The terminal has another size.
     Resized,
 }
 
-/// Catches signals.
 #[derive(Debug)]
 pub struct Signals(Vec<(Signal, Arrivals)>);
 
 impl Signals {
     /// Begins to catch those that ask for the end. A file that grows beyond the limit for files is from now on an error
-    /// where it is written.
-    ///
-    /// # Errors
-    /// The system lets none be caught.
+    /// where it is written. Fails if the system lets none be caught.
     pub fn catch() -> io::Result<Self> {
         drop(arrivals(SIGXFSZ)?);
         ENDING.into_iter().map(|signal| Ok((signal, arrivals(signal)?))).collect::<io::Result<_>>().map(Self)
     }
 
-    /// Begins to catch those that concern a terminal too.
-    ///
-    /// # Errors
-    /// The system lets them not be caught.
+    /// Begins to catch those that concern a terminal too. Fails if the system lets them not be caught.
     pub fn catch_terminal(&mut self) -> io::Result<()> {
         for signal in [SIGTSTP, SIGWINCH] {
             self.0.push((signal, arrivals(signal)?));
@@ -108,10 +97,7 @@ impl Signals {
     }
 
     /// Forgets an interrupt and a stop that were meant for another program. Other signals that have asked for the end
-    /// meanwhile still count.
-    ///
-    /// # Errors
-    /// The system lets them not be caught.
+    /// meanwhile still count. Fails if the system lets them not be caught.
     pub fn forget_keys(&mut self) -> io::Result<()> {
         for (signal, caught) in &mut self.0 {
             if matches!(*signal, SIGINT | SIGTSTP) {

@@ -14,7 +14,6 @@ use crate::session::{Store, project_dir};
 use crate::subagent::Tree;
 use crate::worktree::Worktrees;
 
-/// Returns the worktrees of a session.
 pub(super) fn of_session(
     paths: Option<&Paths>,
     store: Option<&Store>,
@@ -32,7 +31,6 @@ pub(super) fn look(tree: &Tree, front: FrontEnd) -> Option<AbortOnDrop> {
     (front != FrontEnd::Headless).then(|| AbortOnDrop(tokio::spawn(async move { tree.find_orphans().await })))
 }
 
-/// A task that ends with its owner.
 #[derive(Debug)]
 pub(super) struct AbortOnDrop(pub(super) JoinHandle<()>);
 

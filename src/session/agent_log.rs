@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use super::SessionError;
 use super::store::{end_torn_line, is_at, open_private};
 
-/// The end of one file.
 #[derive(Debug)]
 pub(super) struct AgentLog {
     path: PathBuf,
@@ -27,23 +26,19 @@ impl AgentLog {
         Self { path, file: None, held: Vec::new(), begun: 0 }
     }
 
-    /// Adds a line, given without its end.
     pub(super) fn push(&mut self, line: &str) {
         self.held.extend_from_slice(line.as_bytes());
         self.held.push(b'\n');
     }
 
-    /// Returns how many bytes are held.
     pub(super) fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// Returns how many lines are held.
     pub(super) fn lines(&self) -> u64 {
         memchr::memchr_iter(b'\n', &self.held).count() as u64
     }
 
-    /// Returns `true` if the file is open.
     pub(super) fn is_open(&self) -> bool {
         self.file.is_some()
     }

@@ -19,14 +19,12 @@ const MAX_BYTES: u64 = 1 << 20;
 /// The most faults of one file that are reported.
 const MAX_FAULTS: usize = 5;
 
-/// The file of what is allowed in one project.
 #[derive(Debug, Clone)]
 pub struct Allowed {
     path: PathBuf,
     project: String,
 }
 
-/// The file as it is written.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Record {
     /// The folder's name has only a short hash of the path.
@@ -39,7 +37,6 @@ struct Record {
     allowed: Vec<Entry>,
 }
 
-/// A grant for one kind of agent.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     /// The grant, as in the configuration.
@@ -59,7 +56,6 @@ impl Record {
         all.chain(self.allowed.iter().map(|entry| (entry.tool.as_str(), entry.holder())))
     }
 
-    /// Takes out a grant, however it is written.
     fn remove(&mut self, given: &ActiveGrant) {
         let is_meant = |tool: &str| tool.parse().as_ref() == Ok(&given.grant);
         if given.holder.is_everyone() {
@@ -116,10 +112,7 @@ impl Allowed {
     }
 
     /// Writes a change down. Blocks. Another program that works in the same project is waited for, and what it wrote
-    /// stays.
-    ///
-    /// # Errors
-    /// The file cannot be written.
+    /// stays. Fails if the file cannot be written.
     pub fn change(&self, change: &GrantChange) -> Result<(), SessionError> {
         let error = |source| SessionError::new(&self.path, "locked", source);
         if let Some(folder) = self.path.parent() {

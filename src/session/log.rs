@@ -25,7 +25,6 @@ pub struct LogGuard {
     _worker: WorkerGuard,
 }
 
-/// Returns the file of the log.
 pub fn path(state_dir: &Path) -> PathBuf {
     state_dir.join("belvedere.log")
 }

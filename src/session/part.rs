@@ -25,23 +25,17 @@ pub enum Stretch {
     After(u64),
 }
 
-/// A stretch of a file: whole records, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogPart {
-    /// Where it begins.
     pub from: u64,
-    /// Where it ends.
     pub to: u64,
-    /// How long the file is.
     pub length: u64,
-    /// The records, unread.
     pub lines: Vec<PartLine>,
 }
 
 /// One record, unread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartLine {
-    /// Where it begins.
     pub at: u64,
     /// Its bytes, line end included.
     pub bytes: Vec<u8>,
@@ -57,10 +51,8 @@ impl PartLine {
     }
 }
 
-/// Reads about so many bytes of a session file, one record at least if there is one. Blocks.
-///
-/// # Errors
-/// Returns an error if there is no such file or it may not be read.
+/// Reads about so many bytes of a session file, one record at least if there is one. Blocks. Returns an error if there
+/// is no such file or it may not be read.
 pub fn read_part(path: &Path, stretch: Stretch, bytes: u64) -> Result<LogPart, SessionError> {
     let error = |error| SessionError::new(path, "read", error);
     let mut file = File::open(path).map_err(error)?;

@@ -13,10 +13,6 @@ use serde::de::DeserializeOwned;
 use super::{Record, SessionError, VERSION};
 use crate::message::Diagnostic;
 
-/// Opens a session file.
-///
-/// # Errors
-/// Returns an error if there is no such file or it may not be read.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Records<T>, SessionError> {
     let file = File::open(path).map_err(|error| SessionError::new(path, "read", error))?;
     Ok(Records { path: path.to_path_buf(), lines: Some(BufReader::new(file)), line: 0, bodies: PhantomData })

@@ -5,10 +5,8 @@ use serde::{Deserialize, Serialize};
 /// Version of the format of this program. A record of a later one is not read.
 pub const VERSION: u32 = 1;
 
-/// One line of a session file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record<T> {
-    /// Version of the format.
     pub v: u32,
     /// Number within the session, over all its files, from 1. A gap means that something was lost.
     pub seq: u64,

@@ -43,7 +43,6 @@ impl Secrets {
         Self(secrets.collect())
     }
 
-    /// Masks the secrets in a text.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for secret in self.0.iter() {

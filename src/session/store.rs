@@ -33,7 +33,6 @@ impl SessionError {
     }
 }
 
-/// The folder of one session.
 #[derive(Debug, Clone)]
 pub struct Store {
     dir: PathBuf,
@@ -53,7 +52,6 @@ impl Store {
         Self { dir: resolved(&dir), exports: state_dir.join("exports"), secrets }
     }
 
-    /// Returns the folder.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -71,10 +69,8 @@ impl Store {
         self.dir.join(format!("{}.jsonl", file_name(agent)))
     }
 
-    /// Keeps a report as a file of its own, so that it can be read in whole when the parent got it cut. Blocks.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be written.
+    /// Keeps a report as a file of its own, so that it can be read in whole when the parent got it cut. Blocks. Returns
+    /// an error if the file cannot be written.
     pub fn save_report(&self, agent: &str, report: &str) -> Result<PathBuf, SessionError> {
         let dir = self.reports_dir();
         let path = dir.join(format!("{}.md", file_name(agent)));
@@ -111,10 +107,7 @@ impl Store {
     }
 
     /// Writes a text for the user to a new file, with the secrets masked: at `place`, or in the folder there, or in a
-    /// folder of the state directory. Blocks.
-    ///
-    /// # Errors
-    /// Returns an error if the file is there already or cannot be written.
+    /// folder of the state directory. Blocks. Returns an error if the file is there already or cannot be written.
     pub fn export(&self, text: &str, place: Option<&Path>) -> Result<PathBuf, SessionError> {
         let name = || Zoned::now().strftime("conversation-%Y-%m-%d-%H%M%S%.3f.md").to_string();
         let path = match place {
@@ -152,10 +145,8 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), SessionError> {
     write().map(drop).map_err(|error| SessionError::new(path, "written", error))
 }
 
-/// Keeps a small file of the program's own, in the place of the one that was there. Blocks.
-///
-/// # Errors
-/// Returns an error if the file or its folder cannot be written.
+/// Keeps a small file of the program's own, in the place of the one that was there. Blocks. Returns an error if the
+/// file or its folder cannot be written.
 pub fn keep_file(path: &Path, text: &str) -> Result<(), SessionError> {
     if let Some(folder) = path.parent() {
         create_private_dir(folder).map_err(|error| SessionError::new(folder, "created", error))?;
@@ -204,11 +195,8 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     (open.dev(), open.ino()) == (there.dev(), there.ino())
 }
 
-/// Appends one line to a file of the user's alone, which is made if need be with its folder. A line that a full disk has
-/// cut before is ended first. Blocks.
-///
-/// # Errors
-/// Returns an error if the file or its folder cannot be written.
+/// Appends one line to a file of the user's alone, which is made if need be with its folder. A line that a full disk
+/// has cut before is ended first. Blocks. Returns an error if the file or its folder cannot be written.
 pub fn append_line(path: &Path, line: &str) -> Result<(), SessionError> {
     let error = |act| move |error| SessionError::new(path, act, error);
     if let Some(folder) = path.parent() {

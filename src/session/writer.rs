@@ -100,12 +100,11 @@ struct Thread<M, Route, F> {
     logs: HashMap<Arc<str>, AgentLog>,
     /// The folder, locked as long as the session runs; none before there is something to keep.
     lock: Option<File>,
-    /// What is wrong at present.
     error: Option<String>,
     /// Records that did not fit into memory since it began.
     lost: u64,
     reports: usize,
-    /// What is wrong in the end, when nobody listens any more.
+    /// What is wrong in the end, for a reader after the screen has closed.
     last: Arc<OnceLock<String>>,
 }
 
@@ -152,7 +151,6 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
         }
     }
 
-    /// Returns how many bytes wait for the disk.
     fn held(&self) -> usize {
         self.logs.values().map(AgentLog::held).sum()
     }
@@ -187,7 +185,6 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
         }
     }
 
-    /// Closes all files, after the disk has them.
     fn close_all(&mut self) {
         for log in self.logs.values_mut() {
             if let Err(error) = log.close() {
@@ -196,7 +193,6 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
         }
     }
 
-    /// Makes the folder if it is not there: at first, and whenever it was deleted.
     fn prepare(&mut self) -> Result<(), SessionError> {
         let dir = self.store.dir();
         if self.lock.as_ref().is_some_and(|lock| super::store::is_at(lock, dir)) {
@@ -245,7 +241,6 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
         });
     }
 
-    /// Ends the session's files. What the disk has not taken by now is lost.
     fn close(&mut self) {
         self.flush();
         self.close_all();

@@ -12,7 +12,6 @@ use crate::definition::Isolation;
 use crate::permission::ToolKind;
 use crate::tool::{Plan, Tool, ToolContext, ToolOutput};
 
-/// Name of the tool.
 pub const AGENT_TOOL: &str = "Agent";
 
 /// Input of the `Agent` tool.
@@ -54,14 +53,12 @@ pub struct AgentInput {
     pub resume: Option<String>,
 }
 
-/// The `Agent` tool of one agent.
 pub struct AgentTool {
     tree: Tree,
     parent: Parent,
 }
 
 impl AgentTool {
-    /// Returns the tool by which `parent` delegates.
     #[must_use]
     pub fn new(tree: Tree, parent: Parent) -> Self {
         Self { tree, parent }

@@ -25,7 +25,6 @@ pub struct Capabilities {
 /// Whether an agent may have subagents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delegation {
-    /// It may.
     Open,
     /// Its lists, or the depth, say no.
     Closed,
@@ -42,7 +41,6 @@ pub(super) struct Lists {
     /// What the agent allows whose name it has.
     bounds: Option<Arc<[Rule]>>,
     forbidden: Arc<[Rule]>,
-    /// What the call allows.
     called: Option<Arc<[Rule]>>,
 }
 
@@ -120,7 +118,6 @@ impl Lists {
     }
 }
 
-/// The tools that a list is held against.
 struct Sets<'a> {
     all: &'a ToolSet,
     /// Those of the agent above.

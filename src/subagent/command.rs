@@ -8,35 +8,53 @@ use crate::permission::{Answer, ApprovalId, Grant, Holder, PermissionMode};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// Says something to the main agent. Said while it works, it waits until the present answer is complete.
-    Send { id: MessageId, text: String },
+    Send {
+        id: MessageId,
+        text: String,
+    },
     /// Takes back a message that still waits, so that the user can edit it.
-    Unsend { id: MessageId },
+    Unsend {
+        id: MessageId,
+    },
     /// Says something to one subagent, which reads it before its next request. If its end comes first, nobody reads it.
-    Tell { agent: AgentId, id: MessageId, text: String },
+    Tell {
+        agent: AgentId,
+        id: MessageId,
+        text: String,
+    },
     /// Takes back a message that a subagent has not read yet, so that the user can edit it.
-    Untell { agent: AgentId, id: MessageId },
+    Untell {
+        agent: AgentId,
+        id: MessageId,
+    },
     /// Stops one subagent and what is below it; its siblings go on.
-    Stop { agent: AgentId },
+    Stop {
+        agent: AgentId,
+    },
     /// Stops every agent, the main one too.
     StopAll,
     /// Asks one subagent to call no further tools and to report in one last turn.
-    WrapUp { agent: AgentId },
+    WrapUp {
+        agent: AgentId,
+    },
     /// Resumes an ended subagent with its transcript, in the background.
     Resume {
         agent: AgentId,
         /// The next message; `None` asks it to go on where it stopped.
         message: Option<(MessageId, String)>,
     },
-    /// Moves one subagent to the background or back.
-    Move { agent: AgentId, ground: RunMode },
-    /// Stops the main agent's present answer.
+    Move {
+        agent: AgentId,
+        ground: RunMode,
+    },
     Interrupt {
         /// What becomes of the subagents that it waits for.
         children: Children,
     },
-    /// Answers a question.
-    Answer { id: ApprovalId, answer: Answer },
-    /// Changes the permission mode of the whole tree.
+    Answer {
+        id: ApprovalId,
+        answer: Answer,
+    },
     SetMode(PermissionMode),
     /// Changes what all agents may use together, for every request from now on.
     SetBudget(BudgetLimit),
@@ -46,7 +64,10 @@ pub enum Command {
         name: String,
     },
     /// Takes back what an answer allowed, in the project and in the session.
-    Forget { grant: Grant, holder: Holder },
+    Forget {
+        grant: Grant,
+        holder: Holder,
+    },
     /// Starts a subagent that drafts a new agent file. The draft is in its events, and in no conversation.
     Draft {
         /// What the agent should do, in the user's words.
@@ -55,10 +76,8 @@ pub enum Command {
     /// Merges or discards a worktree that waits for the user.
     Worktree {
         branch: String,
-        /// What is to be done with it.
         act: WorktreeAct,
     },
-    /// Starts a new conversation with the main agent.
     Clear,
 }
 
@@ -67,6 +86,5 @@ pub enum Command {
 pub enum Children {
     /// They go on in the background, and report later.
     Keep,
-    /// They are stopped with it.
     Stop,
 }

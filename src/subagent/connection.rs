@@ -10,10 +10,8 @@ use crate::definition::{AgentDefinition, Tier};
 use crate::message::sanitize_line;
 use crate::provider::{Model, Provider};
 
-/// Who answers an agent.
 #[derive(Clone)]
 pub struct Connection {
-    /// The service.
     pub provider: Arc<dyn Provider>,
     pub model: Arc<Model>,
 }
@@ -22,9 +20,7 @@ pub struct Connection {
 pub struct ModelRequest<'a> {
     /// The alias or id.
     pub name: &'a str,
-    /// Which services may answer.
     pub scope: ModelScope,
-    /// Who answers the agent above.
     pub parent: &'a Connection,
     /// Who answers the main agent.
     pub main: &'a Connection,
@@ -101,8 +97,6 @@ impl ModelSources<'_> {
 }
 
 /// Finds who answers a main agent that works as `definition`, in the place of `found`. An error is for the user.
-///
-/// # Errors
 /// Returns an error if the definition's model cannot be had.
 pub fn lead_connection(
     definition: &AgentDefinition,

@@ -36,7 +36,6 @@ const MAIN: &str = "main";
 /// How long agents may take to end when the program quits.
 const QUIT_GRACE: Duration = Duration::from_secs(5);
 
-/// The main agent and its user.
 pub struct Conversation {
     tree: Tree,
     approvals: ApprovalQueue,
@@ -231,14 +230,14 @@ impl Conversation {
         self.tree.sink().emit_session_unhindered(SessionEvent::Cleared).await;
     }
 
-    /// Starts to answer a message. All telling is left to the answer's own task, so that commands are obeyed even
-    /// while no listener has room.
+    /// Starts to answer a message. The answer's own task emits everything, so that commands are obeyed even while no
+    /// listener has room.
     fn say(&mut self, id: MessageId, text: String) {
         self.tree.begin_request();
         self.answer(Some((id, text)));
     }
 
-    /// Has the main agent answer a message of the user, or what else has reached it.
+    /// Makes the main agent answer a message of the user, or whatever else has reached it.
     fn answer(&mut self, message: Option<(MessageId, String)>) {
         let mut transcript = std::mem::take(&mut self.transcript);
         if let Some((_, text)) = &message {

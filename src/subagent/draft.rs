@@ -27,8 +27,8 @@ pub fn drafting_agent() -> Option<AgentDefinition> {
 }
 
 impl Tree {
-    /// Has an agent drafted. What comes of it is told by the events of the subagent whose call is [`DRAFT_CALL`], also
-    /// if there is no model to ask.
+    /// Starts an agent that drafts an agent file. Its result is in the events of the subagent whose call is
+    /// [`DRAFT_CALL`], also if there is no model to ask.
     pub(super) async fn draft(self, connecting: Connecting, wish: String) {
         let Some(definition) = drafting_agent().map(Arc::new) else { return };
         let request = SpawnRequest {

@@ -13,11 +13,9 @@ pub struct TreeLimits {
     pub max_per_request: u32,
     /// How deep agents may nest; at 1 the main agent's children have no children.
     pub max_depth: u32,
-    /// Shortest task, in characters.
     pub min_task_chars: usize,
     /// Longest report that reaches the parent, in characters.
     pub report_chars: usize,
-    /// Limits of each subagent.
     pub child: Limits,
 }
 
@@ -40,63 +38,36 @@ impl Default for TreeLimits {
     }
 }
 
-/// Why a subagent is not spawned. The text is for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// No such definition.
     #[error("There is no agent `{wanted}`. Available: {available}.")]
-    UnknownType {
-        /// What was asked for.
-        wanted: String,
-        /// All names.
-        available: String,
-    },
+    UnknownType { wanted: String, available: String },
     /// A definition that the lists of the agent above leave out.
     #[error("This agent may not use `{wanted}`. Available: {available}.")]
-    ForbiddenType {
-        /// What was asked for.
-        wanted: String,
-        /// The names it may use.
-        available: String,
-    },
-    /// The task says too little.
+    ForbiddenType { wanted: String, available: String },
     #[error(
         "The task is too brief ({chars} characters, at least {least}). Say WHAT to look into, WHERE, and WHAT TO RETURN; \
          the agent sees nothing of this conversation."
     )]
-    TooBrief {
-        /// Its length.
-        chars: usize,
-        /// The shortest allowed.
-        least: usize,
-    },
+    TooBrief { chars: usize, least: usize },
     /// Filtering left nothing.
     #[error("No tool is left for `{agent}`: {reasons}. Allow a tool that exists, or leave the list out.")]
     NoTools {
-        /// The definition's name.
         agent: String,
         /// Each entry and why it fell away.
         reasons: String,
     },
-    /// Too many for one user message.
     #[error("The limit of {limit} subagents for one request is reached. Use direct tools instead.")]
     TooMany { limit: u32 },
     #[error("Agents may not nest deeper than {limit}. Use direct tools instead.")]
     TooDeep { limit: u32 },
-    /// There is nowhere to keep worktrees.
     #[error("A worktree cannot be made here: {why}. Leave `isolation` out, and give files to one agent only.")]
     NoWorktrees {
         /// Why, for people and models.
         why: &'static str,
     },
-    /// No subagent of this name or number.
     #[error("You have no subagent `{wanted}`. You have: {known}.")]
-    NoSuchAgent {
-        /// What was asked for.
-        wanted: String,
-        /// All names.
-        known: String,
-    },
+    NoSuchAgent { wanted: String, known: String },
     /// It cannot be resumed, because it has not ended.
     #[error("{name} still works. SendMessage tells it more, TaskStop stops it.")]
     StillWorks { name: String },

@@ -29,7 +29,6 @@ pub(super) struct MainAgent {
 }
 
 impl Tree {
-    /// Returns what the main agent can hand on.
     pub(super) fn main_capabilities(&self, definition: &MainAgentDefinition) -> Result<Capabilities, Refusal> {
         let whole = self.all_capabilities();
         match definition {
@@ -41,7 +40,6 @@ impl Tree {
         }
     }
 
-    /// Makes the main agent.
     pub(super) async fn lead(&self, lead: &MainAgent, connection: Connection) -> Result<Agent, Refusal> {
         let setup = self.setup();
         let mut capabilities = self.main_capabilities(&lead.definition)?;

@@ -21,14 +21,12 @@ use crate::tool::ToolSet;
 const MAX_LINES: usize = 200;
 /// Bytes of the file that reach the prompt.
 const MAX_BYTES: usize = 25 << 10;
-/// Longest name of a folder, in characters.
 const NAME_CHARS: usize = 100;
 /// How long a disk may take.
 const DISK_TIMEOUT: Duration = Duration::from_secs(2);
 
 const FILE: &str = "MEMORY.md";
 
-/// The user's own folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UserDirs {
     pub home: Option<PathBuf>,
@@ -36,7 +34,6 @@ pub struct UserDirs {
     pub claude: Option<PathBuf>,
 }
 
-/// The notes of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AgentMemory {
     /// Its folder, with links resolved.
@@ -46,7 +43,6 @@ pub(super) struct AgentMemory {
 }
 
 impl Tree {
-    /// Reads what an agent of this definition remembers.
     pub(super) async fn recall(&self, definition: &AgentDefinition, cancel: &Cancel) -> Option<AgentMemory> {
         let scope = definition.memory?;
         let project = self.setup().place.project.clone();
@@ -71,7 +67,6 @@ impl Tree {
 }
 
 impl AgentMemory {
-    /// Returns the right to read the notes.
     pub(super) fn grant(&self) -> Grant {
         Grant::Below(self.folder.clone())
     }
@@ -94,7 +89,6 @@ impl AgentMemory {
     }
 }
 
-/// Returns the agent's name as the name of one folder.
 fn folder_name(name: &str) -> Option<String> {
     let safe: String = name
         .chars()

@@ -10,9 +10,7 @@ use crate::definition::{AgentDefinition, Catalog, ToolsField};
 use crate::message::sanitize_line;
 use crate::permission::Rules;
 
-/// Characters of the longest description.
 const MAX_DESCRIPTION_CHARS: usize = 1_024;
-/// Characters of the longest list of tools.
 const MAX_TOOLS_CHARS: usize = 300;
 /// Bytes of all entries; agents beyond are named only.
 const MAX_ENTRIES_BYTES: usize = 24 << 10;

@@ -1,4 +1,4 @@
-//! System prompts: what an agent is told about itself and where it works.
+//! System prompts: what an agent reads about itself and where it works.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,12 +13,9 @@ const DELEGATION: &str = include_str!("../../assets/prompts/delegation.md");
 const SURROUNDINGS: &str = include_str!("../../assets/prompts/surroundings.md");
 const SUBAGENT: &str = include_str!("../../assets/prompts/subagent.md");
 
-/// Facts that a prompt names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptEnvironment {
-    /// Working directory.
     pub cwd: PathBuf,
-    /// Root of the project.
     pub project: PathBuf,
     /// Operating system and architecture.
     pub platform: String,
@@ -38,7 +35,6 @@ impl PromptEnvironment {
             .replace("{{branch}}", &self.branch.as_deref().map_or_else(|| "none".to_owned(), quoted))
     }
 
-    /// Returns the main agent's system prompt.
     pub fn main_prompt(&self) -> Arc<str> {
         joined([MAIN, SAFETY, DELEGATION, &self.fill(SURROUNDINGS)])
     }

@@ -14,7 +14,7 @@ use crate::message::{ToolResult, Transcript};
 /// Reads the log of the subagent of this name, which has ended so many times. `Err` says in a sentence why it cannot.
 pub type ReadBack = Arc<dyn Fn(String, u32) -> BoxFuture<'static, Result<Vec<EventKind>, String>> + Send + Sync>;
 
-/// Returns the conversation that an agent's events tell of.
+/// Returns the conversation that an agent's events describe.
 pub fn transcript_of(events: &[EventKind]) -> Transcript {
     let mut transcript = Transcript::default();
     let mut results: Vec<ToolResult> = Vec::new();

@@ -19,15 +19,11 @@ use crate::message::{AgentId, MessageId};
 /// All of them, by number.
 pub(super) type Registry = BTreeMap<AgentId, AgentEntry>;
 
-/// One subagent.
 pub(super) struct AgentEntry {
     pub(super) name: String,
     pub(super) agent_type: String,
-    /// The agent above it.
     pub(super) parent: AgentId,
-    /// Whether that one waits for it.
     pub(super) ground: RunMode,
-    /// Whether any agent wants its report.
     pub(super) wants_report: bool,
     /// Takes its report to the call that waits for it.
     pub(super) waiter: Option<oneshot::Sender<ChildResult>>,
@@ -72,7 +68,6 @@ impl RunHandle {
 
 /// What it takes to run a subagent once more.
 pub(super) struct AgentTemplate {
-    /// The agent as it was sent out, without its tools.
     pub(super) agent: Agent,
     /// What it can hand on.
     pub(super) own: Parent,
@@ -134,8 +129,8 @@ impl Tree {
         }
     }
 
-    /// Sends a message to one subagent. One that has ended does not read it; its end, told of before or after, is how
-    /// the sender knows.
+    /// Sends a message to one subagent. An ended one does not read it; the event of its end, before or after, shows
+    /// that to the sender.
     pub(super) fn tell(&self, agent: AgentId, message: InboxMessage) {
         if let Some(running) = self.running(agent) {
             let _ = running.inbox.push(message);
@@ -174,7 +169,7 @@ impl Tree {
         self.registry().get(&agent)?.running.clone()
     }
 
-    /// Moves one living subagent to the background or back. Whoever waits for it goes on, or waits before it goes on.
+    /// Moves one living subagent to the background or back. Its parent goes on, or waits before it goes on.
     pub(super) async fn move_to(&self, agent: AgentId, ground: RunMode) {
         if self.place_on(agent, ground) == Moved::Yes {
             self.sink().emit_unhindered(agent, EventKind::Moved { ground }).await;
@@ -216,7 +211,6 @@ impl Tree {
         Moved::Yes
     }
 
-    /// Returns the inbox of a living agent.
     pub(super) fn inbox_in(&self, registry: &Registry, agent: AgentId) -> Option<Inbox> {
         if agent.is_main() {
             return Some(self.inbox().clone());
@@ -283,7 +277,7 @@ impl Tree {
     }
 }
 
-/// Returns `true` if an agent was stopped itself, so that it is nobody who would want to know what it took with it.
+/// Returns `true` if an agent was itself stopped, so that it need not know what stopped with it.
 fn went_down(registry: &Registry, parent: AgentId) -> bool {
     let above = registry.get(&parent);
     above.is_some_and(|above| above.running.as_ref().is_none_or(|running| running.cancel.cause().is_some()))

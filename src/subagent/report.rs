@@ -12,14 +12,11 @@ use crate::agent::Outcome;
 use crate::message::format::{grouped, seconds};
 use crate::message::{Message, REPORT_TAGS, ReportParts, Transcript, sanitize, sanitize_line};
 
-/// Everything a report is made of.
 #[derive(Debug)]
 pub struct ReportSource<'a> {
     /// The child's name, such as `explore-2`.
     pub name: &'a str,
-    /// Its definition's name.
     pub agent_type: &'a str,
-    /// What came of it.
     pub outcome: &'a Outcome,
     /// Its conversation, for the summary of one that was cut short.
     pub transcript: &'a Transcript,

@@ -1,6 +1,6 @@
 //! One run of a subagent between its beginning and its end, as a task of its own.
 //!
-//! Owns the promise that every run that was told of is told to have ended, once, and that its report is handed over.
+//! Owns the promise that every run that was announced is reported to have ended, once, and that its report is handed over.
 //! Leaves the run itself to `agent`, and who gets the report to `registry`.
 
 use std::panic::AssertUnwindSafe;
@@ -21,7 +21,6 @@ use crate::message::{AgentId, MessageId, Transcript};
 /// How long the keeping of a whole report may take.
 const KEEPING: Duration = Duration::from_secs(10);
 
-/// What a run begins with.
 pub(super) enum RunInput {
     /// A task, in a conversation of its own.
     Task(String),
@@ -35,7 +34,7 @@ pub(super) enum RunInput {
     },
 }
 
-/// A run that was told of. However those who wait for it fare, it is told of one end.
+/// A run that was announced: one end is emitted for it, whatever becomes of those who wait.
 pub(super) struct RunGuard {
     tree: Tree,
     id: AgentId,
@@ -48,9 +47,7 @@ pub(super) struct RunGuard {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunGuardState {
     Open,
-    /// Its end was emitted.
     Ended,
-    /// Its report was handed over.
     Delivered,
 }
 

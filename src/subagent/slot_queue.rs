@@ -18,7 +18,6 @@ type Leave = Result<OwnedSemaphorePermit, AcquireError>;
 pub(super) enum SlotQueue {
     /// It may begin; `None` where there are no places.
     Front(Option<OwnedSemaphorePermit>),
-    /// Others are before it.
     Waiting(Pin<Box<dyn Future<Output = Leave> + Send>>),
 }
 

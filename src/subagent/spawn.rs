@@ -20,18 +20,15 @@ use super::tree::{Parent, Tree};
 use crate::agent::{Agent, Author, Cancel, EventKind, Inbox, PendingReport, RunMode, Spawn};
 use crate::message::{AgentId, MessageId};
 
-/// What a child is sent out for.
 pub(super) struct SpawnRequest<'a> {
     pub(super) call_id: &'a str,
     pub(super) description: &'a str,
     /// The message that its transcript begins with.
     pub(super) task: String,
     pub(super) ground: RunMode,
-    /// Whether any agent wants its report.
     pub(super) wants_report: bool,
 }
 
-/// A child that is under way.
 pub(super) struct ChildHandle {
     tree: Tree,
     pub(super) id: AgentId,
@@ -40,7 +37,7 @@ pub(super) struct ChildHandle {
     report: oneshot::Receiver<ChildResult>,
 }
 
-/// What a delegation comes to for the one who delegates.
+/// The result of a delegation for the agent that delegates.
 pub(super) enum SpawnResult {
     Report(ChildResult),
     /// It works on; its report arrives as a message.
@@ -100,7 +97,6 @@ impl Tree {
         }
     }
 
-    /// Starts an admitted subagent, and emits that.
     pub(super) async fn spawn(&self, parent: &Parent, admitted: Admitted, request: SpawnRequest<'_>) -> ChildHandle {
         let SpawnRequest { call_id, description, task, ground, wants_report } = request;
         let definition = admitted.definition.clone();

@@ -21,7 +21,7 @@ use crate::tool::{AnyTool, Plan, Tool, ToolContext, ToolOutput};
 /// Names of the tools that come with `Agent`.
 pub const TASK_TOOLS: [&str; 3] = ["TaskOutput", "TaskStop", "SendMessage"];
 
-/// How long `TaskOutput` waits unless told otherwise, and at most, in milliseconds.
+/// How long `TaskOutput` waits by default, and at most, in milliseconds.
 const WAIT_MS: (u64, u64) = (30_000, 600_000);
 
 /// The subagents of one agent, which are all that it reaches.

@@ -31,32 +31,25 @@ use crate::worktree::Worktrees;
 /// Keeps a report that was too long for the parent and returns where it lies.
 pub type KeepReport = Arc<dyn Fn(String, String) -> BoxFuture<'static, Option<PathBuf>> + Send + Sync>;
 
-/// Everything a tree is made of.
 pub struct TreeSetup {
-    /// The agents on offer.
     pub catalog: Arc<Catalog>,
     pub limits: TreeLimits,
     /// What all its agents may use together.
     pub budget: Budget,
     /// Tools of the main agent; children get a part of them.
     pub tools: ToolSet,
-    /// Where the agents work.
     pub place: Place,
-    /// What they may do.
     pub permissions: Permissions,
     /// Who is asked otherwise.
     pub approver: Arc<dyn Approver>,
-    /// Where events go.
     pub sink: Sink,
     /// What of a tool's output nobody gets to see.
     pub secrets: Secrets,
-    /// Facts for the prompts.
     pub environment: PromptEnvironment,
     /// How a named model is found.
     pub resolve_model: ResolveModel,
     /// The model of all subagents for which the call names none (`CLAUDE_CODE_SUBAGENT_MODEL`).
     pub subagent_model: Option<String>,
-    /// The user's own folders.
     pub user_dirs: UserDirs,
     /// How a long report is kept: called with the agent's name and the report.
     pub keep_report: KeepReport,
@@ -77,16 +70,15 @@ struct Shared {
     /// One pool for each depth: a parent that waits for its children then never holds what they wait for.
     pools: Vec<Arc<Semaphore>>,
     registry: Mutex<Registry>,
-    /// What the main agent is told while it works, and between.
+    /// Messages to the main agent, at work and at rest.
     inbox: Inbox,
     /// Who of the agents wrote which file last.
     writers: Writers,
-    /// Told of each end.
+    /// Notified of each end.
     ended: Notify,
     worktree_registry: WorktreeRegistry,
 }
 
-/// The agent that delegates.
 #[derive(Clone)]
 pub struct Parent {
     pub id: AgentId,
@@ -95,7 +87,6 @@ pub struct Parent {
     pub connection: Connection,
     /// Who answers the main agent.
     pub main: Connection,
-    /// What it can hand on.
     pub capabilities: Capabilities,
     /// Its cancel token; children hang below it.
     pub cancel: Cancel,
@@ -104,7 +95,6 @@ pub struct Parent {
 }
 
 impl Tree {
-    /// Returns an empty tree.
     #[must_use]
     pub fn new(setup: TreeSetup) -> Self {
         // The user's own requests need a place also where models may not delegate.
@@ -127,17 +117,15 @@ impl Tree {
         &self.0.worktree_registry
     }
 
-    /// Returns what the tree is made of.
     pub fn setup(&self) -> &TreeSetup {
         &self.0.setup
     }
 
-    /// Returns the knowledge of files of an agent that has read none. Its siblings hear of what it writes by this name.
+    /// Returns the file knowledge of an agent that has read no file. Its siblings see what it writes under this name.
     pub(super) fn freshness(&self, name: &str) -> Arc<Freshness> {
         Arc::new(Freshness::new(name, &self.0.writers))
     }
 
-    /// Returns the agents on offer.
     pub fn catalog(&self) -> &Catalog {
         &self.0.setup.catalog
     }
@@ -151,12 +139,10 @@ impl Tree {
         self.0.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the main agent's inbox.
     pub(super) fn inbox(&self) -> &Inbox {
         &self.0.inbox
     }
 
-    /// Returns what is told of each end.
     pub(super) fn ended(&self) -> &Notify {
         &self.0.ended
     }
@@ -205,14 +191,12 @@ impl Tree {
         &self.0.setup.sink
     }
 
-    /// Returns the places at one depth.
     pub(super) fn pool(&self, depth: u32) -> Option<Arc<Semaphore>> {
         self.0.pools.get(depth.checked_sub(1)? as usize).cloned()
     }
 }
 
 impl Outcome {
-    /// Returns the outcome of a run that a fault of this program ended.
     pub(super) fn broken() -> Self {
         Self::unstarted(Status::Failed, "The agent failed: an error in Belvedere itself, noted in its log.")
     }

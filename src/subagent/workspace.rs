@@ -31,7 +31,7 @@ pub(super) struct Workspace {
     place: Place,
 }
 
-/// What it takes to have an agent move into a worktree.
+/// What it takes to move an agent into a worktree.
 #[derive(Clone)]
 pub(super) struct IsolationSpec {
     pub(super) definition: Arc<AgentDefinition>,
@@ -47,13 +47,11 @@ pub(super) struct WorktreeRegistry {
     entries: Mutex<BTreeMap<String, WorktreeEntry>>,
 }
 
-/// One of them.
 #[derive(Debug, Clone)]
 pub(super) struct WorktreeEntry {
     pub(super) worktree: Arc<Worktree>,
     /// The agent of this session that works in it.
     pub(super) agent: Option<AgentId>,
-    /// Name of that agent.
     pub(super) name: String,
     /// When it was last worked in, if that was in an earlier run.
     pub(super) since: Option<SystemTime>,
@@ -62,7 +60,7 @@ pub(super) struct WorktreeEntry {
 }
 
 impl WorktreeEntry {
-    /// Returns it as one that waits for the user; one in which someone works does not.
+    /// Returns it as a worktree that waits for the user; `None` while an agent works in it.
     pub(super) fn kept(&self) -> Option<KeptWorktree> {
         let (files, commits) = self.done.clone()?;
         Some(KeptWorktree {
@@ -106,7 +104,7 @@ enum Reuse {
     Anew(Arc<Worktree>),
 }
 
-/// What an agent is told whose worktree is gone.
+/// Words for an agent whose worktree is gone.
 const ANEW: &str = "Your former worktree is gone: the user has merged or discarded it, or nothing was in it. You work in a new one now, which holds \
                     the project as it is. Its path and branch are other ones; read files again before you change them.";
 
@@ -121,7 +119,6 @@ impl Tree {
         }
     }
 
-    /// Returns where an agent works.
     pub(super) fn place_of(&self, workspace: Option<&Workspace>) -> Place {
         workspace.map_or_else(|| self.setup().place.clone(), |workspace| workspace.place.clone())
     }
@@ -139,10 +136,7 @@ impl Tree {
     }
 
     /// Returns an agent as it works in its worktree, which is made first if it is not there; `None` for one that works
-    /// where its parent does.
-    ///
-    /// # Errors
-    /// Returns what comes of an agent that got none.
+    /// where its parent does. On failure, returns what comes of an agent that got none.
     pub(super) async fn enter_worktree(&self, agent: &Agent) -> Result<Option<Agent>, Outcome> {
         let entry = self.registry().get(&agent.id).and_then(|entry| {
             let isolation = entry.template.isolation.clone()?;
@@ -186,7 +180,6 @@ impl Tree {
         Ok(Some(Agent { system, tools, place, permissions, freshness, ..agent.clone() }))
     }
 
-    /// Returns a subagent's system prompt.
     pub(super) fn child_prompt(&self, isolation: &IsolationSpec, workspace: Option<&Workspace>) -> Arc<str> {
         let around = self.environment_of(workspace);
         let prompt =
@@ -262,7 +255,6 @@ fn plain_join(root: &std::path::Path, inside: &std::path::Path) -> PathBuf {
 }
 
 impl Workspace {
-    /// Returns what the agent is told of it.
     fn words(&self) -> String {
         format!(
             "# You work in a git worktree of your own\n\nIt is a checkout of the project at `{root}`, on the branch `{branch}`. \

@@ -22,9 +22,7 @@ use crate::message::sanitize_line;
 use crate::session::Store;
 use crate::subagent::Command;
 
-/// Carries out effects.
 pub(super) struct EffectRunner {
-    /// Where what comes back goes.
     back: mpsc::UnboundedSender<Event>,
     /// Requests to the engine. A person makes few, so that nothing bounds them, and the screen never waits.
     commands: mpsc::UnboundedSender<Command>,
@@ -38,24 +36,16 @@ pub(super) struct EffectRunner {
 
 /// Where things are kept; `None` keeps none.
 pub(super) struct Storage {
-    /// The file of former messages.
     pub history: Option<PathBuf>,
-    /// Choices of the user.
     pub memory: Option<RememberedChoices>,
-    /// The session.
     pub store: Option<Store>,
 }
 
-/// What is left for the loop to do.
 #[derive(Debug)]
 pub(super) enum AfterEffect {
-    /// Nothing.
     Done,
-    /// Leave the terminal to another program.
     Outside(Program),
-    /// Draw in another theme.
     Theme(String),
-    /// End.
     Quit,
 }
 
@@ -111,7 +101,6 @@ impl EffectRunner {
         }
     }
 
-    /// Carries out an effect.
     pub(super) fn perform(&self, effect: Effect, terminal: &mut Terminal) -> Result<AfterEffect> {
         match effect {
             Effect::Engine(command) => {
@@ -168,7 +157,7 @@ impl EffectRunner {
         Ok(AfterEffect::Done)
     }
 
-    /// Does something with agent files. What was changed is in force before it is told.
+    /// Carries out a request for agent files. A change is in force before its event arrives.
     fn agent_files(&self, request: FileRequest) {
         let (library, back) = (Arc::clone(&self.library), self.back.clone());
         tokio::task::spawn_blocking(move || {
@@ -237,7 +226,6 @@ fn known(library: &Library, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the place that the user has named.
 fn named(cwd: &Path, place: &str) -> PathBuf {
     match (place.strip_prefix("~/"), Environment::of_process().home()) {
         (Some(below), Some(home)) => home.join(below),

@@ -16,7 +16,6 @@ use super::view::theme::ThemeFile;
 use crate::app::composer::History;
 use crate::session::{append_line, keep_file};
 
-/// The most files that are listed.
 const MAX_FILES: usize = 200_000;
 /// A longer message, which holds a large paste, is remembered until the program ends only.
 const MAX_ENTRY_BYTES: usize = 100_000;

@@ -45,10 +45,7 @@ const LOOK: Duration = Duration::from_millis(25);
 const LATE: Duration = Duration::from_millis(28);
 
 impl InputStream {
-    /// Starts to read.
-    ///
-    /// # Errors
-    /// There is no terminal, or no thread can be started.
+    /// Starts to read. Fails if there is no terminal, or no thread can be started.
     pub fn open() -> io::Result<Self> {
         let terminal = terminal()?;
         let (open, closed) = UnixStream::pair()?;
@@ -63,10 +60,8 @@ impl InputStream {
         Ok(Self { inputs, open: Some(open), ended })
     }
 
-    /// Waits for the next input; `None` when nothing more will come.
-    ///
-    /// # Errors
-    /// The terminal is gone, or cannot be read any more.
+    /// Waits for the next input; `None` when nothing more will come. Fails if the terminal is gone, or cannot be read
+    /// any more.
     pub async fn next(&mut self) -> Option<io::Result<Input>> {
         self.inputs.recv().await
     }

@@ -1,14 +1,13 @@
-//! How someone who looks elsewhere is told that something needs a look.
+//! How a user who looks elsewhere is notified that something needs a look.
 //!
 //! Owns the bytes, and which of them suit a terminal. Leaves when to tell to `app`. Invariant: the words are made safe
 //! before they stand in an escape sequence, so that no agent's name ends it early.
 
 use crate::message::sanitize_line;
 
-/// The most characters of a notification.
 const MOST: usize = 200;
 
-/// A way to tell.
+/// How the user is notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notifier {
     Bell,
@@ -16,7 +15,6 @@ pub enum Notifier {
     Osc9,
     /// OSC 777, which rxvt brought up, and the bell.
     Osc777,
-    /// Not at all.
     Off,
 }
 
@@ -47,7 +45,6 @@ impl Notifier {
         }
     }
 
-    /// Returns what is written to the terminal.
     #[must_use]
     pub fn bytes(self, text: &str) -> Vec<u8> {
         let text: String = sanitize_line(text).chars().take(MOST).collect();

@@ -13,7 +13,6 @@ use tempfile::NamedTempFile;
 use crate::app::Event;
 use crate::app::agent_files::FileNews;
 
-/// A program that takes over the terminal.
 #[derive(Debug)]
 pub(super) struct Program {
     kind: Kind,
@@ -23,29 +22,24 @@ pub(super) struct Program {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
     Editor,
-    /// The editor, on a file of its own.
     File(PathBuf),
     Pager,
     Shell,
 }
 
 impl Program {
-    /// Returns the user's editor with a draft.
     pub(super) fn editor(text: String) -> Self {
         Self { kind: Kind::Editor, text }
     }
 
-    /// Returns the user's editor on a file.
     pub(super) fn edit_file(path: PathBuf) -> Self {
         Self { kind: Kind::File(path), text: String::new() }
     }
 
-    /// Returns the user's pager with a text.
     pub(super) fn pager(text: String) -> Self {
         Self { kind: Kind::Pager, text }
     }
 
-    /// Returns the shell that started this program.
     pub(super) fn shell() -> Self {
         Self { kind: Kind::Shell, text: String::new() }
     }
@@ -95,10 +89,8 @@ impl Program {
     }
 }
 
-/// Opens a text in the user's editor and returns what it became.
-///
-/// # Errors
-/// The editor cannot be started or fails, or its file cannot be written or read.
+/// Opens a text in the user's editor and returns what it became. Fails if the editor cannot be started or fails, or its
+/// file cannot be written or read.
 pub async fn edit(text: String) -> Result<String> {
     Program::editor(text).edit().await
 }

@@ -38,7 +38,6 @@ struct ThemeRecord {
 struct LayoutRecord {
     layout: String,
     split: Option<u16>,
-    /// What the configuration said.
     configured: String,
 }
 
@@ -46,7 +45,6 @@ struct LayoutRecord {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recalled {
     pub theme: Option<String>,
-    /// How the agents were placed.
     pub arrangement: Option<Arrangement>,
 }
 
@@ -96,10 +94,7 @@ impl RememberedChoices {
         Ok(Some(Arrangement { mode, split: record.split.map(|split| split.clamp(20, 80)) }))
     }
 
-    /// Keeps a choice. Blocks.
-    ///
-    /// # Errors
-    /// The file cannot be written.
+    /// Keeps a choice. Blocks. Fails if the file cannot be written.
     pub fn write(&self, choice: &UserChoice) -> Result<()> {
         let (path, text) = match choice {
             UserChoice::Theme(theme) => {
@@ -158,7 +153,6 @@ impl Persister {
         Self { choices, task }
     }
 
-    /// Takes a choice.
     pub fn keep(&self, choice: UserChoice) {
         // It fails only at the end of the program.
         let _ = self.choices.send(choice);

@@ -39,25 +39,19 @@ const FRAME: Duration = Duration::from_millis(16);
 /// Events of agents taken in before keys are looked at again.
 const BATCH: usize = 256;
 
-/// What the screen needs.
 pub struct ScreenSetup {
-    /// What happens to the agents.
     pub events: mpsc::Receiver<Arc<LogEvent>>,
-    /// Where requests to the tree of agents go.
     pub commands: mpsc::UnboundedSender<Command>,
     pub cwd: PathBuf,
     /// The working directory, as shown.
     pub folder: String,
     pub mode: PermissionMode,
-    /// The keys.
     pub keymap: Keymap,
-    /// The colours and signs.
     pub theme: Theme,
     pub theme_name: String,
     pub themes: Themes,
     /// Where choices are kept; `None` keeps none.
     pub memory: Option<RememberedChoices>,
-    /// The kinds of agents there are.
     pub library: Arc<Library>,
     /// Where the session is kept; `None` keeps none.
     pub store: Option<Store>,
@@ -65,15 +59,11 @@ pub struct ScreenSetup {
     pub history: Option<PathBuf>,
     /// What went wrong before, one line each.
     pub notices: Vec<String>,
-    /// Whether the program gets the mouse.
     pub mouse: MouseCapture,
-    /// How the agents are placed.
     pub arrangement: Arrangement,
-    /// Whose keys edit the message.
     pub editing: Editing,
-    /// Whether signs may move.
     pub motion: Movement,
-    /// How someone who looks elsewhere is told.
+    /// How a user who looks elsewhere is notified.
     pub notifier: Notifier,
 }
 
@@ -82,16 +72,11 @@ pub struct ScreenSetup {
 pub struct Farewell {
     /// Names of the agents that were still at work.
     pub running: Vec<String>,
-    /// What the session used.
     pub spent: Spent,
-    /// The signal that has closed it.
     pub ended_by: Option<EndSignal>,
 }
 
-/// Shows the screen until the user leaves.
-///
-/// # Errors
-/// There is no terminal, or it is gone.
+/// Shows the screen until the user leaves. Fails if there is no terminal, or it is gone.
 pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> {
     // Before the terminal is taken, so that no signal leaves it as it is then.
     signals.catch_terminal()?;
@@ -150,20 +135,18 @@ pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> 
     })
 }
 
-/// What is drawn, and on what.
 struct Stage {
     terminal: Terminal,
     screen: Screen,
     app: App,
     themes: Themes,
-    /// Themes whose faults were told.
+    /// Themes whose faults were reported.
     is_wrong: HashSet<String>,
     last_frame: Instant,
     /// What the app asked for and has not got yet.
     owed: Vec<Effect>,
 }
 
-/// Where events come from.
 struct Sources<'a> {
     events: mpsc::Receiver<Arc<LogEvent>>,
     /// Whether the engine may still send.
@@ -172,14 +155,13 @@ struct Sources<'a> {
     /// None while another program has the terminal.
     input: Option<InputStream>,
     signals: &'a mut Signals,
-    /// The signal that asked for the end.
     ended_by: Option<EndSignal>,
 }
 
 /// How soon what has happened is to be dealt with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Urgency {
-    /// The program is to stop first, and to go on when it is told to.
+    /// Stop the program first, and continue when the shell says so.
     Stop,
     /// Now: a key was pressed.
     Now,
@@ -215,13 +197,12 @@ async fn main_loop(stage: &mut Stage, sources: &mut Sources<'_>, runner: &Effect
 }
 
 impl Stage {
-    /// Takes in one event; what it asks for is owed until [`Stage::carry_out`].
+    /// Takes in one event; what it asks for waits for [`Stage::carry_out`].
     fn update(&mut self, event: Event) {
         let effects = self.app.update(Instant::now(), event);
         self.owed.extend(effects);
     }
 
-    /// Does what the app asked for.
     async fn carry_out(&mut self, sources: &mut Sources<'_>, runner: &EffectRunner) -> Result<ControlFlow<()>> {
         // What is asked for while another program has the terminal is owed after it.
         while !self.owed.is_empty() {
@@ -260,7 +241,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Draws in another theme. What is wrong with it is told once, however often it is tried.
+    /// Draws in another theme; reports its faults once, however often it is tried.
     fn set_theme(&mut self, name: String) {
         let errors = self.screen.set_theme(&name, &self.themes);
         if self.is_wrong.insert(name) {

@@ -19,10 +19,8 @@ use crate::message::sanitize_line;
 use crate::services::{Bootstrap, SessionKind};
 use crate::subagent::Command;
 
-/// Returns what the screen of a session needs. What is wrong with keys or theme becomes a notice.
-///
-/// # Errors
-/// Returns an error if not even the built-in theme can be read.
+/// Returns what the screen of a session needs. What is wrong with keys or theme becomes a notice. Returns an error if
+/// not even the built-in theme can be read.
 pub fn screen_setup(
     bootstrap: &Bootstrap,
     events: mpsc::Receiver<Arc<LogEvent>>,
@@ -66,10 +64,8 @@ pub fn screen_setup(
     })
 }
 
-/// Returns the theme that the screen of a session would have.
-///
-/// # Errors
-/// Returns an error if not even the built-in theme can be read.
+/// Returns the theme that the screen of a session would have. Returns an error if not even the built-in theme can be
+/// read.
 pub fn chosen_theme(bootstrap: &Bootstrap) -> Result<Theme> {
     let mut unread = Vec::new();
     let remembered = memory(bootstrap).map(|memory| memory.recall(&mut unread)).unwrap_or_default().theme;
@@ -136,7 +132,6 @@ fn fitting_theme(depth: ColorDepth, colorfgbg: Option<&str>) -> &'static str {
     }
 }
 
-/// Returns the working directory as people write it.
 fn folder(bootstrap: &Bootstrap, environment: &Environment) -> String {
     let cwd = bootstrap.place.cwd.as_ref();
     let shown = match environment.home().as_deref().and_then(|home| cwd.strip_prefix(home).ok()) {

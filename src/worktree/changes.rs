@@ -15,12 +15,10 @@ const DIFF_BYTES: usize = 1 << 20;
 /// Most characters of one line.
 const LINE_CHARS: usize = 1_000;
 
-/// What was done in a worktree.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WorktreeChanges {
     /// The files, in the order of their paths.
     pub files: Vec<ChangedFile>,
-    /// Commits that were made on top of the base.
     pub commits: usize,
     /// Folders below the root that hold repositories of their own. They keep the worktree from being merged.
     pub nested: Vec<PathBuf>,
@@ -28,9 +26,7 @@ pub struct WorktreeChanges {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangedFile {
-    /// Path below the root of the repository.
     pub path: PathBuf,
-    /// What happened to it.
     pub kind: WorktreeChangeKind,
     /// Whether it is no text; then no lines are counted.
     pub is_binary: bool,
@@ -38,14 +34,11 @@ pub struct ChangedFile {
     pub diff: FileDiff,
 }
 
-/// What happened to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorktreeChangeKind {
-    /// It is new.
     Added,
     /// Its content or its right to be executed changed.
     Modified,
-    /// It is gone.
     Deleted,
     /// It has another name, and perhaps another content.
     Renamed {
@@ -59,7 +52,6 @@ pub enum WorktreeChangeKind {
 }
 
 impl WorktreeChanges {
-    /// Returns `true` if there is nothing to keep.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.commits == 0 && self.nested.is_empty()
     }

@@ -15,18 +15,13 @@ const NAMED: usize = 5;
 /// Something about a worktree did not work. Unless it says otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorktreeError {
-    /// The program is missing.
     #[error("a worktree needs git, and there is none on the PATH: install it, or go on without `isolation: worktree`")]
     NoGit,
     /// The program cannot merge without a working tree.
     #[error(
         "a worktree needs git 2.38 or newer, and this is {found}: update it, or go on without `isolation: worktree`"
     )]
-    OldGit {
-        /// What it says of itself.
-        found: String,
-    },
-    /// The folder belongs to no repository.
+    OldGit { found: String },
     #[error(
         "{} lies in no git repository: run `git init` and commit, or go on without `isolation: worktree`",
         shown(cwd)
@@ -38,7 +33,6 @@ pub enum WorktreeError {
         shown(cwd)
     )]
     NoFiles { cwd: PathBuf },
-    /// The repository is empty.
     #[error("{} has no commit yet: make a first one, or go on without `isolation: worktree`", shown(repository))]
     NoCommit { repository: PathBuf },
     /// Worktrees would lie among the files of the project.
@@ -47,64 +41,42 @@ pub enum WorktreeError {
         shown(folder)
     )]
     Inside { folder: PathBuf },
-    /// A path cannot be kept.
     #[error("{} is not Unicode: rename the folder to work there in worktrees", shown(path))]
     NotUnicode { path: PathBuf },
-    /// The disk refused.
     #[error("{} cannot be {act}: {source}", shown(path))]
-    Disk {
-        path: PathBuf,
-        /// What was to be done with it.
-        act: &'static str,
-        /// Why not.
-        source: io::Error,
-    },
+    Disk { path: PathBuf, act: &'static str, source: io::Error },
     /// The repository is not one that git is run on unseen.
     #[error("git is not run on this repository: {0}; mend that, or go on without `isolation: worktree`")]
     Refused(#[from] Refused),
-    /// git refused.
     #[error("git failed at {act}: {said}")]
     Git { act: &'static str, said: String },
-    /// git took too long.
     #[error("git did not finish {act} within {seconds} s and was stopped: try again when the disk is less busy")]
     TimedOut { act: &'static str, seconds: u64 },
-    /// The user or the parent stopped it.
     #[error("stopped")]
     Cancelled,
     /// The files of the project changed while the merge was prepared, or files stand in its way.
     #[error(
         "nothing was merged, because it would overwrite files of the project ({said}): save or move them, and merge again"
     )]
-    InTheWay {
-        /// What git said, on one line.
-        said: String,
-    },
+    InTheWay { said: String },
     /// The merge broke off while files were written.
     #[error(
         "git stopped while it wrote files of the project ({said}); the worktree is kept. `git diff {before}` shows what was \
          written, `git restore --source={before} --worktree <files>` takes it back"
     )]
     Half {
-        /// What git said, on one line.
         said: String,
         /// A commit of the project's files as they were before.
         before: String,
     },
     /// The worktree holds repositories of their own, whose content a merge would lose.
     #[error("{} hold repositories of their own, which cannot be merged: move what is needed by hand", listed(folders))]
-    Nested {
-        /// Folders below the worktree's root.
-        folders: Vec<PathBuf>,
-    },
+    Nested { folders: Vec<PathBuf> },
     /// The worktree has moved off its branch.
     #[error(
         "the branch {branch} has commits that are not checked out in its worktree: run `git switch {branch}` there"
     )]
-    OffBranch {
-        /// The worktree's own branch.
-        branch: String,
-    },
-    /// The worktree is not there any more.
+    OffBranch { branch: String },
     #[error("the worktree {} is gone; what was committed there is on the branch {branch}", shown(root))]
     Gone { root: PathBuf, branch: String },
 }

@@ -55,17 +55,14 @@ pub(super) struct Git {
     cancel: CancellationToken,
 }
 
-/// What git answered.
 pub(super) struct GitOutput {
     /// Exit status; `None` if a signal ended it.
     pub(super) code: Option<i32>,
-    /// What it wrote, up to the limit.
     pub(super) out: Vec<u8>,
     /// What it complained of, on one line.
     pub(super) said: String,
 }
 
-/// One run that is being put together.
 pub(super) struct GitCall<'a> {
     git: &'a Git,
     act: &'static str,
@@ -133,7 +130,6 @@ impl Git {
         git
     }
 
-    /// Begins a run; `act` says what it is for, as in "git failed at …".
     pub(super) fn call(&self, act: &'static str) -> GitCall<'_> {
         GitCall {
             git: self,
@@ -275,7 +271,7 @@ async fn end(child: &mut Child) {
     }
 }
 
-/// Reads one byte more than the limit, so that a cut can be told from an end, and then lets go of the pipe.
+/// Reads one byte more than the limit, so that a cut differs from an end, and then lets go of the pipe.
 async fn some_of(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {

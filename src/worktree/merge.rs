@@ -18,7 +18,6 @@ use crate::message::sanitize_line;
 /// Ways to join a file that are git's own.
 const GITS_OWN: [&str; 6] = ["unspecified", "set", "unset", "text", "binary", "union"];
 
-/// What came of a merge.
 #[derive(Debug)]
 pub enum Merged {
     /// The files of the project hold the changes now, and the worktree is gone.
@@ -35,7 +34,6 @@ pub enum Merged {
 /// A file that cannot be joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// Path below the root of the repository.
     pub path: PathBuf,
     /// What both sides did, in words for people.
     pub why: &'static str,
@@ -43,11 +41,8 @@ pub struct Conflict {
 
 impl Worktrees {
     /// Merges what was done in a worktree into the files of the project as they are now, and removes the worktree. Its
-    /// agent must have ended.
-    ///
-    /// # Errors
-    /// Returns an error if git or a disk fails, if files of the project would be overwritten, or if the worktree holds what
-    /// cannot be merged. Nothing is changed then, except as [`WorktreeError::Half`] says.
+    /// agent must have ended. Returns an error if git or a disk fails, if files of the project would be overwritten, or
+    /// if the worktree holds what cannot be merged. Nothing is changed then, except as [`WorktreeError::Half`] says.
     pub async fn merge(&self, worktree: &Worktree, cancel: &CancellationToken) -> Result<Merged, WorktreeError> {
         let _one = self.claim.lock().await;
         let (theirs, _) = self.state_of(worktree, cancel).await?;

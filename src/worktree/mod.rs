@@ -42,7 +42,6 @@ const OLDEST_GIT: (u32, u32) = (2, 38);
 /// repository.
 const UNTRACKED_BYTES: u64 = 64 << 20;
 
-/// The worktrees of one session.
 #[derive(Debug)]
 pub struct Worktrees {
     dir: PathBuf,
@@ -56,7 +55,6 @@ pub struct Worktrees {
 /// One worktree. As long as it is held, no other program takes it for an orphan.
 #[derive(Debug, Clone)]
 pub struct Worktree {
-    /// Its name, unique in the session.
     pub name: String,
     /// Its root, absolute, with symlinks resolved.
     pub root: PathBuf,
@@ -96,11 +94,8 @@ impl Worktrees {
     }
 
     /// Makes a worktree of the repository that `cwd` lies in, for an agent of this name. It holds what the working
-    /// directory holds now, without what is ignored.
-    ///
-    /// # Errors
-    /// Returns an error if there is no repository with a commit, if git is missing or too old, or if a disk fails. Nothing
-    /// is left behind then.
+    /// directory holds now, without what is ignored. Returns an error if there is no repository with a commit, if git
+    /// is missing or too old, or if a disk fails. Nothing is left behind then.
     pub async fn create(&self, cwd: &Path, name: &str, cancel: &CancellationToken) -> Result<Worktree, WorktreeError> {
         let mut claim = self.claim.lock().await;
         let (found, inside) = Self::place_of(cwd).await?;
@@ -136,10 +131,8 @@ impl Worktrees {
         }
     }
 
-    /// Lists what was done in a worktree: commits, changed files, new files.
-    ///
-    /// # Errors
-    /// Returns an error if git or a disk fails, or if the worktree is gone.
+    /// Lists what was done in a worktree: commits, changed files, new files. Returns an error if git or a disk fails,
+    /// or if the worktree is gone.
     pub async fn changes(
         &self,
         worktree: &Worktree,
@@ -150,10 +143,8 @@ impl Worktrees {
         Ok(WorktreeChanges { files, commits, nested: snapshot.nested })
     }
 
-    /// Ends the work in a worktree whose agent has ended: removes it if nothing was done.
-    ///
-    /// # Errors
-    /// Returns an error if git or a disk fails. The worktree is kept then.
+    /// Ends the work in a worktree whose agent has ended: removes it if nothing was done. Returns an error if git or a
+    /// disk fails. The worktree is kept then.
     pub async fn settle(&self, worktree: &Worktree, cancel: &CancellationToken) -> Result<WorktreeEnd, WorktreeError> {
         let _one = self.claim.lock().await;
         let changes = self.changes(worktree, cancel).await?;
@@ -164,10 +155,8 @@ impl Worktrees {
         Ok(WorktreeEnd::Removed)
     }
 
-    /// Removes a worktree and its branch with everything in them.
-    ///
-    /// # Errors
-    /// Returns an error if git or a disk fails; what could be removed is removed then.
+    /// Removes a worktree and its branch with everything in them. Returns an error if git or a disk fails; what could
+    /// be removed is removed then.
     pub async fn discard(&self, worktree: &Worktree) -> Result<(), WorktreeError> {
         let _one = self.claim.lock().await;
         self.remove(worktree).await

@@ -14,7 +14,6 @@ use super::{Worktree, WorktreeChanges, WorktreeError, Worktrees, commit_of};
 /// What earlier sessions left.
 #[derive(Debug, Default)]
 pub struct Orphans {
-    /// Worktrees with changes.
     pub found: Vec<Orphan>,
     /// Places that could not be looked into, and why.
     pub errors: Vec<(PathBuf, WorktreeError)>,
@@ -23,11 +22,9 @@ pub struct Orphans {
 /// A worktree that nobody works in any more.
 #[derive(Debug)]
 pub struct Orphan {
-    /// The session it was made in.
     pub session: String,
     /// The worktree. As long as it is held, no other program finds it.
     pub worktree: Worktree,
-    /// What was done in it.
     pub changes: WorktreeChanges,
 }
 

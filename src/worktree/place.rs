@@ -22,12 +22,9 @@ const TRIES: usize = 100;
 /// How long a lock is waited for: every program that we start holds ours for the moment before it becomes itself.
 const LOCK_TRIES: u32 = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
-/// The end of a record's name.
 const RECORD: &str = "json";
-/// The end of a lock's name. No folder ends so, because names hold no dot.
 const LOCK: &str = "lock";
 
-/// The folder of one session's worktrees, held against all other programs.
 #[derive(Debug, Clone)]
 pub(super) struct Claim {
     /// The folder, with symlinks resolved.
@@ -38,14 +35,12 @@ pub(super) struct Claim {
 /// What is kept of a worktree, so that another run of the program can go on with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WorktreeRecord {
-    /// Root of the files that the worktree came from.
     pub(super) repository: PathBuf,
     /// Working directory below the root.
     pub(super) inside: PathBuf,
     pub(super) branch: String,
-    /// The commit it began with.
     pub(super) base: String,
-    /// git's folder for it; absent as long as it is being made.
+    /// git's folder for it; absent while it is being made.
     pub(super) git_dir: Option<PathBuf>,
 }
 
@@ -88,7 +83,6 @@ impl Claim {
         names(dir, LOCK)
     }
 
-    /// Lists the worktrees on record.
     pub(super) fn worktrees(&self) -> Vec<String> {
         names(&self.folder, RECORD)
     }
@@ -101,7 +95,6 @@ impl Claim {
         std::iter::once(wish.clone()).chain(numbered).find(is_free).unwrap_or_default()
     }
 
-    /// Returns where a worktree lies.
     pub(super) fn root_of(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -128,14 +121,12 @@ impl Claim {
         write().map(drop).map_err(WorktreeError::disk(&path, "written"))
     }
 
-    /// Reads a record.
     pub(super) fn record(&self, name: &str) -> Result<WorktreeRecord, WorktreeError> {
         let path = self.record_of(name);
         let json = std::fs::read(&path).map_err(WorktreeError::disk(&path, "read"))?;
         serde_json::from_slice(&json).map_err(|error| WorktreeError::disk(&path, "understood")(error.into()))
     }
 
-    /// Forgets a worktree that is gone.
     pub(super) fn forget(&self, name: &str) {
         // A record that stays leads to nothing, and is cleaned up at the next start.
         let _ = std::fs::remove_file(self.record_of(name));

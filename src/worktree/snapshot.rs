@@ -30,10 +30,8 @@ pub(super) enum Untracked {
     UpTo(u64),
 }
 
-/// A state of a working tree.
 #[derive(Debug)]
 pub(super) struct Snapshot {
-    /// The tree's id.
     pub(super) tree: String,
     /// git with the index of this state, which also knows when each file was read.
     pub(super) git: Git,

@@ -17,7 +17,6 @@ const JOINT: u64 = 8;
 /// Tokens of a picture, of the size that services bring pictures down to.
 const PICTURE: u64 = 5_000;
 
-/// What is known of the size of one conversation.
 #[derive(Debug, Default)]
 pub(super) struct TokenEstimator {
     known: Option<Known>,

@@ -20,11 +20,9 @@ pub const LAST_INPUT: u64 = 3_000;
 /// One request gets at most one part in so many of what is left for its reply.
 const SHARES: u64 = 4;
 
-/// What requests use up.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Amount {
     pub tokens: u64,
-    /// US dollars, where the price is known.
     pub usd: f64,
     /// Whether any of it is an estimate.
     pub estimated: bool,
@@ -50,13 +48,11 @@ impl std::iter::Sum for Amount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReservationId(u64);
 
-/// What a request is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Purpose {
     /// To get on with the work. There has to be enough left for the agent's last turn as well.
     #[default]
     Work,
-    /// To report at a limit.
     LastTurn,
 }
 
@@ -67,7 +63,6 @@ pub struct Ask {
     pub input: u64,
     /// Most tokens of the reply, as the model allows.
     pub cap: u64,
-    /// What they cost, where that is known.
     pub price: Option<Price>,
     pub purpose: Purpose,
 }
@@ -96,10 +91,8 @@ impl Ask {
     }
 }
 
-/// What becomes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetVerdict {
-    /// It may be sent.
     Granted {
         /// Most tokens of the reply.
         output: u64,
@@ -113,7 +106,6 @@ pub enum BudgetVerdict {
     Refused,
 }
 
-/// What is left of each limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Left {
     /// Tokens; `None` without a limit.
@@ -127,7 +119,6 @@ pub struct Left {
 pub enum Warning {
     /// Four fifths are spent.
     Nearly,
-    /// A request was refused.
     UsedUp,
 }
 
@@ -152,7 +143,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Returns empty books.
     #[must_use]
     pub fn new(limit: BudgetLimit) -> Self {
         Self { limit, ..Self::default() }
@@ -176,7 +166,6 @@ impl Ledger {
         self.seats.values().map(|held| held.last_turn).sum()
     }
 
-    /// Returns how many requests wait.
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }

@@ -25,7 +25,7 @@ pub struct Budget(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     ledger: Mutex<Ledger>,
-    /// Told of each change that may let a request go.
+    /// Notified of each change that may let a request go.
     changed: Notify,
 }
 
@@ -44,7 +44,6 @@ impl Budget {
         self.ledger().spent()
     }
 
-    /// Returns what is not spent yet.
     pub fn left(&self) -> Left {
         self.ledger().left()
     }

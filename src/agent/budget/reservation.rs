@@ -14,25 +14,19 @@ use crate::agent::{Cancel, EventKind, Hold};
 use crate::message::{Message, Usage};
 use crate::provider::Request;
 
-/// What became of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::agent) enum Reserved {
-    /// It may be sent.
     Granted,
-    /// Too little is left for it.
     Refused,
-    /// The agent was stopped while it waited.
     Stopped,
 }
 
-/// The place of one run.
 pub(in crate::agent) struct BudgetReservation<'a> {
     run: &'a Run<'a>,
     budget: Budget,
     id: ReservationId,
     estimator: TokenEstimator,
     ask: Ask,
-    /// The request that was refused.
     refused: Option<Ask>,
     /// Used by attempts of the present request that failed.
     lost: Usage,

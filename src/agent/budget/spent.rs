@@ -5,10 +5,8 @@
 use crate::agent::{EventKind, TurnEvent};
 use crate::message::Usage;
 
-/// Tokens and money.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
-    /// Tokens.
     pub usage: Usage,
     /// US dollars of what has a known price; `None` if nothing of it has.
     pub cost_usd: Option<f64>,
@@ -24,7 +22,6 @@ impl Spent {
         Self { usage, cost_usd, unpriced }
     }
 
-    /// Adds what others have used.
     pub fn add(&mut self, other: &Self) {
         self.usage += other.usage;
         self.cost_usd = match (self.cost_usd, other.cost_usd) {
@@ -41,7 +38,6 @@ impl Spent {
         }
     }
 
-    /// Returns `true` if nothing was used.
     pub fn is_nothing(&self) -> bool {
         self.usage.total() == 0
     }

@@ -16,17 +16,14 @@ use crate::tool::ToolView;
 /// Number of a cell within its transcript, from 0.
 pub type CellId = u64;
 
-/// One unit of a transcript on screen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     /// Counts the changes other than appended text.
     pub epoch: u32,
-    /// What it shows.
     pub kind: CellKind,
 }
 
 impl Cell {
-    /// Returns what the model says, if it does.
     pub(in crate::app) fn said(&self) -> Option<&str> {
         match &self.kind {
             CellKind::Text { text } => Some(text.trim()),
@@ -34,7 +31,6 @@ impl Cell {
         }
     }
 
-    /// Returns what the model thinks, if it does.
     pub(in crate::app) fn thought(&self) -> Option<&str> {
         match &self.kind {
             CellKind::Thinking { text } => Some(text.trim()),
@@ -43,55 +39,48 @@ impl Cell {
     }
 }
 
-/// What a cell shows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CellKind {
-    /// What the user said.
-    User { text: String },
-    /// What the model says, Markdown.
-    Text {
-        /// The text so far.
+    User {
         text: String,
     },
-    /// What the model thinks.
+    /// What the model says, Markdown.
+    Text {
+        text: String,
+    },
     Thinking {
-        /// The text so far.
         text: String,
     },
     /// What an agent's parent said to it.
     FromParent {
-        /// To whom.
         to: AgentId,
         text: String,
     },
     /// Subagents in the background have reported; their own lines hold what.
-    Reports { of: Vec<AgentId> },
+    Reports {
+        of: Vec<AgentId>,
+    },
     /// A subagent that had ended goes on from here.
     Resumed {
         /// Number of the run, from 2.
         run: u32,
-        /// When.
         at: Timestamp,
     },
-    /// A tool call and what came of it.
     Tool(Box<ToolCell>),
     /// A subagent, in place of the call that made it.
-    Subagent { agent: AgentId },
-    /// A failed request that will be sent again.
+    Subagent {
+        agent: AgentId,
+    },
     Retry {
         /// Number of the coming attempt.
         attempt: u32,
-        /// When it is sent.
         until: Instant,
-        /// Why the last one failed.
         reason: String,
     },
-    /// Something to know that changes nothing.
     Notice {
         /// One line.
         text: String,
     },
-    /// Something that went wrong, and what to do.
     Error {
         /// One or more lines.
         text: String,
@@ -105,15 +94,12 @@ pub enum CellKind {
     Void,
 }
 
-/// A tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCell {
     pub call_id: String,
-    /// The tool's name.
     pub name: String,
     /// What stands behind the name.
     pub title: String,
-    /// How far it is.
     pub state: ToolState,
     /// What came of it, in a few words.
     pub summary: String,
@@ -123,23 +109,12 @@ pub struct ToolCell {
     pub view: Option<ToolView>,
 }
 
-/// How far a tool call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolState {
-    /// It runs.
-    Running {
-        /// Since when.
-        since: Instant,
-    },
-    /// It waits for the user's permission.
+    Running { since: Instant },
     Asking,
-    /// It has ended well.
-    Done {
-        /// How long it took.
-        took: Duration,
-    },
+    Done { took: Duration },
     Failed,
-    /// Its agent ended first.
     CutOff,
 }
 
@@ -177,15 +152,13 @@ fn view_bytes(view: &ToolView) -> usize {
     }
 }
 
-/// A transcript.
 #[derive(Debug, Clone)]
 pub struct Cells {
     held: VecDeque<Cell>,
-    /// Number of the first cell still held.
     first: CellId,
     bytes: usize,
     cap: usize,
-    /// Grows with each line of text and each cell; tells how much came since some moment.
+    /// Grows with each line of text and each cell; shows how much came since some moment.
     arrived: u64,
 }
 
@@ -196,7 +169,6 @@ impl Cells {
         Self { held: VecDeque::new(), first: 0, bytes: 0, cap, arrived: 0 }
     }
 
-    /// Returns the number of the first cell that is still held.
     pub fn first(&self) -> CellId {
         self.first
     }
@@ -216,7 +188,6 @@ impl Cells {
         self.end() == 0
     }
 
-    /// Returns a count that grows with every line of text and every cell.
     pub fn arrived(&self) -> u64 {
         self.arrived
     }
@@ -226,7 +197,6 @@ impl Cells {
         self.bytes
     }
 
-    /// Returns a cell, if it is still held.
     pub fn get(&self, id: CellId) -> Option<&Cell> {
         id.checked_sub(self.first).and_then(|at| self.held.get(usize::try_from(at).ok()?))
     }
@@ -236,7 +206,6 @@ impl Cells {
         self.held.iter().enumerate().map(|(at, cell)| (self.first + at as CellId, cell))
     }
 
-    /// Appends a cell and returns its number.
     pub fn push(&mut self, kind: CellKind) -> CellId {
         let id = self.end();
         self.bytes += kind.bytes();
@@ -257,7 +226,6 @@ impl Cells {
         }
     }
 
-    /// Changes a cell in any other way.
     pub fn change(&mut self, id: CellId, change: impl FnOnce(&mut CellKind)) {
         let Some(cell) = self.get_mut(id) else { return };
         let before = cell.kind.bytes();
@@ -268,7 +236,7 @@ impl Cells {
         self.shrink();
     }
 
-    /// Tells caches that a cell looks different although it is the same, as when the agent it names has ended.
+    /// Notes for caches that a cell looks different although it is the same, as when the agent it names has ended.
     pub fn touch(&mut self, id: CellId) {
         if let Some(cell) = self.get_mut(id) {
             cell.epoch += 1;

@@ -25,12 +25,10 @@ use self::worktrees::KeptWorktrees;
 use crate::agent::{AgentEvent, EventKind, RunMode, Spent};
 use crate::message::{AgentId, BudgetLimit, sanitize, sanitize_line, shown_name};
 
-/// The main agent and its subagents.
 #[derive(Debug, Clone)]
 pub struct Agents {
     main: AgentView,
     children: BTreeMap<AgentId, AgentView>,
-    /// Their order.
     order: AgentOrder,
     /// Numbers up to this one belong to a conversation that was cleared.
     forgotten: u32,
@@ -49,11 +47,8 @@ pub struct Agents {
 /// How many subagents are in which part of their life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// At work.
     pub running: usize,
-    /// Waiting for their turn.
     pub queued: usize,
-    /// Ended well.
     pub done: usize,
     /// Ended in failure, silence or without a word.
     pub failed: usize,
@@ -62,7 +57,6 @@ pub struct Tally {
 }
 
 impl Agents {
-    /// Returns a session in which nothing has happened.
     #[must_use]
     pub fn new(now: Instant) -> Self {
         Self {
@@ -87,7 +81,6 @@ impl Agents {
         &self.main
     }
 
-    /// Adds a line to the conversation.
     pub(in crate::app) fn notice(&mut self, text: &str) {
         self.main.cells.push(CellKind::Notice { text: sanitize_line(text).into_owned() });
     }
@@ -97,7 +90,6 @@ impl Agents {
         self.main.cells.push(CellKind::Error { text: sanitize(text).into_owned() });
     }
 
-    /// Returns the unmerged worktrees.
     pub(in crate::app) fn kept(&self) -> &KeptWorktrees {
         &self.kept
     }
@@ -106,7 +98,6 @@ impl Agents {
         &mut self.kept
     }
 
-    /// Returns `true` if an agent is at work.
     pub(in crate::app) fn is_busy(&self) -> bool {
         self.running().next().is_some() || self.main.is_active()
     }
@@ -133,7 +124,6 @@ impl Agents {
         self.children().find(|agent| word.parse() == Ok(agent.id.0) || agent.name == word)
     }
 
-    /// Returns an agent.
     pub fn get(&self, id: AgentId) -> Option<&AgentView> {
         if id.is_main() { Some(&self.main) } else { self.children.get(&id) }
     }
@@ -148,7 +138,6 @@ impl Agents {
         self.order.all().iter().filter_map(|kin| self.children.get(&kin.agent))
     }
 
-    /// Returns who stands below whom.
     pub fn order(&self) -> &AgentOrder {
         &self.order
     }
@@ -158,17 +147,14 @@ impl Agents {
         self.order.below(agent).iter().filter_map(|kin| self.children.get(&kin.agent))
     }
 
-    /// Returns the number of subagents.
     pub fn len(&self) -> usize {
         self.children.len()
     }
 
-    /// Returns `true` if there are no subagents.
     pub fn is_empty(&self) -> bool {
         self.children.is_empty()
     }
 
-    /// Returns the subagents that have not ended.
     pub fn running(&self) -> impl Iterator<Item = &AgentView> {
         self.children().filter(|agent| !agent.has_ended())
     }
@@ -190,7 +176,6 @@ impl Agents {
         })
     }
 
-    /// Counts the subagents.
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for agent in self.children.values() {
@@ -223,7 +208,6 @@ impl Agents {
         spent
     }
 
-    /// Returns what all agents may use together.
     pub fn budget(&self) -> BudgetLimit {
         self.budget
     }
@@ -232,7 +216,6 @@ impl Agents {
         self.budget = limit;
     }
 
-    /// Returns what cleared conversations used.
     pub fn spent_before(&self) -> Spent {
         self.spent
     }
@@ -358,7 +341,6 @@ impl Agents {
         self.main.cells = cells;
     }
 
-    /// Puts the child's line into its parent's transcript.
     fn attach(&mut self, id: AgentId, parent: AgentId, call_id: &str) {
         // The transcript that it belongs to was cleared.
         let is_late = parent.is_main() && self.is_of_cleared(id);
@@ -370,7 +352,7 @@ impl Agents {
         }
     }
 
-    /// Tells the parent's transcript that the child's line looks different now.
+    /// Notes in the parent's transcript that the child's line looks different now.
     fn touch_anchor(&mut self, id: AgentId) {
         let Some((parent, cell)) = self.children.get(&id).and_then(|agent| agent.parent.zip(agent.anchor)) else {
             return;
@@ -382,7 +364,6 @@ impl Agents {
     }
 }
 
-/// Puts agents in the order in which they are shown.
 fn ordered(children: &BTreeMap<AgentId, AgentView>) -> AgentOrder {
     AgentOrder::of(children.values().map(|agent| (agent.id, agent.parent)))
 }
@@ -392,11 +373,8 @@ fn ordered(children: &BTreeMap<AgentId, AgentView>) -> AgentOrder {
 pub(in crate::app) enum Folded {
     /// Nothing: it came too late, or twice.
     Ignored,
-    /// It changed an agent.
     Changed,
-    /// A subagent appeared.
     Appeared,
-    /// The agent's run is over.
     Ended,
 }
 

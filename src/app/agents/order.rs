@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::message::AgentId;
 
-/// The place of one subagent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeNode {
     pub agent: AgentId,
@@ -66,12 +65,10 @@ impl AgentOrder {
         order
     }
 
-    /// Returns everyone in order.
     pub fn all(&self) -> &[TreeNode] {
         &self.kin
     }
 
-    /// Returns the place of an agent.
     pub fn get(&self, agent: AgentId) -> Option<&TreeNode> {
         self.kin.get(*self.places.get(&agent)?)
     }

@@ -9,7 +9,6 @@ use jiff::tz::TimeZone;
 use super::agent_view::AgentView;
 use super::cells::CellKind;
 
-/// Returns an agent's transcript as plain text.
 pub(in crate::app) fn as_text(agent: &AgentView, zone: &TimeZone) -> String {
     let mut out = String::new();
     if !agent.prompt.is_empty() {

@@ -57,7 +57,6 @@ impl Default for TagReader {
 enum Read {
     /// A tag of this many bytes, in whose place something stands.
     Tag(usize, &'static str),
-    /// Perhaps a tag.
     Perhaps,
     Text,
 }

@@ -13,16 +13,14 @@ use crate::app::outbox::Outbox;
 use crate::message::{AgentId, MessageId};
 use crate::subagent::Command;
 
-/// What was asked of subagents.
 #[derive(Debug, Default)]
 pub(in crate::app) struct PendingRequests {
     /// Those that were to be moved, and where to.
     moving: BTreeMap<AgentId, RunMode>,
     /// Those that were asked to report.
     wrapping: BTreeSet<AgentId>,
-    /// Those that were asked to go on after their end.
+    /// Ended agents that were asked to resume.
     resuming: BTreeSet<AgentId>,
-    /// Those that were to be stopped, one by one.
     stopping: BTreeSet<AgentId>,
 }
 
@@ -34,7 +32,6 @@ impl PendingRequests {
         self.stopping.remove(&id);
     }
 
-    /// Forgets what was asked of all subagents.
     pub(in crate::app) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -134,7 +131,6 @@ impl PendingRequests {
         false
     }
 
-    /// Takes in that something asked of an agent cannot be.
     pub(in crate::app) fn refused(&mut self, id: AgentId) {
         self.forget(id);
     }

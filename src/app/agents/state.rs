@@ -22,36 +22,26 @@ const STALLED_WORD: usize = 11;
 pub enum Phase {
     /// The main agent waits for the user.
     Idle,
-    /// Something was heard of it, but not what it is.
+    /// An event of it arrived, but not what it is.
     Unknown,
-    /// It waits for its turn.
     Queued,
-    /// It has begun.
     Starting,
-    /// The model works.
     Thinking,
-    /// A tool runs.
     Tool,
     /// The service asked to wait, this agent or another one.
     RateLimited {
-        /// Until then, where that is known.
         until: Option<Instant>,
         /// How many requests are to be sent before its own.
         ahead: u32,
     },
     /// Its next request waits until others have shown what they leave of the budget.
     AwaitsBudget {
-        /// How many requests are to be sent before its own.
         ahead: u32,
     },
-    /// The request failed and is sent again.
     Retrying {
-        /// Then.
         until: Instant,
     },
-    /// It is being stopped.
     Stopping,
-    /// It is over.
     Ended(Status),
 }
 
@@ -60,7 +50,6 @@ impl Phase {
         matches!(self, Self::Ended(_))
     }
 
-    /// Returns `true` if its sign turns.
     pub(in crate::app) fn spins(self) -> bool {
         matches!(self, Self::Starting | Self::Thinking | Self::Tool | Self::Stopping)
     }
@@ -75,66 +64,45 @@ impl Phase {
         matches!(self, Self::Idle | Self::Ended(_))
     }
 
-    /// Returns the wait of an agent that was itself told to wait.
+    /// Returns the wait of an agent that itself has to wait.
     pub(in crate::app) fn limited(until: Instant) -> Self {
         Self::RateLimited { until: Some(until), ahead: 0 }
     }
 }
 
-/// What an agent's title says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentState {
-    /// Waits for the user.
     Idle,
-    /// Nothing is known.
     Unknown,
-    /// Waits for its turn.
     Queued,
-    /// Has begun.
     Starting,
-    /// The model works.
     Thinking,
-    /// A tool runs.
     Tool {
         name: String,
-        /// For how long.
         lasting: Duration,
     },
     /// Waits for the subagents it sent out.
     Waiting,
-    /// Waits for permission.
     NeedsApproval,
-    /// Waits because the service limits the rate.
     RateLimited {
-        /// How much longer, where that is known.
         left: Option<Duration>,
-        /// How many requests are to be sent before its own.
         ahead: u32,
     },
-    /// Waits until others have shown what they leave of the budget.
     AwaitsBudget {
-        /// How many requests are to be sent before its own.
         ahead: u32,
     },
-    /// Waits before it tries again.
     Retrying {
-        /// How much longer.
         left: Duration,
     },
-    /// Has its last turn, to report in.
     LastTurn {
         /// The status that its run will end with.
         why: Status,
     },
-    /// Silent for too long.
     Stalled {
-        /// For how long.
         silent: Duration,
         waits_for: Awaited,
     },
-    /// Is being stopped.
     Stopping,
-    /// Is over.
     Ended(Status),
     /// Is over, and was asked to go on.
     Resuming,
@@ -143,11 +111,8 @@ pub enum AgentState {
 /// What an agent waits for that is silent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Awaited {
-    /// The model's answer.
     Model,
-    /// A tool, by its name.
     Tool(String),
-    /// One of its subagents.
     Agent(AgentId),
 }
 
@@ -164,7 +129,6 @@ impl Awaited {
         oldest.unwrap_or(Self::Model)
     }
 
-    /// Returns the word for a title.
     pub fn word(&self) -> String {
         match self {
             Self::Model => "model".to_owned(),
@@ -185,11 +149,8 @@ impl Awaited {
 /// How a state is to be felt; themes give it a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// Nothing to say.
     Neutral,
-    /// At work.
     Busy,
-    /// Someone should look.
     Attention,
     Good,
     Bad,
@@ -198,7 +159,6 @@ pub enum Severity {
 /// The sign before a state's word; glyphs draw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateSign {
-    /// One that turns.
     Spinner,
     Neutral,
     Queued,
@@ -219,9 +179,7 @@ pub enum StateGroup {
     /// It waits for others.
     Resting,
     Queued,
-    /// It broke.
     Failed,
-    /// It was stopped or cut off.
     Stopped,
     Done,
 }
@@ -287,26 +245,17 @@ impl AgentState {
 /// What an agent does in a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanKind {
-    /// The model works.
     Thinking,
-    /// A tool runs.
     Tool,
-    /// It waits for permission.
     Approval,
-    /// The service limits the rate.
     RateLimited,
     /// Others are to show first what they leave of the budget.
     Budget,
-    /// It was silent for too long.
     Stalled,
-    /// It waits for its turn.
     Queued,
-    /// It waits for its subagents.
     Agents,
-    /// A request failed and is sent again.
     Retrying,
     Stopping,
-    /// Nothing is known.
     Unknown,
 }
 
@@ -332,7 +281,6 @@ pub enum SpanFill {
 /// What is said alike of all spans of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpanRow {
-    /// The letter that stands for it in a bar.
     pub letter: &'static str,
     pub word: &'static str,
     pub tone: SpanTone,
@@ -395,7 +343,7 @@ impl AgentState {
         state
     }
 
-    /// Returns the state of an agent as if something had just been heard of it.
+    /// Returns the state of an agent as if it had just sent an event.
     pub(in crate::app) fn but_for_silence(agent: &AgentView, asking: usize, now: Instant) -> Self {
         let left = |until: Instant| until.saturating_duration_since(now);
         match agent.phase {

@@ -19,7 +19,6 @@ pub(in crate::app) struct AgentTree<'a> {
     pub(in crate::app) agents: &'a Agents,
     pub(in crate::app) approvals: &'a Approvals,
     pub(in crate::app) requests: &'a PendingRequests,
-    /// The subagent that the composer writes to.
     pub(in crate::app) target: Option<AgentId>,
     pub(in crate::app) now: Instant,
 }

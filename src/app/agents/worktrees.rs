@@ -22,32 +22,26 @@ const SHOWN_FILES: usize = 40;
 /// Lines of a difference in the list's view of one worktree.
 const SHOWN_LINES: usize = 2_000;
 
-/// Where an agent works apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeView {
     /// Its branch; empty as long as it is being made.
     pub branch: String,
     /// Its root, as shown.
     pub path: String,
-    /// How it stands.
     pub state: WorktreeState,
     /// The line that says where it works.
     note: Option<CellId>,
 }
 
-/// How a worktree stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorktreeState {
-    /// It is being made.
     Making,
-    /// Its agent is in it.
     InUse,
     /// It waits for the user.
     Kept,
     Gone,
 }
 
-/// The unmerged worktrees for the user.
 #[derive(Debug, Clone, Default)]
 pub(in crate::app) struct KeptWorktrees {
     list: Vec<KeptWorktree>,
@@ -206,7 +200,6 @@ impl KeptWorktrees {
     }
 }
 
-/// Returns `true` if a word means this worktree.
 fn is_called(kept: &KeptWorktree, wanted: &str) -> bool {
     kept.agent.is_some_and(|agent| wanted.parse() == Ok(agent.0)) || wanted == kept.branch || wanted == kept.name
 }

@@ -22,7 +22,6 @@ const AROUND: u16 = 3;
 const TOGETHER: Duration = Duration::from_secs(1);
 
 impl Approvals {
-    /// Looks at the open questions without answering.
     pub(in crate::app) fn look(&mut self, action: Action) {
         match action {
             Action::NextQuestion => self.turn(1),
@@ -178,7 +177,6 @@ impl Approvals {
         out.inform(format!("{count} waiting {noun}{plural} allowed too · /permissions"));
     }
 
-    /// Returns what is allowed in advance, by origin.
     pub(in crate::app) fn grants(&self) -> &[ActiveGrant] {
         &self.grants
     }
@@ -206,7 +204,6 @@ impl Approvals {
         });
     }
 
-    /// Returns when an answer that waits goes out.
     pub(in crate::app) fn due(&self) -> Option<std::time::Instant> {
         self.guard.due()
     }

@@ -22,7 +22,6 @@ pub(in crate::app) struct Held {
     due: Instant,
 }
 
-/// What was pressed, and when.
 #[derive(Debug, Clone, Default)]
 pub(in crate::app) struct TypeAhead {
     last: Option<Instant>,
@@ -65,7 +64,6 @@ impl TypeAhead {
         self.held.take_if(|held| held.due <= now)
     }
 
-    /// Returns when the waiting answer goes out.
     pub(in crate::app) fn due(&self) -> Option<Instant> {
         self.held.as_ref().map(|held| held.due)
     }

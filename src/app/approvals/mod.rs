@@ -17,16 +17,13 @@ use self::question::{MAX_NOTE, QuestionSeen, SeenRows};
 use crate::message::{AgentId, reveal_line, sanitize_line};
 use crate::permission::{ActiveGrant, ApprovalId, ApprovalRequest, Preview};
 
-/// All open questions.
 #[derive(Debug, Clone, Default)]
 pub struct Approvals {
     queue: VecDeque<Open>,
     settled: HashSet<ApprovalId>,
-    /// Place of the question that is shown.
     at: usize,
     /// Since when frames show it; `None` while they do not.
     since: Option<Instant>,
-    /// What the last frame showed of it.
     last: Option<QuestionSeen>,
     guard: TypeAhead,
     /// Whether a key for a yes has shown more of the question instead, and no frame has yet.
@@ -42,14 +39,12 @@ pub struct Approvals {
     also_allowed: Option<(usize, Instant)>,
 }
 
-/// An open question.
 #[derive(Debug, Clone)]
 struct Open {
     request: ApprovalRequest,
     seen: SeenRows,
 }
 
-/// How much of a question is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Expanded {
     /// What changes, and of a long command its head and its tail.
@@ -62,7 +57,6 @@ pub enum Expanded {
 /// What stands between a question and a yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hidden {
-    /// Nothing: all of it was on the screen.
     Nothing,
     /// Rows that can be shown.
     Rows,
@@ -71,7 +65,6 @@ enum Hidden {
 }
 
 impl Approvals {
-    /// Returns the question that is shown.
     pub fn shown(&self) -> Option<&ApprovalRequest> {
         self.queue.get(self.at).map(|open| &open.request)
     }
@@ -81,12 +74,10 @@ impl Approvals {
         self.queue.get(self.at).map(|open| &open.seen)
     }
 
-    /// Returns how much of the question is shown.
     pub fn expanded(&self) -> Expanded {
         self.expanded
     }
 
-    /// Returns the first visible line of its details.
     pub fn scroll(&self) -> usize {
         self.scroll
     }
@@ -96,7 +87,6 @@ impl Approvals {
         self.at
     }
 
-    /// Returns since when frames show the question.
     fn since(&self) -> Option<Instant> {
         self.since
     }
@@ -115,7 +105,7 @@ impl Approvals {
         (before != Some(unseen)).then_some(unseen)
     }
 
-    /// Returns what still hides of the question.
+    /// Returns what of the question is still hidden.
     fn hidden(&self) -> Hidden {
         match (self.seen(), &self.last) {
             (Some(seen), _) if seen.is_complete() => Hidden::Nothing,
@@ -151,22 +141,18 @@ impl Approvals {
         }
     }
 
-    /// Returns `true` if a question is open.
     pub(in crate::app) fn is_open(&self, id: &ApprovalId) -> bool {
         self.find(id).is_some()
     }
 
-    /// Returns an open question.
     fn find(&self, id: &ApprovalId) -> Option<&ApprovalRequest> {
         self.queue.iter().map(|open| &open.request).find(|request| request.id == *id)
     }
 
-    /// Returns the number of open questions.
     pub fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Returns `true` if no question is open.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -200,13 +186,11 @@ impl Approvals {
         true
     }
 
-    /// Closes a question.
     pub(in crate::app) fn settle(&mut self, id: &ApprovalId) {
         self.settled.insert(id.clone());
         self.remove(|request| request.id == *id);
     }
 
-    /// Withdraws all questions of an agent.
     pub(in crate::app) fn withdraw(&mut self, agent: AgentId) {
         let ids = self.queue.iter().map(|open| &open.request.id);
         self.settled.extend(ids.filter(|id| id.agent == agent).cloned());

@@ -21,10 +21,8 @@ pub const NOTE_INDENT: usize = 7;
 /// Narrowest question that can be allowed: below, not even its heading says what is asked.
 pub const MIN_COLUMNS: u16 = 20;
 
-/// What a frame showed of the open question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionSeen {
-    /// Which question.
     pub id: ApprovalId,
     /// The width at which its rows are counted.
     pub columns: u16,
@@ -38,7 +36,6 @@ pub struct QuestionSeen {
     pub has_room: bool,
 }
 
-/// Which rows of a question have been on the screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeenRows {
     columns: u16,

@@ -9,7 +9,7 @@ use crate::app::outbox::Outbox;
 use crate::message::{BudgetLimit, grouped};
 use crate::subagent::Command;
 
-/// Shows the budget, or has it changed.
+/// Shows the budget, or changes it.
 pub(super) fn slash_budget(words: &str, agents: &Agents, out: &mut Outbox) {
     let (limit, spent) = (agents.budget(), agents.spent());
     if words.is_empty() {
@@ -25,10 +25,8 @@ pub(super) fn slash_budget(words: &str, agents: &Agents, out: &mut Outbox) {
     }
 }
 
-/// Returns the budget that the words ask for, in the place of `limit`, and what to tell the user of it.
-///
-/// # Errors
-/// Returns why the words ask for none, and what can be written instead.
+/// Returns the budget that the words ask for, in the place of `limit`, and what to tell the user of it. On failure,
+/// returns why the words ask for none, and what can be written instead.
 pub fn change_budget(words: &str, limit: BudgetLimit, spent: &Spent) -> Result<(BudgetLimit, String), String> {
     let changed = limit.changed(words, spent.usage.total(), spent.cost_usd.unwrap_or(0.0));
     let limit = changed.map_err(|error| format!("{error}; /budget off lifts it"))?;

@@ -18,9 +18,7 @@ use crate::subagent::Command;
 pub struct SlashCommand {
     /// Its name, without the slash.
     pub name: &'static str,
-    /// Other names for it.
     pub aliases: &'static [&'static str],
-    /// What may follow it, as its help shows it.
     pub arguments: &'static str,
     /// What it does, in a few words.
     pub help: &'static str,
@@ -48,7 +46,6 @@ impl SlashCommand {
         Self { plain: Some(words), ..self }
     }
 
-    /// Returns the command of a name.
     pub fn find(name: &str) -> Option<&'static Self> {
         COMMANDS.iter().find(|command| command.name == name || command.aliases.contains(&name))
     }

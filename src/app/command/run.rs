@@ -22,7 +22,6 @@ fn is_command(written: &str) -> bool {
 }
 
 impl App {
-    /// Sends what is written, or carries it out.
     pub(in crate::app) fn submit(&mut self) {
         if self.messages.composer_mut().continue_line() {
             self.edited();
@@ -89,7 +88,7 @@ impl App {
         self.messages.queue(agent, text)
     }
 
-    /// Resumes an agent that has ended. One that has done all it was sent for needs to know what is next.
+    /// Resumes an ended agent; a completed one needs a new message first.
     pub(in crate::app) fn resume(&mut self, id: AgentId) {
         let Some(agent) = self.agents.get(id) else { return };
         let name = agent.name.clone();

@@ -10,7 +10,6 @@ const MAX_CHARS: usize = 1_000;
 /// A paste of more lines than this becomes a chip.
 const MAX_LINES: usize = 10;
 
-/// The chips of one text.
 #[derive(Debug, Default)]
 pub(super) struct Chips {
     /// Label and pasted text.

@@ -9,12 +9,10 @@ use nucleo_matcher::{Config, Matcher};
 use super::mentions::{First, Mentions};
 use crate::app::files::FileIndex;
 
-/// The most entries of a list.
 const MAX_SHOWN: usize = 12;
 /// The entries that are kept for what stands second, where there are files and agents.
 const SECOND_SHOWN: usize = 4;
 
-/// One entry of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// What is inserted, such as `/help` or `src/main.rs`.
@@ -23,14 +21,11 @@ pub struct Candidate {
     pub detail: String,
 }
 
-/// An open list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
     /// The word at the cursor, with its sign.
     pub(super) token: String,
-    /// The entries, best first.
     pub items: Vec<Candidate>,
-    /// Index of the chosen one.
     pub selected: usize,
 }
 

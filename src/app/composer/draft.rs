@@ -6,7 +6,6 @@ use super::chips::Chips;
 use super::editor::Editor;
 use crate::message::sanitize;
 
-/// A text that is being written.
 #[derive(Debug, Default)]
 pub struct Draft {
     pub(super) editor: Editor,
@@ -25,7 +24,6 @@ impl Draft {
         draft
     }
 
-    /// Returns `true` if there is no text.
     pub fn is_empty(&self) -> bool {
         self.editor.is_empty()
     }

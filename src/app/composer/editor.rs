@@ -9,7 +9,6 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::chips::Chips;
 use super::layout::ComposerRows;
 
-/// A text and a cursor in it.
 #[derive(Debug, Default)]
 pub(super) struct Editor {
     area: TextArea<'static>,
@@ -47,7 +46,6 @@ impl Editor {
         }
     }
 
-    /// Removes the whole text; undo brings it back.
     pub(super) fn remove_all(&mut self) {
         self.area.select_all();
         self.area.cut();

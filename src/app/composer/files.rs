@@ -8,7 +8,6 @@ use std::fmt;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-/// A list of paths to choose from.
 #[derive(Default)]
 pub struct FileIndex {
     paths: Vec<String>,
@@ -25,12 +24,10 @@ impl FileIndex {
         self.last = None;
     }
 
-    /// Returns the number of paths.
     pub fn len(&self) -> usize {
         self.paths.len()
     }
 
-    /// Returns `true` if there is nothing to choose from (yet).
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }

@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The most entries that are kept.
 const MAX_ENTRIES: usize = 1_000;
 
 /// The messages sent before, oldest first.
@@ -16,7 +15,6 @@ pub struct History {
     walk: Option<(usize, String)>,
 }
 
-/// One line of the file.
 #[derive(Serialize, Deserialize)]
 struct Record {
     text: String,
@@ -47,7 +45,6 @@ impl History {
         self.entries.iter().map(|entry| Self::line(entry)).collect()
     }
 
-    /// Returns the entries, oldest first.
     pub fn entries(&self) -> &[String] {
         &self.entries
     }

@@ -15,14 +15,12 @@ pub enum PieceKind {
     Text,
     /// The label of a large paste.
     Chip,
-    /// A file or an agent named with `@`.
     Mention,
 }
 
 /// The part of the text that is on the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComposerLayout {
-    /// The rows from the top, each in pieces.
     pub rows: Vec<Vec<(PieceKind, String)>>,
     /// Column and row of the cursor within them.
     pub cursor: (u16, u16),
@@ -38,7 +36,6 @@ struct Row {
     end: usize,
 }
 
-/// The rows of a text at a width.
 pub(super) struct ComposerRows<'a> {
     lines: &'a [String],
     rows: Vec<Row>,

@@ -28,13 +28,10 @@ const TELLING: usize = 2;
 /// What is needed to draw an agent in its colour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
-    /// The agent's name.
     pub name: String,
-    /// Its colour, as written.
     pub color: Option<String>,
 }
 
-/// One agent that can be named.
 #[derive(Debug)]
 struct Mentioned {
     /// The name as a word.
@@ -43,11 +40,9 @@ struct Mentioned {
     mark: Mark,
 }
 
-/// A subagent at work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Addressee {
     number: String,
-    /// The name as a word.
     slug: String,
     detail: String,
     mark: Mark,
@@ -88,7 +83,6 @@ fn names_kind(word: &str) -> bool {
     begins(AGENT) || begins(RUN_AGENT)
 }
 
-/// All agents that can be named.
 #[derive(Debug, Default)]
 pub struct Mentions {
     agents: Vec<Mentioned>,
@@ -111,7 +105,6 @@ struct MentionQuery<'a> {
 }
 
 impl Mentions {
-    /// Replaces the agents by those of the listing that are in force.
     pub(super) fn set(&mut self, listing: &[Listed]) {
         let mut in_force: Vec<&Listed> =
             listing.iter().filter(|listed| listed.standing == DefinitionState::InForce).collect();
@@ -132,7 +125,6 @@ impl Mentions {
         self.changed = true;
     }
 
-    /// Replaces the agents at work.
     pub(super) fn set_running(&mut self, running: Vec<Addressee>) {
         self.changed |= self.running != running;
         self.running = running;

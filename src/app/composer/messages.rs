@@ -24,7 +24,6 @@ const RELIST: Duration = Duration::from_secs(20);
 pub(in crate::app) struct Messages {
     composer: Composer,
     files: FileIndex,
-    /// When the files were last listed.
     listed_at: Option<Instant>,
     /// The subagent that the composer writes to; `None` is the main agent.
     target: Option<AgentId>,
@@ -49,11 +48,9 @@ struct Queued {
 
 /// Whom the start of a text names.
 pub(in crate::app) enum Address {
-    /// Nobody.
     None,
     /// A subagent; the rest of the text is for it.
     Agent(AgentId, String),
-    /// A number that no agent has.
     Unknown(String),
 }
 
@@ -101,7 +98,6 @@ impl Messages {
         }
     }
 
-    /// Returns the subagent that the composer writes to; `None` is the main agent.
     pub(in crate::app) fn target(&self) -> Option<AgentId> {
         self.target
     }
@@ -160,7 +156,6 @@ impl Messages {
         }
     }
 
-    /// Opens what is being written in `$EDITOR`.
     pub(in crate::app) fn open_editor(&mut self, out: &mut Outbox) {
         self.editing = self.target;
         out.push(Effect::EditText(self.composer.expanded()));
@@ -192,7 +187,7 @@ impl Messages {
         self.drafts.contains_key(&id)
     }
 
-    /// Takes back the newest message that whom the composer writes to has not read, to be edited.
+    /// Takes back the newest unread message to the composer's target, to be edited.
     pub(in crate::app) fn unsend(&mut self, out: &mut Outbox) -> bool {
         if !self.composer.is_empty() {
             return false;

@@ -39,7 +39,6 @@ pub const PROMPT_WIDTH: u16 = 2;
 /// The most rows that a composer asks for.
 pub const MAX_ROWS: u16 = 10;
 
-/// The text being written.
 #[derive(Debug, Default)]
 pub struct Composer {
     draft: Draft,
@@ -51,7 +50,6 @@ pub struct Composer {
     /// The token whose completion was closed by the user; it stays closed until the token changes.
     dismissed: Option<String>,
     search: Option<HistorySearch>,
-    /// The keys of vi, where they are chosen.
     vi: Option<Vi>,
     /// Whether what stands here came from the history, or stood here before one looked there, and was not edited since.
     walked: bool,
@@ -60,7 +58,6 @@ pub struct Composer {
 }
 
 impl Composer {
-    /// Returns an empty composer with what was sent before.
     #[must_use]
     pub fn new(history: History) -> Self {
         Self { history, ..Self::default() }
@@ -71,12 +68,10 @@ impl Composer {
         self.draft.editor.text()
     }
 
-    /// Returns the text as it would be sent.
     pub fn expanded(&self) -> String {
         self.draft.chips.expand(&self.draft.editor.text())
     }
 
-    /// Returns `true` if there is no text.
     pub fn is_empty(&self) -> bool {
         self.draft.editor.is_empty()
     }
@@ -87,7 +82,6 @@ impl Composer {
         self.paste(text);
     }
 
-    /// Removes the text.
     pub fn clear(&mut self) {
         self.draft.editor.set("");
         self.draft.chips.clear();
@@ -124,7 +118,6 @@ impl Composer {
         self.walked
     }
 
-    /// Inserts letters that were typed elsewhere.
     pub fn type_text(&mut self, text: &str) {
         if let Some(vi) = &mut self.vi {
             vi.cancel();
@@ -163,12 +156,10 @@ impl Composer {
         std::mem::replace(&mut self.draft, draft)
     }
 
-    /// Puts words before the text in place of the prompt.
     pub fn set_sign(&mut self, prompt_label: Option<String>) {
         self.prompt_label = prompt_label;
     }
 
-    /// Returns the words that stand before the text in place of the prompt.
     pub fn prompt_label(&self) -> Option<&str> {
         self.prompt_label.as_deref()
     }
@@ -179,12 +170,10 @@ impl Composer {
         u16::try_from(columns).unwrap_or(u16::MAX).min(width / 2).max(PROMPT_WIDTH)
     }
 
-    /// Inserts text at the cursor.
     pub fn insert(&mut self, text: &str) {
         self.draft.editor.insert(&sanitize(text));
     }
 
-    /// Inserts a line end at the cursor.
     pub fn newline(&mut self) {
         self.draft.editor.newline();
     }
@@ -335,18 +324,16 @@ impl Composer {
         self.draft.editor.leave_chip(&self.draft.chips);
     }
 
-    /// Returns `true` if the cursor is on the first row.
     pub fn at_first_row(&self) -> bool {
         self.draft.editor.row_in(self.text_columns()).0 == 0
     }
 
-    /// Returns `true` if the cursor is on the last row.
     pub fn at_last_row(&self) -> bool {
         let (row, count) = self.draft.editor.row_in(self.text_columns());
         row + 1 == count
     }
 
-    /// Tells the composer how many columns it has, prompt included, for keys that move by rows.
+    /// Sets how many columns the composer has, prompt included, for keys that move by rows.
     pub fn set_width(&mut self, width: u16) {
         self.columns = width.saturating_sub(self.prompt_width(width)).max(1);
     }
@@ -363,7 +350,6 @@ impl Composer {
         layout::view(&self.draft.editor, &self.draft.chips, columns, height)
     }
 
-    /// Returns what was sent before.
     pub fn history(&self) -> &History {
         &self.history
     }
@@ -373,27 +359,22 @@ impl Composer {
         self.history = history;
     }
 
-    /// Replaces the agents that a message can name.
     pub fn set_agents(&mut self, listing: &[Listed]) {
         self.mentions.set(listing);
     }
 
-    /// Replaces the subagents that a message can be addressed to.
     pub fn set_addressees(&mut self, running: Vec<Addressee>) {
         self.mentions.set_running(running);
     }
 
-    /// Returns the agents that a message can name.
     pub fn mentions(&self) -> &Mentions {
         &self.mentions
     }
 
-    /// Returns the open list of completions.
     pub fn completion(&self) -> Option<&Completion> {
         self.completion.as_ref()
     }
 
-    /// Takes an entry of the open list of completions.
     pub fn take_completion(&mut self, at: usize) {
         if let Some(completion) = &mut self.completion {
             completion.choose(at);
@@ -441,13 +422,11 @@ impl Composer {
         true
     }
 
-    /// Opens the search of the history.
     pub fn start_search(&mut self) {
         self.completion = None;
         self.search = Some(HistorySearch::default());
     }
 
-    /// Returns the open search of the history.
     pub fn search(&self) -> Option<&HistorySearch> {
         self.search.as_ref()
     }

@@ -4,21 +4,17 @@
 
 use super::history::History;
 
-/// An open search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistorySearch {
     query: String,
-    /// Index of the matching entry.
     at: Option<usize>,
 }
 
 impl HistorySearch {
-    /// Returns what is searched for.
     pub fn query(&self) -> &str {
         &self.query
     }
 
-    /// Returns the entry that matches.
     pub fn found<'a>(&self, history: &'a History) -> Option<&'a str> {
         history.entries().get(self.at?).map(String::as_str)
     }

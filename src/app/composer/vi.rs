@@ -9,24 +9,19 @@ use std::ops::Range;
 /// What keys mean.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ViMode {
-    /// They type.
     #[default]
     Insert,
-    /// They move and change.
     Normal,
 }
 
-/// What vi keeps between keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Vi {
     pub(super) mode: ViMode,
-    /// The count before the command.
     count: Option<usize>,
     operator: Option<Operator>,
     /// A key that waits for another.
     waiting: Option<char>,
     register: String,
-    /// Whether the register holds whole lines.
     lines: Lines,
 }
 
@@ -50,15 +45,12 @@ pub(super) enum Deed {
     Nothing,
     /// Not ours: another reads it.
     Pass,
-    /// Move the cursor there.
     Go(usize),
     /// Move by rows, or in the history where there are no more.
     ComposerRows(isize),
     /// Replace a part of the text and stand at the place.
     Replace(Range<usize>, String, usize),
-    /// Take back the last change.
     Undo,
-    /// Make it again.
     Redo,
 }
 
@@ -74,12 +66,10 @@ impl Vi {
         (self.count, self.operator, self.waiting) = (None, None, None);
     }
 
-    /// Returns `true` if a command is half typed.
     pub(super) fn is_pending(&self) -> bool {
         self.count.is_some() || self.operator.is_some() || self.waiting.is_some()
     }
 
-    /// Forgets a half-typed command.
     pub(super) fn cancel(&mut self) {
         self.forget();
     }
@@ -279,7 +269,6 @@ impl Vi {
     }
 }
 
-/// Where a motion leads.
 struct Motion {
     to: usize,
     reach: Reach,
@@ -384,7 +373,6 @@ fn whole_lines(text: &[char], at: usize, count: usize) -> Range<usize> {
 /// What counts as a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Words {
-    /// Letters and digits, or signs.
     Small,
     /// Anything between blanks.
     Big,

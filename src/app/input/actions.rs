@@ -20,9 +20,7 @@ enum Layer {
     Wizard,
     Popup,
     AgentFiles,
-    /// The region that has the focus.
     Focus,
-    /// What works anywhere.
     Anywhere,
 }
 
@@ -302,7 +300,6 @@ impl App {
         self.view.set_focus(self.home());
     }
 
-    /// Opens the timeline, at the present.
     pub(in crate::app) fn open_timeline(&mut self) {
         if self.timeline.is_empty() {
             self.out.inform("nothing has happened yet");

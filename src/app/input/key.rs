@@ -14,26 +14,16 @@ pub enum KeyCode {
     /// A character as typed: `A` is `shift` already applied.
     Char(char),
     Enter,
-    /// Escape.
     Esc,
-    /// Tabulator.
     Tab,
-    /// Deletes backwards.
     Backspace,
-    /// Deletes forwards.
     Delete,
     Insert,
-    /// Arrow up.
     Up,
-    /// Arrow down.
     Down,
-    /// Arrow left.
     Left,
-    /// Arrow right.
     Right,
-    /// Start of the line.
     Home,
-    /// End of the line.
     End,
     PageUp,
     PageDown,
@@ -41,45 +31,36 @@ pub enum KeyCode {
     F(u8),
 }
 
-/// Modifiers held with a key, as a set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mods(u8);
 
 impl Mods {
-    /// No modifier.
     pub const NONE: Self = Self(0);
-    /// Shift; never set on a character, whose case says it.
+    /// Shift; never set on a character, whose case shows it.
     pub const SHIFT: Self = Self(1);
     /// Alt, also called Option or Meta.
     pub const ALT: Self = Self(2);
-    /// Control.
     pub const CTRL: Self = Self(4);
 
-    /// Returns `true` if all of `other` are held.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Returns the union of both sets.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns this set without `other`.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 }
 
-/// One chord: a key with its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// The key.
     pub code: KeyCode,
-    /// What is held with it.
     pub mods: Mods,
 }
 
@@ -103,7 +84,6 @@ impl Key {
         }
     }
 
-    /// Returns the chord of a key without modifiers.
     #[must_use]
     pub fn plain(code: KeyCode) -> Self {
         Self::new(code, Mods::NONE)
@@ -227,29 +207,22 @@ impl fmt::Display for Key {
 /// Everything a terminal sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// A key was pressed or repeats.
     Key(Key),
     /// Text was pasted, in one piece and of any size.
     Paste(String),
-    /// The mouse did something.
     Mouse(Mouse),
-    /// The terminal has a new size.
     Resize {
         /// Columns.
         width: u16,
         /// Rows.
         height: u16,
     },
-    /// The terminal's window was chosen by the user.
     FocusGained,
-    /// The user looks at another window.
     FocusLost,
 }
 
-/// One act of the mouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mouse {
-    /// What it did.
     pub kind: MouseKind,
     /// Column, from 0.
     pub column: u16,
@@ -257,14 +230,10 @@ pub struct Mouse {
     pub row: u16,
 }
 
-/// What the mouse did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseKind {
-    /// The left button went down.
     Press,
-    /// The pointer moved with the left button down.
     Drag,
-    /// The left button was let go.
     Release,
     /// The wheel turned away from the user.
     WheelUp,

@@ -10,7 +10,6 @@ use anyhow::{Context as _, Result};
 use crate::app::action::Action;
 use crate::app::key::Key;
 
-/// The keys that come with the program.
 const BUILTIN: &str = include_str!("../../../assets/keymap.toml");
 
 /// Where a key was pressed.
@@ -18,26 +17,18 @@ const BUILTIN: &str = include_str!("../../../assets/keymap.toml");
 pub enum Context {
     /// Anywhere; asked after the context of the focus.
     Global,
-    /// The text being written.
     Composer,
-    /// The main conversation.
     Conversation,
-    /// The panes of the agents.
     Agents,
-    /// One agent on the whole screen.
     AgentFull,
-    /// The questions that wait for an answer.
     Approvals,
-    /// All agents and their files.
     AgentFiles,
     Timeline,
     /// A list or a line in front of everything else.
     Popup,
-    /// A text in front of everything else.
     Text,
     /// A question of the program itself.
     Confirm,
-    /// The wizard that makes a new agent.
     Wizard,
 }
 
@@ -103,29 +94,24 @@ pub enum Lookup {
     Action(Action),
     /// The start of a longer chord, which would mean this.
     Pending(Action),
-    /// Nothing.
     None,
 }
 
 /// One row: where, which keys, what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
-    /// Where it works.
     pub context: Context,
     /// The keys, pressed one after the other.
     pub chord: Vec<Key>,
-    /// What they mean.
     pub action: Action,
 }
 
-/// The table of all keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
     rows: Vec<Binding>,
 }
 
 impl Keymap {
-    /// Returns the keys that come with the program.
     #[must_use]
     pub fn builtin() -> Self {
         let mut keymap = Self { rows: Vec::new() };
@@ -159,7 +145,7 @@ impl Keymap {
         Ok(problems)
     }
 
-    /// Tells which chords that work anywhere are cut off by a shorter or longer one of a context. The same chord with a
+    /// Lists which chords that work anywhere are cut off by a shorter or longer one of a context. The same chord with a
     /// meaning of its own is no fault: it is what contexts are for.
     fn hidden(&self) -> Vec<String> {
         let own = self.rows.iter().filter(|row| row.context != Context::Global);
@@ -344,7 +330,6 @@ impl Keymap {
         wanted.iter().filter_map(row).collect()
     }
 
-    /// Returns the rows of one context for the help: the chords of each action, and the action.
     pub fn help(&self, context: Context) -> Vec<(Vec<String>, Action)> {
         let mut help: Vec<(Vec<String>, Action)> = Vec::new();
         for row in self.rows.iter().filter(|row| row.context == context) {
@@ -382,7 +367,6 @@ fn overlap(a: &[Key], b: &[Key]) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
-/// Spells a chord as the keymap file does.
 pub fn spell(chord: &[Key]) -> String {
     let keys: Vec<String> = chord.iter().map(ToString::to_string).collect();
     keys.join(" ")

@@ -29,7 +29,6 @@ const WHEEL: i32 = 3;
 /// Whether what was offered an input had a use for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Handled {
-    /// It had.
     Consumed,
     /// It had none; the next one is asked, or the key means what it means without a binding.
     Ignored,
@@ -39,7 +38,7 @@ pub(super) enum Handled {
 #[derive(Debug)]
 pub(super) struct Keyboard {
     keymap: Keymap,
-    /// Keyboard that begin a longer chord, and when they were pressed.
+    /// Keys that begin a longer chord, each with the time of its press.
     chord: Vec<Key>,
     chord_at: Instant,
     typing: Typing,
@@ -86,7 +85,6 @@ impl Keyboard {
 }
 
 impl App {
-    /// Takes a key.
     pub(super) fn on_key(&mut self, key: Key) {
         let Some(letter) = key.typed() else { return self.on_other_key(key) };
         if !self.reads_commands() {
@@ -105,7 +103,6 @@ impl App {
         }
     }
 
-    /// Takes a key that is no letter.
     fn on_other_key(&mut self, key: Key) {
         let holds = self.keys.typing.holds();
         match key.code {
@@ -205,7 +202,6 @@ impl App {
         self.out.set_flash(Flash::confirm(text, self.out.now()));
     }
 
-    /// Takes pasted text.
     pub(super) fn on_paste(&mut self, text: &str) {
         self.before_other_input(true);
         self.out.disarm();
@@ -337,7 +333,6 @@ impl App {
         }
     }
 
-    /// Takes an act of the mouse.
     pub(super) fn on_mouse(&mut self, mouse: Mouse) {
         if mouse.kind == MouseKind::Press {
             self.before_other_input(false);

@@ -22,9 +22,7 @@ const MAX_RUN: usize = 32;
 /// Letters pressed one soon after the other, where they are commands.
 #[derive(Debug, Default)]
 pub(super) struct Typing {
-    /// All of them, oldest first.
     run: String,
-    /// When the last one was pressed.
     last: Option<Instant>,
     /// The last one, if it does something and waits.
     held: Option<Held>,
@@ -32,7 +30,6 @@ pub(super) struct Typing {
     before: Option<BeforeTyping>,
 }
 
-/// A letter that does something unless another one follows.
 #[derive(Debug)]
 struct Held {
     key: Key,
@@ -57,25 +54,20 @@ pub(super) struct BeforeTyping {
     pub(super) scroll: Scroll,
 }
 
-/// What a letter does where it is pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypedLetter {
-    /// Nothing.
     Unbound,
     /// It moves what is chosen or shown, or opens a line to type in.
     Moves,
-    /// Anything else.
     Acts,
 }
 
-/// What becomes of a letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Typed {
     /// It and those before it are part of a sentence.
     Sentence,
     /// It does what it is bound to.
     Press,
-    /// It waits for another one.
     Hold,
 }
 
@@ -123,7 +115,6 @@ impl Typing {
         }
     }
 
-    /// Keeps a letter back that does something.
     pub(super) fn hold(&mut self, key: Key, subject: Subject) {
         self.held = Some(Held { key, subject });
     }

@@ -10,7 +10,6 @@ use crate::app::agent_files::FileRequest;
 use crate::app::input::Handled;
 use crate::app::{Action, App, Effect, Motion};
 
-/// Offers an action to the open popup.
 pub(in crate::app) fn act(app: &mut App, action: Action) -> Handled {
     let step = match action {
         Action::MoveUp | Action::ScrollUp => -1,

@@ -8,7 +8,6 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use crate::app::key::{Key, KeyCode, Mods};
 use crate::message::sanitize_line;
 
-/// One line of text with a cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineEdit {
     text: String,
@@ -21,7 +20,6 @@ impl LineEdit {
         &self.text
     }
 
-    /// Returns the text before the cursor.
     pub fn before_cursor(&self) -> &str {
         &self.text[..self.cursor]
     }
@@ -33,7 +31,7 @@ impl LineEdit {
         self.cursor += text.len();
     }
 
-    /// Takes a key and tells whether it meant something.
+    /// Takes a key and returns whether it meant something.
     pub fn key(&mut self, key: Key) -> bool {
         let ctrl = key.mods == Mods::CTRL;
         match key.code {

@@ -19,11 +19,9 @@ pub(in crate::app) type EntryAct = fn(&mut App, usize);
 
 /// A list to choose from.
 pub struct ListKind {
-    /// Tells it from the others.
     pub name: &'static str,
     /// What its frame says.
     pub title: fn(&App) -> String,
-    /// The most columns of its frame.
     pub columns: u16,
     /// A line above the entries.
     pub head: Option<fn(&App) -> String>,
@@ -43,13 +41,10 @@ pub struct ListKind {
     pub(in crate::app) shows_choice: bool,
 }
 
-/// An open list.
 #[derive(Clone)]
 pub struct ListPopup {
     pub kind: &'static ListKind,
-    /// What was typed.
     pub query: LineEdit,
-    /// Place of the chosen entry.
     pub chosen: usize,
 }
 
@@ -68,13 +63,11 @@ impl std::fmt::Debug for ListPopup {
 }
 
 impl ListPopup {
-    /// Returns a list with this entry chosen.
     #[must_use]
     pub fn new(kind: &'static ListKind, chosen: usize) -> Self {
         Self { kind, query: LineEdit::default(), chosen }
     }
 
-    /// Returns its entries for this many columns.
     pub fn entries(&self, app: &App, columns: u16) -> Vec<ListEntry> {
         (self.kind.entries)(app, self.query.text(), columns)
     }
@@ -95,40 +88,33 @@ impl ListPopup {
 pub struct ListEntry {
     /// What it is about, whatever stands on its row.
     pub id: String,
-    /// What stands on its row.
     pub cells: Vec<ListCell>,
     /// A chord that stands at the end of its row.
     pub chord: Option<String>,
 }
 
-/// A piece of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListCell {
     pub text: ListText,
     pub style: ListStyle,
-    /// Columns it takes, padded or cut; `None` takes what it needs.
     pub columns: Option<usize>,
     /// Whether it is cut where the whole row has no room.
     pub gives_way: bool,
 }
 
-/// What a piece of a row says.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ListText {
     Plain(String),
     Time(Duration),
-    /// A state, with its sign.
     State(AgentState),
 }
 
-/// How a piece of a row looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListStyle {
     Text,
     Muted,
     Faint,
     Accent,
-    /// As the state it says.
     State,
     Agent(AgentId),
 }
@@ -149,7 +135,6 @@ impl ListEntry {
     }
 }
 
-/// All actions and commands.
 pub static PALETTE: ListKind = ListKind {
     name: "palette",
     title: |_| "actions".to_owned(),
@@ -185,7 +170,6 @@ pub static PALETTE: ListKind = ListKind {
     shows_choice: false,
 };
 
-/// The agents of the session.
 pub static AGENTS: ListKind = ListKind {
     name: "agents",
     title: |_| "agents of this session".to_owned(),
@@ -282,7 +266,6 @@ pub static GRANTS: ListKind = ListKind {
     shows_choice: true,
 };
 
-/// The unmerged worktrees.
 pub static WORKTREES: ListKind = ListKind {
     name: "worktrees",
     title: |_| "unmerged worktrees".to_owned(),
@@ -363,7 +346,6 @@ pub static FOLDERS: ListKind = ListKind {
     shows_choice: false,
 };
 
-/// Says how long ago something was.
 fn age(seconds: u64) -> String {
     match seconds {
         ..60 => "just now".to_owned(),

@@ -14,7 +14,6 @@ use self::list::{ListKind, ListPopup};
 use self::popup::Popup;
 use self::wizard::Wizard;
 
-/// What stands in front.
 #[derive(Debug, Default)]
 pub(super) struct Overlay {
     popup: Option<Popup>,
@@ -37,7 +36,6 @@ impl Overlay {
         self.popup = Some(popup);
     }
 
-    /// Closes the popup and returns it.
     pub(super) fn close(&mut self) -> Option<Popup> {
         self.popup.take()
     }
@@ -66,7 +64,6 @@ impl Overlay {
         self.end = end;
     }
 
-    /// Returns the list that is open.
     pub(super) fn list(&self) -> Option<&ListPopup> {
         match &self.popup {
             Some(Popup::List(list)) => Some(list),

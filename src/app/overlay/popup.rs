@@ -13,12 +13,9 @@ use crate::app::keymap::{Context, Keymap};
 use crate::message::AgentId;
 use crate::permission::ApprovalId;
 
-/// An open popup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Popup {
-    /// A list to choose from.
     List(ListPopup),
-    /// All keys.
     Help {
         /// First visible line.
         scroll: usize,
@@ -28,56 +25,42 @@ pub enum Popup {
     /// The task an agent was given.
     Prompt {
         agent: AgentId,
-        /// First visible line.
         scroll: usize,
     },
-    /// Tokens and cost, live.
     Cost {
-        /// First visible line.
         scroll: usize,
     },
-    /// Some text.
     Text {
         title: String,
         /// Markdown.
         body: String,
-        /// First visible line.
         scroll: usize,
     },
-    /// The words that go with a no.
     Comment {
-        /// The question that is answered.
         id: ApprovalId,
         text: LineEdit,
     },
-    /// What is sought in a transcript.
     Search {
-        /// Whose transcript.
         agent: AgentId,
         query: LineEdit,
     },
     /// Whether to delete an agent's file.
     DeleteAgent {
-        /// The agent.
         name: String,
-        /// Its file.
         path: PathBuf,
     },
 }
 
 impl Popup {
-    /// Returns a list with its first entry chosen.
     #[must_use]
     pub fn list(kind: &'static ListKind) -> Self {
         Self::List(ListPopup::new(kind, 0))
     }
 
-    /// Returns `true` if this list is open.
     pub fn is_list(&self, kind: &ListKind) -> bool {
         matches!(self, Self::List(list) if list.kind.name == kind.name)
     }
 
-    /// Returns the line that is being typed, if there is one.
     pub fn line(&mut self) -> Option<&mut LineEdit> {
         match self {
             Self::List(list) if list.kind.has_query => {
@@ -99,7 +82,6 @@ impl Popup {
         }
     }
 
-    /// Returns where its keys are looked up.
     pub fn context(&self) -> Context {
         match self {
             Self::Wizard => Context::Wizard,
@@ -130,17 +112,13 @@ impl Popup {
     }
 }
 
-/// What an entry of the palette does.
 #[derive(Debug, Clone, Copy)]
 pub enum PaletteAct {
-    /// What a key may do.
     Action(Action),
-    /// A slash command.
     Command(&'static SlashCommand),
 }
 
 impl PaletteAct {
-    /// Returns the words that are sought in.
     #[must_use]
     pub fn words(self) -> String {
         match self {
@@ -152,9 +130,7 @@ impl PaletteAct {
 
 #[derive(Debug, Clone)]
 pub struct PaletteEntry {
-    /// What it does.
     pub act: PaletteAct,
-    /// Its chord, where it has one.
     pub chord: Option<String>,
     /// Places of the sought characters in the words, counted in characters.
     pub matched: Vec<u32>,

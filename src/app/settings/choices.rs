@@ -10,27 +10,20 @@ use crate::app::{Effect, MouseCapture};
 /// Something that was chosen for longer than this session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UserChoice {
-    /// The theme of this name.
     Theme(String),
-    /// How the agents are placed.
     Arrangement(Arrangement),
 }
 
-/// How the agents are placed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Arrangement {
-    /// On which side.
     pub mode: LayoutMode,
     /// Their share of the room in per cent, where the border was dragged.
     pub split: Option<u16>,
 }
 
-/// What the user chose, and what of it is in force.
 #[derive(Debug)]
 pub(in crate::app) struct Settings {
-    /// Names of all themes.
     themes: Vec<String>,
-    /// The theme in use.
     theme: String,
     /// The theme that is drawn: the one in use, or the one that is tried.
     shown_theme: String,

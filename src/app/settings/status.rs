@@ -14,23 +14,19 @@ const FLASH: Duration = Duration::from_secs(4);
 /// How long a first press waits for the second.
 pub(in crate::app) const CONFIRM: Duration = Duration::from_secs(2);
 
-/// Facts about the session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatusLine {
     /// The working directory, as shown.
     pub folder: String,
-    /// The repository's branch.
     pub branch: Option<String>,
     /// Who answers.
     pub model: ModelState,
-    /// The permission mode.
     pub mode: PermissionMode,
     /// Where the clocks on the wall are read.
     pub zone: TimeZone,
 }
 
 impl StatusLine {
-    /// Returns the working directory and the branch.
     pub fn place(&self) -> String {
         self.branched(&self.folder)
     }
@@ -51,9 +47,7 @@ impl StatusLine {
 pub enum ModelState {
     /// Not yet; holds the server that is asked, if the user named one.
     Searching(Option<String>),
-    /// Nobody can; says why.
     Missing(String),
-    /// This one does.
     Chosen(ModelFact),
 }
 
@@ -66,45 +60,35 @@ impl ModelState {
     }
 }
 
-/// The model that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelFact {
-    /// The service.
     pub provider: String,
     /// What the status line shows.
     pub display: String,
     /// Size of the context window in tokens.
     pub context_window: Option<u64>,
-    /// How the choice came about.
     pub note: Option<String>,
 }
 
 /// Whether a passing message is good news.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// Something to know.
     Info,
-    /// Something to be careful with.
     Warning,
 }
 
-/// A message that passes by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flash {
     /// One line.
     pub text: String,
-    /// How it is meant.
     pub tone: Tone,
-    /// When it goes.
     pub until: Instant,
     /// What it is about, where something else depends on that.
     pub about: FlashSubject,
 }
 
-/// What a message is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum FlashSubject {
-    /// Nothing that matters to anything else.
     #[default]
     Nothing,
     /// The search in the log that is under way.
@@ -114,19 +98,16 @@ pub enum FlashSubject {
 }
 
 impl Flash {
-    /// Returns the same message, about this.
     #[must_use]
     pub fn about(self, about: FlashSubject) -> Self {
         Self { about, ..self }
     }
 
-    /// Returns a message to know.
     #[must_use]
     pub fn info(text: impl Into<String>, now: Instant) -> Self {
         Self { text: text.into(), tone: Tone::Info, until: now + FLASH, about: FlashSubject::Nothing }
     }
 
-    /// Returns a message to be careful with.
     #[must_use]
     pub fn warning(text: impl Into<String>, now: Instant) -> Self {
         Self { text: text.into(), tone: Tone::Warning, until: now + FLASH, about: FlashSubject::Nothing }
@@ -139,14 +120,10 @@ impl Flash {
     }
 }
 
-/// What a second press in time would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Armed {
-    /// Interrupt the main agent.
     Interrupt,
-    /// Leave the program.
     Quit,
-    /// Begin a new conversation.
     Clear,
     /// Give up what an agent did in its worktree.
     Discard,

@@ -41,7 +41,6 @@ pub(super) struct Timeline {
     view: Option<View>,
 }
 
-/// What the user looks at.
 #[derive(Debug, Clone, Copy)]
 struct View {
     chosen: AgentId,
@@ -64,7 +63,7 @@ impl Timeline {
     }
 }
 
-/// What an agent does, and the cell that tells of it.
+/// Returns what an agent does, and the cell that shows it.
 fn doing(agent: &AgentView, asking: usize) -> Option<(SpanKind, CellId)> {
     let last = agent.cells.end().saturating_sub(1);
     let kind = AgentState::but_for_silence(agent, asking, agent.heard).row().span?;
@@ -136,7 +135,6 @@ impl Timeline {
         self.view.is_some()
     }
 
-    /// Returns `true` if nothing has happened that it could show.
     pub(super) fn is_empty(&self) -> bool {
         self.origin.is_none()
     }
@@ -151,7 +149,6 @@ impl Timeline {
         SpanKind::ALL.into_iter().filter(|kind| seen(*kind)).collect()
     }
 
-    /// Opens the timeline, at the present.
     pub(super) fn open(&mut self, chosen: AgentId) {
         self.view.get_or_insert(View { chosen, at: None, scale: None, first: (0, 0) });
     }
@@ -195,7 +192,6 @@ impl Timeline {
         true
     }
 
-    /// Chooses the agent some rows below.
     fn choose_row(&mut self, now: &TimelineWindow, step: isize, agents: &Agents) {
         let rows = rows(agents);
         let at = rows.iter().position(|row| row.agent == now.chosen).unwrap_or(0);
@@ -247,7 +243,6 @@ impl Timeline {
         Some((id, Scroll { at, left_at: arrived, ..Scroll::default() }))
     }
 
-    /// Puts the cursor where the mouse points.
     pub(super) fn point_at(&mut self, now: &TimelineWindow, x: u16, y: u16) {
         let row = y.checked_sub(now.bars.y).and_then(|row| now.rows.get(usize::from(row)));
         if let Some((_, column)) = now.columns().find(|(at, _)| *at == x) {

@@ -11,50 +11,42 @@ use crate::agent::Status;
 use crate::app::agents::state::{STALLED_AFTER, SpanKind};
 use crate::app::cells::CellId;
 
-/// Spans kept of one agent; past it the older half is told in coarser ones.
+/// Spans kept of one agent; beyond that, the older half is joined into coarser spans.
 const MOST: usize = 4_000;
 /// Spans looked at for one stretch of time, however many there are in it.
 const LOOKED_AT: usize = 8;
 /// Slices of the recent activity.
 pub const SLICES: usize = 16;
-/// Length of a slice.
 const SLICE: Duration = Duration::from_secs(4);
 /// Slices before there is a course to show.
 const FEWEST: u64 = 3;
 /// Events of a slice that count as much, if no slice has more.
 const BUSY: u32 = 40;
-/// Highest level of activity.
 pub const TOP_LEVEL: u8 = 7;
 
 /// A stretch of time in which an agent did one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
-    /// What it did.
     pub kind: SpanKind,
-    /// Since when.
     pub from: Instant,
     /// Until when; `None` while it lasts.
     pub to: Option<Instant>,
     /// What exactly, such as the tool and its title; may be empty.
     pub label: Box<str>,
-    /// The cell of the transcript that tells of it.
+    /// The cell of the transcript that shows it.
     pub cell: CellId,
     /// How the run ended with it, if it did.
     pub ended: Option<Status>,
 }
 
-/// What is known of a stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrackSeen<'a> {
     /// The span that fills most of it.
     pub span: &'a Span,
     /// What to call it: an open span that has become silent is not what it began as.
     pub kind: SpanKind,
-    /// Since when.
     pub from: Instant,
-    /// Until when; `None` while it lasts.
     pub to: Option<Instant>,
-    /// How a run ended in this time, if one did.
     pub ended: Option<Status>,
     /// How many other spans there are in this time.
     pub others: usize,
@@ -67,13 +59,12 @@ impl TrackSeen<'_> {
     }
 }
 
-/// What one agent did when.
 #[derive(Debug, Clone)]
 pub struct Track {
     spans: Vec<Span>,
     /// The kinds of all spans there ever were, one bit each.
     kinds: u16,
-    /// When anything was last heard of it.
+    /// When its last event arrived.
     heard: Instant,
     /// Events in each of the last slices, by the number of the slice modulo their count.
     activity: [u32; SLICES],
@@ -83,7 +74,6 @@ pub struct Track {
 }
 
 impl Track {
-    /// Returns the track of an agent that appears now.
     pub(super) fn new(now: Instant) -> Self {
         Self { spans: Vec::new(), kinds: 0, heard: now, activity: [0; SLICES], born: now, slice: 0 }
     }
@@ -98,12 +88,10 @@ impl Track {
         self.spans[..self.spans.partition_point(|span| span.from < time)].last()
     }
 
-    /// Returns `true` if it ever did this.
     pub fn has(&self, kind: SpanKind) -> bool {
         self.kinds & 1 << kind as u16 != 0
     }
 
-    /// Returns `true` if its last span lasts.
     pub fn is_open(&self) -> bool {
         self.open().is_some()
     }
@@ -127,7 +115,6 @@ impl Track {
         self.heard = now;
     }
 
-    /// Counts an event as activity.
     pub(super) fn count(&mut self, now: Instant) {
         let slice = self.slice_of(now);
         for stale in (self.slice + 1..=slice).rev().take(SLICES) {
@@ -214,8 +201,8 @@ impl Track {
         (from < now).then_some(from)
     }
 
-    /// Tells the older half in coarser spans, if there are too many. Of its pairs the shorter ones become one, so that
-    /// what is old is told about evenly, however often this happens.
+    /// Joins the older half into coarser spans, if there are too many. Of its pairs the shorter ones become one, so that
+    /// what is old stays about even, however often this happens.
     fn limit(&mut self) {
         if self.spans.len() <= MOST {
             return;

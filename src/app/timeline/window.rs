@@ -42,25 +42,18 @@ impl Scale {
     }
 }
 
-/// One visible row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimelineRow {
-    /// Whose bar.
     pub agent: AgentId,
-    /// How deep it stands below the main agent's own subagents.
     pub depth: u16,
 }
 
-/// What the window depends on.
 #[derive(Debug, Clone)]
 pub(super) struct WindowRequest {
-    /// Where the timeline stands.
     pub area: Rect,
     /// When time begins, and where it ends.
     pub time: (Instant, Instant),
-    /// Every row in order.
     pub rows: Vec<TimelineRow>,
-    /// The agent that was chosen.
     pub chosen: AgentId,
     /// Columns of the longest name, indents included.
     pub name_columns: u16,
@@ -75,25 +68,18 @@ pub(super) struct WindowRequest {
 /// Which part of time is shown, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineWindow {
-    /// The heading.
     pub head: Rect,
-    /// The axis, above the bars.
     pub axis: Rect,
-    /// The names, one row each.
     pub names: Rect,
-    /// The bars, beside the names.
     pub bars: Rect,
     /// What is said of the moment under the cursor.
     pub words: Rect,
-    /// What the letters mean.
     pub legend: Rect,
-    /// The visible rows.
     pub rows: Vec<TimelineRow>,
     /// Place of the first visible row among all.
     pub top: usize,
     /// How many rows there are.
     pub of: usize,
-    /// The chosen agent.
     pub chosen: AgentId,
     /// Number of the first visible column.
     pub first: u64,
@@ -101,9 +87,7 @@ pub struct TimelineWindow {
     pub last: u64,
     /// Number of the cursor's column.
     pub cursor: u64,
-    /// The whole of it.
     pub(super) area: Rect,
-    /// When time begins.
     origin: Instant,
     pub(super) scale: Scale,
 }
@@ -178,7 +162,6 @@ impl TimelineWindow {
         at.saturating_duration_since(self.origin)
     }
 
-    /// Returns how long a column is.
     pub fn column_length(&self) -> Duration {
         Duration::from_millis(self.scale.length())
     }

@@ -17,7 +17,6 @@ use crate::message::AgentId;
 /// What a folded pane says of the agents below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoldedAway {
-    /// How many are hidden.
     pub hidden: usize,
     /// The state among them, and those still shown, that matters most.
     pub state: AgentState,

@@ -17,13 +17,10 @@ pub enum LayoutMode {
     /// By the terminal's size.
     #[default]
     Auto,
-    /// Beside the conversation.
     Side,
-    /// Below the conversation.
     Below,
     /// One line each, below the conversation.
     Rail,
-    /// Not at all.
     Hidden,
 }
 
@@ -31,7 +28,6 @@ impl LayoutMode {
     /// All modes in the order in which they are cycled through.
     pub const ALL: [Self; 5] = [Self::Auto, Self::Side, Self::Below, Self::Rail, Self::Hidden];
 
-    /// Returns the mode's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -48,7 +44,6 @@ impl LayoutMode {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// Returns the mode that follows.
     #[must_use]
     pub fn next(self) -> Self {
         let at = Self::ALL.iter().position(|mode| *mode == self).unwrap_or(0);
@@ -59,17 +54,11 @@ impl LayoutMode {
 /// How the agents are placed, as decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayoutForm {
-    /// The conversation has the whole width.
     Alone,
-    /// Agents at the right.
     Side,
-    /// Agents below.
     Below,
-    /// Agents below, one line each.
     Rail,
-    /// One agent has the whole room.
     Full,
-    /// The timeline has the whole room.
     Timeline,
 }
 
@@ -101,7 +90,6 @@ impl QuestionRoom {
 /// What the layout depends on besides the size.
 #[derive(Debug, Clone, Default)]
 pub struct LayoutState<'a> {
-    /// The user's choice.
     pub mode: LayoutMode,
     /// Share of the agents in per cent where the user dragged the border.
     pub split: Option<u16>,
@@ -109,26 +97,20 @@ pub struct LayoutState<'a> {
     pub composer_rows: u16,
     /// Rows the open question would like; 0 if there is none.
     pub approval_rows: u16,
-    /// How many rows it may have.
     pub approval_room: QuestionRoom,
     /// One entry for each agent, in order.
     pub panes: &'a [PaneRequest],
-    /// The agent that has the focus.
     pub focused: Option<AgentId>,
     /// The agent that is shown alone.
     pub full: Option<AgentId>,
 }
 
-/// One visible pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PaneRect {
-    /// Whose pane.
     pub agent: AgentId,
     /// Where, title included.
     pub area: Rect,
-    /// How it is drawn.
     pub size: PaneSize,
-    /// What shows whom it stands below.
     pub descent: Descent,
 }
 
@@ -176,26 +158,21 @@ const MARK_FROM: u16 = 24;
 /// Where everything stands. Regions without room are empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Regions {
-    /// How the agents are placed.
     pub form: LayoutForm,
     /// Title of the conversation; only beside agents.
     pub conversation_head: Rect,
     pub conversation: Rect,
     /// The line between conversation and agents that stand beside each other.
     pub divider: Rect,
-    /// Title of the agents.
     pub agents_head: Rect,
-    /// The visible panes, in order.
     pub panes: Vec<PaneRect>,
     /// How many agents found no room.
     pub unseen: usize,
     pub timeline: Rect,
-    /// The open question.
     pub approvals: Rect,
     /// The line above the composer.
     pub rule: Rect,
     pub composer: Rect,
-    /// The status line.
     pub status: Rect,
 }
 
@@ -219,7 +196,6 @@ impl Regions {
         self.unseen = 0;
     }
 
-    /// Returns the pane of an agent, if it is visible.
     pub fn pane(&self, agent: AgentId) -> Option<&PaneRect> {
         self.panes.iter().find(|pane| pane.agent == agent)
     }
@@ -241,7 +217,6 @@ fn cut_top(area: &mut Rect, rows: u16) -> Rect {
     top
 }
 
-/// Says where everything stands.
 pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
     let mut main = size;
     let status = cut_bottom(&mut main, u16::from(size.height >= 2));

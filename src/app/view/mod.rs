@@ -25,15 +25,11 @@ use super::outbox::Outbox;
 use super::{Agents, Arrangement};
 use crate::message::AgentId;
 
-/// Where keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Focus {
-    /// To the text being written.
     Composer,
     Conversation,
-    /// To the chosen agent.
     Agents,
-    /// To the open question.
     Approvals,
     Timeline,
 }
@@ -43,16 +39,12 @@ pub enum Focus {
 pub(super) struct View {
     size: Rect,
     focus: Focus,
-    /// The agent that was chosen last.
     chosen: Option<AgentId>,
     /// The agent that was clicked on last; the keyboard stays where it is.
     clicked: Option<AgentId>,
-    /// The agent that has the whole screen.
     full: Option<AgentId>,
-    /// How the agents are placed.
     arrangement: Arrangement,
     panes: BTreeMap<AgentId, PaneState>,
-    /// The panes of the last frame, with their sizes.
     visible: Vec<(AgentId, PaneSize)>,
     /// What was read back of the agent that has the whole screen.
     past: Option<Box<LogScrollback>>,
@@ -99,7 +91,6 @@ impl View {
         self.chosen = agent;
     }
 
-    /// Gives the keys to an agent.
     pub(super) fn focus_agent(&mut self, agent: AgentId) {
         self.focus = Focus::Agents;
         self.chosen = Some(agent);
@@ -116,7 +107,6 @@ impl View {
             .or_else(|| agents.children().next().map(|agent| agent.id));
     }
 
-    /// Returns the agent that has the whole screen.
     pub(super) fn full(&self) -> Option<AgentId> {
         self.full
     }
@@ -144,7 +134,6 @@ impl View {
         self.arrangement
     }
 
-    /// Places the agents otherwise.
     pub(super) fn arrange(&mut self, mode: LayoutMode) {
         self.arrangement.mode = mode;
         if mode == LayoutMode::Auto {
@@ -173,7 +162,6 @@ impl View {
         self.focused_agent().or_else(|| self.clicked.filter(|id| agents.get(*id).is_some()))
     }
 
-    /// Returns whose transcript scrolling moves.
     pub(super) fn scrolled(&self) -> AgentId {
         self.focused_agent().unwrap_or(AgentId::MAIN)
     }
@@ -183,7 +171,7 @@ impl View {
         self.visible.iter().any(|(shown, size)| *shown == agent && *size > PaneSize::Row)
     }
 
-    /// Asks for a move through a transcript. Whoever moves the view no longer waits for a search.
+    /// Requests a move through a transcript, and gives up a search that waits there.
     pub(super) fn request_scroll(&mut self, agents: &Agents, id: AgentId, motion: Motion, out: &mut Outbox) {
         self.drop_seek(out);
         let arrived = agents.get(id).map_or(0, |agent| agent.cells.arrived());

@@ -20,7 +20,6 @@ pub enum Detail {
     /// One line for each tool call, diffs in brief, thoughts folded.
     #[default]
     Brief,
-    /// Everything.
     Whole,
 }
 
@@ -34,27 +33,18 @@ pub enum Subtree {
     Hidden,
 }
 
-/// How one transcript is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PaneState {
-    /// The size the user chose.
     pub chosen: Option<PaneSize>,
-    /// Whether the panes below it are shown.
     pub subtree: Subtree,
-    /// Where the view stands.
     pub scroll: Scroll,
-    /// How much is shown.
     pub detail: Detail,
-    /// What is sought.
     pub search: Option<String>,
-    /// What is chosen with the mouse.
     pub selection: Option<Selection>,
-    /// Since when its report has been on screen.
     pub seen_at: Option<Instant>,
 }
 
 impl View {
-    /// Returns how an agent's transcript is shown.
     pub(in crate::app) fn pane(&self, agent: AgentId) -> PaneState {
         self.panes.get(&agent).cloned().unwrap_or_default()
     }
@@ -69,7 +59,6 @@ impl View {
         seen.is_some_and(|at| now.saturating_duration_since(at) >= LINGER) && self.focused_agent() != Some(agent)
     }
 
-    /// Returns when the next pane folds by itself.
     pub(in crate::app) fn next_fold(&self, now: Instant) -> Option<Instant> {
         self.panes.values().filter_map(|state| state.seen_at).map(|at| at + LINGER).filter(|at| *at > now).min()
     }
@@ -80,7 +69,6 @@ impl View {
         self.panes.values().filter_map(|state| state.seen_at).any(folds)
     }
 
-    /// Takes in where a frame found the views.
     pub(super) fn apply_places(&mut self, places: &[ScrollTarget]) {
         for place in places {
             let state = self.pane_mut(place.agent);

@@ -24,7 +24,6 @@ pub enum PaneSize {
     Peek,
     /// A share of the room.
     Pane,
-    /// The whole screen.
     Full,
 }
 
@@ -38,7 +37,6 @@ impl PaneSize {
         }
     }
 
-    /// Returns the next smaller size.
     #[must_use]
     pub fn smaller(self) -> Self {
         match self {
@@ -60,28 +58,20 @@ impl PaneSize {
 /// What one agent would like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneRequest {
-    /// Whose wish.
     pub agent: AgentId,
-    /// The size the user chose, which is kept.
     pub chosen: Option<PaneSize>,
-    /// Whether it runs, or its report was not seen yet.
     pub live: Live,
-    /// How long nothing was heard of it.
+    /// How long it has been silent.
     pub silent: Duration,
-    /// The subagent it stands below.
     pub parent: Option<AgentId>,
-    /// How deep it stands below the main agent's own subagents.
     pub depth: u16,
-    /// Which of the main agent's own subagents it descends from, counted from 0.
     pub branch: usize,
 }
 
 /// Whether a pane has something to show that was not seen yet, what matters most first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Live {
-    /// It waits for the user.
     NeedsYou,
-    /// It runs.
     Yes,
     /// It waits for its turn: a title says it all.
     Waiting,
@@ -100,7 +90,8 @@ impl Live {
 }
 
 impl PaneRequest {
-    /// Returns the wish of an agent that was just heard, stands below no other and has the size of its liveliness.
+    /// Returns the request of an agent that has just sent an event, stands below no other and has the size of its
+    /// liveliness.
     #[must_use]
     pub fn new(agent: AgentId, live: Live) -> Self {
         Self { agent, chosen: None, live, silent: Duration::ZERO, parent: None, depth: 0, branch: 0 }
@@ -138,13 +129,11 @@ impl PaneRequest {
     }
 }
 
-/// What one agent gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     pub agent: AgentId,
     /// Rows, title included.
     pub rows: u16,
-    /// How it is drawn.
     pub size: PaneSize,
 }
 
@@ -158,8 +147,8 @@ pub fn share(height: u16, wishes: &[PaneRequest], focused: Option<AgentId>) -> V
     shares
 }
 
-/// Leaves out ended agents, oldest first, until those that run can show something; then whoever matters least, of equals
-/// the deepest, and of those whoever stands farthest from the focus.
+/// Leaves out ended agents, oldest first, until those that run can show something; then those that matter least, of equals
+/// the deepest, and of those those farthest from the focus.
 fn choose_shown(height: u16, wishes: &[PaneRequest], focused: Option<AgentId>) -> Vec<&PaneRequest> {
     let mut shown: Vec<&PaneRequest> = wishes.iter().collect();
     let height = usize::from(height);

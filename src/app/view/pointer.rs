@@ -19,17 +19,14 @@ pub const STOP_FROM: u16 = 28;
 /// How soon clicks at one place count together.
 const TOGETHER: Duration = Duration::from_millis(400);
 
-/// What is being dragged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum Dragging {
     Nothing,
-    /// The border between conversation and agents.
     Border,
     /// The end of a selection in this agent's transcript.
     Text(AgentId),
 }
 
-/// What the pointer is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum HitTarget {
     Nothing,
@@ -45,7 +42,6 @@ pub(in crate::app) enum HitTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum PanePart {
     Body,
-    /// The sign before the title that folds it.
     Fold,
     /// The sign behind the title that stops the agent, while it runs.
     Stop,
@@ -59,7 +55,6 @@ pub(in crate::app) struct Pointer {
     clicked: (Position, Instant, usize),
     /// The answers to the open question, as the last frame showed them.
     answers: Vec<(Rect, Action)>,
-    /// The entries of the list in front.
     list: Vec<(Rect, usize)>,
 }
 

@@ -13,7 +13,6 @@ use crate::app::panes::PaneSize;
 use crate::app::question::QuestionSeen;
 use crate::message::AgentId;
 
-/// A line of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Anchor {
     pub cell: CellId,
@@ -21,14 +20,12 @@ pub struct Anchor {
     pub line: usize,
 }
 
-/// A wish to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Motion {
     /// By lines, down if positive.
     Lines(i32),
     /// By heights of the view, down if positive.
     Pages(i32),
-    /// To the start.
     Top,
     /// To the next line that holds the sought text.
     FindDown,
@@ -38,12 +35,10 @@ pub enum Motion {
     FindLast,
 }
 
-/// The view into one transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scroll {
     /// The first visible line; `None` follows the tail.
     pub at: Option<Anchor>,
-    /// The line that the last search found.
     pub found: Option<Anchor>,
     /// What to do at the next frame.
     pub motion: Option<Motion>,
@@ -80,27 +75,19 @@ impl Scroll {
     }
 }
 
-/// Where the view into one transcript stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScrollTarget {
-    /// Whose transcript.
     pub agent: AgentId,
-    /// The first visible line; `None` if the view follows the tail.
     pub at: Option<Anchor>,
-    /// The line that the last search found.
     pub found: Option<Anchor>,
-    /// Both ends of the selection, as dragged.
     pub selected: Option<(Point, Point)>,
 }
 
-/// What a frame showed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Drawn {
     /// The transcripts that were drawn, and where their views stand now.
     pub places: Vec<ScrollTarget>,
-    /// The panes that were drawn, with their sizes.
     pub panes: Vec<(AgentId, PaneSize)>,
-    /// Subagents whose report or summary was on screen.
     pub reports: Vec<AgentId>,
     /// The selected text, where it was wanted.
     pub copied: Option<String>,
@@ -110,7 +97,6 @@ pub struct Drawn {
     pub question: Option<QuestionSeen>,
     /// How many rows the conversation has, where it leaves some of its region blank while a question is open.
     pub talk_rows: Option<u16>,
-    /// Where the answers to the open question stand.
     pub answers: Vec<(Rect, Action)>,
     /// Where the entries of the list in front stand, and which they are.
     pub list: Vec<(Rect, usize)>,

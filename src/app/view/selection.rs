@@ -12,10 +12,8 @@ use crate::app::outbox::Outbox;
 use crate::app::{Agents, Effect};
 use crate::message::AgentId;
 
-/// A place in the text of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
-    /// The line.
     pub at: Anchor,
     /// The column within it, from 0.
     pub column: u16,
@@ -31,7 +29,6 @@ pub enum SelectionEnd {
 /// What a selection is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Characters: a drag.
     Character,
     /// Words: a double click.
     Word,
@@ -39,23 +36,16 @@ pub enum Unit {
     Line,
 }
 
-/// Chosen text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Selection {
-    /// Where the button went down.
     pub from: SelectionEnd,
-    /// Where the pointer was last.
     pub to: SelectionEnd,
-    /// What it is made of.
     pub unit: Unit,
-    /// What becomes of it.
     pub stage: SelectionStage,
 }
 
-/// What becomes of a selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectionStage {
-    /// The button is held down.
     Growing,
     /// The next frame hands over its text.
     Wanted,
@@ -112,14 +102,12 @@ impl View {
         }
     }
 
-    /// Forgets what is selected.
     pub(in crate::app) fn clear_selection(&mut self) {
         for state in self.panes.values_mut() {
             state.selection = None;
         }
     }
 
-    /// Puts the selected text on the clipboard.
     pub(super) fn copy_selection(&mut self, text: String, out: &mut Outbox) {
         for selection in self.panes.values_mut().filter_map(|state| state.selection.as_mut()) {
             selection.stage = SelectionStage::Copied;

@@ -23,16 +23,15 @@ const QUIET: Duration = Duration::from_millis(30);
 /// How long a storm of changes may put the reading off.
 const LONGEST_WAIT: Duration = Duration::from_millis(250);
 
-/// How often the files are looked at where the system does not tell of changes.
+/// How often the files are looked at where the system does not report changes.
 const POLL: Duration = Duration::from_millis(400);
 
 /// How often the plan is made anew because the folders changed while the watches were set.
 const MAX_ROUNDS: usize = 16;
 
-/// How changes are noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Means {
-    /// The system tells of them. Where it cannot, as [`Means::Polls`].
+    /// The system reports them. Where it cannot, as [`Means::Polls`].
     Events,
     /// The files are looked at again and again.
     Polls,
@@ -67,7 +66,7 @@ impl Drop for Watcher {
     }
 }
 
-/// What the thread is told. The channel is unbounded: were it full, the system's own thread would wait for this one,
+/// What the thread receives. The channel is unbounded: were it full, the system's own thread would wait for this one,
 /// which waits for that one while it sets watches.
 #[derive(Debug)]
 enum Message {
@@ -75,12 +74,10 @@ enum Message {
     End,
 }
 
-/// Why the watching ended.
 #[derive(Debug, PartialEq, Eq)]
 enum Ended {
-    /// Nobody wants it any more.
     Dropped,
-    /// The system cannot tell of changes.
+    /// The system cannot report changes.
     Unable,
 }
 
@@ -203,8 +200,8 @@ impl Watches {
         matters
     }
 
-    /// Gives up the watches of a folder and of those below, and tells whether there were any. Watches stand on folders,
-    /// not on paths: once a path was given away, the watch tells of the folder that had it.
+    /// Gives up the watches of a folder and of those below, and returns whether there were any. Watches stand on
+    /// folders, not on paths: once a path was given away, the watch reports the folder that had it.
     fn forget(&mut self, path: &Path) -> bool {
         let gone = self.plan.take_below(path);
         for folder in &gone {

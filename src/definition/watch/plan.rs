@@ -42,12 +42,10 @@ impl WatchPlan {
         plan
     }
 
-    /// Iterates over the folders.
     pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
         self.folders.keys().map(PathBuf::as_path)
     }
 
-    /// Returns `true` if this folder is among them.
     pub(super) fn holds(&self, folder: &Path) -> bool {
         self.folders.contains_key(folder)
     }
@@ -84,8 +82,8 @@ impl WatchPlan {
     /// Lists the entries that decide what lies at `path`: every link on the way, the first one that is missing, the
     /// last one. Returns the path without links, if there is something.
     ///
-    /// A folder on the way need not be listed: whoever renames it renames a watched folder or one above, and the former
-    /// is told by the folder itself.
+    /// A folder on the way need not be listed: a program that renames it renames a watched folder or one above, and the former
+    /// is reported by the folder itself.
     fn follow(&mut self, path: &Path) -> Option<PathBuf> {
         let mut at = PathBuf::new();
         let mut rest = steps(path);

@@ -11,13 +11,10 @@ use crate::permission::ApprovalId;
 /// Who types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Typist {
-    /// Someone at a terminal.
     Person,
-    /// Another program.
     Program,
 }
 
-/// What is known of the open question.
 #[derive(Debug)]
 pub(super) struct Asked {
     typist: Typist,

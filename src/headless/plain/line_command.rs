@@ -7,49 +7,37 @@ use crate::agent::WorktreeAct;
 use crate::app::{COMMANDS, SlashCommand};
 use crate::permission::Answer;
 
-/// What someone wants who typed a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineCommand {
     Nothing,
-    /// Say it to the main agent.
     Say(String),
-    /// Answer the open question.
     Answer(Answer),
     /// See all of what the open question is about.
     Show,
-    /// Stop one agent, by its number or name.
     Stop(String),
-    /// Have one agent report now, by its number or name.
+    /// Make one agent report now, by its number or name.
     WrapUp(String),
-    /// Have one agent go on that has ended, perhaps with a message.
+    /// Resume one ended agent, perhaps with a message.
     Resume(String, Option<String>),
     /// Move one agent to the background, or back.
     Move(String),
-    /// Stop every agent.
     StopAll,
     /// Merge or discard what an agent did in its worktree, by number, name or branch.
     Worktree(WorktreeAct, String),
     /// List the unmerged worktrees for that.
     Worktrees,
-    /// List the agents.
     Tasks,
-    /// See what each agent has used.
     Cost,
     /// See the budget, or change it with these words.
     Budget(String),
-    /// Let another model answer.
     Model(String),
-    /// List the commands.
     Help,
-    /// Begin a new conversation.
     Clear,
-    /// Leave.
     Quit,
     /// Something else; says what.
     Unclear(String),
 }
 
-/// Returns what can be typed, one line each.
 pub(super) fn help() -> Vec<String> {
     let mut lines = vec![
         "A line is sent to the main agent; one that ends in \\ goes on in the next.".to_owned(),
@@ -64,16 +52,12 @@ pub(super) fn help() -> Vec<String> {
     lines
 }
 
-/// Whether a question waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
-    /// One does.
     Open,
-    /// None does.
     None,
 }
 
-/// Returns what a line means.
 pub(super) fn read(line: &str, question: Question) -> LineCommand {
     let line = line.trim();
     if let Some(command) = line.strip_prefix('/').filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic())) {

@@ -28,11 +28,8 @@ use crate::agent::LogEvent;
 use crate::services::Signals;
 use crate::subagent::{Command, Conversation};
 
-/// Everything a session of lines needs.
 pub struct Plain {
-    /// The main agent.
     pub conversation: Conversation,
-    /// What happens in the tree.
     pub events: mpsc::Receiver<Arc<LogEvent>>,
     /// Where requests to the tree of agents go, and where it gets them.
     pub commands: mpsc::UnboundedSender<Command>,

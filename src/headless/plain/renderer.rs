@@ -1,4 +1,4 @@
-//! A session as lines of text, each complete when it is told.
+//! A session as lines of text, each complete when it is written.
 //!
 //! Owns what is worth a line, and the words. Leaves writing them to the front end. Invariants: a line is never taken
 //! back; text of models and tools is cleaned, and its further rows are set in, so that none of it can pass for a line of
@@ -44,11 +44,9 @@ pub(super) struct LineRenderer {
     speaker: Speaker,
     turn: Turn,
     waits: Waits,
-    /// Worktrees that wait for the user.
     pub(super) kept: Vec<KeptWorktree>,
 }
 
-/// Who spoke last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Speaker {
     #[default]
@@ -160,7 +158,6 @@ impl LineRenderer {
         }
     }
 
-    /// Returns the question that waits for an answer.
     pub(super) fn open(&self) -> Option<&ApprovalRequest> {
         self.questions.front()
     }
@@ -234,7 +231,6 @@ impl LineRenderer {
         self.owed.len()
     }
 
-    /// Lists all subagents.
     pub(super) fn list_tasks(&mut self, now: Timestamp) -> Vec<String> {
         let rows = self.tasks.rows(now, |id| self.questions.iter().any(|request| request.id.agent == id));
         if rows.is_empty() { self.notice("there are no agents") } else { self.lines(rows) }

@@ -28,13 +28,11 @@ const RETYPED: Duration = Duration::from_secs(30);
 /// Where something can be typed.
 const PROMPT: &str = "> ";
 
-/// Whether to stay.
 pub(super) enum NextStep {
     GoOn,
     Leave,
 }
 
-/// Where the user stands with the agents.
 pub(super) struct Session {
     pub(super) commands: mpsc::UnboundedSender<Command>,
     pub(super) renderer: LineRenderer,
@@ -43,11 +41,9 @@ pub(super) struct Session {
     pub(super) waiting: VecDeque<String>,
     /// Messages that were sent and not yet answered to the end.
     unanswered: usize,
-    /// What the main agent does.
     lead: Lead,
     /// The lines before the present one that end in `\`.
     begun: String,
-    /// Until when a second act leaves.
     armed: Option<Instant>,
     /// The branch that a second command discards, and until when.
     giving_up: Option<(String, Instant)>,
@@ -65,11 +61,9 @@ pub(super) struct Session {
     last_sent: MessageId,
 }
 
-/// What the main agent does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lead {
     Rests,
-    /// It answers a message of the user.
     Answers,
     /// It looks at what others had to say.
     Woken,
@@ -127,7 +121,6 @@ impl Session {
             && self.renderer.owed() == 0
     }
 
-    /// Writes lines. A prompt that stands there gets a line of its own.
     fn write(&mut self, texts: Vec<String>) {
         if texts.is_empty() {
             return;
@@ -197,7 +190,6 @@ impl Session {
         self.last_sent
     }
 
-    /// Obeys a typed line.
     pub(super) fn typed(&mut self, line: &TypedLine) -> NextStep {
         self.asked.read(line.at);
         let line = line.text.as_str();
@@ -342,7 +334,7 @@ impl Session {
         }
     }
 
-    /// Shows the budget, or has it changed.
+    /// Shows the budget, or changes it.
     fn budget(&mut self, words: &str) {
         if words.is_empty() {
             self.notice(&self.spending.budget());

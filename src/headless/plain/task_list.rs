@@ -64,7 +64,6 @@ impl TaskList {
         self.0.get_mut(&id)
     }
 
-    /// Returns what an agent is called, the main one too.
     pub(super) fn name(&self, id: AgentId) -> String {
         if id.is_main() {
             return "main".to_owned();
@@ -72,7 +71,6 @@ impl TaskList {
         self.get(id).map_or_else(|| format!("agent {id}"), |agent| agent.name.clone())
     }
 
-    /// Returns how many are still at work.
     pub(super) fn running(&self) -> usize {
         self.0.values().filter(|agent| !agent.has_ended()).count()
     }

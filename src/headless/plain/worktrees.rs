@@ -17,7 +17,6 @@ impl LineRenderer {
         })
     }
 
-    /// Lists the unmerged worktrees.
     pub(super) fn worktrees(&mut self) -> Vec<String> {
         let rows: Vec<String> =
             self.kept.iter().map(|kept| format!("{}: {}, branch {}", kept.name, kept.size(), kept.branch)).collect();

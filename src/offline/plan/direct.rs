@@ -14,7 +14,6 @@ use crate::offline::text::paths;
 /// Lines of output shown; the tool's own result holds the rest.
 const MOST_LINES: usize = 60;
 
-/// Returns the answer for the user.
 pub(crate) fn text(direct: &Direct, evidence: &Evidence) -> String {
     let Some(exchange) = evidence.find(&direct.call) else {
         return format!("{} was not run: the tool {} is not on offer here.", direct.title, direct.call.name);
@@ -72,7 +71,6 @@ fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Finds the exit code where the output names one.
 fn exit_code(output: &str) -> Option<i32> {
     output.lines().rev().chain(output.lines().take(1)).find_map(|line| {
         let lower = line.to_ascii_lowercase();

@@ -35,7 +35,6 @@ pub(crate) fn wish(task: &str) -> Option<&str> {
     Some(task.strip_prefix(before)?.strip_suffix(after)?.trim())
 }
 
-/// A draft under way.
 pub(crate) struct DraftPlan {
     wish: String,
 }

@@ -19,7 +19,6 @@ use crate::offline::search::uses::Uses;
 use crate::offline::search::{above, window};
 use crate::offline::text::terms::Terms;
 
-/// Chooses the plan for what the user said.
 pub(crate) fn choose(evidence: &Evidence) -> Box<dyn AnswerPlan> {
     let text = evidence.task();
     if let Some((what, agents)) = mentions(text) {
@@ -93,7 +92,6 @@ fn counted(count: usize, inner: Intent, text: &str) -> Box<dyn AnswerPlan> {
     }
 }
 
-/// One task for one subagent.
 #[derive(Debug, Clone)]
 struct Task {
     kind: Cow<'static, str>,
@@ -202,10 +200,12 @@ fn searches(question: &str) -> Vec<Task> {
 
 /// How the answer is put together.
 enum Form {
-    /// One section for each task.
     Sections,
     /// One answer from the best places of all reports.
-    Question { question: String, terms: Terms },
+    Question {
+        question: String,
+        terms: Terms,
+    },
 }
 
 /// Files listed because of their names.
@@ -236,7 +236,7 @@ impl Delegation {
         found.filter_map(|(task, exchange)| Some((task.title.clone(), Received::read(exchange?)))).collect()
     }
 
-    /// Returns `true` if any subagent told anything.
+    /// Returns `true` if any subagent reported anything.
     fn is_answered(&self, evidence: &Evidence) -> bool {
         self.received(evidence).iter().any(|(_, got)| got.is_complete() || !got.report.findings.is_empty())
     }

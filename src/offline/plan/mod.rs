@@ -14,7 +14,6 @@ use crate::offline::evidence::{Evidence, PlannedCall};
 /// What the model says next. Without calls it is the final answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PlannedReply {
-    /// The visible text.
     pub text: String,
     /// The tools to run, in order.
     pub calls: Vec<PlannedCall>,

@@ -20,7 +20,6 @@ use crate::offline::text::{lists, sentence};
 /// How a task to read many files begins; the glob and a backquote follow.
 pub(crate) const ALL_FILES: &str = "Read all files that match `";
 
-/// A task under way.
 struct Reporting {
     inquiry: Inquiry,
     opening: String,

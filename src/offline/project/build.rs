@@ -9,7 +9,6 @@ use crate::offline::report::{AnswerPart, CitedPlace, Report, quotable, safe};
 use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source;
 
-/// The build of the project in the working directory.
 #[derive(Debug)]
 pub(crate) struct Build;
 

@@ -17,7 +17,6 @@ use crate::offline::text::source;
 const MOST: usize = 40;
 const BATCH: usize = 8;
 
-/// All files that match a glob.
 #[derive(Debug)]
 pub(crate) struct Files {
     /// Such as `**/*.py`.
@@ -27,7 +26,6 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Returns the inquiry into the files that match a glob.
     pub(crate) fn new(glob: &str) -> Self {
         let name =
             glob.strip_prefix("**/").filter(|name| name.chars().all(|c| c.is_alphanumeric() || "_$.".contains(c)));

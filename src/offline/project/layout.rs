@@ -11,7 +11,6 @@ use crate::offline::text::paths::{self, Area};
 use crate::offline::text::source;
 use crate::offline::text::{lists, sentence};
 
-/// The layout of the working directory.
 #[derive(Debug)]
 pub(crate) struct LayoutPart;
 

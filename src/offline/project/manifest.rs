@@ -47,7 +47,6 @@ pub(crate) const TOOLS: [(&str, &str, &str, &str); 15] = [
     ("composer.json", "Composer", "composer install", "vendor/bin/phpunit"),
 ];
 
-/// Reads the facts of a manifest.
 pub(crate) fn facts(path: &str, lines: &BTreeMap<usize, String>) -> Vec<Fact> {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name {

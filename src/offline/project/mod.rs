@@ -29,7 +29,6 @@ pub(super) fn part(topic: Topic) -> Box<dyn AnswerPart> {
     }
 }
 
-/// Returns the parts that give an overview together.
 pub(super) fn overview() -> Vec<Box<dyn AnswerPart>> {
     [Topic::LayoutPart, Topic::Build, Topic::Tests, Topic::GitHistory].into_iter().map(part).collect()
 }

@@ -13,7 +13,6 @@ use crate::offline::report::{AnswerPart, CitedPlace, Report};
 use crate::offline::text::lists;
 use crate::offline::text::paths::{self, Area};
 
-/// The tests of the project in the working directory.
 #[derive(Debug)]
 pub(crate) struct Testing;
 
@@ -112,7 +111,6 @@ fn case_counts() -> PlannedCall {
     )
 }
 
-/// One framework with the lines that show it.
 struct Shown {
     framework: &'static Framework,
     hits: Vec<Hit>,

@@ -12,10 +12,12 @@ const AGENT_WORDS: &str =
 /// How a request is to be divided among subagents.
 #[derive(Debug)]
 pub(crate) enum Delegated<'t> {
-    /// One subagent for each item.
     Items(Vec<String>),
     /// So many subagents for one matter.
-    Counted { count: usize, matter: &'t str },
+    Counted {
+        count: usize,
+        matter: &'t str,
+    },
 }
 
 /// Reads requests that say how to delegate.

@@ -24,12 +24,12 @@ use crate::offline::text::{lists, strip};
 pub(crate) enum Intent {
     /// Who are you, what can you do.
     Help,
-    /// The whole project.
     Overview,
-    /// One side of the project.
     Topic(Topic),
     /// What each file of a kind does.
-    Files { glob: String },
+    Files {
+        glob: String,
+    },
     /// Several subagents, one for each item.
     Many(Vec<String>),
     /// So many subagents for one matter.
@@ -37,12 +37,12 @@ pub(crate) enum Intent {
     /// One tool call, named or described.
     Direct(Direct),
     /// Something only a language model can do.
-    Decline { what: &'static str },
-    /// Everything else.
+    Decline {
+        what: &'static str,
+    },
     Question(String),
 }
 
-/// Understands a request.
 pub(crate) fn read(request: &str) -> Intent {
     let text = polite(request.trim());
     let lower = text.to_lowercase();

@@ -23,7 +23,6 @@ pub(crate) struct Ranked {
 }
 
 impl Ranked {
-    /// Returns the hit as a place with a label.
     pub(crate) fn place(&self) -> CitedPlace {
         let text = self.hit.text.trim();
         let label = match &self.definition {
@@ -361,7 +360,7 @@ pub(crate) fn names(terms: &Terms) -> String {
     if all.is_empty() { terms.names() } else { all.join(", ") }
 }
 
-/// Returns the term by which a text is told from all others: it weighs much more than any other term.
+/// Returns the term that distinguishes a text from all others: it weighs much more than any other term.
 pub(crate) fn distinctive(terms: &Terms, weights: &[f64], text: &str) -> Option<usize> {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by(|a, b| weights[*b].total_cmp(&weights[*a]));
@@ -383,7 +382,7 @@ pub(crate) fn is_about(terms: &Terms, path: &str) -> bool {
     known && !hits.is_empty() && (0..terms.count()).all(|term| hits.contains(&term) || is_bland(terms, term))
 }
 
-/// Returns how many of the telling terms a text has.
+/// Returns how many of the distinctive terms a text has.
 pub(crate) fn told(terms: &Terms, text: &str) -> usize {
     matched(terms, text).into_iter().filter(|term| !is_bland(terms, *term)).count()
 }
@@ -396,7 +395,7 @@ pub(crate) fn is_test_of(terms: &Terms, place: &CitedPlace) -> bool {
         && matched(terms, name).into_iter().any(|term| !is_bland(terms, term))
 }
 
-/// Returns a weight for each term: the fewer places it has, the more it tells.
+/// Returns a weight for each term: the fewer places it has, the more it weighs.
 pub(crate) fn weights(terms: &Terms, counts: &[usize]) -> Vec<f64> {
     #[expect(clippy::cast_precision_loss, reason = "counts of lines are small")]
     let rarity = |count: usize| 3.0 / (1.0 + (1.0 + count as f64 / 12.0).ln());

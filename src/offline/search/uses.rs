@@ -11,7 +11,6 @@ use crate::offline::text::source;
 use crate::offline::text::terms::{Terms, last_segment};
 use crate::offline::text::{escape, lists};
 
-/// The uses of one name.
 #[derive(Debug)]
 pub(crate) struct Uses {
     /// As the request writes it.

@@ -62,7 +62,6 @@ const LANGUAGES: [(&str, &str, &str); 38] = [
     ("proto", "Protocol Buffers", "proto"),
 ];
 
-/// Returns the programming language of a file.
 pub(crate) fn language(path: &str) -> Option<&'static str> {
     let ext = extension(path);
     LANGUAGES.iter().find(|row| row.0 == ext).map(|row| row.1)
@@ -80,7 +79,6 @@ pub(crate) fn fence(path: &str) -> &'static str {
     }
 }
 
-/// Returns what a file is for.
 pub(crate) fn area(path: &str) -> Area {
     let lower = path.to_ascii_lowercase();
     let (dirs, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
@@ -120,7 +118,6 @@ pub(crate) fn is_fixture(path: &str) -> bool {
         .any(|dir| matches!(dir, "fixtures" | "fixture" | "testdata" | "test_data" | "snapshots" | "__snapshots__"))
 }
 
-/// Returns `true` if a token names a file or a directory.
 pub(crate) fn is_path(token: &str) -> bool {
     let plain = token.chars().all(|c| c.is_alphanumeric() || "_-./*@+".contains(c));
     let ext = extension(token);

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use super::paths::extension;
 use super::{contains_any, lists, sentence};
 
-/// A definition as its first line shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Definition {
     /// The language's word, such as `fn` or `class`; `=` for a value bound to a name.
@@ -43,7 +42,6 @@ const MODIFIERS: &str = "pub export default async unsafe extern \"C\" public pri
 const KEYWORDS: &str = "fn struct enum trait union class def func function fun type interface protocol const static mod module macro_rules! macro \
     impl let var val #define typedef namespace sub object";
 
-/// Reads the definition that a line begins.
 pub(crate) fn definition(line: &str) -> Option<Definition> {
     let indent = line.len() - line.trim_start().len();
     let trimmed = line.trim();
@@ -133,7 +131,6 @@ fn signature(line: &str, indent: usize) -> Option<Definition> {
     })
 }
 
-/// Returns `true` if a trimmed line is a comment.
 pub(crate) fn is_comment(line: &str) -> bool {
     let hash = line.starts_with('#') && !["#[", "#!", "#define", "#include"].iter().any(|w| line.starts_with(w));
     hash || ["//", "/*", "*", "--", "\"\"\"", "'''", "<!--"].iter().any(|mark| line.starts_with(mark))

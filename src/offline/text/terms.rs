@@ -116,7 +116,6 @@ const ASIDES: &str = "kind of |kinds of |sort of |source code|the value of |whic
     what type |what struct |what function |the type that |the function that |the struct that |the class that ";
 
 impl Terms {
-    /// Takes the terms out of a request.
     pub(crate) fn of(request: &str) -> Self {
         let mut terms = Self::default();
         let mut plain = request.to_owned();
@@ -186,7 +185,6 @@ impl Terms {
         last
     }
 
-    /// Returns `true` if there is nothing to search for.
     pub(crate) fn is_empty(&self) -> bool {
         self.exact.is_empty() && self.words.is_empty() && self.paths.is_empty()
     }
@@ -204,7 +202,6 @@ impl Terms {
         all.join(", ")
     }
 
-    /// Returns the regular expression of one word.
     pub(crate) fn word_pattern(word: &TermWord) -> String {
         let stems: Vec<String> = word.beginnings().into_iter().map(escape).collect();
         if stems.len() == 1 { stems.concat() } else { format!("({})", stems.join("|")) }

@@ -76,10 +76,8 @@ impl Provider for Anthropic {
     }
 }
 
-/// Returns the body of a request as the API wants it.
-///
-/// # Errors
-/// Returns a bad-request error if a tool's schema cannot be written as JSON.
+/// Returns the body of a request as the API wants it. Returns a bad-request error if a tool's schema cannot be written
+/// as JSON.
 pub fn request_body(request: &Request) -> Result<Vec<u8>, ProviderError> {
     written(&wire::MessagesBody::new(request))
 }

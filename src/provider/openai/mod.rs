@@ -75,10 +75,8 @@ impl Provider for OpenAi {
     }
 }
 
-/// Returns the body of a request as servers of this dialect want it.
-///
-/// # Errors
-/// Returns a bad-request error if a tool's schema cannot be written as JSON.
+/// Returns the body of a request as servers of this dialect want it. Returns a bad-request error if a tool's schema
+/// cannot be written as JSON.
 pub fn request_body(request: &Request, dialect: Dialect) -> Result<Vec<u8>, ProviderError> {
     serde_json::to_vec(&wire::ChatBody::new(request, dialect))
         .map_err(|error| ProviderError::new(ErrorKind::BadRequest, "openai", error.to_string()))

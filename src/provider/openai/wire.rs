@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::message::{AssistantMessage, Block, Dialect, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
 use crate::provider::Request;
 
-/// Models of OpenAI that take tools over this API only when they are told not to reason, and reason unless told.
+/// Models of OpenAI that take tools over this API only with reasoning off, and that reason by default.
 const RELUCTANT: [&str; 3] = ["gpt-5.6", "gpt-6-sol", "gpt-6-luna"];
 const NAME_CHARS: usize = 64;
 

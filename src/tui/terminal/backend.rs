@@ -20,7 +20,6 @@ const MAX_KEPT_BYTES: usize = 1024 * 1024;
 const BEGIN_UPDATE: &[u8; 8] = b"\x1b[?2026h";
 const END_UPDATE: &[u8; 8] = b"\x1b[?2026l";
 
-/// Gathers what a frame writes to `W`.
 pub struct FrameBackend<W: Write> {
     out: W,
     frame: Vec<u8>,
@@ -34,7 +33,6 @@ pub struct FrameBackend<W: Write> {
 }
 
 impl<W: Write> FrameBackend<W> {
-    /// Returns a backend that writes to a terminal.
     pub fn new(out: W) -> Self {
         let frame = Vec::with_capacity(FRAME_BYTES);
         Self { out, frame, shown: None, known: false, wanted: None, fixed: None }
@@ -82,7 +80,6 @@ impl<W: Write> FrameBackend<W> {
         result
     }
 
-    /// Returns what everything is written to.
     pub fn writer(&self) -> &W {
         &self.out
     }

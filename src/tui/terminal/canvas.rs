@@ -27,13 +27,10 @@ pub struct Scrolled {
 /// Cells of one row that lead to a web address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The cells.
     pub area: Rect,
-    /// The address.
     pub url: String,
 }
 
-/// Whether the terminal is told of links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Linking {
     #[default]
@@ -47,13 +44,10 @@ pub enum Linking {
 pub struct Marks {
     /// Where the cursor stands; `None` hides it.
     pub cursor: Option<Position>,
-    /// What moved.
     pub scrolled: Option<Scrolled>,
-    /// What can be opened.
     pub links: Vec<Link>,
 }
 
-/// What is drawn on.
 pub struct Canvas<W: Write> {
     backend: FrameBackend<W>,
     shown: Buffer,
@@ -67,16 +61,13 @@ impl<W: Write> Canvas<W> {
         Self { backend, shown: Buffer::empty(Rect::ZERO), next: Buffer::empty(Rect::ZERO), linking: Linking::On }
     }
 
-    /// Returns the same canvas that tells the terminal of links, or does not.
+    /// Returns the same canvas with links on or off.
     #[must_use]
     pub fn with_links(self, linking: Linking) -> Self {
         Self { linking, ..self }
     }
 
-    /// Draws a frame: the cells that changed, in one write.
-    ///
-    /// # Errors
-    /// The terminal is gone.
+    /// Draws a frame: the cells that changed, in one write. Fails if the terminal is gone.
     pub fn draw(&mut self, render: impl FnOnce(&mut Buffer) -> Marks) -> io::Result<()> {
         let area = Rect::from((Position::ORIGIN, self.backend.size()?));
         if area != self.shown.area {
@@ -108,10 +99,7 @@ impl<W: Write> Canvas<W> {
         self.shown = Buffer::empty(Rect::ZERO);
     }
 
-    /// Returns the terminal's size.
-    ///
-    /// # Errors
-    /// The terminal is gone.
+    /// Returns the terminal's size. Fails if the terminal is gone.
     pub fn size(&self) -> io::Result<Size> {
         self.backend.size()
     }

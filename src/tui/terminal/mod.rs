@@ -30,7 +30,6 @@ pub fn title_sequence(title: &str) -> String {
     sequence
 }
 
-/// Who gets what the mouse does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseOwner {
     Program,
@@ -45,10 +44,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Takes the terminal: alternate screen, raw mode, paste, focus and mouse reports.
-    ///
-    /// # Errors
-    /// Standard output is no terminal, or cannot be written.
+    /// Takes the terminal: alternate screen, raw mode, paste, focus and mouse reports. Fails if standard output is no
+    /// terminal, or cannot be written.
     pub fn enter(mouse: MouseOwner) -> io::Result<Self> {
         let canvas =
             Canvas::new(FrameBackend::new(io::stdout())).with_links(linking(std::env::var("TERM").ok().as_deref()));
@@ -57,10 +54,8 @@ impl Terminal {
         Ok(Self { canvas, mouse })
     }
 
-    /// Draws a frame: the cells that changed, in one write.
-    ///
-    /// # Errors
-    /// The terminal is gone; the program cannot go on drawing.
+    /// Draws a frame: the cells that changed, in one write. Fails if the terminal is gone; the program cannot go on
+    /// drawing.
     pub fn draw(&mut self, render: impl FnOnce(&mut Buffer) -> Marks) -> io::Result<()> {
         self.canvas.draw(render)
     }
@@ -70,18 +65,12 @@ impl Terminal {
         self.canvas.repaint();
     }
 
-    /// Returns the size in columns and rows.
-    ///
-    /// # Errors
-    /// The terminal is gone.
+    /// Returns the size in columns and rows. Fails if the terminal is gone.
     pub fn size(&self) -> io::Result<Size> {
         self.canvas.size()
     }
 
-    /// Chooses who gets what the mouse does.
-    ///
-    /// # Errors
-    /// The terminal is gone.
+    /// Chooses who gets what the mouse does. Fails if the terminal is gone.
     pub fn set_mouse(&mut self, owner: MouseOwner) -> io::Result<()> {
         self.mouse = owner;
         let mut bytes = Vec::new();
@@ -92,26 +81,18 @@ impl Terminal {
         write(&bytes)
     }
 
-    /// Sets the title of the terminal's window.
-    ///
-    /// # Errors
-    /// The terminal is gone.
+    /// Sets the title of the terminal's window. Fails if the terminal is gone.
     pub fn set_title(&mut self, title: &str) -> io::Result<()> {
         write(title_sequence(title).as_bytes())
     }
 
-    /// Copies text to the clipboard of the user's machine, through the terminal (OSC 52).
-    ///
-    /// # Errors
-    /// The terminal is gone.
+    /// Copies text to the clipboard of the user's machine, through the terminal (OSC 52). Fails if the terminal is
+    /// gone.
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
         execute!(io::stdout(), crossterm::clipboard::CopyToClipboard::to_clipboard_from(text))
     }
 
-    /// Writes what tells someone who looks elsewhere.
-    ///
-    /// # Errors
-    /// The terminal is gone.
+    /// Writes a notification for a user who looks elsewhere. Fails if the terminal is gone.
     pub fn notify(&mut self, bytes: &[u8]) -> io::Result<()> {
         if bytes.is_empty() { Ok(()) } else { write(bytes) }
     }
@@ -122,10 +103,7 @@ impl Terminal {
         restore();
     }
 
-    /// Takes the terminal again after [`Terminal::suspend`]; the next frame is complete.
-    ///
-    /// # Errors
-    /// The terminal is gone.
+    /// Takes the terminal again after [`Terminal::suspend`]; the next frame is complete. Fails if the terminal is gone.
     pub fn resume(&mut self) -> io::Result<()> {
         take(self.mouse)?;
         self.repaint();
@@ -176,7 +154,6 @@ fn take(mouse: MouseOwner) -> io::Result<()> {
     write(&bytes)
 }
 
-/// Writes at once.
 fn write(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;

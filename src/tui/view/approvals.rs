@@ -88,7 +88,6 @@ fn draw_frame(request: &ApprovalRequest, area: Rect, ctx: &RenderContext<'_>, bu
     rule(Rect { height: 1, ..area }, words, Focus::Approvals, ctx, buf);
 }
 
-/// A row of the details.
 struct Row {
     line: Line<'static>,
     /// Whether it is part of what would be done. The others only stand around it.
@@ -107,7 +106,6 @@ impl Row {
 
 /// What of the details is on the screen.
 struct Part {
-    /// The rows, in order.
     shown: Vec<usize>,
     /// Those of them of which no column is cut.
     whole: Vec<usize>,
@@ -151,7 +149,6 @@ impl Part {
         Self { shown, whole, gap, unseen, next, hidden, end, has_room }
     }
 
-    /// Returns the lines to draw.
     fn lines(&self, rows: &[Row], ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         for (place, at) in self.shown.iter().enumerate() {
@@ -164,7 +161,6 @@ impl Part {
         lines
     }
 
-    /// Returns what the app has to know.
     fn seen(self, request: &ApprovalRequest, columns: u16) -> QuestionSeen {
         let rows = self.whole.into_iter().map(|at| at..at + 1).collect();
         let Self { unseen, next, has_room, .. } = self;
@@ -311,7 +307,6 @@ fn kind(request: &ApprovalRequest, ctx: &RenderContext<'_>) -> String {
     }
 }
 
-/// Says what a grant covers.
 fn covered(grant: &Grant) -> String {
     match grant {
         Grant::Tool(name) => format!("every use of {}", reveal_line(name)),

@@ -14,7 +14,6 @@ use super::wrap;
 use crate::app::composer::{Completion, Composer, PieceKind};
 use crate::message::sanitize_line;
 
-/// What an empty composer says.
 const PLACEHOLDER: &str = "Ask, or describe a task";
 
 /// What it says while it writes to a subagent.
@@ -23,7 +22,6 @@ const TARGETED: &str = "A message for its next step";
 /// What it says while it writes to a subagent that has ended.
 const RESUMED: &str = "What should it do next?";
 
-/// Draws the composer and returns where its cursor stands, to be shown if the composer has the focus.
 pub fn render(composer: &Composer, area: Rect, buf: &mut Buffer, theme: &Theme) -> Position {
     let placeholder = match composer.prompt_label() {
         Some(sign) if sign.starts_with('→') => TARGETED,

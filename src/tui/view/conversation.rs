@@ -43,7 +43,6 @@ pub(super) fn draw(
     Some(shown)
 }
 
-/// Returns the area of the text.
 pub(super) fn inner(area: Rect) -> Rect {
     let margin = if area.width > 40 { MARGIN } else { 0 };
     Rect { x: area.x + margin, width: (area.width - 2 * margin).min(MEASURE), ..area }

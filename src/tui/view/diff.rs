@@ -53,10 +53,8 @@ pub fn diff_lines(diff: &FileDiff, columns: u16, theme: &Theme, max_lines: usize
     lines
 }
 
-/// A row of a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiffRow {
-    /// What is drawn.
     pub line: Line<'static>,
     /// Whether it is part of what changes; the others stand around it.
     pub changes: bool,
@@ -119,7 +117,6 @@ fn cut_out(texts: &[Span<'static>], from: usize, end: usize) -> Vec<Span<'static
     spans
 }
 
-/// Returns what stands between two hunks.
 fn separator(digits: usize, theme: &Theme) -> Line<'static> {
     Line::styled(format!("{:>digits$} {}", "", theme.glyphs.ellipsis), theme.faint)
 }

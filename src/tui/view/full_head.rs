@@ -19,14 +19,12 @@ use crate::message::format::clock;
 use crate::message::sanitize_line;
 use crate::permission::PermissionMode;
 
-/// Most rows of facts.
 const FACT_ROWS: u16 = 3;
 /// Most entries of a list of things to do.
 const TODO_ROWS: u16 = 8;
 /// Fewest rows of a pane in which a line is left for what is to be done.
 const TODO_FROM: u16 = 6;
 
-/// Draws facts and to-dos of an agent that has the whole screen and returns the room that is left.
 pub(super) fn draw(agent: &AgentView, ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) -> Rect {
     let most = (area.height / 6).min(FACT_ROWS);
     let columns = usize::from(area.width.saturating_sub(2));
@@ -69,7 +67,6 @@ fn put(rows: &[Line<'_>], area: Rect, buf: &mut Buffer) -> Rect {
     Rect { y: area.y + count, height: area.height - count, ..area }
 }
 
-/// Returns what an agent may use and has used, what matters most first.
 fn facts(agent: &AgentView, ctx: &RenderContext<'_>) -> Vec<(String, Style)> {
     let theme = ctx.theme;
     let mut facts: Vec<(String, Style)> =

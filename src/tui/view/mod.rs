@@ -55,17 +55,13 @@ pub struct Screen {
     question: QuestionRows,
 }
 
-/// A drawn frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Painted {
-    /// What the app has to know about it.
     pub drawn: Drawn,
-    /// Where the cursor stands, and what moved.
     pub marks: Marks,
 }
 
 impl Screen {
-    /// Returns views that have not drawn anything.
     #[must_use]
     pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
         let (transcripts, prompt) = (HashMap::new(), MarkdownDoc::new());
@@ -80,13 +76,11 @@ impl Screen {
         errors
     }
 
-    /// Returns how many cells of transcripts are kept laid out, in all panes.
     pub fn laid_out(&self) -> usize {
         self.transcripts.values().map(TranscriptView::laid_out).sum()
     }
 
-    /// Draws a frame into an empty buffer. Where the terminal has become smaller and the app does not know yet, what
-    /// does not fit is left out.
+    /// Draws a frame into an empty buffer. Leaves out what does not fit into a terminal that has just become smaller.
     pub fn draw(&mut self, app: &App, buf: &mut Buffer) -> Painted {
         if app.size().intersection(buf.area) == app.size() {
             return self.draw_whole(app, buf);
@@ -225,7 +219,6 @@ fn draw_conversation(
     shown.moved
 }
 
-/// Draws the queued messages and the text being written, and returns where its cursor stands.
 fn draw_composer(regions: &Regions, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Position {
     let word = format!("  {} edits", ctx.glyphs.up);
     let area = queued::above(&ctx.app.queued(), &word, regions.composer, ctx, buf);

@@ -105,7 +105,6 @@ fn waiting_words(agent: &AgentView, ctx: &RenderContext<'_>) -> String {
     }
 }
 
-/// Draws the title of a pane.
 fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let area = pane.area;
     let theme = ctx.theme;
@@ -148,7 +147,6 @@ fn descent(descent: Descent, ctx: &RenderContext<'_>) -> String {
     }
 }
 
-/// Returns how many agents are folded into this one's title, and the state among them that matters most.
 fn folded_part(agent: &AgentView, columns: u16, ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
     let Some(folded) = ctx.app.folded_away(agent.id) else { return Vec::new() };
     let severity = ctx.severity(&folded.state);

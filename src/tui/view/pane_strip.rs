@@ -18,7 +18,6 @@ use crate::app::panes::PaneSize;
 use crate::app::{CellKind, Drawn, Focus, ScrollTarget};
 use crate::message::AgentId;
 
-/// Draws every visible pane and notes what was shown.
 pub(super) fn draw(
     transcripts: &mut HashMap<AgentId, TranscriptView>,
     regions: &Regions,

@@ -21,27 +21,20 @@ const ALIGNED_TITLE: usize = 28;
 /// Columns a type keeps beside a long description.
 const SHORTEST_TYPE: usize = 5;
 
-/// What is needed to draw.
 #[derive(Clone, Copy)]
 pub(super) struct RenderContext<'a> {
-    /// What is drawn.
     pub app: &'a App,
-    /// The colours.
     pub theme: &'a Theme,
-    /// The signs.
     pub glyphs: &'a Glyphs,
-    /// Highlights code.
     pub highlighter: &'a Highlighter,
 }
 
 impl RenderContext<'_> {
-    /// Returns the present frame of the spinner.
     pub(super) fn spinner(&self) -> &'static str {
         let frames = self.glyphs.spinner;
         frames[self.app.spinner_frame() % frames.len().max(1)]
     }
 
-    /// Returns the sign of a state.
     pub(super) fn glyph(&self, state: &AgentState) -> &'static str {
         let glyphs = self.glyphs;
         match state.row().sign {
@@ -55,7 +48,6 @@ impl RenderContext<'_> {
         }
     }
 
-    /// Returns the colour of a state.
     pub(super) fn severity(&self, state: &AgentState) -> Style {
         match state.row().severity {
             Severity::Neutral => self.theme.muted,
@@ -66,7 +58,6 @@ impl RenderContext<'_> {
         }
     }
 
-    /// Returns the colour of an agent.
     pub(super) fn agent(&self, agent: &AgentView) -> Style {
         self.theme.agent(agent.color.as_deref(), &agent.agent_type)
     }
@@ -76,7 +67,6 @@ impl RenderContext<'_> {
         if agent.agent_type.is_empty() { &agent.name } else { &agent.agent_type }
     }
 
-    /// Returns a chord as people read it.
     pub(super) fn chord(&self, chord: &str) -> String {
         arrows(chord, self.glyphs)
     }

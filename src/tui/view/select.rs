@@ -15,7 +15,6 @@ use crate::app::Unit;
 /// Most bytes that are copied at once: terminals give up on more.
 const MOST: usize = 1 << 20;
 
-/// Selected lines, put together.
 #[derive(Debug, Default)]
 pub(super) struct Clip {
     text: String,
@@ -45,12 +44,10 @@ impl Clip {
         }
     }
 
-    /// Adds a blank line.
     pub(super) fn blank(&mut self) {
         self.push(&Line::default(), 0, 0);
     }
 
-    /// Returns the text.
     pub(super) fn finish(self) -> String {
         self.text
     }

@@ -17,7 +17,6 @@ use crate::app::{AgentState, Focus, ModelState, StateGroup, Tone};
 use crate::message::format::{clock, counted};
 use crate::permission::PermissionMode;
 
-/// Draws the status line.
 pub(super) fn draw(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
@@ -109,7 +108,6 @@ fn facts(ctx: &RenderContext<'_>, columns: usize) -> Vec<Span<'static>> {
     spans
 }
 
-/// Draws the line above the composer.
 pub(super) fn above_composer(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;

@@ -21,7 +21,6 @@ use crate::message::format::elapsed;
 const ENDS: [(Status, &str); 3] =
     [(Status::Completed, "done"), (Status::Failed, "failed"), (Status::Cancelled, "stopped")];
 
-/// Draws the timeline, if it is open.
 pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let Some(window) = ctx.app.timeline().filter(|_| ctx.app.shows_timeline()) else { return };
     head(&window, ctx, buf);
@@ -138,7 +137,6 @@ fn bar(row: TimelineRow, y: u16, window: &TimelineWindow, ctx: &RenderContext<'_
     }
 }
 
-/// Returns the colour of a kind, and the sign that fills its span.
 fn looks(kind: SpanKind, ctx: &RenderContext<'_>) -> (Style, &'static str) {
     let (theme, row) = (ctx.theme, kind.row());
     let style = match row.tone {
@@ -158,7 +156,6 @@ fn looks(kind: SpanKind, ctx: &RenderContext<'_>) -> (Style, &'static str) {
     (style, fill)
 }
 
-/// Returns the colour of the letter that begins a span.
 fn lettered(kind: SpanKind, style: Style) -> Style {
     if kind.row().stands_out { style.add_modifier(Modifier::REVERSED) } else { style }
 }

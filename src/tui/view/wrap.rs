@@ -20,7 +20,6 @@ pub fn width(text: &str) -> usize {
     text.graphemes(true).map(grapheme_width).sum()
 }
 
-/// Returns the columns of one grapheme.
 pub fn grapheme_width(grapheme: &str) -> usize {
     match grapheme {
         "\t" => TAB,
@@ -223,7 +222,7 @@ pub enum TextEnd {
 /// The style of the empty spans that say how a row ends. Other spans may be empty too: a part that had nothing to say.
 const END_MARK: Style = Style::new().add_modifier(Modifier::HIDDEN);
 
-/// Tells how a row of [`wrap_indented`] ends. One that goes on ends with empty spans, which draw nothing: one for
+/// Returns how a row of [`wrap_indented`] ends. One that goes on ends with empty spans, which draw nothing: one for
 /// [`TextEnd::Joined`], two for [`TextEnd::Spaced`].
 pub fn end_of(row: &Line<'_>) -> TextEnd {
     let is_mark = |span: &&Span<'_>| span.content.is_empty() && span.style == END_MARK;
@@ -234,7 +233,6 @@ pub fn end_of(row: &Line<'_>) -> TextEnd {
     }
 }
 
-/// Rows being filled.
 struct Rows {
     style: Style,
     columns: usize,
@@ -271,7 +269,6 @@ impl Rows {
         }
     }
 
-    /// Takes the next piece of the line.
     fn word(&mut self, text: &str, style: Style) {
         if text.starts_with([' ', '\t']) {
             self.place();

@@ -26,62 +26,45 @@ const MAIN_CAP: usize = 8 * 1024 * 1024;
 /// Bytes kept of a running tool's output.
 const TAIL_CAP: usize = 4 * 1024;
 
-/// One agent on screen.
 #[derive(Debug, Clone)]
 pub struct AgentView {
-    /// Its number, which its pane shows.
     pub id: AgentId,
-    /// Who asked for it.
     pub parent: Option<AgentId>,
     /// The cell of the parent that stands for it.
     pub(in crate::app) anchor: Option<CellId>,
     /// Its name, such as `explore-1`.
     pub name: String,
-    /// Name of its definition.
     pub agent_type: String,
-    /// Colour of its definition.
     pub color: Option<String>,
     /// The pane's title.
     pub description: String,
-    /// The whole task.
     pub prompt: String,
     pub model: String,
     pub tool_names: Vec<String>,
-    /// How far it may go.
     pub bounds: Bounds,
-    /// Whether its parent waits for it.
     pub ground: RunMode,
     /// Number of its present or last run, from 1.
     pub run: u32,
-    /// What the runs before that one came to.
     previous: PreviousRuns,
-    /// The status that the run will end with, once its last turn was granted.
+    /// The status that the run will end with, once its last turn is granted.
     pub last_turn: Option<Status>,
-    /// What it is doing.
     pub phase: Phase,
     /// Since when the phase lasts.
     pub since: Instant,
-    /// When anything was last heard of it.
+    /// When its last event arrived.
     pub heard: Instant,
     /// When it began to work in the present run.
     pub started: Option<Instant>,
-    /// Model calls begun in the present run.
     pub turns: u32,
-    /// Tool calls begun in all runs.
     pub tools: u32,
     /// Tokens and cost of all runs so far.
     pub spent: Spent,
-    /// What the runs before this one used.
     spent_before: Spent,
     /// Size of its last request.
     pub context: u64,
-    /// Its transcript.
     pub cells: Cells,
-    /// What it said last that there is to do.
     todos: Vec<Todo>,
-    /// What came of it.
     pub outcome: Option<Outcome>,
-    /// Where it works apart.
     pub worktree: Option<crate::app::WorktreeView>,
     /// Calls in flight with their cells, oldest first.
     running: Vec<(String, CellId)>,
@@ -95,7 +78,6 @@ pub struct AgentView {
 const CUT_OFF: &str = "cut off here: the reply is not whole";
 
 impl AgentView {
-    /// Returns an agent nothing is known of yet.
     #[must_use]
     pub fn new(id: AgentId, now: Instant) -> Self {
         Self {
@@ -149,7 +131,6 @@ impl AgentView {
         if outcome.text.trim().is_empty() { outcome.reason.as_deref() } else { Some(&outcome.text) }
     }
 
-    /// Returns what it said last that there is to do.
     pub fn todos(&self) -> &[Todo] {
         &self.todos
     }
@@ -193,7 +174,6 @@ impl AgentView {
         self.cells.set_cap(CHILD_CAP);
     }
 
-    /// Takes in what it was created with.
     pub(in crate::app) fn spawned(&mut self, spawn: &Spawn, now: Instant) {
         self.parent = Some(spawn.parent);
         self.name = sanitize_line(&spawn.name).into_owned();
@@ -425,7 +405,6 @@ impl AgentView {
         }
     }
 
-    /// Returns the last text of the transcript.
     pub fn last_text(&self) -> Option<&str> {
         self.cells.iter().rev().find_map(|(_, cell)| match &cell.kind {
             CellKind::Text { text } | CellKind::Report { text } => Some(text.as_str()),

@@ -16,15 +16,12 @@ use crate::app::{Effect, Popup};
 use crate::definition::{DefinitionState, Listed, Tier};
 use crate::message::sanitize_line;
 
-/// Rows that one turn of the wheel moves.
 const WHEEL: isize = 3;
 
 /// What an action meant to the view of all agents.
 #[derive(Debug, PartialEq)]
 pub(in crate::app) enum FilesAct {
-    /// Something.
     Consumed,
-    /// Nothing.
     Ignored,
     /// That this is asked first.
     Ask(Popup),

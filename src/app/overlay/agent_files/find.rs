@@ -9,15 +9,12 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use crate::definition::{Listed, Tier};
 use crate::message::sanitize_line;
 
-/// One line of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentFileRow {
-    /// The heading of a tier.
     Tier(Tier),
     /// A tier without agents.
     Vacant(Tier),
     Agent {
-        /// Its place in the listing.
         index: usize,
         /// Places of the sought letters in its name, counted in graphemes.
         matched: Vec<u32>,

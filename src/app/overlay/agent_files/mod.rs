@@ -21,14 +21,11 @@ use crate::app::{Effect, FlashSubject};
 use crate::definition::{AgentDraft, AgentHome, CatalogChanges, Listed, Listing, Source, Tier};
 use crate::message::{Diagnostic, sanitize_line};
 
-/// Something to be done with agent files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileRequest {
-    /// Look at what is in force.
     List,
     /// Look at the folders in which new files belong.
     Homes,
-    /// Read all files anew.
     Reload,
     /// Write a new file into the folder of a tier.
     Create {
@@ -37,49 +34,38 @@ pub enum FileRequest {
     },
     /// Write the text of an agent into the folder of a tier.
     Duplicate {
-        /// Where the agent comes from.
         source: Source,
         name: String,
-        /// Where the copy goes.
         tier: Tier,
     },
-    /// Open a file in `$EDITOR`.
     Edit(PathBuf),
     Delete(PathBuf),
 }
 
-/// What came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FileNews {
-    /// Where files lie; told once.
+    /// Where files lie; sent once.
     Places(AgentPlaces),
-    /// Every agent there is.
     Listed(Listing),
-    /// The folders in which new files belong, as they are now.
     Homes(Vec<AgentHome>),
-    /// A file was written.
     Created(PathBuf),
     /// A file was open in the editor, which is closed.
     Edited(PathBuf),
-    /// A file is gone.
     Deleted(PathBuf),
     /// It did not work; says why and what to do.
     Failed(String),
 }
 
-/// The agents there are to be had.
 #[derive(Debug, Default)]
 pub(in crate::app) struct AgentFilesPanel {
     listing: Listing,
     places: AgentPlaces,
     /// The view of all of them, in front of everything but popups.
     view: Option<AgentFilesView>,
-    /// The agent that is to be duplicated.
     copying: Option<(Source, String)>,
 }
 
 impl AgentFilesPanel {
-    /// Returns the agent that is to be duplicated: where it comes from, and its name.
     pub(in crate::app) fn copying(&self) -> Option<&(Source, String)> {
         self.copying.as_ref()
     }
@@ -96,7 +82,6 @@ impl AgentFilesPanel {
         self.view.as_ref()
     }
 
-    /// Returns the agent that is chosen in the view.
     pub(in crate::app) fn chosen(&self) -> Option<&Listed> {
         self.view.as_ref()?.chosen(&self.listing)
     }
@@ -105,7 +90,6 @@ impl AgentFilesPanel {
         self.view.as_ref().is_some_and(AgentFilesView::is_typing)
     }
 
-    /// Opens the view of all agents.
     pub(in crate::app) fn open(&mut self, out: &mut Outbox) {
         self.view = Some(AgentFilesView::new(&self.listing));
         out.push(Effect::AgentFiles(FileRequest::List));

@@ -18,11 +18,8 @@ const FAULT_ROWS: usize = 4;
 /// Where agent files lie, and what they may name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentPlaces {
-    /// The user's home.
     pub home: Option<PathBuf>,
-    /// The folders.
     pub dirs: AgentDirs,
-    /// Names of the tools there are.
     pub tools: Vec<String>,
 }
 
@@ -43,13 +40,9 @@ impl AgentPlaces {
 /// Where the parts of the view stand. Parts without room are empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilesLayout {
-    /// The whole, frame included.
     pub area: Rect,
-    /// What is sought.
     pub query: Rect,
-    /// The list, or the chosen agent.
     pub body: Rect,
-    /// What did not work.
     pub error: Rect,
 }
 

@@ -9,44 +9,35 @@ use super::find::{AgentFileRow, Index};
 use crate::app::line_edit::LineEdit;
 use crate::definition::{DefinitionState, Listed, Source};
 
-/// What the view shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentFilesPage {
-    /// All agents.
     List,
-    /// The chosen one, whole.
     Detail {
         /// First visible line.
         scroll: usize,
     },
 }
 
-/// Where keys go that type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgentFilesTyping {
     /// Nowhere: each key is an action.
     No,
-    /// Into the query.
     Query,
 }
 
-/// What was asked for, so that its outcome can be told.
+/// What was asked for, to report its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PendingWork {
     Nothing,
-    /// All files are read anew.
     Reload,
     /// This file was edited and is read anew.
     Edited(PathBuf),
 }
 
-/// How many agents there are of each standing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Standings {
     pub in_force: usize,
-    /// Shadowed by another one.
     pub shadowed: usize,
-    /// Not to be used.
     pub broken: usize,
 }
 
@@ -56,7 +47,6 @@ pub struct AgentFilesView {
     query: LineEdit,
     pub(super) typing: AgentFilesTyping,
     rows: Vec<AgentFileRow>,
-    /// Place of the chosen row.
     at: usize,
     chosen: Option<(Source, String)>,
     /// A file that shall be chosen once it is read.
@@ -90,12 +80,10 @@ impl AgentFilesView {
         view
     }
 
-    /// Returns what is sought.
     pub fn query(&self) -> &LineEdit {
         &self.query
     }
 
-    /// Returns `true` if keys type into the query.
     pub fn is_typing(&self) -> bool {
         self.typing == AgentFilesTyping::Query
     }
@@ -109,27 +97,22 @@ impl AgentFilesView {
         }
     }
 
-    /// Returns the lines of the list.
     pub fn rows(&self) -> &[AgentFileRow] {
         &self.rows
     }
 
-    /// Returns the place of the chosen row.
     pub fn chosen_row(&self) -> usize {
         self.at
     }
 
-    /// Returns what the view shows.
     pub fn page(&self) -> AgentFilesPage {
         self.page
     }
 
-    /// Returns how many agents there are of each standing.
     pub fn standings(&self) -> Standings {
         self.standings
     }
 
-    /// Returns what did not work.
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
     }

@@ -18,16 +18,12 @@ use crate::subagent::{Command, DRAFT_CALL};
 /// The most columns of the wizard's box.
 pub const WIZARD_COLUMNS: u16 = 78;
 
-/// What an action meant to the self.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum WizardAct {
-    /// Something.
     Consumed,
-    /// Nothing.
     Ignored,
     /// Nothing here, where its key types.
     Type,
-    /// That the wizard is left.
     Close,
 }
 
@@ -261,7 +257,6 @@ impl Wizard {
         self.note = None;
     }
 
-    /// Takes pasted text.
     pub(in crate::app) fn paste(&mut self, text: &str) {
         let step = self.step();
         if let Some(composer) = self.text_mut(step) {

@@ -14,7 +14,6 @@ use crate::app::composer::Composer;
 use crate::definition::{AgentDraft, AgentHome, DefinitionState, Listing, Tier, ToolsField, same_name};
 use crate::message::{AgentId, sanitize, sanitize_line};
 
-/// The wizard that makes a new agent.
 #[derive(Debug, Default)]
 pub struct Wizard {
     pub(super) step: Option<WizardStep>,
@@ -37,23 +36,18 @@ pub struct Wizard {
     /// The name of a model being typed.
     pub(super) typed: LineEdit,
     pub(super) color: Option<String>,
-    /// The colour that a draft names.
     drafted_color: Option<String>,
     pub(super) prompt: Composer,
     pub(super) drafting: Option<Drafting>,
-    /// A draft that waits to be taken.
     pub(super) arrived: Option<Arrived>,
     /// What the user has to know at this step.
     pub(super) note: Option<String>,
     pub(super) writing: Writing,
-    /// The step whose text is in the editor.
     pub(super) outside: Option<WizardStep>,
 }
 
-/// Where `enter` leads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Way {
-    /// To the next step.
     #[default]
     Forward,
     /// Back to the summary, because every step was seen or drafted.
@@ -68,66 +62,55 @@ pub(super) enum Writing {
     Yes,
 }
 
-/// A draft that the model works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drafting {
-    /// When it was asked for.
     pub since: Instant,
-    /// The subagent, once there is one.
     pub agent: Option<AgentId>,
 }
 
-/// What came of a draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Arrived {
-    /// An agent.
     Draft(Box<AgentDraft>),
     /// A text that is no agent file, and why not.
-    Text { text: String, error: String },
+    Text {
+        text: String,
+        error: String,
+    },
 }
 
 impl Wizard {
-    /// Returns the step it stands at.
     pub fn step(&self) -> WizardStep {
         self.step.unwrap_or(WizardStep::How)
     }
 
-    /// Returns the place in the list of the step.
     pub fn chosen(&self) -> usize {
         self.chosen
     }
 
-    /// Returns the lines of the summary above the first visible one.
     pub fn scroll(&self) -> usize {
         self.scroll
     }
 
-    /// Returns the folders to choose from.
     pub fn homes(&self) -> &[AgentHome] {
         &self.homes
     }
 
-    /// Returns the name being typed.
     pub fn name(&self) -> &LineEdit {
         &self.name
     }
 
-    /// Returns the name of a model being typed.
     pub fn typed_model(&self) -> &LineEdit {
         &self.typed
     }
 
-    /// Returns the draft the model works on.
     pub fn drafting(&self) -> Option<&Drafting> {
         self.drafting.as_ref()
     }
 
-    /// Returns what the user has to know at this step.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// Returns the text of several lines that this step asks for.
     pub fn text(&self) -> Option<&Composer> {
         match self.step() {
             WizardStep::Wish => Some(&self.wish),
@@ -146,7 +129,6 @@ impl Wizard {
         }
     }
 
-    /// Returns the line that this step asks for.
     pub(super) fn line_mut(&mut self) -> Option<&mut LineEdit> {
         match self.step() {
             WizardStep::Name => Some(&mut self.name),
@@ -170,7 +152,6 @@ impl Wizard {
         *self = Self { homes, drafting, ..Self::default() };
     }
 
-    /// Returns the rows of the first step.
     pub fn how_rows(&self) -> Vec<HowRow> {
         let mut rows = vec![HowRow::ByHand, if self.drafting.is_some() { HowRow::Watch } else { HowRow::Draft }];
         if self.arrived.is_some() {
@@ -182,7 +163,6 @@ impl Wizard {
         rows
     }
 
-    /// Returns which tools are chosen.
     pub fn tool_choice(&self) -> ToolChoice {
         self.tools.clone().unwrap_or(ToolChoice::All)
     }
@@ -191,7 +171,6 @@ impl Wizard {
         self.tools = Some(choice);
     }
 
-    /// Returns the rows of the tools' step.
     pub fn tool_rows(&self) -> Vec<ToolRow> {
         let presets = [ToolChoice::All, ToolChoice::ReadOnly, ToolChoice::Custom].map(ToolRow::Preset);
         let grouped = TOOL_GROUPS.iter().flat_map(|(group, tools)| {
@@ -203,7 +182,6 @@ impl Wizard {
         presets.into_iter().chain(grouped).chain(extras).collect()
     }
 
-    /// Returns `true` if the new agent would have a tool.
     pub fn has_tool(&self, tool: &str) -> bool {
         match self.tool_choice() {
             ToolChoice::All => !self.extras.iter().any(|entry| entry == tool),
@@ -238,7 +216,6 @@ impl Wizard {
         std::iter::once(None).chain(COLORS.into_iter().map(Some)).chain(own.map(Some)).collect()
     }
 
-    /// Returns the agent as it is filled in.
     pub fn draft(&self) -> AgentDraft {
         AgentDraft {
             name: self.name.text().to_owned(),
@@ -250,7 +227,6 @@ impl Wizard {
         }
     }
 
-    /// Returns the file that would be written.
     pub fn path(&self) -> Option<PathBuf> {
         let home = self.homes.iter().find(|home| Some(home.tier) == self.tier)?;
         Some(home.path.join(format!("{}.md", self.name.text())))
@@ -299,7 +275,6 @@ impl Wizard {
         })
     }
 
-    /// Goes to a step.
     pub(super) fn go(&mut self, step: WizardStep) {
         self.step = Some(step);
         self.note = None;

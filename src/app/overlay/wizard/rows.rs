@@ -11,29 +11,21 @@ use crate::provider::model;
 use crate::subagent::AGENT_TOOL;
 use crate::tool::{Shell, standard_tools};
 
-/// One question of the wizard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WizardStep {
     /// By hand, or with the model.
     How,
     /// What the agent should do, for the model.
     Wish,
-    /// The model works on it.
     Drafting,
-    /// Which folder.
     Where,
     Name,
-    /// When to use it.
     Description,
-    /// What it may use.
     Tools,
     /// Who answers it.
     Model,
-    /// The colour of its panes.
     Color,
-    /// What it is told.
     Prompt,
-    /// The file as it will be written.
     Summary,
 }
 
@@ -57,7 +49,6 @@ impl WizardStep {
         Self::COUNTED.iter().position(|step| *step == self).map_or(1, |at| at + 1)
     }
 
-    /// Returns its name.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -73,7 +64,6 @@ impl WizardStep {
         }
     }
 
-    /// Returns what is asked.
     #[must_use]
     pub fn question(self) -> &'static str {
         match self {
@@ -109,22 +99,17 @@ impl WizardStep {
     }
 }
 
-/// A row of the first step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HowRow {
-    /// Write it oneself.
     ByHand,
     Draft,
     /// Look at the draft being written.
     Watch,
-    /// Take the draft that has arrived.
     Take,
-    /// Throw away what is filled in.
     Anew,
 }
 
 impl HowRow {
-    /// Returns its words.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -136,7 +121,6 @@ impl HowRow {
         }
     }
 
-    /// Returns what it means.
     #[must_use]
     pub fn detail(self) -> &'static str {
         match self {
@@ -172,18 +156,14 @@ pub(super) fn read_only() -> &'static [String] {
     &TOOL_GROUPS[0].1
 }
 
-/// Which tools the new agent gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolChoice {
     /// All, also those that come later.
     All,
-    /// Those that only read.
     ReadOnly,
-    /// Those that are ticked.
     Custom,
 }
 
-/// A row of the tools' step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolRow {
     Preset(ToolChoice),
@@ -202,18 +182,13 @@ pub(super) fn choice_of(tools: &ToolsField) -> (ToolChoice, Vec<String>) {
     }
 }
 
-/// A row of the model's step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelRow {
-    /// The model of whoever delegates.
     Inherit,
-    /// A short name.
     Alias(&'static str),
-    /// A name that is typed.
     Typed,
 }
 
-/// Returns the rows of the model's step.
 pub fn model_rows() -> Vec<ModelRow> {
     let mut rows = vec![ModelRow::Inherit];
     for alias in model::aliases().map(ModelRow::Alias) {

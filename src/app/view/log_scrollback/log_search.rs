@@ -12,7 +12,6 @@ use crate::app::view::View;
 use crate::app::view::scroll::{Anchor, Motion, Scroll};
 use crate::app::{Agents, FlashSubject};
 
-/// A search on its way through the log.
 #[derive(Debug)]
 pub(super) struct Seek {
     pub(super) motion: Motion,

@@ -24,7 +24,6 @@ const MARGIN: CellId = 120;
 /// Stretches held, if they hold many steps.
 const MAX_PAGES: usize = 6;
 
-/// Which part of an agent's log to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogSpan {
     /// What comes before the turn of this tool call.
@@ -35,34 +34,23 @@ pub enum LogSpan {
     After(u64),
 }
 
-/// What is asked of an agent's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRequest {
-    /// Whose log.
     pub agent: AgentId,
-    /// The agent's name, which its log has.
     pub name: String,
-    /// Which part.
     pub span: LogSpan,
 }
 
-/// What came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogNews {
-    /// Whose log.
     pub agent: AgentId,
-    /// Which part was asked for.
     pub span: LogSpan,
-    /// What was read.
     pub found: LogMatch,
 }
 
-/// What reading a log comes to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LogMatch {
-    /// A part of it.
     Page(LogPage),
-    /// The session is not kept.
     Unkept,
     /// It cannot be read; says why.
     Failed(String),
@@ -75,7 +63,6 @@ pub struct LogPage {
     pub from: u64,
     /// The byte it ends at.
     pub to: u64,
-    /// The steps.
     pub cells: Vec<CellKind>,
 }
 
@@ -120,15 +107,12 @@ pub fn begins_turn(event: &AgentEvent) -> bool {
 pub enum LoadedUpTo {
     /// They are the first.
     Nothing,
-    /// They are being read, or will be.
     Coming,
     /// The session is not kept, or not in a way that can be joined.
     Unkept,
-    /// The log cannot be read; says why.
     Broken(String),
 }
 
-/// A stretch of an agent's log.
 #[derive(Debug, Clone)]
 struct Page {
     from: u64,
@@ -150,10 +134,8 @@ pub(in crate::app) struct LogScrollback {
     /// The kept cell of a tool call that the past ends at, and the call.
     join: (CellId, String),
     pages: VecDeque<Page>,
-    /// What is being read.
     reading: Option<LogSpan>,
     error: Option<LoadedUpTo>,
-    /// A search that goes on in the log.
     seek: Option<Seek>,
     /// Differs from the epochs of cells that had the same numbers.
     epoch: u32,
@@ -175,7 +157,6 @@ impl<'a> StepView<'a> {
         Self { cells, past: None, first: cells.first(), end: cells.end() }
     }
 
-    /// Returns the number of the first step.
     pub fn first(&self) -> CellId {
         self.first
     }
@@ -190,7 +171,6 @@ impl<'a> StepView<'a> {
         self.end < self.cells.end()
     }
 
-    /// Returns a step.
     pub fn get(&self, id: CellId) -> Option<&'a Cell> {
         match self.past.filter(|past| id < past.join.0) {
             Some(past) => past.get(id),
@@ -384,7 +364,6 @@ impl View {
         }
     }
 
-    /// Takes in what was read of a log.
     pub(in crate::app) fn on_log_read(&mut self, news: LogNews) {
         let Some(past) = self.past.as_mut().filter(|past| past.agent == news.agent) else { return };
         // Something else was asked for since.

@@ -23,7 +23,6 @@ const NARROW: usize = 66;
 /// Columns of the sign before a name, and of the one behind it.
 const SIGN: usize = 2;
 
-/// Draws the rows from one on.
 pub(super) fn draw(view: &AgentFilesView, from: usize, ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     let columns = usize::from(area.width);
     let listing = ctx.app.listing();

@@ -85,7 +85,6 @@ pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, ctx: &RenderC
     lines.into()
 }
 
-/// Returns a text behind a sign, wrapped.
 fn prefixed(sign: &str, sign_style: Style, text: &str, style: Style, columns: u16) -> Vec<Line<'static>> {
     let first = Line::from(Span::styled(format!("{sign} "), sign_style));
     let rest = Line::from("  ");

@@ -14,7 +14,6 @@ use crate::message::format::{clock, counted, elapsed};
 
 /// Lines of a summary in brief.
 const MAX_SUMMARY: usize = 8;
-/// Columns before a summary.
 const INDENT: u16 = 2;
 
 pub(super) fn lines(id: AgentId, columns: u16, detail: Detail, ctx: &RenderContext<'_>) -> Lined {

@@ -20,33 +20,23 @@ const MAX_CACHED_BYTES: usize = 2 * 1024 * 1024;
 /// Requests that wait; the oldest is dropped for a newer one, and asked for again if it is still on the screen.
 const MAX_QUEUED: usize = 128;
 
-/// What a piece of code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodeClass {
-    /// Nothing special.
     Plain,
     Keyword,
-    /// A string or a character.
     String,
     Comment,
-    /// A number or another constant.
     Number,
-    /// The name of a function.
     Function,
-    /// The name of a type.
     Type,
     /// The name of a variable or field.
     Variable,
-    /// An operator or punctuation.
     Operator,
-    /// An added line of a patch.
     Added,
-    /// A removed line of a patch.
     Removed,
 }
 
 impl CodeClass {
-    /// Returns how the theme shows it.
     #[must_use]
     pub fn style(self, theme: &Theme) -> Style {
         match self {
@@ -74,7 +64,6 @@ pub struct CodeLine {
 }
 
 impl CodeLine {
-    /// Returns the line.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -84,7 +73,6 @@ impl CodeLine {
         size_of::<Self>() + self.text.len() + size_of_val(&*self.runs)
     }
 
-    /// Returns the pieces of the line in order.
     pub fn pieces(&self) -> impl Iterator<Item = (&str, CodeClass)> {
         let mut at = 0;
         self.runs.iter().map(move |(length, class)| {
@@ -152,7 +140,6 @@ impl Cache {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Job>,
-    /// Requests that are queued or worked at.
     pending: HashSet<JobId>,
     cache: Cache,
     worker: Worker,
@@ -160,7 +147,7 @@ struct State {
 
 #[derive(Default, PartialEq)]
 enum Worker {
-    /// Nobody has asked for anything yet.
+    /// Nothing has been requested yet.
     #[default]
     NotStarted,
     Running,
@@ -194,7 +181,6 @@ impl Highlighter {
         Self { shared: Arc::new(shared), hasher: RandomState::new() }
     }
 
-    /// Returns a highlighter that never highlights.
     #[must_use]
     pub fn off() -> Self {
         let highlighter = Self::new(|| {});

@@ -65,10 +65,8 @@ pub(super) fn run(shared: &Arc<Shared>) {
     }
 }
 
-/// What the worker does next.
 enum Next {
     Job(Job),
-    /// Nothing was asked for in a while.
     Idle,
     Stop,
 }

@@ -26,14 +26,12 @@ pub(super) struct LinkSpans {
 }
 
 impl LinkSpans {
-    /// Notes how a drawn row ends.
     pub(super) fn row(&mut self, line: &Line<'_>, row: Rect) {
         if end_of(line) == TextEnd::Joined {
             self.joined.push(row);
         }
     }
 
-    /// Notes a label in a drawn row.
     pub(super) fn label(&mut self, label: &Label, row: Rect, buf: &Buffer) {
         let from = label.columns.start.min(row.width);
         let to = label.columns.end.min(row.width);
@@ -43,7 +41,6 @@ impl LinkSpans {
         }
     }
 
-    /// Adds what another text knows.
     pub(super) fn extend(&mut self, other: Self) {
         self.labels.extend(other.labels);
         self.joined.extend(other.joined);
@@ -65,7 +62,6 @@ impl LinkSpans {
     }
 }
 
-/// Returns the signs in an area.
 fn drawn(area: Rect, buf: &Buffer) -> String {
     area.positions().map(|at| buf[at].symbol()).collect()
 }

@@ -12,7 +12,6 @@ use memchr::memmem;
 
 use crate::message::sanitize;
 
-/// Where a label leads.
 pub(in crate::tui::view) type Target = Arc<str>;
 
 /// What an address in a text begins with.
@@ -53,7 +52,6 @@ pub(super) fn trimmed(text: &str) -> &str {
     }
 }
 
-/// Returns where the addresses in a text stand.
 pub(in crate::tui::view) fn addresses(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     for at in memmem::find_iter(text.as_bytes(), "http") {
@@ -69,7 +67,7 @@ pub(in crate::tui::view) fn addresses(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns where a label leads if a terminal may be told of it.
+/// Returns where a label leads if a terminal may get it.
 pub(in crate::tui::view) fn target_of(target: &str, label: &str) -> Option<Target> {
     let hidden = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
     if target.len() > LONGEST || target.contains(hidden) || sanitize(target) != target {

@@ -19,7 +19,6 @@ use crate::message::{sanitize, sanitize_line};
 /// Deeper nesting of lists and quotes is not indented any further.
 const MAX_NESTING: usize = 16;
 
-/// Laid-out blocks.
 pub(super) struct BlockRows {
     pub(super) lines: Vec<Line<'static>>,
     pub(super) codes: Vec<CodeBlock>,
@@ -63,7 +62,6 @@ struct Indent {
     rest: Span<'static>,
 }
 
-/// A link being read.
 struct OpenLink {
     target: String,
     label: String,

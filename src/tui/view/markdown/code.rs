@@ -9,7 +9,6 @@ use super::super::highlight::{CodeLine, Highlighter};
 use super::super::theme::Theme;
 use super::super::wrap::wrap_indented;
 
-/// One block of code and its place.
 #[derive(Debug)]
 pub(super) struct CodeBlock {
     lang: String,
@@ -48,7 +47,6 @@ impl CodeBlock {
         self
     }
 
-    /// Returns `true` if it has no line yet.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -71,7 +69,6 @@ impl CodeBlock {
         self.plain_rows(line, self.rows.len(), width, theme)
     }
 
-    /// Ends the block.
     pub(super) fn close(&mut self) {
         self.closed = true;
     }

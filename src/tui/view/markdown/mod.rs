@@ -49,9 +49,7 @@ pub struct MarkdownDoc {
     labels: Vec<Label>,
     /// The block of code that is being written, at the left edge.
     open: Option<(CodeFence, CodeBlock)>,
-    /// Blocks of code that are not highlighted yet.
     codes: Vec<CodeBlock>,
-    /// The addresses of links by reference.
     references: References,
     /// Whether the next block goes on with the list before it.
     in_list: bool,
@@ -62,7 +60,6 @@ pub struct MarkdownDoc {
 }
 
 impl MarkdownDoc {
-    /// Returns an empty text.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -83,7 +80,6 @@ impl MarkdownDoc {
         }
     }
 
-    /// Returns the text as it was pushed.
     pub fn text(&self) -> &str {
         &self.source
     }
@@ -117,7 +113,6 @@ impl MarkdownDoc {
         *self = Self { source, ..Self::default() };
     }
 
-    /// Forgets the layout from a part on.
     fn go_back(&mut self, part: Mark) {
         self.open = None;
         (self.frozen, self.frozen_lines, self.in_list) = (part.bytes, part.lines, part.in_list);

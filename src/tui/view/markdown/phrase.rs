@@ -13,19 +13,16 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::super::links::{Target, addresses};
 use super::super::wrap::{grapheme_width, indents, width, wrap_indented};
 
-/// Columns of a row that lead somewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
     /// The row, among the rows of its text.
     pub row: usize,
     /// The columns, from the first of the row.
     pub columns: Range<u16>,
-    /// The address.
     pub target: Arc<str>,
 }
 
 impl Label {
-    /// Returns the label as it is further down and to the right.
     #[must_use]
     pub fn moved(mut self, rows: usize, columns: u16) -> Self {
         self.row += rows;
@@ -37,7 +34,6 @@ impl Label {
 /// Rows, and what in them leads somewhere, in the order of the rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lined {
-    /// The rows.
     pub lines: Vec<Line<'static>>,
     pub labels: Vec<Label>,
 }
@@ -74,24 +70,20 @@ impl Phrase {
         self.spans.push(span);
     }
 
-    /// Appends another line.
     pub(super) fn extend(&mut self, other: Self) {
         let before = self.spans.len();
         self.targets.extend(other.targets.into_iter().map(|(at, target)| (before + at, target)));
         self.spans.extend(other.spans);
     }
 
-    /// Returns the number of spans.
     pub(super) fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Returns `true` if nothing of it is seen.
     pub(super) fn is_blank(&self) -> bool {
         self.spans.iter().all(|span| span.content.trim().is_empty())
     }
 
-    /// Returns the columns it takes.
     pub(super) fn width(&self) -> usize {
         self.spans.iter().map(|span| width(&span.content)).sum()
     }

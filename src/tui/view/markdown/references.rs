@@ -11,7 +11,6 @@ use super::Mark;
 /// A name, in the spelling that all its spellings share, and the address that was found for it.
 pub(super) type LookedUp = (String, Option<String>);
 
-/// The addresses of a text.
 #[derive(Debug, Default)]
 pub(super) struct References {
     /// Those in parts that are laid out for good.
@@ -25,7 +24,6 @@ pub(super) struct References {
 }
 
 impl References {
-    /// Returns the address of a name.
     pub(super) fn find(&self, name: &str) -> Option<&str> {
         self.fixed(name).or_else(|| self.latest.get(name).map(String::as_str))
     }
@@ -46,7 +44,6 @@ impl References {
         self.uses.extend(looked_up.into_iter().map(|use_| (part, use_)));
     }
 
-    /// Takes in what the end of the text names now.
     pub(super) fn replace_latest(&mut self, defined: Vec<(String, String)>) {
         let mut latest = BTreeMap::new();
         for (name, address) in defined {

@@ -6,7 +6,6 @@
 /// A list longer than this is cut before one of its items, so that a push into it stays cheap.
 const MAX_LIST_BYTES: usize = 4096;
 
-/// The opening line of a block of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CodeFence {
     mark: u8,
@@ -14,7 +13,6 @@ pub(super) struct CodeFence {
 }
 
 impl CodeFence {
-    /// Returns `true` if a line ends the block.
     pub(super) fn is_closed_by(self, line: &str) -> bool {
         let text = line.trim_end();
         let inner = text.trim_start_matches(' ');
@@ -27,7 +25,6 @@ impl CodeFence {
     }
 }
 
-/// The first part of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum MarkdownPart<'a> {
     /// Empty lines, of this many bytes.
@@ -86,7 +83,6 @@ pub(super) fn first_part(text: &str) -> MarkdownPart<'_> {
     MarkdownPart::Open
 }
 
-/// The lines of a text, with their places.
 struct Lines<'a> {
     text: &'a str,
     at: usize,

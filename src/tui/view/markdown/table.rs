@@ -13,7 +13,6 @@ use super::phrase::{Label, Lined, Phrase};
 /// A column is not made narrower than this as long as another can be.
 const MIN_COLUMN: usize = 3;
 
-/// A table being read.
 pub(super) struct Table {
     alignments: Vec<Alignment>,
     rows: Vec<Vec<Phrase>>,

@@ -16,21 +16,17 @@ use crate::message::{AgentId, grouped};
 
 /// Columns from which on the kinds of tokens stand apart.
 const ALL_FROM: u16 = 76;
-/// Columns from which on a cost is spelled out.
 const EXACT_FROM: u16 = 92;
 /// Columns from which on what an agent's subagents used is added up.
 const BELOW_FROM: u16 = 52;
-/// Columns of the longest name.
 const NAME: usize = 26;
 
-/// One row: a name and its figures.
 struct Row {
     name: String,
     cells: Vec<String>,
     style: Style,
 }
 
-/// Returns the whole table.
 pub(super) fn lines(ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
     let agents = ctx.app.agents();
     let theme = ctx.theme;
@@ -61,7 +57,6 @@ pub(super) fn lines(ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>>
     lines
 }
 
-/// Returns the name of an agent, further in the further below it stands.
 fn name(agent: &AgentView, ctx: &RenderContext<'_>) -> String {
     let agents = ctx.app.agents();
     let above = std::iter::successors(agent.parent, |id| agents.get(*id).and_then(|agent| agent.parent));
@@ -113,7 +108,6 @@ fn laid(rows: &[Row], columns: usize, ctx: &RenderContext<'_>) -> Vec<Line<'stat
     lines.collect()
 }
 
-/// Returns what is spent and left of the budget.
 fn budget(ctx: &RenderContext<'_>, spent: &Spent, columns: u16) -> Vec<Line<'static>> {
     let limit = ctx.app.agents().budget();
     let Some((left, style)) = money::left(limit, spent, ctx) else {

@@ -77,7 +77,6 @@ pub(super) fn clear(area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Draws an empty box with a title and returns its inside.
 pub(super) fn frame(title: &str, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Rect {
     let theme = ctx.theme;
     let [top_left, top_right, bottom_left, bottom_right, horizontal, vertical] = ctx.glyphs.frame;
@@ -160,7 +159,6 @@ pub(super) fn draw_place(
     }
 }
 
-/// Draws a box with one line to type into and returns its cursor.
 fn ask(title: &str, line: &LineEdit, ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer) -> Position {
     let area = centred(screen, 70, 3);
     let inner = frame(title, area, ctx, buf);

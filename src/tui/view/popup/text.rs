@@ -58,7 +58,6 @@ fn row(chords: &str, what: &str, columns: u16, ctx: &RenderContext<'_>) -> Line<
     fit_line(&line, usize::from(columns))
 }
 
-/// Returns a Markdown text.
 pub(super) fn markdown(text: &str, ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> {
     let mut doc = MarkdownDoc::new();
     doc.set(text);

@@ -284,7 +284,6 @@ fn drafting(wizard: &Wizard, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buff
     buf.set_line(area.x, area.y, &fit_line(&line, usize::from(area.width)), area.width);
 }
 
-/// Draws the file as it would be written, below its path.
 fn summary(wizard: &Wizard, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
     let path = wizard.path().map(|path| sanitize_line(&path.display().to_string()).into_owned()).unwrap_or_default();
     let room = usize::from(area.width);

@@ -39,7 +39,6 @@ impl ColorDepth {
         }
     }
 
-    /// Returns the nearest colour that the terminal shows.
     #[must_use]
     pub fn reduce(self, color: Color) -> Color {
         match (self, color) {

@@ -5,9 +5,7 @@
 /// Signs by meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Glyphs {
-    /// An unfolded pane.
     pub unfolded: &'static str,
-    /// A folded pane.
     pub folded: &'static str,
     /// Stands before what the user says.
     pub prompt: &'static str,
@@ -17,7 +15,6 @@ pub struct Glyphs {
     pub tool: &'static str,
     /// Between a call and what came of it.
     pub arrow: &'static str,
-    /// A list item.
     pub bullet: &'static str,
     /// The bar before a quote.
     pub quote: &'static str,
@@ -27,12 +24,10 @@ pub struct Glyphs {
     pub column: &'static str,
     /// Where a table's rule meets a column.
     pub cross: &'static str,
-    /// Where text was cut.
     pub ellipsis: &'static str,
     pub done: &'static str,
     /// Failed, and the sign that stops an agent.
     pub failed: &'static str,
-    /// Needs the user.
     pub attention: &'static str,
     pub queued: &'static str,
     /// Stopped or cut off.
@@ -42,7 +37,6 @@ pub struct Glyphs {
     pub apart: &'static str,
     /// Neither good nor bad.
     pub neutral: &'static str,
-    /// More below.
     pub down: &'static str,
     /// More above.
     pub up: &'static str,
@@ -50,9 +44,7 @@ pub struct Glyphs {
     pub left: &'static str,
     /// The key that moves right.
     pub right: &'static str,
-    /// An open task of a list.
     pub open_box: &'static str,
-    /// A finished task of a list.
     pub done_box: &'static str,
     /// Levels of activity, from none to the highest.
     pub levels: &'static [&'static str],
@@ -60,7 +52,6 @@ pub struct Glyphs {
     pub block: &'static str,
     /// What marks a column from above.
     pub pointer: &'static str,
-    /// The frames of a spinner.
     pub spinner: &'static [&'static str],
     /// Corners and edges of a frame: top left, top right, bottom left, bottom right, horizontal, vertical.
     pub frame: [&'static str; 6],

@@ -33,7 +33,6 @@ macro_rules! styles {
             background: Color,
             contrast: f64,
             agents: Vec<Color>,
-            /// The signs to draw with.
             pub glyphs: Glyphs,
             $(#[doc = $doc] pub $field: Style,)*
         }
@@ -116,13 +115,11 @@ impl Theme {
         ThemeSheet::builtin(name).map(|sheet| Self::of(&sheet, depth))
     }
 
-    /// Returns the theme with another set of signs.
     #[must_use]
     pub fn with_glyphs(self, glyphs: Glyphs) -> Self {
         Self { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), glyphs, ..self }
     }
 
-    /// Returns how many colours the theme is reduced to.
     pub fn depth(&self) -> ColorDepth {
         self.depth
     }

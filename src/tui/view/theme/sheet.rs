@@ -29,7 +29,6 @@ const BASE: &str = "dark";
 /// Least contrast of text, WCAG's level AA.
 const CONTRAST: f64 = 4.5;
 
-/// A theme as written.
 #[derive(Debug, Clone)]
 pub(super) struct ThemeSheet {
     /// The ground it is made for.
@@ -42,7 +41,6 @@ pub(super) struct ThemeSheet {
 }
 
 impl ThemeSheet {
-    /// Returns a theme that comes with the program.
     pub(super) fn builtin(name: &str) -> Option<Self> {
         let (_, text) = BUILTIN.iter().find(|(known, _)| *known == name)?;
         let mut reading = Reading { sheet: Self::empty(), text, path: Path::new(name), base: name, errors: Vec::new() };
@@ -57,7 +55,6 @@ impl ThemeSheet {
         Self { background: Color::Reset, contrast: CONTRAST, agents: Vec::new(), styles: HashMap::new() }
     }
 
-    /// Reads a theme file of the user's.
     pub(super) fn read(text: &str, path: &Path) -> (Self, Vec<Diagnostic>) {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let parsed = DeTable::parse(text);
@@ -82,7 +79,6 @@ impl ThemeSheet {
         (reading.sheet, reading.errors)
     }
 
-    /// Returns a style as written.
     pub(super) fn style(&self, name: &str) -> Style {
         self.styles.get(name).copied().unwrap_or_default()
     }

@@ -10,19 +10,15 @@ use super::sheet::{BUILTIN, ThemeSheet};
 use super::{ColorDepth, Theme};
 use crate::message::Diagnostic;
 
-/// Faults of one theme that are told one by one.
+/// Faults of one theme that are reported one by one.
 const MAX_FAULTS: usize = 8;
 
-/// A theme file of the user's, as read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThemeFile {
-    /// Where it lies.
     pub path: PathBuf,
-    /// What it says.
     pub text: String,
 }
 
-/// All themes, by name.
 #[derive(Debug, Clone)]
 pub struct Themes {
     files: BTreeMap<String, ThemeFile>,

@@ -12,7 +12,6 @@ use super::super::markdown::{Label, Lined, MarkdownDoc};
 use super::super::render_context::RenderContext;
 use crate::app::{Cell, CellKind, Detail};
 
-/// A cell as lines.
 pub(super) struct LayoutCache {
     epoch: u32,
     /// Bytes of the text that was laid out.

@@ -27,34 +27,27 @@ const FORGET_AFTER: u64 = 64;
 /// What a view follows while the user has not moved it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Follow {
-    /// The end.
     Tail,
     /// The start of this cell, if what follows it is longer than the view; else the end.
     From(CellId),
 }
 
-/// What a drawn transcript showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shown {
     /// Where the view stands now; `None` if it follows.
     pub at: Option<Anchor>,
-    /// The line that the last search found.
     pub found: Option<Anchor>,
-    /// Whether a search came to nothing.
     pub missed: bool,
     /// First and last cell of which a line is visible.
     pub cells: (CellId, CellId),
     /// How many lines everything moved up since the last frame.
     pub moved: u16,
-    /// Both ends of the selection, as dragged.
     pub selected: Option<(Point, Point)>,
-    /// The selected text, where it is wanted.
     pub copied: Option<String>,
     /// What in it leads somewhere.
     pub leads: LinkSpans,
 }
 
-/// The laid-out cells of one transcript.
 #[derive(Default)]
 pub(super) struct TranscriptView {
     width: u16,
@@ -161,7 +154,6 @@ impl Walk<'_> {
         Anchor { cell: self.cells.first(), line: 0 }
     }
 
-    /// Carries out what the user asked for.
     fn moved(
         &mut self,
         state: &PaneState,
@@ -299,7 +291,6 @@ impl Walk<'_> {
     }
 }
 
-/// Selection.
 impl Walk<'_> {
     /// Finds the ends of the selection in the text, shows it, and returns its text where that is wanted.
     fn select(
