@@ -10,21 +10,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, Semaphore};
 
-use super::agent_tool::AgentTool;
-use super::capabilities::{Capabilities, Delegation};
-use super::connection::{Connection, ResolveModel};
-use super::limits::{Refusal, TreeLimits};
-use super::memory::UserDirs;
-use super::prompt::PromptEnvironment;
-use super::read_back::ReadBack;
-use super::registry::Registry;
-use super::task_tools;
-use super::workspace::{Workspace, WorktreeRegistry};
-use crate::agent::{Budget, Cancel, Inbox, LastWords, Outcome, Place, Sink, Status};
+use crate::agent::{Budget, Cancel, Inbox, LastWords, Outcome, Place, SessionEvent, Sink, Status};
 use crate::definition::Catalog;
-use crate::message::{AgentId, Usage};
+use crate::message::{AgentId, BudgetLimit, Usage};
 use crate::permission::{Approver, Permissions};
 use crate::session::Secrets;
+use crate::subagent::limits::{Refusal, TreeLimits};
+use crate::subagent::main_agent::connection::{Connection, ResolveModel};
+use crate::subagent::registry::Registry;
+use crate::subagent::run::read_back::ReadBack;
+use crate::subagent::spawn::capabilities::{Capabilities, Delegation};
+use crate::subagent::spawn::memory::UserDirs;
+use crate::subagent::spawn::prompt::PromptEnvironment;
+use crate::subagent::tools::agent_tool::AgentTool;
+use crate::subagent::tools::task_tools;
+use crate::subagent::workspace::{Workspace, WorktreeRegistry};
 use crate::tool::{Freshness, ToolSet, Writers};
 use crate::worktree::Worktrees;
 
@@ -91,7 +91,7 @@ pub struct Parent {
     /// Its cancel token; children hang below it.
     pub cancel: Cancel,
     /// Where it works, if not among the project's files.
-    pub(super) workspace: Option<Workspace>,
+    pub(in crate::subagent) workspace: Option<Workspace>,
 }
 
 impl Tree {
@@ -113,7 +113,7 @@ impl Tree {
         }))
     }
 
-    pub(super) fn worktree_registry(&self) -> &WorktreeRegistry {
+    pub(in crate::subagent) fn worktree_registry(&self) -> &WorktreeRegistry {
         &self.0.worktree_registry
     }
 
@@ -122,7 +122,7 @@ impl Tree {
     }
 
     /// Returns the file knowledge of an agent that has read no file. Its siblings see what it writes under this name.
-    pub(super) fn freshness(&self, name: &str) -> Arc<Freshness> {
+    pub(in crate::subagent) fn freshness(&self, name: &str) -> Arc<Freshness> {
         Arc::new(Freshness::new(name, &self.0.writers))
     }
 
@@ -135,15 +135,15 @@ impl Tree {
         self.0.spawned_for_request.store(0, Ordering::Relaxed);
     }
 
-    pub(super) fn registry(&self) -> MutexGuard<'_, Registry> {
+    pub(in crate::subagent) fn registry(&self) -> MutexGuard<'_, Registry> {
         self.0.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn inbox(&self) -> &Inbox {
+    pub(in crate::subagent) fn inbox(&self) -> &Inbox {
         &self.0.inbox
     }
 
-    pub(super) fn ended(&self) -> &Notify {
+    pub(in crate::subagent) fn ended(&self) -> &Notify {
         &self.0.ended
     }
 
@@ -158,7 +158,7 @@ impl Tree {
     }
 
     /// Says whether an agent at this depth may have subagents.
-    pub(super) fn depth_allows(&self, depth: u32) -> Delegation {
+    pub(in crate::subagent) fn depth_allows(&self, depth: u32) -> Delegation {
         if depth < self.setup().limits.max_depth { Delegation::Open } else { Delegation::Closed }
     }
 
@@ -174,7 +174,7 @@ impl Tree {
     }
 
     /// Counts a spawn, if one more may be made for this request.
-    pub(super) fn reserve(&self) -> Result<(), Refusal> {
+    pub(in crate::subagent) fn reserve(&self) -> Result<(), Refusal> {
         let limit = self.setup().limits.max_per_request;
         let reserve = |count: u32| (count < limit).then_some(count + 1);
         let reserved = self.0.spawned_for_request.fetch_update(Ordering::Relaxed, Ordering::Relaxed, reserve);
@@ -182,27 +182,27 @@ impl Tree {
     }
 
     /// Returns the next number and the name that a subagent of this type gets with it.
-    pub(super) fn next_name(&self, agent_type: &str) -> (AgentId, String) {
+    pub(in crate::subagent) fn next_name(&self, agent_type: &str) -> (AgentId, String) {
         let id = AgentId(self.0.next_id.fetch_add(1, Ordering::Relaxed));
         (id, format!("{agent_type}-{}", id.0))
     }
 
-    pub(super) fn sink(&self) -> &Sink {
+    pub(in crate::subagent) fn sink(&self) -> &Sink {
         &self.0.setup.sink
     }
 
-    pub(super) fn pool(&self, depth: u32) -> Option<Arc<Semaphore>> {
+    pub(in crate::subagent) fn pool(&self, depth: u32) -> Option<Arc<Semaphore>> {
         self.0.pools.get(depth.checked_sub(1)? as usize).cloned()
     }
 }
 
 impl Outcome {
-    pub(super) fn broken() -> Self {
+    pub(in crate::subagent) fn broken() -> Self {
         Self::unstarted(Status::Failed, "The agent failed: an error in Belvedere itself, noted in its log.")
     }
 
     /// Returns the outcome of a run that never began.
-    pub(super) fn unstarted(status: Status, reason: &str) -> Self {
+    pub(in crate::subagent) fn unstarted(status: Status, reason: &str) -> Self {
         Self {
             status,
             text: String::new(),
@@ -215,5 +215,13 @@ impl Outcome {
             elapsed_ms: 0,
             files: crate::agent::FileTally::default(),
         }
+    }
+}
+
+impl Tree {
+    /// Changes what all agents may use together. Requests that wait for it are looked at again.
+    pub(in crate::subagent) async fn set_budget(&self, limit: BudgetLimit) {
+        self.setup().budget.set_limit(limit);
+        self.sink().emit_session_unhindered(SessionEvent::BudgetChanged { limit }).await;
     }
 }

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::offer;
-use super::spawn::SpawnResult;
-use super::tree::{Parent, Tree};
 use crate::definition::Isolation;
 use crate::permission::ToolKind;
+use crate::subagent::spawn::SpawnResult;
+use crate::subagent::tools::offer;
+use crate::subagent::tree::{Parent, Tree};
 use crate::tool::{Plan, Tool, ToolContext, ToolOutput};
 
 pub const AGENT_TOOL: &str = "Agent";
@@ -75,7 +75,7 @@ impl Tool for AgentTool {
 
     fn description(&self) -> Cow<'_, str> {
         let agents = offer::listed(self.tree.catalog(), self.parent.capabilities.permissions.rules());
-        include_str!("../../assets/tools/Agent.md").replace("{{agents}}", &agents).into()
+        include_str!("../../../assets/tools/Agent.md").replace("{{agents}}", &agents).into()
     }
 
     fn kind(&self) -> ToolKind {

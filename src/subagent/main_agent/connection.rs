@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use super::limits::Refusal;
 use crate::definition::{AgentDefinition, Tier};
 use crate::message::sanitize_line;
 use crate::provider::{Model, Provider};
+use crate::subagent::limits::Refusal;
 
 #[derive(Clone)]
 pub struct Connection {
@@ -50,17 +50,17 @@ impl ModelScope {
 pub type ResolveModel = Arc<dyn Fn(&ModelRequest<'_>) -> Result<Connection, String> + Send + Sync>;
 
 /// What is chosen from.
-pub(super) struct ModelSources<'a> {
-    pub(super) call: Option<&'a str>,
-    pub(super) environment: Option<&'a str>,
-    pub(super) definition: &'a AgentDefinition,
-    pub(super) parent: &'a Connection,
-    pub(super) main: &'a Connection,
+pub(in crate::subagent) struct ModelSources<'a> {
+    pub(in crate::subagent) call: Option<&'a str>,
+    pub(in crate::subagent) environment: Option<&'a str>,
+    pub(in crate::subagent) definition: &'a AgentDefinition,
+    pub(in crate::subagent) parent: &'a Connection,
+    pub(in crate::subagent) main: &'a Connection,
 }
 
 impl ModelSources<'_> {
     /// Finds the connection, and what the user should know of how it came about.
-    pub(super) fn connect(&self, resolve: &ResolveModel) -> Result<(Connection, Option<String>), Refusal> {
+    pub(in crate::subagent) fn connect(&self, resolve: &ResolveModel) -> Result<(Connection, Option<String>), Refusal> {
         let find = |name: &str, scope| {
             if name.eq_ignore_ascii_case("inherit") {
                 return Ok(self.parent.clone());

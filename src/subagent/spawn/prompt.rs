@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::capabilities::Delegation;
 use crate::definition::AgentDefinition;
 use crate::message::sanitize_line;
+use crate::subagent::spawn::capabilities::Delegation;
 
-const MAIN: &str = include_str!("../../assets/prompts/main.md");
-const SAFETY: &str = include_str!("../../assets/prompts/safety.md");
-const DELEGATION: &str = include_str!("../../assets/prompts/delegation.md");
-const SURROUNDINGS: &str = include_str!("../../assets/prompts/surroundings.md");
-const SUBAGENT: &str = include_str!("../../assets/prompts/subagent.md");
+const MAIN: &str = include_str!("../../../assets/prompts/main.md");
+const SAFETY: &str = include_str!("../../../assets/prompts/safety.md");
+const DELEGATION: &str = include_str!("../../../assets/prompts/delegation.md");
+const SURROUNDINGS: &str = include_str!("../../../assets/prompts/surroundings.md");
+const SUBAGENT: &str = include_str!("../../../assets/prompts/subagent.md");
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptEnvironment {
@@ -67,7 +67,7 @@ fn joined<const N: usize>(sections: [&str; N]) -> Arc<str> {
 }
 
 /// Returns the user message a child starts from.
-pub(super) fn task(prompt: &str, context: Option<&str>) -> String {
+pub(in crate::subagent) fn task(prompt: &str, context: Option<&str>) -> String {
     match context.map(str::trim).filter(|context| !context.is_empty()) {
         Some(context) => format!("{}\n\n<context>\n{context}\n</context>", prompt.trim()),
         None => prompt.trim().to_owned(),

@@ -11,11 +11,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::tree::Tree;
 use crate::agent::{Author, InboxMessage, RunMode, StopCause};
 use crate::message::AgentId;
 use crate::message::format::seconds;
 use crate::permission::ToolKind;
+use crate::subagent::tree::Tree;
 use crate::tool::{AnyTool, Plan, Tool, ToolContext, ToolOutput};
 
 /// Names of the tools that come with `Agent`.
@@ -32,7 +32,7 @@ struct Own {
 }
 
 /// Returns the tools by which an agent looks after its subagents.
-pub(super) fn tools(tree: &Tree, parent: AgentId) -> [Arc<dyn AnyTool>; 3] {
+pub(in crate::subagent) fn tools(tree: &Tree, parent: AgentId) -> [Arc<dyn AnyTool>; 3] {
     let own = Own { tree: tree.clone(), parent };
     [Arc::new(TaskOutput(own.clone())), Arc::new(TaskStop(own.clone())), Arc::new(SendMessage(own))]
 }
@@ -83,7 +83,7 @@ impl Tool for TaskOutput {
     }
 
     fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/TaskOutput.md").into()
+        include_str!("../../../assets/tools/TaskOutput.md").into()
     }
 
     fn kind(&self) -> ToolKind {
@@ -127,7 +127,7 @@ impl Tool for TaskStop {
     }
 
     fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/TaskStop.md").into()
+        include_str!("../../../assets/tools/TaskStop.md").into()
     }
 
     fn kind(&self) -> ToolKind {
@@ -173,7 +173,7 @@ impl Tool for SendMessage {
     }
 
     fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/SendMessage.md").into()
+        include_str!("../../../assets/tools/SendMessage.md").into()
     }
 
     fn kind(&self) -> ToolKind {
@@ -214,7 +214,7 @@ impl Tool for SendMessage {
 
 impl Tree {
     /// Waits until a subagent does not live.
-    pub(super) async fn ended_one(&self, agent: AgentId) {
+    pub(in crate::subagent) async fn ended_one(&self, agent: AgentId) {
         loop {
             let mut ended = std::pin::pin!(self.ended().notified());
             ended.as_mut().enable();

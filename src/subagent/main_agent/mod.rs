@@ -3,33 +3,41 @@
 //! Owns what a definition means for the main agent. Leaves its conversation to `conversation`. Invariant: as a definition
 //! it has at most the tools and rights that it has without one.
 
+pub(super) mod connection;
+pub(super) mod conversation;
+pub(super) mod draft;
+pub mod mention;
+
 use std::sync::Arc;
 
-use super::admission::effort_of;
-use super::capabilities::Capabilities;
-use super::connection::Connection;
-use super::limits::Refusal;
-use super::memory::AgentMemory;
-use super::tree::{Parent, Tree};
 use crate::agent::{Agent, AtEnd, Cancel, Limits};
 use crate::definition::AgentDefinition;
 use crate::message::AgentId;
+use crate::subagent::limits::Refusal;
+use crate::subagent::main_agent::connection::Connection;
+use crate::subagent::spawn::admission::effort_of;
+use crate::subagent::spawn::capabilities::Capabilities;
+use crate::subagent::spawn::memory::AgentMemory;
+use crate::subagent::tree::{Parent, Tree};
 use crate::tool::Freshness;
 
 /// What the main agent works as; `None` is the program's own.
-pub(super) type MainAgentDefinition = Option<Arc<AgentDefinition>>;
+pub(in crate::subagent) type MainAgentDefinition = Option<Arc<AgentDefinition>>;
 
 /// What a run of the main agent is made of besides the tree.
-pub(super) struct MainAgent {
-    pub(super) definition: MainAgentDefinition,
-    pub(super) limits: Limits,
-    pub(super) freshness: Arc<Freshness>,
-    pub(super) at_end: AtEnd,
-    pub(super) cancel: Cancel,
+pub(in crate::subagent) struct MainAgent {
+    pub(in crate::subagent) definition: MainAgentDefinition,
+    pub(in crate::subagent) limits: Limits,
+    pub(in crate::subagent) freshness: Arc<Freshness>,
+    pub(in crate::subagent) at_end: AtEnd,
+    pub(in crate::subagent) cancel: Cancel,
 }
 
 impl Tree {
-    pub(super) fn main_capabilities(&self, definition: &MainAgentDefinition) -> Result<Capabilities, Refusal> {
+    pub(in crate::subagent) fn main_capabilities(
+        &self,
+        definition: &MainAgentDefinition,
+    ) -> Result<Capabilities, Refusal> {
         let whole = self.all_capabilities();
         match definition {
             None => Ok(whole),
@@ -40,7 +48,7 @@ impl Tree {
         }
     }
 
-    pub(super) async fn lead(&self, lead: &MainAgent, connection: Connection) -> Result<Agent, Refusal> {
+    pub(in crate::subagent) async fn lead(&self, lead: &MainAgent, connection: Connection) -> Result<Agent, Refusal> {
         let setup = self.setup();
         let mut capabilities = self.main_capabilities(&lead.definition)?;
         let memory = match &lead.definition {

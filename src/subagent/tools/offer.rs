@@ -5,10 +5,10 @@
 
 use std::fmt::Write as _;
 
-use super::report::escape;
 use crate::definition::{AgentDefinition, Catalog, ToolsField};
 use crate::message::sanitize_line;
 use crate::permission::Rules;
+use crate::subagent::run::report::escape;
 
 const MAX_DESCRIPTION_CHARS: usize = 1_024;
 const MAX_TOOLS_CHARS: usize = 300;
@@ -18,7 +18,7 @@ const MAX_ENTRIES_BYTES: usize = 24 << 10;
 const MAX_NAMES_BYTES: usize = 4 << 10;
 
 /// Lists every agent that may be used with when to use it and its tools.
-pub(super) fn listed(catalog: &Catalog, rules: &Rules) -> String {
+pub(in crate::subagent) fn listed(catalog: &Catalog, rules: &Rules) -> String {
     let all = catalog.all();
     let allowed = all.iter().filter(|definition| rules.allow_kind(&definition.name));
     let (foreign, own): (Vec<_>, Vec<_>) = allowed.partition(|definition| definition.source.tier.is_of_project());

@@ -15,7 +15,7 @@ use crate::agent::Cancel;
 type Leave = Result<OwnedSemaphorePermit, AcquireError>;
 
 /// A place in the line. To drop it is to leave the line.
-pub(super) enum SlotQueue {
+pub(in crate::subagent) enum SlotQueue {
     /// It may begin; `None` where there are no places.
     Front(Option<OwnedSemaphorePermit>),
     Waiting(Pin<Box<dyn Future<Output = Leave> + Send>>),
@@ -23,7 +23,7 @@ pub(super) enum SlotQueue {
 
 impl SlotQueue {
     /// Stands in line for one of these places.
-    pub(super) fn join(places: Option<Arc<Semaphore>>) -> Self {
+    pub(in crate::subagent) fn join(places: Option<Arc<Semaphore>>) -> Self {
         let Some(places) = places else { return Self::Front(None) };
         // Unconstrained: the first poll is what stands in line, so the runtime must not put it off.
         let mut wait = Box::pin(tokio::task::unconstrained(places.acquire_owned()));
@@ -34,7 +34,7 @@ impl SlotQueue {
     }
 
     /// Waits to be in front; `None` if it is stopped first, and is not to begin any more.
-    pub(super) async fn acquire(self, stop: &Cancel) -> Option<OwnedSemaphorePermit> {
+    pub(in crate::subagent) async fn acquire(self, stop: &Cancel) -> Option<OwnedSemaphorePermit> {
         if stop.cause().is_some() {
             return None;
         }

@@ -10,18 +10,18 @@ use futures::FutureExt as _;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
-use super::read_back::transcript_of;
-use super::registry::ChildResult;
-use super::report::{ReportSource, cut, report};
-use super::slot_queue::SlotQueue;
-use super::tree::Tree;
 use crate::agent::{Agent, Author, Cancel, EventKind, Outcome, Status, StopCause, run};
 use crate::message::{AgentId, MessageId, Transcript};
+use crate::subagent::registry::ChildResult;
+use crate::subagent::run::read_back::transcript_of;
+use crate::subagent::run::report::{ReportSource, cut, report};
+use crate::subagent::spawn::slot_queue::SlotQueue;
+use crate::subagent::tree::Tree;
 
 /// How long the keeping of a whole report may take.
 const KEEPING: Duration = Duration::from_secs(10);
 
-pub(super) enum RunInput {
+pub(in crate::subagent) enum RunInput {
     /// A task, in a conversation of its own.
     Task(String),
     /// The next message in a conversation that had ended.
@@ -35,7 +35,7 @@ pub(super) enum RunInput {
 }
 
 /// A run that was announced: one end is emitted for it, whatever becomes of those who wait.
-pub(super) struct RunGuard {
+pub(in crate::subagent) struct RunGuard {
     tree: Tree,
     id: AgentId,
     name: String,
@@ -53,7 +53,7 @@ enum RunGuardState {
 
 impl RunGuard {
     /// Begins a run of a subagent that the registry holds as running.
-    pub(super) fn begin(tree: &Tree, agent: &Agent, (name, agent_type): (&str, &str)) -> Self {
+    pub(in crate::subagent) fn begin(tree: &Tree, agent: &Agent, (name, agent_type): (&str, &str)) -> Self {
         Self {
             tree: tree.clone(),
             id: agent.id,
@@ -65,7 +65,7 @@ impl RunGuard {
     }
 
     /// Runs the agent to its end once its turn has come in `slot`, and hands over what came of it.
-    pub(super) async fn supervise(mut self, agent: Agent, slot: SlotQueue, input: RunInput) {
+    pub(in crate::subagent) async fn supervise(mut self, agent: Agent, slot: SlotQueue, input: RunInput) {
         let ended = AssertUnwindSafe(self.run(&agent, slot, input)).catch_unwind().await;
         let (outcome, transcript) = if let Ok(ended) = ended {
             ended
@@ -78,7 +78,7 @@ impl RunGuard {
     }
 
     /// Emits the end, unless that was done.
-    pub(super) async fn end(&mut self, outcome: &Outcome) {
+    pub(in crate::subagent) async fn end(&mut self, outcome: &Outcome) {
         if self.state == RunGuardState::Open {
             let ended = EventKind::Ended { outcome: outcome.clone() };
             self.tree.sink().emit_until(self.id, ended, &self.cancel).await;

@@ -3,42 +3,47 @@
 //! Owns the way from an admitted call to its report, and what becomes of a wait that is given up. Leaves refusals to
 //! `admission`, runs to `run_guard` and reports to `registry`. Invariant: a subagent is on screen before anything is waited for.
 
+pub(super) mod admission;
+pub(super) mod capabilities;
+pub(super) mod memory;
+pub(super) mod prompt;
+pub(super) mod slot_queue;
+
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::admission::Admitted;
-use super::agent_tool::AgentInput;
-use super::limits::Refusal;
-use super::prompt;
-use super::registry::{AgentEntry, ChildResult, Registry, RunHandle};
-use super::run_guard::{RunGuard, RunInput};
-use super::slot_queue::SlotQueue;
-use super::tree::{Parent, Tree};
 use crate::agent::{Agent, Author, Cancel, EventKind, Inbox, PendingReport, RunMode, Spawn};
 use crate::message::{AgentId, MessageId};
+use crate::subagent::limits::Refusal;
+use crate::subagent::registry::{AgentEntry, ChildResult, Registry, RunHandle};
+use crate::subagent::run::run_guard::{RunGuard, RunInput};
+use crate::subagent::spawn::admission::Admitted;
+use crate::subagent::spawn::slot_queue::SlotQueue;
+use crate::subagent::tools::agent_tool::AgentInput;
+use crate::subagent::tree::{Parent, Tree};
 
-pub(super) struct SpawnRequest<'a> {
-    pub(super) call_id: &'a str,
-    pub(super) description: &'a str,
+pub(in crate::subagent) struct SpawnRequest<'a> {
+    pub(in crate::subagent) call_id: &'a str,
+    pub(in crate::subagent) description: &'a str,
     /// The message that its transcript begins with.
-    pub(super) task: String,
-    pub(super) ground: RunMode,
-    pub(super) wants_report: bool,
+    pub(in crate::subagent) task: String,
+    pub(in crate::subagent) ground: RunMode,
+    pub(in crate::subagent) wants_report: bool,
 }
 
-pub(super) struct ChildHandle {
+pub(in crate::subagent) struct ChildHandle {
     tree: Tree,
-    pub(super) id: AgentId,
-    pub(super) name: String,
+    pub(in crate::subagent) id: AgentId,
+    pub(in crate::subagent) name: String,
     /// Its report; without a sender it goes elsewhere.
     report: oneshot::Receiver<ChildResult>,
 }
 
 /// The result of a delegation for the agent that delegates.
-pub(super) enum SpawnResult {
+pub(in crate::subagent) enum SpawnResult {
     Report(ChildResult),
     /// It works on; its report arrives as a message.
     Background {
@@ -54,7 +59,7 @@ const GO_ON: &str = "Go on where you stopped, and finish your task. Then report 
 
 impl Tree {
     /// Runs a subagent from spawn, or from where it ended, to its report. `stop` gives the wait up.
-    pub(super) async fn delegate(
+    pub(in crate::subagent) async fn delegate(
         &self,
         parent: &Parent,
         input: &AgentInput,
@@ -83,7 +88,7 @@ impl Tree {
     }
 
     /// Resumes an ended subagent in the background, at the user's request. Emits a notice if that cannot be.
-    pub(super) async fn resume(&self, agent: AgentId, message: Option<(MessageId, String)>) {
+    pub(in crate::subagent) async fn resume(&self, agent: AgentId, message: Option<(MessageId, String)>) {
         let words = match message {
             Some((id, text)) => (text, Author::User, Some(id)),
             None => (GO_ON.to_owned(), Author::Program, None),
@@ -97,7 +102,12 @@ impl Tree {
         }
     }
 
-    pub(super) async fn spawn(&self, parent: &Parent, admitted: Admitted, request: SpawnRequest<'_>) -> ChildHandle {
+    pub(in crate::subagent) async fn spawn(
+        &self,
+        parent: &Parent,
+        admitted: Admitted,
+        request: SpawnRequest<'_>,
+    ) -> ChildHandle {
         let SpawnRequest { call_id, description, task, ground, wants_report } = request;
         let definition = admitted.definition.clone();
         let (id, name) = self.next_name(&definition.name);
@@ -157,7 +167,7 @@ impl Tree {
     }
 
     /// Begins another run of a subagent that has ended, in the same pane.
-    pub(super) async fn resume_run(
+    pub(in crate::subagent) async fn resume_run(
         &self,
         id: AgentId,
         ground: RunMode,
@@ -214,7 +224,7 @@ impl Tree {
     }
 
     /// Finds a subagent of an agent by its name or number.
-    pub(super) fn child_of(&self, parent: AgentId, wanted: &str) -> Result<AgentId, Refusal> {
+    pub(in crate::subagent) fn child_of(&self, parent: AgentId, wanted: &str) -> Result<AgentId, Refusal> {
         let registry = self.registry();
         let own = || {
             let of = registry.iter().filter(|(_, entry)| entry.parent == parent);
@@ -244,7 +254,7 @@ fn inbox_above(registry: &Registry, parent: AgentId) -> Inbox {
 impl ChildHandle {
     /// Waits for the report, or until it is to arrive otherwise. Once the wait is given up, the subagent is stopped and
     /// its end waited for.
-    pub(super) async fn wait(mut self, stop: CancellationToken) -> SpawnResult {
+    pub(in crate::subagent) async fn wait(mut self, stop: CancellationToken) -> SpawnResult {
         let name = self.name.clone();
         let came = tokio::select! {
             biased;

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::report::escape;
-use super::tree::Tree;
 use crate::agent::Cancel;
 use crate::definition::{AgentDefinition, MemoryScope};
 use crate::permission::Grant;
+use crate::subagent::run::report::escape;
+use crate::subagent::tree::Tree;
 use crate::tool::ToolSet;
 
 /// Lines of the file that reach the prompt.
@@ -35,7 +35,7 @@ pub struct UserDirs {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct AgentMemory {
+pub(in crate::subagent) struct AgentMemory {
     /// Its folder, with links resolved.
     folder: PathBuf,
     /// What of its notes reaches the prompt.
@@ -43,7 +43,11 @@ pub(super) struct AgentMemory {
 }
 
 impl Tree {
-    pub(super) async fn recall(&self, definition: &AgentDefinition, cancel: &Cancel) -> Option<AgentMemory> {
+    pub(in crate::subagent) async fn recall(
+        &self,
+        definition: &AgentDefinition,
+        cancel: &Cancel,
+    ) -> Option<AgentMemory> {
         let scope = definition.memory?;
         let project = self.setup().place.project.clone();
         let name = folder_name(&definition.name)?;
@@ -67,12 +71,12 @@ impl Tree {
 }
 
 impl AgentMemory {
-    pub(super) fn grant(&self) -> Grant {
+    pub(in crate::subagent) fn grant(&self) -> Grant {
         Grant::Below(self.folder.clone())
     }
 
     /// Returns what the prompt says of the notes. How to keep them is of use to an agent that can write only.
-    pub(super) fn section(&self, tools: &ToolSet) -> String {
+    pub(in crate::subagent) fn section(&self, tools: &ToolSet) -> String {
         let folder = self.folder.display();
         let mut text = format!(
             "# Memory\n\nYour notes from earlier runs are in `{folder}`; `{FILE}` there is the index, and is shown here."

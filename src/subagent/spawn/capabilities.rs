@@ -6,10 +6,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::agent_tool::AGENT_TOOL;
-use super::limits::Refusal;
 use crate::definition::{AgentDefinition, ToolsField};
 use crate::permission::{Holder, PermissionMode, Permissions, Places, Rule, Rules};
+use crate::subagent::limits::Refusal;
+use crate::subagent::tools::agent_tool::AGENT_TOOL;
 use crate::tool::ToolSet;
 
 /// What an agent can hand on to those below it.
@@ -31,7 +31,7 @@ pub enum Delegation {
 }
 
 /// The lists that narrow capabilities.
-pub(super) struct Lists {
+pub(in crate::subagent) struct Lists {
     /// The definition's name, for a refusal.
     agent: String,
     /// To whom answers are given when an agent of the definition asks.
@@ -45,7 +45,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    pub(super) fn new(
+    pub(in crate::subagent) fn new(
         definition: &AgentDefinition,
         called: Option<&[String]>,
         project: &Path,
@@ -140,7 +140,7 @@ fn takes_away(rule: &Rule, tool: &str) -> bool {
 impl Capabilities {
     /// Returns what is left of this for an agent below. `all` are the tools there are, and `depth` says whether that
     /// agent could have subagents.
-    pub(super) fn narrowed(
+    pub(in crate::subagent) fn narrowed(
         &self,
         lists: &Lists,
         mode: Option<PermissionMode>,

@@ -11,18 +11,18 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::approvals::ApprovalQueue;
-use super::capabilities::Delegation;
-use super::connection::Connection;
-use super::main_agent::{MainAgent, MainAgentDefinition};
-use super::mention;
-use super::tree::Tree;
-use super::{Children, Command};
 use crate::agent::{
     AtEnd, Author, Cancel, EventKind, InboxMessage, Limits, Outcome, RunMode, SessionEvent, Status, StopCause, run,
 };
 use crate::definition::AgentDefinition;
 use crate::message::{AgentId, MessageId, Transcript};
+use crate::subagent::main_agent::connection::Connection;
+use crate::subagent::main_agent::mention;
+use crate::subagent::main_agent::{MainAgent, MainAgentDefinition};
+use crate::subagent::registry::approvals::ApprovalQueue;
+use crate::subagent::spawn::capabilities::Delegation;
+use crate::subagent::tree::Tree;
+use crate::subagent::{Children, Command};
 use crate::tool::Freshness;
 
 /// The connection of the main agent, which may take a moment to be found. `Err` says what the user can do.

@@ -10,12 +10,12 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::tree::Tree;
-use super::workspace::WorktreeEntry;
 use crate::agent::{
     Author, EventKind, InboxMessage, KeptFile, KeptWorktree, SessionEvent, Urgency, WorktreeAct, WorktreeNews,
 };
 use crate::message::{AgentId, sanitize_line};
+use crate::subagent::tree::Tree;
+use crate::subagent::workspace::WorktreeEntry;
 use crate::worktree::{Merged, Worktree, WorktreeEnd};
 
 /// How long those below an agent that has ended may take to end.
@@ -27,7 +27,7 @@ const NAMED: usize = 40;
 
 impl Tree {
     /// Returns what the paths of an agent's report are relative to.
-    pub(super) fn project_of(&self, agent: AgentId) -> PathBuf {
+    pub(in crate::subagent) fn project_of(&self, agent: AgentId) -> PathBuf {
         match self.worktree_registry().of(agent) {
             Some(entry) => entry.worktree.root.clone(),
             None => self.setup().place.project.as_ref().clone(),
@@ -35,7 +35,7 @@ impl Tree {
     }
 
     /// Settles the worktree of an agent that has ended. Returns what its report says of it.
-    pub(super) async fn finalize_worktree(&self, agent: AgentId) -> Option<String> {
+    pub(in crate::subagent) async fn finalize_worktree(&self, agent: AgentId) -> Option<String> {
         let worktree_registry = self.worktree_registry();
         let entry = worktree_registry.of(agent)?;
         let worktrees = worktree_registry.worktrees.clone()?;
@@ -107,7 +107,7 @@ impl Tree {
     }
 
     /// Does with a kept worktree what the user wants, and emits what came of it.
-    pub(super) async fn harvest(self, branch: String, act: WorktreeAct) {
+    pub(in crate::subagent) async fn harvest(self, branch: String, act: WorktreeAct) {
         let _one = self.worktree_registry().gate.lock().await;
         let entry = self.worktree_registry().entries().get(&branch).cloned();
         let (Some(entry), Some(worktrees)) = (entry, self.worktree_registry().worktrees.clone()) else {
@@ -186,7 +186,7 @@ impl Tree {
     }
 
     /// Emits which worktrees wait for the user.
-    pub(super) async fn emit_kept(&self) {
+    pub(in crate::subagent) async fn emit_kept(&self) {
         let mut kept: Vec<KeptWorktree> =
             self.worktree_registry().entries().values().filter_map(WorktreeEntry::kept).collect();
         kept.sort_by_key(|one| (one.agent.is_none(), one.agent, one.branch.clone()));

@@ -4,50 +4,52 @@
 //! once: to the call that waits for it, or to the inbox of the agent above; a number that was given is never given to
 //! another agent.
 
+pub(super) mod approvals;
+
 use std::collections::BTreeMap;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::tree::{Parent, Tree};
-use super::workspace::IsolationSpec;
 use crate::agent::{
     Agent, Cancel, EventKind, Inbox, InboxMessage, Outcome, PendingReport, RunMode, Status, StopCause, Urgency,
 };
 use crate::message::{AgentId, MessageId};
+use crate::subagent::tree::{Parent, Tree};
+use crate::subagent::workspace::IsolationSpec;
 
 /// All of them, by number.
-pub(super) type Registry = BTreeMap<AgentId, AgentEntry>;
+pub(in crate::subagent) type Registry = BTreeMap<AgentId, AgentEntry>;
 
-pub(super) struct AgentEntry {
-    pub(super) name: String,
-    pub(super) agent_type: String,
-    pub(super) parent: AgentId,
-    pub(super) ground: RunMode,
-    pub(super) wants_report: bool,
+pub(in crate::subagent) struct AgentEntry {
+    pub(in crate::subagent) name: String,
+    pub(in crate::subagent) agent_type: String,
+    pub(in crate::subagent) parent: AgentId,
+    pub(in crate::subagent) ground: RunMode,
+    pub(in crate::subagent) wants_report: bool,
     /// Takes its report to the call that waits for it.
-    pub(super) waiter: Option<oneshot::Sender<ChildResult>>,
-    pub(super) running: Option<RunHandle>,
+    pub(in crate::subagent) waiter: Option<oneshot::Sender<ChildResult>>,
+    pub(in crate::subagent) running: Option<RunHandle>,
     /// How often it was begun.
-    pub(super) runs: u32,
+    pub(in crate::subagent) runs: u32,
     /// What it takes to run it once more.
-    pub(super) template: AgentTemplate,
+    pub(in crate::subagent) template: AgentTemplate,
     /// What came of it last.
-    pub(super) last: Option<ChildResult>,
+    pub(in crate::subagent) last: Option<ChildResult>,
 }
 
 /// How a living subagent is reached.
 #[derive(Clone)]
-pub(super) struct RunHandle {
-    pub(super) cancel: Cancel,
-    pub(super) work: Cancel,
-    pub(super) inbox: Inbox,
-    pub(super) since: Instant,
+pub(in crate::subagent) struct RunHandle {
+    pub(in crate::subagent) cancel: Cancel,
+    pub(in crate::subagent) work: Cancel,
+    pub(in crate::subagent) inbox: Inbox,
+    pub(in crate::subagent) since: Instant,
 }
 
 impl AgentEntry {
     /// Returns what its parent's inbox notes of its report, where no call waits for it.
-    pub(super) fn pending_report(&self) -> PendingReport {
+    pub(in crate::subagent) fn pending_report(&self) -> PendingReport {
         match self.ground {
             RunMode::Foreground => PendingReport::Awaited,
             RunMode::Background => PendingReport::Expected,
@@ -56,7 +58,7 @@ impl AgentEntry {
 }
 
 impl RunHandle {
-    pub(super) fn of(agent: &Agent) -> Self {
+    pub(in crate::subagent) fn of(agent: &Agent) -> Self {
         Self {
             cancel: agent.cancel.clone(),
             work: agent.work.clone(),
@@ -67,19 +69,19 @@ impl RunHandle {
 }
 
 /// What it takes to run a subagent once more.
-pub(super) struct AgentTemplate {
-    pub(super) agent: Agent,
+pub(in crate::subagent) struct AgentTemplate {
+    pub(in crate::subagent) agent: Agent,
     /// What it can hand on.
-    pub(super) own: Parent,
+    pub(in crate::subagent) own: Parent,
     /// What it takes to have it work apart, if it is to.
-    pub(super) isolation: Option<IsolationSpec>,
+    pub(in crate::subagent) isolation: Option<IsolationSpec>,
 }
 
 /// What comes back from a delegation.
 #[derive(Debug, Clone)]
-pub(super) struct ChildResult {
-    pub(super) report: String,
-    pub(super) outcome: Outcome,
+pub(in crate::subagent) struct ChildResult {
+    pub(in crate::subagent) report: String,
+    pub(in crate::subagent) outcome: Outcome,
 }
 
 impl Tree {
@@ -109,7 +111,7 @@ impl Tree {
     }
 
     /// Stops a subagent for which nobody waits any more, if its call did until now.
-    pub(super) fn stop_waited(&self, agent: AgentId) {
+    pub(in crate::subagent) fn stop_waited(&self, agent: AgentId) {
         let waited =
             self.registry().get(&agent).filter(|entry| entry.waiter.is_some()).map(|entry| entry.running.clone());
         if let Some(running) = waited.flatten() {
@@ -119,7 +121,7 @@ impl Tree {
 
     /// Stops the subagents that an agent waits for although no call of it does: those that were moved back to the
     /// foreground.
-    pub(super) fn stop_moved(&self, parent: AgentId) {
+    pub(in crate::subagent) fn stop_moved(&self, parent: AgentId) {
         let registry = self.registry();
         let waited = registry.values().filter(|entry| entry.parent == parent && entry.ground == RunMode::Foreground);
         for entry in waited.filter(|entry| entry.waiter.is_none() && entry.wants_report) {
@@ -131,21 +133,21 @@ impl Tree {
 
     /// Sends a message to one subagent. An ended one does not read it; the event of its end, before or after, shows
     /// that to the sender.
-    pub(super) fn tell(&self, agent: AgentId, message: InboxMessage) {
+    pub(in crate::subagent) fn tell(&self, agent: AgentId, message: InboxMessage) {
         if let Some(running) = self.running(agent) {
             let _ = running.inbox.push(message);
         }
     }
 
     /// Takes back a message of the user's that one subagent has not read.
-    pub(super) fn untell(&self, agent: AgentId, id: MessageId) {
+    pub(in crate::subagent) fn untell(&self, agent: AgentId, id: MessageId) {
         if let Some(running) = self.running(agent) {
             running.inbox.take_back(id);
         }
     }
 
     /// Waits until no subagent lives.
-    pub(super) async fn settled(&self) {
+    pub(in crate::subagent) async fn settled(&self) {
         loop {
             let mut ended = std::pin::pin!(self.ended().notified());
             ended.as_mut().enable();
@@ -158,26 +160,26 @@ impl Tree {
 
     /// Forgets all subagents but those that were `stopped` for it, which can be resumed. Nobody wants their reports, nor
     /// those of any that is still on its way to its end.
-    pub(super) fn forget(&self, stopped: &[AgentId]) {
+    pub(in crate::subagent) fn forget(&self, stopped: &[AgentId]) {
         let mut registry = self.registry();
         registry.retain(|id, entry| entry.running.is_some() || stopped.contains(id));
         registry.values_mut().for_each(|entry| entry.wants_report = false);
         self.inbox().clear();
     }
 
-    pub(super) fn running(&self, agent: AgentId) -> Option<RunHandle> {
+    pub(in crate::subagent) fn running(&self, agent: AgentId) -> Option<RunHandle> {
         self.registry().get(&agent)?.running.clone()
     }
 
     /// Moves one living subagent to the background or back. Its parent goes on, or waits before it goes on.
-    pub(super) async fn move_to(&self, agent: AgentId, ground: RunMode) {
+    pub(in crate::subagent) async fn move_to(&self, agent: AgentId, ground: RunMode) {
         if self.place_on(agent, ground) == Moved::Yes {
             self.sink().emit_unhindered(agent, EventKind::Moved { ground }).await;
         }
     }
 
     /// Moves the subagents that an agent waits for to the background.
-    pub(super) async fn release(&self, parent: AgentId) {
+    pub(in crate::subagent) async fn release(&self, parent: AgentId) {
         let waited: Vec<AgentId> = {
             let registry = self.registry();
             let of = registry.iter().filter(|(_, entry)| entry.parent == parent && entry.running.is_some());
@@ -211,7 +213,7 @@ impl Tree {
         Moved::Yes
     }
 
-    pub(super) fn inbox_in(&self, registry: &Registry, agent: AgentId) -> Option<Inbox> {
+    pub(in crate::subagent) fn inbox_in(&self, registry: &Registry, agent: AgentId) -> Option<Inbox> {
         if agent.is_main() {
             return Some(self.inbox().clone());
         }
@@ -219,7 +221,7 @@ impl Tree {
     }
 
     /// Hands over what came of a run, and counts the subagent as living no more.
-    pub(super) fn deliver(&self, agent: AgentId, delivered: ChildResult) {
+    pub(in crate::subagent) fn deliver(&self, agent: AgentId, delivered: ChildResult) {
         let mut registry = self.registry();
         let Some(entry) = registry.get_mut(&agent) else { return };
         let running = entry.running.take();

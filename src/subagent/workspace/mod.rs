@@ -4,6 +4,8 @@
 //! end and the user's wishes to `finalize`, and closed paths to `permission`. Invariants: a worktree is made only after
 //! its agent was told of; one at a time; whoever waits for it can be stopped.
 
+mod finalize;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,10 +13,6 @@ use std::time::SystemTime;
 
 use tokio::sync::Mutex as Gate;
 
-use super::capabilities::Capabilities;
-use super::limits::Refusal;
-use super::prompt::PromptEnvironment;
-use super::tree::{Parent, Tree};
 use crate::agent::{
     Agent, Author, EventKind, InboxMessage, KeptFile, KeptWorktree, Outcome, Place, Status, StopCause, Urgency,
     WorktreeNews,
@@ -22,46 +20,50 @@ use crate::agent::{
 use crate::definition::{AgentDefinition, Isolation};
 use crate::message::AgentId;
 use crate::permission::{Fence, Permissions};
+use crate::subagent::limits::Refusal;
+use crate::subagent::spawn::capabilities::Capabilities;
+use crate::subagent::spawn::prompt::PromptEnvironment;
+use crate::subagent::tree::{Parent, Tree};
 use crate::worktree::{Worktree, WorktreeError, Worktrees};
 
 /// Where an agent works that is not among the project's own files, and those below it unless they ask for more.
 #[derive(Debug, Clone)]
-pub(super) struct Workspace {
-    pub(super) worktree: Arc<Worktree>,
+pub(in crate::subagent) struct Workspace {
+    pub(in crate::subagent) worktree: Arc<Worktree>,
     place: Place,
 }
 
 /// What it takes to move an agent into a worktree.
 #[derive(Clone)]
-pub(super) struct IsolationSpec {
-    pub(super) definition: Arc<AgentDefinition>,
+pub(in crate::subagent) struct IsolationSpec {
+    pub(in crate::subagent) definition: Arc<AgentDefinition>,
     /// What its prompt says of its notes.
-    pub(super) notes: Option<String>,
+    pub(in crate::subagent) notes: Option<String>,
 }
 
 /// All worktrees that this session knows of.
-pub(super) struct WorktreeRegistry {
-    pub(super) worktrees: Option<Arc<Worktrees>>,
+pub(in crate::subagent) struct WorktreeRegistry {
+    pub(in crate::subagent) worktrees: Option<Arc<Worktrees>>,
     /// Held while one is made, merged or removed.
-    pub(super) gate: Gate<()>,
+    pub(in crate::subagent) gate: Gate<()>,
     entries: Mutex<BTreeMap<String, WorktreeEntry>>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct WorktreeEntry {
-    pub(super) worktree: Arc<Worktree>,
+pub(in crate::subagent) struct WorktreeEntry {
+    pub(in crate::subagent) worktree: Arc<Worktree>,
     /// The agent of this session that works in it.
-    pub(super) agent: Option<AgentId>,
-    pub(super) name: String,
+    pub(in crate::subagent) agent: Option<AgentId>,
+    pub(in crate::subagent) name: String,
     /// When it was last worked in, if that was in an earlier run.
-    pub(super) since: Option<SystemTime>,
+    pub(in crate::subagent) since: Option<SystemTime>,
     /// What was done in it, once its agent has ended.
-    pub(super) done: Option<(Vec<KeptFile>, usize)>,
+    pub(in crate::subagent) done: Option<(Vec<KeptFile>, usize)>,
 }
 
 impl WorktreeEntry {
     /// Returns it as a worktree that waits for the user; `None` while an agent works in it.
-    pub(super) fn kept(&self) -> Option<KeptWorktree> {
+    pub(in crate::subagent) fn kept(&self) -> Option<KeptWorktree> {
         let (files, commits) = self.done.clone()?;
         Some(KeptWorktree {
             branch: self.worktree.branch.clone(),
@@ -80,16 +82,16 @@ impl WorktreeEntry {
 
 impl WorktreeRegistry {
     /// Returns a registry without worktrees; without a place for them it stays empty.
-    pub(super) fn new(worktrees: Option<Arc<Worktrees>>) -> Self {
+    pub(in crate::subagent) fn new(worktrees: Option<Arc<Worktrees>>) -> Self {
         Self { worktrees, gate: Gate::default(), entries: Mutex::default() }
     }
 
     /// Returns all worktrees by their branches.
-    pub(super) fn entries(&self) -> MutexGuard<'_, BTreeMap<String, WorktreeEntry>> {
+    pub(in crate::subagent) fn entries(&self) -> MutexGuard<'_, BTreeMap<String, WorktreeEntry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn of(&self, agent: AgentId) -> Option<WorktreeEntry> {
+    pub(in crate::subagent) fn of(&self, agent: AgentId) -> Option<WorktreeEntry> {
         self.entries().values().find(|entry| entry.agent == Some(agent)).cloned()
     }
 }
@@ -110,7 +112,7 @@ const ANEW: &str = "Your former worktree is gone: the user has merged or discard
 
 impl Tree {
     /// Refuses a worktree where none can be made.
-    pub(super) fn check_isolation(&self, wanted: Option<Isolation>) -> Result<(), Refusal> {
+    pub(in crate::subagent) fn check_isolation(&self, wanted: Option<Isolation>) -> Result<(), Refusal> {
         match wanted {
             Some(Isolation::Worktree) if self.worktree_registry().worktrees.is_none() => {
                 Err(Refusal::NoWorktrees { why: "there is no project here, or no state directory to keep it in" })
@@ -119,12 +121,12 @@ impl Tree {
         }
     }
 
-    pub(super) fn place_of(&self, workspace: Option<&Workspace>) -> Place {
+    pub(in crate::subagent) fn place_of(&self, workspace: Option<&Workspace>) -> Place {
         workspace.map_or_else(|| self.setup().place.clone(), |workspace| workspace.place.clone())
     }
 
     /// Returns what an agent's prompt says of where it works.
-    pub(super) fn environment_of(&self, workspace: Option<&Workspace>) -> PromptEnvironment {
+    pub(in crate::subagent) fn environment_of(&self, workspace: Option<&Workspace>) -> PromptEnvironment {
         let around = self.setup().environment.clone();
         let Some(workspace) = workspace else { return around };
         PromptEnvironment {
@@ -137,7 +139,7 @@ impl Tree {
 
     /// Returns an agent as it works in its worktree, which is made first if it is not there; `None` for one that works
     /// where its parent does. On failure, returns what comes of an agent that got none.
-    pub(super) async fn enter_worktree(&self, agent: &Agent) -> Result<Option<Agent>, Outcome> {
+    pub(in crate::subagent) async fn enter_worktree(&self, agent: &Agent) -> Result<Option<Agent>, Outcome> {
         let entry = self.registry().get(&agent.id).and_then(|entry| {
             let isolation = entry.template.isolation.clone()?;
             Some((isolation, Parent { cancel: agent.cancel.clone(), ..entry.template.own.clone() }, entry.name.clone()))
@@ -180,7 +182,11 @@ impl Tree {
         Ok(Some(Agent { system, tools, place, permissions, freshness, ..agent.clone() }))
     }
 
-    pub(super) fn child_prompt(&self, isolation: &IsolationSpec, workspace: Option<&Workspace>) -> Arc<str> {
+    pub(in crate::subagent) fn child_prompt(
+        &self,
+        isolation: &IsolationSpec,
+        workspace: Option<&Workspace>,
+    ) -> Arc<str> {
         let around = self.environment_of(workspace);
         let prompt =
             around.child_prompt(&isolation.definition, isolation.notes.as_deref(), self.setup().limits.report_chars);

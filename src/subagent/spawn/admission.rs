@@ -5,34 +5,34 @@
 
 use std::sync::Arc;
 
-use super::agent_tool::AgentInput;
-use super::capabilities::{Capabilities, Delegation, Lists};
-use super::connection::{Connection, ModelSources};
-use super::limits::Refusal;
-use super::memory::AgentMemory;
-use super::registry::AgentTemplate;
-use super::tree::{Parent, Tree};
-use super::workspace::IsolationSpec;
 use crate::agent::{Agent, AtEnd, Cancel, Inbox, Limits};
 use crate::definition::{AgentDefinition, Isolation};
 use crate::message::{AgentId, Effort};
+use crate::subagent::limits::Refusal;
+use crate::subagent::main_agent::connection::{Connection, ModelSources};
+use crate::subagent::registry::AgentTemplate;
+use crate::subagent::spawn::capabilities::{Capabilities, Delegation, Lists};
+use crate::subagent::spawn::memory::AgentMemory;
+use crate::subagent::tools::agent_tool::AgentInput;
+use crate::subagent::tree::{Parent, Tree};
+use crate::subagent::workspace::IsolationSpec;
 use crate::tool::ToolSet;
 
 /// A spawn that passed every check.
-pub(super) struct Admitted {
-    pub(super) definition: Arc<AgentDefinition>,
+pub(in crate::subagent) struct Admitted {
+    pub(in crate::subagent) definition: Arc<AgentDefinition>,
     connection: Connection,
     capabilities: Capabilities,
     limits: Limits,
     /// Whether it works apart.
-    pub(super) isolation: Option<Isolation>,
+    pub(in crate::subagent) isolation: Option<Isolation>,
     /// What the user should know of it.
-    pub(super) note: Option<String>,
+    pub(in crate::subagent) note: Option<String>,
 }
 
 impl Tree {
     /// Checks everything that can be refused, the count last.
-    pub(super) fn admit(&self, parent: &Parent, input: &AgentInput) -> Result<Admitted, Refusal> {
+    pub(in crate::subagent) fn admit(&self, parent: &Parent, input: &AgentInput) -> Result<Admitted, Refusal> {
         let limits = &self.setup().limits;
         if parent.depth >= limits.max_depth {
             return Err(Refusal::TooDeep { limit: limits.max_depth });
@@ -55,7 +55,7 @@ impl Tree {
     }
 
     /// Admits the agent that drafts agents for the user: no depth and no count keeps it out.
-    pub(super) fn admit_drafter(
+    pub(in crate::subagent) fn admit_drafter(
         &self,
         parent: &Parent,
         definition: &Arc<AgentDefinition>,
@@ -70,7 +70,7 @@ impl Tree {
     }
 
     /// Reads the lists of tools of a definition and a call.
-    pub(super) fn lists(&self, definition: &AgentDefinition, called: Option<&[String]>) -> Lists {
+    pub(in crate::subagent) fn lists(&self, definition: &AgentDefinition, called: Option<&[String]>) -> Lists {
         let setup = self.setup();
         Lists::new(definition, called, &setup.place.project, setup.user_dirs.home.as_deref(), &setup.tools)
     }
@@ -110,7 +110,7 @@ impl Tree {
     }
 
     /// Makes the agent of an admitted spawn, and what it can hand on.
-    pub(super) fn child(
+    pub(in crate::subagent) fn child(
         &self,
         parent: &Parent,
         admitted: Admitted,
@@ -168,7 +168,7 @@ const USUAL_EFFORT: Effort = Effort::High;
 
 /// Returns how hard an agent of this definition thinks. A stranger's file does not let it think harder, and so cost more,
 /// than it would if nobody asked.
-pub(super) fn effort_of(definition: &AgentDefinition) -> Option<Effort> {
+pub(in crate::subagent) fn effort_of(definition: &AgentDefinition) -> Option<Effort> {
     definition.effort.filter(|effort| !definition.source.tier.is_of_project() || *effort <= USUAL_EFFORT)
 }
 

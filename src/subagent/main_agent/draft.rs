@@ -8,18 +8,18 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::conversation::Connecting;
-use super::spawn::SpawnRequest;
-use super::tree::{Parent, Tree};
 use crate::agent::{Bounds, Cancel, EventKind, Outcome, RunMode, Spawn, Status};
 use crate::definition::{AgentDefinition, Source, Tier, parse};
 use crate::message::AgentId;
+use crate::subagent::main_agent::conversation::Connecting;
+use crate::subagent::spawn::SpawnRequest;
+use crate::subagent::tree::{Parent, Tree};
 
 /// What stands in the place of a tool call at a subagent that no model asked for: the user wants a draft.
 pub const DRAFT_CALL: &str = "draft";
 
-const DEFINITION: &str = include_str!("../../assets/prompts/draft-agent.md");
-const TASK: &str = include_str!("../../assets/prompts/draft-task.md");
+const DEFINITION: &str = include_str!("../../../assets/prompts/draft-agent.md");
+const TASK: &str = include_str!("../../../assets/prompts/draft-task.md");
 
 /// Returns the agent that drafts agents; a test holds its file to be faultless.
 pub fn drafting_agent() -> Option<AgentDefinition> {
@@ -29,7 +29,7 @@ pub fn drafting_agent() -> Option<AgentDefinition> {
 impl Tree {
     /// Starts an agent that drafts an agent file. Its result is in the events of the subagent whose call is
     /// [`DRAFT_CALL`], also if there is no model to ask.
-    pub(super) async fn draft(self, connecting: Connecting, wish: String) {
+    pub(in crate::subagent) async fn draft(self, connecting: Connecting, wish: String) {
         let Some(definition) = drafting_agent().map(Arc::new) else { return };
         let request = SpawnRequest {
             call_id: DRAFT_CALL,

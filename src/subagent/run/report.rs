@@ -125,7 +125,7 @@ const HEADS: [&str; 12] = [
 
 /// Makes text harmless that imitates the frame around it: report tags, roles, and reminders. Marks that nobody sees
 /// are taken out first, because they could hide an imitation from this and not from a model.
-pub(super) fn escape(text: &str) -> String {
+pub(in crate::subagent) fn escape(text: &str) -> String {
     let text = sanitize(text);
     let mut safe = String::with_capacity(text.len());
     for (at, line) in text.split('\n').enumerate() {

@@ -1,0 +1,8 @@
+//! The tools by which an agent works with subagents: `Agent`, and those for the ones it has started.
+//!
+//! Owns their inputs and what models read of them. Leaves what they do to the tree. Invariant: an agent reaches only its
+//! own subagents.
+
+pub(super) mod agent_tool;
+pub(super) mod offer;
+pub(super) mod task_tools;
