@@ -70,7 +70,7 @@ pub struct Bootstrap {
     pub place: Place,
     /// What of that is a project.
     pub ground: ProjectRoot,
-    /// The kinds of agents there are. Until [`start`] only those that need no file.
+    /// The kinds of agents there are. Until [`super::start`] only those that need no file.
     pub library: Arc<Library>,
     pub agent: Option<Arc<AgentDefinition>>,
     /// What the environment says about subagents.
