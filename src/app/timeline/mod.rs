@@ -65,6 +65,10 @@ impl Timeline {
 
 /// Returns what an agent does, and the cell that shows it.
 fn doing(agent: &AgentView, asking: usize) -> Option<(SpanKind, CellId)> {
+    // A question may be open of an agent that rests; it does nothing all the same.
+    if agent.phase.is_at_rest() {
+        return None;
+    }
     let last = agent.cells.end().saturating_sub(1);
     let kind = AgentState::but_for_silence(agent, asking, agent.heard).row().span?;
     let tool = |is: fn(ToolState) -> bool| {
