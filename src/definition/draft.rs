@@ -38,10 +38,10 @@ pub enum DraftError {
     #[error("{0}")]
     Name(&'static str),
     /// There is such a file.
-    #[error("{} exists already. Choose another name, or edit that file.", .0.display())]
+    #[error("{} already exists. Choose another name, or edit that file.", .0.display())]
     Exists(PathBuf),
     /// The disk says no.
-    #[error("{} cannot be written: {error}. Choose another folder, or mend its permissions.", path.display())]
+    #[error("{} cannot be written: {error}. Choose another folder, or fix its permissions.", path.display())]
     Disk {
         /// The file.
         path: PathBuf,

@@ -16,11 +16,11 @@ const NAMED: usize = 5;
 #[derive(Debug, thiserror::Error)]
 pub enum WorktreeError {
     /// The program is missing.
-    #[error("a worktree needs git, and there is none on the PATH: install it, or go on without `isolation: worktree`")]
+    #[error("a worktree needs git, which is not on the PATH: install it, or continue without `isolation: worktree`")]
     NoGit,
     /// The program cannot merge without a working tree.
     #[error(
-        "a worktree needs git 2.38 or newer, and this is {found}: update it, or go on without `isolation: worktree`"
+        "a worktree needs git 2.38 or newer, and this is {found}: update it, or continue without `isolation: worktree`"
     )]
     OldGit {
         /// What it says of itself.
@@ -28,18 +28,15 @@ pub enum WorktreeError {
     },
     /// The folder belongs to no repository.
     #[error(
-        "{} lies in no git repository: run `git init` and commit, or go on without `isolation: worktree`",
+        "{} is not in a git repository: run `git init` and commit, or continue without `isolation: worktree`",
         shown(cwd)
     )]
     NoRepository { cwd: PathBuf },
     /// The repository has no files at this place.
-    #[error(
-        "{} is no place with the files of a repository (it is bare, or inside `.git`): work in a checkout of it",
-        shown(cwd)
-    )]
+    #[error("{} holds no files of a repository (it is bare, or inside `.git`): work in a checkout of it", shown(cwd))]
     NoFiles { cwd: PathBuf },
     /// The repository is empty.
-    #[error("{} has no commit yet: make a first one, or go on without `isolation: worktree`", shown(repository))]
+    #[error("{} has no commit yet: make a first one, or continue without `isolation: worktree`", shown(repository))]
     NoCommit { repository: PathBuf },
     /// Worktrees would lie among the files of the project.
     #[error(
@@ -60,7 +57,7 @@ pub enum WorktreeError {
         source: io::Error,
     },
     /// The repository is not one that git is run on unseen.
-    #[error("git is not run on this repository: {0}; mend that, or go on without `isolation: worktree`")]
+    #[error("git is not run on this repository: {0}; fix that, or continue without `isolation: worktree`")]
     Refused(#[from] Refused),
     /// git refused.
     #[error("git failed at {act}: {said}")]

@@ -73,7 +73,7 @@ impl View {
             }
             (_, true) => {
                 self.end_seek(out);
-                out.warn("No match");
+                out.warn("no match");
             }
             (None, false) => {}
         }
