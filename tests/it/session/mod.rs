@@ -215,7 +215,7 @@ async fn what_a_full_disk_did_not_take_is_written_once_there_is_room() {
     writer.finish().await;
     assert_eq!(texts(&store.path_of("main"))[1..], ["held", "kept"]);
     assert_eq!(texts(&store.path_of("explore-1")), ["kept"]);
-    assert!(errors.recv().await.unwrap().message.contains("is kept again"));
+    assert!(errors.recv().await.unwrap().message.contains("is saved again"));
     assert!(errors.recv().await.is_none());
 }
 
