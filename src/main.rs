@@ -189,7 +189,7 @@ async fn show(bootstrap: Bootstrap, request: Option<String>) -> anyhow::Result<u
         (farewell, _) => farewell?,
     };
     if !farewell.running.is_empty() {
-        headless::eprintln_line(&format!("Stopped with the program: {}.", farewell.running.join(", ")));
+        headless::eprintln_line(&format!("Stopped on exit: {}.", farewell.running.join(", ")));
     }
     Ok(farewell.ended_by.map_or(headless::exit::OK, EndSignal::exit_status))
 }

@@ -329,7 +329,7 @@ impl<'a> Driver<'a> {
         let answer = self.answer.join("");
         let (status, words, reason) = match end {
             End::Answered if answer.trim().is_empty() => {
-                (Status::Empty, LastWords::Report, Some("The model ended without a word.".to_owned()))
+                (Status::Empty, LastWords::Report, Some("The model ended without an answer.".to_owned()))
             }
             End::Answered => (Status::Completed, LastWords::Report, None),
             End::Limited(status, _) if answer.trim().is_empty() => {
@@ -375,7 +375,7 @@ fn limit_words(agent: &Agent, reservation: &BudgetReservation<'_>, status: Statu
     match status {
         Status::Budget => reservation.refusal(),
         Status::TurnLimit => format!("Reached the limit of {} turns.", count(agent.limits.max_turns)),
-        Status::WrappedUp => "Asked to report before it was done.".to_owned(),
+        Status::WrappedUp => "Wrapped up early by the user.".to_owned(),
         Status::TimedOut => stop_words(agent.work.cause().unwrap_or(StopCause::Idle)).1.to_owned(),
         _ => format!("Reached the limit of {} tool calls.", count(agent.limits.max_tool_calls)),
     }
@@ -385,9 +385,9 @@ fn stop_words(cause: StopCause) -> (Status, &'static str) {
     match cause {
         StopCause::User => (Status::Cancelled, "Stopped by the user."),
         StopCause::Parent => (Status::Cancelled, "Stopped together with its parent."),
-        StopCause::Quit => (Status::Cancelled, "Stopped because the program quit."),
-        StopCause::Idle => (Status::TimedOut, "Neither the model nor a tool gave a sign of life for too long."),
-        StopCause::Wall => (Status::TimedOut, "The run took longer than it may."),
+        StopCause::Quit => (Status::Cancelled, "Stopped on exit."),
+        StopCause::Idle => (Status::TimedOut, "No output from the model or a tool for too long."),
+        StopCause::Wall => (Status::TimedOut, "The run reached its time limit."),
     }
 }
 

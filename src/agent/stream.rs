@@ -74,7 +74,7 @@ pub(super) async fn reply(
             drop(permit);
             if part.is_news {
                 let (model, feature) = (&part.model, part.feature.words());
-                let text = format!("{model} does not take {feature}: requests to it go without from now on.");
+                let text = format!("{model} does not support {feature}: requests leave it out from now on.");
                 run.emit(EventKind::Notice { text }).await;
             }
             continue;

@@ -122,7 +122,7 @@ impl From<ChangedFile> for KeptFile {
             WorktreeChangeKind::Retyped => (name, "retyped"),
             WorktreeChangeKind::Repository => (name, "repository"),
         };
-        let what = if file.is_binary { format!("{what}, no text") } else { what.to_owned() };
+        let what = if file.is_binary { format!("{what}, binary") } else { what.to_owned() };
         Self { name, what, diff: file.diff }
     }
 }
@@ -156,9 +156,9 @@ impl WorktreeNews {
     pub fn words(&self) -> Vec<String> {
         let line = |text: String| vec![sanitize_line(&text).into_owned()];
         match self {
-            Self::Making => line("makes a worktree".to_owned()),
+            Self::Making => line("creates a worktree".to_owned()),
             Self::Made { branch, path } => line(format!("works in a worktree: branch {branch}, {}", path.display())),
-            Self::Removed => line("nothing was changed in its worktree, which is removed".to_owned()),
+            Self::Removed => line("no changes; worktree removed".to_owned()),
             Self::Kept(kept) => line(format!("worktree kept, not merged: {}", kept.size())),
             Self::Merged { files, leftover, .. } => {
                 let mut names: Vec<&str> = files.iter().take(NAMED).map(|file| file.name.as_str()).collect();
@@ -166,21 +166,21 @@ impl WorktreeNews {
                     names.push("…");
                 }
                 let what = match files.len() {
-                    0 => "nothing to do, the project holds it already".to_owned(),
+                    0 => "nothing to do, already in the project".to_owned(),
                     1 => format!("1 file: {}", names.join(", ")),
                     count => format!("{count} files: {}", names.join(", ")),
                 };
                 let mut lines = line(format!("merged into the project, not committed · {what}"));
                 lines.extend(
-                    leftover.iter().map(|error| {
-                        sanitize_line(&format!("of its worktree something is left: {error}")).into_owned()
-                    }),
+                    leftover
+                        .iter()
+                        .map(|error| sanitize_line(&format!("worktree not fully removed: {error}")).into_owned()),
                 );
                 lines
             }
             Self::Discarded { branch } => line(format!("worktree discarded, with its branch {branch}")),
             Self::Conflicts { files, .. } => {
-                let mut lines = line("cannot be merged; nothing was changed".to_owned());
+                let mut lines = line("merge conflict, nothing changed".to_owned());
                 lines.extend(files.iter().map(|(name, why)| sanitize_line(&format!("{name}: {why}")).into_owned()));
                 lines
             }

@@ -22,80 +22,80 @@ macro_rules! actions {
 }
 
 actions! {
-    FocusNext, "focus-next", "go to the next region";
-    FocusPrevious, "focus-previous", "go to the previous region";
-    IntoAgents, "into-agents", "focus the agents, when the composer is empty";
-    MoveUp, "move-up", "choose the agent above";
-    MoveDown, "move-down", "choose the agent below";
-    MoveLeft, "move-left", "choose the agent to the left";
-    MoveRight, "move-right", "choose the agent to the right";
+    FocusNext, "focus-next", "focus the next region";
+    FocusPrevious, "focus-previous", "focus the previous region";
+    IntoAgents, "into-agents", "focus the agents (empty composer only)";
+    MoveUp, "move-up", "select the agent above";
+    MoveDown, "move-down", "select the agent below";
+    MoveLeft, "move-left", "select the agent to the left";
+    MoveRight, "move-right", "select the agent to the right";
     Fold, "fold", "fold or unfold the pane";
-    Grow, "grow", "make the pane larger";
-    Shrink, "shrink", "make the pane smaller";
-    Full, "full", "show the pane on the whole screen";
-    Leave, "leave", "leave this view; never stops an agent";
-    Message, "message", "write to this agent";
-    Stop, "stop", "stop this agent, now";
-    WrapUp, "wrap-up", "wrap up: report now, in one last turn";
-    Resume, "resume", "resume this agent after its end";
-    Background, "background", "move this agent to the background, or back";
-    StopAll, "stop-all", "stop every agent";
-    ApproveOnce, "approve-once", "allow this once";
-    ApproveAlways, "approve-always", "allow this for the session";
-    ApproveProject, "approve-project", "allow this in this project, also in later sessions";
-    Deny, "deny", "do not allow this";
-    DenyWithComment, "deny-with-comment", "deny this, with a reason";
-    ShowAll, "show-all", "show the whole of what is asked";
-    NextQuestion, "next-question", "look at the next question without answering";
+    Grow, "grow", "enlarge the pane";
+    Shrink, "shrink", "shrink the pane";
+    Full, "full", "show the pane full screen";
+    Leave, "leave", "go back (never stops an agent)";
+    Message, "message", "message this agent";
+    Stop, "stop", "stop this agent now";
+    WrapUp, "wrap-up", "wrap up: report now in one last turn";
+    Resume, "resume", "resume this agent";
+    Background, "background", "move this agent to the background or foreground";
+    StopAll, "stop-all", "stop all agents";
+    ApproveOnce, "approve-once", "allow once";
+    ApproveAlways, "approve-always", "allow for this session";
+    ApproveProject, "approve-project", "always allow in this project";
+    Deny, "deny", "deny";
+    DenyWithComment, "deny-with-comment", "deny with a reason";
+    ShowAll, "show-all", "show the whole request";
+    NextQuestion, "next-question", "show the next question";
     PreviousQuestion, "previous-question", "show the previous question";
-    Remove, "remove", "revoke what an answer allowed";
-    Merge, "merge", "write what was done in this worktree into the project";
-    Discard, "discard", "give up what was done in this worktree (twice)";
-    Confirm, "confirm", "do what is asked about";
-    ShowPrompt, "show-prompt", "show the task the agent was given";
+    Remove, "remove", "revoke this permission";
+    Merge, "merge", "merge this worktree into the project";
+    Discard, "discard", "discard this worktree (press twice)";
+    Confirm, "confirm", "confirm";
+    ShowPrompt, "show-prompt", "show the agent's task";
     CopyReport, "copy-report", "copy the agent's report";
     OpenPager, "open-pager", "open the transcript in $PAGER";
-    Timeline, "timeline", "show every agent as a bar over time";
-    Earlier, "earlier", "move the cursor back in time";
-    Later, "later", "move the cursor on in time";
-    PageEarlier, "page-earlier", "move the cursor back by a page";
-    PageLater, "page-later", "move the cursor on by a page";
-    Beginning, "beginning", "move the cursor to the beginning";
-    Present, "present", "jump to now and follow it";
+    Timeline, "timeline", "show the timeline of all agents";
+    Earlier, "earlier", "move the cursor back";
+    Later, "later", "move the cursor forward";
+    PageEarlier, "page-earlier", "move the cursor back a page";
+    PageLater, "page-later", "move the cursor forward a page";
+    Beginning, "beginning", "jump to the start";
+    Present, "present", "jump to now and follow";
     ZoomIn, "zoom-in", "zoom in at the cursor";
     ZoomOut, "zoom-out", "zoom out";
-    ZoomFit, "zoom-fit", "show all of the time";
-    OpenThere, "open-there", "open the agent where it was at the cursor";
+    ZoomFit, "zoom-fit", "zoom to fit";
+    OpenThere, "open-there", "open the agent as of the cursor";
     Help, "help", "show all keys";
     Palette, "palette", "open the command palette";
     Submit, "submit", "send the message";
-    Newline, "newline", "start a new line";
-    HistorySearch, "history-search", "search the messages sent before";
-    Editor, "editor", "write the message in $EDITOR";
-    CycleMode, "cycle-mode", "go to the next permission mode";
-    Interrupt, "interrupt", "interrupt the main agent (twice); its subagents go on";
-    ClearOrQuit, "clear-or-quit", "clear the text, which undo brings back; on an empty composer, twice quits";
+    Newline, "newline", "insert a new line";
+    HistorySearch, "history-search", "search sent messages";
+    Editor, "editor", "edit the message in $EDITOR";
+    CycleMode, "cycle-mode", "switch to the next permission mode";
+    Interrupt, "interrupt", "interrupt the main agent (press twice); subagents keep running";
+    ClearOrQuit, "clear-or-quit", "clear the text (undo restores it); on an empty composer, press twice to quit";
     ScrollUp, "scroll-up", "scroll up a line";
     ScrollDown, "scroll-down", "scroll down a line";
     PageUp, "page-up", "scroll up a page";
     PageDown, "page-down", "scroll down a page";
     Top, "top", "go to the start";
-    Bottom, "bottom", "go to the end and follow it";
+    Bottom, "bottom", "go to the end and follow";
     Search, "search", "search in this view";
     SearchNext, "search-next", "go to the next match";
     SearchPrevious, "search-previous", "go to the previous match";
-    FoldTools, "fold-tools", "fold or unfold the output of tools";
-    Layout, "layout", "go to the next layout";
-    MouseToggle, "mouse-toggle", "give the mouse to the terminal, or take it back";
+    FoldTools, "fold-tools", "fold or unfold tool output";
+    Layout, "layout", "switch to the next layout";
+    MouseToggle, "mouse-toggle", "toggle mouse capture (off: the terminal selects text)";
     Suspend, "suspend", "suspend the program";
-    Accept, "accept", "choose this entry";
-    AgentFiles, "agent-files", "show the agents there are and their files";
-    NewAgent, "new-agent", "make a new agent";
+    Accept, "accept", "select";
+    AgentFiles, "agent-files", "list all agents and their files";
+    NewAgent, "new-agent", "create an agent";
     EditAgent, "edit-agent", "edit the agent's file in $EDITOR";
-    DuplicateAgent, "duplicate-agent", "duplicate the agent into another folder";
-    DeleteAgent, "delete-agent", "delete the agent's file, after a question";
-    UseAgent, "use-agent", "write the agent's name into the message";
-    ReloadAgents, "reload-agents", "read all agent files again";
+    DuplicateAgent, "duplicate-agent", "duplicate the agent to another folder";
+    DeleteAgent, "delete-agent", "delete the agent's file (asks first)";
+    UseAgent, "use-agent", "mention this agent";
+    ReloadAgents, "reload-agents", "reload all agent files";
     Back, "back", "go back a step";
 }
 
@@ -107,8 +107,8 @@ const IN_PLACE: &[(Context, Action, &str)] = &[
     (Context::AgentFiles, Action::Accept, "show this agent"),
     (Context::AgentFiles, Action::Search, "search the agents"),
     (Context::AgentFiles, Action::Bottom, "go to the end"),
-    (Context::Popup, Action::MoveUp, "choose the entry above"),
-    (Context::Popup, Action::MoveDown, "choose the entry below"),
+    (Context::Popup, Action::MoveUp, "select the entry above"),
+    (Context::Popup, Action::MoveDown, "select the entry below"),
     (Context::Popup, Action::PageUp, "go up ten entries"),
     (Context::Popup, Action::PageDown, "go down ten entries"),
     (Context::Popup, Action::Leave, "close the list"),
@@ -116,14 +116,14 @@ const IN_PLACE: &[(Context, Action, &str)] = &[
     (Context::Text, Action::PageDown, "scroll down ten lines"),
     (Context::Text, Action::Bottom, "go to the end"),
     (Context::Text, Action::Leave, "close the text"),
-    (Context::Confirm, Action::Leave, "leave everything as it is"),
-    (Context::Wizard, Action::Accept, "take the answer and go on"),
-    (Context::Wizard, Action::Editor, "write the text in $EDITOR"),
-    (Context::Wizard, Action::MoveUp, "choose the row above"),
-    (Context::Wizard, Action::MoveDown, "choose the row below"),
+    (Context::Confirm, Action::Leave, "cancel"),
+    (Context::Wizard, Action::Accept, "accept and continue"),
+    (Context::Wizard, Action::Editor, "edit the text in $EDITOR"),
+    (Context::Wizard, Action::MoveUp, "select the row above"),
+    (Context::Wizard, Action::MoveDown, "select the row below"),
     (Context::Wizard, Action::PageUp, "go up eight rows"),
     (Context::Wizard, Action::PageDown, "go down eight rows"),
-    (Context::Wizard, Action::Leave, "leave; what is filled in is kept"),
+    (Context::Wizard, Action::Leave, "close; your draft is kept"),
 ];
 
 impl Action {
@@ -172,7 +172,7 @@ impl Action {
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
-            Self::FocusAgent(_) => "focus the agent with this number; again: on the whole screen",
+            Self::FocusAgent(_) => "focus this agent (press again for full screen)",
             _ => NAMED.iter().find(|(action, ..)| *action == self).map_or("", |(.., description)| description),
         }
     }

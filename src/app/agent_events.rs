@@ -191,10 +191,10 @@ impl App {
     fn on_kept_worktrees(&mut self, kept: &[KeptWorktree]) {
         if let Some(found) = self.agents.kept_mut().set(kept) {
             let what = match found {
-                1 => "1 worktree of an earlier run holds".to_owned(),
-                _ => format!("{found} worktrees of an earlier run hold"),
+                1 => "1 unmerged worktree".to_owned(),
+                _ => format!("{found} unmerged worktrees"),
             };
-            self.notice(&format!("{what} changes that were not merged: /worktrees"));
+            self.notice(&format!("{what} from an earlier run: /worktrees"));
         }
         self.overlay.clamp_choice(&lists::WORKTREES, kept.len());
         if kept.is_empty() && self.overlay.chosen_in(&lists::WORKTREES).is_some() {

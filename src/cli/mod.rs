@@ -27,64 +27,64 @@ use crate::provider::table::ProviderTable;
     after_help = after_help()
 )]
 pub struct Cli {
-    /// What to ask. On the screen it is sent at once; with -p it is answered on standard output.
+    /// What to ask. The screen sends it at once; with -p, the answer goes to standard output.
     pub prompt: Option<String>,
 
-    /// Answers without a screen: the answer on standard output, progress on standard error. Standard input, if it is
-    /// not a terminal, is added to the prompt; with a prompt, only if it begins to arrive within 3 seconds.
+    /// Print the answer and exit: the answer on standard output, progress on standard error. Piped input is appended
+    /// to the prompt; with a prompt, only if it starts to arrive within 3 seconds.
     #[arg(short = 'p', long = "print", conflicts_with = "plain")]
     pub print: bool,
 
-    /// Works without a screen of its own: lines are appended to standard output, messages and answers are read from
-    /// standard input. For screen readers and logs; /help there lists what can be typed.
+    /// Line mode, without a full screen (for screen readers and logs): writes lines to standard output, reads messages
+    /// and answers from standard input. /help lists what can be typed.
     #[arg(long, global = true)]
     pub plain: bool,
 
-    /// The form of the answer with -p.
+    /// Format of the answer with -p.
     #[arg(long, value_enum, default_value_t, requires = "print")]
     pub output_format: OutputFormat,
 
-    /// Who answers: provider/name such as anthropic/sonnet or ollama/qwen3, an alias such as opus, or offline.
+    /// Model to use: provider/name such as anthropic/sonnet or ollama/qwen3, an alias such as opus, or offline.
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub model: Option<String>,
 
-    /// What happens without asking: default (reading the project), acceptEdits (changing its files too), plan (reading
-    /// only; the rest is refused), bypassPermissions (everything).
+    /// What is allowed without asking: default (reading the project), acceptEdits (also changing its files), plan
+    /// (reading only; the rest is denied), bypassPermissions (everything).
     #[arg(long, value_name = "MODE", value_parser = parse_mode)]
     pub permission_mode: Option<PermissionMode>,
 
-    /// What is allowed in advance, separated by commas: Edit,Write,"Bash(cargo test:*)". May be repeated.
+    /// Allow these without asking, separated by commas: Edit,Write,"Bash(cargo test:*)". May be repeated.
     #[arg(long = "allowedTools", visible_alias = "allowed-tools", value_name = "TOOLS", value_parser = parse_grants)]
     pub allowed_tools: Vec<GrantList>,
 
-    /// Most turns for the request, with -p; past them the model gets one more, without tools, to answer.
+    /// Limit the turns, with -p; after them the model gets one more, without tools, to answer.
     #[arg(long, value_name = "N", requires = "print", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
 
-    /// Most tokens that all agents of the session may use together, cached ones included: 500000, 500k or 1.5M. Before a
-    /// request that would pass it, each agent reports in one last turn and stops.
+    /// Limit the tokens of all agents together, cached ones included: 500000, 500k or 1.5M. Before a request that would
+    /// exceed it, each agent reports in one last turn and stops.
     #[arg(long, value_name = "N", value_parser = parse_tokens)]
     pub budget_tokens: Option<u64>,
 
-    /// Most US dollars that all agents of the session may spend together, such as 2.50. Models whose price is not known
-    /// are not counted, which is said.
+    /// Limit the US dollars of all agents together, such as 2.50. Models without a known price are not counted; you are
+    /// told so.
     #[arg(long, value_name = "X", value_parser = parse_dollars)]
     pub budget_usd: Option<Dollars>,
 
-    /// Works in this folder instead of the current one.
+    /// Work in this folder instead of the current one.
     #[arg(short = 'C', long = "cd", value_name = "DIR", global = true)]
     pub directory: Option<PathBuf>,
 
-    /// More agents, which win over those of files: {"name": {"description": "…", "prompt": "…"}}. Further fields are
-    /// those of agent files.
+    /// Add agents, which win over agent files: {"name": {"description": "…", "prompt": "…"}}. Other fields are those of
+    /// agent files.
     #[arg(long, value_name = "JSON", value_parser = parse_agents, global = true)]
     pub agents: Option<GivenAgents>,
 
-    /// Lets the main agent work as this agent: with its prompt, tools and model.
+    /// Run the main agent as this agent: with its prompt, tools and model.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
 
-    /// Another thing to do than to answer.
+    /// What to do instead of answering.
     #[command(subcommand)]
     pub command: Option<Subcommands>,
 }
@@ -92,9 +92,9 @@ pub struct Cli {
 /// Things to do other than to answer.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Subcommands {
-    /// Lists, shows, checks and makes agents. Without another word it lists them.
+    /// List, show, check or create agents (default: list)
     Agents(agents::AgentsArgs),
-    /// Plays a scripted main agent with eight subagents on the real screen. Touches nothing, needs no model.
+    /// Play a scripted main agent with eight subagents on the real screen. Touches nothing, needs no model.
     Demo,
 }
 
@@ -139,8 +139,8 @@ pub struct GrantList(pub Vec<Grant>);
 fn after_help() -> String {
     let table = ProviderTable::default();
     format!(
-        "Models: the one of --model, else the one of the configuration, else the service whose key is set ({}), else a \
-         local server ({}), else the built-in offline model, which explores code by rules and needs nothing.\n\n\
+        "Models: the one of --model, else the one in the configuration, else the service whose key is set ({}), else a \
+         local server ({}), else the built-in offline model, which can only explore code and needs nothing.\n\n\
          {AFTER_MODELS}",
         table.key_variables().join(", "),
         table.server_names().join(", "),
@@ -151,21 +151,21 @@ const AFTER_MODELS: &str = "\
 Settings: ~/.config/belvedere/config.toml, and .belvedere/config.toml in the project. Sessions and
 the log are kept in ~/.local/state/belvedere.
 
-Agents of your own are files: ~/.claude/agents, ~/.kode/agents, and .claude/agents and .kode/agents
-in the project, each over the one before.
+Custom agents are files in ~/.claude/agents and ~/.kode/agents, and in .claude/agents and
+.kode/agents of the project; on a name clash the later one wins.
 
 Exit status with -p: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a limit, 130 interrupted,
 141 nobody reads standard output, 143 terminated. A second Ctrl-C does not wait for what runs.
 
 Examples:
-  belvedere                                     opens the screen in the current folder
-  belvedere -p \"where is the config parsed?\"    answers on standard output
-  git diff | belvedere -p \"review this\"         with standard input
+  belvedere                                     open the screen in the current folder
+  belvedere -p \"where is the config parsed?\"    answer on standard output
+  git diff | belvedere -p \"review this\"         append standard input
   belvedere --plain                             line by line, without a screen
-  belvedere --model ollama/qwen3                with a model on this machine
-  belvedere --agent reviewer                    talks to one of your agents
-  belvedere agents check                        says what is wrong with agent files
-  belvedere demo                                shows what it looks like";
+  belvedere --model ollama/qwen3                use a model on this machine
+  belvedere --agent reviewer                    talk to one of your agents
+  belvedere agents check                        check agent files
+  belvedere demo                                show what it looks like";
 
 fn parse_mode(name: &str) -> Result<PermissionMode, String> {
     name.parse()

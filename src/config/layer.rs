@@ -106,7 +106,7 @@ pub(super) const ROWS: &[SettingRow] = &[
         set: Setter::List(|config, names| {
             if let Some(name) = names.iter().find(|name| !is_variable(name.strip_suffix('*').unwrap_or(name))) {
                 return Err(format!(
-                    "`{name}` is no name of a variable; write `NAME`, or `NAME_*` for all that begin so"
+                    "`{name}` is not a variable name; write `NAME`, or `NAME_*` for all that begin so"
                 ));
             }
             config.tool_environment.extend(names);

@@ -19,7 +19,7 @@ fn of_entry(name: String, fields: Value) -> Parsed {
     let source = Source { tier: Tier::CommandLine, path: None };
     let place = format!("`{}` of --agents: ", sanitize_line(&name));
     let Value::Object(mut fields) = fields else {
-        let message = format!("{place}it is no object. Write {{\"description\": \"…\", \"prompt\": \"…\"}}.");
+        let message = format!("{place}it is not an object. Write {{\"description\": \"…\", \"prompt\": \"…\"}}.");
         return Parsed::broken(source, message);
     };
     let prompt = fields.shift_remove("prompt");

@@ -32,9 +32,9 @@ const LONGEST_NAME: usize = 64;
 pub enum DraftError {
     #[error("{0}")]
     Name(&'static str),
-    #[error("{} exists already. Choose another name, or edit that file.", .0.display())]
+    #[error("{} already exists. Choose another name, or edit that file.", .0.display())]
     Exists(PathBuf),
-    #[error("{} cannot be written: {error}. Choose another folder, or mend its permissions.", path.display())]
+    #[error("{} cannot be written: {error}. Choose another folder, or fix its permissions.", path.display())]
     Disk { path: PathBuf, error: std::io::Error },
 }
 

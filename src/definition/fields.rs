@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         let text = self.text(key).filter(|text| !matches!(text.as_str(), "auto" | "inherit"))?;
         let value: Result<T, String> = text.parse();
         if let Err(error) = &value {
-            self.report_at(key, format!("{}; that of the session is used.", sanitize_line(error)));
+            self.report_at(key, format!("{}; the session's is used.", sanitize_line(error)));
         }
         value.ok()
     }
@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
             .take(MAX_DOUBTS)
             .collect();
         for (key, meant) in slips {
-            self.report_at(&key, format!("`{key}` is no field and is ignored. If you mean `{meant}`, write that."));
+            self.report_at(&key, format!("`{key}` is not a field and is ignored. If you mean `{meant}`, write that."));
         }
         for (line, written, known) in self.spelt_otherwise().into_iter().take(MAX_DOUBTS) {
             self.report(

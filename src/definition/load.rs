@@ -117,7 +117,7 @@ fn model(reader: &mut Reader<'_>) -> Option<String> {
         return Some(model);
     }
     let shown: String = sanitize_line(&model).chars().take(60).collect();
-    reader.report_at(key, format!("`{shown}` is not the name of a model; the parent's model is used. Write an alias such as `haiku`, a full name, or `inherit`."));
+    reader.report_at(key, format!("`{shown}` is not a model name; the parent's model is used. Write an alias such as `haiku`, a full name, or `inherit`."));
     None
 }
 
@@ -132,7 +132,7 @@ fn color(reader: &mut Reader<'_>) -> Option<String> {
         _ => {
             reader.report_at(
                 "color",
-                format!("`{color}` is no colour; one is chosen. Write a name, or six digits such as `#ff8800`."),
+                format!("`{color}` is not a color; one is chosen. Write a name, or six digits such as `#ff8800`."),
             );
             None
         }
@@ -156,7 +156,7 @@ fn memory(reader: &mut Reader<'_>, source: &Source) -> Option<MemoryScope> {
             let text = sanitize_line(&text);
             reader.report_at(
                 "memory",
-                format!("`{text}` is no kind of memory; it keeps none. Write user, project or local."),
+                format!("`{text}` is not a kind of memory; it keeps none. Write user, project or local."),
             );
             None
         }

@@ -157,12 +157,12 @@ impl Walk<'_> {
     fn unreachable(&mut self, path: &Path, error: &std::io::Error) {
         let reason = match (error.kind(), fs::read_link(path)) {
             (ErrorKind::NotFound, Ok(target)) => {
-                format!("the link leads to {}, which is not there. Mend the link or remove it.", target.display())
+                format!("the link leads to {}, which is not there. Fix the link or remove it.", target.display())
             }
             // It was removed while it was looked at.
             (ErrorKind::NotFound, Err(_)) => return,
             (_, Ok(target)) => {
-                format!("the link to {} cannot be followed: {error}. Mend the link or remove it.", target.display())
+                format!("the link to {} cannot be followed: {error}. Fix the link or remove it.", target.display())
             }
             (_, Err(_)) => format!("cannot be read: {error}. Make it readable, or remove it."),
         };

@@ -79,7 +79,7 @@ impl Repository {
     fn check_folder(&self, folder: &Path) -> Result<(), Refused> {
         let facts = folder.metadata().map_err(Refused::disk(folder))?;
         if !facts.is_dir() {
-            return Err(Refused::at(folder, "is no folder"));
+            return Err(Refused::at(folder, "is not a folder"));
         }
         let owner = facts.uid();
         let dot_git = self.top.join(".git");
@@ -91,7 +91,7 @@ impl Repository {
             let path = entry.map_err(Refused::disk(folder))?.path();
             let kind = path.metadata().map(|facts| facts.file_type());
             if kind.is_ok_and(|kind| kind.is_fifo() || kind.is_char_device() || kind.is_block_device()) {
-                return Err(Refused::at(&path, "is no plain file"));
+                return Err(Refused::at(&path, "is not a plain file"));
             }
         }
         Ok(())
@@ -177,7 +177,7 @@ fn check_plain(folder: &Path, depth: usize, entries: &mut usize) -> Result<(), R
         if kind.is_dir() {
             check_plain(&path, depth + 1, entries)?;
         } else if !(kind.is_file() || kind.is_socket() && name == MONITOR) {
-            return Err(Refused::at(&path, "is no plain file"));
+            return Err(Refused::at(&path, "is not a plain file"));
         }
     }
     Ok(())
@@ -197,7 +197,7 @@ pub(super) fn read_plain(path: &Path, max: u64) -> Result<Vec<u8>, Refused> {
     let file = open().map_err(Refused::disk(path))?;
     let facts = file.metadata().map_err(Refused::disk(path))?;
     if !facts.is_file() {
-        return Err(Refused::at(path, "is no plain file"));
+        return Err(Refused::at(path, "is not a plain file"));
     }
     let mut bytes = Vec::new();
     file.take(max + 1).read_to_end(&mut bytes).map_err(Refused::disk(path))?;

@@ -66,7 +66,7 @@ impl Denials {
         let how = rule.as_ref().map_or_else(String::new, |rule| {
             format!(" (allow with --allowedTools {})", shell_word(&sanitize_line(rule)))
         });
-        let line = format!("[{agent}] {tool} {title} refused: {reason}{how}");
+        let line = format!("[{agent}] {tool} {title} denied: {reason}{how}");
         self.list.push(Denial { agent, tool, title, rule, reason });
         line
     }

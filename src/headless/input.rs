@@ -75,7 +75,7 @@ pub fn with_piped(
     };
     let piped = String::from_utf8_lossy(&piped);
     let parts: Vec<&str> = [prompt, piped.trim()].into_iter().filter(|part| !part.is_empty()).collect();
-    anyhow::ensure!(!parts.is_empty(), "there is nothing to answer: give a prompt, or pipe one in");
+    anyhow::ensure!(!parts.is_empty(), "no prompt given: pass one or pipe it in");
     Ok(parts.join("\n\n"))
 }
 

@@ -71,7 +71,7 @@ impl ProgressLine {
             EventKind::Turn(TurnEvent::Retrying { reason, wait_ms, .. }) => {
                 self.waits.announced(event.agent);
                 let who = self.children.get(&event.agent).map_or("main", |child| &child.label);
-                Some(format!("{who} … waits {}: {}", seconds(*wait_ms), sanitize_line(reason)))
+                Some(format!("{who} … retries in {}: {}", seconds(*wait_ms), sanitize_line(reason)))
             }
             EventKind::Turn(TurnEvent::Started { .. }) => {
                 self.waits.over(event.agent);
@@ -123,7 +123,7 @@ impl Waits {
         };
         let what = match why {
             Hold::RateLimit => "the rate limit",
-            Hold::Budget => "what the requests under way leave of the budget",
+            Hold::Budget => "running requests to free budget",
         };
         Some(format!("waits{wait} for {what}{queue}"))
     }

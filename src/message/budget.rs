@@ -88,7 +88,7 @@ impl FromStr for Dollars {
         let digits = digits.strip_prefix('$').unwrap_or(digits).trim();
         match number(digits).map(Self::from) {
             Some(amount) if amount.0 > 0 => Ok(amount),
-            _ => Err(format!("`{text}` is no amount of US dollars above 0; write 5, 2.50 or $0.75")),
+            _ => Err(format!("`{text}` is not an amount of US dollars above 0; write 5, 2.50 or $0.75")),
         }
     }
 }
@@ -105,7 +105,7 @@ pub fn parse_tokens(text: &str) -> Result<u64, String> {
     match number(digits.trim_end()).map(|number| (number * times).round()) {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within 1 and 10^12")]
         Some(tokens) if (1.0..=MOST).contains(&tokens) => Ok(tokens as u64),
-        _ => Err(format!("`{text}` is no number of tokens above 0; write 200000, 200k or 1.5M")),
+        _ => Err(format!("`{text}` is not a number of tokens above 0; write 200000, 200k or 1.5M")),
     }
 }
 

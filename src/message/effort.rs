@@ -40,7 +40,7 @@ impl FromStr for Effort {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|effort| effort.name().eq_ignore_ascii_case(text.trim()));
-        found.ok_or_else(|| format!("`{text}` is no effort; write low, medium, high, xhigh or max"))
+        found.ok_or_else(|| format!("`{text}` is not an effort; write low, medium, high, xhigh or max"))
     }
 }
 

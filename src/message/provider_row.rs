@@ -113,12 +113,12 @@ impl ProviderRow {
         }
         for variable in [&self.url_env, &self.host_env, &self.key_env, &self.token_env].into_iter().flatten() {
             if !is_variable(variable) {
-                return Err(format!("`{variable}` is no name of a variable; keys themselves stay in the environment"));
+                return Err(format!("`{variable}` is not a variable name; keys themselves stay in the environment"));
             }
         }
         let is_header = |name: &str| HeaderName::from_bytes(name.as_bytes()).is_ok();
         if let Some(header) = self.key_header.as_ref().filter(|header| !is_header(header)) {
-            return Err(format!("`{header}` is no name of a header"));
+            return Err(format!("`{header}` is not a header name"));
         }
         for (header, value) in &self.headers {
             if OWN_HEADERS.contains(&header.to_ascii_lowercase().as_str()) {
@@ -169,6 +169,6 @@ fn web_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Err
     url.filter(is_web).ok_or_else(|| {
         // A password may stand in it.
         let shown = text.trim().rsplit('@').next().unwrap_or_default().split('?').next().unwrap_or_default();
-        serde::de::Error::custom(format!("`{shown}` is no address; write http://host:port/v1, without a password"))
+        serde::de::Error::custom(format!("`{shown}` is not an address; write http://host:port/v1, without a password"))
     })
 }

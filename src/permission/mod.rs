@@ -258,26 +258,26 @@ impl Permissions {
         let whose = if mode == state.mode { "" } else { " (this agent's own)" };
         let project = &state.project;
         let why = match &access.kind {
-            AccessKind::Nothing => "this tool asks",
-            _ if project.root().is_none() => "no project here, so everything asks",
+            AccessKind::Nothing => "this tool always asks",
+            _ if project.root().is_none() => "no project here, so everything needs approval",
             AccessKind::Read { .. } => "outside the project",
             AccessKind::Write { path } if !project.contains(path) => "outside the project",
-            AccessKind::Write { path } if !project.is_plain_file(path) => "settings that other programs run or obey",
-            AccessKind::Write { .. } => "edits ask",
+            AccessKind::Write { path } if !project.is_plain_file(path) => "other programs run or obey these settings",
+            AccessKind::Write { .. } => "every edit needs approval",
             AccessKind::Execute { command, .. }
                 if !grants::is_simple(command) && state.grants.name_part_of(command, &self.holder) =>
             {
-                "what is allowed covers single plain commands only"
+                "your permission covers single plain commands only"
             }
             AccessKind::Execute { command, .. }
                 if grants::is_simple(command) && state.grants.name_beginning_of(command, &self.holder) =>
             {
-                "its beginning is allowed, but what follows is not known to be harmless"
+                "its start is allowed, but what follows may do harm"
             }
             AccessKind::Execute { command, .. } if is_read_only(command) => {
-                "it may lead out of the project, or run programs of the project's"
+                "it may leave the project or run the project's programs"
             }
-            AccessKind::Execute { .. } => "it may do more than read",
+            AccessKind::Execute { .. } => "it may modify files",
         };
         format!("mode {}{whose}: {why}", mode.word())
     }

@@ -106,11 +106,11 @@ pub enum ChoiceError {
     /// A provider was named that has no model of its own to fall back on.
     #[error("{provider} needs the name of a model: --model {provider}/NAME.")]
     MissingModel { provider: String },
-    #[error("{variable} is not an address ({value}). It has to look like http://host:port/v1.")]
+    #[error("{variable} is not an address ({value}). It must look like http://host:port/v1.")]
     BadAddress { variable: String, value: String },
     /// No server that was asked has what was wished for.
     #[error(
-        "Nothing answers for {wish}{question} Start its server, set the key of its service, or choose another model with \
+        "No provider found for {wish}{question} Start its server, set its service's key, or choose another model with \
          --model {}.",
         forms()
     )]

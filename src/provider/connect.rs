@@ -39,7 +39,7 @@ impl Proxy {
         let Some(found) = through(&value) else {
             // A name and a password may stand before the host.
             let shown = value.rsplit('@').next().unwrap_or_default();
-            let detail = format!("has no address that can be read ({shown}); it has to look like http://host:port");
+            let detail = format!("has no address that can be read ({shown}); it must look like http://host:port");
             let proxy = format!("The proxy of {variable}");
             return Err(proxy_error(ErrorKind::ProxySettings, proxy, detail, variable));
         };
@@ -76,8 +76,8 @@ fn proxy_error(kind: ErrorKind, proxy: String, detail: String, variable: &str) -
 /// What is wrong with a connection, and what to do.
 pub(super) type Advice = (String, &'static str);
 
-const TRUST: &str = "Name the file of the authority that signed it in SSL_CERT_FILE.";
-const LEAF: &str = "Make one that is no authority (openssl req -x509 -addext basicConstraints=critical,CA:FALSE …), or \
+const TRUST: &str = "Set SSL_CERT_FILE to the file of the authority that signed it.";
+const LEAF: &str = "Make one that is not an authority (openssl req -x509 -addext basicConstraints=critical,CA:FALSE …), or \
                     sign one with it.";
 const RENEW: &str = "Renew it, or set the clock.";
 const RENAME: &str = "Write the base URL with a name that the certificate has.";
@@ -107,7 +107,7 @@ fn of_certificate(error: &CertificateError) -> Advice {
             ("its certificate is for another name".to_owned(), RENAME)
         }
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
-            ("its certificate is that of an authority (CA:TRUE), not of a server".to_owned(), LEAF)
+            ("its certificate belongs to an authority (CA:TRUE), not to a server".to_owned(), LEAF)
         }
         other => (format!("its certificate is not valid: {other}"), LOOK),
     }

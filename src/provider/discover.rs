@@ -75,11 +75,11 @@ impl Miss {
                 )
             }
             Why::Refused(_, Some(503)) => format!("{place} is still loading its model (503): try again in a moment."),
-            Why::Refused(error, Some(_)) => format!("{error} To use it without its list of models, {name_one}."),
+            Why::Refused(error, Some(_)) => format!("{error} To use it without listing its models, {name_one}."),
             Why::Refused(error, None) => error.to_string(),
-            Why::Late => format!("{place} does not list its models in time: {name_one}."),
+            Why::Late => format!("{place} did not list its models in time: {name_one}."),
             Why::NoList => {
-                format!("{place} answers with something that is no list of models: check the address, or {name_one}.")
+                format!("{place} answers with something other than a list of models: check the address, or {name_one}.")
             }
             Why::Lacks(models) => {
                 let missing = wanted

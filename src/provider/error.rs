@@ -81,27 +81,27 @@ impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, provider, detail, advice, retry_after, unsupported } = self;
         match kind {
-            ErrorKind::Authentication => write!(f, "{provider} did not accept the key ({detail})."),
-            ErrorKind::MissingKey => write!(f, "{provider} wants a key ({detail})."),
-            ErrorKind::RateLimit => write!(f, "{provider} limits the rate ({detail})."),
+            ErrorKind::Authentication => write!(f, "{provider} rejected the API key ({detail})."),
+            ErrorKind::MissingKey => write!(f, "{provider} needs an API key ({detail})."),
+            ErrorKind::RateLimit => write!(f, "Rate limited by {provider} ({detail})."),
             ErrorKind::Overloaded => write!(f, "{provider} is overloaded ({detail})."),
-            ErrorKind::Internal => write!(f, "{provider} answered with an internal error ({detail})."),
+            ErrorKind::Internal => write!(f, "{provider} had an internal error ({detail})."),
             ErrorKind::Tls => write!(f, "No secure connection to {provider}: {detail}."),
             ErrorKind::Proxy | ErrorKind::ProxySettings => write!(f, "{provider} {detail}."),
             ErrorKind::ContextTooLong => write!(f, "The conversation is too long for the model ({detail})."),
-            ErrorKind::NotFound => write!(f, "{provider} does not know this model or address ({detail})."),
+            ErrorKind::NotFound => write!(f, "{provider} has no such model or address ({detail})."),
             ErrorKind::Network => write!(f, "No connection to {provider} ({detail})."),
-            ErrorKind::Interrupted => write!(f, "The answer of {provider} broke off ({detail})."),
-            ErrorKind::Protocol => write!(f, "{provider} sent something that is not its API ({detail})."),
+            ErrorKind::Interrupted => write!(f, "The answer from {provider} broke off ({detail})."),
+            ErrorKind::Protocol => write!(f, "{provider} sent something that does not match its API ({detail})."),
             ErrorKind::BadRequest | ErrorKind::Unsupported => match unsupported {
                 Some(part) => {
-                    write!(f, "{provider} does not take {} for {} ({detail}).", part.feature.words(), part.model)
+                    write!(f, "{provider} does not support {} for {} ({detail}).", part.feature.words(), part.model)
                 }
                 None => write!(f, "{provider} refused the request ({detail})."),
             },
         }?;
         if let Some(wait) = retry_after {
-            write!(f, " It asks to wait {} s.", wait.as_secs().max(1))?;
+            write!(f, " Retry after {} s.", wait.as_secs().max(1))?;
         }
         for sentence in [advice, kind.advice()].into_iter().filter(|sentence| !sentence.is_empty()) {
             write!(f, " {sentence}")?;

@@ -217,7 +217,7 @@ impl Feed {
         reader.settle(result)?;
         match reader.progress {
             StreamProgress::Open => {
-                Err(reader.service.error(ErrorKind::Protocol, "a document that is no answer of a model"))
+                Err(reader.service.error(ErrorKind::Protocol, "a document that is not a model's answer"))
             }
             StreamProgress::Stopped | StreamProgress::Complete => self.end(),
         }

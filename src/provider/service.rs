@@ -148,10 +148,8 @@ impl Service {
             ErrorKind::Authentication if self.credential == Credential::None => {
                 (ErrorKind::MissingKey, format!("Set {}.", self.key_hint()))
             }
-            ErrorKind::Authentication => {
-                (kind, format!("Check {} and that the key may use this model.", self.key_hint()))
-            }
-            ErrorKind::Internal if self.is_own => (kind, format!("Look at the log of {}.", self.shown)),
+            ErrorKind::Authentication => (kind, format!("Check {} and its access to this model.", self.key_hint())),
+            ErrorKind::Internal if self.is_own => (kind, format!("See the log of {}.", self.shown)),
             _ => return error,
         };
         ProviderError { kind, advice, ..error }

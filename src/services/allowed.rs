@@ -24,7 +24,7 @@ pub(super) fn keeper(
         while let Some(change) = waiting.recv().await {
             let error = match &change {
                 GrantChange::Keep(given) if secrets.redact(&given.grant.to_string()) != given.grant.to_string() => {
-                    Some("This is allowed until the session ends only: it holds a secret.".to_owned())
+                    Some("Allowed for this session only: it holds a secret.".to_owned())
                 }
                 _ => write(allowed.clone(), change).await,
             };
@@ -38,7 +38,7 @@ pub(super) fn keeper(
 
 async fn write(allowed: Arc<Allowed>, change: GrantChange) -> Option<String> {
     let written = spawn_blocking(move || allowed.change(&change)).await.ok()?;
-    written.err().map(|error| format!("What is allowed for the project was not kept: {error}."))
+    written.err().map(|error| format!("What is allowed for the project was not saved: {error}."))
 }
 
 /// Emits what is allowed in advance, now and at each change, until it is stopped.

@@ -101,7 +101,7 @@ impl Bootstrap {
 /// Reads the configuration and finds the project. Returns an error if the working directory does not exist.
 pub fn bootstrap(options: Options) -> anyhow::Result<Bootstrap> {
     let cwd = std::fs::canonicalize(&options.directory)
-        .with_context(|| format!("{} cannot be entered", options.directory.display()))?;
+        .with_context(|| format!("cannot enter {}", options.directory.display()))?;
     anyhow::ensure!(cwd.is_dir(), "{} is not a folder", cwd.display());
     let environment = config::Environment::of_process();
     let ground = ProjectRoot::around(&cwd, &environment, config::user(&environment));
@@ -141,7 +141,7 @@ fn lead_definition(library: &Library, name: &str) -> anyhow::Result<Arc<AgentDef
     let catalog = library.catalog();
     catalog.get(name).with_context(|| {
         let names: Vec<String> = catalog.names().iter().map(|name| sanitize_line(name).into_owned()).collect();
-        format!("there is no agent `{name}`; there are {}", names.join(", "))
+        format!("no agent `{name}`; available: {}", names.join(", "))
     })
 }
 

@@ -36,5 +36,5 @@ fn notice(store: &Store) -> Option<String> {
         return None;
     }
     let at = last.at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M");
-    Some(format!("The last session in this project broke off at work, {at}. Its record: {}", record.display()))
+    Some(format!("The last session in this project ended unexpectedly at {at}. Its record: {}", record.display()))
 }

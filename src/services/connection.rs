@@ -21,7 +21,7 @@ use crate::subagent::{Connecting, Connection, ModelScope, Reconnect, ResolveMode
 fn how_to_connect() -> String {
     let table = ProviderTable::default();
     format!(
-        "No model is connected: the built-in offline model explores code by rules. For more, set {}, start {}, or use --model.",
+        "No model connected. The built-in offline model can only explore code. To connect one, set {}, start {}, or pass --model.",
         any_of(&table.main_keys()),
         any_of(&table.server_names()),
     )
@@ -131,9 +131,7 @@ async fn find(wishes: &ModelPreferences, means: &ConnectMeans, sink: &Sink) -> R
         means.known.remember(&identity_of(&chosen.endpoint));
     }
     let warning = chosen.endpoint.exposed_host().map(|host| {
-        format!(
-            "The key goes to {host} in clear (http://): whoever is on the way can read it. Use https:// if you can."
-        )
+        format!("The key goes to {host} unencrypted (http://): anyone on the way can read it. Use https:// if you can.")
     });
     let (provider, model) = connect(chosen, &means.rate_limiters);
     Ok(Found { connection: Connection { provider, model: Arc::new(model) }, note: None, warning })
@@ -180,7 +178,7 @@ fn chosen(connection: &Connection, note: Option<String>) -> SessionEvent {
     let provider = connection.provider.name().to_owned();
     let is_offline = provider == offline::NAME;
     let note = match note {
-        Some(words) if is_offline => Some(format!("{words} Until then the built-in offline model answers.")),
+        Some(words) if is_offline => Some(format!("{words} Until then, the built-in offline model answers.")),
         _ => is_offline.then(how_to_connect),
     };
     let model = &connection.model;

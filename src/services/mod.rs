@@ -160,7 +160,7 @@ const MAX_NOTICES: usize = 20;
 
 fn notices(errors: &[Diagnostic]) -> impl Iterator<Item = String> {
     let rest = errors.len().saturating_sub(MAX_NOTICES);
-    let rest = (rest > 0).then(|| format!("… and {rest} more faults in the configuration."));
+    let rest = (rest > 0).then(|| format!("… and {rest} more problems in the configuration."));
     errors.iter().take(MAX_NOTICES).map(ToString::to_string).chain(rest)
 }
 

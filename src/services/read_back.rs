@@ -23,11 +23,11 @@ pub(super) fn reader(store: Option<Store>, handled: Option<watch::Receiver<u64>>
         let (store, handled) = (store.clone(), handled.clone());
         async move {
             let (Some(store), Some(handled)) = (store, handled) else {
-                return Err("nothing of this session is kept, because there is no folder for it.".to_owned());
+                return Err("nothing of this session is saved: there is no folder for it.".to_owned());
             };
             let read = timeout(LOG_TIMEOUT, read_whole(&store, &name, ends, handled)).await;
             read.unwrap_or_else(|_| {
-                Err("its log is not whole: it is damaged, or the disk is full or too slow.".to_owned())
+                Err("its log is incomplete: it is damaged, or the disk is full or too slow.".to_owned())
             })
         }
         .boxed()
@@ -52,7 +52,7 @@ async fn read_whole(
             return Ok(events);
         }
         if handled.changed().await.is_err() {
-            return Err("its log is not written any more.".to_owned());
+            return Err("its log is no longer written.".to_owned());
         }
     }
 }

@@ -50,7 +50,7 @@ impl ServerIdentity {
         let model: String = sanitize_line(model).chars().take(MAX_MODEL_CHARS).collect();
         let Self { name, address, .. } = self;
         format!(
-            "A model server answers on {address} ({name}, model {model}; runs as {}). It was not used before: to use it, \
+            "A model server answers on {address} ({name}, model {model}; runs as {}). It has not been used before: to use it, \
              type /model {name}, or start with --model {name}.",
             self.owner()
         )

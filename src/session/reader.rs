@@ -57,7 +57,7 @@ pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<Record<T>, Str
         if bytes.ends_with(b"\n") {
             format!("not a record of a session ({error}). It is left out.")
         } else {
-            "the last record is torn: the program ended while it was written. It is left out.".to_owned()
+            "the last record is torn: the program ended while writing it. It is left out.".to_owned()
         }
     })
 }

@@ -72,7 +72,7 @@ impl Writer {
         });
         if let Err(error) = spawned {
             // The receiver went with the closure, so senders pass over it.
-            tracing::error!(%error, "the session is not kept: its thread does not start");
+            tracing::error!(%error, "the session is not saved: its thread does not start");
         }
         (sender, Self { handled, last })
     }
@@ -208,7 +208,7 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
         self.lock = Some(lock);
         if was_deleted {
             self.report(format!(
-                "The folder of this session was deleted and has been made anew: {}. What was kept in it before is gone.",
+                "The folder of this session was deleted and has been created again: {}. What it held is gone.",
                 self.store.dir().display()
             ));
         }
@@ -220,7 +220,7 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
         let words = error.to_string();
         if self.error.as_ref() != Some(&words) {
             self.report(format!(
-                "{words}. The work goes on, and what is to be kept waits in memory; free some space or check the rights \
+                "{words}. Work continues, and unsaved records wait in memory; free some space or check the rights \
                  of the folder."
             ));
         }
@@ -234,9 +234,9 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
         }
         let lost = std::mem::take(&mut self.lost);
         self.report(match lost {
-            0 => "The session is kept again; what waited in memory is written.".to_owned(),
+            0 => "The session is saved again, with what waited in memory.".to_owned(),
             lost => {
-                format!("The session is kept again, but {lost} of its records did not fit into memory and are lost.")
+                format!("The session is saved again, but {lost} of its records did not fit into memory and are lost.")
             }
         });
     }
@@ -246,7 +246,7 @@ impl<M: Serialize, Route, F: FnMut(Diagnostic)> Thread<M, Route, F> {
         self.close_all();
         let lost = self.lost + self.logs.values().map(AgentLog::lines).sum::<u64>();
         if let Some(error) = self.error.take() {
-            let words = format!("{error}. This session is not kept whole: {lost} of its records are lost.");
+            let words = format!("{error}. This session is not saved whole: {lost} of its records are lost.");
             tracing::warn!("{words}");
             let _ = self.last.set(words);
         }

@@ -186,7 +186,7 @@ impl EffectRunner {
 fn persister(memory: Arc<RememberedChoices>, back: mpsc::UnboundedSender<Event>) -> Persister {
     Persister::start(move |choice| {
         if let Err(error) = memory.write(&choice) {
-            let _ = back.send(Event::Error(format!("The choice is not kept: {error:#}.")));
+            let _ = back.send(Event::Error(format!("Your choice was not saved: {error:#}.")));
         }
     })
 }
@@ -200,14 +200,14 @@ fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
             FileNews::Listed(library.catalog().listing())
         }
         FileRequest::Create { tier, draft } => {
-            let folder = library.dirs().home_of(tier).context("there is no folder for such agents")?;
+            let folder = library.dirs().home_of(tier).context("no folder for such agents")?;
             FileNews::Created(draft.create_in(folder)?)
         }
         FileRequest::Duplicate { source, name, tier } => {
             let listing = library.catalog().listing();
             let original = listing.iter().find(|listed| listed.source == source && listed.name() == name);
             let original = original.with_context(|| format!("the agent {name} is gone"))?;
-            let folder = library.dirs().home_of(tier).context("there is no folder for such agents")?;
+            let folder = library.dirs().home_of(tier).context("no folder for such agents")?;
             FileNews::Created(duplicate(original, tier, folder)?)
         }
         FileRequest::Edit(path) => FileNews::Edited(path),
@@ -222,7 +222,7 @@ fn agent_files(library: &Library, request: FileRequest) -> Result<FileNews> {
 /// Checks that a path is the file of an agent that was read: no other file is touched, whatever asks for it.
 fn known(library: &Library, path: &Path) -> Result<()> {
     let known = library.catalog().listing().iter().any(|listed| listed.source.path.as_deref() == Some(path));
-    anyhow::ensure!(known, "{} is no agent file any more", path.display());
+    anyhow::ensure!(known, "{} is no longer an agent file", path.display());
     Ok(())
 }
 

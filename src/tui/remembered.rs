@@ -163,7 +163,7 @@ impl Persister {
         drop(self.choices);
         tokio::select! {
             _ = self.task => {}
-            () = sleep(WRITE_GRACE) => tracing::warn!("the disk is too slow; the last choice is not kept"),
+            () = sleep(WRITE_GRACE) => tracing::warn!("the disk is too slow; the last choice was not saved"),
         }
     }
 }

@@ -115,8 +115,7 @@ fn theme(name: String, themes: &Themes, depth: ColorDepth, notices: &mut Vec<Str
         return Ok((name, theme));
     }
     let all = themes.names().join(", ");
-    notices
-        .push(format!("There is no theme {name:?}. Choose one of {all}, or write it to a file in the folder themes."));
+    notices.push(format!("No theme {name:?}. Choose one of {all}, or add it as a file in the folder themes."));
     let (theme, _) = themes.load(AUTO, depth).context("the program has lost its own themes")?;
     Ok((AUTO.to_owned(), theme))
 }

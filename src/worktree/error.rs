@@ -15,25 +15,22 @@ const NAMED: usize = 5;
 /// Something about a worktree did not work. Unless it says otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorktreeError {
-    #[error("a worktree needs git, and there is none on the PATH: install it, or go on without `isolation: worktree`")]
+    #[error("a worktree needs git, which is not on the PATH: install it, or continue without `isolation: worktree`")]
     NoGit,
     /// The program cannot merge without a working tree.
     #[error(
-        "a worktree needs git 2.38 or newer, and this is {found}: update it, or go on without `isolation: worktree`"
+        "a worktree needs git 2.38 or newer, and this is {found}: update it, or continue without `isolation: worktree`"
     )]
     OldGit { found: String },
     #[error(
-        "{} lies in no git repository: run `git init` and commit, or go on without `isolation: worktree`",
+        "{} is not in a git repository: run `git init` and commit, or continue without `isolation: worktree`",
         shown(cwd)
     )]
     NoRepository { cwd: PathBuf },
     /// The repository has no files at this place.
-    #[error(
-        "{} is no place with the files of a repository (it is bare, or inside `.git`): work in a checkout of it",
-        shown(cwd)
-    )]
+    #[error("{} holds no files of a repository (it is bare, or inside `.git`): work in a checkout of it", shown(cwd))]
     NoFiles { cwd: PathBuf },
-    #[error("{} has no commit yet: make a first one, or go on without `isolation: worktree`", shown(repository))]
+    #[error("{} has no commit yet: make a first one, or continue without `isolation: worktree`", shown(repository))]
     NoCommit { repository: PathBuf },
     /// Worktrees would lie among the files of the project.
     #[error(
@@ -46,7 +43,7 @@ pub enum WorktreeError {
     #[error("{} cannot be {act}: {source}", shown(path))]
     Disk { path: PathBuf, act: &'static str, source: io::Error },
     /// The repository is not one that git is run on unseen.
-    #[error("git is not run on this repository: {0}; mend that, or go on without `isolation: worktree`")]
+    #[error("git is not run on this repository: {0}; fix that, or continue without `isolation: worktree`")]
     Refused(#[from] Refused),
     #[error("git failed at {act}: {said}")]
     Git { act: &'static str, said: String },

@@ -153,7 +153,7 @@ fn conflicts<'a>(mut fields: impl Iterator<Item = &'a [u8]>) -> Vec<Conflict> {
 fn words(kind: &str) -> &'static str {
     match kind.trim().trim_matches(['(', ')']) {
         "contents" => "both sides changed the same place",
-        "binary" => "both sides changed a file that is no text",
+        "binary" => "both sides changed a binary file",
         "modify/delete" => "one side changed it, the other deleted it",
         "rename/delete" => "one side renamed it, the other deleted it",
         "rename/rename" => "both sides renamed it",

@@ -64,9 +64,9 @@ impl Budget {
             [] => String::new(),
             needs => format!(", the next one needs about {}", needs.join(" and ")),
         };
-        let held = if self.ledger().reserved().tokens > 0 { ", what is under way is held" } else { "" };
+        let held = if self.ledger().reserved().tokens > 0 { ", running requests hold the rest" } else { "" };
         format!(
-            "Too little of the budget is left for another request: {} spent{held}{needs}. Raise it with /budget, \
+            "Not enough budget left for another request: {} spent{held}{needs}. Raise it with /budget, \
              --budget-tokens or --budget-usd.",
             self.account()
         )
@@ -77,7 +77,7 @@ impl Budget {
         let account = self.account();
         match self.percent() {
             0..=100 => format!(
-                "More than 80% of the budget is used: {account}. At the limit every agent reports in one last turn and \
+                "Over 80% of the budget is used: {account}. At the limit every agent reports in one last turn and \
                  stops; /budget raises it."
             ),
             percent => format!("Over budget ({percent}%): {account}. Every agent stops; /budget raises it."),

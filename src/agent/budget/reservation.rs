@@ -135,7 +135,7 @@ impl<'a> BudgetReservation<'a> {
         let model = &self.run.agent.model;
         if model.price.is_none() && self.budget.ledger().mark_uncounted(&model.id) {
             let text = format!(
-                "The price of {} is not known, so that the budget in dollars does not count it. A budget in tokens does: \
+                "The price of {} is unknown, so a budget in dollars does not count it. A budget in tokens does: \
                  /budget 500k.",
                 model.display
             );

@@ -128,14 +128,14 @@ pub(in crate::app) fn ending_note(outcome: &Outcome) -> Option<CellKind> {
     match outcome.status {
         Status::Completed => None,
         Status::Cancelled => Some(CellKind::Notice { text: reason("Interrupted. Say what to do instead.") }),
-        Status::Empty => Some(CellKind::Notice { text: reason("The model ended without a word. Ask again.") }),
+        Status::Empty => Some(CellKind::Notice { text: reason("The model ended without an answer. Ask again.") }),
         Status::Failed => Some(CellKind::Error { text: reason("The run failed. Ask again.") }),
-        Status::TurnLimit => Some(CellKind::Notice { text: reason("Cut off at the limit of turns. Say “go on”.") }),
+        Status::TurnLimit => Some(CellKind::Notice { text: reason("Stopped at the turn limit. Say “go on”.") }),
         Status::ToolLimit => {
-            Some(CellKind::Notice { text: reason("Cut off at the limit of tool calls. Say “go on”.") })
+            Some(CellKind::Notice { text: reason("Stopped at the tool call limit. Say “go on”.") })
         }
-        Status::TimedOut => Some(CellKind::Error { text: reason("Nothing arrived for too long. Ask again.") }),
+        Status::TimedOut => Some(CellKind::Error { text: reason("No output for too long. Ask again.") }),
         Status::Budget => Some(CellKind::Error { text: reason("The budget is used up.") }),
-        Status::WrappedUp => Some(CellKind::Notice { text: reason("Asked to report early. Say “go on”.") }),
+        Status::WrappedUp => Some(CellKind::Notice { text: reason("Wrapped up early. Say “go on”.") }),
     }
 }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{AgentView, Agents};
 use crate::agent::{AgentEvent, EventKind, RunMode, Status};
 use crate::app::outbox::Outbox;
+use crate::message::format::counted;
 use crate::message::{AgentId, MessageId};
 use crate::subagent::Command;
 
@@ -51,7 +52,7 @@ impl PendingRequests {
         let Some(agent) = agents.get(id) else { return };
         let name = &agent.name;
         if agent.has_ended() {
-            out.inform(format!("{name} has ended already"));
+            out.inform(format!("{name} has already ended"));
             return;
         }
         let below = agents.below(id).filter(|agent| !agent.has_ended()).count();
@@ -59,7 +60,7 @@ impl PendingRequests {
         self.stopping.insert(id);
         out.inform(match below {
             0 => format!("stopping {name}"),
-            below => format!("stopping {name} and {below} below it"),
+            below => format!("stopping {name} and its {}", counted(below, "subagent")),
         });
     }
 
@@ -78,14 +79,14 @@ impl PendingRequests {
         };
         let parent = agent.parent.and_then(|parent| agents.get(parent)).unwrap_or(agents.main());
         if ground == RunMode::Foreground && !parent.is_active() {
-            out.inform(format!("{} is idle: the report of {name} reaches it anyway", parent.name));
+            out.inform(format!("{} is idle; it gets {name}'s report anyway", parent.name));
             return;
         }
         self.moving.insert(id, ground);
         out.send(Command::Move { agent: id, ground });
         out.inform(match ground {
             RunMode::Background => format!("{name} moved to the background; its report arrives as a message"),
-            RunMode::Foreground => format!("{} waits for {name} before it goes on", parent.name),
+            RunMode::Foreground => format!("{} waits for {name} again", parent.name),
         });
     }
 
@@ -94,17 +95,17 @@ impl PendingRequests {
         let Some(agent) = agents.get(id) else { return };
         let name = &agent.name;
         if agent.has_ended() {
-            out.inform(format!("{name} has ended already"));
+            out.inform(format!("{name} has already ended"));
         } else if agent.last_turn.is_some() {
             out.inform(format!("{name} is already writing its report"));
         } else if !self.wrapping.insert(id) {
-            out.inform(format!("{name} was asked already; x stops it at once"));
+            out.inform(format!("{name} is already wrapping up; x stops it now"));
         } else {
             out.send(Command::WrapUp { agent: id });
             out.inform(if agent.has_begun() {
-                format!("{name} calls no further tools and reports in one last turn")
+                format!("{name} is wrapping up")
             } else {
-                format!("{name} ends before it has begun")
+                format!("{name} ends before it starts")
             });
         }
     }

@@ -151,13 +151,13 @@ impl KeptWorktrees {
         if act == WorktreeAct::Discard {
             let is_same = self.asked.take().is_some_and(|asked| asked == branch);
             if !(out.take_armed(Armed::Discard) && is_same) {
-                out.arm(Armed::Discard, &format!("press again to discard what {name} changed: {}", found.size()));
+                out.arm(Armed::Discard, &format!("press again to discard {name}'s changes: {}", found.size()));
                 self.asked = Some(branch);
                 return;
             }
-            out.inform(format!("discarding the worktree of {name}"));
+            out.inform(format!("discarding {name}'s worktree"));
         } else {
-            out.inform(format!("merging the worktree of {name}"));
+            out.inform(format!("merging {name}'s worktree"));
         }
         out.send(Command::Worktree { branch, act });
     }
@@ -196,7 +196,7 @@ impl KeptWorktrees {
                 let _ = write!(body, "\nand {} more changed lines\n", file.diff.omitted);
             }
         }
-        Some((format!("worktree of {name}"), body))
+        Some((format!("{name}'s worktree"), body))
     }
 }
 

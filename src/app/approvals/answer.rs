@@ -46,7 +46,7 @@ impl Approvals {
     /// first. Returns the question if the user shall say why not. `vi` says that keys of vi edit what is written.
     pub(in crate::app) fn answer(&mut self, action: Action, vi: bool, out: &mut Outbox) -> Option<ApprovalId> {
         let Some(request) = self.shown() else {
-            out.inform("no question is open");
+            out.inform("nothing to approve");
             return None;
         };
         let (id, grant, is_whole) = (request.id.clone(), request.grant.is_some(), request.is_shown_whole());
@@ -72,7 +72,7 @@ impl Approvals {
         };
         let is_yes = !matches!(answer, Answer::No { .. });
         if is_yes && !is_whole {
-            out.warn("part of this cannot be shown: it can only be refused");
+            out.warn("part of this cannot be shown: you can only deny it");
             return None;
         }
         match self.hidden() {
@@ -80,7 +80,7 @@ impl Approvals {
                 self.show_more();
                 self.expanding = true;
             }
-            Hidden::Everything if is_yes => out.warn("make the terminal larger to answer yes"),
+            Hidden::Everything if is_yes => out.warn("enlarge the terminal to allow"),
             _ => self.guard.hold(id, answer, out.now()),
         }
         None

@@ -29,8 +29,8 @@ pub(super) fn slash_budget(words: &str, agents: &Agents, out: &mut Outbox) {
 /// returns why the words ask for none, and what can be written instead.
 pub fn change_budget(words: &str, limit: BudgetLimit, spent: &Spent) -> Result<(BudgetLimit, String), String> {
     let changed = limit.changed(words, spent.usage.total(), spent.cost_usd.unwrap_or(0.0));
-    let limit = changed.map_err(|error| format!("{error}; /budget off lifts it"))?;
-    let stops = if is_used_up(limit, spent) { ", over budget: every agent stops at its next request" } else { "" };
+    let limit = changed.map_err(|error| format!("{error}; /budget off removes it"))?;
+    let stops = if is_used_up(limit, spent) { "; over budget: agents stop before their next request" } else { "" };
     Ok((limit, format!("{}{stops}", budget_words(limit, spent))))
 }
 

@@ -55,71 +55,55 @@ impl SlashCommand {
 pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand::new("help", "", "show all keys", |app, _| app.overlay.open(Popup::Help { scroll: 0 }))
         .plain("lists what can be typed."),
-    SlashCommand::new(
-        "agents",
-        "[new]",
-        "show the agents there are, and make, edit or delete their files",
-        slash_agents,
-    ),
-    SlashCommand::new("tasks", "", "choose from the agents of this session", slash_tasks).plain("lists the agents."),
-    SlashCommand::new("model", "[NAME]", "show which model answers, or let another one answer", slash_model)
-        .plain("NAME lets another model answer from the next message on."),
+    SlashCommand::new("agents", "[new]", "list, create, edit or delete agents", slash_agents),
+    SlashCommand::new("tasks", "", "list the agents of this session", slash_tasks).plain("lists the agents."),
+    SlashCommand::new("model", "[NAME]", "show or change the model", slash_model)
+        .plain("NAME changes the model from the next message on."),
     SlashCommand::new("mode", "[MODE]", "show or set the permission mode", App::slash_mode),
-    SlashCommand::new("permissions", "", "show what is allowed in advance, and take it back", |app, _| {
+    SlashCommand::new("permissions", "", "show or revoke what is allowed without asking", |app, _| {
         app.overlay.open(Popup::list(&lists::GRANTS));
     }),
     SlashCommand::new("clear", "", "start a new conversation", |app, _| app.slash_clear())
-        .plain("begins a new conversation; while agents are at work, a second /clear stops them."),
+        .plain("starts a new conversation; while agents are running, a second /clear stops them."),
     SlashCommand::new("layout", "[NAME]", "place the agents: auto, side, below, rail, hidden", App::slash_layout),
-    SlashCommand::new("theme", "[NAME]", "choose the colours", App::slash_theme),
-    SlashCommand::new("timeline", "", "show every agent as a bar over time", |app, _| app.open_timeline()),
+    SlashCommand::new("theme", "[NAME]", "choose a theme", App::slash_theme),
+    SlashCommand::new("timeline", "", "show the timeline of all agents", |app, _| app.open_timeline()),
     SlashCommand::new("cost", "", "show tokens and cost of each agent, live", |app, _| {
         app.overlay.open(Popup::Cost { scroll: 0 });
     })
     .plain("lists the tokens and the cost of each agent."),
-    SlashCommand::new("budget", "[LIMIT]", "show, set or lift the budget: 500k, $2, +200k, off", |app, words| {
+    SlashCommand::new("budget", "[LIMIT]", "show, set or remove the budget: 500k, $2, +200k, off", |app, words| {
         cost::slash_budget(words, &app.agents, &mut app.out);
     })
-    .plain("shows the budget of all agents; /budget 500k, $2, +200k or off sets, raises or lifts it."),
-    SlashCommand::new("cancel", "N|all", "stop an agent by its number, or all", App::slash_cancel)
+    .plain("shows the budget of all agents; /budget 500k, $2, +200k or off sets, raises or removes it."),
+    SlashCommand::new("cancel", "N|all", "stop one agent, or all", App::slash_cancel)
         .also(&["stop"])
         .plain("N stops one agent, by number or name; /cancel all stops every agent, the main one too."),
-    SlashCommand::new("wrapup", "N", "have an agent report now, by its number", |app, agent| {
+    SlashCommand::new("wrapup", "N", "wrap up an agent: it reports now", |app, agent| {
         app.slash_life("wrapup", agent);
     })
-    .plain("N has one agent report now."),
-    SlashCommand::new(
-        "resume",
-        "N [MESSAGE]",
-        "resume an agent after its end, perhaps with a message",
-        |app, agent| {
-            app.slash_life("resume", agent);
-        },
-    )
-    .plain("N resumes one agent after its end; a message behind it says what is next."),
-    SlashCommand::new("background", "N", "move an agent to the background or back, by its number", |app, agent| {
+    .plain("N makes an agent report now."),
+    SlashCommand::new("resume", "N [MESSAGE]", "resume an ended agent, optionally with a message", |app, agent| {
+        app.slash_life("resume", agent);
+    })
+    .plain("N resumes an ended agent; add a message to say what to do next."),
+    SlashCommand::new("background", "N", "move an agent to the background or foreground", |app, agent| {
         app.slash_life("background", agent);
     })
-    .plain("N moves one agent to the background, or back."),
-    SlashCommand::new("merge", "N", "write what an agent did in its worktree into the project", |app, which| {
+    .plain("N moves an agent to the background or foreground."),
+    SlashCommand::new("merge", "N", "merge an agent's worktree into the project", |app, which| {
         app.slash_worktree(which, WorktreeAct::Merge);
     })
-    .plain("N writes what an agent did apart into the project."),
-    SlashCommand::new("discard", "N", "give up what an agent did in its worktree", |app, which| {
+    .plain("N merges an agent's worktree into the project."),
+    SlashCommand::new("discard", "N", "discard an agent's worktree", |app, which| {
         app.slash_worktree(which, WorktreeAct::Discard);
     })
-    .plain("N gives up what an agent did apart (twice)."),
-    SlashCommand::new("worktrees", "", "show the unmerged worktrees to be merged or discarded", slash_worktrees)
-        .plain("lists what agents did apart."),
-    SlashCommand::new(
-        "export",
-        "[FILE]",
-        "write the conversation to a file, or to the one you name",
-        App::slash_export,
-    ),
-    SlashCommand::new("quit", "", "leave", |app, _| app.slash_quit())
+    .plain("N, typed twice, discards an agent's worktree."),
+    SlashCommand::new("worktrees", "", "list unmerged worktrees", slash_worktrees).plain("lists unmerged worktrees."),
+    SlashCommand::new("export", "[FILE]", "export the conversation to a file", App::slash_export),
+    SlashCommand::new("quit", "", "quit", |app, _| app.slash_quit())
         .also(&["exit"])
-        .plain("leaves. The end of the input leaves once everything is answered."),
+        .plain("quits. At the end of the input, Belvedere quits once everything is answered."),
 ];
 
 fn slash_agents(app: &mut App, argument: &str) {
@@ -140,7 +124,7 @@ fn slash_tasks(app: &mut App, _: &str) {
 
 fn slash_worktrees(app: &mut App, _: &str) {
     if app.kept_worktrees().is_empty() {
-        app.out.inform("no worktree waits to be merged or discarded");
+        app.out.inform("no unmerged worktrees");
     } else {
         app.overlay.open(Popup::list(&lists::WORKTREES));
     }

@@ -57,8 +57,7 @@ impl App {
         let (id, said) = match (address(text, &self.agents), self.messages.target()) {
             (Address::Agent(id, said), _) => (id, said),
             (Address::Unknown(number), None) => {
-                self.out
-                    .warn(format!("there is no agent {number}; begin with a space to write this to the main agent"));
+                self.out.warn(format!("no agent {number}; start with a space to send this to the main agent"));
                 return true;
             }
             (_, Some(id)) => (id, text.to_owned()),
@@ -93,19 +92,19 @@ impl App {
         let Some(agent) = self.agents.get(id) else { return };
         let name = agent.name.clone();
         if self.requests.is_resuming(id) {
-            self.out.inform(format!("{name} is being resumed"));
+            self.out.inform(format!("{name} is already resuming"));
         } else if !agent.has_ended() {
-            self.out.inform(format!("{name} is still at work; m writes to it"));
+            self.out.inform(format!("{name} is still running; m messages it"));
         } else if agent.outcome.as_ref().is_some_and(|outcome| outcome.status == Status::Completed) {
             self.write_to(id);
-            self.out.inform(format!("write what {name} shall do next"));
+            self.out.inform(format!("say what {name} should do next"));
         } else {
             self.requests.resume(id, None, &mut self.out);
             self.update_prompt_label();
             self.out.inform(if self.messages.has_draft(id) {
-                format!("{name} goes on; what you wrote for it is still unsent (m)")
+                format!("{name} resumed; your message to it is still unsent (m)")
             } else {
-                format!("{name} goes on where it stopped")
+                format!("{name} resumed")
             });
         }
     }
@@ -114,7 +113,7 @@ impl App {
     fn resume_with(&mut self, id: AgentId, text: String) {
         let message = self.queue(id, text.clone());
         if let Some(agent) = self.agents.get(id) {
-            self.out.inform(format!("{} goes on with your message", agent.name));
+            self.out.inform(format!("{} resumed with your message", agent.name));
         }
         self.requests.resume(id, Some((message, text)), &mut self.out);
         self.update_prompt_label();
@@ -124,7 +123,7 @@ impl App {
     pub(in crate::app) fn run_slash(&mut self, command: &str) -> bool {
         let (name, argument) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         let Some(command) = SlashCommand::find(name) else {
-            self.out.warn(format!("there is no command /{name}; /help lists them"));
+            self.out.warn(format!("no command /{name}; see /help"));
             return false;
         };
         (command.run)(self, argument.trim());
@@ -134,7 +133,7 @@ impl App {
     pub(super) fn slash_export(&mut self, place: &str) {
         let text = as_text(self.agents.main(), &self.status.zone);
         if text.trim().is_empty() {
-            return self.out.warn("nothing was said yet, so there is nothing to export");
+            return self.out.warn("nothing to export yet");
         }
         self.out.push(Effect::Export { text, place: (!place.is_empty()).then(|| place.to_owned()) });
     }
@@ -155,7 +154,7 @@ impl App {
         if !self.agents.is_busy() || self.out.take_armed(Armed::Clear) {
             self.clear();
         } else {
-            let text = format!("enter again begins anew and stops {}", self.agents.running_words());
+            let text = format!("enter again starts over and stops {}", self.agents.running_words());
             self.ask_once_more(Armed::Clear, "/clear", &text);
         }
     }
@@ -194,7 +193,7 @@ impl App {
         self.messages.clear_main();
         if !stopped.is_empty() {
             let key = self.keymap().chord_of(Context::Agents, Action::Resume).unwrap_or_default();
-            self.out.inform(format!("a new conversation · stopped, {key} on one resumes it: {}", stopped.join(", ")));
+            self.out.inform(format!("new conversation · stopped ({key} resumes one): {}", stopped.join(", ")));
         }
         self.forget_timeline();
         self.view.clear();
@@ -205,7 +204,7 @@ impl App {
         match (argument, named.map_or_else(|| argument.parse(), Ok)) {
             ("", _) => {
                 let all: Vec<&str> = PermissionMode::ALL.iter().map(|mode| mode.name()).collect();
-                self.out.inform(format!("mode: {}; choose with /mode {}", self.status.mode.word(), all.join(" | ")));
+                self.out.inform(format!("mode: {}; usage: /mode {}", self.status.mode.word(), all.join(" | ")));
             }
             (_, Ok(mode)) => self.set_mode(mode),
             (_, Err(error)) => self.out.warn(error),
@@ -222,7 +221,7 @@ impl App {
                 self.view.arrange(mode);
                 self.out.inform(format!("layout: {}", mode.name()));
             }
-            None => self.out.warn("choose /layout auto, side, below, rail or hidden"),
+            None => self.out.warn("usage: /layout auto, side, below, rail or hidden"),
         }
     }
 
@@ -234,7 +233,7 @@ impl App {
         } else if names.iter().any(|name| name == argument) {
             self.settings.use_theme(argument, &mut self.out);
         } else {
-            self.out.warn(format!("choose /theme {}", names.join(", ")));
+            self.out.warn(format!("usage: /theme {}", names.join(", ")));
         }
     }
 
@@ -245,7 +244,7 @@ impl App {
         }
         match self.agents.find(argument).filter(|agent| !agent.has_ended()).map(|agent| agent.id) {
             Some(agent) => self.requests.stop(agent, &self.agents, &mut self.out),
-            None => self.out.warn("write /cancel with the number of a running agent, or /cancel all"),
+            None => self.out.warn("usage: /cancel N or /cancel all (see /tasks)"),
         }
     }
 
@@ -253,7 +252,7 @@ impl App {
     pub(super) fn slash_life(&mut self, name: &str, argument: &str) {
         let (wanted, said) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
         let Some(agent) = self.agents.find(wanted) else {
-            self.out.warn(format!("write /{name} with the number of an agent, such as /{name} 3; /tasks lists them"));
+            self.out.warn(format!("usage: /{name} N (see /tasks)"));
             return;
         };
         let (id, over) = (agent.id, self.requests.is_over(agent));
@@ -278,13 +277,13 @@ impl App {
         };
         match self.agents.find(wanted).filter(|agent| !agent.has_ended()) {
             Some(agent) => {
-                self.out.warn(format!("{} still works; wait for its end, or stop it, then /{word}", agent.name));
+                self.out.warn(format!("{} is still running; wait or stop it, then /{word}", agent.name));
             }
             None if self.kept_worktrees().is_empty() => {
-                self.out.warn(format!("there is nothing to {word}: no worktree waits"));
+                self.out.warn(format!("nothing to {word}: no unmerged worktrees"));
             }
             None => {
-                self.out.warn(format!("write /{word} with the number of an agent; /worktrees lists those that wait"));
+                self.out.warn(format!("usage: /{word} N (see /worktrees)"));
             }
         }
     }
@@ -295,8 +294,7 @@ impl App {
                 let window =
                     model.context_window.map_or_else(String::new, |size| format!("\n\nContext: {size} tokens"));
                 let note = model.note.as_ref().map_or_else(String::new, |note| format!("\n\n{note}"));
-                let by =
-                    if model.provider == model.display { String::new() } else { format!(" by {}", model.provider) };
+                let by = if model.provider == model.display { String::new() } else { format!(" ({})", model.provider) };
                 format!("**{}**{by}{window}{note}", model.display)
             }
             ModelState::Searching(None) => "Still looking for a model.".to_owned(),
@@ -305,7 +303,7 @@ impl App {
         };
         let table = ProviderTable::default();
         let body = format!(
-            "{body}\n\nTo choose one, type `/model provider/name` or start with `--model provider/name`, or set `{}` \
+            "{body}\n\nTo use another, type `/model provider/name` or start with `--model provider/name`, or set `{}` \
              (with `{}` for a local server).",
             table.main_keys().join("` or `"),
             table.address_variable(WireFormat::OpenAi).unwrap_or_default()

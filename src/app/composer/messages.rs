@@ -216,7 +216,7 @@ impl Messages {
         }
         let child = agents.get(agent).filter(|agent| !agent.id.is_main());
         let name = child.map_or("the main agent", |agent| &agent.name);
-        out.warn(format!("{name} had read it already"));
+        out.warn(format!("{name} has already read it"));
     }
 
     /// Puts what a subagent did not read back to where it was written. Returns `true` if there was anything.
@@ -246,13 +246,13 @@ impl Messages {
         let Some(name) = agents.get(id).map(|agent| &agent.name) else { return };
         if self.target != Some(id) {
             if came_back {
-                out.warn(format!("{name} ended before it read your message; m on its pane shows the text"));
+                out.warn(format!("{name} ended before it read your message; press m on its pane to see it"));
             }
         } else if self.composer.is_empty() {
             self.set_target(None);
-            out.inform(format!("{name} has ended; you write to the main agent again"));
+            out.inform(format!("{name} has ended; you are writing to the main agent again"));
         } else {
-            out.warn(format!("{name} has ended and has not read this; enter resumes it with it"));
+            out.warn(format!("{name} ended before it read this; enter resumes it with this message"));
         }
     }
 }

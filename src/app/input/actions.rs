@@ -133,7 +133,7 @@ impl App {
         match action {
             // From the palette, these may be asked for while no agent has the focus.
             _ if action.is_about_an_agent() && self.focused_agent().is_none() => {
-                self.out.inform("choose an agent first");
+                self.out.inform("select an agent first");
             }
             Action::Message => self.message_agent(),
             Action::FocusAgent(number) => self.focus_number(number),
@@ -187,7 +187,7 @@ impl App {
             | Action::DuplicateAgent
             | Action::DeleteAgent
             | Action::UseAgent
-            | Action::ReloadAgents => self.out.inform("open /agents and choose an agent first"),
+            | Action::ReloadAgents => self.out.inform("open /agents and select an agent first"),
             // With nothing that could be moved in, or chosen from, in front.
             _ => return Handled::Ignored,
         }
@@ -213,7 +213,7 @@ impl App {
     fn focus_number(&mut self, number: u8) {
         let id = AgentId(u32::from(number));
         if self.agents.get(id).is_none() {
-            self.out.inform(format!("there is no agent {number}"));
+            self.out.inform(format!("no agent {number}"));
             return;
         }
         if self.view.full().is_some() || self.focused_agent() == Some(id) {
@@ -230,8 +230,7 @@ impl App {
         }
         if self.messages.composer().walks_history() {
             let key = self.keymap().chord_of(Context::Composer, Action::FocusNext);
-            self.out
-                .inform(key.map_or_else(String::new, |key| format!("the newest message · {key} goes to the agents")));
+            self.out.inform(key.map_or_else(String::new, |key| format!("no newer message · {key} focuses the agents")));
         } else {
             self.focus_agents();
         }
@@ -342,7 +341,7 @@ impl App {
     pub(in crate::app) fn stop_all(&mut self) {
         self.overlay.close();
         if !self.agents.is_busy() {
-            self.out.inform("nothing runs");
+            self.out.inform("nothing is running");
             return;
         }
         self.out.inform(format!("stopping {}", self.agents.running_words()));
@@ -351,7 +350,7 @@ impl App {
 
     fn answer(&mut self, action: Action) {
         if self.overlay.is_open() && !self.approvals.is_empty() {
-            self.out.inform("close this first, to see what is asked");
+            self.out.inform("close this first to see the question");
             return;
         }
         let vi = self.view.focus() == Focus::Composer && self.messages.composer().vi_mode().is_some();
@@ -386,7 +385,7 @@ impl App {
                 self.out.inform(format!("copied {} characters", text.chars().count()));
                 self.out.push(Effect::Copy(text));
             }
-            None => self.out.inform("there is no report yet"),
+            None => self.out.inform("no report yet"),
         }
     }
 
@@ -425,7 +424,7 @@ impl App {
         if self.out.take_armed(Armed::Interrupt) {
             self.out.send(Command::Interrupt { children: Children::Keep });
             self.out.inform(if waited {
-                "interrupting; the agents go on in the background, and report later"
+                "interrupting the main agent; its subagents keep running and report later"
             } else {
                 "interrupting"
             });
@@ -434,7 +433,7 @@ impl App {
         let key = |action| self.keymap().chord_of(Context::Composer, action).unwrap_or_default();
         let (again, all) = (key(Action::Interrupt), key(Action::StopAll));
         let text = if waited {
-            format!("{again} again interrupts; agents go on in the background · {all} stops all")
+            format!("{again} again interrupts, subagents keep running · {all} stops all")
         } else {
             format!("{again} again interrupts the main agent")
         };
@@ -449,7 +448,7 @@ impl App {
             let discarded = self.messages.composer_mut().discard();
             self.out.push(Effect::SaveHistory(discarded));
             self.edited();
-            self.out.inform("cleared; undo (ctrl+_) or up brings it back");
+            self.out.inform("cleared; undo (ctrl+_) or up restores it");
         } else if self.out.take_armed(Armed::Quit) {
             self.quit();
         } else if self.agents.is_busy() {

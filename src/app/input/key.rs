@@ -166,7 +166,7 @@ impl FromStr for Key {
                 "ctrl" | "control" => Mods::CTRL,
                 "alt" | "option" | "meta" => Mods::ALT,
                 "shift" => Mods::SHIFT,
-                _ => bail!("{name:?} in the key {text:?} is no modifier; use ctrl, alt or shift"),
+                _ => bail!("{name:?} in the key {text:?} is not a modifier; use ctrl, alt or shift"),
             });
             rest = after;
         }
@@ -180,7 +180,7 @@ impl FromStr for Key {
         }
         match name.strip_prefix('f').and_then(|number| number.parse::<u8>().ok()) {
             Some(number @ 1..=24) => Ok(Self::new(KeyCode::F(number), mods)),
-            _ => bail!("{text:?} is no key; write a character or a name such as enter, esc, space, f6, pageup"),
+            _ => bail!("{text:?} is not a key; write a character or a name such as enter, esc, space, f6, pageup"),
         }
     }
 }

@@ -122,12 +122,12 @@ impl Keymap {
 
     /// Applies a user's file on top and returns what in it could not be used, one sentence each.
     pub fn apply(&mut self, toml: &str) -> Result<Vec<String>> {
-        let table: toml::Table = toml.parse().context("the keymap file is no valid TOML")?;
+        let table: toml::Table = toml.parse().context("the keymap file is not valid TOML")?;
         let mut problems = Vec::new();
         for (section, rows) in &table {
             let Some(context) = Context::ALL.into_iter().find(|context| context.name() == section) else {
                 let known = Context::ALL.map(Context::name).join(", ");
-                problems.push(format!("keymap: there is no section [{section}]; the sections are {known}"));
+                problems.push(format!("keymap: no section [{section}]; the sections are {known}"));
                 continue;
             };
             let Some(rows) = rows.as_table() else {
@@ -170,20 +170,21 @@ impl Keymap {
 
     /// Replaces the chords of one action in one context.
     fn rebind(&mut self, context: Context, name: &str, chords: &toml::Value) -> Result<()> {
-        let action = Action::from_name(name).context("there is no such action; `?` lists them")?;
+        let action = Action::from_name(name).context("no such action; `?` lists them")?;
         let texts: Vec<&str> = match chords {
             toml::Value::String(one) => vec![one.as_str()],
-            toml::Value::Array(many) => {
-                many.iter().map(|chord| chord.as_str().context("a key is a text in quotes")).collect::<Result<_>>()?
-            }
-            _ => anyhow::bail!("write the keys as a list of texts"),
+            toml::Value::Array(many) => many
+                .iter()
+                .map(|chord| chord.as_str().context("a key must be a string in quotes"))
+                .collect::<Result<_>>()?,
+            _ => anyhow::bail!("write the keys as a list of strings"),
         };
         let mut chords: Vec<Vec<Key>> = Vec::new();
         for chord in texts.into_iter().map(Key::parse_chords) {
             let chord = chord?;
             let types = matches!(context, Context::Global | Context::Composer);
             if let Some(letter) = chord.first().and_then(Key::typed).filter(|_| types) {
-                anyhow::bail!("{letter:?} is a letter of messages; write it with ctrl+ or alt+");
+                anyhow::bail!("{letter:?} is needed for typing; add ctrl+ or alt+");
             }
             if !chords.contains(&chord) {
                 chords.push(chord);
@@ -292,8 +293,8 @@ impl Keymap {
                 (Action::ApproveOnce, "once"),
                 (Action::ApproveAlways, "session"),
                 (Action::ApproveProject, "project"),
-                (Action::Deny, "no"),
-                (Action::DenyWithComment, "no, because"),
+                (Action::Deny, "deny"),
+                (Action::DenyWithComment, "with reason"),
                 (Action::ShowAll, "show all"),
             ],
             Context::Conversation => &[

@@ -196,7 +196,7 @@ impl App {
     /// Says what the rest of a chord would do.
     fn announce(&mut self, action: Action) {
         let text = match action {
-            Action::StopAll => format!("again to stop everything: {}", self.agents.running_words()),
+            Action::StopAll => format!("press again to stop {}", self.agents.running_words()),
             _ => format!("… {}", action.description()),
         };
         self.out.set_flash(Flash::confirm(text, self.out.now()));
@@ -284,8 +284,8 @@ impl App {
         self.messages.composer_mut().type_text(&run);
         self.edited();
         self.out.inform(match self.keys.keymap.chord_of(Context::Composer, Action::FocusNext) {
-            Some(key) => format!("typing goes to the message · {key} leads back"),
-            None => "typing goes to the message".to_owned(),
+            Some(key) => format!("typing in the composer · {key} goes back"),
+            None => "typing in the composer".to_owned(),
         });
     }
 

@@ -155,7 +155,7 @@ pub static PALETTE: ListKind = ListKind {
         entries.into_iter().map(row).collect()
     },
     empty: "no action matches",
-    accept_word: Some("do it"),
+    accept_word: Some("run"),
     accept: |app, list| {
         let entries = palette(app.keymap(), app.context_behind_popup(), list.query.text());
         match entries.get(list.chosen).map(|entry| entry.act) {
@@ -236,7 +236,7 @@ pub static THEMES: ListKind = ListKind {
 /// What is allowed in advance, to look at and to take back.
 pub static GRANTS: ListKind = ListKind {
     name: "grants",
-    title: |_| "allowed in advance".to_owned(),
+    title: |_| "allowed without asking".to_owned(),
     columns: 90,
     head: Some(|app| format!("permission mode: {}", app.status().mode.word())),
     has_query: false,
@@ -244,7 +244,7 @@ pub static GRANTS: ListKind = ListKind {
         let remove = app.keymap().chord_of(Context::Popup, Action::Remove);
         let rows = app.grants().iter().map(|given| {
             let key = remove.as_deref().filter(|_| given.origin.is_answer());
-            let key = key.map(|chord| format!("  {chord} takes it back")).unwrap_or_default();
+            let key = key.map(|chord| format!("  {chord} revoke")).unwrap_or_default();
             let holder = if given.holder.is_everyone() { String::new() } else { format!("  {}", given.holder.words()) };
             let grant = cell(reveal_line(&given.grant.to_string()), ListStyle::Text);
             ListEntry::new(
@@ -259,7 +259,7 @@ pub static GRANTS: ListKind = ListKind {
         });
         rows.collect()
     },
-    empty: "nothing yet",
+    empty: "nothing yet; to add one, answer “session” or “project”",
     accept_word: None,
     accept: |_, _| {},
     acts: &[(Action::Remove, |app, chosen| app.approvals.revoke(chosen, &mut app.out))],
@@ -270,7 +270,7 @@ pub static WORKTREES: ListKind = ListKind {
     name: "worktrees",
     title: |_| "unmerged worktrees".to_owned(),
     columns: 96,
-    head: Some(|_| "enter shows the diff · m merges · d, twice, discards".to_owned()),
+    head: Some(|_| "enter diff · m merge · d d discard".to_owned()),
     has_query: false,
     entries: |app, _, columns| {
         let name = if columns >= 60 { 20 } else { 12 };
@@ -334,7 +334,7 @@ pub static FOLDERS: ListKind = ListKind {
         });
         rows.collect()
     },
-    empty: "there is no folder for agents",
+    empty: "no folder for agents",
     accept_word: Some("copy"),
     accept: |app, list| {
         let tier = app.agent_files.places().homes().get(list.chosen).map(|(tier, _)| *tier);

@@ -95,7 +95,7 @@ impl Popup {
     pub fn accept_word(&self) -> Option<&'static str> {
         match self {
             Self::List(list) => list.kind.accept_word,
-            Self::Comment { .. } => Some("say no"),
+            Self::Comment { .. } => Some("deny"),
             Self::Search { .. } => Some("find"),
             _ => None,
         }

@@ -70,8 +70,8 @@ impl Settings {
 
     pub(in crate::app) fn toggle_mouse(&mut self, out: &mut Outbox) {
         let (mouse, words) = match self.mouse {
-            MouseCapture::On => (MouseCapture::Off, "the mouse selects text"),
-            MouseCapture::Off => (MouseCapture::On, "the mouse works here"),
+            MouseCapture::On => (MouseCapture::Off, "mouse capture off: the terminal selects text"),
+            MouseCapture::Off => (MouseCapture::On, "mouse capture on"),
         };
         self.mouse = mouse;
         out.push(Effect::CaptureMouse(mouse));

@@ -239,7 +239,7 @@ impl Timeline {
         let at = match seen {
             Some(seen) if !follows && end > 0 => Some(Anchor { cell: seen.span.cell.min(end - 1), line: 0 }),
             None if !begun => {
-                out.inform(format!("{} had not begun then", agent.name));
+                out.inform(format!("{} had not started then", agent.name));
                 return None;
             }
             _ => None,

@@ -38,7 +38,7 @@ pub(super) fn run(bootstrap: &Bootstrap, path: Option<&Path>, form: Form) -> Res
         errors(&mut page, listed);
         if let Some(by) = rival(&page, listed) {
             let note = match path {
-                Some(_) => format!("has the same name as {by}; only one of them can be in force."),
+                Some(_) => format!("has the same name as {by}; only one of them can be active."),
                 None => format!("shadowed by {by}. Rename one to have both."),
             };
             page.line(&format!("{}: note: {note}", page.place(&listed.source)));

@@ -96,9 +96,9 @@ fn summary(listing: &[Listed]) -> String {
     let shadowed = count(|listed| matches!(listed.standing, DefinitionState::Shadowed { .. }));
     let broken = count(|listed| listed.standing == DefinitionState::Broken);
     let warned = count(|listed| listed.definition.is_some() && !listed.diagnostics.is_empty());
-    let mut parts = vec![format!("{in_force} in force")];
+    let mut parts = vec![format!("{in_force} active")];
     let more = [(shadowed, "shadowed"), (broken, "cannot be used"), (warned, "with warnings")];
     parts.extend(more.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
-    let hint = if broken + warned > 0 { "; `belvedere agents check` says what to do" } else { "" };
+    let hint = if broken + warned > 0 { "; `belvedere agents check` tells what to do" } else { "" };
     format!("{} agents: {}{hint}", listing.len(), parts.join(", "))
 }

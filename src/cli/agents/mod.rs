@@ -29,7 +29,7 @@ pub use new::{NewArgs, Where};
 #[derive(Debug, Clone, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct AgentsArgs {
-    /// Writes JSON to standard output instead of text.
+    /// Write JSON to standard output instead of text.
     #[arg(long, global = true)]
     pub json: bool,
 
@@ -41,19 +41,19 @@ pub struct AgentsArgs {
 /// What can be done with agents.
 #[derive(Debug, Clone, Subcommand)]
 pub enum AgentsCommand {
-    /// Lists all agents by where they come from, also those that are shadowed or cannot be used.
+    /// List all agents by source, with those that are shadowed or cannot be used.
     List,
-    /// Shows all there is to know about one agent, and its prompt.
+    /// Show everything about one agent, and its prompt.
     Show {
         /// Its name; case, spaces, _ and - make no difference.
         name: String,
     },
-    /// Says what is wrong with agent files, as file:line: severity: what and what to do.
+    /// Check agent files; problems are printed as file:line: severity: what and what to do.
     Check {
-        /// A file, or a folder with all that lies below it, instead of the files that are in force here.
+        /// A file, or a folder with everything below it, instead of the files that are active here.
         path: Option<PathBuf>,
     },
-    /// Makes a new agent file. The prompt is that of --prompt, else what is piped in, else written in $EDITOR.
+    /// Create an agent file. The prompt comes from --prompt, else from piped input, else from $EDITOR.
     New(NewArgs),
 }
 
@@ -62,9 +62,9 @@ Exit status: 0 done, 1 an agent cannot be found, used or written, 2 wrong usage,
 standard output.
 
 Examples:
-  belvedere agents                                        lists them
-  belvedere agents show reviewer                          everything about one of them
-  belvedere agents check .claude/agents                   what is wrong with these files
+  belvedere agents                                        list them
+  belvedere agents show reviewer                          show everything about one
+  belvedere agents check .claude/agents                   check these files
   belvedere agents new tester --description \"Runs the tests\" --tools Read,Bash < prompt.md";
 
 /// An exit status, and why.

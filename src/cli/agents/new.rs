@@ -23,26 +23,26 @@ use crate::tui;
 /// What a new agent is made of. What is missing is asked for on a terminal.
 #[derive(Debug, Clone, Args)]
 pub struct NewArgs {
-    /// Its name: lower case letters, digits and dashes.
+    /// Its name: lowercase letters, digits and dashes.
     pub name: Option<String>,
 
-    /// When to use it, for the model that chooses.
+    /// When to use it; the model reads this to decide.
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
 
-    /// The tools it may have, separated by commas; without this flag, all.
+    /// Its tools, separated by commas (default: all).
     #[arg(long, value_name = "LIST")]
     pub tools: Option<String>,
 
-    /// Its model: an alias such as haiku, or an id; without this flag, that of the agent which calls it.
+    /// Its model: an alias such as haiku, or an id (default: same as parent).
     #[arg(long)]
     pub model: Option<String>,
 
-    /// Its colour, such as blue or #8040c0.
+    /// Its color, such as blue or #8040c0.
     #[arg(long)]
     pub color: Option<String>,
 
-    /// Where the file belongs.
+    /// Where to save the file.
     #[arg(long = "in", value_enum, value_name = "WHERE")]
     pub place: Option<Where>,
 
@@ -58,7 +58,7 @@ pub enum Where {
     User,
     /// ~/.kode/agents
     UserKode,
-    /// .claude/agents of the project; this is where files go without the flag.
+    /// .claude/agents of the project (the default)
     Project,
     /// .kode/agents of the project
     ProjectKode,
@@ -146,7 +146,7 @@ fn draft(args: NewArgs) -> anyhow::Result<AgentDraft> {
     let NewArgs { name, description, tools, model, color, .. } = args;
     let name = name.unwrap_or_default();
     AgentDraft::check_name(&name)
-        .map_err(|error| anyhow!("`{}` is no name for an agent. {error}", sanitize_line(&name)))?;
+        .map_err(|error| anyhow!("`{}` is not an agent name. {error}", sanitize_line(&name)))?;
     let description = description.unwrap_or_default().trim().to_owned();
     anyhow::ensure!(!description.is_empty(), "the description is empty; say when to use the agent");
     let tools = match tools.as_deref().map(str::trim) {
@@ -156,7 +156,8 @@ fn draft(args: NewArgs) -> anyhow::Result<AgentDraft> {
     let model = model.filter(|model| !model.is_empty() && model != "inherit");
     let color = color.map(|color| color.trim().to_owned()).filter(|color| !color.is_empty());
     if let Some(color) = &color {
-        AgentDraft::check_color(color).map_err(|error| anyhow!("`{}` is no colour. {error}", sanitize_line(color)))?;
+        AgentDraft::check_color(color)
+            .map_err(|error| anyhow!("`{}` is not a color. {error}", sanitize_line(color)))?;
     }
     Ok(AgentDraft { name, description, tools, model, color, prompt: String::new() })
 }
@@ -164,9 +165,7 @@ fn draft(args: NewArgs) -> anyhow::Result<AgentDraft> {
 fn no_folder(tier: Tier) -> anyhow::Error {
     match tier {
         Tier::UserClaude | Tier::UserKode => anyhow!("no home folder is known; set HOME, or write to the project"),
-        _ => anyhow!(
-            "there is no project here; write to `--in user` or `--in user-kode`, or start in the folder of a project"
-        ),
+        _ => anyhow!("no project here; write to `--in user` or `--in user-kode`, or start in the folder of a project"),
     }
 }
 
@@ -198,10 +197,10 @@ fn tell(bootstrap: &Bootstrap, path: &Path, form: Form) -> Result<u8, CommandFai
         DefinitionState::Shadowed { .. } | DefinitionState::Broken => Vec::new(),
     };
     for other in &shadowed {
-        eprintln_line(&format!("warning: it takes the place of the one of {}", page.origin(&other.source)));
+        eprintln_line(&format!("warning: it shadows the one from {}", page.origin(&other.source)));
     }
     if let DefinitionState::Shadowed { by } = &written.standing {
-        eprintln_line(&format!("warning: it is not in force: the one of {} wins", page.origin(by)));
+        eprintln_line(&format!("warning: it is not active: the one from {} wins", page.origin(by)));
     }
     let shadows = shadowed.iter().map(|listed| PlaceFacts::of(&listed.source)).collect();
     page.line(&path.display().to_string());

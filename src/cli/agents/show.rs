@@ -62,8 +62,8 @@ fn missing(name: &str, listing: &[Listed], page: &Page) -> anyhow::Error {
         near.extend(original.map(String::as_str).filter(|name| !near.contains(name)));
     }
     match near.as_slice() {
-        [] => anyhow!("there is no agent `{shown}`; `belvedere agents list` shows all"),
-        near => anyhow!("there is no agent `{shown}`. Did you mean {}?", sanitize_line(&near.join(", "))),
+        [] => anyhow!("no agent `{shown}`; `belvedere agents list` shows all"),
+        near => anyhow!("no agent `{shown}`. Did you mean {}?", sanitize_line(&near.join(", "))),
     }
 }
 
@@ -85,8 +85,8 @@ fn text(mut page: Page, listed: &Listed, definition: &AgentDefinition, shadowed:
         ("memory", definition.memory.map(|scope| memory(scope).to_owned())),
         ("isolation", definition.isolation.map(|isolation| isolation.name().to_owned())),
         ("background", definition.background.then(|| "yes".to_owned())),
-        ("colour", definition.color.clone()),
-        ("says first", definition.initial_prompt.clone()),
+        ("color", definition.color.clone()),
+        ("first message", definition.initial_prompt.clone()),
     ];
     for (key, value) in optional {
         if let Some(value) = value {
@@ -94,7 +94,7 @@ fn text(mut page: Page, listed: &Listed, definition: &AgentDefinition, shadowed:
         }
     }
     for (key, value) in &definition.idle_fields {
-        field(&mut page, "not acted on", &format!("{key}: {value}"));
+        field(&mut page, "not used", &format!("{key}: {value}"));
     }
     for error in &listed.diagnostics {
         let line = error.line.map(|line| format!("line {line}: ")).unwrap_or_default();

@@ -54,7 +54,7 @@ impl Watcher {
             }
         });
         if let Err(error) = started {
-            tracing::warn!(%error, "agent files are not watched; /agents reads them anew");
+            tracing::warn!(%error, "agent files are not watched; /agents reloads them");
         }
         Self(sender)
     }

@@ -40,15 +40,14 @@ pub(super) enum LineCommand {
 
 pub(super) fn help() -> Vec<String> {
     let mut lines = vec![
-        "A line is sent to the main agent; one that ends in \\ goes on in the next.".to_owned(),
-        "y, a, p, n or n with a reason answer a question: once, in this session, in this project, no. s shows all of \
-         what is asked."
+        "A line is sent to the main agent; end it with \\ to continue on the next line.".to_owned(),
+        "Answer a question with y (once), a (this session), p (this project), n (no) or n and a reason; s shows all \
+         of it."
             .to_owned(),
     ];
     let commands = COMMANDS.iter().filter_map(|command| Some((command, command.plain?)));
     lines.extend(commands.map(|(command, what)| format!("/{} {what}", command.name)));
-    lines
-        .push("Ctrl-C interrupts the main agent, and its agents go on in the background; twice, it leaves.".to_owned());
+    lines.push("Ctrl-C interrupts the main agent, and its subagents keep running; twice, it quits.".to_owned());
     lines
 }
 
@@ -81,7 +80,7 @@ pub(super) fn read(line: &str, question: Question) -> LineCommand {
     };
     match question {
         Question::Open => answer,
-        Question::None => LineCommand::Unclear("no question is open".to_owned()),
+        Question::None => LineCommand::Unclear("nothing to approve".to_owned()),
     }
 }
 
@@ -91,7 +90,7 @@ fn read_command(command: &str) -> LineCommand {
     match (known.map_or(name, |command| command.name), argument) {
         ("cancel", "all") => LineCommand::StopAll,
         ("cancel" | "wrapup" | "resume" | "background", "") => {
-            LineCommand::Unclear(format!("name one: /{name} N; /tasks lists them"))
+            LineCommand::Unclear(format!("usage: /{name} N (see /tasks)"))
         }
         ("cancel", agent) => LineCommand::Stop(agent.to_owned()),
         ("wrapup", agent) => LineCommand::WrapUp(agent.to_owned()),
@@ -101,18 +100,18 @@ fn read_command(command: &str) -> LineCommand {
             LineCommand::Resume(agent.to_owned(), Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
         }
         ("worktrees", _) => LineCommand::Worktrees,
-        ("merge" | "discard", "") => LineCommand::Unclear(format!("name one: /{name} N; /worktrees lists them")),
+        ("merge" | "discard", "") => LineCommand::Unclear(format!("usage: /{name} N (see /worktrees)")),
         ("merge", which) => LineCommand::Worktree(WorktreeAct::Merge, which.to_owned()),
         ("discard", which) => LineCommand::Worktree(WorktreeAct::Discard, which.to_owned()),
         ("tasks" | "agents", _) => LineCommand::Tasks,
         ("cost", _) => LineCommand::Cost,
         ("budget", words) => LineCommand::Budget(words.to_owned()),
-        ("model", "") => LineCommand::Unclear("name one: /model PROVIDER/NAME".to_owned()),
+        ("model", "") => LineCommand::Unclear("usage: /model PROVIDER/NAME".to_owned()),
         ("model", name) => LineCommand::Model(name.to_owned()),
         ("clear", _) => LineCommand::Clear,
         ("help", _) => LineCommand::Help,
         ("quit", _) => LineCommand::Quit,
-        _ if known.is_some() => LineCommand::Unclear(format!("/{name} works on the screen only; /help lists the rest")),
-        _ => LineCommand::Unclear(format!("there is no command /{name}; /help lists them")),
+        _ if known.is_some() => LineCommand::Unclear(format!("/{name} works only on the screen; see /help")),
+        _ => LineCommand::Unclear(format!("no command /{name}; see /help")),
     }
 }

@@ -88,7 +88,7 @@ impl LineRenderer {
             SessionEvent::NoModel { reason } => self.notice(reason),
             SessionEvent::Cleared => {
                 *self = Self { kept: std::mem::take(&mut self.kept), ..Self::default() };
-                self.notice("a new conversation begins")
+                self.notice("new conversation")
             }
             SessionEvent::Worktrees { kept } => self.worktrees_changed(kept),
             _ => Vec::new(),
@@ -106,7 +106,7 @@ impl LineRenderer {
             EventKind::UserMessage { text, by, .. } if id.is_main() => self.heard(text, by),
             EventKind::Resumed { run, ground } => self.resumed(id, *run, *ground),
             EventKind::Moved { ground } => self.moved(id, *ground),
-            EventKind::LastTurn { .. } if !id.is_main() => self.of(id, "last turn, to report in"),
+            EventKind::LastTurn { .. } if !id.is_main() => self.of(id, "wrapping up: one last turn to report"),
             EventKind::Turn(TurnEvent::Started { .. }) => {
                 self.waits.over(id);
                 if id.is_main() {
@@ -181,17 +181,16 @@ impl LineRenderer {
             Some(Preview::Note { text }) if !is_said(request) => format!(" ({})", reveal_line(text)),
             _ => String::new(),
         };
-        let always = request
-            .grant
-            .as_ref()
-            .map_or_else(String::new, |grant| format!("a session or p project {}, ", reveal_line(&grant.to_string())));
+        let always = request.grant.as_ref().map_or_else(String::new, |grant| {
+            format!("[a]lways this session or [p]roject {}, ", reveal_line(&grant.to_string()))
+        });
         let place = match self.questions.len() {
             1 => String::new(),
             count => format!(" (1 of {count} questions)"),
         };
         let (tool, act) = (sanitize_line(&request.access.tool), request.act());
         let title = reveal_line(&act);
-        let text = format!("{who} asks: {tool} {title}{change}? y once, {always}n no, s show{place}");
+        let text = format!("{who} asks: {tool} {title}{change}? [y]es once, {always}[n]o, [s]how{place}");
         let changed: Vec<String> = changed_rows(request).take(MAX_CHANGES + 1).collect();
         if changed.len() > MAX_CHANGES || self.is_told(&request.id) {
             return self.notice(&text);
@@ -219,7 +218,7 @@ impl LineRenderer {
         let mut lines: Vec<String> = rows.into_iter().map(|row| format!("{SET_IN}{row}")).collect();
         lines.extend(diff_rows(request));
         if !request.reason.is_empty() {
-            lines.push(format!("asked because of {}", sanitize_line(&request.reason)));
+            lines.push(format!("asked because: {}", sanitize_line(&request.reason)));
         }
         self.announced = Some(request.id.clone());
         lines.extend(self.question());
@@ -233,7 +232,7 @@ impl LineRenderer {
 
     pub(super) fn list_tasks(&mut self, now: Timestamp) -> Vec<String> {
         let rows = self.tasks.rows(now, |id| self.questions.iter().any(|request| request.id.agent == id));
-        if rows.is_empty() { self.notice("there are no agents") } else { self.lines(rows) }
+        if rows.is_empty() { self.notice("no agents yet") } else { self.lines(rows) }
     }
 
     /// Returns a line of the program's own.
@@ -323,7 +322,7 @@ impl LineRenderer {
         agent.mode = ground;
         match ground {
             RunMode::Background => self.of(id, "moved to the background; its report arrives as a message"),
-            RunMode::Foreground => self.of(id, "is waited for again"),
+            RunMode::Foreground => self.of(id, "moved to the foreground"),
         }
     }
 
@@ -336,13 +335,13 @@ impl LineRenderer {
     }
 
     fn retries(&mut self, id: AgentId, reason: &str, wait_ms: u64) -> Vec<String> {
-        let again = if id.is_main() && self.turn == Turn::Spoken { "; the answer begins again" } else { "" };
+        let again = if id.is_main() && self.turn == Turn::Spoken { "; the answer restarts" } else { "" };
         if id.is_main() {
             self.text.clear();
             self.turn = Turn::Silent;
         }
         self.waits.announced(id);
-        self.of(id, &format!("waits {}: {}{again}", seconds(wait_ms), sanitize_line(reason)))
+        self.of(id, &format!("retries in {}: {}{again}", seconds(wait_ms), sanitize_line(reason)))
     }
 
     fn tool_ended(&mut self, id: AgentId, call_id: &str, outcome: &str) -> Vec<String> {
@@ -360,7 +359,8 @@ impl LineRenderer {
         if !was_open {
             return Vec::new();
         }
-        let mut lines = if withdrawn == Withdrawn::Yes { self.notice("the question is withdrawn") } else { Vec::new() };
+        let mut lines =
+            if withdrawn == Withdrawn::Yes { self.notice("the question was withdrawn") } else { Vec::new() };
         lines.extend(self.question());
         lines
     }

@@ -207,7 +207,7 @@ impl Session {
             LineCommand::Nothing => {}
             LineCommand::Say(text) => {
                 if !at_prompt && self.unanswered > 0 {
-                    self.notice("this waits until the present answer is complete");
+                    self.notice("queued until the current answer is complete");
                 }
                 let id = self.send(text);
                 self.echoed = at_prompt.then_some(id).or(self.echoed);
@@ -219,18 +219,18 @@ impl Session {
             }
             LineCommand::Stop(agent) => match self.renderer.tasks.find(&agent) {
                 Some(agent) => self.order(Command::Stop { agent }),
-                None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
+                None => self.notice(&format!("no agent {agent} is running; see /tasks")),
             },
             LineCommand::WrapUp(agent) => match self.renderer.tasks.find(&agent) {
                 Some(agent) => self.order(Command::WrapUp { agent }),
-                None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
+                None => self.notice(&format!("no agent {agent} is running; see /tasks")),
             },
             LineCommand::Move(agent) => match self.renderer.tasks.find(&agent) {
                 Some(agent) => {
                     let ground = self.renderer.tasks.other_mode(agent);
                     self.order(Command::Move { agent, ground });
                 }
-                None => self.notice(&format!("no agent {agent} is at work; /tasks lists them")),
+                None => self.notice(&format!("no agent {agent} is running; see /tasks")),
             },
             LineCommand::Resume(agent, text) => self.resume(&agent, text),
             LineCommand::StopAll => {
@@ -260,7 +260,7 @@ impl Session {
             LineCommand::Quit if self.is_idle() || self.take_armed() => return NextStep::Leave,
             LineCommand::Quit => {
                 self.arm();
-                self.notice("agents are at work; /quit again stops them and leaves");
+                self.notice("agents are still running; /quit again stops them and quits");
             }
             LineCommand::Unclear(why) => self.notice(&why),
         }
@@ -271,7 +271,7 @@ impl Session {
     fn clear(&mut self) {
         let asked = self.clearing.take().is_some_and(|until| Instant::now() <= until);
         if !asked && !self.is_idle() {
-            self.notice("agents are at work; /clear again stops them and begins a new conversation");
+            self.notice("agents are still running; /clear again stops them and starts a new conversation");
             self.clearing = Some(Instant::now() + RETYPED);
             return;
         }
@@ -282,12 +282,12 @@ impl Session {
 
     fn worktree(&mut self, act: WorktreeAct, which: &str) {
         let Some((branch, size)) = self.renderer.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
-            self.notice(&format!("no worktree of {which} waits; /worktrees lists those that do"));
+            self.notice(&format!("no unmerged worktree of {which}; see /worktrees"));
             return;
         };
         let asked = self.giving_up.take().is_some_and(|(asked, until)| asked == branch && Instant::now() <= until);
         if act == WorktreeAct::Discard && !asked {
-            self.notice(&format!("this discards {size}; /discard {which} again does it"));
+            self.notice(&format!("/discard {which} again discards {size}"));
             self.giving_up = Some((branch, Instant::now() + RETYPED));
             return;
         }
@@ -311,10 +311,10 @@ impl Session {
         }
         self.arm();
         if self.is_idle() {
-            self.notice("ctrl-c again leaves");
+            self.notice("ctrl-c again quits");
         } else {
-            let kept = if self.renderer.tasks.waited_for() > 0 { "; its agents go on in the background" } else { "" };
-            self.notice(&format!("interrupting the main agent{kept}; ctrl-c again leaves"));
+            let kept = if self.renderer.tasks.waited_for() > 0 { "; its subagents keep running" } else { "" };
+            self.notice(&format!("interrupting the main agent{kept}; ctrl-c again quits"));
             self.order(Command::Interrupt { children: Children::Keep });
         }
         NextStep::GoOn
@@ -324,13 +324,13 @@ impl Session {
     fn resume(&mut self, wanted: &str, text: Option<String>) {
         match self.renderer.tasks.find_ended(wanted) {
             Some((_, Status::Completed)) if text.is_none() => {
-                self.notice(&format!("say what it shall do next: /resume {wanted} and a message"));
+                self.notice(&format!("say what to do next: /resume {wanted} MESSAGE"));
             }
             Some((agent, _)) => {
                 let message = text.map(|text| (self.next_id(), text));
                 self.order(Command::Resume { agent, message });
             }
-            None => self.notice(&format!("no agent {wanted} has ended; /tasks lists them")),
+            None => self.notice(&format!("no ended agent {wanted}; see /tasks")),
         }
     }
 
@@ -361,7 +361,7 @@ impl Session {
         }
         let is_yes = !matches!(answer, Answer::No { .. });
         if is_yes && !request.is_shown_whole() {
-            self.notice("part of this cannot be shown: it can only be refused");
+            self.notice("part of this cannot be shown: you can only deny it");
             return;
         }
         let id = request.id.clone();
@@ -385,7 +385,7 @@ impl Session {
         while let Some(request) = self.renderer.open() {
             let id = request.id.clone();
             let comment = unattended_refusal(request.grant.as_ref());
-            self.notice("no: the input has ended");
+            self.notice("denied: the input has ended");
             self.settle(id, Answer::No { comment: Some(comment) });
         }
     }

@@ -113,7 +113,7 @@ impl TaskList {
             let state = match agent.state {
                 TaskState::Queued => "queued",
                 TaskState::Running if asks(*id) => "asks",
-                TaskState::Running => "at work",
+                TaskState::Running => "running",
                 TaskState::Stopping => "stopping",
                 TaskState::Ended(Status::Completed) => "done",
                 TaskState::Ended(status) => status.name(),

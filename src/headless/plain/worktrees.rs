@@ -21,7 +21,7 @@ impl LineRenderer {
         let rows: Vec<String> =
             self.kept.iter().map(|kept| format!("{}: {}, branch {}", kept.name, kept.size(), kept.branch)).collect();
         if rows.is_empty() {
-            return self.notice("no worktree waits to be merged or discarded");
+            return self.notice("no unmerged worktrees");
         }
         rows.iter().flat_map(|row| self.notice(row)).collect()
     }
@@ -33,7 +33,7 @@ impl LineRenderer {
         if found <= before {
             return Vec::new();
         }
-        self.notice(&format!("worktrees of an earlier run that hold changes: {found}; /worktrees lists them"))
+        self.notice(&format!("unmerged worktrees from earlier runs: {found}; see /worktrees"))
     }
 
     pub(super) fn worktree_news(&mut self, id: AgentId, news: &WorktreeNews) -> Vec<String> {

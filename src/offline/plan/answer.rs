@@ -72,10 +72,9 @@ pub(crate) fn answer(
     evidence: &Evidence,
 ) -> String {
     let Some(best) = places.first() else {
-        let mut out =
-            format!("I found nothing about {}: no definition, no text and no file name matches.", terms.names());
+        let mut out = format!("Nothing found for {}.", terms.names());
         push_history(&mut out, terms, received);
-        out.push_str(" A name as the source spells it would find more.");
+        out.push_str(" Try the exact name used in the code.");
         return out;
     };
     let lines = evidence.lines_of(&best.path);

@@ -304,10 +304,10 @@ impl AnswerPlan for Delegation {
     fn opening(&self, n: usize) -> String {
         let titles: Vec<String> = self.tasks.iter().map(|task| task.title.to_lowercase()).collect();
         match (n, titles.len()) {
-            (0, 1) => format!("One subagent looks into it: {}.", titles[0]),
-            (0, count) => format!("{count} subagents look at once: {}.", titles.join("; ")),
+            (0, 1) => format!("Starting a subagent: {}.", titles[0]),
+            (0, count) => format!("Starting {count} subagents: {}.", titles.join("; ")),
             (1, _) => "Opening the best places to check them.".to_owned(),
-            (3, _) => "I look at it myself.".to_owned(),
+            (3, _) => "Looking at it myself.".to_owned(),
             _ => String::new(),
         }
     }

@@ -79,7 +79,7 @@ impl ModelSources<'_> {
         Ok(match find(name, scope) {
             Ok(found) if scope == ModelScope::Here && may_cost_more(&found.model, &self.main.model) => {
                 let note = format!(
-                    "{} comes with the project and does not choose a model ({}) that may cost more than yours. {} answers \
+                    "{} comes with the project and may not choose a model ({}) that may cost more than yours. {} answers \
                      instead.",
                     sanitize_line(&self.definition.name),
                     found.model.display,

@@ -108,8 +108,8 @@ impl RunGuard {
         let Some(_place) = place else {
             let outcome = match agent.cancel.cause() {
                 Some(StopCause::Parent) => Outcome::unstarted(Status::Cancelled, "Stopped together with its parent."),
-                Some(_) => Outcome::unstarted(Status::Cancelled, "Stopped before it began."),
-                None => Outcome::unstarted(Status::Cancelled, "Asked to report before it began."),
+                Some(_) => Outcome::unstarted(Status::Cancelled, "Stopped before it started."),
+                None => Outcome::unstarted(Status::Cancelled, "Wrapped up before it started."),
             };
             return (outcome, transcript);
         };
@@ -127,7 +127,7 @@ impl RunGuard {
         let reading = (self.tree.setup().read_back)(self.name.clone(), runs);
         tokio::select! {
             biased;
-            () = agent.cancel.cancelled() => Err("it was stopped before it began.".to_owned()),
+            () = agent.cancel.cancelled() => Err("it was stopped before it started.".to_owned()),
             read = reading => read.map(|events| transcript_of(&events)),
         }
     }

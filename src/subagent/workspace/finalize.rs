@@ -116,7 +116,7 @@ impl Tree {
             return;
         };
         if let Some(name) = self.worker(&entry.worktree, None) {
-            let reason = format!("{name} still works in it; stop it first, or wait for its end");
+            let reason = format!("{name} is still working in it; stop it or wait");
             self.emit_worktree_news(entry.agent, WorktreeNews::Refused { branch, reason }).await;
             return;
         }

@@ -150,8 +150,8 @@ impl Tree {
             Err(WorktreeError::Cancelled) => {
                 let words = match agent.cancel.cause() {
                     Some(StopCause::Parent) => "Stopped together with its parent.",
-                    Some(_) => "Stopped before it began.",
-                    None => "Asked to report before it began.",
+                    Some(_) => "Stopped before it started.",
+                    None => "Wrapped up before it started.",
                 };
                 return Err(Outcome::unstarted(Status::Cancelled, words));
             }

@@ -220,7 +220,7 @@ pub fn install_panic_hook(log: Option<PathBuf>) {
         restore();
         previous(panic);
         if let Some(log) = &log {
-            let _ = writeln!(io::stderr(), "This is a fault of the program. The log is in {}", log.display());
+            let _ = writeln!(io::stderr(), "This is a bug in Belvedere. The log is in {}", log.display());
         }
     }));
 }

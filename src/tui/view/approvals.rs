@@ -216,7 +216,7 @@ fn heading(request: &ApprovalRequest, columns: usize, ctx: &RenderContext<'_>) -
     let theme = ctx.theme;
     let verb = match request.access.kind {
         AccessKind::Execute { .. } => "wants to run",
-        AccessKind::Write { .. } => "wants to change",
+        AccessKind::Write { .. } => "wants to change a file",
         AccessKind::Read { .. } => "wants to read",
         AccessKind::Nothing => "wants to use",
     };
@@ -310,10 +310,10 @@ fn kind(request: &ApprovalRequest, ctx: &RenderContext<'_>) -> String {
 fn covered(grant: &Grant) -> String {
     match grant {
         Grant::Tool(name) => format!("every use of {}", reveal_line(name)),
-        Grant::Command(_) => "exactly this command".to_owned(),
-        Grant::Prefix(prefix) => format!("commands that begin with {}", reveal_line(prefix)),
-        Grant::Edits => "every edit of the project's files".to_owned(),
-        Grant::Below(top) => format!("reading {} and what is below", reveal_line(&top.to_string_lossy())),
+        Grant::Command(_) => "this exact command".to_owned(),
+        Grant::Prefix(prefix) => format!("commands starting with {}", reveal_line(prefix)),
+        Grant::Edits => "all edits of the project's files".to_owned(),
+        Grant::Below(top) => format!("reading below {}", reveal_line(&top.to_string_lossy())),
     }
 }
 
@@ -336,8 +336,8 @@ fn draw_keys(
         (Action::ApproveOnce, if view.unseen > 0 { &show } else { "once" }),
         (Action::ApproveAlways, "session"),
         (Action::ApproveProject, "project"),
-        (Action::Deny, "no"),
-        (Action::DenyWithComment, "no, because"),
+        (Action::Deny, "deny"),
+        (Action::DenyWithComment, "with reason"),
         (Action::FocusNext, "more"),
         (Action::ShowAll, &more),
         (Action::NextQuestion, "next"),
@@ -345,7 +345,7 @@ fn draw_keys(
     let mut spans = Vec::new();
     let mut column = 0;
     if !view.has_room {
-        let words = "make the terminal larger to answer yes  ";
+        let words = "enlarge the terminal to allow  ";
         column = u16::try_from(width(words)).unwrap_or(u16::MAX);
         spans.push(Span::styled(words, theme.warning));
     }

@@ -83,7 +83,7 @@ fn welcome(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     let key = |context, action| ctx.app.keymap().chord_of(context, action).unwrap_or_default();
     let hints = [
         ("Ask".to_owned(), "explain this repository, or: where is the config read?"),
-        ("@".to_owned(), "names a file, / a command"),
+        ("@".to_owned(), "mentions a file or agent, / runs a command"),
         (key(Context::Global, Action::Palette), "all actions"),
         ("?".to_owned(), "all keys"),
     ];

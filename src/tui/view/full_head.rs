@@ -103,7 +103,7 @@ fn facts(agent: &AgentView, ctx: &RenderContext<'_>) -> Vec<(String, Style)> {
     }
     if let Some((below, spent)) = ctx.app.spent_below(agent) {
         let all = format!("{} tokens {}", used(&spent.usage), money::short(&spent));
-        facts.push((format!("with {below} below: {all}"), theme.muted));
+        facts.push((format!("with its {below} below: {all}"), theme.muted));
     }
     let mode = ctx.app.mode_of(agent);
     let word = if mode == PermissionMode::Plan { "reads only" } else { mode.word() };

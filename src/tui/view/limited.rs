@@ -38,12 +38,12 @@ pub(super) fn whole(agent: &AgentView, ctx: &RenderContext<'_>) -> Option<String
     let queue = in_line(ahead);
     let left = left.filter(|left| left.as_secs() > 0);
     let wait = left.map_or_else(String::new, |left| format!("{} s, ", left.as_secs()));
-    Some(format!("waits for the rate limit{service}: {wait}{queue}"))
+    Some(format!("waiting for the rate limit{service}: {wait}{queue}"))
 }
 
 fn of_budget(ahead: u32) -> String {
     let queue = in_line(ahead);
-    format!("waits until the requests under way have shown what is left of the budget: {queue}")
+    format!("waiting for running requests to show what is left of the budget: {queue}")
 }
 
 fn in_line(ahead: u32) -> String {

@@ -100,7 +100,7 @@ fn words_before(pane: &PaneRect, agent: &AgentView, ctx: &RenderContext<'_>) -> 
 
 fn waiting_words(agent: &AgentView, ctx: &RenderContext<'_>) -> String {
     match ctx.app.state_of(agent) {
-        AgentState::Queued => "waits for its turn".to_owned(),
+        AgentState::Queued => "waiting for its turn".to_owned(),
         _ => agent.prompt.lines().next().unwrap_or_default().to_owned(),
     }
 }

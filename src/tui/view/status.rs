@@ -155,8 +155,8 @@ fn subagents(ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
     let theme = ctx.theme;
     let needs = if asking == 1 { "needs you" } else { "need you" };
     let parts = [
-        (working, "at work", theme.accent),
-        (held, "held up", theme.warning),
+        (working, "running", theme.accent),
+        (held, "waiting", theme.warning),
         (stalled, "stalled", theme.warning),
         (asking, needs, theme.warning),
         (queued, "queued", theme.muted),

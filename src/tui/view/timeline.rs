@@ -203,12 +203,12 @@ fn absence(agent: &AgentView, window: &TimelineWindow, ctx: &RenderContext<'_>) 
     };
     let (_, to) = window.time_of(window.cursor);
     if first.from >= to {
-        return format!("begins at {}", clock(window.since_origin(first.from).as_secs()));
+        return format!("starts at {}", clock(window.since_origin(first.from).as_secs()));
     }
     // The time between two runs is after the end of one.
     let before = ctx.app.track(agent.id).and_then(|track| track.last_before(to));
     match before.and_then(|span| span.ended).filter(|_| !agent.id.is_main()) {
-        Some(status) => format!("has ended: {}", AgentState::Ended(status).word()),
+        Some(status) => format!("ended: {}", AgentState::Ended(status).word()),
         None => "idle".to_owned(),
     }
 }

@@ -31,7 +31,7 @@ async fn an_answer_for_the_project_allows_what_was_shown_and_no_more() {
     session.say("go");
     let first = session.wait(question).await;
     assert_eq!(first.grant.as_ref().map(ToString::to_string).as_deref(), Some("Bash(touch made.txt)"));
-    assert_eq!(first.reason, "mode ask: it may do more than read");
+    assert_eq!(first.reason, "mode ask: it may modify files");
     session.send(Command::Answer { id: first.id.clone(), answer: Answer::Project });
     let second = session.wait(question).await;
     assert_eq!(second.act(), "touch made.txt; touch more.txt", "the same command was not asked about again");

@@ -219,7 +219,7 @@ async fn a_budget_in_dollars_holds_where_prices_are_known_and_says_where_not() {
     let mut session = Session::start(parts(unpriced, &Budget::new(limit)));
     assert_eq!(session.ask("go").await.status, Status::Completed, "what cannot be counted is not refused");
     let events = session.quit().await;
-    assert_eq!(notices(&events, "is not known"), 1, "it is said once for a model");
+    assert_eq!(notices(&events, "is unknown"), 1, "it is said once for a model");
 }
 
 #[tokio::test(start_paused = true)]

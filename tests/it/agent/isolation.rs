@@ -286,7 +286,7 @@ async fn a_worktree_that_cannot_be_made_fails_its_child_with_the_reason() {
     session.ask("go").await;
     let report = results(&last_of_main(&provider)).remove(0);
     assert!(report.is_error);
-    assert!(report.joined_text().contains("lies in no git repository"), "{}", report.joined_text());
+    assert!(report.joined_text().contains("is not in a git repository"), "{}", report.joined_text());
     session.quit().await;
 }
 
@@ -371,7 +371,7 @@ async fn nothing_is_merged_or_discarded_while_an_agent_works_in_it() {
             EventKind::Worktree { news } if event.agent == AgentId(1) => Some(format!("{news:?}")),
             _ => None,
         });
-        assert_eq!(reason.await, "general-purpose-1 still works in it; stop it first, or wait for its end", "{act:?}");
+        assert_eq!(reason.await, "general-purpose-1 is still working in it; stop it or wait", "{act:?}");
     }
     assert_eq!(text(&session), FILE);
     assert!(std::fs::read_to_string(root.join("a.txt")).unwrap().starts_with("ONE"), "its work is untouched");

@@ -56,7 +56,7 @@ async fn a_lasting_failure_ends_the_run_with_its_reason() {
     let provider = script(&[json!({"steps": [{"say": "I be"}, {"fail": "authentication", "detail": "no"}]})]);
     let (outcome, _session) = outcome(Parts::new(provider)).await;
     assert_eq!(outcome.status, Status::Failed);
-    assert!(outcome.reason.unwrap().contains("did not accept the key"));
+    assert!(outcome.reason.unwrap().contains("rejected the API key"));
     assert_eq!(outcome.text, "I be");
 }
 

@@ -155,7 +155,7 @@ async fn a_service_that_answers_nobody_is_given_up() {
     let mut session = Session::start(parts);
     let outcome = session.ask("go").await;
     assert_eq!(outcome.status, Status::Failed, "waiting is nobody's silence");
-    assert!(outcome.reason.unwrap().contains("moody limits the rate"));
+    assert!(outcome.reason.unwrap().contains("Rate limited by moody"));
     assert!((300_000..1_200_000).contains(&outcome.elapsed_ms), "{}", outcome.elapsed_ms);
     let failed = session
         .seen

@@ -218,6 +218,6 @@ async fn the_shorter_of_two_times_ends_a_run() {
     session.ask("go").await;
     let told = results(&provider.requests().pop().unwrap())[0].joined_text();
     assert!(told.starts_with("status: timed_out"), "{told}");
-    assert!(told.contains(&task("waiting")) || told.contains("longer than it may"), "{told}");
+    assert!(told.contains(&task("waiting")) || told.contains("reached its time limit"), "{told}");
     session.quit().await;
 }

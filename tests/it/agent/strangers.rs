@@ -67,7 +67,7 @@ async fn a_file_of_the_project_chooses_no_model_that_may_cost_more() {
     assert_eq!(provider.requests()[1].model, "test-model");
     let told = format!("{told:?}");
     assert!(
-        told.contains("kind comes with the project and does not choose a model (opus) that may cost more"),
+        told.contains("kind comes with the project and may not choose a model (opus) that may cost more"),
         "{told}"
     );
 }

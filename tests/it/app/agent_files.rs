@@ -211,7 +211,7 @@ fn a_reload_tells_what_there_is() {
     let mut stage = stage(80, 24, everything());
     assert_eq!(requests(stage.keys("r")), [FileRequest::Reload]);
     read(&mut stage, everything());
-    assert_eq!(stage.app.flash().unwrap().text, "read again: 13 in force · 3 shadowed · 1 broken");
+    assert_eq!(stage.app.flash().unwrap().text, "reloaded: 13 active · 3 shadowed · 1 broken");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn help_and_palette_stand_before_the_view() {
     assert!(stage.app.popup().is_none() && stage.app.flash().is_some());
     stage.keys("<ctrl+c>");
     assert!(stage.app.agent_files().is_none());
-    stage.keys("<ctrl+p>agents there are<enter>");
+    stage.keys("<ctrl+p>list all agents<enter>");
     assert!(stage.app.agent_files().is_some());
     stage.keys("<esc><ctrl+p>edit the agent's<enter>");
     assert!(stage.app.flash().unwrap().text.contains("/agents"));
@@ -328,5 +328,5 @@ fn a_change_while_one_works_is_one_line_that_names_the_fault() {
     assert!(stage.text().contains("agents: one.md:3 there is no `description`"), "{}", stage.text());
     let errors = vec![error("\u{1b}[31mone.md"), error("two.md"), error("three.md")];
     stage.session(SessionEvent::AgentsChanged { changes: CatalogChanges { errors, ..CatalogChanges::default() } });
-    assert!(stage.text().contains("agents: one.md and 2 more faults, see /agents"), "{}", stage.text());
+    assert!(stage.text().contains("agents: one.md and 2 more problems, see /agents"), "{}", stage.text());
 }

@@ -195,7 +195,7 @@ fn deltas_are_replaced_by_the_whole_reply() {
         rate_limited: true,
         reason: "slow".to_owned(),
     }));
-    assert!(stage.text().contains("attempt 2 in 5s: slow"));
+    assert!(stage.text().contains("retrying in 5s (attempt 2): slow"));
     stage.says(0, "right");
     stage.ends_turn(0, "right!", 10);
     assert_eq!(texts(&stage), ["Hello", "right!"]);
@@ -371,7 +371,7 @@ fn the_line_above_the_composer_tells_work_from_waiting() {
     stage.starts(2);
     stage.wants_to_run(2, "b", "make");
     let text = stage.text();
-    assert!(text.contains("1 subagent at work · 1 needs you · 1 queued"), "{text}");
+    assert!(text.contains("1 subagent running · 1 needs you · 1 queued"), "{text}");
     assert!(text.contains("agents  1 running · 1 needs you · 1 queued"), "{text}");
     stage.ends(1, Status::Completed, "<summary>done</summary>", None);
     stage.ends(3, Status::Cancelled, "", None);
@@ -409,7 +409,7 @@ fn a_reply_that_was_cut_off_says_so_at_its_end() {
     let usage = Usage { input: 10, output: 5, cache_read: 0, cache_write: 0, estimated: false };
     stage.main(EventKind::Turn(TurnEvent::Ended { message, usage, cost_usd: None, stop: None }));
     let text = stage.text();
-    let (said, mark) = (text.find("It begins well and"), text.find("cut off here"));
+    let (said, mark) = (text.find("It begins well and"), text.find("cut off: the reply"));
     assert!(said.is_some() && said < mark, "{text}");
 }
 

@@ -90,8 +90,8 @@ fn the_keys_stay_in_sight_whatever_the_length() {
         stage.asks("go");
         stage.wants_to_run(0, "b", &long);
         let text = stage.text();
-        let shows = text.contains("alt+y show") && text.contains("more lines  alt+n no");
-        assert!(shows || text.contains("alt+y once") && text.contains("alt+n no"), "{width}x{height}\n{text}");
+        let shows = text.contains("alt+y show") && text.contains("more lines  alt+n deny");
+        assert!(shows || text.contains("alt+y once") && text.contains("alt+n deny"), "{width}x{height}\n{text}");
     }
 }
 

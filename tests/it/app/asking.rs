@@ -120,7 +120,7 @@ fn a_screen_that_shows_no_row_takes_no_yes() {
     let mut stage = at_work(80, 4);
     stage.wants_to_run(0, "b", "touch x");
     stage.keys("<alt+y>");
-    assert!(stage.text().contains("make the terminal larger to answer yes"), "{}", stage.text());
+    assert!(stage.text().contains("enlarge the terminal to allow"), "{}", stage.text());
     assert_eq!(answers(&stage.keys("<alt+n>")), [Answer::No { comment: None }]);
 }
 
@@ -262,8 +262,7 @@ fn a_note_and_a_name_cannot_draw_rows_of_a_question() {
     let mut stage = at_work(80, 24);
     stage.spawns(1, "main › you › r\u{435}viewer (trusted, read-only)", "look");
     stage.starts(1);
-    let note =
-        format!("ls -la{}alt+a: exactly this command{}alt+y once  alt+a session", " ".repeat(80), " ".repeat(50));
+    let note = format!("ls -la{}alt+a: this exact command{}alt+y once  alt+a session", " ".repeat(80), " ".repeat(50));
     let preview = Some(Preview::Note { text: note.repeat(9) });
     asks(&mut stage, ApprovalRequest { preview, ..request(1, "b", "touch SPOOF") });
     let text = stage.text();

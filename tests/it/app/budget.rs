@@ -66,7 +66,7 @@ fn the_budget_is_set_raised_and_lifted_by_words() {
     assert_eq!(set(&stage.keys("/budget +100k<enter>")).unwrap().tokens, Some(130_100));
     assert_eq!(set(&stage.keys("/budget off<enter>")), Some(BudgetLimit::default()));
     assert_eq!(set(&stage.keys("/budget much<enter>")), None);
-    assert!(stage.text().contains("no number of tokens"));
+    assert!(stage.text().contains("not a number of tokens"));
     stage.wait(10_000);
     stage.keys("/budget<enter>");
     assert!(stage.text().contains("30,100 of 500,000 tokens spent"), "{}", stage.text());

@@ -39,7 +39,7 @@ fn a_theme_is_seen_while_it_is_chosen_and_kept_once_it_is() {
     assert!(effects.contains(&set("dark")) && effects.contains(&keep("dark")), "{effects:?}");
     assert_eq!(stage.draw().0[(1, 0)].style(), before[(1, 0)].style());
     stage.keys("/theme blue<enter>");
-    assert!(stage.text().contains("choose /theme auto, dark, light"), "{}", stage.text());
+    assert!(stage.text().contains("usage: /theme auto, dark, light"), "{}", stage.text());
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn a_wait_for_the_budget_is_a_state_of_its_own() {
     wide.agent(1, held(Hold::Budget, None, 0));
     assert!(title(&mut wide, "1").contains("⚠ waits for budget"), "{}", wide.text());
     stage.keys("<alt+2><alt+2>");
-    let whole = "waits until the requests under way have shown what is left of the budget: 2 requests ahead";
+    let whole = "waiting for running requests to show what is left of the budget: 2 requests ahead";
     assert!(stage.text().contains(whole), "{}", stage.text());
     stage.agent(2, EventKind::Turn(TurnEvent::Started { turn: 1 }));
     assert_eq!(stage.app.state_of(stage.app.agents().get(AgentId(2)).unwrap()), AgentState::Thinking);
@@ -86,16 +86,16 @@ fn the_timeline_counts_it_apart() {
 #[test]
 fn who_is_held_up_is_not_at_work() {
     let mut stage = three(120);
-    assert!(above(&mut stage).contains("3 subagents at work  "));
+    assert!(above(&mut stage).contains("3 subagents running  "));
     stage.agent(1, held(Hold::RateLimit, Some(3_500), 1));
-    assert!(above(&mut stage).contains("2 subagents at work · 1 held up"), "{}", stage.text());
+    assert!(above(&mut stage).contains("2 subagents running · 1 waiting"), "{}", stage.text());
     stage.agent(2, held(Hold::Budget, None, 1));
     stage.agent(
         3,
         EventKind::Turn(TurnEvent::Retrying { attempt: 2, wait_ms: 900, rate_limited: false, reason: "no".to_owned() }),
     );
     let line = above(&mut stage);
-    assert!(line.contains("⚠ 3 subagents held up") && line.contains("esc interrupts"), "{line}");
+    assert!(line.contains("⚠ 3 subagents waiting") && line.contains("esc interrupts"), "{line}");
 }
 
 #[test]
@@ -107,10 +107,10 @@ fn background_agents_are_named_while_the_main_agent_rests() {
     stage.ends(3, Status::Completed, "<summary>done</summary>", None);
     stage.ends(0, Status::Completed, "They go on.", None);
     let line = above(&mut stage);
-    assert!(line.contains("2 subagents at work in the background ──"), "{line}");
+    assert!(line.contains("2 subagents running in the background ──"), "{line}");
     assert!(!line.contains("esc interrupts"), "nothing is to be interrupted: {line}");
     stage.agent(2, held(Hold::RateLimit, Some(3_500), 1));
-    assert!(above(&mut stage).contains("1 subagent at work in the background · 1 held up"), "{}", stage.text());
+    assert!(above(&mut stage).contains("1 subagent running in the background · 1 waiting"), "{}", stage.text());
     stage.ends(1, Status::Completed, "<summary>done</summary>", None);
     stage.ends(2, Status::Completed, "<summary>done</summary>", None);
     assert!(!above(&mut stage).contains("subagent"));

@@ -36,7 +36,7 @@ fn an_unknown_command_reaches_no_model() {
     let mut stage = Stage::new(100, 30);
     let effects = stage.keys("/hlep<enter><enter>");
     assert_eq!(commands(&effects), []);
-    assert!(stage.text().contains("there is no command /hlep"));
+    assert!(stage.text().contains("no command /hlep"));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn esc_twice_interrupts_the_main_agent_and_no_subagent() {
     stage.wait(3_000);
     stage.spawns(1, "explore", "Find things");
     assert_eq!(commands(&stage.keys("<esc>")), []);
-    assert!(stage.text().contains("esc again interrupts; agents go on in the background · ctrl+x ctrl+x stops all"));
+    assert!(stage.text().contains("esc again interrupts, subagents keep running · ctrl+x ctrl+x stops all"));
     assert_eq!(commands(&stage.keys("<esc>")), [Command::Interrupt { children: Children::Keep }]);
     for keys in ["stop doing that please", "<left>", "<ctrl+a>", "<pageup>"] {
         assert_eq!(commands(&stage.keys("<esc>")), []);
@@ -219,7 +219,7 @@ fn a_typed_text_never_becomes_a_command_of_another_region() {
 fn the_palette_finds_by_letters_and_carries_out() {
     let mut stage = scenes::eight_agents(120, 40);
     stage.keys("<ctrl+p>mode");
-    assert!(stage.text().contains("go to the next permission mode"), "{}", stage.text());
+    assert!(stage.text().contains("switch to the next permission mode"), "{}", stage.text());
     let effects = stage.keys("<enter>");
     assert_eq!(commands(&effects), [Command::SetMode(PermissionMode::AcceptEdits)]);
     assert_eq!(stage.app.popup(), None);
@@ -246,7 +246,7 @@ fn clear_names_what_it_stops_and_what_is_stopped_can_be_resumed() {
     let mut stage = scenes::eight_agents(120, 40);
     stage.keys("<alt+1>mhalf a thought<esc>second<enter>");
     assert_eq!(commands(&stage.keys("/clear<enter>")), []);
-    assert!(stage.text().contains("enter again begins anew and stops the main agent and 6 subagents: explore-1"));
+    assert!(stage.text().contains("enter again starts over and stops the main agent and 6 subagents: explore-1"));
     assert_eq!(commands(&stage.keys("<left><enter>")), [], "any other key disarms");
     assert_eq!(stage.app.agents().len(), 8);
     assert_eq!(commands(&stage.keys("<enter>")), [Command::Clear]);
@@ -359,7 +359,7 @@ fn no_key_is_named_that_would_do_nothing() {
     assert_eq!(hints(&stage), ["close"]);
     let mut asked = scenes::approval(120, 40);
     asked.keys("<f6>e");
-    assert_eq!(hints(&asked), ["say no", "close"]);
+    assert_eq!(hints(&asked), ["deny", "close"]);
     assert!(!hints(&Stage::new(120, 40)).contains(&"agents"), "there are none");
 }
 
@@ -400,9 +400,9 @@ fn a_chosen_row_has_one_ground_in_every_theme() {
 
 #[test]
 fn an_act_on_no_agent_says_what_is_missing() {
-    for act in ["stop this agent", "fold or unfold the pane", "show the task"] {
+    for act in ["stop this agent", "fold or unfold the pane", "show the agent's task"] {
         let mut stage = scenes::eight_agents(120, 40);
         assert_eq!(commands(&stage.keys(&format!("<ctrl+p>{}<enter>", act.replace(' ', "<space>")))), []);
-        assert!(stage.text().contains("choose an agent first"), "{act}: {}", stage.text());
+        assert!(stage.text().contains("select an agent first"), "{act}: {}", stage.text());
     }
 }

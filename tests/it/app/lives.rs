@@ -63,7 +63,7 @@ fn b_moves_an_agent_to_the_background_and_back_whatever_it_does() {
         assert_eq!(flash(&stage), format!("explore-{agent} moved to the background; its report arrives as a message"));
         stage.agent(agent, EventKind::Moved { ground: RunMode::Background });
         assert_eq!(commands(&stage.keys("b")), moves(agent, RunMode::Foreground), "{keys}");
-        assert_eq!(flash(&stage), format!("main waits for explore-{agent} before it goes on"));
+        assert_eq!(flash(&stage), format!("main waits for explore-{agent} again"));
         // The engine has not answered yet: a third press means the background again.
         assert_eq!(commands(&stage.keys("b")), moves(agent, RunMode::Background), "{keys}");
     }
@@ -88,14 +88,14 @@ fn nobody_waits_for_an_agent_while_the_main_agent_is_idle() {
     stage.agent(1, EventKind::Moved { ground: RunMode::Background });
     stage.ends(0, Status::Completed, "", None);
     assert_eq!(commands(&stage.keys("<alt+1>b")), []);
-    assert_eq!(flash(&stage), "main is idle: the report of explore-1 reaches it anyway");
+    assert_eq!(flash(&stage), "main is idle; it gets explore-1's report anyway");
 }
 
 #[test]
 fn an_ended_agent_is_neither_moved_nor_wrapped_up() {
     let mut stage = five();
     assert_eq!(commands(&stage.keys("<alt+3>bw")), []);
-    assert_eq!(flash(&stage), "explore-3 has ended already");
+    assert_eq!(flash(&stage), "explore-3 has already ended");
 }
 
 #[test]
@@ -103,9 +103,9 @@ fn w_asks_once_for_a_report() {
     let mut stage = five();
     let asked = [Command::WrapUp { agent: AgentId(1) }];
     assert_eq!(commands(&stage.keys("<alt+1>w")), asked);
-    assert_eq!(flash(&stage), "explore-1 calls no further tools and reports in one last turn");
+    assert_eq!(flash(&stage), "explore-1 is wrapping up");
     assert_eq!(commands(&stage.keys("w")), []);
-    assert_eq!(flash(&stage), "explore-1 was asked already; x stops it at once");
+    assert_eq!(flash(&stage), "explore-1 is already wrapping up; x stops it now");
     assert_eq!(word(&stage, 1), "thinking", "only the engine says when");
     stage.agent(1, EventKind::LastTurn { why: Status::WrappedUp });
     stage.agent(1, EventKind::Turn(TurnEvent::Started { turn: 2 }));
@@ -131,7 +131,7 @@ fn the_last_turn_at_a_limit_is_called_so() {
 fn one_that_waits_for_its_turn_ends_without_having_begun() {
     let mut stage = five();
     assert_eq!(commands(&stage.keys("<alt+5>w")), [Command::WrapUp { agent: AgentId(5) }]);
-    assert_eq!(flash(&stage), "explore-5 ends before it has begun");
+    assert_eq!(flash(&stage), "explore-5 ends before it starts");
 }
 
 #[test]
@@ -141,20 +141,20 @@ fn r_has_one_that_was_cut_short_go_on_at_once() {
     assert_eq!(word(&stage, 4), "resuming");
     assert!(stage.text().contains("resuming"));
     assert_eq!(commands(&stage.keys("r")), []);
-    assert_eq!(flash(&stage), "explore-4 is being resumed");
+    assert_eq!(flash(&stage), "explore-4 is already resuming");
     resumes(&mut stage, 4, 2);
     assert_eq!(word(&stage, 4), "queued");
     stage.starts(4);
     assert_eq!(word(&stage, 4), "thinking");
     assert_eq!(commands(&stage.keys("r")), []);
-    assert_eq!(flash(&stage), "explore-4 is still at work; m writes to it");
+    assert_eq!(flash(&stage), "explore-4 is still running; m messages it");
 }
 
 #[test]
 fn r_on_one_that_is_done_asks_what_is_next() {
     let mut stage = five();
     assert_eq!(commands(&stage.keys("<alt+3>r")), []);
-    assert_eq!(flash(&stage), "write what explore-3 shall do next");
+    assert_eq!(flash(&stage), "say what explore-3 should do next");
     assert_eq!((stage.app.target().map(|agent| agent.id.0), stage.app.focus()), (Some(3), Focus::Composer));
     assert!(stage.text().contains("resume → explore-3 What should it do next?"), "{}", stage.text());
     assert_eq!(commands(&stage.keys("count the lines<enter>")), resume(3, Some("count the lines")));
@@ -259,7 +259,7 @@ fn a_draft_is_not_sent_by_resuming() {
     let mut stage = five();
     stage.keys("<alt+4>mand mind the tests<esc>");
     assert_eq!(commands(&stage.keys("<alt+4>r")), resume(4, None));
-    assert_eq!(flash(&stage), "explore-4 goes on; what you wrote for it is still unsent (m)");
+    assert_eq!(flash(&stage), "explore-4 resumed; your message to it is still unsent (m)");
     stage.keys("m");
     assert_eq!(stage.app.composer().text(), "and mind the tests");
 }
@@ -327,7 +327,7 @@ fn slash_commands_do_the_same() {
     assert_eq!(commands(&stage.keys("/resume 4<enter>")), resume(4, None));
     assert_eq!(commands(&stage.keys("/resume 3 count the lines<enter>")), resume(3, Some("count the lines")));
     assert_eq!(commands(&stage.keys("/wrapup 9<enter>")), []);
-    assert!(flash(&stage).contains("write /wrapup with the number"), "{}", flash(&stage));
+    assert!(flash(&stage).contains("usage: /wrapup N"), "{}", flash(&stage));
     let mut stage = five();
     stage.keys("/resume 3<enter>");
     assert_eq!((stage.app.target().map(|agent| agent.id.0), stage.app.composer().text()), (Some(3), String::new()));
@@ -353,7 +353,7 @@ fn a_timeline_has_a_gap_between_two_runs() {
     for _ in 0..20 {
         stage.keys("<right>");
     }
-    assert!(stage.text().contains("has ended: done"), "{}", stage.text());
+    assert!(stage.text().contains("ended: done"), "{}", stage.text());
 }
 
 #[test]

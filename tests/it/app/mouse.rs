@@ -188,7 +188,7 @@ fn a_click_in_a_list_takes_what_is_under_it() {
     mouse(&mut stage, MouseKind::Press, at.0, at.1);
     assert_eq!(stage.app.focused_agent(), Some(AgentId(2)));
     stage.keys("<esc><ctrl+p>layout");
-    let at = find(&mut stage, "go to the next layout");
+    let at = find(&mut stage, "switch to the next layout");
     mouse(&mut stage, MouseKind::Press, at.0, at.1);
     assert!(stage.app.popup().is_none() && stage.text().contains("layout: side"), "{}", stage.text());
 

@@ -99,7 +99,7 @@ fn the_mark_of_an_indented_title_folds_and_its_cross_stops() {
     let pane = *stage.app.regions().pane(AgentId(6)).unwrap();
     let effects = click(&mut stage, pane.area.right() - 1, pane.area.y);
     assert_eq!(effects, [Effect::Engine(Command::Stop { agent: AgentId(6) })]);
-    assert_eq!(said(&stage), "stopping test-writer-6 and 2 below it");
+    assert_eq!(said(&stage), "stopping test-writer-6 and its 2 subagents");
 }
 
 #[test]
@@ -209,9 +209,9 @@ fn stopping_a_parent_says_how_many_stop_with_it() {
     let mut stage = nested(120, 40);
     let effects = stage.keys("<alt+4>x");
     assert!(effects.contains(&Effect::Engine(Command::Stop { agent: AgentId(4) })));
-    assert_eq!(said(&stage), "stopping code-4 and 4 below it");
+    assert_eq!(said(&stage), "stopping code-4 and its 4 subagents");
     stage.keys("<esc>/cancel 1<enter>");
-    assert_eq!(said(&stage), "stopping general-purpose-1 and 5 below it", "who has ended is not counted");
+    assert_eq!(said(&stage), "stopping general-purpose-1 and its 5 subagents", "who has ended is not counted");
     stage.keys("/cancel 8<enter>");
     assert_eq!(said(&stage), "stopping explore-8");
 }

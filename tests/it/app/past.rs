@@ -232,10 +232,10 @@ fn a_search_goes_on_in_the_log() {
     let mut long = Long::new(2_000);
     let text = long.keys("<alt+1><alt+1>/step 10 <enter>");
     assert!(text.contains("Step 10 begins"), "{text}");
-    assert!(!text.contains("searching") && !text.contains("No match"), "{text}");
+    assert!(!text.contains("searching") && !text.contains("no match"), "{text}");
     // A new one begins at the end again, wherever the view stands.
     let text = long.keys("/99 begins<enter>");
-    assert!(text.contains("Step 1999 begins") && !text.contains("No match"), "{text}");
+    assert!(text.contains("Step 1999 begins") && !text.contains("no match"), "{text}");
     let text = (0..19).map(|_| long.keys("N")).last().unwrap();
     assert!(text.contains("Step 99 begins"), "{text}");
     // And down again, over what the search let go of.
@@ -262,11 +262,11 @@ fn a_search_that_finds_nothing_leaves_the_view_where_it_was() {
     let mut long = Long::new(2_000);
     let tail = steps(&long.keys("<alt+1><alt+1>"));
     let text = long.keys("/nowhere<enter>");
-    assert!(text.contains("No match"), "{text}");
+    assert!(text.contains("no match"), "{text}");
     assert_eq!(steps(&text), tail);
     let above = steps(&long.keys("<pageup><pageup><pageup>"));
     let text = long.keys("N");
-    assert!(text.contains("No match"), "{text}");
+    assert!(text.contains("no match"), "{text}");
     assert_eq!(steps(&text), above);
     let further = steps(&long.keys("<pageup>"));
     assert!(further[0] < above[0] && *further.last().unwrap() + 1 >= above[0], "{further:?} before {above:?}");
@@ -290,6 +290,6 @@ fn a_search_ends_where_the_log_cannot_be_read() {
     let mut long = Long::new(2_000);
     fs::remove_file(long.log()).unwrap();
     let text = long.keys("<alt+1><alt+1>/step 10 <enter>");
-    assert!(text.contains("No match"), "{text}");
+    assert!(text.contains("no match"), "{text}");
     assert!(text.contains("Step 1999 begins"), "{text}");
 }

@@ -58,7 +58,7 @@ fn the_full_view_says_the_wait_whole() {
     let mut stage = slowed(120);
     stage.keys("<alt+2><alt+2>");
     let text = stage.text();
-    assert!(text.contains("waits for the rate limit"), "{text}");
+    assert!(text.contains("waiting for the rate limit"), "{text}");
     assert!(text.contains(" s, 2 requests ahead"), "{text}");
     assert!(text.contains("s · 2 ahead"), "its title too: {text}");
     stage.agent(2, held(None, 0));

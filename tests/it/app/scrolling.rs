@@ -80,7 +80,7 @@ fn a_search_finds_and_goes_on() {
     stage.keys("g");
     assert!(stage.text().contains("row 0"));
     stage.keys("/nowhere<enter>");
-    assert!(stage.text().contains("No match"));
+    assert!(stage.text().contains("no match"));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_new_search_looks_everywhere_wherever_the_view_stands() {
     assert!(stage.text().contains("row 97 thread"), "{}", stage.text());
     // What the search before found does not bound this one.
     stage.keys("/row 150<enter>");
-    assert!(stage.text().contains("row 150") && !stage.text().contains("No match"), "{}", stage.text());
+    assert!(stage.text().contains("row 150") && !stage.text().contains("no match"), "{}", stage.text());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use belvedere::subagent::Command;
 
 use crate::screens::stage::Stage;
 
-/// Two subagents at work, and one that has ended.
+/// Two subagents running, and one that has ended.
 fn at_work() -> Stage {
     let mut stage = Stage::new(80, 24).with_model();
     stage.asks("look around");
@@ -145,7 +145,7 @@ fn a_wrong_address_keeps_the_text() {
     let effects = stage.keys("<enter><enter>");
     assert_eq!((told(&effects), sent(&effects)), (vec![], vec![]));
     assert_eq!(stage.app.composer().text(), "@9 look");
-    assert!(stage.app.flash().unwrap().text.contains("there is no agent 9"), "{:?}", stage.app.flash());
+    assert!(stage.app.flash().unwrap().text.contains("no agent 9"), "{:?}", stage.app.flash());
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn every_command_is_offered_with_what_it_does() {
     let mut stage = at_work();
     stage.keys("<alt+1>m/t");
     let shown = stage.text();
-    assert!(shown.contains("/theme") && shown.contains("choose the colours"), "{shown}");
+    assert!(shown.contains("/theme") && shown.contains("choose a theme"), "{shown}");
 }
 
 #[test]
@@ -336,6 +336,6 @@ fn a_message_that_was_read_as_it_was_taken_back_is_named() {
     let mut stage = at_work();
     stage.keys("<alt+1>mlook here<enter><up>");
     reads(&mut stage, 1, "look here");
-    assert!(stage.app.flash().unwrap().text.contains("had read it already"), "{:?}", stage.app.flash());
+    assert!(stage.app.flash().unwrap().text.contains("has already read it"), "{:?}", stage.app.flash());
     assert_eq!(stage.app.composer().text(), "", "it is not sent twice by mistake");
 }

@@ -146,7 +146,7 @@ fn the_cursor_says_what_was_done_and_enter_goes_there() {
     let mut stage = scenes::timeline(120, 24);
     assert_eq!(stage.app.focus(), Focus::Timeline);
     stage.keys("j<home>");
-    assert!(words(&mut stage).contains("explore-1  begins at 00:03"), "{}", words(&mut stage));
+    assert!(words(&mut stage).contains("explore-1  starts at 00:03"), "{}", words(&mut stage));
     stage.keys("<right><right><right><right>");
     assert!(
         words(&mut stage).contains("T 9.0s  Grep \"verify_password\" → 14 hits in 6 files"),

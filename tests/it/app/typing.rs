@@ -130,7 +130,7 @@ fn a_letter_alone_acts_after_a_moment_and_one_that_is_followed_does_not() {
     stage.keys("<alt+1>");
     stage.effects.clear();
     press(&mut stage, 'x');
-    assert!(stage.text().contains("x: stop this agent, now …"), "{}", stage.text());
+    assert!(stage.text().contains("x: stop this agent now …"), "{}", stage.text());
     stage.wait(pause - 1);
     assert_eq!(commands(&stage.effects), []);
     assert!(stage.app.next_wakeup().is_some());
@@ -148,7 +148,7 @@ fn a_letter_alone_acts_after_a_moment_and_one_that_is_followed_does_not() {
         assert_eq!(commands(&stage.effects), [], "{second}");
         assert_eq!(stage.app.composer().text(), text, "{second}");
     }
-    assert!(stage.text().contains("typing goes to the message · f6 leads back"), "{}", stage.text());
+    assert!(stage.text().contains("typing in the composer · f6 goes back"), "{}", stage.text());
     stage.keys("<ctrl+u><alt+2>");
     press(&mut stage, 'x');
     stage.event(Event::Input(Input::Paste("marks".to_owned())));
@@ -208,7 +208,7 @@ fn one_step_too_far_in_the_history_leads_nowhere() {
     stage.main(EventKind::UserMessage { text: "first".to_owned(), by: belvedere::agent::Author::User, id: None });
     stage.keys("<up><down><down><down>");
     assert_eq!(stage.app.focus(), Focus::Composer);
-    assert!(stage.text().contains("f6 goes to the agents"), "{}", stage.text());
+    assert!(stage.text().contains("f6 focuses the agents"), "{}", stage.text());
     stage.keys("a<backspace><down>");
     assert_eq!(stage.app.focus(), Focus::Agents, "an edit ends the walk");
 }

@@ -112,7 +112,7 @@ fn an_agent_is_made_by_hand() {
     assert_eq!(stage.app.popup(), None);
     let changes = CatalogChanges { added: vec!["test-runner".to_owned()], ..CatalogChanges::default() };
     stage.session(SessionEvent::AgentsChanged { changes });
-    assert!(stage.text().contains("@agent-test-runner can be used now"), "also when the change itself is told of");
+    assert!(stage.text().contains("@agent-test-runner is ready"), "also when the change itself is told of");
     stage.keys("/agents new<enter>");
     assert!(stage.app.wizard().is_blank() && step(&stage) == WizardStep::How, "the next one begins empty");
 }
@@ -136,9 +136,9 @@ fn names_are_checked_while_they_are_typed() {
     stage.keys("<enter>");
     assert_eq!(step(&stage), WizardStep::Name, "a bad name does not pass");
     stage.keys("<ctrl+u>taken");
-    assert!(stage.text().contains("exists already"));
+    assert!(stage.text().contains("already exists"));
     stage.keys("<ctrl+u>explore");
-    assert!(stage.text().contains("in place of explore (built-in)"));
+    assert!(stage.text().contains("shadow explore (built-in)"));
     stage.keys("<ctrl+u><enter>");
     assert!(stage.text().contains("Give it a name"));
 }
@@ -147,7 +147,7 @@ fn names_are_checked_while_they_are_typed() {
 fn a_stronger_agent_of_the_same_name_is_told_of() {
     let mut stage = open(80, 24);
     stage.keys("<enter><down><enter>taken");
-    assert!(stage.text().contains("taken of project (.claude) would win over it"));
+    assert!(stage.text().contains("taken (project (.claude)) would shadow it"));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn tools_are_ticked_one_by_one() {
     let mut stage = open(80, 24);
     stage.keys("<enter><enter>a<enter>b<enter>");
     stage.keys("<down><down><enter>");
-    assert!(stage.text().contains("Tick with space"));
+    assert!(stage.text().contains("Check tools with space"));
     stage.keys(" <down><down> ");
     let ToolsField::List(names) = stage.app.wizard().draft().tools else { panic!("a list") };
     assert!(!names.contains(&"Read".to_owned()) && !names.contains(&"Glob".to_owned()), "{names:?}");
@@ -212,7 +212,7 @@ fn tools_are_ticked_one_by_one() {
     let mut none = open(80, 24);
     none.keys("<enter><enter>a<enter>b<enter><down> <down><down> <down> <down> <down> <enter>");
     assert_eq!(step(&none), WizardStep::Tools);
-    assert!(none.text().contains("Tick at least one tool"));
+    assert!(none.text().contains("Check at least one tool"));
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn a_model_is_chosen_or_typed() {
     let mut stage = open(80, 24);
     stage.keys("<enter><enter>a<enter>b<enter><enter>");
     stage.keys("my model<enter>");
-    assert!(stage.text().contains("is not the name of a model"));
+    assert!(stage.text().contains("is not a model name"));
     stage.keys("<ctrl+u>openrouter/some-1.5<enter>");
     assert_eq!(step(&stage), WizardStep::Color);
     assert_eq!(stage.app.wizard().draft().model.as_deref(), Some("openrouter/some-1.5"));
@@ -308,7 +308,7 @@ fn a_stopped_draft_goes_on_by_hand() {
     assert!(stage.keys("x").contains(&Effect::Engine(Command::Stop { agent: AgentId(1) })));
     stage.ends(1, Status::Cancelled, "half", Some("Stopped by the user."));
     assert_eq!(step(&stage), WizardStep::Where);
-    assert!(stage.text().contains("Stopped by the user. Go on by hand."));
+    assert!(stage.text().contains("Stopped by the user. Continue by hand."));
     stage.keys("<enter>by-hand<enter>");
     assert_eq!(step(&stage), WizardStep::Description);
 }
@@ -323,7 +323,7 @@ fn a_draft_that_comes_late_waits_to_be_taken() {
     stage.ends(1, Status::Completed, ANSWER, None);
     assert_eq!(stage.app.wizard().draft().name, "my-own", "what is typed stays");
     stage.keys("<shift+tab><shift+tab><down><down>");
-    assert!(stage.text().contains("take the model's draft"));
+    assert!(stage.text().contains("use the model's draft"));
     stage.keys("<enter>");
     assert_eq!(stage.app.wizard().draft().name, "release-notes");
 }

@@ -39,11 +39,11 @@ fn an_agent_at_work_is_not_merged() {
         let mut stage = stage();
         assert_eq!(asked(&stage.keys(keys)), []);
         let said = &stage.app.flash().unwrap().text;
-        assert!(said.starts_with("rewriter-2 still works; wait for its end, or stop it, then /"), "{said}");
+        assert!(said.starts_with("rewriter-2 is still running; wait or stop it, then /"), "{said}");
     }
     let mut stage = stage();
     assert_eq!(asked(&stage.keys("/merge 7<enter>")), []);
-    assert!(stage.app.flash().unwrap().text.contains("/worktrees lists those that wait"));
+    assert!(stage.app.flash().unwrap().text.contains("usage: /merge N (see /worktrees)"));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn discard_says_what_is_lost_and_waits_for_the_second_enter() {
     let mut stage = stage();
     assert_eq!(asked(&stage.keys("/discard 1<enter>")), []);
     let said = &stage.app.flash().unwrap().text;
-    assert_eq!(said, "press again to discard what rewriter-1 changed: 2 files, +1 −1");
+    assert_eq!(said, "press again to discard rewriter-1's changes: 2 files, +1 −1");
     assert_eq!(stage.app.composer().text(), "/discard 1", "the command stays for a second enter");
     assert_eq!(asked(&stage.keys("<enter>")), [(ONE, WorktreeAct::Discard)]);
     assert_eq!(stage.app.composer().text(), "");
@@ -90,7 +90,7 @@ fn what_earlier_runs_left_is_offered_once() {
     stage.session(SessionEvent::Worktrees { kept: two.clone() });
     stage.session(SessionEvent::Worktrees { kept: two });
     let text = stage.text();
-    let offer = "2 worktrees of an earlier run hold changes that were not merged: /worktrees";
+    let offer = "2 unmerged worktrees from an earlier run: /worktrees";
     assert_eq!(text.matches(offer).count(), 1, "{text}");
 }
 

@@ -70,7 +70,7 @@ fn an_existing_file_stays_as_it_is() {
     let path = bench.file("shop/.claude/agents/tester.md", "mine");
     let ran = bench.run("shop", &["agents", "new", "tester", "--description", "Tests", "--prompt", "You test."]);
     assert_eq!((ran.status, ran.out.as_str()), (1, ""));
-    assert!(ran.err.contains("tester.md exists already. Choose another name"), "{}", ran.err);
+    assert!(ran.err.contains("tester.md already exists. Choose another name"), "{}", ran.err);
     assert_eq!(std::fs::read_to_string(path).unwrap(), "mine");
 }
 
@@ -84,7 +84,7 @@ fn what_is_missing_or_wrong_is_said_and_nothing_is_written() {
         (&["tester", "--description", " ", "--prompt", "y"], "say when to use"),
         (&["tester", "--description", "x"], "--prompt TEXT"),
         (&["tester", "--description", "x", "--prompt", "y", "--in", "moon"], "project-kode"),
-        (&["tester", "--description", "x", "--prompt", "y", "--color", "#12"], "`#12` is no colour"),
+        (&["tester", "--description", "x", "--prompt", "y", "--color", "#12"], "`#12` is not a color"),
         (&["tester", "--description", "x", "--prompt", "y", "--color", "#zzzzzz"], "six digits such as #ff8800"),
         (&["tester", "--description", "x", "--prompt", "y", "--color", "12 34"], "a name such as blue"),
     ];
@@ -106,12 +106,12 @@ fn shadowing_and_unknown_tools_are_warned_of() {
         )
     };
     let ran = new("explore", "user", "Read");
-    assert!(ran.status == 0 && ran.err.contains("takes the place of the one of built-in"), "{ran:?}");
+    assert!(ran.status == 0 && ran.err.contains("shadows the one from built-in"), "{ran:?}");
     let ran = new("explore", "project-kode", "Read");
     assert!(ran.err.contains("user (.claude), ") && ran.err.contains("built-in"), "{ran:?}");
     let ran = new("explore", "project", "Read");
     assert!(
-        ran.status == 0 && ran.err.contains("not in force: the one of project (.kode), .kode/agents/explore.md"),
+        ran.status == 0 && ran.err.contains("not active: the one from project (.kode), .kode/agents/explore.md"),
         "{ran:?}"
     );
     let ran = new("flyer", "project", "Fly,Read");

@@ -409,8 +409,13 @@ fn a_service_is_added_by_the_user_alone_and_a_broken_one_is_named() {
         (2, 1, "base = \"https://h/v1\"", "unknown field `base`, expected one of `display`, `wire`, `url`"),
         (2, 8, "wire = \"grpc\"", "unknown variant `grpc`, expected `anthropic` or `openai`"),
         (1, 1, "wire = \"openai\"", "missing field `url`"),
-        (2, 7, "url = \"llm.example\"", "`llm.example` is no address; write http://host:port/v1, without a password"),
-        (2, 7, "url = \"https://me:hush@h/v1\"", "`h/v1` is no address"),
+        (
+            2,
+            7,
+            "url = \"llm.example\"",
+            "`llm.example` is not an address; write http://host:port/v1, without a password",
+        ),
+        (2, 7, "url = \"https://me:hush@h/v1\"", "`h/v1` is not an address"),
         (2, 11, "key_env = 7", "invalid type: integer `7`, expected a string"),
         (
             1,

@@ -84,7 +84,7 @@ fn a_file_is_written_whole_into_a_folder_that_is_made() {
     assert_eq!(path, folder.join("test-runner.md"));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), draft("Use it.", "Go.").to_text());
     let again = draft("Another.", "No.").create_in(&folder).unwrap_err();
-    assert!(matches!(&again, DraftError::Exists(_)) && again.to_string().contains("exists already"), "{again}");
+    assert!(matches!(&again, DraftError::Exists(_)) && again.to_string().contains("already exists"), "{again}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), draft("Use it.", "Go.").to_text());
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing unfinished is left");
 }

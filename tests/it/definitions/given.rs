@@ -27,9 +27,9 @@ fn a_broken_entry_is_told_and_the_others_work() {
     let parsed = parse_cli_agents(json).unwrap();
     let told: Vec<String> = parsed.iter().flat_map(|parsed| &parsed.diagnostics).map(ToString::to_string).collect();
     assert_eq!(parsed.iter().filter(|parsed| parsed.definition.is_some()).count(), 1);
-    assert!(told[0].starts_with("`a` of --agents: it is no object."), "{told:#?}");
+    assert!(told[0].starts_with("`a` of --agents: it is not an object."), "{told:#?}");
     assert!(told[1].starts_with("`b` of --agents: there is no `description`"), "{told:#?}");
-    assert!(told[2].starts_with("`c` of --agents: `so so` is not the name of a model"), "{told:#?}");
+    assert!(told[2].starts_with("`c` of --agents: `so so` is not a model name"), "{told:#?}");
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn what_cannot_be_read_is_told_and_holds_nothing_up() {
     library.reload();
     assert_eq!(description(&library, "good").as_deref(), Some("Works"));
     for (file, reason) in [
-        ("broken.md", "the link leads to nowhere.md, which is not there. Mend the link"),
+        ("broken.md", "the link leads to nowhere.md, which is not there. Fix the link"),
         ("loop.md", "the link to loop.md cannot be followed"),
         ("pipe.md", "is a pipe, a socket or a device"),
         ("socket.md", "is a pipe, a socket or a device"),

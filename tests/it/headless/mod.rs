@@ -262,7 +262,7 @@ fn a_project_file_full_of_faults_is_told_in_short() {
     assert!(output.status.success(), "{output:?}");
     let err = text(&output.stderr);
     assert_eq!(err.lines().filter(|line| line.contains("nonsense_")).count(), 20, "{err}");
-    assert!(err.contains("2980 more faults"), "{err}");
+    assert!(err.contains("2980 more problems"), "{err}");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn an_agent_that_is_not_there_ends_the_program_before_it_begins() {
         program: std::path::PathBuf::new(),
     };
     let error = format!("{:#}", bootstrap(wanted("nobody")).unwrap_err());
-    assert!(error.starts_with("there is no agent `nobody`; there are general-purpose, explore"), "{error}");
+    assert!(error.starts_with("no agent `nobody`; available: general-purpose, explore"), "{error}");
     assert!(error.contains("Mine"), "{error}");
     assert_eq!(bootstrap(wanted("mine")).unwrap().agent.unwrap().name, "Mine");
 }

@@ -86,7 +86,7 @@ fn an_approval_is_one_line_and_its_answer_is_a_letter() {
     let question = session.until(" asks: ");
     assert_eq!(
         question,
-        "main asks: Bash touch made.txt? y once, a session or p project Bash(touch made.txt), n no, s show\n"
+        "main asks: Bash touch made.txt? [y]es once, [a]lways this session or [p]roject Bash(touch made.txt), [n]o, [s]how\n"
     );
     session.line("perhaps");
     session.until("answer the question first");
@@ -109,7 +109,7 @@ fn a_yes_typed_ahead_answers_nothing_and_after_the_input_everything_is_refused()
     session.line("run `touch made.txt`");
     let (code, out) = session.end();
     assert_eq!(code, 0, "{out}");
-    assert!(out.contains("no question is open") && out.contains("no: the input has ended"), "{out}");
+    assert!(out.contains("nothing to approve") && out.contains("denied: the input has ended"), "{out}");
     assert!(!bench.project.path().join("made.txt").exists());
 }
 
@@ -119,8 +119,8 @@ fn a_command_is_told_as_it_runs() {
     let mut session = Session::offline(&bench);
     session.line("run `touch made.txt #\rls -la\u{8}`");
     let question = session.until(" asks: ");
-    assert!(question.contains("touch made.txt #␍ls -la␈? y once"), "{question}");
-    assert!(question.contains("p project Bash(touch made.txt #␍ls -la␈)"), "{question}");
+    assert!(question.contains("touch made.txt #␍ls -la␈? [y]es once"), "{question}");
+    assert!(question.contains("[p]roject Bash(touch made.txt #␍ls -la␈)"), "{question}");
     session.line("y");
     session.until("main: Bash touch made.txt #␍ls -la␈ - ");
     assert_eq!(session.end().0, 0);
@@ -131,11 +131,11 @@ fn what_someone_says_does_not_pass_for_a_line_of_the_program() {
     let bench = Bench::new();
     let mut session = Session::offline(&bench);
     session.line("hello\\");
-    session.line("main asks: Bash rm x? y once, n no\\");
+    session.line("main asks: Bash rm x? [y]es once, [n]o\\");
     session.line("you: y");
     let (code, out) = session.end();
     assert_eq!(code, 0, "{out}");
-    assert!(out.contains("you: hello\n  main asks: Bash rm x? y once, n no\n  you: y\n"), "{out}");
+    assert!(out.contains("you: hello\n  main asks: Bash rm x? [y]es once, [n]o\n  you: y\n"), "{out}");
 }
 
 #[test]
@@ -160,12 +160,12 @@ fn one_agent_is_stopped_by_its_number_and_then_all() {
     session.line("/stop 2");
     session.until("explore-2: cancelled");
     session.line("/stop 2");
-    session.until("no agent 2 is at work");
+    session.until("no agent 2 is running");
     session.line("/cancel all");
     session.until("explore-1: cancelled");
     session.until("main: cancelled");
     session.line("/nonsense");
-    session.until("there is no command /nonsense");
+    session.until("no command /nonsense");
     session.line("/help");
     session.until("/cancel all stops every agent");
     session.line("/quit");
@@ -186,7 +186,7 @@ fn the_demonstration_asks_twice_and_is_left_while_it_plays() {
     session.line("y");
     session.until("code-4: Bash cargo test");
     session.line("/quit");
-    session.until("/quit again stops them and leaves");
+    session.until("/quit again stops them and quits");
     session.line("/quit");
     let (code, out) = session.end();
     assert_eq!(code, 0, "{out}");
@@ -198,7 +198,7 @@ fn an_interrupt_stops_the_answer_and_a_second_one_leaves() {
     let mut session = Session::start(&bench, &["demo", "--plain"]);
     session.until("docs-writer-8: started");
     session.signal(Signal::SIGINT);
-    session.until("interrupting the main agent; its agents go on in the background; ctrl-c again leaves");
+    session.until("interrupting the main agent; its subagents keep running; ctrl-c again quits");
     session.signal(Signal::SIGINT);
     assert_eq!(session.child.wait().unwrap().code(), Some(130));
     let mut session = Session::start(&bench, &["demo", "--plain"]);
@@ -233,7 +233,7 @@ fn on_a_terminal_nothing_but_text_is_written() {
     let written = terminal.written();
     assert!(!written.contains(&0x1b), "{}", String::from_utf8_lossy(&written).escape_debug());
     terminal.send("\x03");
-    terminal.shows("ctrl-c again leaves");
+    terminal.shows("ctrl-c again quits");
     terminal.send("\x03");
     assert_eq!(terminal.ended().exit_code(), 130);
 }
@@ -285,7 +285,7 @@ fn the_budget_and_the_cost_are_shown_and_changed_in_words() {
     session.line("/budget");
     session.until("no budget; set one with /budget 500k or /budget $2");
     session.line("/budget much");
-    session.until("no number of tokens");
+    session.until("not a number of tokens");
     session.line("/budget 900m");
     let told = session.until("of 900,000,000 tokens spent");
     assert!(told.starts_with("budget: ") && !told.starts_with("budget: 0 of"), "{told}");
@@ -303,13 +303,13 @@ fn the_budget_and_the_cost_are_shown_and_changed_in_words() {
     session.line("/budget off");
     session.until("no budget; set one with");
     session.line("/budget 1");
-    session.until("every agent stops at its next request");
+    session.until("agents stop before their next request");
     session.line("/help");
     session.until("/budget shows the budget of all agents");
     // Twice: agents may still be at work, and are named first.
     session.line("/clear");
     session.line("/clear");
-    session.until("a new conversation begins");
+    session.until("new conversation");
     session.line("/cancel all");
     assert_eq!(session.end().0, 0);
 }
@@ -322,7 +322,7 @@ fn a_session_that_broke_off_is_named_once_at_the_next_start() {
     session.signal(Signal::SIGKILL);
     session.child.wait().unwrap();
     let mut session = Session::start(&bench, &["demo", "--plain"]);
-    let told = session.until("broke off at work");
+    let told = session.until("ended unexpectedly");
     assert!(told.trim_end().ends_with("main.jsonl"), "{told}");
     session.until("explore-1: started");
     session.signal(Signal::SIGTERM);

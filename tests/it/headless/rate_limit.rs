@@ -41,7 +41,7 @@ fn a_wait_for_the_budget_is_told_once_for_each_request() {
         )
     };
     let held = |ahead| EventKind::Held { why: Hold::Budget, wait_ms: None, ahead };
-    let words = "main … waits for what the requests under way leave of the budget";
+    let words = "main … waits for running requests to free budget";
     assert_eq!(line(held(1)).as_deref(), Some(format!("{words}, 1 request ahead").as_str()));
     assert_eq!(line(held(0)), None);
     assert_eq!(line(EventKind::Turn(TurnEvent::Started { turn: 2 })), None);

@@ -58,7 +58,7 @@ const TINY: [&str; 2] = ["--model", "openai/tiny"];
 async fn a_refused_call_leaves_a_trace() {
     let (output, said) = ask(writes, &TINY, &GATE).await;
     assert_eq!(text(&output.stdout), "It is written.\n");
-    let line = "[main] Write notes.md refused: nobody to ask (allow with --allowedTools 'Edit(project files)')\n";
+    let line = "[main] Write notes.md denied: nobody to ask (allow with --allowedTools 'Edit(project files)')\n";
     assert_eq!(said.matches(line).count(), 1, "{said}");
 
     let (output, said) = ask(writes, &[&TINY[..], &["--output-format", "json"]].concat(), &GATE).await;
@@ -75,7 +75,7 @@ async fn a_refused_call_leaves_a_trace() {
 
     let flags = [&TINY[..], &["--permission-mode", "plan"]].concat();
     let (_, said) = ask(writes, &flags, &GATE).await;
-    assert!(said.contains("[main] Write notes.md refused: Plan mode: nothing is written"), "{said}");
+    assert!(said.contains("[main] Write notes.md denied: Plan mode: nothing is written"), "{said}");
     let (_, said) = ask(writes, &[&TINY[..], &["--allowedTools", "Edit(project files)"]].concat(), &GATE).await;
     assert!(!said.contains("refused"), "what is named allows it: {said}");
 }
@@ -103,7 +103,7 @@ async fn a_proxy_is_named_where_it_is_the_one_that_fails() {
     for (base, variable) in [("http://llm.invalid/v1", "HTTP_PROXY"), ("https://llm.invalid/v1", "HTTPS_PROXY")] {
         let (_, said) = ask(closed, &TINY, &named(base, variable, "http://me:hush@{place}")).await;
         assert!(said.contains(&format!("The proxy HOST ({variable}) refused: 407")), "{said}");
-        assert!(!said.contains("hush") && !said.contains("waits"), "{said}");
+        assert!(!said.contains("hush") && !said.contains("retries"), "{said}");
     }
     let (output, said) = ask(closed, &TINY, &named("https://llm.invalid/v1", "HTTPS_PROXY", "me:hush@::bad")).await;
     assert_eq!(output.status.code(), Some(1));
@@ -111,5 +111,5 @@ async fn a_proxy_is_named_where_it_is_the_one_that_fails() {
     assert!(!said.contains("hush"), "{said}");
     // What is excepted needs no proxy, and what is on this machine neither.
     let (_, said) = ask(writes, &TINY, &[GATE[0], ("HTTP_PROXY", "::bad"), ("ALL_PROXY", "http://127.0.0.1:9")]).await;
-    assert!(said.contains("Write notes.md refused"), "{said}");
+    assert!(said.contains("Write notes.md denied"), "{said}");
 }

@@ -147,15 +147,15 @@ async fn what_a_killed_program_leaves_is_offered_and_merged_by_the_next() {
     assert!(shop(&bench).contains("A shop"));
     let bench = tokio::task::spawn_blocking(move || {
         let mut session = Session::start(&bench, &["--plain", "--model", "offline"]);
-        session.until("worktrees of an earlier run that hold changes: 1; /worktrees lists them");
+        session.until("unmerged worktrees from earlier runs: 1; see /worktrees");
         session.line("/worktrees");
         session.until("rewriter-1: 1 file, +1 −1, branch belvedere/");
         session.line("/discard rewriter-1");
-        session.until("this discards 1 file, +1 −1; /discard rewriter-1 again does it");
+        session.until("/discard rewriter-1 again discards 1 file, +1 −1");
         session.line("/merge rewriter-1");
         session.until("merged into the project, not committed · 1 file: src/lib.rs");
         session.line("/worktrees");
-        session.until("no worktree waits to be merged or discarded");
+        session.until("no unmerged worktrees");
         assert_eq!(session.end().0, 0);
         bench
     });

@@ -114,7 +114,7 @@ async fn version_and_license_are_those_of_the_manifest() {
 #[tokio::test]
 async fn what_is_not_there_is_said_to_be_not_there() {
     let said = ask("where is the quantum flux capacitor?").await;
-    holds(&said.answer, &["I found nothing about `quantum`, `flux`, `capacitor`"]);
+    holds(&said.answer, &["Nothing found for `quantum`, `flux`, `capacitor`"]);
 }
 
 #[tokio::test]

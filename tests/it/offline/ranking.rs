@@ -161,7 +161,7 @@ async fn an_empty_folder_is_said_to_be_empty_in_a_few_words() {
         were found. This is not a git repository, and no change log says more.";
     assert_eq!(said.answer, all);
     let said = ask_in(&mut talk, "where is the parser?").await;
-    holds(&said.answer, &["I found nothing about `parser`"]);
+    holds(&said.answer, &["Nothing found for `parser`"]);
 }
 
 #[tokio::test]

@@ -132,12 +132,12 @@ fn it_is_said_why_something_is_asked() {
     let why = |access| permissions.reason(&access);
     assert_eq!(why(read("/etc/passwd")), "mode ask: outside the project");
     assert_eq!(why(write("/etc/passwd")), "mode ask: outside the project");
-    assert_eq!(why(write("/work/shop/.git/config")), "mode ask: settings that other programs run or obey");
-    assert_eq!(why(execute("make")), "mode ask: it may do more than read");
-    assert_eq!(why(execute("git push; make")), "mode ask: what is allowed covers single plain commands only");
+    assert_eq!(why(write("/work/shop/.git/config")), "mode ask: other programs run or obey these settings");
+    assert_eq!(why(execute("make")), "mode ask: it may modify files");
+    assert_eq!(why(execute("git push; make")), "mode ask: your permission covers single plain commands only");
     permissions.set_mode(PermissionMode::AcceptEdits);
     let child = permissions.clone().at_most(PermissionMode::Default);
-    assert_eq!(child.reason(&execute("make")), "mode ask (this agent's own): it may do more than read");
+    assert_eq!(child.reason(&execute("make")), "mode ask (this agent's own): it may modify files");
 }
 
 proptest! {

@@ -87,14 +87,14 @@ async fn what_keeps_a_named_server_from_use_is_said_with_what_to_do() {
             json(500, r#"{"error":{"message":"no db"}}"#),
             None,
             None,
-            "HOST answered with an internal error (HTTP 500: no db). Look at the log of HOST. To use it without its list of \
+            "HOST had an internal error (HTTP 500: no db). See the log of HOST. To use it without listing its \
              models, name one with --model openai/NAME.",
         ),
         (
             Reply::new(200, "text/html", "<html>"),
             None,
             None,
-            "HOST answers with something that is no list of models: check the address, or name one with --model openai/NAME.",
+            "HOST answers with something other than a list of models: check the address, or name one with --model openai/NAME.",
         ),
         (json(200, list), Some("local-key"), Some("qwen3"), "HOST has no model qwen3; it has tiny, mid."),
     ] {

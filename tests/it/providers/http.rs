@@ -96,7 +96,7 @@ async fn statuses_become_typed_errors() {
     let error = json(401, "authentication_error", "invalid x-api-key").await;
     assert_eq!(
         placeless(&error),
-        "HOST did not accept the key (invalid x-api-key). Check ANTHROPIC_API_KEY and that the key may use this model."
+        "HOST rejected the API key (invalid x-api-key). Check ANTHROPIC_API_KEY and its access to this model."
     );
     assert_eq!(json(403, "permission_error", "no").await.kind, ErrorKind::Authentication);
     assert_eq!(json(404, "not_found_error", "model: m").await.kind, ErrorKind::NotFound);
@@ -123,7 +123,7 @@ async fn statuses_become_typed_errors() {
     }
     for status in [500, 502, 504] {
         let error = json(status, "api_error", "no db").await;
-        let words = format!("HOST answered with an internal error (HTTP {status}: no db). Look at the log of HOST.");
+        let words = format!("HOST had an internal error (HTTP {status}: no db). See the log of HOST.");
         assert_eq!((placeless(&error), error.is_transient()), (words, true));
     }
 }
@@ -142,7 +142,7 @@ async fn an_unknown_model_is_not_found_whatever_the_status_and_an_unknown_addres
         assert_eq!(error.kind, ErrorKind::BadRequest, "{error}");
     }
     let error = refusal(Reply::new(404, "text/html", "<html>")).await;
-    let words = "HOST does not know this model or address (/v1/messages: HTTP 404). Check --model and the base URL.";
+    let words = "HOST has no such model or address (/v1/messages: HTTP 404). Check --model and the base URL.";
     assert_eq!(placeless(&error), words);
 }
 
@@ -163,7 +163,7 @@ async fn a_key_that_is_part_of_words_blots_nothing_out() {
 async fn a_local_server_that_wants_a_key_names_its_own_variable() {
     let server = Server::start(Reply::new(401, "text/plain", "Invalid API Key")).await;
     let error = ask(&gpt(&server.base)).await.err().expect("a refusal");
-    assert_eq!(placeless(&error), "ollama at HOST wants a key (Invalid API Key). Set OLLAMA_API_KEY.");
+    assert_eq!(placeless(&error), "ollama at HOST needs an API key (Invalid API Key). Set OLLAMA_API_KEY.");
 }
 
 #[tokio::test]

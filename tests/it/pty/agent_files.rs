@@ -34,7 +34,7 @@ fn a_built_in_agent_is_copied_shadowed_edited_and_deleted() {
     terminal.wait("only what was sought", |screen| screen.contains("reviewer") && !screen.contains("general-purpose"));
     terminal.send("\r");
     terminal.send("\r");
-    terminal.shows("in force");
+    terminal.shows("active");
     terminal.send("e");
     terminal.shows("is built in");
     terminal.send("c");
@@ -50,7 +50,7 @@ fn a_built_in_agent_is_copied_shadowed_edited_and_deleted() {
     terminal.send("\x1b");
     terminal.shows("shadowed by project (.kode)");
     terminal.send("x");
-    terminal.shows("delete it; it does not come back");
+    terminal.shows("delete it permanently");
     terminal.send("y");
     terminal.wait("it is gone", |screen| screen.contains("deleted: ") && !screen.contains("shadowed by"));
     assert!(!copy.exists());
@@ -91,7 +91,7 @@ fn a_file_that_is_gone_meanwhile_is_told_and_the_list_is_new() {
     terminal.send("y");
     terminal.wait("an empty list and the reason", |screen| {
         // Which of the two is known first depends on when the folder is read again.
-        let is_said = screen.contains("cannot be deleted") || screen.contains("is no agent file any more");
+        let is_said = screen.contains("cannot be deleted") || screen.contains("is no longer an agent file");
         screen.contains("no agent matches") && is_said
     });
 }

@@ -49,7 +49,7 @@ fn names_have_their_colour_unless_the_user_wants_none() {
     for (more, coloured) in [(None, true), (Some(("NO_COLOR", "1")), false)] {
         let env: Vec<(&str, &str)> = [("HOME", path)].into_iter().chain(more).collect();
         let terminal = Terminal::start(80, 60, &["agents"], home.path(), &env);
-        let screen = terminal.shows("agents: 10 in force");
+        let screen = terminal.shows("agents: 10 active");
         assert!(screen.lines().all(|line| line.chars().count() <= 80) && screen.contains('…'), "{screen}");
         assert_eq!(terminal.has_colours(), coloured);
         assert_eq!(terminal.ended().exit_code(), 0);

@@ -28,9 +28,9 @@ fn without_colours_no_colour_is_written() {
         terminal.shows("alt+y");
         terminal.send("\x1b2");
         terminal.send("?");
-        terminal.shows("stop every agent");
+        terminal.shows("stop all agents");
         terminal.send("\x1b");
-        terminal.wait("the keys gone", |screen| !screen.contains("stop every agent"));
+        terminal.wait("the keys gone", |screen| !screen.contains("stop all agents"));
         terminal.send("\x10theme");
         terminal.wrote_more();
         terminal.written()
@@ -65,7 +65,7 @@ fn a_theme_and_a_layout_are_found_again_by_the_next_start() {
     terminal.send("\x03");
     terminal.ended();
     let terminal = home.start((100, 30), &["--model", "offline"]);
-    terminal.shows("mine.toml:3:1: there is no style");
+    terminal.shows("mine.toml:3:1: no style");
     terminal.send("/theme\r");
     terminal.shows("terminal-16");
     terminal.send("\x1b");

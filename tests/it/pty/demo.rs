@@ -45,7 +45,7 @@ fn everything_is_stopped_by_two_chords() {
     terminal.send("\x18\x18");
     terminal.shows("stop");
     terminal.send("\x18\x18");
-    terminal.wait("nothing at work", |screen| !screen.contains("running") && !screen.contains("subagents at work"));
+    terminal.wait("nothing at work", |screen| !screen.contains("running"));
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn an_answer_for_the_project_holds_after_a_new_start() {
     let terminal = home.start_in(project.path(), (80, 24), &["--model", "offline"]);
     terminal.shows("offline");
     terminal.send("run `touch made.txt`\r");
-    terminal.shows("exactly this command");
+    terminal.shows("this exact command");
     terminal.send("\x1b[17~");
     terminal.shows("p project");
     // A key within a moment of the question would answer nothing.
@@ -74,7 +74,7 @@ fn an_answer_for_the_project_holds_after_a_new_start() {
     terminal.shows("offline");
     terminal.send("run `touch made.txt`\r");
     let screen = terminal.wait("the file", |_| made.exists());
-    assert!(!screen.contains("exactly this command"), "{screen}");
+    assert!(!screen.contains("this exact command"), "{screen}");
     terminal.send("/permissions\r");
     terminal.shows("Bash(touch made.txt)");
 }

@@ -19,7 +19,7 @@ pub(crate) fn welcome(width: u16, height: u16) -> Stage {
         display: "offline".to_owned(),
         context_window: None,
         note: Some(
-            "No model is connected: the built-in offline model answers. Set ANTHROPIC_API_KEY, or start Ollama."
+            "No model connected. The built-in offline model answers. Set ANTHROPIC_API_KEY, or start Ollama."
                 .to_owned(),
         ),
     });

@@ -315,7 +315,7 @@ pub(crate) fn request(agent: u32, id: &str, command: &str) -> ApprovalRequest {
         title: command.to_owned(),
         preview: None,
         grant: Some(Grant::Command(command.to_owned())),
-        reason: "mode ask: it may do more than read".to_owned(),
+        reason: "mode ask: it may modify files".to_owned(),
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn kept(agent: u32, name: &str) -> KeptWorktree {
         commits: 0,
         files: vec![
             file("src/auth/token.rs", "changed", vec![hunk], 1, 1),
-            file("assets/logo.png", "new, no text", Vec::new(), 0, 0),
+            file("assets/logo.png", "new, binary", Vec::new(), 0, 0),
         ],
     }
 }

@@ -182,7 +182,7 @@ async fn a_folder_that_cannot_be_made_is_reported_and_nothing_stops() {
     let lines: Vec<Line> = (0..3_000).map(|number| line("main", &format!("{number}"))).collect();
     let (errors, last) = keep_to_the_end(&store, &lines).await;
     assert_eq!(errors.len(), 1, "once: {errors:?}");
-    assert!(errors[0].message.contains("cannot be created") && errors[0].message.contains("The work goes on"));
+    assert!(errors[0].message.contains("cannot be created") && errors[0].message.contains("Work continues"));
     let last = last.expect("who is left hears of it at the end");
     assert!(last.contains("3000 of its records are lost"), "{last}");
     assert!(store.save_report("main", "text").is_err());
@@ -215,7 +215,7 @@ async fn what_a_full_disk_did_not_take_is_written_once_there_is_room() {
     writer.finish().await;
     assert_eq!(texts(&store.path_of("main"))[1..], ["held", "kept"]);
     assert_eq!(texts(&store.path_of("explore-1")), ["kept"]);
-    assert!(errors.recv().await.unwrap().message.contains("is kept again"));
+    assert!(errors.recv().await.unwrap().message.contains("is saved again"));
     assert!(errors.recv().await.is_none());
 }
 
@@ -238,7 +238,7 @@ async fn a_fault_is_reported_each_time_it_begins() {
         fs::remove_dir(store.path_of("main")).unwrap();
         send(round * 2 + 2).await;
         assert!(errors.recv().await.unwrap().contains("main.jsonl cannot be opened"));
-        assert!(errors.recv().await.unwrap().contains("kept again; what waited in memory is written"));
+        assert!(errors.recv().await.unwrap().contains("saved again, with what waited in memory"));
         assert_eq!(texts(&store.path_of("main")), [(round * 2 + 1).to_string(), (round * 2 + 2).to_string()]);
         fs::remove_file(store.path_of("main")).unwrap();
     }
@@ -266,7 +266,7 @@ async fn a_deleted_folder_is_made_anew_and_said() {
         }
         assert!(store.dir().join("meta.json").is_file());
         if round > 1 {
-            assert!(errors.recv().await.unwrap().contains("was deleted and has been made anew"));
+            assert!(errors.recv().await.unwrap().contains("was deleted and has been created again"));
         }
         fs::remove_dir_all(state.path().join("state")).unwrap();
     }

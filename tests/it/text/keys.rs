@@ -93,7 +93,7 @@ fn a_users_file_rebinds_and_is_told_what_is_wrong() {
 fn help_and_hints_come_from_the_table() {
     let keymap = Keymap::builtin();
     assert!(keymap.hints(Context::Agents).contains(&("x".to_owned(), Action::Stop, "stop")));
-    assert!(keymap.markdown_table().contains("| composer | `shift+enter` `alt+enter` `ctrl+j` | start a new line |"));
+    assert!(keymap.markdown_table().contains("| composer | `shift+enter` `alt+enter` `ctrl+j` | insert a new line |"));
     assert_eq!(keymap.chord_of(Context::Composer, Action::StopAll).as_deref(), Some("ctrl+x ctrl+x"));
     assert_eq!(spell(&Key::parse_chords("ctrl+x ctrl+x").unwrap()), "ctrl+x ctrl+x");
 }
@@ -105,7 +105,7 @@ fn a_key_that_would_hide_another_or_a_letter_is_told() {
     let words = "keymap: [agents] ctrl+x means grow, so that ctrl+x ctrl+x (stop-all) does not work there";
     assert_eq!(hidden, [words]);
     let letter = errors("[global]\nhelp = [\"h\"]");
-    assert!(letter.len() == 1 && letter[0].contains("'h' is a letter of messages"), "{letter:?}");
+    assert!(letter.len() == 1 && letter[0].contains("'h' is needed for typing"), "{letter:?}");
     assert_eq!(errors("[agents]\nstop = [\"X\", \"X\"]"), Vec::<String>::new());
     assert_eq!(errors("[agents]\nhelp = [\"f1\"]"), Vec::<String>::new(), "contexts may have meanings of their own");
 }

@@ -94,7 +94,7 @@ async fn a_pipe_in_the_git_folder_is_refused_at_once() {
         std::fs::remove_file(&path).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         let error = repo.refused(&repo.root()).await.to_string();
-        assert!(error.contains(name) && error.contains("no plain file"), "{error}");
+        assert!(error.contains(name) && error.contains("not a plain file"), "{error}");
     }
 }
 

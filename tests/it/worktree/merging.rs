@@ -158,7 +158,7 @@ async fn kinds_of_conflicts_are_named() {
     };
     assert_eq!(of("a"), "one side changed it, the other deleted it");
     assert_eq!(of("both"), "both sides changed the same place");
-    assert_eq!(of("bin"), "both sides changed a file that is no text");
+    assert_eq!(of("bin"), "both sides changed a binary file");
     assert!(of("c").contains("folder") || of("c").contains("deleted"));
     assert!(conflicts.iter().all(|conflict| conflict.path.to_str() != Some("b")));
 }

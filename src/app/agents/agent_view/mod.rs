@@ -75,7 +75,7 @@ pub struct AgentView {
 }
 
 /// Stands under a reply that the model did not end.
-const CUT_OFF: &str = "cut off here: the reply is not whole";
+const CUT_OFF: &str = "cut off: the reply is incomplete";
 
 impl AgentView {
     #[must_use]

@@ -138,7 +138,7 @@ impl AgentFilesPanel {
     /// Does something with the chosen agent, or says why not.
     fn act_on_chosen(&mut self, action: Action, keymap: &Keymap, out: &mut Outbox) -> FilesAct {
         let Some(listed) = self.chosen().cloned() else {
-            out.inform("no agent is chosen");
+            out.inform("no agent selected");
             return FilesAct::Consumed;
         };
         if let Some(reason) = refusal(action, &listed, keymap) {
@@ -170,7 +170,7 @@ fn refusal(action: Action, listed: &Listed, keymap: &Keymap) -> Option<String> {
     let key = |action| keymap.chord_of(Context::AgentFiles, action).unwrap_or_else(|| "the palette".to_owned());
     let reason = match (action, &listed.standing, listed.source.tier) {
         (Action::UseAgent | Action::DuplicateAgent, DefinitionState::Broken, _) => {
-            format!("{name} is broken: mend its file first, with {}", key(Action::EditAgent))
+            format!("{name} is broken: fix its file first, with {}", key(Action::EditAgent))
         }
         (Action::UseAgent, DefinitionState::Shadowed { by }, _) => {
             format!("{name} is shadowed by {}: use that one", by.tier.label())
@@ -179,11 +179,11 @@ fn refusal(action: Action, listed: &Listed, keymap: &Keymap) -> Option<String> {
             format!("{name} is built in: duplicate it with {} and edit the copy", key(Action::DuplicateAgent))
         }
         (Action::DeleteAgent, _, Tier::BuiltIn) => {
-            format!("{name} is built in and stays; a file of that name shadows it")
+            format!("{name} is built in and cannot be deleted; a file of the same name shadows it")
         }
         (Action::DuplicateAgent, _, Tier::CommandLine) => {
             format!(
-                "{name} is from the command line, without a text to copy; {} makes a new one",
+                "{name} is from the command line and has no file to copy; {} creates a new one",
                 key(Action::NewAgent)
             )
         }

@@ -132,7 +132,7 @@ impl AgentFilesPanel {
         view.refresh(&self.listing);
         match std::mem::replace(&mut view.awaited, PendingWork::Nothing) {
             PendingWork::Nothing => {}
-            PendingWork::Reload => out.inform(format!("read again: {}", view.standings().words())),
+            PendingWork::Reload => out.inform(format!("reloaded: {}", view.standings().words())),
             PendingWork::Edited(path) => {
                 let edited = self.listing.iter().find(|listed| listed.source.path.as_ref() == Some(&path));
                 view.error = edited.and_then(|listed| listed.diagnostics.first()).map(|error| {
@@ -184,7 +184,7 @@ fn errors(errors: &[Diagnostic]) -> Option<String> {
     });
     let text = match errors.len() - 1 {
         0 => format!("{file} {}", first.message),
-        more => format!("{file} and {more} more faults, see /agents"),
+        more => format!("{file} and {more} more problems, see /agents"),
     };
     Some(sanitize_line(text.trim_start()).into_owned())
 }

@@ -285,7 +285,7 @@ impl Standings {
     /// Returns the numbers in words; those that are nought are left out.
     #[must_use]
     pub fn words(self) -> String {
-        let parts = [(self.in_force, "in force"), (self.shadowed, "shadowed"), (self.broken, "broken")];
+        let parts = [(self.in_force, "active"), (self.shadowed, "shadowed"), (self.broken, "broken")];
         let words = parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
         words.collect::<Vec<_>>().join(" · ")
     }

@@ -41,11 +41,11 @@ impl Wizard {
         let mut hints = Vec::new();
         match step {
             WizardStep::Drafting => {
-                hints.extend(hint(Action::Leave, "go on by hand"));
-                hints.push(("x".to_owned(), "stop it"));
+                hints.extend(hint(Action::Leave, "continue by hand"));
+                hints.push(("x".to_owned(), "stop"));
                 return hints;
             }
-            WizardStep::Summary => hints.extend(hint(Action::Accept, "write it")),
+            WizardStep::Summary => hints.extend(hint(Action::Accept, "create")),
             WizardStep::Wish => hints.extend(hint(Action::Accept, "draft")),
             _ => hints.extend(hint(Action::Accept, "next")),
         }
@@ -53,7 +53,7 @@ impl Wizard {
             hints.extend(hint(Action::Back, "back"));
         }
         if step == WizardStep::Tools {
-            hints.push(("space".to_owned(), "tick"));
+            hints.push(("space".to_owned(), "check"));
         }
         if step.is_text() {
             hints.extend(hint(Action::Editor, "editor"));
@@ -62,7 +62,7 @@ impl Wizard {
             let newline = keymap.help(Context::Wizard).into_iter().find(|(_, action)| *action == Action::Newline);
             hints.extend(newline.and_then(|(chords, _)| Some((chords.last()?.clone(), "new line"))));
         } else {
-            hints.extend(hint(Action::Leave, "leave, kept"));
+            hints.extend(hint(Action::Leave, "close, kept"));
         }
         hints
     }
@@ -75,11 +75,11 @@ impl Wizard {
             Action::Back => self.go(step.previous()),
             Action::Leave if step == WizardStep::Drafting => {
                 self.go(WizardStep::Where);
-                self.note = Some("The model goes on. Its draft can be taken at the first step.".to_owned());
+                self.note = Some("The model keeps drafting. Take its draft at the first step.".to_owned());
             }
             Action::Leave => {
                 if !self.is_blank() {
-                    out.inform("kept as it is; /agents new goes on with it");
+                    out.inform("draft kept; /agents new continues it");
                 }
                 return WizardAct::Close;
             }
@@ -147,7 +147,7 @@ impl Wizard {
                 // There is nothing ticked yet that could be gone on with.
                 Some(ToolRow::Preset(ToolChoice::Custom)) if self.tool_choice() != ToolChoice::Custom => {
                     self.chosen += 1;
-                    self.note = Some("Tick with space what it may use, then go on with enter.".to_owned());
+                    self.note = Some("Check tools with space, then press enter.".to_owned());
                     return;
                 }
                 Some(ToolRow::Preset(choice)) => self.choose_tools(choice.clone()),
@@ -296,8 +296,8 @@ impl Wizard {
         let waited = self.step() == WizardStep::Drafting;
         let arrived = match AgentDraft::from_answer(&outcome.text) {
             _ if outcome.is_broken_off() || outcome.text.trim().is_empty() => {
-                let reason = outcome.reason.as_deref().unwrap_or("It ended without a word.");
-                let note = format!("There is no draft: {} Go on by hand.", crate::message::sanitize_line(reason));
+                let reason = outcome.reason.as_deref().unwrap_or("It ended without an answer.");
+                let note = format!("No draft: {} Continue by hand.", crate::message::sanitize_line(reason));
                 if waited {
                     self.way = Way::Forward;
                     self.go(WizardStep::Where);
@@ -340,7 +340,7 @@ impl Wizard {
                 let name = self.name.text().to_owned();
                 self.clear();
                 close();
-                let text = format!("@agent-{name} can be used now: {}", path.display());
+                let text = format!("@agent-{name} is ready: {}", path.display());
                 out.inform_about(FlashSubject::NewAgent(name), text);
             }
             FileNews::Failed(text) if writes => {

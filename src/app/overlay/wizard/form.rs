@@ -241,22 +241,19 @@ impl Wizard {
             WizardStep::Name => AgentDraft::check_name(self.name.text()).err().map(str::to_owned).or_else(|| {
                 let path = self.path()?;
                 let taken = listing.iter().any(|listed| listed.source.path.as_ref() == Some(&path));
-                taken.then(|| format!("{} exists already. Choose another name or folder.", path.display()))
+                taken.then(|| format!("{} already exists. Choose another name or folder.", path.display()))
             }),
             WizardStep::Description => {
-                missing(&self.description, "Say when to use it: a model chooses it by these words.")
+                missing(&self.description, "Say when to use it: the model reads this to decide.")
             }
             WizardStep::Tools => (self.tools() == ToolsField::List(Vec::new()))
-                .then(|| "Tick at least one tool with space, or choose another row.".to_owned()),
+                .then(|| "Check at least one tool with space, or choose another row.".to_owned()),
             WizardStep::Model => {
                 let is_id = |model: &String| model.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/@[]".contains(c));
                 let model = self.model.as_ref().filter(|model| !is_id(model))?;
-                Some(format!(
-                    "`{}` is not the name of a model: it has letters, digits and -_.:/@[] only.",
-                    sanitize_line(model)
-                ))
+                Some(format!("`{}` is not a model name: use letters, digits and -_.:/@[] only.", sanitize_line(model)))
             }
-            WizardStep::Prompt => missing(&self.prompt, "Write what the agent is told, or open your editor."),
+            WizardStep::Prompt => missing(&self.prompt, "Write its instructions, or open your editor."),
             WizardStep::How | WizardStep::Drafting | WizardStep::Color | WizardStep::Summary => None,
         }
     }
@@ -269,9 +266,9 @@ impl Wizard {
         })?;
         let (name, whose) = (sanitize_line(&in_force.name()).into_owned(), in_force.source.tier.label());
         Some(if in_force.source.tier > tier {
-            format!("{name} of {whose} would win over it: yours would not be used.")
+            format!("{name} ({whose}) would shadow it: yours would not be used.")
         } else {
-            format!("It would be used in place of {name} ({whose}).")
+            format!("It would shadow {name} ({whose}).")
         })
     }
 
@@ -365,8 +362,10 @@ impl Wizard {
             Arrived::Text { text, error } => {
                 set(&mut self.prompt, &text);
                 self.go(WizardStep::Prompt);
-                self.note =
-                    Some(format!("The model's answer is no agent file ({}); use what fits.", sanitize_line(&error)));
+                self.note = Some(format!(
+                    "The model's answer is not an agent file ({}); keep what fits.",
+                    sanitize_line(&error)
+                ));
             }
         }
     }

@@ -58,7 +58,7 @@ impl WizardStep {
             Self::Description => "description",
             Self::Tools => "tools",
             Self::Model => "model",
-            Self::Color => "colour",
+            Self::Color => "color",
             Self::Prompt => "prompt",
             Self::Summary => "summary",
         }
@@ -70,13 +70,13 @@ impl WizardStep {
             Self::How => "How do you want to create it?",
             Self::Wish => "What should the agent do? The model drafts name, description, tools and prompt.",
             Self::Drafting => "The model drafts the agent; you can watch it in its pane.",
-            Self::Where => "Where should it be saved? Of two agents with one name, the project's wins, and .kode's.",
-            Self::Name => "What is it called?",
-            Self::Description => "When should it be used? A model chooses it by these words.",
-            Self::Tools => "What may it use?",
-            Self::Model => "Which model answers it?",
-            Self::Color => "Which colour has it?",
-            Self::Prompt => "What is it told? These are its instructions, its system prompt.",
+            Self::Where => "Where to save it? If names clash, project beats user and .kode beats .claude.",
+            Self::Name => "What is its name?",
+            Self::Description => "When should it be used? The model reads this to decide.",
+            Self::Tools => "Which tools may it use?",
+            Self::Model => "Which model does it use?",
+            Self::Color => "Which color does it have?",
+            Self::Prompt => "What are its instructions (its system prompt)?",
             Self::Summary => "This is the file. Press 2 to 8 to change a step.",
         }
     }
@@ -116,8 +116,8 @@ impl HowRow {
             Self::ByHand => "write it yourself",
             Self::Draft => "draft it with the model",
             Self::Watch => "watch the model draft it",
-            Self::Take => "take the model's draft",
-            Self::Anew => "start anew",
+            Self::Take => "use the model's draft",
+            Self::Anew => "start over",
         }
     }
 
@@ -125,10 +125,10 @@ impl HowRow {
     pub fn detail(self) -> &'static str {
         match self {
             Self::ByHand => "step by step",
-            Self::Draft => "say what it should do, then change what you like",
-            Self::Watch => "it is at work",
-            Self::Take => "it replaces what is filled in",
-            Self::Anew => "throws away what is filled in",
+            Self::Draft => "describe it, then change what you like",
+            Self::Watch => "still drafting",
+            Self::Take => "replaces what you filled in",
+            Self::Anew => "discards what you filled in",
         }
     }
 }

@@ -72,7 +72,7 @@ impl View {
             }
             (_, true) => {
                 self.end_seek(out);
-                out.warn("No match");
+                out.warn("no match");
             }
             (None, false) => {}
         }

@@ -66,26 +66,26 @@ impl Fields<'_> {
     fn origin(&mut self, listed: &Listed) {
         let theme = self.ctx.theme;
         self.add("name", &sanitize_line(&listed.name()), theme.text);
-        self.add("tier", listed.source.tier.label(), theme.text);
+        self.add("source", listed.source.tier.label(), theme.text);
         let file = match &listed.source.path {
             Some(path) => self.ctx.app.agent_places().shown(path),
-            None if listed.source.tier == Tier::BuiltIn => "none: part of the program".to_owned(),
+            None if listed.source.tier == Tier::BuiltIn => "none: built in".to_owned(),
             None => "none".to_owned(),
         };
         self.add("file", &file, theme.text);
         match &listed.standing {
             DefinitionState::InForce => {
                 let below: Vec<String> = self.shadowed(listed).map(|source| self.place(source)).collect();
-                self.add("standing", "in force", theme.success);
+                self.add("status", "active", theme.success);
                 for source in below {
                     self.add("", &format!("shadows {source}"), theme.muted);
                 }
             }
             DefinitionState::Shadowed { by } => {
                 let by = self.place(by);
-                self.add("standing", &format!("shadowed by {by}"), theme.warning);
+                self.add("status", &format!("shadowed by {by}"), theme.warning);
             }
-            DefinitionState::Broken => self.add("standing", "broken: the file cannot be used", theme.error),
+            DefinitionState::Broken => self.add("status", "broken: the file cannot be used", theme.error),
         }
     }
 
@@ -104,17 +104,17 @@ impl Fields<'_> {
         for (at, line) in description.lines().filter(|line| !line.trim().is_empty()).enumerate() {
             self.add(if at == 0 { "description" } else { "" }, line, theme.text);
         }
-        self.add_or("model", definition.model.as_deref(), "inherit: that of the agent that starts it");
+        self.add_or("model", definition.model.as_deref(), "inherit: same as parent");
         self.tools(&definition.tools);
         if !definition.disallowed_tools.is_empty() {
             let names: Vec<&str> = definition.disallowed_tools.iter().map(|name| canonical_name(name)).collect();
             self.add("not allowed", &sanitize_line(&names.join(", ")), theme.text);
         }
         let mode = definition.permission_mode.map(PermissionMode::name);
-        self.add_or("permissions", mode, "those of the session");
+        self.add_or("permissions", mode, "session default");
         let turns = definition.max_turns.map(|turns| turns.to_string());
-        self.add_or("max turns", turns.as_deref(), "that of the configuration");
-        self.add_or("effort", definition.effort.map(Effort::name), "that of the session");
+        self.add_or("max turns", turns.as_deref(), "default");
+        self.add_or("effort", definition.effort.map(Effort::name), "session default");
         let memory = definition.memory.map(|scope| match scope {
             MemoryScope::User => "user: for all projects",
             MemoryScope::Project => "project: shared with everyone who works on it",
@@ -122,26 +122,26 @@ impl Fields<'_> {
         });
         self.add_or("memory", memory, "none");
         if let Some(isolation) = definition.isolation {
-            self.add("isolation", &format!("{}: works in a checkout of its own", isolation.name()), theme.text);
+            self.add("isolation", &format!("{}: works in its own checkout", isolation.name()), theme.text);
         }
         if definition.background {
-            self.add("background", "yes: whoever starts it goes on meanwhile", theme.text);
+            self.add("background", "yes: its parent does not wait", theme.text);
         }
         let sample = theme.agent(definition.color.as_deref(), &definition.name);
-        let color = definition.color.as_deref().map_or_else(|| "by its name".into(), sanitize_line);
+        let color = definition.color.as_deref().map_or_else(|| "from its name".into(), sanitize_line);
         self.add_spans(
             "color",
             vec![Span::styled(format!("{} ", self.ctx.glyphs.agent), sample), Span::styled(color.into_owned(), sample)],
         );
         if let Some(text) = &definition.initial_prompt {
-            self.add("says first", &sanitize_line(text), theme.text);
+            self.add("first message", &sanitize_line(text), theme.text);
         }
         for (at, (name, value)) in definition.idle_fields.iter().enumerate() {
-            let label = if at == 0 { "not in use" } else { "" };
+            let label = if at == 0 { "not used" } else { "" };
             self.add(label, &sanitize_line(&format!("{name}: {value}")), theme.muted);
         }
         if !definition.idle_fields.is_empty() {
-            self.add("", "(understood, but not yet acted on)", theme.faint);
+            self.add("", "(understood, but not used yet)", theme.faint);
         }
     }
 
@@ -168,7 +168,7 @@ impl Fields<'_> {
             self.add("tools", &joined(there), theme.text);
         }
         if !unknown.is_empty() {
-            self.add("", &format!("unknown, left out: {}", joined(unknown)), theme.warning);
+            self.add("", &format!("unknown, ignored: {}", joined(unknown)), theme.warning);
         }
     }
 
@@ -182,7 +182,7 @@ impl Fields<'_> {
         } else {
             (self.ctx.glyphs.attention, self.ctx.theme.warning)
         };
-        self.heading("faults of the file");
+        self.heading("problems in the file");
         for error in &listed.diagnostics {
             let line = error.line.map_or_else(String::new, |line| format!("line {line}: "));
             let first = Line::from(Span::styled(format!("{sign} "), style));

@@ -111,7 +111,7 @@ fn laid(rows: &[Row], columns: usize, ctx: &RenderContext<'_>) -> Vec<Line<'stat
 fn budget(ctx: &RenderContext<'_>, spent: &Spent, columns: u16) -> Vec<Line<'static>> {
     let limit = ctx.app.agents().budget();
     let Some((left, style)) = money::left(limit, spent, ctx) else {
-        let words = "No budget is set; /budget 500k or /budget $2 sets one.";
+        let words = "No budget; set one with /budget 500k or /budget $2.";
         let mut lines = wrap_line(&Line::styled(words, ctx.theme.muted), columns);
         lines.push(Line::default());
         return lines;

@@ -50,7 +50,7 @@ pub(super) fn draw(ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, draw
             None
         }
         Popup::List(popup) => list::draw(popup, ctx, screen, buf, drawn),
-        Popup::Comment { text, .. } => Some(ask("no, because", text, ctx, screen, buf)),
+        Popup::Comment { text, .. } => Some(ask("deny with a reason", text, ctx, screen, buf)),
         Popup::Search { query, .. } => Some(ask("search", query, ctx, screen, buf)),
     }
 }

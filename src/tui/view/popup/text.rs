@@ -73,6 +73,6 @@ pub(super) fn delete(name: &str, path: &str, ctx: &RenderContext<'_>, columns: u
     let question = format!("Delete the agent {} and its file?", sanitize_line(name));
     let mut lines = wrap_line(&Line::styled(question, theme.text), columns);
     lines.extend(wrap_line(&Line::styled(path.to_owned(), theme.warning), columns));
-    lines.extend([Line::default(), key("y", "delete it; it does not come back"), key("n", "keep it")]);
+    lines.extend([Line::default(), key("y", "delete it permanently"), key("n", "keep it")]);
     lines
 }

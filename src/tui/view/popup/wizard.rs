@@ -147,8 +147,8 @@ fn folders(wizard: &Wizard, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffe
             _ => "also seen by Kode",
         };
         let state = match home.state {
-            HomeState::There => "there",
-            HomeState::Missing => "will be made",
+            HomeState::There => "exists",
+            HomeState::Missing => "new folder",
         };
         let line = Line::from(vec![
             Span::styled(pad(home.tier.label(), 20), ctx.theme.text),
@@ -198,9 +198,9 @@ fn tools(wizard: &Wizard, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
         ToolRow::Preset(preset) => {
             let mark = if preset == choice { format!("({}) ", ctx.glyphs.bullet) } else { "( ) ".to_owned() };
             let (label, detail) = match preset {
-                ToolChoice::All => ("all", "also those that are added later"),
+                ToolChoice::All => ("all", "including tools added later"),
                 ToolChoice::ReadOnly => ("read-only", "Read Grep Glob LS"),
-                ToolChoice::Custom => ("custom", "those that are ticked below"),
+                ToolChoice::Custom => ("custom", "only those checked below"),
             };
             Line::from(vec![
                 Span::styled(mark, theme.accent),
@@ -234,7 +234,7 @@ fn models(
         .map(|row| match row {
             ModelRow::Inherit => Line::from(vec![
                 Span::styled(pad("inherit", 12), ctx.theme.text),
-                Span::styled("the model of whoever delegates to it", ctx.theme.muted),
+                Span::styled("same as parent", ctx.theme.muted),
             ]),
             ModelRow::Alias(alias) => Line::styled(*alias, ctx.theme.text),
             ModelRow::Typed => Line::from(vec![
@@ -260,7 +260,7 @@ fn colors(wizard: &Wizard, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
             Span::styled(format!("{sign} {name}"), style),
         ];
         if color.is_none() {
-            spans.push(Span::styled("  chosen by its name", ctx.theme.muted));
+            spans.push(Span::styled("  from its name", ctx.theme.muted));
         }
         Line::from(spans)
     };
@@ -273,7 +273,7 @@ fn drafting(wizard: &Wizard, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buff
     let agent = drafting.agent.and_then(|id| ctx.app.agents().get(id));
     let (who, doing, tools) = match agent {
         Some(agent) => (agent.name.clone(), ctx.app.state_of(agent).word(), agent.tools),
-        None => ("the model".to_owned(), "being looked for".to_owned(), 0),
+        None => ("the model".to_owned(), "searching".to_owned(), 0),
     };
     let line = Line::from(vec![
         Span::styled(format!("{} ", ctx.spinner()), ctx.theme.accent),

@@ -159,7 +159,7 @@ pub(super) fn parse(text: &str) -> Result<Color> {
     if let Some(hex) = name.strip_prefix('#') {
         return match parse_hex(hex) {
             Some([r, g, b]) => Ok(Color::Rgb(r, g, b)),
-            None => bail!("{text:?} is no colour; write it as #rrggbb"),
+            None => bail!("{text:?} is not a color; write it as #rrggbb"),
         };
     }
     if name == "default" {
@@ -171,7 +171,7 @@ pub(super) fn parse(text: &str) -> Result<Color> {
     let name = name.replace('-', "");
     match NAMED.iter().find(|(known, _)| *known == name) {
         Some((_, [r, g, b])) => Ok(Color::Rgb(*r, *g, *b)),
-        None => bail!("{text:?} is no colour; write a name such as blue, or #rrggbb"),
+        None => bail!("{text:?} is not a color; write a name such as blue, or #rrggbb"),
     }
 }
 

@@ -103,7 +103,7 @@ impl Reading<'_> {
         entries.sort_by_key(|(key, _)| key.span().start);
         for (key, value) in entries {
             if let Err(error) = self.entry(key.get_ref(), value.get_ref()) {
-                let message = format!("{error:#}; that of the theme {} is used", self.base);
+                let message = format!("{error:#}; the one of the theme {} is used", self.base);
                 self.report(key.span(), &message);
             }
         }
@@ -124,9 +124,9 @@ impl Reading<'_> {
                 self.sheet.contrast = least.context("`contrast` goes from 1 to 21")?;
             }
             "agents" => {
-                let names = value.as_array().context("`agents` expects a list of colours")?;
+                let names = value.as_array().context("`agents` expects a list of colors")?;
                 let parse = |name: &toml::Spanned<DeValue<'_>>| {
-                    color::parse(name.get_ref().as_str().context("`agents` expects a list of colours")?)
+                    color::parse(name.get_ref().as_str().context("`agents` expects a list of colors")?)
                 };
                 self.sheet.agents = names.iter().map(parse).collect::<Result<_>>()?;
             }
@@ -134,7 +134,7 @@ impl Reading<'_> {
                 let style = parse_style(text()?).with_context(|| format!("`{key}`"))?;
                 self.sheet.styles.insert(key.to_owned(), style);
             }
-            _ => anyhow::bail!("there is no style `{key}`"),
+            _ => anyhow::bail!("no style `{key}`"),
         }
         Ok(())
     }
@@ -152,7 +152,7 @@ pub(super) fn parse_style(spec: &str) -> Result<Style> {
             "underline" => style.add_modifier(Modifier::UNDERLINED),
             "reversed" => style.add_modifier(Modifier::REVERSED),
             "strike" => style.add_modifier(Modifier::CROSSED_OUT),
-            "on" => style.bg(color::parse(words.next().context("`on` needs a colour")?)?),
+            "on" => style.bg(color::parse(words.next().context("`on` needs a color")?)?),
             _ => style.fg(color::parse(word)?),
         };
     }

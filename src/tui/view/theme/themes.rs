@@ -61,7 +61,7 @@ impl Themes {
             && errors.len() > MAX_FAULTS
         {
             let rest = errors.split_off(MAX_FAULTS).len();
-            errors.push(Diagnostic::in_file(&file.path, format!("… and {rest} more faults.")));
+            errors.push(Diagnostic::in_file(&file.path, format!("… and {rest} more problems.")));
         }
         Some((Theme::of(&sheet, depth), errors))
     }
