@@ -95,8 +95,9 @@ impl AgentDraft {
     pub fn settled(&self) -> Self {
         let lines = |text: &str| text.replace("\r\n", "\n").replace('\r', "\n");
         Self {
-            // A reader takes these two characters for a line end, because generators write them so.
-            description: sanitize(&lines(&self.description).replace("\\n", "\n")).trim().to_owned(),
+            // A reader takes these two characters for a line end, because generators write them so. What may not stand
+            // between them goes first.
+            description: sanitize(&lines(&self.description)).replace("\\n", "\n").trim().to_owned(),
             prompt: lines(&self.prompt).trim().to_owned(),
             ..self.clone()
         }

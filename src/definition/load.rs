@@ -59,7 +59,7 @@ fn definition(reader: &mut Reader<'_>, body: &str, source: &Source) -> Option<Ag
     Some(AgentDefinition {
         name,
         // Generators write the line ends of a one-line description as the two characters `\n`.
-        description: sanitize(&description.replace("\\n", "\n")).into_owned(),
+        description: sanitize(&description).replace("\\n", "\n"),
         tools: allowed(reader),
         bounded_by: None,
         disallowed_tools: tools::disallowed(reader),

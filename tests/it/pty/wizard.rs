@@ -24,7 +24,7 @@ fn is_in_force(terminal: &Terminal, name: &str) {
     terminal.send("\r");
     terminal.shows("3 of 9");
     terminal.send(name);
-    terminal.shows("exists already");
+    terminal.shows("already exists");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn an_agent_is_made_by_hand_and_can_be_used() {
     }
     terminal.shows("Use it in the shop: always.");
     terminal.send("\r");
-    terminal.shows("@agent-shop-keeper can be used now");
+    terminal.shows("@agent-shop-keeper is ready");
     let text = std::fs::read_to_string(project.path().join(".claude/agents/shop-keeper.md")).unwrap();
     let expected = "---\nname: \"shop-keeper\"\ndescription: \"Use it in the shop: always.\"\n\
                     tools: [\"Read\", \"Grep\", \"Glob\", \"LS\"]\n---\n\nYou keep the shop.\n";
@@ -68,7 +68,7 @@ fn an_agent_is_drafted_by_the_model() {
     terminal.shows("9 of 9");
     terminal.shows("reviews-price-lists");
     terminal.send("\r");
-    terminal.shows("@agent-reviews-price-lists can be used now");
+    terminal.shows("@agent-reviews-price-lists is ready");
     let text = std::fs::read_to_string(project.path().join(".claude/agents/reviews-price-lists.md")).unwrap();
     assert!(
         text.contains("Use this agent when") && text.contains("tools: [\"Read\", \"Grep\", \"Glob\", \"LS\"]"),
