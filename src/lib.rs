@@ -58,7 +58,7 @@
 //!
 //! Decisions are pure functions of their arguments; I/O is in few places, so that the rest can be tested without it:
 //! `provider::http` and `provider::discover` (the network), `tool` (files and processes of the project), `session`
-//! (log and history), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch}` (agent files), `subagent::memory` (notes of
+//! (log and history), `config` (settings), `git` and `worktree` (repositories), `program` (the `PATH`), `definition::{library, watch}` (agent files), `subagent::spawn` (notes of
 //! agents), `headless` and the terminal side of `tui`. The working directory and the project's root are values handed
 //! to each tool, never state of the process. Time is tokio's in everything asynchronous, so that tests can pause it:
 //! the demonstration plays in a test in well under a second.
@@ -90,7 +90,8 @@
 //!   it is spoken to and which variable holds its key; the **provider table** has the built-in rows and those of the user.
 //! - **Worktree**: a second checkout of the project for one subagent, on a branch of its own. Its base is the state it
 //!   began with.
-//! - **Access**: what a tool call would touch. A **grant** allows some in advance, to its **holder**; a **mode** says what is asked at all.
+//! - **Access**: what a tool call would touch. A **grant** allows some in advance; an **active grant** also says for which
+//!   **holder** and by whose word. A **mode** says what is asked at all.
 //! - **Pane**: the live view of one subagent. A **cell** is one entry of a transcript on the screen.
 //! - **Effect**: what the screen asks of the world. A **command** is what it asks of the tree.
 //! - **Spawn request**: what a subagent is started with. The **registry** has an **agent entry** for each; a **run handle**

@@ -1,4 +1,4 @@
-//! What `App::update` asks of the world. Plain data; `tui::perform` does it.
+//! What `App::update` asks of the world. Plain data; `tui::effect_runner` does it.
 
 use super::agent_files::FileRequest;
 use super::settings::choices::UserChoice;

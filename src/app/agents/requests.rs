@@ -1,7 +1,7 @@
 //! What the user does to one subagent's life besides stopping it: to the background and back, one last turn, another
 //! run.
 //!
-//! Owns what was asked of an agent and is not true yet. Leaves doing it to the engine, and messages to `steering`.
+//! Owns what was asked of an agent and is not true yet. Leaves doing it to the engine, and messages to `messages`.
 //! Invariant: what an agent is and does is known from its events alone; what was asked is forgotten with the event that
 //! makes it true, or that says why it cannot be.
 

@@ -1,6 +1,6 @@
 //! The agents together with what else a title depends on: open questions, what was asked of them, the present time.
 //!
-//! Owns what an agent's state is. Leaves its words to `phase`. Invariant: it is made for one look and kept by nobody.
+//! Owns what an agent's state is. Leaves its words to `state`. Invariant: it is made for one look and kept by nobody.
 
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
 //! What keys and mouse do in the view of all agents.
 //!
-//! Owns what may be done with which agent, and the words why not. Leaves doing it to `tui::perform`. Invariants:
+//! Owns what may be done with which agent, and the words why not. Leaves doing it to `tui::effect_runner`. Invariants:
 //! nothing is deleted without a question that names the file; what is part of the program is never changed.
 
 use ratatui::layout::Position;

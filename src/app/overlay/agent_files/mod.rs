@@ -1,6 +1,6 @@
 //! The agents there are to be had, and the files that define them.
 //!
-//! Owns what the screen knows of them and what it asks to be done with the files. Leaves the doing to `tui::perform`
+//! Owns what the screen knows of them and what it asks to be done with the files. Leaves the doing to `tui::effect_runner`
 //! and the format to `definition`. Invariant: what is shown is what was read last, never what was asked for.
 
 mod actions;
