@@ -1,5 +1,7 @@
 //! Messages of the user to one subagent, through the real loop.
 
+use std::sync::Arc;
+
 use belvedere::agent::{EventKind, Status, TurnEvent};
 use belvedere::message::{AgentId, Message, MessageId};
 use belvedere::provider::Request;
@@ -95,8 +97,8 @@ async fn an_agent_about_to_end_goes_on_with_what_it_was_told() {
     session.quit().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn of_two_equal_messages_the_later_one_can_be_taken_back() {
+/// Starts a session whose one subagent is at work, and reads what it is sent before its next turn.
+async fn while_one_works() -> (Arc<Scripted>, Session) {
     let provider = script(&[
         reply(json!({"task": "go", "turn": 0}), delegate(&["one"])),
         reply(json!({"task": "called one", "turn": 0}), slow()),
@@ -105,6 +107,12 @@ async fn of_two_equal_messages_the_later_one_can_be_taken_back() {
     let mut session = Session::start(Parts::new(provider.clone()));
     session.say("go");
     hear_one(&mut session).await;
+    (provider, session)
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_equal_messages_the_later_one_can_be_taken_back() {
+    let (_, mut session) = while_one_works().await;
     for id in [7, 8] {
         session.send(Command::Tell { agent: ONE, id: MessageId(id), text: "CANARY".to_owned() });
     }
@@ -120,14 +128,7 @@ async fn of_two_equal_messages_the_later_one_can_be_taken_back() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_taken_back_in_time_is_never_read() {
-    let provider = script(&[
-        reply(json!({"task": "go", "turn": 0}), delegate(&["one"])),
-        reply(json!({"task": "called one", "turn": 0}), slow()),
-        reply(json!({"turn": 1}), vec![json!({"say": "done"})]),
-    ]);
-    let mut session = Session::start(Parts::new(provider.clone()));
-    session.say("go");
-    hear_one(&mut session).await;
+    let (provider, mut session) = while_one_works().await;
     session.send(tell("CANARY one"));
     session.send(Command::Untell { agent: ONE, id: MessageId(1) });
     session.send(tell("second thoughts"));
