@@ -168,6 +168,6 @@ fn spawn(child: u32, call_id: String) -> Spawn {
         model: "sonnet".to_owned(),
         tools: Vec::new(),
         bounds: Bounds::default(),
-        ground: RunMode::Foreground,
+        run_mode: RunMode::Foreground,
     }
 }

@@ -348,14 +348,14 @@ fn refusal(comment: Option<&str>) -> String {
 /// Emits a running tool's output. Never returns; it is raced against the tool.
 async fn emit_progress(run: &Run<'_>, call: &ToolCall, mut tail: watch::Receiver<String>) -> ToolOutput {
     let agent = run.agent;
-    let mut told = String::new();
+    let mut emitted = String::new();
     while tail.changed().await.is_ok() {
         run.watchdog.heartbeat();
         let latest = agent.secrets.redact(&tail.borrow_and_update()).into_owned();
-        if latest == told {
+        if latest == emitted {
             run.emit_alive().await;
         } else {
-            told.clone_from(&latest);
+            emitted.clone_from(&latest);
             run.emit(ToolEvent::Progress { call_id: call.id.clone(), tail: latest }).await;
         }
         sleep(PROGRESS_INTERVAL).await;

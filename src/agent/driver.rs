@@ -210,7 +210,7 @@ impl<'a> Driver<'a> {
         match agent.inbox.close_if_idle(agent.at_end) {
             IdleState::Nothing => return Some(End::Answered),
             IdleState::More => {}
-            IdleState::Owed => {
+            IdleState::ReportsPending => {
                 let arrival = self.run.watchdog.paused(agent.inbox.arrival(agent.at_end));
                 tokio::select! {
                     biased;
@@ -252,7 +252,7 @@ impl<'a> Driver<'a> {
         self.receive(InboxMessage::of_program(words)).await;
         match self.turn(&ToolSet::default(), &self.agent.cancel).await {
             Ok(turn) => {
-                // A model may ask for tools all the same; every call that was told of has to be seen to end.
+                // A model may ask for tools all the same; every call that was emitted needs its end.
                 let calls: Vec<ToolCall> = turn.message.tool_calls().cloned().collect();
                 self.transcript.push_results(refuse(self.run, &calls, limit).await);
                 End::Limited(limit, LastWords::Report)

@@ -139,10 +139,12 @@ pub enum EventKind {
     Resumed {
         /// Number of the run, from 2.
         run: u32,
-        ground: RunMode,
+        #[serde(rename = "ground")]
+        run_mode: RunMode,
     },
     Moved {
-        ground: RunMode,
+        #[serde(rename = "ground")]
+        run_mode: RunMode,
     },
     /// One turn is left, without tools, to report in.
     LastTurn {
@@ -310,8 +312,8 @@ pub struct Spawn {
     pub tools: Vec<String>,
     #[serde(default)]
     pub bounds: Bounds,
-    #[serde(default)]
-    pub ground: RunMode,
+    #[serde(default, rename = "ground")]
+    pub run_mode: RunMode,
 }
 
 /// Who wrote a message that joined a transcript.

@@ -2,7 +2,7 @@
 //!
 //! Owns their order, how urgent they are, and the moment after which none can be left. Leaves adding them to a
 //! transcript to `run`. Invariants: a message is handed out once: to the agent, to the user who takes it back, or to
-//! nobody once the inbox is closed, but for reports, which go on to the agent above; a report that is owed keeps an agent
+//! nobody once the inbox is closed, but for reports, which go on to the agent above; a pending report keeps an agent
 //! that waits for reports from ending.
 
 use std::collections::VecDeque;
@@ -127,7 +127,7 @@ enum InboxState {
 pub(super) enum IdleState {
     Nothing,
     More,
-    Owed,
+    ReportsPending,
 }
 
 /// What an agent does that has answered while subagents still work for it.
@@ -223,7 +223,7 @@ impl Inbox {
 
     /// Waits until something can be read, or no report is missing that the agent would wait for.
     pub(super) async fn arrival(&self, at_end: AtEnd) {
-        self.until(|state| !state.waiting.is_empty() || state.owed(at_end) == 0).await;
+        self.until(|state| !state.waiting.is_empty() || state.pending_reports(at_end) == 0).await;
     }
 
     /// Returns `true` if something is to be read before the next tool call.
@@ -254,8 +254,8 @@ impl Inbox {
         if !state.waiting.is_empty() {
             return IdleState::More;
         }
-        if state.owed(at_end) > 0 {
-            return IdleState::Owed;
+        if state.pending_reports(at_end) > 0 {
+            return IdleState::ReportsPending;
         }
         state.close();
         IdleState::Nothing
@@ -292,7 +292,7 @@ impl State {
     }
 
     /// Returns how many reports an agent that has answered would wait for.
-    fn owed(&self, at_end: AtEnd) -> usize {
+    fn pending_reports(&self, at_end: AtEnd) -> usize {
         match at_end {
             AtEnd::WaitForReports => self.expected + self.awaited,
             AtEnd::Leave => self.awaited,

@@ -1,4 +1,4 @@
-//! THE loop, for every agent: ask the model, run its tools, tell what happens, until it has answered.
+//! THE loop, for every agent: ask the model, run its tools, emit what happens, until it has answered.
 //!
 //! Owns the [`Agent`] value, its events, and the driver [`run`]. Leaves spawning of subagents to `subagent`, and the
 //! meaning of events on a screen to the front ends. Invariants: main agent and subagent differ in values only; the

@@ -1,6 +1,6 @@
 //! The way of events from an agent to everyone who listens.
 //!
-//! Owns waiting for slow listeners. Invariants: no event is dropped, and one listener hears the events of one agent in
+//! Owns waiting for slow listeners. Invariants: no event is dropped, and one listener receives the events of one agent in
 //! their order; memory is bounded, because only the few events that follow a stop may wait outside of a channel.
 
 use std::collections::VecDeque;

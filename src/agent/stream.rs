@@ -226,7 +226,7 @@ async fn once(run: &Run<'_>, request: Request, stop: &Cancel, permit: &mut Permi
     permit.answered();
     let mut merged = Merged::default();
     let mut spared = false;
-    let mut heard = Instant::now();
+    let mut last_delta = Instant::now();
     let ended = loop {
         run.watchdog.heartbeat();
         spared &= builder.is_speaking();
@@ -238,13 +238,13 @@ async fn once(run: &Run<'_>, request: Request, stop: &Cancel, permit: &mut Permi
                 Some(StopCause::User) if builder.is_speaking() => spared = true,
                 _ => break Ended::Cut(builder),
             },
-            () = sleep_until(heard + SPARED_PAUSE), if spared => break Ended::Cut(builder),
+            () = sleep_until(last_delta + SPARED_PAUSE), if spared => break Ended::Cut(builder),
             () = sleep_until(merged.due), if merged.is_waiting() => merged.flush(run).await,
             event = stream.next() => match event {
                 None => break Ended::Whole(builder),
                 Some(Err(error)) => break Ended::Failed(error, builder),
                 Some(Ok(event)) => {
-                    heard = Instant::now();
+                    last_delta = Instant::now();
                     let stopped = matches!(event, StreamEvent::Stop(_));
                     if let Some(delta) = builder.push(event) {
                         merged.add(run, delta).await;

@@ -13,6 +13,8 @@ macro_rules! actions {
         pub enum Action {
             /// Focus the pane of the agent with this number, from 1 to 9.
             FocusAgent(u8),
+            /// Change the answer to the wizard's step with this number, from 2 to 8.
+            EditStep(u8),
             $(#[doc = $description] $variant,)*
         }
 
@@ -97,6 +99,7 @@ actions! {
     UseAgent, "use-agent", "mention this agent";
     ReloadAgents, "reload-agents", "reload all agent files";
     Back, "back", "go back a step";
+    Toggle, "toggle", "check or uncheck";
 }
 
 /// What actions do where that is not what they do elsewhere: in a list, `up` chooses no agent.
@@ -123,12 +126,38 @@ const IN_PLACE: &[(Context, Action, &str)] = &[
     (Context::Wizard, Action::MoveDown, "select the row below"),
     (Context::Wizard, Action::PageUp, "go up eight rows"),
     (Context::Wizard, Action::PageDown, "go down eight rows"),
+    (Context::Wizard, Action::Stop, "stop drafting"),
     (Context::Wizard, Action::Leave, "close; your draft is kept"),
+];
+
+/// The numbered actions, with their names.
+const NUMBERED: &[(Action, &str)] = &[
+    (Action::FocusAgent(1), "focus-agent-1"),
+    (Action::FocusAgent(2), "focus-agent-2"),
+    (Action::FocusAgent(3), "focus-agent-3"),
+    (Action::FocusAgent(4), "focus-agent-4"),
+    (Action::FocusAgent(5), "focus-agent-5"),
+    (Action::FocusAgent(6), "focus-agent-6"),
+    (Action::FocusAgent(7), "focus-agent-7"),
+    (Action::FocusAgent(8), "focus-agent-8"),
+    (Action::FocusAgent(9), "focus-agent-9"),
+    (Action::EditStep(2), "edit-step-2"),
+    (Action::EditStep(3), "edit-step-3"),
+    (Action::EditStep(4), "edit-step-4"),
+    (Action::EditStep(5), "edit-step-5"),
+    (Action::EditStep(6), "edit-step-6"),
+    (Action::EditStep(7), "edit-step-7"),
+    (Action::EditStep(8), "edit-step-8"),
 ];
 
 impl Action {
     pub fn all() -> impl Iterator<Item = Self> {
-        (1..=9).map(Self::FocusAgent).chain(NAMED.iter().map(|(action, ..)| *action))
+        NUMBERED.iter().map(|(action, _)| *action).chain(NAMED.iter().map(|(action, ..)| *action))
+    }
+
+    /// Returns `true` for one of several actions that differ in a number only, and are described together.
+    pub fn is_numbered(self) -> bool {
+        matches!(self, Self::FocusAgent(_) | Self::EditStep(_))
     }
 
     /// Returns `true` if it does something to one subagent, or shows it.
@@ -152,27 +181,16 @@ impl Action {
     /// Returns the name used in the keymap file, in kebab case.
     #[must_use]
     pub fn name(self) -> &'static str {
-        const FOCUS: [&str; 9] = [
-            "focus-agent-1",
-            "focus-agent-2",
-            "focus-agent-3",
-            "focus-agent-4",
-            "focus-agent-5",
-            "focus-agent-6",
-            "focus-agent-7",
-            "focus-agent-8",
-            "focus-agent-9",
-        ];
-        match self {
-            Self::FocusAgent(number) => FOCUS[usize::from(number.clamp(1, 9)) - 1],
-            _ => NAMED.iter().find(|(action, ..)| *action == self).map_or("", |(_, name, _)| name),
-        }
+        let named = NAMED.iter().map(|(action, name, _)| (action, name));
+        let mut rows = NUMBERED.iter().map(|(action, name)| (action, name)).chain(named);
+        rows.find(|(action, _)| **action == self).map_or("", |(_, name)| name)
     }
 
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
             Self::FocusAgent(_) => "focus this agent (press again for full screen)",
+            Self::EditStep(_) => "change the answer with this number",
             _ => NAMED.iter().find(|(action, ..)| *action == self).map_or("", |(.., description)| description),
         }
     }

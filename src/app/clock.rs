@@ -21,12 +21,23 @@ pub(super) struct Clock {
     attended: bool,
 }
 
-pub(super) struct Moving<'a> {
-    pub(super) main: Phase,
-    pub(super) phases: &'a [Phase],
-    /// Whether they are shown as a timeline, which has no spinner: it moves by columns.
-    pub(super) as_timeline: bool,
-    pub(super) wizard: bool,
+/// How something on the screen changes by time alone; of several the last one counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ticking {
+    Still,
+    /// A time is shown that passes.
+    Counts,
+    Spins,
+}
+
+impl Ticking {
+    pub(super) fn of(phase: Phase) -> Self {
+        match phase {
+            phase if phase.spins() => Self::Spins,
+            phase if phase.counts_down() => Self::Counts,
+            _ => Self::Still,
+        }
+    }
 }
 
 impl Clock {
@@ -52,22 +63,12 @@ impl Clock {
     }
 
     /// Returns how often something visible changes by the clock alone.
-    pub(super) fn tick(&self, moving: &Moving<'_>) -> Option<Duration> {
-        if !self.attended {
-            return None;
-        }
-        let spins = |phase: &Phase| phase.spins();
-        let counts = |phase: &Phase| phase.counts_down();
-        let any = |is: fn(&Phase) -> bool| moving.phases.iter().any(is);
-        let calm = moving.as_timeline && !spins(&moving.main) && (any(spins) || any(counts));
-        if calm && !moving.wizard {
-            Some(SECOND)
-        } else if spins(&moving.main) || any(spins) || moving.wizard {
-            Some(if self.movement == Movement::Reduced { SECOND } else { SPIN })
-        } else if counts(&moving.main) || any(counts) {
-            Some(SECOND)
-        } else {
-            None
+    pub(super) fn tick(&self, ticking: Ticking) -> Option<Duration> {
+        match ticking {
+            _ if !self.attended => None,
+            Ticking::Still => None,
+            Ticking::Spins if self.movement == Movement::Full => Some(SPIN),
+            Ticking::Counts | Ticking::Spins => Some(SECOND),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::subagent::Command;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    Engine(Command),
+    Command(Command),
     /// Read or change agent files; what comes of it arrives as `Event::AgentFiles`.
     AgentFiles(FileRequest),
     /// Read a part of an agent's log; it comes back as `Event::LogRead`.

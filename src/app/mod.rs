@@ -63,7 +63,7 @@ use self::agent_files::AgentFilesPanel;
 use self::agents::requests::PendingRequests;
 use self::agents::tree::AgentTree;
 use self::agents::{cells, report, state};
-use self::clock::{Clock, Moving, SECOND};
+use self::clock::{Clock, SECOND, Ticking};
 use self::composer::messages::Messages;
 use self::input::Keyboard;
 use self::key::Input;
@@ -208,13 +208,12 @@ impl App {
     }
 
     fn tick(&self) -> Option<std::time::Duration> {
-        let phases: Vec<Phase> = self.agents.running().map(|agent| agent.phase).collect();
-        self.clock.tick(&Moving {
-            main: self.agents.main().phase,
-            phases: &phases,
-            as_timeline: self.shows_timeline(),
-            wizard: self.overlay.wizard_is_open() && self.overlay.wizard().waits(),
-        })
+        let agents = self.agents.running().map(|agent| Ticking::of(agent.phase)).max().unwrap_or(Ticking::Still);
+        // The timeline has no spinner: it moves by columns.
+        let agents = if self.shows_timeline() { agents.min(Ticking::Counts) } else { agents };
+        let drafts = self.overlay.wizard_is_open() && self.overlay.wizard().waits();
+        let wizard = if drafts { Ticking::Spins } else { Ticking::Still };
+        self.clock.tick(Ticking::of(self.agents.main().phase).max(agents).max(wizard))
     }
 
     /// Lets pass what passes by itself.
@@ -235,8 +234,11 @@ impl App {
             self.overlay.close();
         }
         if let Some(news) = rest {
+            let is_listing = matches!(news, agent_files::FileNews::Listed(_));
             self.agent_files.apply(news, &mut self.out);
-            self.messages.set_agents(self.agent_files.listing());
+            if is_listing {
+                self.messages.set_agents(self.agent_files.listing());
+            }
         }
     }
 

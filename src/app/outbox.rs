@@ -44,7 +44,7 @@ impl Outbox {
     }
 
     pub(super) fn send(&mut self, command: Command) {
-        self.effects.push(Effect::Engine(command));
+        self.effects.push(Effect::Command(command));
     }
 
     /// Returns what the update asks of the world.

@@ -17,7 +17,7 @@ pub enum Command {
         id: MessageId,
     },
     /// Says something to one subagent, which reads it before its next request. If its end comes first, nobody reads it.
-    Tell {
+    Message {
         agent: AgentId,
         id: MessageId,
         text: String,
@@ -45,7 +45,7 @@ pub enum Command {
     },
     Move {
         agent: AgentId,
-        ground: RunMode,
+        run_mode: RunMode,
     },
     Interrupt {
         /// What becomes of the subagents that it waits for.

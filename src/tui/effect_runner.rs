@@ -103,7 +103,7 @@ impl EffectRunner {
 
     pub(super) fn perform(&self, effect: Effect, terminal: &mut Terminal) -> Result<AfterEffect> {
         match effect {
-            Effect::Engine(command) => {
+            Effect::Command(command) => {
                 let _ = self.commands.send(command);
             }
             Effect::AgentFiles(FileRequest::Edit(path)) => match known(&self.library, &path) {

@@ -276,7 +276,7 @@ impl Stage {
                     sources.open = count > 0;
                     for event in batch.drain(..) {
                         for effect in self.app.update(Instant::now(), Event::Log(event)) {
-                            if matches!(effect, Effect::Engine(_) | Effect::AgentFiles(FileRequest::List)) {
+                            if matches!(effect, Effect::Command(_) | Effect::AgentFiles(FileRequest::List)) {
                                 runner.perform(effect, &mut self.terminal)?;
                             }
                         }

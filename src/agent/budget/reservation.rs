@@ -51,7 +51,7 @@ impl<'a> BudgetReservation<'a> {
         self.ask.input = self.estimator.measure(request);
         self.ask.cap = request.max_output_tokens.into();
         let budget = self.budget.clone();
-        let mut told = None;
+        let mut announced = None;
         loop {
             // From before the decision, so that no change after it is missed.
             let mut changed = pin!(budget.0.changed.notified());
@@ -69,8 +69,8 @@ impl<'a> BudgetReservation<'a> {
                     self.warn_used_up().await;
                     return Reserved::Refused;
                 }
-                BudgetVerdict::Wait { ahead } if told != Some(ahead) => {
-                    told = Some(ahead);
+                BudgetVerdict::Wait { ahead } if announced != Some(ahead) => {
+                    announced = Some(ahead);
                     let held = EventKind::Held { why: Hold::Budget, wait_ms: None, ahead };
                     self.run.emit(held).await;
                 }

@@ -166,7 +166,7 @@ impl Agents {
             let mut at = Some(*agent);
             // A cycle cannot come from the engine, but events may be anything.
             for _ in 0..16 {
-                let Some(agent) = at.filter(|agent| agent.ground == RunMode::Foreground) else { return false };
+                let Some(agent) = at.filter(|agent| agent.run_mode == RunMode::Foreground) else { return false };
                 if agent.parent.is_none_or(AgentId::is_main) {
                     return true;
                 }
@@ -179,7 +179,7 @@ impl Agents {
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for agent in self.children.values() {
-            match AgentState::but_for_silence(agent, 0, agent.heard).row().group {
+            match AgentState::but_for_silence(agent, 0, agent.last_event).row().group {
                 StateGroup::Queued => tally.queued += 1,
                 StateGroup::Done => tally.done += 1,
                 StateGroup::Failed => tally.failed += 1,
@@ -298,11 +298,11 @@ impl Agents {
         for _ in 0..16 {
             let Some(parent) = self.children.get(&at).and_then(|agent| agent.parent) else { return };
             if parent.is_main() {
-                self.main.heard = now;
+                self.main.last_event = now;
                 return;
             }
             if let Some(agent) = self.children.get_mut(&parent) {
-                agent.heard = now;
+                agent.last_event = now;
             }
             at = parent;
         }

@@ -73,18 +73,18 @@ impl PendingRequests {
             return;
         }
         // A second press before the engine has answered means the way back.
-        let ground = match self.moving.get(&id).copied().unwrap_or(agent.ground) {
+        let run_mode = match self.moving.get(&id).copied().unwrap_or(agent.run_mode) {
             RunMode::Foreground => RunMode::Background,
             RunMode::Background => RunMode::Foreground,
         };
         let parent = agent.parent.and_then(|parent| agents.get(parent)).unwrap_or(agents.main());
-        if ground == RunMode::Foreground && !parent.is_active() {
+        if run_mode == RunMode::Foreground && !parent.is_active() {
             out.inform(format!("{} is idle; it gets {name}'s report anyway", parent.name));
             return;
         }
-        self.moving.insert(id, ground);
-        out.send(Command::Move { agent: id, ground });
-        out.inform(match ground {
+        self.moving.insert(id, run_mode);
+        out.send(Command::Move { agent: id, run_mode });
+        out.inform(match run_mode {
             RunMode::Background => format!("{name} moved to the background; its report arrives as a message"),
             RunMode::Foreground => format!("{} waits for {name} again", parent.name),
         });

@@ -333,7 +333,7 @@ impl AgentState {
     /// Returns the state of an agent that has `asking` open questions.
     #[must_use]
     pub fn of(agent: &AgentView, asking: usize, now: Instant) -> Self {
-        let silent = now.saturating_duration_since(agent.heard);
+        let silent = now.saturating_duration_since(agent.last_event);
         let state = Self::but_for_silence(agent, asking, now);
         // Its own silence means nothing while it waits for others: what they do, their panes say.
         let works = matches!(agent.phase, Phase::Starting | Phase::Thinking | Phase::Tool);

@@ -52,7 +52,7 @@ pub(in crate::app) struct KeptWorktrees {
 impl AgentView {
     /// Takes in what happened to its worktree, also after its end.
     pub(in crate::app) fn worktree_news(&mut self, news: &WorktreeNews, now: Instant) {
-        // What is told of the main agent is of an earlier run; the conversation says it.
+        // News of the main agent are about an earlier run; the conversation says it.
         if self.id.is_main() {
             return;
         }

@@ -1,7 +1,7 @@
 //! `/budget`: what all agents may use together, shown and changed.
 //!
 //! Owns the meaning of its words, and how a cost is spelled in words. Leaves keeping the limits to the engine. Invariant: what is said to be in
-//! force is what the engine has told or was asked for.
+//! force is what the engine has emitted or was asked for.
 
 use crate::agent::Spent;
 use crate::app::Agents;

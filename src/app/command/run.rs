@@ -76,7 +76,7 @@ impl App {
             self.resume_with(id, said);
         } else {
             let message = self.queue(id, said.clone());
-            self.out.send(Command::Tell { agent: id, id: message, text: said });
+            self.out.send(Command::Message { agent: id, id: message, text: said });
         }
         true
     }

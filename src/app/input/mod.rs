@@ -176,7 +176,7 @@ impl App {
     fn type_key(&mut self, key: Key) {
         if self.overlay.wizard_is_open() {
             let width = self.view.size().width;
-            self.overlay.wizard_mut().type_key(key, width, &mut self.out);
+            self.overlay.wizard_mut().type_key(key, width);
         } else if let Some(popup) = self.overlay.popup_mut() {
             if let Some(line) = popup.line() {
                 line.key(key);

@@ -70,7 +70,7 @@ fn doing(agent: &AgentView, asking: usize) -> Option<(SpanKind, CellId)> {
         return None;
     }
     let last = agent.cells.end().saturating_sub(1);
-    let kind = AgentState::but_for_silence(agent, asking, agent.heard).row().span?;
+    let kind = AgentState::but_for_silence(agent, asking, agent.last_event).row().span?;
     let tool = |is: fn(ToolState) -> bool| {
         agent.in_flight().find(|(_, kind)| matches!(kind, CellKind::Tool(tool) if is(tool.state)))
     };

@@ -1,7 +1,7 @@
 //! What one agent did when: spans of time, as a fold over its states.
 //!
 //! Owns the spans, the activity of the last moments, and the limit on both. Leaves naming a state to its caller, and
-//! columns to `window`. Times are those at which the screen heard of a thing, as everywhere in `app`: they only grow,
+//! columns to `window`. Times are those at which the screen learned of a thing, as everywhere in `app`: they only grow,
 //! which a wall clock does not. Invariants: spans are in order and never overlap; only the last one may be open, and
 //! it is exactly while the agent lives, so that there is a gap between two runs; silence of a working agent is a span of its own; memory is bounded.
 
@@ -65,7 +65,7 @@ pub struct Track {
     /// The kinds of all spans there ever were, one bit each.
     kinds: u16,
     /// When its last event arrived.
-    heard: Instant,
+    last_event: Instant,
     /// Events in each of the last slices, by the number of the slice modulo their count.
     activity: [u32; SLICES],
     /// Since when slices are counted, and the number of the last one with an event.
@@ -75,7 +75,7 @@ pub struct Track {
 
 impl Track {
     pub(super) fn new(now: Instant) -> Self {
-        Self { spans: Vec::new(), kinds: 0, heard: now, activity: [0; SLICES], born: now, slice: 0 }
+        Self { spans: Vec::new(), kinds: 0, last_event: now, activity: [0; SLICES], born: now, slice: 0 }
     }
 
     /// Returns all spans, oldest first.
@@ -112,7 +112,7 @@ impl Track {
             self.kinds |= 1 << SpanKind::Stalled as u16;
             self.limit();
         }
-        self.heard = now;
+        self.last_event = now;
     }
 
     pub(super) fn count(&mut self, now: Instant) {
@@ -154,8 +154,8 @@ impl Track {
     /// Takes in what the agent does now.
     pub(super) fn enter(&mut self, kind: SpanKind, cell: CellId, now: Instant, label: impl FnOnce() -> Box<str>) {
         // A tool is another one if its cell is; thoughts and waits go on.
-        let told_by_cell = matches!(kind, SpanKind::Tool | SpanKind::Approval);
-        if self.open().is_some_and(|open| open.kind == kind && (!told_by_cell || open.cell == cell)) {
+        let names_cell = matches!(kind, SpanKind::Tool | SpanKind::Approval);
+        if self.open().is_some_and(|open| open.kind == kind && (!names_cell || open.cell == cell)) {
             return;
         }
         self.close(now);
@@ -197,7 +197,7 @@ impl Track {
     /// Since when an agent that should work has been silent for too long.
     fn silent_from(&self, now: Instant) -> Option<Instant> {
         let open = self.open().filter(|open| open.kind.row().is_work)?;
-        let from = (self.heard + STALLED_AFTER).max(open.from);
+        let from = (self.last_event + STALLED_AFTER).max(open.from);
         (from < now).then_some(from)
     }
 

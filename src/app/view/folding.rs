@@ -70,9 +70,9 @@ impl View {
             _ if asking => Live::NeedsYou,
             _ => Live::Yes,
         };
-        // Who waits for others has nothing new to show, although they are heard.
-        let heard = if agent.waits_for_agents() { agent.since } else { agent.heard };
-        let silent = if asking { std::time::Duration::ZERO } else { tree.now.saturating_duration_since(heard) };
+        // Who waits for others has nothing new to show, although events of theirs arrive.
+        let last_event = if agent.waits_for_agents() { agent.since } else { agent.last_event };
+        let silent = if asking { std::time::Duration::ZERO } else { tree.now.saturating_duration_since(last_event) };
         let chosen = state.and_then(|state| state.chosen).filter(|size| *size != PaneSize::Full);
         PaneRequest { chosen, silent, ..PaneRequest::new(agent.id, live) }
     }

@@ -104,8 +104,8 @@ impl LineRenderer {
             }
             EventKind::Started => self.started(id, event.at),
             EventKind::UserMessage { text, by, .. } if id.is_main() => self.heard(text, by),
-            EventKind::Resumed { run, ground } => self.resumed(id, *run, *ground),
-            EventKind::Moved { ground } => self.moved(id, *ground),
+            EventKind::Resumed { run, run_mode } => self.resumed(id, *run, *run_mode),
+            EventKind::Moved { run_mode } => self.moved(id, *run_mode),
             EventKind::LastTurn { .. } if !id.is_main() => self.of(id, "wrapping up: one last turn to report"),
             EventKind::Turn(TurnEvent::Started { .. }) => {
                 self.waits.over(id);
@@ -311,16 +311,16 @@ impl LineRenderer {
     }
 
     /// A later run begins; what comes late or twice does not.
-    fn resumed(&mut self, id: AgentId, run: u32, ground: RunMode) -> Vec<String> {
+    fn resumed(&mut self, id: AgentId, run: u32, run_mode: RunMode) -> Vec<String> {
         let Some(agent) = self.tasks.get_mut(id).filter(|agent| agent.run < run) else { return Vec::new() };
-        (agent.run, agent.mode, agent.state) = (run, ground, TaskState::Queued);
+        (agent.run, agent.mode, agent.state) = (run, run_mode, TaskState::Queued);
         self.of(id, &format!("resumed, run {run}"))
     }
 
-    fn moved(&mut self, id: AgentId, ground: RunMode) -> Vec<String> {
+    fn moved(&mut self, id: AgentId, run_mode: RunMode) -> Vec<String> {
         let Some(agent) = self.tasks.get_mut(id) else { return Vec::new() };
-        agent.mode = ground;
-        match ground {
+        agent.mode = run_mode;
+        match run_mode {
             RunMode::Background => self.of(id, "moved to the background; its report arrives as a message"),
             RunMode::Foreground => self.of(id, "moved to the foreground"),
         }

@@ -228,7 +228,7 @@ impl Session {
             LineCommand::Move(agent) => match self.renderer.tasks.find(&agent) {
                 Some(agent) => {
                     let ground = self.renderer.tasks.other_mode(agent);
-                    self.order(Command::Move { agent, ground });
+                    self.order(Command::Move { agent, run_mode: ground });
                 }
                 None => self.notice(&format!("no agent {agent} is running; see /tasks")),
             },

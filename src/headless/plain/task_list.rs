@@ -47,7 +47,7 @@ impl TaskList {
             name: shown_name(&spawn.name).into_owned(),
             description: sanitize_line(&spawn.description).into_owned(),
             parent: spawn.parent,
-            mode: spawn.ground,
+            mode: spawn.run_mode,
             run: 1,
             state: TaskState::Queued,
             tools: 0,

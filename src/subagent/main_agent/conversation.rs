@@ -150,7 +150,7 @@ impl Conversation {
             Command::Send { id, text } if self.running.is_some() => self.waiting.push_back((id, text)),
             Command::Send { id, text } => self.say(id, text),
             Command::Unsend { id } => self.waiting.retain(|(waiting, _)| *waiting != id),
-            Command::Tell { agent, id, text } => self.tree.tell(agent, InboxMessage::of_user(id, text)),
+            Command::Message { agent, id, text } => self.tree.send_message(agent, InboxMessage::of_user(id, text)),
             Command::Untell { agent, id } => self.tree.untell(agent, id),
             Command::Stop { agent } => self.tree.stop(agent, StopCause::User),
             Command::StopAll => {
@@ -160,7 +160,7 @@ impl Conversation {
             }
             Command::WrapUp { agent } => self.tree.wrap_up(agent),
             Command::Resume { agent, message } => self.tree.resume(agent, message).await,
-            Command::Move { agent, ground } => self.move_to(agent, ground).await,
+            Command::Move { agent, run_mode } => self.move_to(agent, run_mode).await,
             Command::Interrupt { children } => {
                 match children {
                     Children::Keep => self.tree.release(AgentId::MAIN).await,
@@ -186,9 +186,9 @@ impl Conversation {
     }
 
     /// Moves a subagent. A main agent at rest waits for nobody: there is no foreground then.
-    async fn move_to(&self, agent: AgentId, ground: RunMode) {
-        if ground == RunMode::Background || self.running.is_some() {
-            self.tree.move_to(agent, ground).await;
+    async fn move_to(&self, agent: AgentId, run_mode: RunMode) {
+        if run_mode == RunMode::Background || self.running.is_some() {
+            self.tree.move_to(agent, run_mode).await;
         }
     }
 
@@ -241,7 +241,7 @@ impl Conversation {
     fn answer(&mut self, message: Option<(MessageId, String)>) {
         let mut transcript = std::mem::take(&mut self.transcript);
         if let Some((_, text)) = &message {
-            transcript.push_user(self.told(text.clone(), &transcript));
+            transcript.push_user(self.as_read(text.clone(), &transcript));
         }
         let cancel = Cancel::default();
         let answer = Answering {
@@ -260,7 +260,7 @@ impl Conversation {
     }
 
     /// Returns what the model reads for a message of the user.
-    fn told(&self, text: String, before: &Transcript) -> String {
+    fn as_read(&self, text: String, before: &Transcript) -> String {
         let names = match self.tree.main_capabilities(&self.definition) {
             Ok(capabilities) if capabilities.delegation == Delegation::Open => {
                 let rules = capabilities.permissions.rules();
@@ -268,7 +268,7 @@ impl Conversation {
             }
             _ => Vec::new(),
         };
-        let text = mention::told(text, &names);
+        let text = mention::explain(text, &names);
         let initial = self.definition.as_ref().and_then(|definition| definition.initial_prompt.as_deref());
         match initial.filter(|_| before.is_empty()) {
             Some(initial) => format!("{}\n\n{text}", initial.trim()),
@@ -361,7 +361,7 @@ impl Answering {
         transcript: Transcript,
     ) -> (Outcome, Transcript) {
         if let Some((id, text)) = message {
-            self.tell(EventKind::UserMessage { text, by: Author::User, id: Some(id) }).await;
+            self.emit(EventKind::UserMessage { text, by: Author::User, id: Some(id) }).await;
         }
         let before = transcript.clone();
         if let Ok(answered) = AssertUnwindSafe(self.answer(connecting, transcript)).catch_unwind().await {
@@ -369,7 +369,7 @@ impl Answering {
         }
         tracing::error!("the main agent broke");
         let outcome = Outcome::broken();
-        self.tell(EventKind::Ended { outcome: outcome.clone() }).await;
+        self.emit(EventKind::Ended { outcome: outcome.clone() }).await;
         (outcome, before)
     }
 
@@ -387,12 +387,12 @@ impl Answering {
             Some(Err(reason)) => Outcome::unstarted(Status::Failed, &reason),
             None => Outcome::unstarted(Status::Cancelled, "Stopped while looking for a model."),
         };
-        self.tell(EventKind::Started).await;
-        self.tell(EventKind::Ended { outcome: outcome.clone() }).await;
+        self.emit(EventKind::Started).await;
+        self.emit(EventKind::Ended { outcome: outcome.clone() }).await;
         (outcome, transcript)
     }
 
-    async fn tell(&self, kind: EventKind) {
+    async fn emit(&self, kind: EventKind) {
         self.tree.setup().sink.emit_until(AgentId::MAIN, kind, &self.lead.cancel).await;
     }
 }

@@ -1,7 +1,7 @@
 //! Drafting a new agent with the model, at the user's request.
 //!
 //! Owns the definition that drafts, which is part of the program and offered to no model, and its task. Leaves the run
-//! to the tree: a draft is a subagent like any other, in a pane, stoppable. Invariant: no conversation hears of it; what
+//! to the tree: a draft is a subagent like any other, in a pane, stoppable. Invariant: it enters no conversation; what
 //! it writes is in its own events alone.
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Tree {
         let request = SpawnRequest {
             call_id: DRAFT_CALL,
             description: "Draft a new agent",
-            ground: RunMode::Foreground,
+            run_mode: RunMode::Foreground,
             wants_report: false,
             task: TASK.trim_end().replace("{{wish}}", wish.trim()),
         };
@@ -78,7 +78,7 @@ impl Tree {
             model: "none".to_owned(),
             tools: Vec::new(),
             bounds: Bounds::default(),
-            ground: RunMode::Foreground,
+            run_mode: RunMode::Foreground,
         };
         self.sink().emit_until(id, EventKind::Spawned(spawn), &cancel).await;
         let outcome = Outcome::unstarted(Status::Failed, reason);

@@ -9,7 +9,7 @@ use crate::message::sanitize_line;
 const MARKS: [&str; 2] = ["@agent-", "@run-agent-"];
 
 /// Returns what the model reads for the user's text: the text, and a word on each agent of `names` it mentions.
-pub fn told(text: String, names: &[String]) -> String {
+pub fn explain(text: String, names: &[String]) -> String {
     let mentioned = mentioned(&text, names);
     if mentioned.is_empty() {
         return text;

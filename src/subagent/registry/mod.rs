@@ -25,7 +25,7 @@ pub(in crate::subagent) struct AgentEntry {
     pub(in crate::subagent) name: String,
     pub(in crate::subagent) agent_type: String,
     pub(in crate::subagent) parent: AgentId,
-    pub(in crate::subagent) ground: RunMode,
+    pub(in crate::subagent) run_mode: RunMode,
     pub(in crate::subagent) wants_report: bool,
     /// Takes its report to the call that waits for it.
     pub(in crate::subagent) waiter: Option<oneshot::Sender<ChildResult>>,
@@ -50,7 +50,7 @@ pub(in crate::subagent) struct RunHandle {
 impl AgentEntry {
     /// Returns what its parent's inbox notes of its report, where no call waits for it.
     pub(in crate::subagent) fn pending_report(&self) -> PendingReport {
-        match self.ground {
+        match self.run_mode {
             RunMode::Foreground => PendingReport::Awaited,
             RunMode::Background => PendingReport::Expected,
         }
@@ -123,7 +123,7 @@ impl Tree {
     /// foreground.
     pub(in crate::subagent) fn stop_moved(&self, parent: AgentId) {
         let registry = self.registry();
-        let waited = registry.values().filter(|entry| entry.parent == parent && entry.ground == RunMode::Foreground);
+        let waited = registry.values().filter(|entry| entry.parent == parent && entry.run_mode == RunMode::Foreground);
         for entry in waited.filter(|entry| entry.waiter.is_none() && entry.wants_report) {
             if let Some(running) = &entry.running {
                 running.cancel.stop(StopCause::User);
@@ -133,7 +133,7 @@ impl Tree {
 
     /// Sends a message to one subagent. An ended one does not read it; the event of its end, before or after, shows
     /// that to the sender.
-    pub(in crate::subagent) fn tell(&self, agent: AgentId, message: InboxMessage) {
+    pub(in crate::subagent) fn send_message(&self, agent: AgentId, message: InboxMessage) {
         if let Some(running) = self.running(agent) {
             let _ = running.inbox.push(message);
         }
@@ -172,9 +172,9 @@ impl Tree {
     }
 
     /// Moves one living subagent to the background or back. Its parent goes on, or waits before it goes on.
-    pub(in crate::subagent) async fn move_to(&self, agent: AgentId, ground: RunMode) {
-        if self.place_on(agent, ground) == Moved::Yes {
-            self.sink().emit_unhindered(agent, EventKind::Moved { ground }).await;
+    pub(in crate::subagent) async fn move_to(&self, agent: AgentId, run_mode: RunMode) {
+        if self.place_on(agent, run_mode) == Moved::Yes {
+            self.sink().emit_unhindered(agent, EventKind::Moved { run_mode }).await;
         }
     }
 
@@ -183,21 +183,21 @@ impl Tree {
         let waited: Vec<AgentId> = {
             let registry = self.registry();
             let of = registry.iter().filter(|(_, entry)| entry.parent == parent && entry.running.is_some());
-            of.filter(|(_, entry)| entry.ground == RunMode::Foreground).map(|(id, _)| *id).collect()
+            of.filter(|(_, entry)| entry.run_mode == RunMode::Foreground).map(|(id, _)| *id).collect()
         };
         for agent in waited {
             self.move_to(agent, RunMode::Background).await;
         }
     }
 
-    fn place_on(&self, agent: AgentId, ground: RunMode) -> Moved {
+    fn place_on(&self, agent: AgentId, run_mode: RunMode) -> Moved {
         let mut registry = self.registry();
         let Some(parent) = registry.get(&agent).map(|entry| entry.parent) else { return Moved::No };
         let inbox = self.inbox_in(&registry, parent);
         let Some(entry) = registry.get_mut(&agent).filter(|entry| entry.running.is_some()) else { return Moved::No };
-        let may = entry.ground != ground && entry.wants_report;
+        let may = entry.run_mode != run_mode && entry.wants_report;
         let Some(inbox) = inbox.filter(|_| may) else { return Moved::No };
-        match (ground, entry.waiter.take()) {
+        match (run_mode, entry.waiter.take()) {
             // Its call returns when nobody can send to it any more.
             (RunMode::Background, Some(_)) => inbox.expect(PendingReport::Expected),
             (RunMode::Background, None) => {
@@ -209,7 +209,7 @@ impl Tree {
                 inbox.resolve(PendingReport::Expected);
             }
         }
-        entry.ground = ground;
+        entry.run_mode = run_mode;
         Moved::Yes
     }
 

@@ -103,7 +103,7 @@ impl RunGuard {
             },
         };
         let place = slot.acquire(&agent.work).await;
-        // Told also of one that does not begin: should it go on later, this is what it goes on with.
+        // Emitted also for one that never begins: resumed later, it continues with this.
         agent.sink.emit_until(agent.id, EventKind::UserMessage { text, by, id }, &agent.cancel).await;
         let Some(_place) = place else {
             let outcome = match agent.cancel.cause() {

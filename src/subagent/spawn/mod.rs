@@ -30,7 +30,7 @@ pub(in crate::subagent) struct SpawnRequest<'a> {
     pub(in crate::subagent) description: &'a str,
     /// The message that its transcript begins with.
     pub(in crate::subagent) task: String,
-    pub(in crate::subagent) ground: RunMode,
+    pub(in crate::subagent) run_mode: RunMode,
     pub(in crate::subagent) wants_report: bool,
 }
 
@@ -66,20 +66,20 @@ impl Tree {
         call_id: &str,
         stop: CancellationToken,
     ) -> Result<SpawnResult, Refusal> {
-        let ground = if input.run_in_background { RunMode::Background } else { RunMode::Foreground };
+        let run_mode = if input.run_in_background { RunMode::Background } else { RunMode::Foreground };
         let sent = if let Some(wanted) = &input.resume {
             let id = self.child_of(parent.id, wanted)?;
             self.reserve()?;
             let next = prompt::task(&input.prompt, input.context.as_deref());
-            self.resume_run(id, ground, (next, Author::Parent, None)).await?
+            self.resume_run(id, run_mode, (next, Author::Parent, None)).await?
         } else {
             let admitted = self.admit(parent, input)?;
-            let ground = if admitted.definition.background { RunMode::Background } else { ground };
+            let run_mode = if admitted.definition.background { RunMode::Background } else { run_mode };
             let request = SpawnRequest {
                 call_id,
                 description: &input.description,
                 task: prompt::task(&input.prompt, input.context.as_deref()),
-                ground,
+                run_mode,
                 wants_report: true,
             };
             self.spawn(parent, admitted, request).await
@@ -94,7 +94,7 @@ impl Tree {
             None => (GO_ON.to_owned(), Author::Program, None),
         };
         if self.running(agent).is_some_and(|running| running.inbox.is_closed()) {
-            // Its end is told, and its report still on the way.
+            // Its end was emitted; its report is still on the way.
             let _ = timeout(HANDING_OVER, self.ended_one(agent)).await;
         }
         if let Err(refusal) = self.resume_run(agent, RunMode::Background, words).await {
@@ -108,7 +108,7 @@ impl Tree {
         admitted: Admitted,
         request: SpawnRequest<'_>,
     ) -> ChildHandle {
-        let SpawnRequest { call_id, description, task, ground, wants_report } = request;
+        let SpawnRequest { call_id, description, task, run_mode, wants_report } = request;
         let definition = admitted.definition.clone();
         let (id, name) = self.next_name(&definition.name);
         let slot = SlotQueue::join(self.pool(parent.depth + 1));
@@ -123,9 +123,9 @@ impl Tree {
                 name: name.clone(),
                 agent_type: definition.name.clone(),
                 parent: parent.id,
-                ground,
+                run_mode,
                 wants_report,
-                waiter: (ground == RunMode::Foreground).then_some(waiter),
+                waiter: (run_mode == RunMode::Foreground).then_some(waiter),
                 running: Some(RunHandle::of(&agent)),
                 runs: 1,
                 template,
@@ -146,7 +146,7 @@ impl Tree {
             model: agent.model.display.clone(),
             tools: agent.tools.names().map(str::to_owned).collect(),
             bounds: agent.bounds(),
-            ground,
+            run_mode,
         };
         self.sink().emit_until(id, EventKind::Spawned(spawn), &cancel).await;
         if let Some(text) = note {
@@ -158,7 +158,7 @@ impl Tree {
 
     fn register(&self, parent: AgentId, entry: AgentEntry, id: AgentId) {
         let mut registry = self.registry();
-        if entry.ground == RunMode::Background
+        if entry.run_mode == RunMode::Background
             && let Some(inbox) = self.inbox_in(&registry, parent)
         {
             inbox.expect(PendingReport::Expected);
@@ -170,16 +170,16 @@ impl Tree {
     pub(in crate::subagent) async fn resume_run(
         &self,
         id: AgentId,
-        ground: RunMode,
+        run_mode: RunMode,
         (text, by, message): (String, Author, Option<MessageId>),
     ) -> Result<ChildHandle, Refusal> {
         let (waiter, report) = oneshot::channel();
-        let waiter = (ground == RunMode::Foreground).then_some(waiter);
-        let (agent, name, agent_type, run) = self.revive(id, ground, waiter)?;
+        let waiter = (run_mode == RunMode::Foreground).then_some(waiter);
+        let (agent, name, agent_type, run) = self.revive(id, run_mode, waiter)?;
         let slot = SlotQueue::join(self.pool(agent.depth));
         let guard = RunGuard::begin(self, &agent, (&name, &agent_type));
         let sent = ChildHandle { tree: self.clone(), id, name, report };
-        self.sink().emit_until(id, EventKind::Resumed { run, ground }, &agent.cancel).await;
+        self.sink().emit_until(id, EventKind::Resumed { run, run_mode }, &agent.cancel).await;
         tokio::spawn(guard.supervise(agent, slot, RunInput::Next { text, by, message, runs: run - 1 }));
         Ok(sent)
     }
@@ -188,7 +188,7 @@ impl Tree {
     fn revive(
         &self,
         id: AgentId,
-        ground: RunMode,
+        run_mode: RunMode,
         waiter: Option<oneshot::Sender<ChildResult>>,
     ) -> Result<(Agent, String, String, u32), Refusal> {
         let mut registry = self.registry();
@@ -198,8 +198,8 @@ impl Tree {
             .ok_or(Refusal::NoSuchAgent { wanted: id.to_string(), known: String::from("none by this number") })?;
         let above =
             registry.get(&parent).and_then(|entry| entry.running.as_ref()).map(|running| running.cancel.clone());
-        let inbox = self.inbox_in(&registry, parent);
-        let owed = inbox_above(&registry, id);
+        let reports_to = self.inbox_in(&registry, parent);
+        let inbox = inbox_above(&registry, id);
         let Some(entry) = registry.get_mut(&id) else { return Err(Refusal::StillWorks { name: id.to_string() }) };
         if entry.running.is_some() {
             return Err(Refusal::StillWorks { name: entry.name.clone() });
@@ -208,16 +208,16 @@ impl Tree {
         let own = Parent { cancel: cancel.clone(), ..entry.template.own.clone() };
         let agent = Agent {
             tools: self.offered_tools(own),
-            inbox: owed,
+            inbox,
             work: cancel.child(),
             cancel,
             ..entry.template.agent.clone()
         };
         entry.running = Some(RunHandle::of(&agent));
         entry.runs += 1;
-        entry.ground = ground;
+        entry.run_mode = run_mode;
         entry.waiter = waiter;
-        if let (RunMode::Background, true, Some(inbox)) = (ground, entry.wants_report, inbox) {
+        if let (RunMode::Background, true, Some(inbox)) = (run_mode, entry.wants_report, reports_to) {
             inbox.expect(PendingReport::Expected);
         }
         Ok((agent, entry.name.clone(), entry.agent_type.clone(), entry.runs))

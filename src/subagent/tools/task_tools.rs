@@ -196,8 +196,8 @@ impl Tool for SendMessage {
         let tree = &self.0.tree;
         let child = self.0.child(&input.to)?;
         let text = input.message.trim().to_owned();
-        let told = tree.running(child).map(|running| running.inbox.push(InboxMessage::of_parent(text.clone())));
-        if told.is_some_and(|told| told.is_ok()) {
+        let sent = tree.running(child).map(|running| running.inbox.push(InboxMessage::of_parent(text.clone())));
+        if sent.is_some_and(|sent| sent.is_ok()) {
             return Ok(ToolOutput::text("It reads this before its next step.", "told"));
         }
         // One that has said its last word but is not yet counted as ended is waited for.

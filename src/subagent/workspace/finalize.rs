@@ -1,6 +1,6 @@
 //! What becomes of a worktree once its agent has ended: removed, kept, merged or discarded.
 //!
-//! Owns the order of these acts, and who is told. Leaves git to `worktree` and the making to `workspace`. Invariants:
+//! Owns the order of these acts, and their events. Leaves git to `worktree` and the making to `workspace`. Invariants:
 //! what an agent did goes only at the user's word; nothing is merged or discarded while anyone works in it.
 
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Subagents that work apart: each in a git worktree of its own, outside of the project's files.
 //!
-//! Owns who works in which worktree, when one is made, and what the agent is told of it. Leaves git to `worktree`, its
+//! Owns who works in which worktree, when one is made, and what its agent reads about it. Leaves git to `worktree`, its
 //! end and the user's wishes to `finalize`, and closed paths to `permission`. Invariants: a worktree is made only after
-//! its agent was told of; one at a time; whoever waits for it can be stopped.
+//! its agent was announced; one at a time; whoever waits for it can be stopped.
 
 mod finalize;
 

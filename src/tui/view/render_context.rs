@@ -77,7 +77,7 @@ impl RenderContext<'_> {
     /// word where there is room for it.
     pub(super) fn title(&self, agent: &AgentView, room: usize) -> (String, String, String) {
         let sign = format!("  {}", self.glyphs.background);
-        if agent.has_ended() || agent.ground == RunMode::Foreground || room < SHORTEST_TYPE + width(&sign) {
+        if agent.has_ended() || agent.run_mode == RunMode::Foreground || room < SHORTEST_TYPE + width(&sign) {
             let (kind, description) = self.plain_title(agent, room, 0);
             return (kind, description, String::new());
         }

@@ -158,7 +158,7 @@ async fn a_question_from_five_levels_down_is_named_seen_and_answered() {
     assert!(stage.app.regions().pane(AgentId(5)).is_some(), "{text}");
     let effects = stage.keys("<alt+y>");
     let answer = effects.into_iter().find_map(|effect| match effect {
-        Effect::Engine(command @ Command::Answer { .. }) => Some(command),
+        Effect::Command(command @ Command::Answer { .. }) => Some(command),
         _ => None,
     });
     assert_eq!(answer, Some(Command::Answer { id: asked, answer: Answer::Once }));
@@ -187,7 +187,7 @@ async fn two_presses_stop_a_whole_tree() {
     }
     stage.keys("<alt+1><space>");
     let effects = stage.keys("<ctrl+x><ctrl+x>");
-    assert_eq!(effects, [Effect::Engine(Command::StopAll)], "also while a fold hides most of it");
+    assert_eq!(effects, [Effect::Command(Command::StopAll)], "also while a fold hides most of it");
     session.send(Command::StopAll);
     assert_eq!(session.ended(AgentId::MAIN).await.status, Status::Cancelled);
     for event in session.quit().await {

@@ -341,11 +341,11 @@ async fn a_definition_sends_its_agents_apart_and_into_the_background() {
     session
         .wait_session(|event| matches!(event, SessionEvent::Worktrees { kept } if kept.len() == 1).then_some(()))
         .await;
-    let ground = session.of(AgentId(1)).find_map(|kind| match kind {
-        EventKind::Spawned(spawn) => Some(spawn.ground),
+    let run_mode = session.of(AgentId(1)).find_map(|kind| match kind {
+        EventKind::Spawned(spawn) => Some(spawn.run_mode),
         _ => None,
     });
-    assert_eq!(ground, Some(belvedere::agent::RunMode::Background));
+    assert_eq!(run_mode, Some(belvedere::agent::RunMode::Background));
     assert_eq!(self::text(&session), FILE);
     session.quit().await;
 }

@@ -260,7 +260,7 @@ fn a_question_of_an_agent_stays_in_sight() {
     assert!(text.contains("cargo test --workspace") && text.contains("general-purpose"), "{text}");
     stage.wait(1_000);
     let effects = stage.keys("<alt+y>");
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::Engine(_))), "it can be answered from here");
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Command(_))), "it can be answered from here");
 }
 
 #[test]

@@ -39,11 +39,11 @@ pub(super) fn spawn(parent: u32, call: &str) -> EventKind {
         model: "m".to_owned(),
         tools: Vec::new(),
         bounds: Bounds::default(),
-        ground: RunMode::Foreground,
+        run_mode: RunMode::Foreground,
     })
 }
 
-fn ground() -> impl Strategy<Value = RunMode> {
+fn run_mode() -> impl Strategy<Value = RunMode> {
     prop::sample::select(vec![RunMode::Foreground, RunMode::Background])
 }
 
@@ -89,8 +89,8 @@ pub(super) fn any_kind() -> impl Strategy<Value = EventKind> {
             by_grant: false,
         })),
         Just(EventKind::Stopping { cause: StopCause::User }),
-        (0_u32..6, ground()).prop_map(|(run, ground)| EventKind::Resumed { run, ground }),
-        ground().prop_map(|ground| EventKind::Moved { ground }),
+        (0_u32..6, run_mode()).prop_map(|(run, run_mode)| EventKind::Resumed { run, run_mode }),
+        run_mode().prop_map(|run_mode| EventKind::Moved { run_mode }),
         prop::sample::select(vec![Status::WrappedUp, Status::TurnLimit]).prop_map(|why| EventKind::LastTurn { why }),
         prop::sample::select(vec![Author::Parent, Author::Program, Author::Subagents(vec![AgentId(1), AgentId(9)])])
             .prop_map(|by| EventKind::UserMessage { text: "go\u{1b}[31m on\nnow".to_owned(), by, id: None }),
@@ -292,7 +292,7 @@ fn what_a_cleared_conversation_stopped_is_silent_until_it_is_resumed() {
     }
     stage.session(SessionEvent::Cleared);
     stage.says(4, "later words");
-    stage.agent(6, EventKind::Resumed { run: 2, ground: RunMode::Background });
+    stage.agent(6, EventKind::Resumed { run: 2, run_mode: RunMode::Background });
     for agent in all {
         let before = stage.app.agents().get(AgentId(agent)).unwrap().cells.iter().count();
         stage.starts(agent);
@@ -304,7 +304,7 @@ fn what_a_cleared_conversation_stopped_is_silent_until_it_is_resumed() {
     }
     assert_eq!((kept(&stage), rows(&stage)), (all.to_vec(), 0), "nothing rises again");
     assert!(stage.app.approvals().is_empty());
-    stage.agent(2, EventKind::Resumed { run: 2, ground: RunMode::Background });
+    stage.agent(2, EventKind::Resumed { run: 2, run_mode: RunMode::Background });
     stage.wants_to_run(2, "now", "make");
     assert_eq!(stage.app.approvals().len(), 1, "whoever was resumed asks again");
     stage.keys("/clear<enter><enter>");
@@ -329,7 +329,7 @@ fn the_line_of_a_child_follows_it_through_a_cleared_conversation() {
     stage.keys("<alt+1><alt+1>");
     let stopped = stage.text();
     assert!(!stopped.contains("done"), "{stopped}");
-    stage.agent(2, EventKind::Resumed { run: 2, ground: RunMode::Background });
+    stage.agent(2, EventKind::Resumed { run: 2, run_mode: RunMode::Background });
     stage.ends(2, Status::Completed, "<summary>Four files.</summary>", None);
     let done = stage.text();
     assert!(done.contains("Four files."), "{done}");

@@ -10,13 +10,13 @@ use belvedere::message::{AgentId, DiffLine, FileDiff, Hunk, LineKind};
 use belvedere::permission::{Access, AccessKind, Answer, ApprovalId, ApprovalRequest, Grant, Preview};
 use belvedere::subagent::Command;
 
-use crate::screens::stage::{Stage, as_text, request};
+use crate::screens::stage::{Region, Stage, as_text, request};
 use crate::support::Dice;
 
 /// Returns the answers among effects.
 fn answers(effects: &[Effect]) -> Vec<Answer> {
     let answer = |effect: &Effect| match effect {
-        Effect::Engine(Command::Answer { answer, .. }) => Some(answer.clone()),
+        Effect::Command(Command::Answer { answer, .. }) => Some(answer.clone()),
         _ => None,
     };
     effects.iter().filter_map(answer).collect()
@@ -266,7 +266,7 @@ fn a_note_and_a_name_cannot_draw_rows_of_a_question() {
     let preview = Some(Preview::Note { text: note.repeat(9) });
     asks(&mut stage, ApprovalRequest { preview, ..request(1, "b", "touch SPOOF") });
     let text = stage.text();
-    insta::assert_snapshot!("question-spoofed-80x24", text);
+    insta::assert_snapshot!("question-spoofed-80x24", stage.region(Region::Approvals));
     let says = text.lines().filter(|line| line.contains("alt+a")).count();
     assert!(says > 2 && text.lines().filter(|line| line.trim_start().starts_with("alt+y")).count() == 1, "{text}");
     assert!(text.contains("“main ' you ' r⍰viewer (trusted, read-onl…” wants to run"), "{text}");
@@ -368,7 +368,9 @@ fn whatever_is_pressed_on_whatever_screen_only_what_was_seen_is_allowed() {
             clock += time;
             stage.wait(time);
             let allows = |effect: &Effect| match effect {
-                Effect::Engine(Command::Answer { id: of, answer }) => *of == id && !matches!(answer, Answer::No { .. }),
+                Effect::Command(Command::Answer { id: of, answer }) => {
+                    *of == id && !matches!(answer, Answer::No { .. })
+                }
                 _ => false,
             };
             if stage.effects.iter().any(allows) {

@@ -5,6 +5,7 @@ use belvedere::app::Effect;
 use belvedere::message::{AssistantMessage, BudgetLimit, Dollars, Usage};
 use belvedere::subagent::Command;
 
+use crate::screens::snapshots::check;
 use crate::screens::stage::Stage;
 
 fn turn(input: u64, cost_usd: Option<f64>) -> EventKind {
@@ -25,7 +26,7 @@ fn two(width: u16, height: u16) -> Stage {
 
 fn set(effects: &[Effect]) -> Option<BudgetLimit> {
     effects.iter().find_map(|effect| match effect {
-        Effect::Engine(Command::SetBudget(limit)) => Some(*limit),
+        Effect::Command(Command::SetBudget(limit)) => Some(*limit),
         _ => None,
     })
 }
@@ -115,13 +116,14 @@ fn an_estimate_is_marked_wherever_it_is_shown() {
 
 #[test]
 fn costs_at_the_sizes_people_have() {
-    for (width, height) in [(200, 50), (120, 40), (80, 24), (60, 15)] {
+    check("cost", |width, height| {
         let mut stage = two(width, height);
         stage.session(SessionEvent::BudgetChanged {
             limit: BudgetLimit { tokens: Some(36_000), usd: Some(Dollars::from(2.5)) },
         });
         stage.spawns(2, "code", "Change it");
+        let before = stage.frame();
         stage.keys("/cost<enter>");
-        insta::assert_snapshot!(format!("cost-{width}x{height}"), stage.text());
-    }
+        stage.added_since(&before)
+    });
 }

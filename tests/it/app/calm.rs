@@ -13,7 +13,7 @@ const SIGN: u16 = 2;
 fn stops(effect: &Effect) -> bool {
     matches!(
         effect,
-        Effect::Engine(
+        Effect::Command(
             Command::Stop { .. } | Command::StopAll | Command::Interrupt { children: Children::Stop } | Command::Clear
         )
     ) || *effect == Effect::Quit

@@ -188,7 +188,7 @@ fn an_export_goes_where_it_is_named_and_an_empty_one_nowhere() {
     assert!(!text.trim().is_empty() && place.is_none());
     let (_, place) = exported(&stage.keys("/export ~/talks/a b.md<enter>")).unwrap();
     assert_eq!(place.as_deref(), Some("~/talks/a b.md"));
-    assert!(stage.keys("/usr/bin/env is where?<enter>").iter().any(|effect| matches!(effect, Effect::Engine(_))));
+    assert!(stage.keys("/usr/bin/env is where?<enter>").iter().any(|effect| matches!(effect, Effect::Command(_))));
     let mut stage = Stage::new(120, 40);
     assert_eq!(exported(&stage.keys("/export<enter>")), None);
     assert!(stage.text().contains("nothing to export"), "{}", stage.text());

@@ -83,11 +83,11 @@ fn event(stage: &mut Stage, dice: &mut Dice, ended: &mut BTreeSet<u32>) {
             if later(stage) {
                 ended.remove(&agent);
             }
-            stage.agent(agent, EventKind::Resumed { run, ground: RunMode::Background });
+            stage.agent(agent, EventKind::Resumed { run, run_mode: RunMode::Background });
         }
         15 => {
-            let ground = *dice.pick(&[RunMode::Foreground, RunMode::Background]);
-            stage.agent(agent, EventKind::Moved { ground });
+            let run_mode = *dice.pick(&[RunMode::Foreground, RunMode::Background]);
+            stage.agent(agent, EventKind::Moved { run_mode });
             stage.agent(agent, EventKind::LastTurn { why: Status::WrappedUp });
             stage.agent(agent, EventKind::Notice { text: words(dice).to_owned() });
         }
@@ -113,7 +113,7 @@ fn input(stage: &mut Stage, dice: &mut Dice, keys: &[Key]) {
     let is_esc = input == Input::Key(Key::parse_sequence("<esc>").unwrap()[0]);
     let effects = stage.event(Event::Input(input));
     // The second one, within its time, interrupts the main agent while no subagent runs.
-    let stops = |effect: &Effect| matches!(effect, Effect::Engine(Command::Stop { .. } | Command::StopAll));
+    let stops = |effect: &Effect| matches!(effect, Effect::Command(Command::Stop { .. } | Command::StopAll));
     assert!(!is_esc || !effects.iter().any(stops), "esc stops: {effects:?}");
 }
 

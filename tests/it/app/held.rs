@@ -102,7 +102,7 @@ fn who_is_held_up_is_not_at_work() {
 fn background_agents_are_named_while_the_main_agent_rests() {
     let mut stage = three(120);
     for agent in 1..=2 {
-        stage.agent(agent, EventKind::Moved { ground: RunMode::Background });
+        stage.agent(agent, EventKind::Moved { run_mode: RunMode::Background });
     }
     stage.ends(3, Status::Completed, "<summary>done</summary>", None);
     stage.ends(0, Status::Completed, "They go on.", None);

@@ -16,7 +16,7 @@ fn commands(effects: &[Effect]) -> Vec<Command> {
     effects
         .iter()
         .filter_map(|effect| match effect {
-            Effect::Engine(command) => Some(command.clone()),
+            Effect::Command(command) => Some(command.clone()),
             _ => None,
         })
         .collect()
@@ -238,7 +238,7 @@ fn slash_commands_do_what_they_say() {
     stage.keys("/cost<enter>");
     assert!(stage.text().contains("all agents"));
     stage.keys("<esc>");
-    assert!(Stage::new(80, 24).keys("/clear<enter>").contains(&Effect::Engine(Command::Clear)));
+    assert!(Stage::new(80, 24).keys("/clear<enter>").contains(&Effect::Command(Command::Clear)));
 }
 
 #[test]

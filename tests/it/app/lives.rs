@@ -25,14 +25,14 @@ fn five() -> Stage {
 
 fn commands(effects: &[Effect]) -> Vec<Command> {
     let of = |effect: &Effect| match effect {
-        Effect::Engine(command) => Some(command.clone()),
+        Effect::Command(command) => Some(command.clone()),
         _ => None,
     };
     effects.iter().filter_map(of).collect()
 }
 
-fn moves(agent: u32, ground: RunMode) -> Vec<Command> {
-    vec![Command::Move { agent: AgentId(agent), ground }]
+fn moves(agent: u32, run_mode: RunMode) -> Vec<Command> {
+    vec![Command::Move { agent: AgentId(agent), run_mode }]
 }
 
 fn resume(agent: u32, text: Option<&str>) -> Vec<Command> {
@@ -44,7 +44,7 @@ fn flash(stage: &Stage) -> &str {
 }
 
 fn resumes(stage: &mut Stage, agent: u32, run: u32) {
-    stage.agent(agent, EventKind::Resumed { run, ground: RunMode::Background });
+    stage.agent(agent, EventKind::Resumed { run, run_mode: RunMode::Background });
 }
 
 fn word(stage: &Stage, agent: u32) -> String {
@@ -61,7 +61,7 @@ fn b_moves_an_agent_to_the_background_and_back_whatever_it_does() {
         let agent = stage.app.focused_agent().unwrap().0;
         assert_eq!(commands(&stage.keys("b")), moves(agent, RunMode::Background), "{keys}");
         assert_eq!(flash(&stage), format!("explore-{agent} moved to the background; its report arrives as a message"));
-        stage.agent(agent, EventKind::Moved { ground: RunMode::Background });
+        stage.agent(agent, EventKind::Moved { run_mode: RunMode::Background });
         assert_eq!(commands(&stage.keys("b")), moves(agent, RunMode::Foreground), "{keys}");
         assert_eq!(flash(&stage), format!("main waits for explore-{agent} again"));
         // The engine has not answered yet: a third press means the background again.
@@ -72,12 +72,12 @@ fn b_moves_an_agent_to_the_background_and_back_whatever_it_does() {
 #[test]
 fn what_runs_in_the_background_says_so_in_both_places() {
     let mut stage = five();
-    stage.agent(1, EventKind::Moved { ground: RunMode::Background });
+    stage.agent(1, EventKind::Moved { run_mode: RunMode::Background });
     let text = stage.text();
     assert_eq!(text.matches("Find the parser  ◇ background").count(), 2, "{text}");
-    stage.agent(1, EventKind::Moved { ground: RunMode::Foreground });
+    stage.agent(1, EventKind::Moved { run_mode: RunMode::Foreground });
     assert!(!stage.text().contains('◇'));
-    stage.agent(1, EventKind::Moved { ground: RunMode::Background });
+    stage.agent(1, EventKind::Moved { run_mode: RunMode::Background });
     stage.ends(1, Status::Completed, "<summary>done</summary>", None);
     assert!(!stage.text().contains('◇'), "it has ended");
 }
@@ -85,7 +85,7 @@ fn what_runs_in_the_background_says_so_in_both_places() {
 #[test]
 fn nobody_waits_for_an_agent_while_the_main_agent_is_idle() {
     let mut stage = five();
-    stage.agent(1, EventKind::Moved { ground: RunMode::Background });
+    stage.agent(1, EventKind::Moved { run_mode: RunMode::Background });
     stage.ends(0, Status::Completed, "", None);
     assert_eq!(commands(&stage.keys("<alt+1>b")), []);
     assert_eq!(flash(&stage), "main is idle; it gets explore-1's report anyway");
@@ -310,7 +310,7 @@ fn others_speak_without_touching_what_the_user_has_queued() {
 fn with_none_but_background_agents_an_interrupt_is_as_without_any() {
     let mut stage = five();
     for agent in [1, 2, 5] {
-        stage.agent(agent, EventKind::Moved { ground: RunMode::Background });
+        stage.agent(agent, EventKind::Moved { run_mode: RunMode::Background });
     }
     // Whom one in the background waits for is no concern of the main agent.
     stage.agent(6, super::agents::spawn(1, "below"));

@@ -83,8 +83,9 @@ fn the_chosen_one_is_inserted_with_a_space() {
 #[test]
 fn the_list_shows_what_they_are_for() {
     let mut stage = some();
+    let before = stage.frame();
     stage.keys("let @agent-");
-    insta::assert_snapshot!(stage.text());
+    insta::assert_snapshot!(stage.added_since(&before));
 }
 
 /// Returns the style of the first letter of `text` on the screen.

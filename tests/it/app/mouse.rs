@@ -23,7 +23,7 @@ fn a_click_chooses_folds_and_stops() {
     mouse(&mut stage, MouseKind::Press, title.x + 10, title.y + 1);
     assert_eq!((stage.app.focus(), stage.app.marked_agent()), (Focus::Composer, Some(AgentId(2))));
     let effects = mouse(&mut stage, MouseKind::Press, title.right() - 1, title.y);
-    assert_eq!(effects, [Effect::Engine(Command::Stop { agent: AgentId(2) })]);
+    assert_eq!(effects, [Effect::Command(Command::Stop { agent: AgentId(2) })]);
     mouse(&mut stage, MouseKind::Press, title.x, title.y);
     assert_eq!(stage.app.regions().pane(AgentId(2)).unwrap().area.height, 1);
 }

@@ -98,7 +98,7 @@ fn the_mark_of_an_indented_title_folds_and_its_cross_stops() {
     assert_eq!(shown(&stage), [1, 3, 4, 5, 6, 2]);
     let pane = *stage.app.regions().pane(AgentId(6)).unwrap();
     let effects = click(&mut stage, pane.area.right() - 1, pane.area.y);
-    assert_eq!(effects, [Effect::Engine(Command::Stop { agent: AgentId(6) })]);
+    assert_eq!(effects, [Effect::Command(Command::Stop { agent: AgentId(6) })]);
     assert_eq!(said(&stage), "stopping test-writer-6 and its 2 subagents");
 }
 
@@ -116,7 +116,7 @@ fn who_needs_the_user_or_is_looked_at_is_never_hidden() {
         assert!(text.contains("+5 ⚠"), "{width}x{height}: {text}");
         stage.keys("<alt+y>");
         assert!(stage.effects.iter().any(|effect| matches!(
-            effect, Effect::Engine(Command::Answer { id, .. }) if id.agent == AgentId(8))));
+            effect, Effect::Command(Command::Answer { id, .. }) if id.agent == AgentId(8))));
         assert_eq!(shown(&stage), [1, 2]);
         stage.keys("<alt+5>");
         assert_eq!(shown(&stage), [1, 5, 2], "who has the focus is seen");
@@ -208,7 +208,7 @@ fn a_branch_stays_in_its_column() {
 fn stopping_a_parent_says_how_many_stop_with_it() {
     let mut stage = nested(120, 40);
     let effects = stage.keys("<alt+4>x");
-    assert!(effects.contains(&Effect::Engine(Command::Stop { agent: AgentId(4) })));
+    assert!(effects.contains(&Effect::Command(Command::Stop { agent: AgentId(4) })));
     assert_eq!(said(&stage), "stopping code-4 and its 4 subagents");
     stage.keys("<esc>/cancel 1<enter>");
     assert_eq!(said(&stage), "stopping general-purpose-1 and its 5 subagents", "who has ended is not counted");

@@ -5,7 +5,7 @@ use belvedere::app::{Effect, Event, Focus};
 use belvedere::message::{AgentId, MessageId};
 use belvedere::subagent::Command;
 
-use crate::screens::stage::Stage;
+use crate::screens::stage::{Region, Stage};
 
 /// Two subagents running, and one that has ended.
 fn at_work() -> Stage {
@@ -24,7 +24,7 @@ fn at_work() -> Stage {
 
 fn told(effects: &[Effect]) -> Vec<(u32, &str)> {
     let of = |effect| match effect {
-        &Effect::Engine(Command::Tell { agent, ref text, .. }) => Some((agent.0, text.as_str())),
+        &Effect::Command(Command::Message { agent, ref text, .. }) => Some((agent.0, text.as_str())),
         _ => None,
     };
     effects.iter().filter_map(of).collect()
@@ -32,7 +32,7 @@ fn told(effects: &[Effect]) -> Vec<(u32, &str)> {
 
 fn sent(effects: &[Effect]) -> Vec<&str> {
     let of = |effect| match effect {
-        &Effect::Engine(Command::Send { ref text, .. }) => Some(text.as_str()),
+        &Effect::Command(Command::Send { ref text, .. }) => Some(text.as_str()),
         _ => None,
     };
     effects.iter().filter_map(of).collect()
@@ -40,7 +40,7 @@ fn sent(effects: &[Effect]) -> Vec<&str> {
 
 fn resumed(effects: &[Effect]) -> Vec<(u32, &str)> {
     let of = |effect| match effect {
-        &Effect::Engine(Command::Resume { agent, message: Some((_, ref text)) }) => Some((agent.0, text.as_str())),
+        &Effect::Command(Command::Resume { agent, message: Some((_, ref text)) }) => Some((agent.0, text.as_str())),
         _ => None,
     };
     effects.iter().filter_map(of).collect()
@@ -96,7 +96,7 @@ fn esc_never_interrupts_while_it_leads_back_to_the_main_agent() {
     let mut stage = at_work();
     stage.keys("<alt+1>mhalf");
     let effects = stage.keys("<esc>");
-    assert!(effects.iter().all(|effect| !matches!(effect, Effect::Engine(_))));
+    assert!(effects.iter().all(|effect| !matches!(effect, Effect::Command(_))));
     assert!(stage.app.popup().is_none());
     stage.keys("<alt+1>m");
     assert_eq!(stage.app.composer().text(), "half", "nothing is lost");
@@ -108,7 +108,7 @@ fn up_takes_back_what_was_not_read() {
     stage.keys("to main<enter>");
     stage.keys("<alt+1>mone<enter>two<enter>");
     let effects = stage.keys("<up>");
-    assert!(effects.contains(&Effect::Engine(Command::Untell { agent: AgentId(1), id: MessageId(3) })));
+    assert!(effects.contains(&Effect::Command(Command::Untell { agent: AgentId(1), id: MessageId(3) })));
     assert_eq!(stage.app.composer().text(), "two", "the newest, and no other");
     assert_eq!(stage.app.unread(AgentId(1)), ["one"]);
     stage.keys("<ctrl+c><esc><up>");
@@ -165,7 +165,7 @@ fn a_message_to_an_ended_agent_resumes_it() {
         let back = if keys.starts_with('@') { "" } else { "<esc>" };
         let effects = stage.keys(&format!("{back}@3 and at the tests<enter>"));
         assert_eq!((told(&effects), resumed(&effects)), (vec![(3, "and at the tests")], vec![]), "it is resumed once");
-        stage.agent(3, EventKind::Resumed { run: 2, ground: RunMode::Background });
+        stage.agent(3, EventKind::Resumed { run: 2, run_mode: RunMode::Background });
         reads(&mut stage, 3, "look at expiry");
         assert_eq!(stage.app.unread(AgentId(3)), ["and at the tests"]);
         stage.ends(3, Status::Completed, "", None);
@@ -244,7 +244,7 @@ fn clearing_forgets_whom_was_written_to() {
     let mut stage = at_work();
     stage.keys("<alt+1>mdraft<alt+2>m/clear<enter><enter>");
     assert_eq!((target(&stage), stage.app.composer().text()), (None, String::new()));
-    assert!(stage.effects.contains(&Effect::Engine(Command::Clear)));
+    assert!(stage.effects.contains(&Effect::Command(Command::Clear)));
 }
 
 #[test]
@@ -271,12 +271,12 @@ fn agents_are_offered_at_the_start_of_a_message() {
 fn the_screen_says_whom_it_writes_to_and_what_waits() {
     let mut stage = at_work();
     stage.keys("<alt+1>mlook at utf8.rs<enter>and at the tests<enter>then");
-    insta::assert_snapshot!(stage.text());
+    insta::assert_snapshot!(stage.region(Region::Composer));
     reads(&mut stage, 1, "look at utf8.rs");
     stage.keys("<esc>");
-    insta::assert_snapshot!("the_screen_says_what_was_read", stage.text());
+    insta::assert_snapshot!("the_screen_says_what_was_read", stage.region(Region::Composer));
     stage.keys("<alt+1><enter>m");
-    insta::assert_snapshot!("a_message_in_full_view", stage.text());
+    insta::assert_snapshot!("a_message_in_full_view", stage.region(Region::Composer));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn words(stage: &mut Stage) -> String {
 
 /// Returns whether effects ask the agents for anything.
 fn is_quiet(effects: &[Effect]) -> bool {
-    !effects.iter().any(|effect| matches!(effect, Effect::Engine(_)))
+    !effects.iter().any(|effect| matches!(effect, Effect::Command(_)))
 }
 
 proptest! {
@@ -243,7 +243,7 @@ fn the_cursor_and_the_chosen_row_are_visible_at_every_size() {
 }
 
 /// Interrupts the main agent; the subagents that it waits for go on.
-const KEPT: Effect = Effect::Engine(Command::Interrupt { children: Children::Keep });
+const KEPT: Effect = Effect::Command(Command::Interrupt { children: Children::Keep });
 
 #[test]
 fn twenty_times_esc_stops_nothing() {

@@ -117,7 +117,7 @@ fn a_box_to_type_in_keeps_what_is_typed_and_does_nothing() {
 
 fn commands(effects: &[Effect]) -> Vec<Command> {
     let of = |effect: &Effect| match effect {
-        Effect::Engine(command) => Some(command.clone()),
+        Effect::Command(command) => Some(command.clone()),
         _ => None,
     };
     effects.iter().filter_map(of).collect()

@@ -79,7 +79,7 @@ fn draft_begins(stage: &mut Stage, agent: u32) {
             model: "sonnet".to_owned(),
             tools: vec!["Read".to_owned()],
             bounds: Bounds::default(),
-            ground: RunMode::Foreground,
+            run_mode: RunMode::Foreground,
         }),
     );
     stage.starts(agent);
@@ -261,7 +261,7 @@ fn a_draft_of_the_model_fills_the_form() {
     stage.keys("<enter>");
     assert!(stage.text().contains("Say in a sentence"));
     let effects = stage.keys("writes release notes<enter>");
-    assert!(effects.contains(&Effect::Engine(Command::Draft { wish: "writes release notes".to_owned() })));
+    assert!(effects.contains(&Effect::Command(Command::Draft { wish: "writes release notes".to_owned() })));
     assert!(stage.app.next_wakeup().is_some(), "the clock counts while nothing is heard");
     draft_begins(&mut stage, 1);
     stage.calls(1, "c1", "LS", ".", "3 files");
@@ -305,7 +305,7 @@ fn a_stopped_draft_goes_on_by_hand() {
     let mut stage = open(80, 24);
     stage.keys("<down><enter>anything<enter>");
     draft_begins(&mut stage, 1);
-    assert!(stage.keys("x").contains(&Effect::Engine(Command::Stop { agent: AgentId(1) })));
+    assert!(stage.keys("x").contains(&Effect::Command(Command::Stop { agent: AgentId(1) })));
     stage.ends(1, Status::Cancelled, "half", Some("Stopped by the user."));
     assert_eq!(step(&stage), WizardStep::Where);
     assert!(stage.text().contains("Stopped by the user. Continue by hand."));
@@ -319,7 +319,7 @@ fn a_draft_that_comes_late_waits_to_be_taken() {
     stage.keys("<down><enter>anything<enter>");
     draft_begins(&mut stage, 1);
     let effects = stage.keys("<esc><enter>my-own");
-    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Engine(_))), "esc stops nothing");
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Command(_))), "esc stops nothing");
     stage.ends(1, Status::Completed, ANSWER, None);
     assert_eq!(stage.app.wizard().draft().name, "my-own", "what is typed stays");
     stage.keys("<shift+tab><shift+tab><down><down>");
@@ -348,9 +348,10 @@ fn every_tool_and_colour_can_be_chosen_and_drawn() {
 #[test]
 fn each_step_at_each_small_size() {
     for (width, height) in [(80, 24), (60, 15)] {
+        let before = stage(width, height).frame();
         let mut stage = open(width, height);
         let shot = |stage: &mut Stage, name: &str| {
-            insta::assert_snapshot!(format!("wizard-{name}-{width}x{height}"), stage.text());
+            insta::assert_snapshot!(format!("wizard-{name}-{width}x{height}"), stage.added_since(&before));
         };
         shot(&mut stage, "1-how");
         stage.keys("<down><enter>reviews the tests");

@@ -10,7 +10,7 @@ use crate::screens::worktrees::{kept, stage as at_work};
 
 fn asked(effects: &[Effect]) -> Vec<(&str, WorktreeAct)> {
     let of = |effect| match effect {
-        &Effect::Engine(Command::Worktree { ref branch, act }) => Some((branch.as_str(), act)),
+        &Effect::Command(Command::Worktree { ref branch, act }) => Some((branch.as_str(), act)),
         _ => None,
     };
     effects.iter().filter_map(of).collect()

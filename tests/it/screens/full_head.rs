@@ -5,7 +5,7 @@ use belvedere::message::AgentId;
 use belvedere::permission::PermissionMode;
 use belvedere::tool::{Todo, TodoStatus, ToolView};
 
-use super::stage::{Stage, tool_started};
+use super::stage::{Region, Stage, tool_started};
 
 fn stage(width: u16, height: u16) -> Stage {
     let mut stage = Stage::new(width, height).with_model();
@@ -19,7 +19,7 @@ fn stage(width: u16, height: u16) -> Stage {
         prompt: "Run them all, and say what fails.".to_owned(),
         model: "haiku".to_owned(),
         tools: vec!["Read".to_owned(), "Bash".to_owned(), "TodoWrite".to_owned()],
-        ground: RunMode::Foreground,
+        run_mode: RunMode::Foreground,
         bounds: Bounds {
             max_turns: Some(50),
             max_tool_calls: Some(4),
@@ -73,7 +73,7 @@ fn the_full_view_says_what_an_agent_may_use_and_has_used() {
     ] {
         assert!(head.contains(fact), "{fact} is missing in {text}");
     }
-    insta::assert_snapshot!("full_head_100x30", text);
+    insta::assert_snapshot!("full-head-100x30", stage.region(Region::Agents));
 }
 
 #[test]

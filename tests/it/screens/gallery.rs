@@ -124,7 +124,7 @@ impl Player {
 
     fn event(&mut self, event: Event) {
         for effect in self.app.update(Instant::now().into_std(), event) {
-            if let Effect::Engine(command) = effect {
+            if let Effect::Command(command) = effect {
                 self.commands.send(command).unwrap();
             }
         }

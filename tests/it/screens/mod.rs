@@ -8,7 +8,7 @@ mod hostile;
 pub(crate) mod nested;
 mod pictures;
 pub(crate) mod scenes;
-mod snapshots;
+pub(crate) mod snapshots;
 pub(crate) mod stage;
 pub(crate) mod svg;
 mod terminal;

@@ -3,8 +3,8 @@
 use belvedere::agent::Status;
 use belvedere::message::AgentId;
 
-use super::snapshots::check;
-use super::stage::Stage;
+use super::snapshots::check_region;
+use super::stage::{Region, Stage};
 
 /// Two agents of the main agent; four levels below the first.
 pub(crate) fn nested(width: u16, height: u16) -> Stage {
@@ -35,12 +35,12 @@ pub(crate) fn nested(width: u16, height: u16) -> Stage {
 
 #[test]
 fn nested_agents() {
-    check("nested", nested);
+    check_region("nested", Region::Agents, nested);
 }
 
 #[test]
 fn a_folded_parent_says_what_is_below_it() {
-    check("nested-folded", |width, height| {
+    check_region("nested-folded", Region::Agents, |width, height| {
         let mut stage = nested(width, height);
         stage.wants_to_run(5, "b5", "cargo test --no-run");
         stage.keys("<alt+1><space>");

@@ -182,7 +182,7 @@ pub(crate) fn lives(width: u16, height: u16) -> Stage {
         stage.starts(agent);
         stage.says(agent, "I look.");
     }
-    stage.agent(1, EventKind::Moved { ground: RunMode::Background });
+    stage.agent(1, EventKind::Moved { run_mode: RunMode::Background });
     stage.calls(1, "g1", "Grep", "\"verify_password\"", "14 hits in 6 files");
     stage.agent(2, EventKind::LastTurn { why: Status::WrappedUp });
     stage.agent(2, EventKind::UserMessage { text: "Report now.".to_owned(), by: Author::Program, id: None });
@@ -190,7 +190,7 @@ pub(crate) fn lives(width: u16, height: u16) -> Stage {
     stage.says(2, "So far: three steps.");
     stage.ends(3, Status::Completed, "<summary>31 tests of the session.</summary>", None);
     stage.wait(1_000);
-    stage.agent(3, EventKind::Resumed { run: 2, ground: RunMode::Background });
+    stage.agent(3, EventKind::Resumed { run: 2, run_mode: RunMode::Background });
     stage.starts(3);
     stage.agent(3, EventKind::UserMessage { text: "Which of them are slow?".to_owned(), by: Author::User, id: None });
     stage.calls(3, "b3", "Bash", "cargo test -- --report-time", "exit 0");

@@ -22,7 +22,18 @@ use belvedere::tui::view::highlight::Highlighter;
 use belvedere::tui::view::theme::{ColorDepth, Theme, Themes};
 use belvedere::tui::view::{Painted, Screen};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
+
+/// What of the screen a test looks at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Region {
+    Conversation,
+    Agents,
+    Timeline,
+    Approvals,
+    /// The line above the composer, the composer and the status line.
+    Composer,
+}
 
 /// An app with its views and a clock of its own.
 pub(crate) struct Stage {
@@ -167,9 +178,9 @@ impl Stage {
     /// Returns the numbers of the messages with this text, in the order in which they were sent.
     pub(crate) fn sent(&self, said: &str) -> Vec<MessageId> {
         let sent = |effect: &Effect| match effect {
-            Effect::Engine(
+            Effect::Command(
                 Command::Send { id, text }
-                | Command::Tell { id, text, .. }
+                | Command::Message { id, text, .. }
                 | Command::Resume { message: Some((id, text)), .. },
             ) if text == said => Some(*id),
             _ => None,
@@ -207,11 +218,39 @@ impl Stage {
         self.screen.laid_out()
     }
 
-    /// Draws until what is shown has settled, and returns the frame as text.
-    pub(crate) fn text(&mut self) -> String {
+    /// Draws until what is shown has settled, and returns the frame.
+    pub(crate) fn frame(&mut self) -> Buffer {
         self.draw();
-        let (buffer, _) = self.draw();
-        as_text(&buffer)
+        self.draw().0
+    }
+
+    /// Returns the settled frame as text.
+    pub(crate) fn text(&mut self) -> String {
+        as_text(&self.frame())
+    }
+
+    /// Returns one region of the settled frame as text.
+    pub(crate) fn region(&mut self, region: Region) -> String {
+        let frame = self.frame();
+        let at = self.app.regions();
+        let area = match region {
+            Region::Conversation => at.conversation_head.union(at.conversation),
+            Region::Agents => at.panes.iter().fold(at.agents_head, |area, pane| area.union(pane.area)),
+            Region::Timeline => at.timeline,
+            Region::Approvals => at.approvals,
+            Region::Composer => at.rule.union(at.composer).union(at.status),
+        };
+        text_within(&frame, area)
+    }
+
+    /// Returns what stands on the screen since an earlier frame, without the status line.
+    pub(crate) fn added_since(&mut self, before: &Buffer) -> String {
+        let frame = self.frame();
+        let status = self.app.regions().status;
+        let changed = |at: &Position| !status.contains(*at) && frame[*at].symbol() != before[*at].symbol();
+        let cell = |at: Position| Rect::new(at.x, at.y, 1, 1);
+        let area = frame.area.positions().filter(changed).map(cell).reduce(Rect::union);
+        text_within(&frame, area.unwrap_or_default())
     }
 
     // Events in the words of a story.
@@ -253,7 +292,7 @@ impl Stage {
                 model: "sonnet".to_owned(),
                 tools: vec!["Read".to_owned(), "Grep".to_owned()],
                 bounds: Bounds::default(),
-                ground: RunMode::Foreground,
+                run_mode: RunMode::Foreground,
             }),
         );
     }
@@ -328,12 +367,15 @@ pub(crate) fn tool_started(id: &str, name: &str, title: &str) -> EventKind {
 
 /// Returns a frame as text, without spaces at line ends.
 pub(crate) fn as_text(buffer: &Buffer) -> String {
-    let Rect { width, height, .. } = buffer.area;
+    text_within(buffer, buffer.area)
+}
+
+fn text_within(buffer: &Buffer, area: Rect) -> String {
     let mut out = String::new();
-    for y in 0..height {
+    for y in area.top()..area.bottom() {
         let mut row = String::new();
-        let mut x = 0;
-        while x < width {
+        let mut x = area.left();
+        while x < area.right() {
             let symbol = buffer[(x, y)].symbol();
             row.push_str(symbol);
             x += u16::try_from(unicode_width::UnicodeWidthStr::width(symbol)).unwrap().max(1);

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use belvedere::agent::{EventKind, KeptFile, KeptWorktree, SessionEvent, Status, WorktreeNews};
 use belvedere::message::{AgentId, DiffLine, FileDiff, Hunk, LineKind};
 
-use super::snapshots::check;
-use super::stage::Stage;
+use super::snapshots::{check, check_region};
+use super::stage::{Region, Stage};
 
 /// A worktree with two changed files; `agent` is 0 for one of an earlier run.
 pub(crate) fn kept(agent: u32, name: &str) -> KeptWorktree {
@@ -62,12 +62,12 @@ pub(crate) fn stage(width: u16, height: u16) -> Stage {
 
 #[test]
 fn the_pane_of_an_agent_shows_what_it_left_in_its_worktree() {
-    check("worktree-kept", |width, height| {
+    check_region("worktree-kept", Region::Agents, |width, height| {
         let mut stage = stage(width, height);
         stage.keys("<alt+1>");
         stage
     });
-    check("worktree-full", |width, height| {
+    check_region("worktree-full", Region::Agents, |width, height| {
         let mut stage = stage(width, height);
         stage.keys("<alt+1><alt+1>");
         stage
@@ -78,19 +78,21 @@ fn the_pane_of_an_agent_shows_what_it_left_in_its_worktree() {
 fn the_worktrees_that_wait_stand_in_a_list_and_show_their_changes() {
     check("worktree-list", |width, height| {
         let mut stage = stage(width, height);
+        let before = stage.frame();
         stage.keys("/worktrees<enter>d");
-        stage
+        stage.added_since(&before)
     });
     check("worktree-diff", |width, height| {
         let mut stage = stage(width, height);
+        let before = stage.frame();
         stage.keys("/worktrees<enter><enter>");
-        stage
+        stage.added_since(&before)
     });
 }
 
 #[test]
 fn conflicts_are_named_file_by_file() {
-    check("worktree-conflicts", |width, height| {
+    check_region("worktree-conflicts", Region::Agents, |width, height| {
         let mut stage = stage(width, height);
         let branch = "belvedere/2026-11-20/rewriter-1".to_owned();
         let files = vec![("src/auth/token.rs".to_owned(), "both sides changed the same place".to_owned())];

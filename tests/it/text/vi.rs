@@ -101,7 +101,7 @@ fn keys_mean_what_the_mode_says() {
     assert!(stage.text().contains("NORMAL"));
     let effects = stage.keys("0x<enter>");
     assert!(
-        effects.contains(&Effect::Engine(Command::Send { id: MessageId(1), text: "ump".to_owned() })),
+        effects.contains(&Effect::Command(Command::Send { id: MessageId(1), text: "ump".to_owned() })),
         "{effects:?}"
     );
     stage.keys("typed again");

@@ -42,7 +42,7 @@ pub struct AgentView {
     pub model: String,
     pub tool_names: Vec<String>,
     pub bounds: Bounds,
-    pub ground: RunMode,
+    pub run_mode: RunMode,
     /// Number of its present or last run, from 1.
     pub run: u32,
     previous: PreviousRuns,
@@ -52,7 +52,7 @@ pub struct AgentView {
     /// Since when the phase lasts.
     pub since: Instant,
     /// When its last event arrived.
-    pub heard: Instant,
+    pub last_event: Instant,
     /// When it began to work in the present run.
     pub started: Option<Instant>,
     pub turns: u32,
@@ -92,13 +92,13 @@ impl AgentView {
             model: String::new(),
             tool_names: Vec::new(),
             bounds: Bounds::default(),
-            ground: RunMode::default(),
+            run_mode: RunMode::default(),
             run: 1,
             previous: PreviousRuns::default(),
             last_turn: None,
             phase: if id.is_main() { Phase::Idle } else { Phase::Unknown },
             since: now,
-            heard: now,
+            last_event: now,
             started: None,
             turns: 0,
             tools: 0,
@@ -185,7 +185,7 @@ impl AgentView {
         self.tool_names.clone_from(&spawn.tools);
         self.bounds.clone_from(&spawn.bounds);
         if self.run == 1 {
-            self.ground = spawn.ground;
+            self.run_mode = spawn.run_mode;
         }
         if self.phase == Phase::Unknown {
             self.enter(Phase::Queued, now);
@@ -198,7 +198,7 @@ impl AgentView {
         if self.has_ended() && !self.is_later_run(kind) {
             return;
         }
-        self.heard = now;
+        self.last_event = now;
         match kind {
             EventKind::Started => {
                 self.started = Some(now);
@@ -207,10 +207,10 @@ impl AgentView {
                 self.enter(Phase::Starting, now);
             }
             EventKind::UserMessage { text, by, .. } => self.receive(text, by),
-            EventKind::Resumed { run, ground } if self.is_later_run(kind) => {
-                self.resumed((*run, *ground), event.at, now);
+            EventKind::Resumed { run, run_mode } if self.is_later_run(kind) => {
+                self.resumed((*run, *run_mode), event.at, now);
             }
-            EventKind::Moved { ground } => self.ground = *ground,
+            EventKind::Moved { run_mode } => self.run_mode = *run_mode,
             EventKind::LastTurn { why } => self.last_turn = Some(*why),
             EventKind::Turn(TurnEvent::Started { turn }) => {
                 self.turns = *turn;

@@ -56,7 +56,7 @@ impl AgentView {
     }
 
     /// Takes in that it goes on with its transcript: the number of the run, and whether its parent waits.
-    pub(super) fn resumed(&mut self, (run, ground): (u32, RunMode), at: Timestamp, now: Instant) {
+    pub(super) fn resumed(&mut self, (run, run_mode): (u32, RunMode), at: Timestamp, now: Instant) {
         self.cut_off_calls();
         self.turn.clear();
         self.tags = TagReader::default();
@@ -66,7 +66,7 @@ impl AgentView {
             outcome: self.outcome.take().or_else(|| self.previous.outcome.take()),
         };
         self.cells.push(CellKind::Resumed { run, at });
-        (self.run, self.ground) = (run, ground);
+        (self.run, self.run_mode) = (run, run_mode);
         self.last_turn = None;
         self.started = None;
         self.spent_before = self.spent;
@@ -77,7 +77,7 @@ impl AgentView {
 
     /// Takes in a message, as its author wants it to be read.
     pub(super) fn receive(&mut self, text: &str, by: &Author) {
-        // What a subagent hears before it starts is its task, which `p` shows.
+        // What a subagent receives before it starts is its task, which `p` shows.
         if !self.id.is_main() && !self.has_begun() {
             return;
         }

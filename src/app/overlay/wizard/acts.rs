@@ -42,7 +42,7 @@ impl Wizard {
         match step {
             WizardStep::Drafting => {
                 hints.extend(hint(Action::Leave, "continue by hand"));
-                hints.push(("x".to_owned(), "stop"));
+                hints.extend(hint(Action::Stop, "stop"));
                 return hints;
             }
             WizardStep::Summary => hints.extend(hint(Action::Accept, "create")),
@@ -53,7 +53,7 @@ impl Wizard {
             hints.extend(hint(Action::Back, "back"));
         }
         if step == WizardStep::Tools {
-            hints.push(("space".to_owned(), "check"));
+            hints.extend(hint(Action::Toggle, "check"));
         }
         if step.is_text() {
             hints.extend(hint(Action::Editor, "editor"));
@@ -94,6 +94,16 @@ impl Wizard {
                     text.newline();
                 }
             }
+            Action::Stop if step == WizardStep::Drafting => {
+                if let Some(agent) = self.drafting.and_then(|drafting| drafting.agent) {
+                    out.send(Command::Stop { agent });
+                }
+            }
+            Action::Toggle if step == WizardStep::Tools => self.tick_chosen(),
+            Action::EditStep(number) if step == WizardStep::Summary => {
+                self.go(WizardStep::COUNTED[usize::from(number.clamp(2, 8)) - 1]);
+            }
+            Action::Stop | Action::Toggle | Action::EditStep(_) => return WizardAct::Type,
             Action::MoveUp | Action::MoveDown if step.is_text() => return WizardAct::Type,
             Action::MoveUp => self.move_by(-1, end),
             Action::MoveDown => self.move_by(1, end),
@@ -219,32 +229,17 @@ impl Wizard {
     }
 
     /// Takes a key that no action is bound to.
-    pub(in crate::app) fn type_key(&mut self, key: Key, width: u16, out: &mut Outbox) {
+    pub(in crate::app) fn type_key(&mut self, key: Key, width: u16) {
         let step = self.step();
         if let Some(text) = self.text_mut(step) {
             text.set_width(width.min(WIZARD_COLUMNS).saturating_sub(4));
             text.handle_key(&key);
         } else if let Some(line) = self.line_mut() {
             line.key(key);
-        } else {
-            match (step, key.typed()) {
-                (WizardStep::Drafting, Some('x')) => {
-                    if let Some(agent) = self.drafting.and_then(|drafting| drafting.agent) {
-                        out.send(Command::Stop { agent });
-                    }
-                }
-                (WizardStep::Tools, Some(' ')) => self.tick_chosen(),
-                (WizardStep::Summary, Some(digit @ '2'..='8')) => {
-                    let at = usize::from(digit as u8 - b'1');
-                    self.go(WizardStep::COUNTED[at]);
-                }
-                (WizardStep::Model, Some(c)) if c != ' ' => {
-                    // Whoever types means the row for typing.
-                    self.chosen = model_rows().len() - 1;
-                    self.typed.key(key);
-                }
-                _ => {}
-            }
+        } else if step == WizardStep::Model && key.typed().is_some_and(|typed| typed != ' ') {
+            // Whoever types means the row for typing.
+            self.chosen = model_rows().len() - 1;
+            self.typed.key(key);
         }
     }
 

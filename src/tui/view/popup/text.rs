@@ -30,15 +30,15 @@ pub(super) fn help(ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>> 
             if context == here { format!("here: {}", context.title()) } else { context.title().to_owned() },
             theme.heading,
         ));
-        // The nine keys that focus an agent by its number are one line.
-        let numbered = rows.iter().filter(|(_, action)| matches!(action, crate::app::action::Action::FocusAgent(_)));
-        let numbers: Vec<&String> = numbered.filter_map(|(chords, _)| chords.first()).collect();
-        if let (Some(first), Some(last)) = (numbers.first(), numbers.last()) {
-            let chords = format!("{first} {} {last}", ctx.glyphs.ellipsis);
-            lines.push(row(&chords, crate::app::action::Action::FocusAgent(1).description(), columns, ctx));
+        // Keys that differ in a number only are one line.
+        let numbered: Vec<_> = rows.iter().filter(|(_, action)| action.is_numbered()).collect();
+        if let (Some((first, action)), Some((last, _))) = (numbered.first(), numbered.last()) {
+            let of = |chords: &[String]| chords.first().cloned().unwrap_or_default();
+            let chords = format!("{} {} {}", of(first), ctx.glyphs.ellipsis, of(last));
+            lines.push(row(&chords, action.description(), columns, ctx));
         }
         for (chords, action) in rows {
-            if !matches!(action, crate::app::action::Action::FocusAgent(_)) {
+            if !action.is_numbered() {
                 lines.push(row(&ctx.chord(&chords.join("  ")), action.description_in(context), columns, ctx));
             }
         }

@@ -127,7 +127,7 @@ async fn eight(state: &State, third: Third) -> Vec<String> {
         session.send(Command::Resume { agent: THIRD, message: None });
         session
             .wait(|event| {
-                matches!(event.kind, EventKind::Resumed { run: 2, ground: RunMode::Background }).then_some(())
+                matches!(event.kind, EventKind::Resumed { run: 2, run_mode: RunMode::Background }).then_some(())
             })
             .await;
         assert_eq!(session.ended(THIRD).await.text, "<summary>went on</summary>", "{name}");

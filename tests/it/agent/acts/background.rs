@@ -256,7 +256,7 @@ async fn a_main_agent_waits_for_one_that_was_moved_to_the_foreground() {
     let (provider, mut session) = start(&[main, vec![takes("one", 20), takes("two", 300)]], |_| {});
     session.say("go");
     session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
-    session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground });
+    session.send(Command::Move { agent: CHILD, run_mode: RunMode::Foreground });
     let outcome = session.ended(AgentId::MAIN).await;
     assert_eq!((outcome.text.as_str(), statuses(&session.seen, CHILD)), ("noted", vec!["completed"]));
     assert_eq!(heard(&last_of_main(&provider), "explore-1"), ["message"]);
@@ -271,7 +271,7 @@ async fn an_interrupt_keeps_or_stops_also_one_that_was_moved_to_the_foreground()
         let (provider, mut session) = start(&[main, vec![takes("one", 20)]], |_| {});
         session.say("go");
         session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
-        session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground });
+        session.send(Command::Move { agent: CHILD, run_mode: RunMode::Foreground });
         session.send(Command::Interrupt { children });
         minute(&mut session).await;
         let (status, ends) = if children == Children::Keep { ("completed", 2) } else { ("cancelled", 1) };
@@ -289,7 +289,7 @@ async fn a_main_agent_that_fails_leaves_nobody_in_the_foreground() {
     let (provider, mut session) = start(&[main, vec![takes("one", 90)]], |_| {});
     session.say("go");
     session.wait(|event| matches!(event.kind, EventKind::Turn(TurnEvent::Text { .. })).then_some(())).await;
-    session.send(Command::Move { agent: CHILD, ground: RunMode::Foreground });
+    session.send(Command::Move { agent: CHILD, run_mode: RunMode::Foreground });
     assert_eq!(session.ended(AgentId::MAIN).await.status.name(), "failed");
     assert_eq!(session.ask("and now?").await.text, "noted", "it does not wait before it answers");
     assert!(statuses(&session.seen, CHILD).is_empty());

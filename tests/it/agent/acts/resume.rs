@@ -56,7 +56,7 @@ async fn who_goes_on_remembers_to_the_byte_what_it_was_told_and_what_was_cut_off
         (event.agent == CHILD && matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. }))).then_some(())
     };
     session.wait(naps).await;
-    session.send(Command::Tell { agent: CHILD, id: MessageId(1), text: "and the tests".to_owned() });
+    session.send(Command::Message { agent: CHILD, id: MessageId(1), text: "and the tests".to_owned() });
     session.wait(naps).await;
     session.send(Command::Stop { agent: CHILD });
     session.ended(AgentId::MAIN).await;
@@ -232,11 +232,11 @@ async fn one_stopped_while_its_log_is_read_is_stopped_and_not_broken() {
     let mut session = Session::start(parts);
     session.ask("go").await;
     session.send(resume(None));
-    let ground = session.wait(|event| match event.kind {
-        EventKind::Resumed { ground, .. } => Some(ground),
+    let run_mode = session.wait(|event| match event.kind {
+        EventKind::Resumed { run_mode, .. } => Some(run_mode),
         _ => None,
     });
-    assert_eq!(ground.await, RunMode::Background);
+    assert_eq!(run_mode.await, RunMode::Background);
     session.send(Command::Stop { agent: CHILD });
     assert_eq!(session.ended(CHILD).await.status.name(), "cancelled");
     session.send(Command::Resume { agent: AgentId(7), message: None });
@@ -303,7 +303,7 @@ async fn events_that_were_written_down_tell_the_conversation_to_the_byte() {
             matches!(event.kind, EventKind::Tool(ToolEvent::Started { .. }) if event.agent == CHILD).then_some(())
         })
         .await;
-    session.send(Command::Tell { agent: CHILD, id: MessageId(1), text: "and the tests".to_owned() });
+    session.send(Command::Message { agent: CHILD, id: MessageId(1), text: "and the tests".to_owned() });
     session
         .wait(|event| {
             matches!(&event.kind, EventKind::Turn(TurnEvent::Text { text }) if text == "so far, ").then_some(())

@@ -122,11 +122,11 @@ impl State {
 
 impl Act {
     fn commands(self) -> Vec<Command> {
-        let to = |ground| Command::Move { agent: ONE, ground };
+        let to = |run_mode| Command::Move { agent: ONE, run_mode };
         match self {
             Self::Stop => vec![Command::Stop { agent: ONE }],
             Self::WrapUp => vec![Command::WrapUp { agent: ONE }],
-            Self::Steer => vec![Command::Tell { agent: ONE, id: MessageId(1), text: "and the tests".to_owned() }],
+            Self::Steer => vec![Command::Message { agent: ONE, id: MessageId(1), text: "and the tests".to_owned() }],
             Self::Background => vec![to(RunMode::Background)],
             Self::Foreground => vec![to(RunMode::Background), to(RunMode::Foreground)],
             Self::Resume => vec![Command::Resume { agent: ONE, message: None }],
