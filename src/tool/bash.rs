@@ -4,7 +4,6 @@
 //! environment to `environment`, and the text to `output`. Invariant: when a call returns its processes are gone, but for
 //! those it names; when it is dropped, they are soon.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -65,17 +64,9 @@ impl Tool for Bash {
     type Input = BashInput;
     type Prepared = PreparedCommand;
 
-    fn name(&self) -> &'static str {
-        "Bash"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/Bash.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Execute
-    }
+    const NAME: &'static str = "Bash";
+    const DESCRIPTION: &'static str = include_str!("../../assets/tools/Bash.md");
+    const KIND: ToolKind = ToolKind::Execute;
 
     fn concurrency(&self, input: &BashInput) -> Concurrency {
         if is_read_only(&input.command) { Concurrency::Parallel } else { Concurrency::InOrder }
@@ -118,9 +109,7 @@ enum End {
 }
 
 async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-    if context.cancel.is_cancelled() {
-        return Err(ToolOutput::error(INTERRUPTED));
-    }
+    context.check_cancelled()?;
     let PreparedCommand { line, guard, time } = command;
     let (line, environment) = match &guard {
         Some(guard) => (guard.command.clone(), guard.environment.clone()),

@@ -1,6 +1,5 @@
 //! `Glob`: finds files by name, the newest first.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +17,6 @@ use super::limit::counted;
 use super::search::ignores::{Ignores, Sieve};
 use super::search::walk::{LATE, Watch, check_walk_threads, walk};
 use super::{Plan, Tool, ToolContext, ToolOutput};
-use crate::message::INTERRUPTED;
 use crate::permission::ToolKind;
 
 const MAX_SHOWN: usize = 100;
@@ -41,17 +39,9 @@ impl Tool for Glob {
     /// The folder to search, and what is looked for below it.
     type Prepared = (ResolvedPath, GlobSet);
 
-    fn name(&self) -> &'static str {
-        "Glob"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/Glob.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
-    }
+    const NAME: &'static str = "Glob";
+    const DESCRIPTION: &'static str = include_str!("../../assets/tools/Glob.md");
+    const KIND: ToolKind = ToolKind::Read;
 
     fn title(&self, input: &GlobInput, context: &ToolContext) -> String {
         let pattern = revealed_line(&input.pattern, 120);
@@ -137,9 +127,7 @@ fn find(root: &Path, matcher: &GlobSet, ignores: &Ignores, context: &ToolContext
             if found.len() < MAX_FOUND { WalkState::Continue } else { WalkState::Quit }
         })
     });
-    if context.cancel.is_cancelled() {
-        return Err(ToolOutput::error(INTERRUPTED));
-    }
+    context.check_cancelled()?;
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_unstable_by(|(a_time, a), (b_time, b)| b_time.cmp(a_time).then_with(|| a.cmp(b)));
     let mut text: Vec<String> = found.iter().take(MAX_SHOWN).map(|(_, path)| relative(path, &context.cwd)).collect();

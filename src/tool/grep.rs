@@ -3,7 +3,6 @@
 //! Owns the input, the choice of files and the layout of the result. Leaves looking into a file to `search`.
 //! Invariant: the result depends on the files alone, not on the order in which threads found them.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +21,7 @@ use super::search::ignores::{Ignores, Sieve};
 use super::search::walk::{LATE, Watch, check_walk_threads, walk};
 use super::search::{Looked, Needle, PageWindow};
 use super::{Plan, Tool, ToolContext, ToolOutput};
-use crate::message::{INTERRUPTED, split_list};
+use crate::message::split_list;
 use crate::permission::ToolKind;
 
 /// Lines or files shown unless told otherwise.
@@ -91,17 +90,9 @@ impl Tool for Grep {
     type Input = GrepInput;
     type Prepared = (ResolvedPath, Needle, GrepInput);
 
-    fn name(&self) -> &'static str {
-        "Grep"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/Grep.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Search
-    }
+    const NAME: &'static str = "Grep";
+    const DESCRIPTION: &'static str = include_str!("../../assets/tools/Grep.md");
+    const KIND: ToolKind = ToolKind::Search;
 
     fn title(&self, input: &GrepInput, context: &ToolContext) -> String {
         let pattern = revealed_line(&input.pattern, 120);
@@ -151,9 +142,7 @@ fn grep(
     let files = files(input, root, ignores, &context.cwd)?;
     check_walk_threads()?;
     let (hits, skipped) = hits(&files, needle, &watch, input.output_mode);
-    if context.cancel.is_cancelled() {
-        return Err(ToolOutput::error(INTERRUPTED));
-    }
+    context.check_cancelled()?;
     let mut page = Page::new(input);
     for hit in &hits {
         if page.is_full() {
@@ -166,9 +155,7 @@ fn grep(
             Mode::Content => content(&mut page, &name, &hit.path, needle, input, &watch),
         }
     }
-    if context.cancel.is_cancelled() {
-        return Err(ToolOutput::error(INTERRUPTED));
-    }
+    context.check_cancelled()?;
     Ok(page.output(&hits, &skipped, input, &watch))
 }
 

@@ -3,7 +3,6 @@
 //! Owns what a file's first bytes say about it and how its lines are numbered and cut. Leaves opening to `file`.
 //! Invariant: neither memory nor time grows with the size of the file beyond fixed bounds.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -58,17 +57,9 @@ impl Tool for Read {
     type Input = ReadInput;
     type Prepared = (ResolvedPath, ReadInput);
 
-    fn name(&self) -> &'static str {
-        "Read"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/Read.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
-    }
+    const NAME: &'static str = "Read";
+    const DESCRIPTION: &'static str = include_str!("../../assets/tools/Read.md");
+    const KIND: ToolKind = ToolKind::Read;
 
     fn title(&self, input: &ReadInput, context: &ToolContext) -> String {
         title(&input.file_path, context)
