@@ -19,79 +19,63 @@ use crate::provider::think::Think;
 use crate::provider::{ErrorKind, ProviderError, StopReason, StreamEvent};
 
 /// One event. A flat struct, because a tagged enum would copy every event before reading it.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct WireEvent<'a> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     index: Text<'a>,
-    #[serde(borrow, default)]
     delta: Lenient<Delta<'a>>,
-    #[serde(borrow, default)]
     content_block: Lenient<BlockStart<'a>>,
-    #[serde(borrow, default)]
     message: Lenient<MessageStart<'a>>,
-    #[serde(borrow, default)]
     usage: Lenient<WireUsage<'a>>,
-    #[serde(borrow, default)]
     content: List<BlockStart<'a>>,
-    #[serde(borrow, default)]
     stop_reason: Text<'a>,
-    #[serde(borrow, default)]
     error: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Delta<'a> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(borrow, default)]
     thinking: Text<'a>,
-    #[serde(borrow, default)]
     signature: Text<'a>,
-    #[serde(borrow, default)]
     partial_json: Text<'a>,
-    #[serde(borrow, default)]
     stop_reason: Text<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct BlockStart<'a> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(borrow, default)]
     thinking: Text<'a>,
-    #[serde(borrow, default)]
     signature: Text<'a>,
-    #[serde(borrow, default)]
     data: Text<'a>,
-    #[serde(borrow, default)]
     id: Text<'a>,
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     input: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct MessageStart<'a> {
-    #[serde(borrow, default)]
     usage: Lenient<WireUsage<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct WireUsage<'a> {
-    #[serde(rename = "input_tokens", borrow, default)]
+    #[serde(rename = "input_tokens")]
     input: Text<'a>,
-    #[serde(rename = "output_tokens", borrow, default)]
+    #[serde(rename = "output_tokens")]
     output: Text<'a>,
-    #[serde(rename = "cache_read_input_tokens", borrow, default)]
+    #[serde(rename = "cache_read_input_tokens")]
     cache_read: Text<'a>,
-    #[serde(rename = "cache_creation_input_tokens", borrow, default)]
+    #[serde(rename = "cache_creation_input_tokens")]
     cache_write: Text<'a>,
 }
 
