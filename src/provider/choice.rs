@@ -9,9 +9,7 @@ use std::sync::Arc;
 
 use reqwest::Url;
 
-use super::anthropic::Anthropic;
-use super::http::{is_loopback, without_secrets};
-use super::openai::OpenAi;
+use super::http::{Http, is_loopback, without_secrets};
 use super::rate_limiter::RateLimiters;
 use super::service::Credential;
 use super::table::{ProviderEnv, ProviderTable, is_home};
@@ -172,14 +170,9 @@ pub fn connect(chosen: ModelEndpoint, rate_limiters: &RateLimiters) -> (Arc<dyn 
         // What a gateway asks for it, if anything, is not known.
         model.price = None;
     }
-    let wire = row.wire;
-    let service = Service::new(row, credential);
-    let provider: Arc<dyn Provider> = match wire {
-        WireFormat::Anthropic => Arc::new(Anthropic::new(service, &base).behind(gate)),
-        WireFormat::OpenAi => Arc::new(OpenAi::new(service, &base).behind(gate)),
-    };
+    let provider = Http::new(Service::new(row, credential), &base).behind(gate);
     provider.warm();
-    (provider, model)
+    (Arc::new(provider), model)
 }
 
 fn wished(wish: &str, env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {

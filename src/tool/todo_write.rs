@@ -1,6 +1,5 @@
 //! `TodoWrite`: the agent's list of things to do, kept in the conversation and shown to the user.
 
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

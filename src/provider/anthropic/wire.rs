@@ -7,10 +7,11 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::message::{AssistantMessage, Block, Message, ResultPart, ToolInput, ToolResult, ToolSpec};
+use crate::message::{AssistantMessage, Block, Message, ResultPart, ToolResult, ToolSpec};
 use crate::provider::Request;
+use crate::provider::wire_api::{self, WireInput};
 
 /// What a failed tool without a word is said to have said: the API refuses an error without content.
 const SILENT_FAILURE: &str = "(failed without a message)";
@@ -110,7 +111,7 @@ enum Kind<'a> {
     ToolUse {
         id: Cow<'a, str>,
         name: Cow<'a, str>,
-        input: Input<'a>,
+        input: WireInput<'a>,
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
@@ -125,19 +126,6 @@ enum Kind<'a> {
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Source<'a> {
     Base64 { media_type: &'a str, data: &'a str },
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Input<'a> {
-    Object(&'a Map<String, Value>),
-    Malformed(Malformed<'a>),
-}
-
-/// An input that is no object, wrapped in one so that the API takes it back and the model sees what it wrote.
-#[derive(Serialize)]
-struct Malformed<'a> {
-    malformed_input: &'a str,
 }
 
 impl<'a> MessagesBody<'a> {
@@ -266,10 +254,7 @@ fn reply_blocks(blocks: &[Block]) -> Vec<Kind<'_>> {
             Block::ToolCall(call) => Some(Kind::ToolUse {
                 id: identifier(&call.id),
                 name: identifier(&call.name),
-                input: match &call.input {
-                    ToolInput::Object(map) => Input::Object(map),
-                    ToolInput::Malformed(text) => Input::Malformed(Malformed { malformed_input: text }),
-                },
+                input: (&call.input).into(),
             }),
         })
         .collect();
@@ -295,12 +280,6 @@ fn result_block(result: &ToolResult) -> Kind<'_> {
     Kind::ToolResult { tool_use_id: identifier(&result.call_id), content, is_error: result.is_error }
 }
 
-/// Returns a name or id as the API takes it: letters, digits, `_` and `-`, at most 128 of them.
 fn identifier(text: &str) -> Cow<'_, str> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !text.is_empty() && text.len() <= 128 && text.chars().all(fits) {
-        return Cow::Borrowed(text);
-    }
-    let fitted: String = text.chars().take(128).map(|c| if fits(c) { c } else { '_' }).collect();
-    Cow::Owned(if fitted.is_empty() { "_".to_owned() } else { fitted })
+    wire_api::identifier(text, 128, "_")
 }
