@@ -4,12 +4,11 @@
 //! Leaves the services to `table` and asking local servers to `discover`. Invariant: [`choose`] is pure; what it cannot
 //! serve is an error that says what to set or write instead.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use reqwest::Url;
 
-use super::http::{Http, is_loopback, without_secrets};
+use super::http::{Http, is_loopback, is_private, without_secrets};
 use super::rate_limiter::RateLimiters;
 use super::service::Credential;
 use super::table::{ProviderEnv, ProviderTable, is_home};
@@ -83,17 +82,9 @@ impl Endpoint {
         let has_login = !self.base.username().is_empty() || self.base.password().is_some();
         let has_secret = has_login || self.credential != Credential::None;
         let host = self.base.host_str()?;
-        let is_exposed = has_secret && self.base.scheme() == "http" && !is_loopback(&self.base) && !is_private(host);
+        let is_exposed =
+            has_secret && self.base.scheme() == "http" && !is_loopback(&self.base) && !is_private(&self.base);
         is_exposed.then_some(host)
-    }
-}
-
-/// Returns `true` for an address that is used within a house only. A name may lead anywhere.
-fn is_private(host: &str) -> bool {
-    match host.trim_matches(['[', ']']).parse() {
-        Ok(IpAddr::V4(address)) => address.is_private() || address.is_link_local(),
-        Ok(IpAddr::V6(address)) => address.is_unique_local() || address.is_unicast_link_local(),
-        Err(_) => false,
     }
 }
 

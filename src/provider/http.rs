@@ -4,6 +4,7 @@
 //! Invariants: nothing here runs before the first request or an explicit [`Provider::warm`]; no key is sent to a host
 //! other than the one it was configured for; a wait has a limit, a whole answer has none.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -344,14 +345,30 @@ pub(super) fn without_secrets(url: &Url) -> String {
 
 /// Returns `true` if the address is on this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host_str() {
-        Some("localhost") => true,
-        Some(host) => {
-            let host = host.trim_start_matches('[').trim_end_matches(']');
-            host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback()) || host.ends_with(".localhost")
-        }
+    match (ip_of(url), url.host_str()) {
+        (Some(ip), _) => ip.is_loopback(),
+        (None, host) => host.is_some_and(|host| host == "localhost" || host.ends_with(".localhost")),
+    }
+}
+
+/// Returns `true` for a number that is used within a house only. A name may lead anywhere.
+pub(super) fn is_private(url: &Url) -> bool {
+    match ip_of(url) {
+        Some(IpAddr::V4(ip)) => ip.is_private() || ip.is_link_local(),
+        Some(IpAddr::V6(ip)) => ip.is_unique_local() || ip.is_unicast_link_local(),
         None => false,
     }
+}
+
+/// Returns `true` if an address is on this machine or in a private network, whose servers the user runs.
+pub(super) fn is_on_own_network(url: &Url) -> bool {
+    let is_own_name = |host: &str| host.rsplit_once('.').is_none_or(|(_, last)| last == "local");
+    let is_named_so = || ip_of(url).is_none() && url.host_str().is_some_and(is_own_name);
+    is_loopback(url) || is_private(url) || is_named_so()
+}
+
+fn ip_of(url: &Url) -> Option<IpAddr> {
+    url.host_str()?.trim_matches(['[', ']']).parse().ok()
 }
 
 /// Reads what arrives of a document in time, up to `cap` bytes.

@@ -14,7 +14,6 @@ use crate::message::Usage;
 use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
 use crate::provider::service::Service;
-use crate::provider::sse;
 use crate::provider::think::Think;
 use crate::provider::{ErrorKind, ProviderError, StopReason, StreamEvent};
 
@@ -225,13 +224,9 @@ fn close(open: Open, out: &mut Queue) {
 }
 
 impl Decode for MessagesDecoder {
-    fn event(&mut self, event: sse::SseEvent<'_>, out: &mut Queue) -> Result<StreamProgress, ProviderError> {
-        let data = event.data.trim();
-        if data.is_empty() || data == "[DONE]" {
+    fn event(&mut self, data: &str, out: &mut Queue) -> Result<StreamProgress, ProviderError> {
+        if data == "[DONE]" {
             return Ok(StreamProgress::Open);
-        }
-        if event.name == "error" {
-            return Err(self.service.stream_error(data));
         }
         let wire = object::<WireEvent<'_>>(data).map_err(|error| {
             self.service.error(ErrorKind::Protocol, &format!("an event that cannot be read: {error}"))

@@ -10,7 +10,6 @@ use crate::message::Usage;
 use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
 use crate::provider::service::Service;
-use crate::provider::sse;
 use crate::provider::think::Think;
 use crate::provider::{ErrorKind, ProviderError, StopReason, StreamEvent};
 
@@ -154,16 +153,9 @@ impl ChatDecoder {
 }
 
 impl Decode for ChatDecoder {
-    fn event(&mut self, event: sse::SseEvent<'_>, out: &mut Queue) -> Result<StreamProgress, ProviderError> {
-        let data = event.data.trim();
+    fn event(&mut self, data: &str, out: &mut Queue) -> Result<StreamProgress, ProviderError> {
         if data == "[DONE]" {
             return Ok(StreamProgress::Complete);
-        }
-        if data.is_empty() {
-            return Ok(StreamProgress::Open);
-        }
-        if event.name == "error" {
-            return Err(self.service.stream_error(data));
         }
         let chunk = object::<Chunk<'_>>(data).map_err(|error| self.unreadable(&error))?;
         let Some(chunk) = chunk else { return Ok(StreamProgress::Open) };
