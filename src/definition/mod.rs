@@ -88,12 +88,6 @@ impl AgentDefinition {
     pub fn is_called(&self, name: &str) -> bool {
         same_name(&self.name, name)
     }
-
-    /// Returns `true` if the agent only reads, whatever the session's mode allows.
-    #[must_use]
-    pub fn reads_only(&self) -> bool {
-        self.permission_mode == Some(PermissionMode::Plan)
-    }
 }
 
 /// Which tools an agent may have.

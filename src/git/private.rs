@@ -54,7 +54,7 @@ const FIXED: &str = "[core]
 /// A folder with settings of our own for one repository.
 #[derive(Debug)]
 pub struct PrivateSettings {
-    folder: TempDir,
+    _folder: TempDir,
     environment: Vec<(OsString, OsString)>,
 }
 
@@ -102,7 +102,7 @@ impl PrivateSettings {
             repository.check_worktree(worktree)?;
             check(&repository, worktree)?;
             let folder = make_folder(&repository, &settings)?;
-            Ok(Self { environment: with_places(environment, &repository, folder.path()), folder })
+            Ok(Self { environment: with_places(environment, &repository, folder.path()), _folder: folder })
         };
         match timeout(TIME_LIMIT, tokio::task::spawn_blocking(work)).await {
             Ok(Ok(made)) => made,
@@ -113,10 +113,6 @@ impl PrivateSettings {
     /// Returns the whole environment of git. It holds as long as this value lives.
     pub fn environment(&self) -> &[(OsString, OsString)] {
         &self.environment
-    }
-
-    pub fn folder(&self) -> &Path {
-        self.folder.path()
     }
 }
 

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::search::ignores::Ignores;
-use crate::message::{AgentId, FileDiff, INTERRUPTED, ResultPart, ToolSpec};
+use crate::message::{FileDiff, INTERRUPTED, ResultPart, ToolSpec};
 use crate::permission::{AccessKind, Preview, ToolKind};
 
 mod bash;
@@ -174,7 +174,6 @@ impl Plan {
 /// Surroundings of one call. All of it is handed in: two agents may work in different folders.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    pub agent: AgentId,
     pub call_id: String,
     /// Working directory, absolute, symlinks resolved.
     pub cwd: Arc<PathBuf>,
