@@ -224,6 +224,7 @@ fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> Tool
             "the command ended its supervisor; what was found of its processes was ended".to_owned()
         }
     };
+    let all_ended = fate("the command and its processes were ended");
     let (words, short, is_error) = match end {
         End::Exited(status) => {
             let words = exit_words(*status);
@@ -235,16 +236,10 @@ fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> Tool
         }
         End::TimedOut => {
             let words = format!("timed out after {seconds} s");
-            (format!("[{words}; {}]", fate("the command and its processes were ended")), words, true)
+            (format!("[{words}; {all_ended}]"), words, true)
         }
-        End::Cancelled => {
-            let fate = fate("the command and its processes were ended");
-            (format!("[{INTERRUPTED}: {fate}]"), INTERRUPTED.to_owned(), true)
-        }
-        End::Lost => {
-            let fate = fate("the command and its processes were ended");
-            (format!("[how the command ended is not known; {fate}]"), "lost".to_owned(), true)
-        }
+        End::Cancelled => (format!("[{INTERRUPTED}: {all_ended}]"), INTERRUPTED.to_owned(), true),
+        End::Lost => (format!("[how the command ended is not known; {all_ended}]"), "lost".to_owned(), true),
     };
     let mut text = output.text();
     if text.is_empty() {
