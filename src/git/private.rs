@@ -51,6 +51,20 @@ const FIXED: &str = "[core]
 	recurse = false
 ";
 
+/// Variables that keep git from settings of others, from the network, from writing on the side and from asking.
+const SILENT: [(&str, &str); 10] = [
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_PAGER", "cat"),
+    ("PAGER", "cat"),
+    ("GIT_EDITOR", "true"),
+    ("TERM", "dumb"),
+];
+
 /// A folder with settings of our own for one repository.
 #[derive(Debug)]
 pub struct PrivateSettings {
@@ -128,24 +142,8 @@ fn with_places(
         ("GIT_WORK_TREE", repository.top.as_os_str()),
     ];
     environment.extend(places.map(|(name, value)| (name.into(), value.into())));
-    environment.extend(silent().map(|(name, value)| (name.into(), value.into())));
+    environment.extend(SILENT.map(|(name, value)| (name.into(), value.into())));
     environment
-}
-
-/// Variables that keep git from settings of others, from the network, from writing on the side and from asking.
-fn silent() -> [(&'static str, &'static str); 10] {
-    [
-        ("GIT_CONFIG_NOSYSTEM", "1"),
-        ("GIT_CONFIG_GLOBAL", "/dev/null"),
-        ("GIT_OPTIONAL_LOCKS", "0"),
-        ("GIT_NO_LAZY_FETCH", "1"),
-        ("GIT_ALLOW_PROTOCOL", "none"),
-        ("GIT_TERMINAL_PROMPT", "0"),
-        ("GIT_PAGER", "cat"),
-        ("PAGER", "cat"),
-        ("GIT_EDITOR", "true"),
-        ("TERM", "dumb"),
-    ]
 }
 
 /// Lists settings, `name LF value NUL` each. Git works outside of all repositories for that.
