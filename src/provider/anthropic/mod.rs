@@ -39,10 +39,7 @@ pub fn request_body(
     dialect: Dialect,
     may_think: bool,
 ) -> Result<(Vec<u8>, Vec<Feature>), ProviderError> {
-    let mut body = wire::MessagesBody::new(request);
-    if !may_think {
-        body.forgo_thinking();
-    }
+    let body = wire::MessagesBody::new(request, may_think);
     let mut held = Vec::new();
     // A gateway may lead to a model of another maker; the service itself means what it says.
     if dialect != Dialect::Anthropic {

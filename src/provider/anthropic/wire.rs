@@ -129,7 +129,8 @@ enum Source<'a> {
 }
 
 impl<'a> MessagesBody<'a> {
-    pub(super) fn new(request: &'a Request) -> Self {
+    /// Returns the request with the settings for reasoning if it may have them: a gateway may lead to a model without it.
+    pub(super) fn new(request: &'a Request, may_think: bool) -> Self {
         let mut messages = turns(request);
         for turn in messages.iter_mut().rev().filter(|turn| turn.role == Role::User).take(2) {
             if let Some(last) = turn.content.last_mut() {
@@ -151,31 +152,24 @@ impl<'a> MessagesBody<'a> {
         if let Some(last) = tools.last_mut() {
             last.cache_control = Some(Cache::Ephemeral);
         }
-        let is_silent = SILENT_THINKERS.iter().any(|id| request.model.starts_with(id));
+        let is_silent = may_think && SILENT_THINKERS.iter().any(|id| request.model.starts_with(id));
         let system = Some(&*request.system).filter(|system| !system.trim().is_empty());
         Self {
             model: &request.model,
             max_tokens: request.max_output_tokens,
             stream: true,
             thinking: is_silent.then_some(Thinking::Adaptive { display: "summarized" }),
-            output_config: request.effort.map(|effort| OutputConfig { effort: effort.name() }),
+            output_config: request.effort.filter(|_| may_think).map(|effort| OutputConfig { effort: effort.name() }),
             system: system.map(|text| [Content { kind: Kind::Text { text }, cache_control: Some(Cache::Ephemeral) }]),
             tools,
             tool_choice,
             messages,
         }
     }
-}
 
-impl MessagesBody<'_> {
     /// Returns `true` if it says whether and how hard to think.
     pub(super) fn sets_thinking(&self) -> bool {
         self.thinking.is_some() || self.output_config.is_some()
-    }
-
-    /// Takes that out, for a gateway that leads to a model without it.
-    pub(super) fn forgo_thinking(&mut self) {
-        (self.thinking, self.output_config) = (None, None);
     }
 }
 
