@@ -16,6 +16,7 @@ use super::http::is_on_own_network;
 use super::table::is_home;
 use super::{ErrorKind, ProviderError};
 use crate::message::ProviderRow;
+use crate::message::format::words_of;
 
 /// Longest detail of an error, in characters.
 pub const DETAIL_CHARS: usize = 300;
@@ -186,21 +187,9 @@ impl Service {
 
     /// Makes a server's words fit to be shown: keys blotted out, one line, bounded.
     fn clean(&self, words: &str) -> String {
-        let words = match self.credential.secret().filter(|key| key.expose().len() >= LEAST_SECRET) {
-            Some(key) => words.replace(key.expose(), "***"),
-            None => words.to_owned(),
-        };
-        let visible: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let mut line = String::new();
-        for word in visible.split_whitespace() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        match line.char_indices().nth(DETAIL_CHARS) {
-            Some((cut, _)) => format!("{}…", &line[..cut]),
-            None => line,
+        match self.credential.secret().filter(|key| key.expose().len() >= LEAST_SECRET) {
+            Some(key) => words_of(&words.replace(key.expose(), "***"), DETAIL_CHARS),
+            None => words_of(words, DETAIL_CHARS),
         }
     }
 }
