@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use belvedere::message::AgentId;
 use belvedere::tool::{Args, Freshness, Shell, ToolContext, standard_tools};
 use criterion::Criterion;
 use serde_json::json;
@@ -32,7 +31,6 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     generate(folder.path());
     let root = Arc::new(folder.path().canonicalize().unwrap());
     let context = ToolContext {
-        agent: AgentId::MAIN,
         call_id: "call-1".to_owned(),
         cwd: Arc::clone(&root),
         origin: Arc::clone(&root),

@@ -162,7 +162,6 @@ async fn one(run: &Run<'_>, pending: Pending<'_>) -> (ToolResult, Vec<FileChange
     };
     let (progress, tail) = watch::channel(String::new());
     let context = ToolContext {
-        agent: agent.id,
         call_id: call.id.clone(),
         cwd: agent.place.cwd.clone(),
         project: agent.place.project.clone(),

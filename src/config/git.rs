@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::Environment;
+use crate::message::without_dots;
 
 /// Bytes of the longest file of one line.
 const MAX_LINE_BYTES: u64 = 1 << 10;
@@ -120,7 +121,7 @@ struct Obeyed<'a> {
 impl Obeyed<'_> {
     /// Adds a path, and what it leads to if it is a link.
     fn add(&mut self, path: &Path) {
-        let path = normalised(path);
+        let path = without_dots(path);
         let resolved = std::fs::canonicalize(&path).ok();
         for path in resolved.into_iter().chain([path]) {
             if path.starts_with(self.root) && path != self.root {
@@ -143,7 +144,7 @@ impl Obeyed<'_> {
 
     /// Adds what a file of settings names, and what the files that it includes name.
     fn settings(&mut self, file: &Path, worktree: &Path) {
-        let file = normalised(file);
+        let file = without_dots(file);
         if !self.settings.insert(file.clone()) {
             return;
         }
@@ -224,17 +225,4 @@ fn after_header(line: &str) -> &str {
         *c == ']' && !is_quoted
     });
     end.map_or("", |(at, _)| &line[at + 1..])
-}
-
-/// Returns the path without `.` and `..`, as if no part of it were a link.
-fn normalised(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(out.pop()),
-            Component::CurDir => {}
-            part => out.push(part),
-        }
-    }
-    out
 }

@@ -129,9 +129,7 @@ impl Stamp {
 
 /// Reads one agent file. Blocks.
 pub fn read_file(source: Source) -> Parsed {
-    let Some(path) = source.path.clone() else {
-        return Parsed { source, definition: None, diagnostics: Vec::new(), tool_lines: [None; 2] };
-    };
+    let Some(path) = source.path.clone() else { return Parsed::nothing(source) };
     match bytes_of(&path) {
         Ok(bytes) => match std::str::from_utf8(&bytes) {
             Ok(text) => load::parse(text, source),

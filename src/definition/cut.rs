@@ -72,21 +72,15 @@ pub(super) fn cut(text: &str) -> Result<Cut<'_>, (usize, &'static str)> {
 /// What stands before the head and is none of it.
 struct Preamble {
     bytes: usize,
-    /// The whole file stands in a fence, as models write it.
-    fenced: Fenced,
-}
-
-#[derive(PartialEq)]
-enum Fenced {
-    Yes,
-    No,
+    /// Whether the whole file stands in a fence, as models write it.
+    is_fenced: bool,
 }
 
 impl Preamble {
     /// Takes the end of the fence from the body.
     fn unwrapped<'a>(&self, cut: Cut<'a>) -> Cut<'a> {
         let body = cut.body.trim_end();
-        match body.strip_suffix("```").filter(|body| self.fenced == Fenced::Yes && body.ends_with('\n')) {
+        match body.strip_suffix("```").filter(|body| self.is_fenced && body.ends_with('\n')) {
             Some(body) => Cut { body, ..cut },
             None => cut,
         }
@@ -95,7 +89,7 @@ impl Preamble {
 
 /// Finds blank lines, comments and the beginning of a fence.
 fn preamble(text: &str) -> Preamble {
-    let mut fenced = Fenced::No;
+    let mut is_fenced = false;
     let mut rest = text;
     loop {
         let line = rest.split_inclusive('\n').next().unwrap_or_default();
@@ -108,14 +102,14 @@ fn preamble(text: &str) -> Preamble {
             && let Some(end) = rest.find("-->")
         {
             rest = &rest[end + 3..];
-        } else if bare.starts_with("```") && fenced == Fenced::No {
-            fenced = Fenced::Yes;
+        } else if bare.starts_with("```") && !is_fenced {
+            is_fenced = true;
             rest = &rest[line.len()..];
         } else {
             break;
         }
     }
-    Preamble { bytes: text.len() - rest.len(), fenced }
+    Preamble { bytes: text.len() - rest.len(), is_fenced }
 }
 
 /// Characters that nobody sees.

@@ -88,12 +88,6 @@ impl AgentDefinition {
     pub fn is_called(&self, name: &str) -> bool {
         same_name(&self.name, name)
     }
-
-    /// Returns `true` if the agent only reads, whatever the session's mode allows.
-    #[must_use]
-    pub fn reads_only(&self) -> bool {
-        self.permission_mode == Some(PermissionMode::Plan)
-    }
 }
 
 /// Which tools an agent may have.
@@ -166,20 +160,19 @@ pub struct Parsed {
 }
 
 impl Parsed {
+    fn nothing(source: Source) -> Self {
+        Self { source, definition: None, diagnostics: Vec::new(), tool_lines: [None; 2] }
+    }
+
     /// Returns what came of a file that cannot be used.
     fn broken(source: Source, reason: String) -> Self {
         let diagnostic = Diagnostic { path: source.path.clone(), ..Diagnostic::new(reason) };
-        Self { source, definition: None, diagnostics: vec![diagnostic], tool_lines: [None; 2] }
+        Self { diagnostics: vec![diagnostic], ..Self::nothing(source) }
     }
 }
 
 impl From<AgentDefinition> for Parsed {
     fn from(definition: AgentDefinition) -> Self {
-        Self {
-            source: definition.source.clone(),
-            definition: Some(definition),
-            diagnostics: Vec::new(),
-            tool_lines: [None; 2],
-        }
+        Self { definition: Some(definition.clone()), ..Self::nothing(definition.source) }
     }
 }

@@ -31,26 +31,23 @@ impl Tier {
     /// Returns the name that scripts and the command line know it by.
     #[must_use]
     pub fn id(self) -> &'static str {
-        match self {
-            Self::BuiltIn => "built-in",
-            Self::UserClaude => "user",
-            Self::UserKode => "user-kode",
-            Self::ProjectClaude => "project",
-            Self::ProjectKode => "project-kode",
-            Self::CommandLine => "command-line",
-        }
+        self.names().0
     }
 
     /// Returns the words shown to the user.
     #[must_use]
     pub fn label(self) -> &'static str {
+        self.names().1
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::BuiltIn => "built-in",
-            Self::UserClaude => "user (.claude)",
-            Self::UserKode => "user (.kode)",
-            Self::ProjectClaude => "project (.claude)",
-            Self::ProjectKode => "project (.kode)",
-            Self::CommandLine => "command line",
+            Self::BuiltIn => ("built-in", "built-in"),
+            Self::UserClaude => ("user", "user (.claude)"),
+            Self::UserKode => ("user-kode", "user (.kode)"),
+            Self::ProjectClaude => ("project", "project (.claude)"),
+            Self::ProjectKode => ("project-kode", "project (.kode)"),
+            Self::CommandLine => ("command-line", "command line"),
         }
     }
 }

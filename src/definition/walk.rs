@@ -38,11 +38,9 @@ pub(super) fn find(dir: &AgentDir) -> FoundFile {
 }
 
 /// Returns `true` if a file's name is that of an agent file, and none that an editor leaves beside it.
-pub(super) fn is_agent_file(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    let ends =
-        |ending: &[u8]| name.len() > ending.len() && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending);
-    !name.starts_with(b".") && (ends(b".md") || ends(b".markdown"))
+fn is_agent_file(name: &OsStr) -> bool {
+    let is_ending = |ending: &OsStr| ["md", "markdown"].iter().any(|known| ending.eq_ignore_ascii_case(known));
+    !name.as_encoded_bytes().starts_with(b".") && Path::new(name).extension().is_some_and(is_ending)
 }
 
 struct Walk<'a> {

@@ -51,10 +51,24 @@ const FIXED: &str = "[core]
 	recurse = false
 ";
 
+/// Variables that keep git from settings of others, from the network, from writing on the side and from asking.
+const SILENT: [(&str, &str); 10] = [
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_PAGER", "cat"),
+    ("PAGER", "cat"),
+    ("GIT_EDITOR", "true"),
+    ("TERM", "dumb"),
+];
+
 /// A folder with settings of our own for one repository.
 #[derive(Debug)]
 pub struct PrivateSettings {
-    folder: TempDir,
+    _folder: TempDir,
     environment: Vec<(OsString, OsString)>,
 }
 
@@ -102,7 +116,7 @@ impl PrivateSettings {
             repository.check_worktree(worktree)?;
             check(&repository, worktree)?;
             let folder = make_folder(&repository, &settings)?;
-            Ok(Self { environment: with_places(environment, &repository, folder.path()), folder })
+            Ok(Self { environment: with_places(environment, &repository, folder.path()), _folder: folder })
         };
         match timeout(TIME_LIMIT, tokio::task::spawn_blocking(work)).await {
             Ok(Ok(made)) => made,
@@ -113,10 +127,6 @@ impl PrivateSettings {
     /// Returns the whole environment of git. It holds as long as this value lives.
     pub fn environment(&self) -> &[(OsString, OsString)] {
         &self.environment
-    }
-
-    pub fn folder(&self) -> &Path {
-        self.folder.path()
     }
 }
 
@@ -132,24 +142,8 @@ fn with_places(
         ("GIT_WORK_TREE", repository.top.as_os_str()),
     ];
     environment.extend(places.map(|(name, value)| (name.into(), value.into())));
-    environment.extend(silent().map(|(name, value)| (name.into(), value.into())));
+    environment.extend(SILENT.map(|(name, value)| (name.into(), value.into())));
     environment
-}
-
-/// Variables that keep git from settings of others, from the network, from writing on the side and from asking.
-fn silent() -> [(&'static str, &'static str); 10] {
-    [
-        ("GIT_CONFIG_NOSYSTEM", "1"),
-        ("GIT_CONFIG_GLOBAL", "/dev/null"),
-        ("GIT_OPTIONAL_LOCKS", "0"),
-        ("GIT_NO_LAZY_FETCH", "1"),
-        ("GIT_ALLOW_PROTOCOL", "none"),
-        ("GIT_TERMINAL_PROMPT", "0"),
-        ("GIT_PAGER", "cat"),
-        ("PAGER", "cat"),
-        ("GIT_EDITOR", "true"),
-        ("TERM", "dumb"),
-    ]
 }
 
 /// Lists settings, `name LF value NUL` each. Git works outside of all repositories for that.

@@ -1,4 +1,4 @@
-//! Numbers and durations as text.
+//! Numbers, durations and long texts on a line.
 //!
 //! Pure. Owns every spelling of them that is needed in more than one place. Invariant: a number is never rounded to
 //! nothing.
@@ -22,6 +22,17 @@ pub fn grouped(number: u64) -> String {
 pub fn counted(number: usize, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", grouped(number as u64))
+}
+
+/// Writes the words of a text on one line of at most `max` characters, and `…` where it is cut.
+pub fn words_of(text: &str, max: usize) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let mut line = words.collect::<Vec<_>>().join(" ");
+    if let Some((cut, _)) = line.char_indices().nth(max) {
+        line.truncate(cut);
+        line.push('…');
+    }
+    line
 }
 
 /// Writes added and removed lines as `+9 −2`.

@@ -28,7 +28,7 @@ pub use format::grouped;
 pub use id::{AgentId, MessageId};
 pub use json::escaped_json;
 pub use list::split_list;
-pub use path::{serialize_path, serialize_paths};
+pub use path::{serialize_path, serialize_paths, without_dots};
 pub use provider_row::{Dialect, ModelSizes, ProviderRow, WireFormat, is_variable};
 pub use report::{REPORT_TAGS, ReportParts, tagged};
 pub use sanitize::{reveal, reveal_line, sanitize, sanitize_line, shell_word, shown_name};

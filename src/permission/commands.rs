@@ -63,15 +63,12 @@ pub(super) fn base_name(name: &str) -> &str {
 fn bare(mut words: Vec<Word>) -> Result<Vec<Word>, &'static str> {
     const KEYWORDS: [&str; 10] = ["!", "if", "then", "elif", "else", "while", "until", "do", "time", "-p"];
     const CLOSING: [&str; 3] = ["fi", "done", "esac"];
-    if words
-        .iter()
-        .take_while(|word| KEYWORDS.contains(&word.text.as_str()) || is_assignment(&word.text))
-        .any(|word| is_assignment(&word.text))
-    {
+    let is_keyword = |word: &&Word| KEYWORDS.contains(&word.text.as_str());
+    let keywords = words.iter().take_while(is_keyword).count();
+    words.drain(..keywords);
+    if words.first().is_some_and(|word| is_assignment(&word.text)) {
         return Err("it sets a variable that what it runs may obey");
     }
-    let leading = words.iter().take_while(|word| KEYWORDS.contains(&word.text.as_str()) || is_assignment(&word.text));
-    words.drain(..leading.count());
     let Some(name) = words.first() else { return Ok(words) };
     if name.form == Form::Expanded {
         return Err("a name of a command in it is only known once it runs");

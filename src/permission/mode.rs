@@ -5,15 +5,16 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The modes, the strictest first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionMode {
+    Plan,
     /// Reading inside the project is free, all else asks.
     #[default]
     Default,
     /// As `default`, and files of the project may be edited.
     AcceptEdits,
-    Plan,
     BypassPermissions,
 }
 
@@ -33,17 +34,12 @@ impl PermissionMode {
     /// Returns how much the mode lets happen: 0 is the strictest.
     #[must_use]
     pub fn leeway(self) -> u8 {
-        match self {
-            Self::Plan => 0,
-            Self::Default => 1,
-            Self::AcceptEdits => 2,
-            Self::BypassPermissions => 3,
-        }
+        self as u8
     }
 
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
-        std::cmp::min_by_key(self, other, |mode| mode.leeway())
+        self.min(other)
     }
 
     #[must_use]

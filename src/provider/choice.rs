@@ -4,14 +4,11 @@
 //! Leaves the services to `table` and asking local servers to `discover`. Invariant: [`choose`] is pure; what it cannot
 //! serve is an error that says what to set or write instead.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use reqwest::Url;
 
-use super::anthropic::Anthropic;
-use super::http::{is_loopback, without_secrets};
-use super::openai::OpenAi;
+use super::http::{Http, is_loopback, is_private, without_secrets};
 use super::rate_limiter::RateLimiters;
 use super::service::Credential;
 use super::table::{ProviderEnv, ProviderTable, is_home};
@@ -85,17 +82,9 @@ impl Endpoint {
         let has_login = !self.base.username().is_empty() || self.base.password().is_some();
         let has_secret = has_login || self.credential != Credential::None;
         let host = self.base.host_str()?;
-        let is_exposed = has_secret && self.base.scheme() == "http" && !is_loopback(&self.base) && !is_private(host);
+        let is_exposed =
+            has_secret && self.base.scheme() == "http" && !is_loopback(&self.base) && !is_private(&self.base);
         is_exposed.then_some(host)
-    }
-}
-
-/// Returns `true` for an address that is used within a house only. A name may lead anywhere.
-fn is_private(host: &str) -> bool {
-    match host.trim_matches(['[', ']']).parse() {
-        Ok(IpAddr::V4(address)) => address.is_private() || address.is_link_local(),
-        Ok(IpAddr::V6(address)) => address.is_unique_local() || address.is_unicast_link_local(),
-        Err(_) => false,
     }
 }
 
@@ -172,14 +161,9 @@ pub fn connect(chosen: ModelEndpoint, rate_limiters: &RateLimiters) -> (Arc<dyn 
         // What a gateway asks for it, if anything, is not known.
         model.price = None;
     }
-    let wire = row.wire;
-    let service = Service::new(row, credential);
-    let provider: Arc<dyn Provider> = match wire {
-        WireFormat::Anthropic => Arc::new(Anthropic::new(service, &base).behind(gate)),
-        WireFormat::OpenAi => Arc::new(OpenAi::new(service, &base).behind(gate)),
-    };
+    let provider = Http::new(Service::new(row, credential), &base).behind(gate);
     provider.warm();
-    (provider, model)
+    (Arc::new(provider), model)
 }
 
 fn wished(wish: &str, env: &ProviderEnv) -> Result<ModelChoice, ChoiceError> {

@@ -144,7 +144,7 @@ struct Listed {
 }
 
 async fn models_of(endpoint: &Endpoint) -> Result<Vec<String>, Why> {
-    let http = Http::new(endpoint.service(), normalised(&endpoint.base));
+    let http = Http::at(endpoint.service(), normalised(&endpoint.base));
     let body = http.get("/models", LIST_CAP).await.map_err(|(error, status)| Why::Refused(error, status))?;
     let listing: Listing = serde_json::from_slice(&body).map_err(|_| Why::NoList)?;
     if listing.object != "list" {

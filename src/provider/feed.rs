@@ -50,7 +50,8 @@ pub(super) enum StreamProgress {
 
 /// Turns the events of one wire format into stream events.
 pub(super) trait Decode: Send {
-    fn event(&mut self, event: sse::SseEvent<'_>, out: &mut Queue) -> Result<StreamProgress, ProviderError>;
+    /// Reads the data of one event, which is not blank.
+    fn event(&mut self, data: &str, out: &mut Queue) -> Result<StreamProgress, ProviderError>;
 
     /// Completes an answer that has stopped: called once, after the last event.
     fn finish(&mut self, out: &mut Queue);
@@ -254,14 +255,8 @@ impl Feed {
         self.reader.progress == StreamProgress::Complete
     }
 
-    /// Returns `true` while the model has not said that it has stopped.
-    pub(super) fn is_open(&self) -> bool {
-        self.reader.progress == StreamProgress::Open
-    }
-
-    /// Returns `true` if the model has stopped, and token counts may follow.
-    pub(super) fn has_stopped(&self) -> bool {
-        self.reader.progress == StreamProgress::Stopped
+    pub(super) fn progress(&self) -> StreamProgress {
+        self.reader.progress
     }
 
     /// Returns `true` if the reply was ended here because it grew too large: the server may go on for ever.
@@ -277,10 +272,14 @@ impl Feed {
 
 impl Reader {
     fn take(&mut self, event: sse::SseEvent<'_>) -> Result<(), Fail> {
-        if self.progress == StreamProgress::Complete || (event.name != "error" && is_chatter(event.data)) {
+        let (data, is_error) = (event.data.trim(), event.name == "error");
+        if self.progress == StreamProgress::Complete || data.is_empty() || (!is_error && is_chatter(data)) {
             return Ok(());
         }
-        let now = self.decode.event(event, &mut self.queue).map_err(|error| {
+        if is_error && data != "[DONE]" {
+            return Err(Fail::Provider(self.service.stream_error(data)));
+        }
+        let now = self.decode.event(data, &mut self.queue).map_err(|error| {
             // A server that has spoken its API so far does not change it: the bytes were damaged on the way.
             let is_damage = self.has_begun && error.kind == ErrorKind::Protocol;
             Fail::Provider(if is_damage { error.in_mid_answer() } else { error })

@@ -1,24 +1,27 @@
-//! The way to a server: JSON out, a stream of bytes back.
+//! The way to a server, in every wire format: JSON out, a stream of bytes back.
 //!
 //! Owns connections, TLS, timeouts and the reading of refusals. Leaves what the bytes mean to the decoders.
-//! Invariants: nothing here runs before the first request or an explicit [`Http::warm`]; no key is sent to a host
+//! Invariants: nothing here runs before the first request or an explicit [`Provider::warm`]; no key is sent to a host
 //! other than the one it was configured for; a wait has a limit, a whole answer has none.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url};
 
 use super::connect::{self, Proxy};
-use super::learned::Learned;
+use super::learned::{Feature, Learned, without_pictures};
 use super::service::place;
 use super::sse::EVENT_CAP;
+use super::stream;
 use super::table::dialect_at;
-use super::{ErrorKind, ProviderError, RateLimiter, Service};
-use crate::message::Dialect;
+use super::wire_api::WireApi;
+use super::{ErrorKind, EventStream, Provider, ProviderError, RateLimiter, ReplySize, Request, Service};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest silence of a server. Not a limit of the whole answer, which may take long.
@@ -35,7 +38,7 @@ const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection to one service. Clones share their connections.
 #[derive(Debug, Clone)]
-pub(super) struct Http {
+pub struct Http {
     service: Service,
     base: Url,
     way: Arc<OnceLock<Result<Way, ProviderError>>>,
@@ -60,47 +63,28 @@ struct Way {
 }
 
 impl Http {
-    /// Returns a connection to the service at `base`. Nothing is set up yet.
-    pub(super) fn new(service: Service, base: Url) -> Self {
+    /// Returns a connection to the service at `base`, whose path may be left out or be that of the API. Nothing is set up
+    /// yet.
+    #[must_use]
+    pub fn new(service: Service, base: &Url) -> Self {
+        let base = (WireApi::of(service.row.wire).base)(base);
+        Self::at(service, base)
+    }
+
+    /// Returns a connection for paths below `base`.
+    pub(super) fn at(service: Service, base: Url) -> Self {
         let (way, fresh, may_be_stale) = (Arc::default(), Arc::default(), Arc::default());
         let (gate, learned) = (RateLimiter::default(), Learned::default());
         Self { service: service.at(&base), base, way, fresh, may_be_stale, gate, learned }
     }
 
-    pub(super) fn behind(self, gate: RateLimiter) -> Self {
+    #[must_use]
+    pub fn behind(self, gate: RateLimiter) -> Self {
         Self { gate, ..self }
     }
 
-    pub(super) fn gate(&self) -> &RateLimiter {
-        &self.gate
-    }
-
-    pub(super) fn learned(&self) -> &Learned {
-        &self.learned
-    }
-
-    pub(super) fn dialect(&self) -> Dialect {
-        dialect_at(&self.service.row, &self.base)
-    }
-
-    /// Sets up TLS, if it is needed, on a thread of its own, so that the first request need not wait for it.
-    pub(super) fn warm(&self) {
-        if self.base.scheme() != "https" {
-            return;
-        }
-        let http = self.clone();
-        // Where no thread can be had, the first request does the work.
-        let _ = std::thread::Builder::new().name("tls-setup".to_owned()).spawn(move || {
-            http.set_up();
-        });
-    }
-
-    pub(super) fn service(&self) -> &Service {
-        &self.service
-    }
-
     /// Sends JSON and returns the answer once its status says success.
-    pub(super) async fn post(
+    async fn post(
         &self,
         path: &str,
         headers: &[(&'static str, &'static str)],
@@ -263,6 +247,42 @@ impl Http {
     }
 }
 
+impl Provider for Http {
+    fn name(&self) -> &str {
+        &self.service.row.name
+    }
+
+    fn gate(&self) -> Option<&RateLimiter> {
+        Some(&self.gate)
+    }
+
+    /// Sets up TLS, if it is needed, on a thread of its own, so that the first request need not wait for it.
+    fn warm(&self) {
+        if self.base.scheme() != "https" {
+            return;
+        }
+        let http = self.clone();
+        // Where no thread can be had, the first request does the work.
+        let _ = std::thread::Builder::new().name("tls-setup".to_owned()).spawn(move || {
+            http.set_up();
+        });
+    }
+
+    fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
+        Box::pin(async move {
+            let api = WireApi::of(self.service.row.wire);
+            let lacks = |feature| self.learned.lacks(&request.model, feature);
+            let (lacks_pictures, may_think) = (lacks(Feature::Pictures), !lacks(Feature::Thinking));
+            let request = if lacks_pictures { without_pictures(request) } else { request };
+            let (body, held) = (api.body)(&request, dialect_at(&self.service.row, &self.base), may_think)?;
+            let answer = self.post(api.path, api.headers, body).await;
+            let answer = answer.map_err(|error| self.learned.explain(error, &request.model, &held))?;
+            let feed = (api.feed)(self.service.clone()).bounded(ReplySize::of_tokens(request.max_output_tokens));
+            stream::events(self.clone(), answer, feed).await
+        })
+    }
+}
+
 /// Builds the client for one server. A plain-text address needs no certificates, so none are read.
 fn build(base: &Url, pool: Pool) -> Result<Client, String> {
     // A second installation fails, which is as good.
@@ -325,14 +345,30 @@ pub(super) fn without_secrets(url: &Url) -> String {
 
 /// Returns `true` if the address is on this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host_str() {
-        Some("localhost") => true,
-        Some(host) => {
-            let host = host.trim_start_matches('[').trim_end_matches(']');
-            host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback()) || host.ends_with(".localhost")
-        }
+    match (ip_of(url), url.host_str()) {
+        (Some(ip), _) => ip.is_loopback(),
+        (None, host) => host.is_some_and(|host| host == "localhost" || host.ends_with(".localhost")),
+    }
+}
+
+/// Returns `true` for a number that is used within a house only. A name may lead anywhere.
+pub(super) fn is_private(url: &Url) -> bool {
+    match ip_of(url) {
+        Some(IpAddr::V4(ip)) => ip.is_private() || ip.is_link_local(),
+        Some(IpAddr::V6(ip)) => ip.is_unique_local() || ip.is_unicast_link_local(),
         None => false,
     }
+}
+
+/// Returns `true` if an address is on this machine or in a private network, whose servers the user runs.
+pub(super) fn is_on_own_network(url: &Url) -> bool {
+    let is_own_name = |host: &str| host.rsplit_once('.').is_none_or(|(_, last)| last == "local");
+    let is_named_so = || ip_of(url).is_none() && url.host_str().is_some_and(is_own_name);
+    is_loopback(url) || is_private(url) || is_named_so()
+}
+
+fn ip_of(url: &Url) -> Option<IpAddr> {
+    url.host_str()?.trim_matches(['[', ']']).parse().ok()
 }
 
 /// Reads what arrives of a document in time, up to `cap` bytes.

@@ -30,9 +30,11 @@ pub mod sse;
 mod stream;
 pub mod table;
 mod think;
+mod wire_api;
 
 pub use error::{ErrorKind, ProviderError};
 pub use feed::{Feed, ReplySize};
+pub use http::Http;
 pub use learned::Feature;
 pub use rate_limiter::RateLimiter;
 pub use service::{Credential, DETAIL_CHARS, Secret, Service};

@@ -4,7 +4,6 @@
 //! a control character, or more than [`DETAIL_CHARS`] characters of what a server said.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,9 +12,11 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::connect::Advice;
+use super::http::is_on_own_network;
 use super::table::is_home;
 use super::{ErrorKind, ProviderError};
 use crate::message::ProviderRow;
+use crate::message::format::words_of;
 
 /// Longest detail of an error, in characters.
 pub const DETAIL_CHARS: usize = 300;
@@ -186,21 +187,9 @@ impl Service {
 
     /// Makes a server's words fit to be shown: keys blotted out, one line, bounded.
     fn clean(&self, words: &str) -> String {
-        let words = match self.credential.secret().filter(|key| key.expose().len() >= LEAST_SECRET) {
-            Some(key) => words.replace(key.expose(), "***"),
-            None => words.to_owned(),
-        };
-        let visible: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let mut line = String::new();
-        for word in visible.split_whitespace() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        match line.char_indices().nth(DETAIL_CHARS) {
-            Some((cut, _)) => format!("{}…", &line[..cut]),
-            None => line,
+        match self.credential.secret().filter(|key| key.expose().len() >= LEAST_SECRET) {
+            Some(key) => words_of(&words.replace(key.expose(), "***"), DETAIL_CHARS),
+            None => words_of(words, DETAIL_CHARS),
         }
     }
 }
@@ -282,17 +271,6 @@ impl Said {
 pub(super) fn place(base: &Url) -> String {
     let host = base.host_str().unwrap_or_default();
     base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-}
-
-/// Returns `true` if an address is on this machine or in a private network, whose servers the user runs.
-fn is_on_own_network(base: &Url) -> bool {
-    let Some(host) = base.host_str() else { return false };
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    match host.parse::<IpAddr>() {
-        Ok(IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
-        Ok(IpAddr::V6(ip)) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
-        Err(_) => host.rsplit_once('.').is_none_or(|(_, last)| matches!(last, "localhost" | "local")),
-    }
 }
 
 fn kind_of_status(status: u16, said: &Said) -> ErrorKind {

@@ -12,6 +12,7 @@ use futures::{Stream, StreamExt};
 use reqwest::Response;
 use tokio::time::Sleep;
 
+use super::feed::StreamProgress;
 use super::http::{Http, HttpBody};
 use super::{EventStream, Feed, ProviderError, StreamEvent};
 
@@ -66,7 +67,8 @@ where
                 }
                 Some(Err(error)) => {
                     let broken = self.feed.failed(self.http.broken(&error));
-                    self.close(if self.feed.is_open() { Err(broken) } else { Ok(()) });
+                    let is_open = self.feed.progress() == StreamProgress::Open;
+                    self.close(if is_open { Err(broken) } else { Ok(()) });
                 }
                 None => self.close(Ok(())),
             }
@@ -76,7 +78,7 @@ where
 
     /// Waits for a stopped answer to close; forever if it goes on.
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if !self.feed.has_stopped() {
+        if self.feed.progress() != StreamProgress::Stopped {
             return Poll::Pending;
         }
         let linger = self.linger.get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER)));

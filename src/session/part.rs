@@ -76,21 +76,17 @@ pub fn read_part(path: &Path, stretch: Stretch, bytes: u64) -> Result<LogPart, S
 
 /// Cuts bytes at the borders of records; `None` if they hold no border and more may be read.
 fn cut(held: &[u8], from: u64, stretch: Stretch, (first, last): (bool, bool), most: bool) -> Option<LogPart> {
-    let (start, end) = match stretch {
-        Stretch::Before(_) if first => (0, held.len()),
+    let whole = (0, held.len());
+    let within = match stretch {
+        Stretch::Before(_) if first => Some(whole),
         // The line that the stretch begins in belongs to the one before, unless nothing else is left of it.
-        Stretch::Before(_) => match memchr::memchr(b'\n', held).filter(|at| at + 1 < held.len()) {
-            Some(at) => (at + 1, held.len()),
-            None if most => (0, held.len()),
-            None => return None,
-        },
-        Stretch::After(_) if last => (0, held.len()),
-        Stretch::After(_) => match memchr::memrchr(b'\n', held) {
-            Some(at) => (0, at + 1),
-            None if most => (0, held.len()),
-            None => return None,
-        },
+        Stretch::Before(_) => {
+            memchr::memchr(b'\n', held).map(|at| (at + 1, held.len())).filter(|(start, end)| start < end)
+        }
+        Stretch::After(_) if last => Some(whole),
+        Stretch::After(_) => memchr::memrchr(b'\n', held).map(|at| (0, at + 1)),
     };
+    let (start, end) = within.or(most.then_some(whole))?;
     let mut at = start;
     let mut lines = Vec::new();
     while at < end {

@@ -37,10 +37,6 @@ impl<T: DeserializeOwned> Records<T> {
     fn error(&self, message: String) -> Diagnostic {
         Diagnostic { line: Some(self.line), ..Diagnostic::in_file(&self.path, message) }
     }
-
-    fn decode(&self, bytes: &[u8]) -> Result<Record<T>, Diagnostic> {
-        decode(bytes).map_err(|error| self.error(error))
-    }
 }
 
 /// Reads one record, or says in a sentence why it cannot be understood.
@@ -76,7 +72,7 @@ impl<T: DeserializeOwned> Iterator for Records<T> {
                 }
                 // A line end of its own stands where writing went on after a torn line.
                 Ok(_) if bytes.iter().all(u8::is_ascii_whitespace) => {}
-                Ok(_) => return Some(self.decode(&bytes)),
+                Ok(_) => return Some(decode(&bytes).map_err(|error| self.error(error))),
                 Err(error) => {
                     self.lines = None;
                     return Some(Err(self.error(format!("cannot be read any further: {error}."))));

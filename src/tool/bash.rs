@@ -4,7 +4,6 @@
 //! environment to `environment`, and the text to `output`. Invariant: when a call returns its processes are gone, but for
 //! those it names; when it is dropped, they are soon.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -65,17 +64,9 @@ impl Tool for Bash {
     type Input = BashInput;
     type Prepared = PreparedCommand;
 
-    fn name(&self) -> &'static str {
-        "Bash"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/Bash.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Execute
-    }
+    const NAME: &'static str = "Bash";
+    const DESCRIPTION: &'static str = include_str!("../../assets/tools/Bash.md");
+    const KIND: ToolKind = ToolKind::Execute;
 
     fn concurrency(&self, input: &BashInput) -> Concurrency {
         if is_read_only(&input.command) { Concurrency::Parallel } else { Concurrency::InOrder }
@@ -118,9 +109,7 @@ enum End {
 }
 
 async fn execute(shell: &Shell, command: PreparedCommand, context: &ToolContext) -> Result<ToolOutput, ToolOutput> {
-    if context.cancel.is_cancelled() {
-        return Err(ToolOutput::error(INTERRUPTED));
-    }
+    context.check_cancelled()?;
     let PreparedCommand { line, guard, time } = command;
     let (line, environment) = match &guard {
         Some(guard) => (guard.command.clone(), guard.environment.clone()),
@@ -235,6 +224,7 @@ fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> Tool
             "the command ended its supervisor; what was found of its processes was ended".to_owned()
         }
     };
+    let all_ended = fate("the command and its processes were ended");
     let (words, short, is_error) = match end {
         End::Exited(status) => {
             let words = exit_words(*status);
@@ -246,16 +236,10 @@ fn report(output: &Capture, end: &End, remains: Remains, time: Duration) -> Tool
         }
         End::TimedOut => {
             let words = format!("timed out after {seconds} s");
-            (format!("[{words}; {}]", fate("the command and its processes were ended")), words, true)
+            (format!("[{words}; {all_ended}]"), words, true)
         }
-        End::Cancelled => {
-            let fate = fate("the command and its processes were ended");
-            (format!("[{INTERRUPTED}: {fate}]"), INTERRUPTED.to_owned(), true)
-        }
-        End::Lost => {
-            let fate = fate("the command and its processes were ended");
-            (format!("[how the command ended is not known; {fate}]"), "lost".to_owned(), true)
-        }
+        End::Cancelled => (format!("[{INTERRUPTED}: {all_ended}]"), INTERRUPTED.to_owned(), true),
+        End::Lost => (format!("[how the command ended is not known; {all_ended}]"), "lost".to_owned(), true),
     };
     let mut text = output.text();
     if text.is_empty() {

@@ -21,9 +21,7 @@ where
     T: Send + 'static,
     F: FnOnce(&ToolContext) -> Result<T, ToolOutput> + Send + 'static,
 {
-    if context.cancel.is_cancelled() {
-        return Err(ToolOutput::error(INTERRUPTED));
-    }
+    context.check_cancelled()?;
     let mut owned = context.clone();
     // A thread that is given up on must not write once its file system has come back.
     let giving_up = context.cancel.child_token();

@@ -65,7 +65,7 @@ impl<T: Tool> AnyTool for T {
     }
 
     fn keeps_time(&self) -> bool {
-        Tool::keeps_time(self)
+        T::KEEPS_TIME
     }
 
     fn parse<'t>(&'t self, args: &Args) -> Box<dyn ParsedCall<'t> + 't> {

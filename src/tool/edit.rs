@@ -2,7 +2,6 @@
 //!
 //! Owns finding the passage and saying why it was not found. Leaves the change itself to `change`.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -13,8 +12,6 @@ use super::file::nearest::not_found;
 use super::file::path::{ResolvedPath, relative, title};
 use super::{Plan, Tool, ToolContext, ToolOutput};
 use crate::permission::ToolKind;
-
-const NAME: &str = "Edit";
 
 pub(super) struct Edit;
 
@@ -38,17 +35,9 @@ impl Tool for Edit {
     type Input = EditInput;
     type Prepared = (ResolvedPath, EditInput);
 
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/Edit.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Write
-    }
+    const NAME: &'static str = "Edit";
+    const DESCRIPTION: &'static str = include_str!("../../assets/tools/Edit.md");
+    const KIND: ToolKind = ToolKind::Write;
 
     fn title(&self, input: &EditInput, context: &ToolContext) -> String {
         title(&input.file_path, context)
@@ -81,7 +70,7 @@ fn change(path: &Path, input: &EditInput, context: &ToolContext) -> Result<Chang
         return Err(ToolOutput::error(format!("{shown} is not valid UTF-8 and an edit could damage it. Use Bash.")));
     };
     let after = replaced(text, input, &shown)?;
-    Ok(Change { path: path.to_path_buf(), after, before: Some(old), note: "", tool: NAME })
+    Ok(Change { path: path.to_path_buf(), after, before: Some(old), note: "", tool: Edit::NAME })
 }
 
 fn replaced(text: &str, input: &EditInput, shown: &str) -> Result<String, ToolOutput> {

@@ -1,13 +1,12 @@
 //! `Glob`: finds files by name, the newest first.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::SystemTime;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use ignore::WalkState;
+use ignore::DirEntry;
 use ignore::overrides::Override;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,9 +15,8 @@ use super::blocking::off_thread;
 use super::file::path::{ResolvedPath, folder_or_cwd, one_line, plan_reading, relative, revealed_line, title};
 use super::limit::counted;
 use super::search::ignores::{Ignores, Sieve};
-use super::search::walk::{LATE, Watch, check_walk_threads, walk};
+use super::search::walk::{LATE, Watch, find_all, walk};
 use super::{Plan, Tool, ToolContext, ToolOutput};
-use crate::message::INTERRUPTED;
 use crate::permission::ToolKind;
 
 const MAX_SHOWN: usize = 100;
@@ -41,17 +39,9 @@ impl Tool for Glob {
     /// The folder to search, and what is looked for below it.
     type Prepared = (ResolvedPath, GlobSet);
 
-    fn name(&self) -> &'static str {
-        "Glob"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/Glob.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
-    }
+    const NAME: &'static str = "Glob";
+    const DESCRIPTION: &'static str = include_str!("../../assets/tools/Glob.md");
+    const KIND: ToolKind = ToolKind::Read;
 
     fn title(&self, input: &GlobInput, context: &ToolContext) -> String {
         let pattern = revealed_line(&input.pattern, 120);
@@ -113,34 +103,18 @@ fn find(root: &Path, matcher: &GlobSet, ignores: &Ignores, context: &ToolContext
         Err(error) => return Err(ToolOutput::error(format!("{shown_root}: {error}. Find the right folder with LS."))),
     }
     let watch = Watch::new(&context.cancel);
-    let found: Mutex<Vec<(SystemTime, PathBuf)>> = Mutex::default();
     let unread = AtomicUsize::new(0);
-    let sieve = Arc::new(Sieve::new(root, ignores, Override::empty()));
-    check_walk_threads()?;
-    walk(root, &sieve).build_parallel().run(|| {
-        Box::new(|entry| {
-            if watch.is_over() {
-                return WalkState::Quit;
-            }
-            let Ok(entry) = entry else {
-                unread.fetch_add(1, Ordering::Relaxed);
-                return WalkState::Continue;
-            };
-            if entry.file_type().is_none_or(|kind| kind.is_dir())
-                || !entry.path().strip_prefix(root).is_ok_and(|inside| matcher.is_match(inside))
-            {
-                return WalkState::Continue;
-            }
-            let modified = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-            found.push((modified.unwrap_or(SystemTime::UNIX_EPOCH), entry.into_path()));
-            if found.len() < MAX_FOUND { WalkState::Continue } else { WalkState::Quit }
-        })
-    });
-    if context.cancel.is_cancelled() {
-        return Err(ToolOutput::error(INTERRUPTED));
-    }
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let files = walk(root, &Arc::new(Sieve::new(root, ignores, Override::empty())));
+    let wanted = |entry: DirEntry| -> Option<(SystemTime, PathBuf)> {
+        let is_file = entry.file_type().is_some_and(|kind| !kind.is_dir());
+        if !is_file || !entry.path().strip_prefix(root).is_ok_and(|inside| matcher.is_match(inside)) {
+            return None;
+        }
+        let modified = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
+        Some((modified.unwrap_or(SystemTime::UNIX_EPOCH), entry.into_path()))
+    };
+    let mut found = find_all(&files, &watch, MAX_FOUND, &unread, || wanted)?;
+    context.check_cancelled()?;
     found.sort_unstable_by(|(a_time, a), (b_time, b)| b_time.cmp(a_time).then_with(|| a.cmp(b)));
     let mut text: Vec<String> = found.iter().take(MAX_SHOWN).map(|(_, path)| relative(path, &context.cwd)).collect();
     if found.is_empty() {

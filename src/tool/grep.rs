@@ -3,15 +3,14 @@
 //! Owns the input, the choice of files and the layout of the result. Leaves looking into a file to `search`.
 //! Invariant: the result depends on the files alone, not on the order in which threads found them.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::TypesBuilder;
-use ignore::{WalkBuilder, WalkState};
+use ignore::{DirEntry, WalkBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,10 +18,10 @@ use super::blocking::off_thread;
 use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, revealed_line, title};
 use super::limit::{counted, grouped};
 use super::search::ignores::{Ignores, Sieve};
-use super::search::walk::{LATE, Watch, check_walk_threads, walk};
+use super::search::walk::{LATE, Watch, find_all, walk};
 use super::search::{Looked, Needle, PageWindow};
 use super::{Plan, Tool, ToolContext, ToolOutput};
-use crate::message::{INTERRUPTED, split_list};
+use crate::message::split_list;
 use crate::permission::ToolKind;
 
 /// Lines or files shown unless told otherwise.
@@ -91,17 +90,9 @@ impl Tool for Grep {
     type Input = GrepInput;
     type Prepared = (ResolvedPath, Needle, GrepInput);
 
-    fn name(&self) -> &'static str {
-        "Grep"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/Grep.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Search
-    }
+    const NAME: &'static str = "Grep";
+    const DESCRIPTION: &'static str = include_str!("../../assets/tools/Grep.md");
+    const KIND: ToolKind = ToolKind::Search;
 
     fn title(&self, input: &GrepInput, context: &ToolContext) -> String {
         let pattern = revealed_line(&input.pattern, 120);
@@ -149,11 +140,8 @@ fn grep(
     }
     let watch = Watch::new(&context.cancel);
     let files = files(input, root, ignores, &context.cwd)?;
-    check_walk_threads()?;
-    let (hits, skipped) = hits(&files, needle, &watch, input.output_mode);
-    if context.cancel.is_cancelled() {
-        return Err(ToolOutput::error(INTERRUPTED));
-    }
+    let (hits, skipped) = hits(&files, needle, &watch, input.output_mode)?;
+    context.check_cancelled()?;
     let mut page = Page::new(input);
     for hit in &hits {
         if page.is_full() {
@@ -166,9 +154,7 @@ fn grep(
             Mode::Content => content(&mut page, &name, &hit.path, needle, input, &watch),
         }
     }
-    if context.cancel.is_cancelled() {
-        return Err(ToolOutput::error(INTERRUPTED));
-    }
+    context.check_cancelled()?;
     Ok(page.output(&hits, &skipped, input, &watch))
 }
 
@@ -263,46 +249,28 @@ impl Skipped {
 }
 
 /// Looks through all files and returns those that match, by path, and what was not looked through.
-fn hits(files: &WalkBuilder, needle: &Needle, watch: &Watch, mode: Mode) -> (Vec<Hit>, Skipped) {
-    let found: Mutex<Vec<Hit>> = Mutex::default();
+fn hits(files: &WalkBuilder, needle: &Needle, watch: &Watch, mode: Mode) -> Result<(Vec<Hit>, Skipped), ToolOutput> {
     let skipped = Skipped::default();
-    files.build_parallel().run(|| {
-        let mut searcher = needle.counter(match mode {
-            Mode::FilesWithMatches => Some(1),
-            Mode::Content | Mode::Count => None,
-        });
-        let (found, skipped) = (&found, &skipped);
-        Box::new(move |entry| {
-            if watch.is_over() {
-                return WalkState::Quit;
-            }
-            let Ok(entry) = entry else {
-                skipped.unread.fetch_add(1, Ordering::Relaxed);
-                return WalkState::Continue;
-            };
+    let finder = || {
+        let mut searcher = needle.counter((mode == Mode::FilesWithMatches).then_some(1));
+        let skipped = &skipped;
+        move |entry: DirEntry| {
             if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-                return WalkState::Continue;
+                return None;
             }
-            let count = match needle.count(&mut searcher, entry.path(), watch) {
-                Ok(Looked::Through(0)) => return WalkState::Continue,
-                Ok(Looked::Through(count)) => count,
-                Ok(Looked::Binary) => {
-                    skipped.binary.fetch_add(1, Ordering::Relaxed);
-                    return WalkState::Continue;
-                }
-                Err(_) => {
-                    skipped.unread.fetch_add(1, Ordering::Relaxed);
-                    return WalkState::Continue;
-                }
+            let not_looked_through = match needle.count(&mut searcher, entry.path(), watch) {
+                Ok(Looked::Through(0)) => return None,
+                Ok(Looked::Through(count)) => return Some(Hit { path: entry.into_path(), count }),
+                Ok(Looked::Binary) => &skipped.binary,
+                Err(_) => &skipped.unread,
             };
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-            found.push(Hit { path: entry.into_path(), count });
-            if found.len() < MAX_FILES { WalkState::Continue } else { WalkState::Quit }
-        })
-    });
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            not_looked_through.fetch_add(1, Ordering::Relaxed);
+            None
+        }
+    };
+    let mut found = find_all(files, watch, MAX_FILES, &skipped.unread, finder)?;
     found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    (found, skipped)
+    Ok((found, skipped))
 }
 
 fn content(page: &mut Page, name: &str, path: &Path, needle: &Needle, input: &GrepInput, watch: &Watch) {

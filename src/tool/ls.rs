@@ -2,7 +2,6 @@
 //!
 //! Invariant: the list is filled level by level, so a deep or huge folder never hides its neighbours.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,6 @@ use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, printable, re
 use super::search::ignores::{Ignores, Sieve};
 use super::search::walk::{LATE, Watch, walk};
 use super::{Plan, Tool, ToolContext, ToolOutput};
-use crate::message::INTERRUPTED;
 use crate::permission::ToolKind;
 
 const MAX_ENTRIES: usize = 1_000;
@@ -42,17 +40,9 @@ impl Tool for Ls {
     /// The folder, and what is left out.
     type Prepared = (ResolvedPath, GlobSet);
 
-    fn name(&self) -> &'static str {
-        "LS"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/LS.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
-    }
+    const NAME: &'static str = "LS";
+    const DESCRIPTION: &'static str = include_str!("../../assets/tools/LS.md");
+    const KIND: ToolKind = ToolKind::Read;
 
     fn title(&self, input: &LsInput, context: &ToolContext) -> String {
         title(&folder_or_cwd(input.path.clone()), context)
@@ -86,9 +76,7 @@ fn list(root: &Path, unwanted: &GlobSet, ignores: &Ignores, context: &ToolContex
     let watch = Watch::new(&context.cancel);
     let sieve = Arc::new(Sieve::new(root, ignores, Override::empty()));
     let tree = Tree::grow(root, &sieve, unwanted, &watch);
-    if context.cancel.is_cancelled() {
-        return Err(ToolOutput::error(INTERRUPTED));
-    }
+    context.check_cancelled()?;
     let mut text = format!("- {}/\n", printable(root).trim_end_matches('/'));
     tree.write(root, 1, &mut text);
     if tree.entries == 0 {

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::search::ignores::Ignores;
-use crate::message::{AgentId, FileDiff, ResultPart, ToolSpec};
+use crate::message::{FileDiff, INTERRUPTED, ResultPart, ToolSpec};
 use crate::permission::{AccessKind, Preview, ToolKind};
 
 mod bash;
@@ -65,13 +65,27 @@ pub trait Tool: Send + Sync {
     /// All that running needs: paths that were resolved, patterns that were compiled, what a question was about.
     type Prepared: Send;
 
-    /// Returns the name the model calls it by.
-    fn name(&self) -> &str;
+    /// The name the model calls it by.
+    const NAME: &'static str;
+    /// What the model is told of it.
+    const DESCRIPTION: &'static str;
+    const KIND: ToolKind;
+    /// Whether the tool bounds its own time, so that its silence is no reason to stop the agent.
+    const KEEPS_TIME: bool = false;
 
-    /// Returns what the model is told of it.
-    fn description(&self) -> Cow<'_, str>;
+    /// Returns [`Self::NAME`], unless tools of one type have names of their own.
+    fn name(&self) -> &str {
+        Self::NAME
+    }
 
-    fn kind(&self) -> ToolKind;
+    /// Returns [`Self::DESCRIPTION`], unless there is something to fill in.
+    fn description(&self) -> Cow<'_, str> {
+        Self::DESCRIPTION.into()
+    }
+
+    fn kind(&self) -> ToolKind {
+        Self::KIND
+    }
 
     /// Returns the offer to the model, made anew for each request.
     fn spec(&self) -> ToolSpec {
@@ -85,11 +99,6 @@ pub trait Tool: Send + Sync {
             ToolKind::Write | ToolKind::Execute => Concurrency::InOrder,
             ToolKind::Read | ToolKind::Search | ToolKind::Delegate | ToolKind::Other => Concurrency::Parallel,
         }
-    }
-
-    /// Returns `true` if the tool bounds its own time, so that its silence is no reason to stop the agent.
-    fn keeps_time(&self) -> bool {
-        false
     }
 
     /// Returns what a screen shows behind the tool's name, such as `"verify_password" in src`.
@@ -165,7 +174,6 @@ impl Plan {
 /// Surroundings of one call. All of it is handed in: two agents may work in different folders.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    pub agent: AgentId,
     pub call_id: String,
     /// Working directory, absolute, symlinks resolved.
     pub cwd: Arc<PathBuf>,
@@ -183,6 +191,11 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
+    /// Returns an error, which is what the model reads, if the agent was stopped.
+    fn check_cancelled(&self) -> Result<(), ToolOutput> {
+        if self.cancel.is_cancelled() { Err(ToolOutput::error(INTERRUPTED)) } else { Ok(()) }
+    }
+
     /// Returns the folders from which no program is started without a question.
     fn untrusted(&self) -> [&Path; 3] {
         [&self.origin, &self.project, &self.cwd].map(|folder| folder.as_path())

@@ -3,7 +3,6 @@
 //! Owns what a file's first bytes say about it and how its lines are numbered and cut. Leaves opening to `file`.
 //! Invariant: neither memory nor time grows with the size of the file beyond fixed bounds.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -58,17 +57,9 @@ impl Tool for Read {
     type Input = ReadInput;
     type Prepared = (ResolvedPath, ReadInput);
 
-    fn name(&self) -> &'static str {
-        "Read"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/Read.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
-    }
+    const NAME: &'static str = "Read";
+    const DESCRIPTION: &'static str = include_str!("../../assets/tools/Read.md");
+    const KIND: ToolKind = ToolKind::Read;
 
     fn title(&self, input: &ReadInput, context: &ToolContext) -> String {
         title(&input.file_path, context)
@@ -202,27 +193,25 @@ impl Page {
         while page.shown < limit && chars < MAX_TEXT {
             match lines.next()? {
                 Next::Line => page.seen += 1,
-                Next::End => page.ended = true,
-                Next::TooFar => page.gave_up = true,
-            }
-            if page.ended || page.gave_up {
-                break;
+                Next::End => {
+                    page.ended = true;
+                    return Ok(page);
+                }
+                Next::TooFar => {
+                    page.gave_up = true;
+                    return Ok(page);
+                }
             }
             if page.seen >= first {
-                chars += page.push(lines.line(), lines.cut);
+                chars += page.push(&lines.kept, lines.cut);
             }
         }
-        if !page.ended && !page.gave_up {
-            lines.budget = lines.budget.min(COUNT_BYTES);
-            loop {
-                match lines.next()? {
-                    Next::Line => page.seen += 1,
-                    Next::End => page.ended = true,
-                    Next::TooFar => {}
-                }
-                if page.ended || lines.budget == 0 {
-                    break;
-                }
+        lines.budget = lines.budget.min(COUNT_BYTES);
+        while !page.ended && lines.budget > 0 {
+            match lines.next()? {
+                Next::Line => page.seen += 1,
+                Next::End => page.ended = true,
+                Next::TooFar => {}
             }
         }
         Ok(page)
@@ -295,6 +284,7 @@ struct Lines<'a, R> {
     context: &'a ToolContext,
     /// Bytes that may still be looked at.
     budget: u64,
+    /// The present line without its `\n`, as far as it is kept.
     kept: Vec<u8>,
     /// Whether the present line is longer than what is kept of it.
     cut: bool,
@@ -309,11 +299,6 @@ enum Next {
 impl<'a, R: io::Read> Lines<'a, R> {
     fn new(stream: R, context: &'a ToolContext, budget: u64) -> Self {
         Self { stream: BufReader::with_capacity(64 << 10, stream), context, budget, kept: Vec::new(), cut: false }
-    }
-
-    /// Returns the present line without its `\n`, as far as it is kept.
-    fn line(&self) -> &[u8] {
-        &self.kept
     }
 
     fn next(&mut self) -> io::Result<Next> {

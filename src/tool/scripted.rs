@@ -3,7 +3,6 @@
 //! A script is JSON Lines; each line is a [`ScriptedResult`]. A call gets the first line of its tool whose `input` is
 //! part of the call's JSON text.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,12 +86,13 @@ impl Tool for ScriptedTool {
     type Input = Args;
     type Prepared = Option<ScriptedResult>;
 
+    const NAME: &'static str = "Scripted";
+    const DESCRIPTION: &'static str = "Plays a script.";
+    const KIND: ToolKind = ToolKind::Other;
+
+    /// That of the tool that it stands for, as is the kind.
     fn name(&self) -> &str {
         &self.name
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        "Plays a script.".into()
     }
 
     fn kind(&self) -> ToolKind {

@@ -1,7 +1,5 @@
 //! `TodoWrite`: the agent's list of things to do, kept in the conversation and shown to the user.
 
-use std::borrow::Cow;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,17 +21,9 @@ impl Tool for TodoWrite {
     type Input = TodoInput;
     type Prepared = Vec<Todo>;
 
-    fn name(&self) -> &'static str {
-        "TodoWrite"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/TodoWrite.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
-    }
+    const NAME: &'static str = "TodoWrite";
+    const DESCRIPTION: &'static str = include_str!("../../assets/tools/TodoWrite.md");
+    const KIND: ToolKind = ToolKind::Other;
 
     /// Each list replaces the one before.
     fn concurrency(&self, _input: &TodoInput) -> Concurrency {

@@ -1,6 +1,5 @@
 //! `Write`: creates a file, or replaces one that was read.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -10,8 +9,6 @@ use super::file::change::{Change, before, is_crlf, make_change, plan_change};
 use super::file::path::{ResolvedPath, title};
 use super::{Plan, Tool, ToolContext, ToolOutput};
 use crate::permission::ToolKind;
-
-const NAME: &str = "Write";
 
 pub(super) struct Write;
 
@@ -29,17 +26,9 @@ impl Tool for Write {
     type Input = WriteInput;
     type Prepared = (ResolvedPath, WriteInput);
 
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../assets/tools/Write.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Write
-    }
+    const NAME: &'static str = "Write";
+    const DESCRIPTION: &'static str = include_str!("../../assets/tools/Write.md");
+    const KIND: ToolKind = ToolKind::Write;
 
     fn title(&self, input: &WriteInput, context: &ToolContext) -> String {
         title(&input.file_path, context)
@@ -58,7 +47,7 @@ fn change(path: &Path, input: &WriteInput, context: &ToolContext) -> Result<Chan
     let before = before(path, context)?;
     let old = before.as_ref().and_then(|old| std::str::from_utf8(old.bytes.as_deref()?).ok());
     let (after, note) = in_style_of(old.unwrap_or_default(), input.content.clone());
-    Ok(Change { path: path.to_path_buf(), before, after, note, tool: NAME })
+    Ok(Change { path: path.to_path_buf(), before, after, note, tool: Write::NAME })
 }
 
 /// Gives the new content the line ends and the byte order mark of the old one. `Read` shows neither, so a model that

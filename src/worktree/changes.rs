@@ -55,28 +55,14 @@ impl WorktreeChanges {
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.commits == 0 && self.nested.is_empty()
     }
-
-    /// Returns how many lines came and how many went.
-    pub fn lines(&self) -> (usize, usize) {
-        let count = |of: fn(&FileDiff) -> usize| self.files.iter().map(|file| of(&file.diff)).sum();
-        (count(|diff| diff.added), count(|diff| diff.removed))
-    }
 }
 
 /// Lists what differs between two trees, with the lines.
 pub(super) async fn between(git: &Git, old: &str, new: &str, root: &Path) -> Result<Vec<ChangedFile>, WorktreeError> {
     let mut files = names(git, old, new, root).await?;
-    let patch = git.call("showing the changes").args([
-        "diff-tree",
-        "-r",
-        "-p",
-        "-M",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "--submodule=short",
-    ]);
-    let patch = patch.args([old, new]).at_most(DIFF_BYTES).run().await?;
+    let call = git.call("showing the changes").args(["diff-tree", "-r", "-p", "-M", "--no-color", "--submodule=short"]);
+    let call = call.args(["--no-ext-diff", "--no-textconv", old, new]);
+    let patch = call.at_most(DIFF_BYTES).run().await?;
     fill(&mut files, &patch);
     Ok(files)
 }

@@ -125,7 +125,7 @@ impl Worktrees {
         match check_out(&git, &claim, &name, record.clone()).await {
             Ok(worktree) => Ok(worktree),
             Err(error) => {
-                let _ = self.undo(&claim, &name, &record).await;
+                let _ = self.undo(&claim, &name, &record.repository, &record.branch).await;
                 Err(error)
             }
         }
@@ -237,34 +237,27 @@ impl Worktrees {
     }
 
     async fn remove(&self, worktree: &Worktree) -> Result<(), WorktreeError> {
-        let record = WorktreeRecord {
-            repository: worktree.repository.clone(),
-            inside: PathBuf::new(),
-            branch: worktree.branch.clone(),
-            base: worktree.base.clone(),
-            git_dir: None,
-        };
-        self.undo(&worktree.claim, &worktree.name, &record).await
+        self.undo(&worktree.claim, &worktree.name, &worktree.repository, &worktree.branch).await
     }
 
     /// Removes a worktree, its branch and its record. A stop does not interrupt this.
-    async fn undo(&self, claim: &Claim, name: &str, record: &WorktreeRecord) -> Result<(), WorktreeError> {
-        self.unlink(claim, name, record).await?;
-        if let Some(git) = self.origin(record, &CancellationToken::new()).await?
-            && commit_of(&git, &format!("refs/heads/{}", record.branch)).await?.is_some()
+    async fn undo(&self, claim: &Claim, name: &str, repository: &Path, branch: &str) -> Result<(), WorktreeError> {
+        self.unlink(claim, name, repository).await?;
+        if let Some(git) = self.origin(repository, &CancellationToken::new()).await?
+            && commit_of(&git, &format!("refs/heads/{branch}")).await?.is_some()
         {
-            git.call("removing the branch").args(["branch", "-q", "-D", "--", &record.branch]).run().await?;
+            git.call("removing the branch").args(["branch", "-q", "-D", "--", branch]).run().await?;
         }
         claim.forget(name);
         Ok(())
     }
 
     /// Removes the files of a worktree, and what git knows of it.
-    async fn unlink(&self, claim: &Claim, name: &str, record: &WorktreeRecord) -> Result<(), WorktreeError> {
+    async fn unlink(&self, claim: &Claim, name: &str, repository: &Path) -> Result<(), WorktreeError> {
         let root = claim.root_of(name);
         let folder = root.clone();
         blocking(move || place::remove_folder(&folder)).await?;
-        let Some(git) = self.origin(record, &CancellationToken::new()).await? else { return Ok(()) };
+        let Some(git) = self.origin(repository, &CancellationToken::new()).await? else { return Ok(()) };
         // A single worktree is forgotten only once its folder is missing; pruning would take the user's own with it.
         let call = git.call("removing a worktree").args(["worktree", "remove", "--force", "--force", "--"]);
         let answer = call.arg(&root).answer().await?;
@@ -274,11 +267,11 @@ impl Worktrees {
     }
 
     /// Returns git at the files a worktree came from, if they are still there.
-    async fn origin(&self, record: &WorktreeRecord, cancel: &CancellationToken) -> Result<Option<Git>, WorktreeError> {
-        if !record.repository.is_dir() {
+    async fn origin(&self, repository: &Path, cancel: &CancellationToken) -> Result<Option<Git>, WorktreeError> {
+        if !repository.is_dir() {
             return Ok(None);
         }
-        let (repository, _) = Self::place_of(&record.repository).await?;
+        let (repository, _) = Self::place_of(repository).await?;
         self.git_on(repository, cancel).await.map(Some)
     }
 }

@@ -79,11 +79,11 @@ impl Worktrees {
         }
         let Some(worktree) = Worktree::of(claim.clone(), name.to_owned(), record.clone()) else {
             // It was never handed to an agent.
-            return self.undo(claim, name, &record).await.map(|()| None);
+            return self.undo(claim, name, &record.repository, &record.branch).await.map(|()| None);
         };
         let changes = self.changes(&worktree, cancel).await?;
         if changes.is_empty() {
-            return self.undo(claim, name, &record).await.map(|()| None);
+            return self.undo(claim, name, &record.repository, &record.branch).await.map(|()| None);
         }
         Ok(Some((worktree, changes)))
     }
@@ -96,14 +96,14 @@ impl Worktrees {
         record: &WorktreeRecord,
         cancel: &CancellationToken,
     ) -> Result<(), WorktreeError> {
-        let tip = match self.origin(record, cancel).await? {
+        let tip = match self.origin(&record.repository, cancel).await? {
             Some(git) => commit_of(&git, &format!("refs/heads/{}", record.branch)).await?,
             None => None,
         };
         if tip.is_none_or(|tip| tip == record.base) {
-            return self.undo(claim, name, record).await;
+            return self.undo(claim, name, &record.repository, &record.branch).await;
         }
-        self.unlink(claim, name, record).await?;
+        self.unlink(claim, name, &record.repository).await?;
         claim.forget(name);
         Ok(())
     }

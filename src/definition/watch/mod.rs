@@ -97,10 +97,8 @@ fn watch(library: &Library, events: Sender<Message>, messages: &Receiver<Message
             return unable(&error);
         }
         reload(library);
-        match watches.wait(messages) {
-            Some(Ended::Dropped) => return Ended::Dropped,
-            Some(Ended::Unable) => return Ended::Unable,
-            None => {}
+        if let Some(ended) = watches.wait(messages) {
+            return ended;
         }
     }
 }

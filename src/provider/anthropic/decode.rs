@@ -14,84 +14,67 @@ use crate::message::Usage;
 use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
 use crate::provider::service::Service;
-use crate::provider::sse;
 use crate::provider::think::Think;
 use crate::provider::{ErrorKind, ProviderError, StopReason, StreamEvent};
 
 /// One event. A flat struct, because a tagged enum would copy every event before reading it.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct WireEvent<'a> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     index: Text<'a>,
-    #[serde(borrow, default)]
     delta: Lenient<Delta<'a>>,
-    #[serde(borrow, default)]
     content_block: Lenient<BlockStart<'a>>,
-    #[serde(borrow, default)]
     message: Lenient<MessageStart<'a>>,
-    #[serde(borrow, default)]
     usage: Lenient<WireUsage<'a>>,
-    #[serde(borrow, default)]
     content: List<BlockStart<'a>>,
-    #[serde(borrow, default)]
     stop_reason: Text<'a>,
-    #[serde(borrow, default)]
     error: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Delta<'a> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(borrow, default)]
     thinking: Text<'a>,
-    #[serde(borrow, default)]
     signature: Text<'a>,
-    #[serde(borrow, default)]
     partial_json: Text<'a>,
-    #[serde(borrow, default)]
     stop_reason: Text<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct BlockStart<'a> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow, default)]
     text: Text<'a>,
-    #[serde(borrow, default)]
     thinking: Text<'a>,
-    #[serde(borrow, default)]
     signature: Text<'a>,
-    #[serde(borrow, default)]
     data: Text<'a>,
-    #[serde(borrow, default)]
     id: Text<'a>,
-    #[serde(borrow, default)]
     name: Text<'a>,
-    #[serde(borrow, default)]
     input: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct MessageStart<'a> {
-    #[serde(borrow, default)]
     usage: Lenient<WireUsage<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct WireUsage<'a> {
-    #[serde(rename = "input_tokens", borrow, default)]
+    #[serde(rename = "input_tokens")]
     input: Text<'a>,
-    #[serde(rename = "output_tokens", borrow, default)]
+    #[serde(rename = "output_tokens")]
     output: Text<'a>,
-    #[serde(rename = "cache_read_input_tokens", borrow, default)]
+    #[serde(rename = "cache_read_input_tokens")]
     cache_read: Text<'a>,
-    #[serde(rename = "cache_creation_input_tokens", borrow, default)]
+    #[serde(rename = "cache_creation_input_tokens")]
     cache_write: Text<'a>,
 }
 
@@ -241,13 +224,9 @@ fn close(open: Open, out: &mut Queue) {
 }
 
 impl Decode for MessagesDecoder {
-    fn event(&mut self, event: sse::SseEvent<'_>, out: &mut Queue) -> Result<StreamProgress, ProviderError> {
-        let data = event.data.trim();
-        if data.is_empty() || data == "[DONE]" {
+    fn event(&mut self, data: &str, out: &mut Queue) -> Result<StreamProgress, ProviderError> {
+        if data == "[DONE]" {
             return Ok(StreamProgress::Open);
-        }
-        if event.name == "error" {
-            return Err(self.service.stream_error(data));
         }
         let wire = object::<WireEvent<'_>>(data).map_err(|error| {
             self.service.error(ErrorKind::Protocol, &format!("an event that cannot be read: {error}"))

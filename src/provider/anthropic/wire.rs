@@ -7,10 +7,11 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::message::{AssistantMessage, Block, Message, ResultPart, ToolInput, ToolResult, ToolSpec};
+use crate::message::{AssistantMessage, Block, Message, ResultPart, ToolResult, ToolSpec};
 use crate::provider::Request;
+use crate::provider::wire_api::{self, WireInput};
 
 /// What a failed tool without a word is said to have said: the API refuses an error without content.
 const SILENT_FAILURE: &str = "(failed without a message)";
@@ -110,7 +111,7 @@ enum Kind<'a> {
     ToolUse {
         id: Cow<'a, str>,
         name: Cow<'a, str>,
-        input: Input<'a>,
+        input: WireInput<'a>,
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
@@ -127,21 +128,9 @@ enum Source<'a> {
     Base64 { media_type: &'a str, data: &'a str },
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Input<'a> {
-    Object(&'a Map<String, Value>),
-    Malformed(Malformed<'a>),
-}
-
-/// An input that is no object, wrapped in one so that the API takes it back and the model sees what it wrote.
-#[derive(Serialize)]
-struct Malformed<'a> {
-    malformed_input: &'a str,
-}
-
 impl<'a> MessagesBody<'a> {
-    pub(super) fn new(request: &'a Request) -> Self {
+    /// Returns the request with the settings for reasoning if it may have them: a gateway may lead to a model without it.
+    pub(super) fn new(request: &'a Request, may_think: bool) -> Self {
         let mut messages = turns(request);
         for turn in messages.iter_mut().rev().filter(|turn| turn.role == Role::User).take(2) {
             if let Some(last) = turn.content.last_mut() {
@@ -163,31 +152,24 @@ impl<'a> MessagesBody<'a> {
         if let Some(last) = tools.last_mut() {
             last.cache_control = Some(Cache::Ephemeral);
         }
-        let is_silent = SILENT_THINKERS.iter().any(|id| request.model.starts_with(id));
+        let is_silent = may_think && SILENT_THINKERS.iter().any(|id| request.model.starts_with(id));
         let system = Some(&*request.system).filter(|system| !system.trim().is_empty());
         Self {
             model: &request.model,
             max_tokens: request.max_output_tokens,
             stream: true,
             thinking: is_silent.then_some(Thinking::Adaptive { display: "summarized" }),
-            output_config: request.effort.map(|effort| OutputConfig { effort: effort.name() }),
+            output_config: request.effort.filter(|_| may_think).map(|effort| OutputConfig { effort: effort.name() }),
             system: system.map(|text| [Content { kind: Kind::Text { text }, cache_control: Some(Cache::Ephemeral) }]),
             tools,
             tool_choice,
             messages,
         }
     }
-}
 
-impl MessagesBody<'_> {
     /// Returns `true` if it says whether and how hard to think.
     pub(super) fn sets_thinking(&self) -> bool {
         self.thinking.is_some() || self.output_config.is_some()
-    }
-
-    /// Takes that out, for a gateway that leads to a model without it.
-    pub(super) fn forgo_thinking(&mut self) {
-        (self.thinking, self.output_config) = (None, None);
     }
 }
 
@@ -266,10 +248,7 @@ fn reply_blocks(blocks: &[Block]) -> Vec<Kind<'_>> {
             Block::ToolCall(call) => Some(Kind::ToolUse {
                 id: identifier(&call.id),
                 name: identifier(&call.name),
-                input: match &call.input {
-                    ToolInput::Object(map) => Input::Object(map),
-                    ToolInput::Malformed(text) => Input::Malformed(Malformed { malformed_input: text }),
-                },
+                input: (&call.input).into(),
             }),
         })
         .collect();
@@ -295,12 +274,6 @@ fn result_block(result: &ToolResult) -> Kind<'_> {
     Kind::ToolResult { tool_use_id: identifier(&result.call_id), content, is_error: result.is_error }
 }
 
-/// Returns a name or id as the API takes it: letters, digits, `_` and `-`, at most 128 of them.
 fn identifier(text: &str) -> Cow<'_, str> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !text.is_empty() && text.len() <= 128 && text.chars().all(fits) {
-        return Cow::Borrowed(text);
-    }
-    let fitted: String = text.chars().take(128).map(|c| if fits(c) { c } else { '_' }).collect();
-    Cow::Owned(if fitted.is_empty() { "_".to_owned() } else { fitted })
+    wire_api::identifier(text, 128, "_")
 }

@@ -9,8 +9,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::message::{AssistantMessage, Block, Dialect, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
+use crate::message::{AssistantMessage, Block, Dialect, Effort, Message, ResultPart, ToolCall, ToolResult};
 use crate::provider::Request;
+use crate::provider::wire_api::{WireInput, identifier};
 
 /// Models of OpenAI that take tools over this API only with reasoning off, and that reason by default.
 const RELUCTANT: [&str; 3] = ["gpt-5.6", "gpt-6-sol", "gpt-6-luna"];
@@ -96,12 +97,6 @@ struct Call<'a> {
     id: &'a str,
     #[serde(flatten)]
     body: CallBody<'a>,
-}
-
-/// An input that is no object, wrapped in one.
-#[derive(Serialize)]
-struct Malformed<'a> {
-    malformed_input: &'a str,
 }
 
 impl<'a> ChatBody<'a> {
@@ -195,23 +190,8 @@ fn reasoning(reply: &AssistantMessage) -> String {
 }
 
 fn call(call: &ToolCall) -> Call<'_> {
-    let arguments = match &call.input {
-        ToolInput::Object(map) => serde_json::to_string(map),
-        ToolInput::Malformed(text) => serde_json::to_string(&Malformed { malformed_input: text }),
-    };
-    let arguments = arguments.unwrap_or_else(|_| "{}".to_owned());
-    Call { id: &call.id, body: CallBody::Function { name: tool_name(&call.name), arguments } }
-}
-
-/// Returns a name as the API takes it back: a model may have made one up that the API refuses, and every later request
-/// would fail with it.
-fn tool_name(name: &str) -> Cow<'_, str> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !name.is_empty() && name.len() <= NAME_CHARS && name.chars().all(fits) {
-        return Cow::Borrowed(name);
-    }
-    let fitted: String = name.chars().take(NAME_CHARS).map(|c| if fits(c) { c } else { '_' }).collect();
-    Cow::Owned(if fitted.is_empty() { "unnamed".to_owned() } else { fitted })
+    let arguments = serde_json::to_string(&WireInput::from(&call.input)).unwrap_or_else(|_| "{}".to_owned());
+    Call { id: &call.id, body: CallBody::Function { name: identifier(&call.name, NAME_CHARS, "unnamed"), arguments } }
 }
 
 /// Appends the results, and their pictures as a message of the user: the API takes none in a result.

@@ -69,21 +69,14 @@ impl Tool for AgentTool {
     type Input = AgentInput;
     type Prepared = AgentInput;
 
-    fn name(&self) -> &str {
-        AGENT_TOOL
-    }
+    const NAME: &'static str = AGENT_TOOL;
+    const DESCRIPTION: &'static str = include_str!("../../../assets/tools/Agent.md");
+    const KIND: ToolKind = ToolKind::Delegate;
+    const KEEPS_TIME: bool = true;
 
     fn description(&self) -> Cow<'_, str> {
         let agents = offer::listed(self.tree.catalog(), self.parent.capabilities.permissions.rules());
-        include_str!("../../../assets/tools/Agent.md").replace("{{agents}}", &agents).into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delegate
-    }
-
-    fn keeps_time(&self) -> bool {
-        true
+        Self::DESCRIPTION.replace("{{agents}}", &agents).into()
     }
 
     fn title(&self, input: &AgentInput, _context: &ToolContext) -> String {

@@ -3,7 +3,6 @@
 //! Owns their inputs and answers. Leaves the acts to the tree. Invariant: an agent reaches its own subagents only, and
 //! learns nothing of one at work but its state.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,21 +77,10 @@ impl Tool for TaskOutput {
     type Input = OutputInput;
     type Prepared = OutputInput;
 
-    fn name(&self) -> &'static str {
-        "TaskOutput"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../../assets/tools/TaskOutput.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
-    }
-
-    fn keeps_time(&self) -> bool {
-        true
-    }
+    const NAME: &'static str = "TaskOutput";
+    const DESCRIPTION: &'static str = include_str!("../../../assets/tools/TaskOutput.md");
+    const KIND: ToolKind = ToolKind::Other;
+    const KEEPS_TIME: bool = true;
 
     fn title(&self, input: &OutputInput, _context: &ToolContext) -> String {
         input.task_id.clone()
@@ -122,21 +110,10 @@ impl Tool for TaskStop {
     type Input = StopInput;
     type Prepared = StopInput;
 
-    fn name(&self) -> &'static str {
-        "TaskStop"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../../assets/tools/TaskStop.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
-    }
-
-    fn keeps_time(&self) -> bool {
-        true
-    }
+    const NAME: &'static str = "TaskStop";
+    const DESCRIPTION: &'static str = include_str!("../../../assets/tools/TaskStop.md");
+    const KIND: ToolKind = ToolKind::Other;
+    const KEEPS_TIME: bool = true;
 
     fn title(&self, input: &StopInput, _context: &ToolContext) -> String {
         input.task_id.clone()
@@ -168,21 +145,10 @@ impl Tool for SendMessage {
     type Input = MessageInput;
     type Prepared = MessageInput;
 
-    fn name(&self) -> &'static str {
-        "SendMessage"
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        include_str!("../../../assets/tools/SendMessage.md").into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
-    }
-
-    fn keeps_time(&self) -> bool {
-        true
-    }
+    const NAME: &'static str = "SendMessage";
+    const DESCRIPTION: &'static str = include_str!("../../../assets/tools/SendMessage.md");
+    const KIND: ToolKind = ToolKind::Other;
+    const KEEPS_TIME: bool = true;
 
     fn title(&self, input: &MessageInput, _context: &ToolContext) -> String {
         format!("→ {}  {}", input.to, input.message)

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use crate::message::{reveal_line, sanitize};
+use crate::message::format::words_of;
+use crate::message::{reveal_line, sanitize, without_dots};
 use crate::permission::AccessKind;
 use crate::tool::blocking::off_thread;
 use crate::tool::{Plan, ToolContext, ToolOutput};
@@ -83,17 +84,7 @@ pub(in crate::tool) fn lexical(raw: &str, cwd: &Path) -> PathBuf {
         (_, Some(below)) => home().map_or_else(|| cwd.join(raw), |home| home.join(below)),
         _ => cwd.join(raw),
     };
-    let mut plain = PathBuf::from("/");
-    for part in wanted.components() {
-        match part {
-            Component::Normal(name) => plain.push(name),
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-        }
-    }
-    plain
+    without_dots(&wanted)
 }
 
 /// Walks the path from the root and replaces every link by its target. A dangling link leads to its target as well:
@@ -173,21 +164,11 @@ pub(in crate::tool) fn printable(path: &Path) -> String {
 
 /// Returns `text` on one line of at most `max` characters, without anything that a screen should not get.
 pub(in crate::tool) fn one_line(text: &str, max: usize) -> String {
-    shortened(&sanitize(text), max)
+    words_of(&sanitize(text), max)
 }
 
 /// Returns what a call is about on one line of at most `max` characters, with a sign for everything that would not be
 /// seen: the record of a command says what was run.
 pub(in crate::tool) fn revealed_line(text: &str, max: usize) -> String {
-    shortened(&reveal_line(text.trim()), max)
-}
-
-fn shortened(text: &str, max: usize) -> String {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    let mut line = words.collect::<Vec<_>>().join(" ");
-    if let Some((cut, _)) = line.char_indices().nth(max) {
-        line.truncate(cut);
-        line.push('…');
-    }
-    line
+    words_of(&reveal_line(text.trim()), max)
 }

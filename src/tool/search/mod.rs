@@ -255,17 +255,7 @@ fn bad_pattern(pattern: &str, error: &str, multiline: bool) -> String {
             words.push_str(" To match across lines, set multiline.");
         }
     } else {
-        let _ = write!(words, " To find the text itself, escape it: {}", escaped(pattern));
+        let _ = write!(words, " To find the text itself, escape it: {}", regex::escape(pattern));
     }
     words
-}
-
-fn escaped(text: &str) -> String {
-    text.chars().fold(String::new(), |mut escaped, c| {
-        if r"\.+*?()|[]{}^$#&-~".contains(c) {
-            escaped.push('\\');
-        }
-        escaped.push(c);
-        escaped
-    })
 }

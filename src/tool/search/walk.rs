@@ -5,10 +5,11 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ignore::{DirEntry, WalkBuilder};
+use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
 use super::ignores::Sieve;
@@ -72,12 +73,38 @@ pub fn check_threads(count: usize) -> io::Result<()> {
     })
 }
 
-pub(in crate::tool) fn check_walk_threads() -> Result<(), ToolOutput> {
+/// Looks at the entries of a walk on several threads, and returns what is found, in no order and up to `most`. Each
+/// thread has a finder of its own. `unread` counts the places that cannot be looked into.
+pub(in crate::tool) fn find_all<T: Send, F: FnMut(DirEntry) -> Option<T> + Send>(
+    files: &WalkBuilder,
+    watch: &Watch,
+    most: usize,
+    unread: &AtomicUsize,
+    finder: impl Fn() -> F,
+) -> Result<Vec<T>, ToolOutput> {
     check_threads(THREADS).map_err(|error| {
         ToolOutput::error(format!(
             "The search cannot start its threads: {error}. Too much runs at once; try again when something has ended."
         ))
-    })
+    })?;
+    let all = Mutex::new(Vec::new());
+    files.build_parallel().run(|| {
+        let (mut find, all) = (finder(), &all);
+        Box::new(move |entry| {
+            if watch.is_over() {
+                return WalkState::Quit;
+            }
+            let Ok(entry) = entry else {
+                unread.fetch_add(1, Ordering::Relaxed);
+                return WalkState::Continue;
+            };
+            let Some(found) = find(entry) else { return WalkState::Continue };
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            all.push(found);
+            if all.len() < most { WalkState::Continue } else { WalkState::Quit }
+        })
+    });
+    Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn is_folder(entry: &DirEntry) -> bool {

@@ -6,6 +6,7 @@ use belvedere::agent::{EventKind, Spawn, Status, TurnEvent};
 use belvedere::definition::{AgentDraft, Catalog, Source, Tier, parse};
 use belvedere::message::AgentId;
 use belvedere::offline::{Offline, Pace};
+use belvedere::permission::PermissionMode;
 use belvedere::provider::scripted::Scripted;
 use belvedere::subagent::{Command, DRAFT_CALL, TreeLimits, drafting_agent};
 use futures::FutureExt as _;
@@ -38,7 +39,7 @@ fn the_agent_that_drafts_is_faultless_and_not_on_offer() {
     let parsed = parse(text, Source { tier: Tier::BuiltIn, path: None });
     assert_eq!(parsed.diagnostics, []);
     let agent = drafting_agent().unwrap();
-    assert!(agent.reads_only());
+    assert_eq!(agent.permission_mode, Some(PermissionMode::Plan));
     assert!(Catalog::builtin().get(&agent.name).is_none());
 }
 

@@ -1,6 +1,5 @@
 //! Stops: every run ends, once, in order, whatever its tools and its listeners do.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,16 +45,12 @@ impl Tool for Odd {
     type Input = Args;
     type Prepared = ();
 
+    const NAME: &'static str = "";
+    const DESCRIPTION: &'static str = "";
+    const KIND: ToolKind = ToolKind::Other;
+
     fn name(&self) -> &str {
         self.0
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        "".into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
     }
 
     fn concurrency(&self, _args: &Args) -> Concurrency {

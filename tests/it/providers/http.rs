@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use belvedere::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
-use belvedere::provider::anthropic::Anthropic;
-use belvedere::provider::openai::OpenAi;
 use belvedere::provider::{
-    Credential, ErrorKind, EventStream, Feature, Provider, ProviderError, Request, Secret, Service, StopReason,
+    Credential, ErrorKind, EventStream, Feature, Http, Provider, ProviderError, Request, Secret, Service, StopReason,
     StreamEvent,
 };
 use futures::StreamExt;
@@ -16,16 +14,16 @@ use super::{fixture, fold, key, request, row};
 
 const KEY: &str = "sk-secret-1234";
 
-fn claude(base: &str) -> Anthropic {
+fn claude(base: &str) -> Http {
     claude_with(base, key(KEY))
 }
 
-fn claude_with(base: &str, credential: Credential) -> Anthropic {
-    Anthropic::new(Service::new(row("anthropic"), credential), &base.parse().expect("a base"))
+fn claude_with(base: &str, credential: Credential) -> Http {
+    Http::new(Service::new(row("anthropic"), credential), &base.parse().expect("a base"))
 }
 
-fn gpt(base: &str) -> OpenAi {
-    OpenAi::new(Service::new(row("ollama"), Credential::None), &base.parse().expect("a base"))
+fn gpt(base: &str) -> Http {
+    Http::new(Service::new(row("ollama"), Credential::None), &base.parse().expect("a base"))
 }
 
 async fn ask(provider: &dyn Provider) -> Result<EventStream, ProviderError> {

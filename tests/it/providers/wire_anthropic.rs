@@ -1,6 +1,8 @@
 //! What is sent to the Messages API.
 
-use belvedere::message::{AssistantMessage, Block, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult};
+use belvedere::message::{
+    AssistantMessage, Block, Dialect, Effort, Message, ResultPart, ToolCall, ToolInput, ToolResult,
+};
 use belvedere::provider::{Request, anthropic};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -8,7 +10,8 @@ use serde_json::{Value, json};
 use super::{object, request};
 
 fn body(request: &Request) -> Value {
-    serde_json::from_slice(&anthropic::request_body(request).expect("a body")).expect("JSON")
+    let (json, _) = anthropic::request_body(request, Dialect::Anthropic, true).expect("a body");
+    serde_json::from_slice(&json).expect("JSON")
 }
 
 fn assistant(content: Vec<Block>) -> Message {

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::{object, request};
 
 fn body(request: &Request, dialect: Dialect) -> Value {
-    serde_json::from_slice(&openai::request_body(request, dialect).expect("a body")).expect("JSON")
+    let (json, _) = openai::request_body(request, dialect, true).expect("a body");
+    serde_json::from_slice(&json).expect("JSON")
 }
 
 fn conversation() -> Request {

@@ -15,7 +15,7 @@ use crate::support::standard_tools;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use belvedere::message::{AgentId, ResultPart};
+use belvedere::message::ResultPart;
 use belvedere::permission::AccessKind;
 use belvedere::tool::{Args, Freshness, Plan, ToolContext, ToolOutput, ToolSet};
 use serde_json::Value;
@@ -37,7 +37,6 @@ impl Bench {
         std::fs::create_dir(root.as_path()).unwrap();
         let (sender, progress) = watch::channel(String::new());
         let context = ToolContext {
-            agent: AgentId::MAIN,
             call_id: "call-1".to_owned(),
             cwd: Arc::clone(&root),
             origin: Arc::clone(&root),

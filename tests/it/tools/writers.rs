@@ -4,7 +4,6 @@ use crate::support::standard_tools;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belvedere::message::AgentId;
 use belvedere::tool::{Freshness, ToolContext, ToolOutput, Writers};
 use futures::future::join;
 use serde_json::{Value, json};
@@ -24,9 +23,9 @@ impl Team {
         Self { bench: Bench::new(), writers: Writers::default() }
     }
 
-    fn member(&self, number: u32, name: &str) -> ToolContext {
+    fn member(&self, name: &str) -> ToolContext {
         let freshness = Arc::new(Freshness::new(name, &self.writers));
-        ToolContext { agent: AgentId(number), freshness, ..self.bench.context.clone() }
+        ToolContext { freshness, ..self.bench.context.clone() }
     }
 }
 
@@ -46,7 +45,7 @@ async fn edit(context: &ToolContext, old: &str, new: &str) -> ToolOutput {
 async fn a_change_that_no_stamp_shows_is_noticed_and_has_a_name() {
     let team = Team::new();
     let path = team.bench.put("a.txt", "one two\n");
-    let (main, code) = (team.member(0, "main"), team.member(2, "code-2"));
+    let (main, code) = (team.member("main"), team.member("code-2"));
     let before = std::fs::metadata(&path).unwrap().modified().unwrap();
     read(&main).await;
     read(&code).await;
@@ -70,7 +69,7 @@ async fn a_change_that_no_stamp_shows_is_noticed_and_has_a_name() {
 async fn a_change_by_a_command_or_the_user_is_nobodys() {
     let team = Team::new();
     team.bench.put("a.txt", "one\n");
-    let (main, code) = (team.member(0, "main"), team.member(2, "code-2"));
+    let (main, code) = (team.member("main"), team.member("code-2"));
     read(&main).await;
     read(&code).await;
     assert!(!call(&code, "Bash", json!({"command": "echo two >> a.txt"})).await.is_error);
@@ -84,7 +83,7 @@ async fn a_change_by_a_command_or_the_user_is_nobodys() {
 #[tokio::test]
 async fn of_two_that_make_the_same_file_the_second_is_told() {
     let team = Team::new();
-    let (one, other) = (team.member(1, "code-1"), team.member(2, "code-2"));
+    let (one, other) = (team.member("code-1"), team.member("code-2"));
     let write = |who: &'static str| json!({"file_path": "new/a.txt", "content": format!("by {who}\n")});
     let (first, second) = join(call(&one, "Write", write("1")), call(&other, "Write", write("2"))).await;
     let (loser, winner) = if first.is_error { (first, "code-2") } else { (second, "code-1") };
@@ -98,7 +97,7 @@ async fn of_two_that_make_the_same_file_the_second_is_told() {
 async fn edits_at_the_same_moment_lose_nothing() {
     let team = Team::new();
     team.bench.put("a.txt", "one two\n");
-    let (main, code) = (team.member(0, "main"), team.member(2, "code-2"));
+    let (main, code) = (team.member("main"), team.member("code-2"));
     for round in 0..20 {
         team.bench.put("a.txt", "one two\n");
         read(&main).await;
@@ -114,9 +113,9 @@ async fn edits_at_the_same_moment_lose_nothing() {
 async fn a_call_that_is_stopped_leaves_the_file_to_others() {
     let team = Team::new();
     team.bench.put("a.txt", "one\n");
-    let code = team.member(2, "code-2");
+    let code = team.member("code-2");
     for number in 0..20 {
-        let stopped = ToolContext { cancel: CancellationToken::new(), ..team.member(1, "code-1") };
+        let stopped = ToolContext { cancel: CancellationToken::new(), ..team.member("code-1") };
         read(&stopped).await;
         let cancel = stopped.cancel.clone();
         let stop = async {

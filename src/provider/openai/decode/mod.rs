@@ -10,7 +10,6 @@ use crate::message::Usage;
 use crate::provider::feed::{Decode, Queue, StreamProgress};
 use crate::provider::lenient::{Lenient, List, Text, object};
 use crate::provider::service::Service;
-use crate::provider::sse;
 use crate::provider::think::Think;
 use crate::provider::{ErrorKind, ProviderError, StopReason, StreamEvent};
 
@@ -18,86 +17,68 @@ mod calls;
 
 use calls::Calls;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Chunk<'a> {
-    #[serde(borrow, default)]
     choices: List<Choice<'a>>,
-    #[serde(borrow, default)]
     usage: Lenient<WireUsage<'a>>,
-    #[serde(borrow, default)]
     error: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    object: Option<Text<'a>>,
+    object: Text<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Choice<'a> {
-    #[serde(borrow, default)]
     delta: Lenient<Delta<'a>>,
     /// A server that does not stream sends the whole message in one chunk.
-    #[serde(borrow, default)]
     message: Lenient<Delta<'a>>,
-    #[serde(borrow, default)]
-    finish_reason: Option<Text<'a>>,
+    finish_reason: Text<'a>,
     /// OpenRouter reports here what broke at the service behind it.
-    #[serde(borrow, default)]
     error: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Delta<'a> {
-    #[serde(borrow, default)]
-    content: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    reasoning_content: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    reasoning: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    refusal: Option<Text<'a>>,
-    #[serde(borrow, default)]
+    content: Text<'a>,
+    reasoning_content: Text<'a>,
+    reasoning: Text<'a>,
+    refusal: Text<'a>,
     tool_calls: List<CallDelta<'a>>,
     /// The form before `tool_calls`.
-    #[serde(borrow, default)]
     function_call: Lenient<Function<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct CallDelta<'a> {
-    #[serde(default)]
     index: Lenient<i64>,
-    #[serde(borrow, default)]
-    id: Option<Text<'a>>,
-    #[serde(borrow, default)]
+    id: Text<'a>,
     function: Lenient<Function<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Function<'a> {
-    #[serde(borrow, default)]
-    name: Option<Text<'a>>,
+    name: Text<'a>,
     /// A string of JSON after the API; an object from some servers.
-    #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct WireUsage<'a> {
-    #[serde(borrow, default)]
     prompt_tokens: Text<'a>,
-    #[serde(borrow, default)]
     completion_tokens: Text<'a>,
-    #[serde(borrow, default)]
     prompt_tokens_details: Lenient<PromptDetails<'a>>,
     /// DeepSeek's name for what came from its cache.
-    #[serde(borrow, default)]
     prompt_cache_hit_tokens: Text<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct PromptDetails<'a> {
-    #[serde(borrow, default)]
     cached_tokens: Text<'a>,
-    #[serde(borrow, default)]
     cache_write_tokens: Text<'a>,
 }
 
@@ -116,13 +97,12 @@ impl ChatDecoder {
 
     fn delta(&mut self, delta: Delta<'_>, out: &mut Queue) -> Result<(), ProviderError> {
         // Some gateways send the same reasoning under both names.
-        let reasoning = delta.reasoning_content.as_ref().filter(|text| !text.is_empty()).or(delta.reasoning.as_ref());
-        out.thinking(reasoning.map(|text| &**text).unwrap_or_default());
-        self.think.text(delta.content.as_deref().unwrap_or_default(), out);
-        out.text(delta.refusal.as_deref().unwrap_or_default());
+        let is_named_so = !delta.reasoning_content.is_empty();
+        out.thinking(if is_named_so { &delta.reasoning_content } else { &delta.reasoning });
+        self.think.text(&delta.content, out);
+        out.text(&delta.refusal);
         for call in delta.tool_calls.into_elements() {
-            let id = call.id.as_deref().unwrap_or_default();
-            self.call(call.index.0, id, call.function.0.as_ref(), out)?;
+            self.call(call.index.0, &call.id, call.function.0.as_ref(), out)?;
         }
         match &delta.function_call.0 {
             Some(function) => self.call(Some(0), "", Some(function), out),
@@ -138,7 +118,7 @@ impl ChatDecoder {
         out: &mut Queue,
     ) -> Result<(), ProviderError> {
         self.think.flush(out);
-        let name = function.and_then(|function| function.name.as_deref()).unwrap_or_default();
+        let name = function.map_or("", |function| &function.name);
         let json = function.and_then(|function| function.arguments).map_or("", RawValue::get);
         if json.starts_with('"') {
             let text: Text<'_> = serde_json::from_str(json).map_err(|error| self.unreadable(&error))?;
@@ -173,20 +153,13 @@ impl ChatDecoder {
 }
 
 impl Decode for ChatDecoder {
-    fn event(&mut self, event: sse::SseEvent<'_>, out: &mut Queue) -> Result<StreamProgress, ProviderError> {
-        let data = event.data.trim();
+    fn event(&mut self, data: &str, out: &mut Queue) -> Result<StreamProgress, ProviderError> {
         if data == "[DONE]" {
             return Ok(StreamProgress::Complete);
         }
-        if data.is_empty() {
-            return Ok(StreamProgress::Open);
-        }
-        if event.name == "error" {
-            return Err(self.service.stream_error(data));
-        }
         let chunk = object::<Chunk<'_>>(data).map_err(|error| self.unreadable(&error))?;
         let Some(chunk) = chunk else { return Ok(StreamProgress::Open) };
-        if chunk.error.is_some() || chunk.object.as_deref() == Some("error") {
+        if chunk.error.is_some() || &*chunk.object == "error" {
             return Err(self.service.stream_error(data));
         }
         if let Some(usage) = &chunk.usage.0 {
@@ -200,13 +173,11 @@ impl Decode for ChatDecoder {
         if let Some(error) = choice.error {
             return Err(self.service.stream_error(error.get()));
         }
-        match choice.finish_reason.filter(|reason| !reason.is_empty()) {
-            Some(reason) => {
-                self.stop = Some(reason.to_string());
-                Ok(StreamProgress::Stopped)
-            }
-            None => Ok(StreamProgress::Open),
+        if choice.finish_reason.is_empty() {
+            return Ok(StreamProgress::Open);
         }
+        self.stop = Some(choice.finish_reason.to_string());
+        Ok(StreamProgress::Stopped)
     }
 
     fn finish(&mut self, out: &mut Queue) {

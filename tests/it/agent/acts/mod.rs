@@ -10,7 +10,6 @@ mod resume;
 mod shell;
 mod table;
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,16 +55,12 @@ impl Tool for Slow {
     type Input = SlowInput;
     type Prepared = Duration;
 
+    const NAME: &'static str = "";
+    const DESCRIPTION: &'static str = "";
+    const KIND: ToolKind = ToolKind::Other;
+
     fn name(&self) -> &str {
         self.name
-    }
-
-    fn description(&self) -> Cow<'_, str> {
-        "".into()
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
     }
 
     fn concurrency(&self, input: &SlowInput) -> Concurrency {

@@ -1,0 +1,67 @@
+//! What the wire formats differ in, and what they write alike.
+//!
+//! Owns the table row of a format, and the form in which names and inputs go back to a service. Leaves the rest of a
+//! request and of an answer to each format, and sending to `http`.
+
+use std::borrow::Cow;
+
+use reqwest::Url;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{Feature, Feed, ProviderError, Request, Service, anthropic, openai};
+use crate::message::{Dialect, ToolInput, WireFormat};
+
+/// How one wire format is spoken.
+pub(super) struct WireApi {
+    /// Returns the address below which the paths of the API lie.
+    pub(super) base: fn(&Url) -> Url,
+    pub(super) path: &'static str,
+    pub(super) headers: &'static [(&'static str, &'static str)],
+    pub(super) body: BodyWriter,
+    pub(super) feed: fn(Service) -> Feed,
+}
+
+/// Writes the body of a request as servers of this dialect want it, with the settings for reasoning if it may have them.
+/// Returns it with the features that it holds and that a server may refuse.
+type BodyWriter = fn(&Request, Dialect, bool) -> Result<(Vec<u8>, Vec<Feature>), ProviderError>;
+
+impl WireApi {
+    pub(super) fn of(wire: WireFormat) -> &'static Self {
+        match wire {
+            WireFormat::Anthropic => &anthropic::API,
+            WireFormat::OpenAi => &openai::API,
+        }
+    }
+}
+
+/// The input of a tool call. One that is no object is wrapped in one, so that the API takes it back and the model sees
+/// what it wrote.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum WireInput<'a> {
+    Object(&'a Map<String, Value>),
+    Malformed { malformed_input: &'a str },
+}
+
+impl<'a> From<&'a ToolInput> for WireInput<'a> {
+    fn from(input: &'a ToolInput) -> Self {
+        match input {
+            ToolInput::Object(map) => Self::Object(map),
+            ToolInput::Malformed(text) => Self::Malformed { malformed_input: text },
+        }
+    }
+}
+
+/// Returns a name or id as an API takes it back: letters, digits, `_` and `-`, and no more than `most` of them. A model may
+/// have made one up that the API refuses, and every later request would fail with it.
+pub(super) fn identifier<'a>(text: &'a str, most: usize, otherwise: &'static str) -> Cow<'a, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if text.is_empty() {
+        return Cow::Borrowed(otherwise);
+    }
+    if text.len() <= most && text.chars().all(fits) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().take(most).map(|c| if fits(c) { c } else { '_' }).collect())
+}
