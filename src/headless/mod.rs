@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::agent::{AgentEvent, EventKind, KeptWorktree, LogEvent, Outcome, SessionEvent, Status};
-use crate::message::{AgentId, escaped_json};
+use crate::message::{AgentId, UsageTable, escaped_json};
 use crate::services::{EndSignal, Signals};
 use crate::subagent::Conversation;
 use denials::Denials;
@@ -98,7 +98,7 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut Signals) -> u
         Printer {
             format,
             progress: ProgressLine::default(),
-            totals: json::UsageTotals::default(),
+            totals: UsageTable::default(),
             output,
             kept: Vec::new(),
             session,
@@ -182,7 +182,7 @@ async fn print(
 struct Printer {
     format: OutputFormat,
     progress: ProgressLine,
-    totals: json::UsageTotals,
+    totals: UsageTable,
     output: Output,
     kept: Vec<KeptWorktree>,
     session: String,

@@ -6,7 +6,7 @@
 mod cost;
 mod run;
 
-pub use cost::{budget_words, change_budget, cost_mark, cost_words, share as budget_share};
+pub use cost::{budget_words, change_budget, cost_mark, cost_words, share as budget_share, spent_words};
 
 use super::composer::Candidate;
 use super::{App, Popup, lists};

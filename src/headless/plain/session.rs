@@ -14,12 +14,11 @@ use tokio::time::Instant;
 use super::asked::{Asked, Typist};
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
-use super::spending::Spending;
 use super::task_list::TaskList;
 use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status, WorktreeAct};
-use crate::app::{PlainSession, SlashCommand};
+use crate::app::{PlainSession, SlashCommand, budget_words, change_budget, cost_words};
 use crate::headless::input::TypedLine;
-use crate::message::{AgentId, MessageId};
+use crate::message::{AgentId, MessageId, Spent, UsageTable, grouped};
 use crate::permission::{Answer, ApprovalId};
 use crate::subagent::{Children, Command, unattended_refusal};
 
@@ -38,7 +37,7 @@ pub(super) enum NextStep {
 pub(super) struct Session {
     pub(super) commands: mpsc::UnboundedSender<Command>,
     pub(super) renderer: LineRenderer,
-    spending: Spending,
+    usage: UsageTable,
     /// What is still to be written.
     pub(super) waiting: VecDeque<String>,
     /// Messages that were sent and not yet answered to the end.
@@ -83,7 +82,7 @@ impl Session {
         Self {
             commands,
             renderer: LineRenderer::default(),
-            spending: Spending::default(),
+            usage: UsageTable::default(),
             waiting: VecDeque::new(),
             unanswered: 0,
             lead: Lead::Rests,
@@ -138,7 +137,7 @@ impl Session {
     }
 
     pub(super) fn apply(&mut self, event: &LogEvent) {
-        self.spending.apply(event);
+        self.usage.apply(event);
         if let LogEvent::Agent(AgentEvent { agent: AgentId::MAIN, kind, .. }) = event {
             self.count(kind);
             if let EventKind::UserMessage { id: Some(id), .. } = kind
@@ -334,18 +333,19 @@ impl PlainSession for Session {
     }
 
     fn cost(&mut self) {
-        let rows = self.spending.table(|id| self.renderer.tasks.name(id));
-        for row in &rows {
-            self.notice(row);
-        }
+        let each = self.usage.agents().map(|(id, spent)| cost_row(&self.renderer.tasks.name(id), spent));
+        let all = [budget_words(self.usage.limit(), self.usage.total()), cost_row("all agents", self.usage.total())];
+        let rows: Vec<String> = all.into_iter().chain(each).collect();
+        rows.iter().for_each(|row| self.notice(row));
     }
 
     fn budget(&mut self, words: &str) {
+        let (limit, spent) = (self.usage.limit(), self.usage.total());
         if words.is_empty() {
-            self.notice(&self.spending.budget());
+            self.notice(&budget_words(limit, spent));
             return;
         }
-        match self.spending.change(words) {
+        match change_budget(words, limit, spent) {
             Ok((limit, said)) => {
                 self.order(Command::SetBudget(limit));
                 self.notice(&said);
@@ -409,4 +409,10 @@ impl PlainSession for Session {
             self.notice("agents are still running; /quit again stops them and quits");
         }
     }
+}
+
+fn cost_row(who: &str, spent: &Spent) -> String {
+    let cost = cost_words(spent);
+    let cost = if cost.is_empty() { cost } else { format!(", cost {cost}") };
+    format!("{who}: {}{} tokens{cost}", spent.usage.mark(), grouped(spent.usage.total()))
 }
