@@ -173,7 +173,7 @@ async fn main_loop(stage: &mut Stage, sources: &mut Sources<'_>, runner: &Effect
     loop {
         let urgency = sources.wait(stage.deadline(), &mut batch).await?;
         if urgency == Urgency::Stop {
-            stage.hand_over(Program::shell(), sources, runner).await?;
+            stage.hand_over(Program::Shell, sources, runner).await?;
         }
         for event in batch.drain(..) {
             if let Event::Input(Input::Resize { .. }) = event {
