@@ -28,7 +28,8 @@ pub mod turn;
 mod watchdog;
 mod worktrees;
 
-pub use budget::{Budget, Spent};
+pub use crate::message::Spent;
+pub use budget::Budget;
 pub use driver::run;
 pub use event::{
     AgentEvent, Author, Bounds, EventKind, Hold, LogEvent, RunMode, SessionEvent, Spawn, ToolEvent, TurnEvent,

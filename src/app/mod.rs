@@ -36,7 +36,9 @@ pub use self::agents::worktrees::{WorktreeState, WorktreeView};
 pub use self::agents::{Agents, Tally};
 pub use self::approvals::guard::{GUARD, HOLD};
 pub use self::approvals::{Approvals, Expanded, diff_rows, question};
-pub use self::command::{COMMANDS, SlashCommand, budget_share, budget_words, change_budget, cost_mark, cost_words};
+pub use self::command::{
+    COMMANDS, PlainSession, SlashCommand, budget_share, budget_words, change_budget, cost_mark, cost_words, spent_words,
+};
 pub use self::composer::files;
 pub use self::effect::{Effect, MouseCapture};
 pub use self::event::Event;

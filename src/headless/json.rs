@@ -1,13 +1,12 @@
 //! The JSON formats: one line for each event, and one for the result, with Claude Code's field names where it has one.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use super::denials::Denial;
-use crate::agent::{AgentEvent, EventKind, KeptWorktree, LogEvent, Outcome, SessionEvent, Spent};
-use crate::message::{AgentId, BudgetLimit, Usage};
+use crate::agent::{KeptWorktree, LogEvent, Outcome};
+use crate::message::{Usage, UsageTable};
 
 /// The last line of `json` and `stream-json`.
 #[derive(Serialize)]
@@ -52,42 +51,18 @@ struct BudgetFields {
 }
 
 impl TreeFields {
-    fn new(totals: &UsageTotals) -> Self {
-        let UsageTotals { spent, agents, limit } = totals;
-        let (used, cost) = (spent.usage.total(), spent.cost_usd.unwrap_or(0.0));
-        let budget = BudgetFields {
-            tokens: limit.tokens,
-            tokens_left: limit.tokens.map(|limit| limit.saturating_sub(used)),
-            usd: limit.usd.map(f64::from),
-            usd_left: limit.usd.map(|limit| (f64::from(limit) - cost).max(0.0)),
-        };
+    fn new(table: &UsageTable) -> Self {
+        let (spent, limit) = (table.total(), table.limit());
+        let (tokens_left, usd_left) = spent.left_of(limit);
+        let budget = BudgetFields { tokens: limit.tokens, tokens_left, usd: limit.usd.map(f64::from), usd_left };
         Self {
-            agents: agents.len(),
+            agents: table.begun(),
             usage: spent.usage.into(),
-            total_tokens: used,
+            total_tokens: spent.usage.total(),
             cost_usd: spent.whole_cost(),
             known_cost_usd: spent.cost_usd,
             unpriced_tokens: spent.unpriced,
             budget: (!limit.is_none()).then_some(budget),
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-pub(super) struct UsageTotals {
-    spent: Spent,
-    /// Who has begun.
-    agents: BTreeSet<AgentId>,
-    limit: BudgetLimit,
-}
-
-impl UsageTotals {
-    pub(super) fn apply(&mut self, event: &LogEvent) {
-        match event {
-            LogEvent::Session { event: SessionEvent::BudgetChanged { limit }, .. } => self.limit = *limit,
-            LogEvent::Session { .. } => {}
-            LogEvent::Agent(AgentEvent { agent, kind: EventKind::Started, .. }) => drop(self.agents.insert(*agent)),
-            LogEvent::Agent(event) => self.spent.apply(&event.kind),
         }
     }
 }
@@ -144,7 +119,7 @@ impl From<Usage> for UsageFields {
 pub(super) fn result_line(
     outcome: &Outcome,
     session: &str,
-    totals: &UsageTotals,
+    totals: &UsageTable,
     kept: &[KeptWorktree],
     denials: &[Denial],
 ) -> serde_json::Result<String> {

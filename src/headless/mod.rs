@@ -19,8 +19,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::agent::{AgentEvent, EventKind, KeptWorktree, LogEvent, Outcome, SessionEvent, Status};
-use crate::message::{AgentId, escaped_json};
-use crate::services::{EndSignal, Signals};
+use crate::message::{AgentId, UsageTable, escaped_json};
+use crate::services::Signals;
 use crate::subagent::Conversation;
 use denials::Denials;
 use output::Output;
@@ -61,22 +61,6 @@ pub struct Headless {
     pub format: OutputFormat,
 }
 
-/// Why the answer was not waited for.
-#[derive(Debug, Clone, Copy)]
-enum Cut {
-    Signal(EndSignal),
-    BrokenPipe,
-}
-
-impl Cut {
-    fn status(self) -> u8 {
-        match self {
-            Self::Signal(signal) => signal.exit_status(),
-            Self::BrokenPipe => exit::BROKEN_PIPE,
-        }
-    }
-}
-
 /// Answers one request. Returns the exit status.
 ///
 /// A first signal stops the agents and waits for their end; a second one does not wait.
@@ -98,7 +82,7 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut Signals) -> u
         Printer {
             format,
             progress: ProgressLine::default(),
-            totals: json::UsageTotals::default(),
+            totals: UsageTable::default(),
             output,
             kept: Vec::new(),
             session,
@@ -107,10 +91,10 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut Signals) -> u
         },
         is_over,
     ));
-    let cut = tokio::select! {
+    let status = tokio::select! {
         biased;
-        signal = signals.next_end() => Cut::Signal(signal),
-        () = broken.wait() => Cut::BrokenPipe,
+        signal = signals.next_end() => signal.exit_status(),
+        () = broken.wait() => broken.status().unwrap_or(exit::BROKEN_PIPE),
         outcome = conversation.finish() => {
             let _ = over.send(Some(outcome.clone()));
             tokio::select! {
@@ -136,10 +120,7 @@ pub async fn run(headless: Headless, prompt: String, signals: &mut Signals) -> u
         _ = signals.next_end() => {}
         () = ending => {}
     }
-    match cut {
-        Cut::BrokenPipe => broken.status().unwrap_or(exit::BROKEN_PIPE),
-        cut @ Cut::Signal(_) => cut.status(),
-    }
+    status
 }
 
 /// How long standard output may take for what is left after an interruption.
@@ -182,7 +163,7 @@ async fn print(
 struct Printer {
     format: OutputFormat,
     progress: ProgressLine,
-    totals: json::UsageTotals,
+    totals: UsageTable,
     output: Output,
     kept: Vec<KeptWorktree>,
     session: String,

@@ -1,8 +1,14 @@
-//! Token counts.
+//! Token counts, their cost, and the sums of a session.
+//!
+//! Owns that a price that is not known makes no sum look whole. Leaves which events count to `agent`, and how a sum is
+//! spelled to the front ends.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Add, AddAssign};
 
 use serde::{Deserialize, Serialize};
+
+use super::{AgentId, BudgetLimit};
 
 /// Tokens of one or more model requests, as the provider counted them, or as they were estimated where it did not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,5 +64,90 @@ impl Add for Usage {
 impl AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
+    }
+}
+
+/// What was used, and what it cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spent {
+    pub usage: Usage,
+    /// US dollars of what has a known price; `None` if nothing of it has.
+    pub cost_usd: Option<f64>,
+    /// Tokens whose price is not known.
+    pub unpriced: u64,
+}
+
+impl Spent {
+    /// Returns what one request, or one run, has used.
+    #[must_use]
+    pub fn new(usage: Usage, cost_usd: Option<f64>) -> Self {
+        let unpriced = if cost_usd.is_none() { usage.total() } else { 0 };
+        Self { usage, cost_usd, unpriced }
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        self.usage += other.usage;
+        self.cost_usd = match (self.cost_usd, other.cost_usd) {
+            (None, None) => None,
+            (one, more) => Some(one.unwrap_or(0.0) + more.unwrap_or(0.0)),
+        };
+        self.unpriced += other.unpriced;
+    }
+
+    pub fn is_nothing(&self) -> bool {
+        self.usage.total() == 0
+    }
+
+    /// Returns the money where it is known of all that was used.
+    pub fn whole_cost(&self) -> Option<f64> {
+        self.cost_usd.filter(|_| self.unpriced == 0)
+    }
+    /// Returns the tokens and the US dollars that are left of a limit, where there is one.
+    pub fn left_of(&self, limit: BudgetLimit) -> (Option<u64>, Option<f64>) {
+        let cost = self.cost_usd.unwrap_or(0.0);
+        let tokens = limit.tokens.map(|limit| limit.saturating_sub(self.usage.total()));
+        (tokens, limit.usd.map(|limit| (f64::from(limit) - cost).max(0.0)))
+    }
+}
+
+/// What the agents of a session have used, and what they may use together.
+#[derive(Debug, Clone, Default)]
+pub struct UsageTable {
+    begun: BTreeSet<AgentId>,
+    agents: BTreeMap<AgentId, Spent>,
+    total: Spent,
+    limit: BudgetLimit,
+}
+
+impl UsageTable {
+    pub fn begin(&mut self, agent: AgentId) {
+        self.begun.insert(agent);
+    }
+
+    pub fn add(&mut self, agent: AgentId, spent: &Spent) {
+        self.agents.entry(agent).or_default().add(spent);
+        self.total.add(spent);
+    }
+
+    pub fn set_limit(&mut self, limit: BudgetLimit) {
+        self.limit = limit;
+    }
+
+    /// Returns how many agents have begun.
+    pub fn begun(&self) -> usize {
+        self.begun.len()
+    }
+
+    /// Returns what each agent that has sent a request has used.
+    pub fn agents(&self) -> impl Iterator<Item = (AgentId, &Spent)> {
+        self.agents.iter().map(|(agent, spent)| (*agent, spent))
+    }
+
+    pub fn total(&self) -> &Spent {
+        &self.total
+    }
+
+    pub fn limit(&self) -> BudgetLimit {
+        self.limit
     }
 }

@@ -107,7 +107,7 @@ impl EffectRunner {
                 let _ = self.commands.send(command);
             }
             Effect::AgentFiles(FileRequest::Edit(path)) => match known(&self.library, &path) {
-                Ok(()) => return Ok(AfterEffect::Outside(Program::edit_file(path))),
+                Ok(()) => return Ok(AfterEffect::Outside(Program::File(path))),
                 Err(error) => {
                     let _ = self.back.send(Event::AgentFiles(FileNews::Failed(format!("{error:#}"))));
                 }
@@ -118,9 +118,9 @@ impl EffectRunner {
                 self.in_background(move || Ok(Some(Event::LogRead(read_log(store.as_deref(), &request)))));
             }
             Effect::Copy(text) => terminal.copy(&text)?,
-            Effect::EditText(text) => return Ok(AfterEffect::Outside(Program::editor(text))),
-            Effect::Page(text) => return Ok(AfterEffect::Outside(Program::pager(text))),
-            Effect::Suspend => return Ok(AfterEffect::Outside(Program::shell())),
+            Effect::EditText(text) => return Ok(AfterEffect::Outside(Program::Editor(text))),
+            Effect::Page(text) => return Ok(AfterEffect::Outside(Program::Pager(text))),
+            Effect::Suspend => return Ok(AfterEffect::Outside(Program::Shell)),
             Effect::SaveHistory(text) => {
                 if let (Some(path), Some(store)) = (self.history.clone(), self.store.clone()) {
                     let masked = move |text: &str| store.mask(text).into_owned();

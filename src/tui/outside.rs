@@ -14,85 +14,59 @@ use crate::app::Event;
 use crate::app::agent_files::FileNews;
 
 #[derive(Debug)]
-pub(super) struct Program {
-    kind: Kind,
-    text: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Kind {
-    Editor,
+pub(super) enum Program {
+    /// The editor, with a text.
+    Editor(String),
+    /// The editor, with a file.
     File(PathBuf),
-    Pager,
+    /// The pager, with a text.
+    Pager(String),
     Shell,
 }
 
 impl Program {
-    pub(super) fn editor(text: String) -> Self {
-        Self { kind: Kind::Editor, text }
-    }
-
-    pub(super) fn edit_file(path: PathBuf) -> Self {
-        Self { kind: Kind::File(path), text: String::new() }
-    }
-
-    pub(super) fn pager(text: String) -> Self {
-        Self { kind: Kind::Pager, text }
-    }
-
-    pub(super) fn shell() -> Self {
-        Self { kind: Kind::Shell, text: String::new() }
-    }
-
     /// Runs it to its end and returns what came of it.
     pub(super) async fn run(self) -> Event {
-        match self.kind.clone() {
-            Kind::Shell => stop_here(),
-            Kind::Editor => match self.edit().await {
-                Ok(text) => Event::Edited(Some(text)),
-                Err(_) => Event::Edited(None),
-            },
-            Kind::File(path) => match run_with(&editor(), &path).await {
+        match self {
+            Self::Shell => stop_here(),
+            Self::Editor(text) => Event::Edited(edit(&text).await.ok()),
+            Self::File(path) => match run_with(&editor(), &path).await {
                 Ok(()) => Event::AgentFiles(FileNews::Edited(path)),
                 Err(error) => {
                     let advice = "Set $EDITOR to a program that edits a file.";
                     Event::AgentFiles(FileNews::Failed(format!("{error:#}. {advice}")))
                 }
             },
-            Kind::Pager => match self.page().await {
+            Self::Pager(text) => match page(&text).await {
                 Ok(()) => Event::Refresh,
                 Err(error) => Event::Error(format!("{error:#}. Set $PAGER to a program that shows a file.")),
             },
         }
     }
-
-    async fn edit(self) -> Result<String> {
-        let file = self.file(".md")?;
-        run_with(&editor(), file.path()).await?;
-        let text = tokio::fs::read_to_string(file.path()).await.context("the edited text cannot be read")?;
-        Ok(text.trim_end_matches('\n').to_owned())
-    }
-
-    async fn page(self) -> Result<()> {
-        let file = self.file(".txt")?;
-        run_with(&command(&["PAGER"], "less"), file.path()).await
-    }
-
-    fn file(&self, suffix: &str) -> Result<NamedTempFile> {
-        let mut file = tempfile::Builder::new()
-            .prefix("belvedere-")
-            .suffix(suffix)
-            .tempfile()
-            .context("no temporary file can be made")?;
-        file.write_all(self.text.as_bytes()).context("the temporary file cannot be written")?;
-        Ok(file)
-    }
 }
 
 /// Opens a text in the user's editor and returns what it became. Fails if the editor cannot be started or fails, or its
 /// file cannot be written or read.
-pub async fn edit(text: String) -> Result<String> {
-    Program::editor(text).edit().await
+pub async fn edit(text: &str) -> Result<String> {
+    let file = file_with(text, ".md")?;
+    run_with(&editor(), file.path()).await?;
+    let text = tokio::fs::read_to_string(file.path()).await.context("the edited text cannot be read")?;
+    Ok(text.trim_end_matches('\n').to_owned())
+}
+
+async fn page(text: &str) -> Result<()> {
+    let file = file_with(text, ".txt")?;
+    run_with(&command(&["PAGER"], "less"), file.path()).await
+}
+
+fn file_with(text: &str, suffix: &str) -> Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new()
+        .prefix("belvedere-")
+        .suffix(suffix)
+        .tempfile()
+        .context("no temporary file can be made")?;
+    file.write_all(text.as_bytes()).context("the temporary file cannot be written")?;
+    Ok(file)
 }
 
 fn editor() -> Vec<String> {

@@ -58,37 +58,33 @@ fn turns(line: &PartLine) -> bool {
 }
 
 fn whole_turns_before(path: &Path, end: u64) -> Result<LogPart> {
-    let mut size = PAGE_BYTES;
-    loop {
-        let mut part = read_part(path, Stretch::Before(end), size)?;
-        if part.from == 0 {
-            return Ok(part);
-        }
-        if let Some(first) = part.lines.iter().position(turns) {
+    whole_turns(path, Stretch::Before(end), |part| {
+        let first = part.lines.iter().position(turns).filter(|_| part.from > 0);
+        if let Some(first) = first {
             part.lines.drain(..first);
             part.from = part.lines.first().map_or(part.to, |line| line.at);
-            return Ok(part);
         }
-        if size >= MAX_TURN {
-            return Ok(part);
-        }
-        size *= 4;
-    }
+        part.from == 0 || first.is_some()
+    })
 }
 
 fn whole_turns_after(path: &Path, start: u64) -> Result<LogPart> {
-    let mut size = PAGE_BYTES;
-    loop {
-        let mut part = read_part(path, Stretch::After(start), size)?;
-        if part.to >= part.length {
-            return Ok(part);
-        }
-        if let Some(last) = part.lines.iter().skip(1).rposition(turns) {
+    whole_turns(path, Stretch::After(start), |part| {
+        let last = part.lines.iter().skip(1).rposition(turns).filter(|_| part.to < part.length);
+        if let Some(last) = last {
             part.to = part.lines[last + 1].at;
             part.lines.truncate(last + 1);
-            return Ok(part);
         }
-        if size >= MAX_TURN {
+        part.to >= part.length || last.is_some()
+    })
+}
+
+/// Reads a part that is larger each time, until `cut` has cut it at a turn, or there is no more.
+fn whole_turns(path: &Path, stretch: Stretch, cut: impl Fn(&mut LogPart) -> bool) -> Result<LogPart> {
+    let mut size = PAGE_BYTES;
+    loop {
+        let mut part = read_part(path, stretch, size)?;
+        if cut(&mut part) || size >= MAX_TURN {
             return Ok(part);
         }
         size *= 4;

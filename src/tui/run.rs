@@ -17,21 +17,17 @@ use super::effect_runner::{AfterEffect, EffectRunner, Storage};
 use super::input::InputStream;
 use super::notifier::Notifier;
 use super::outside::{Program, stop_here};
-use super::remembered::RememberedChoices;
 use super::terminal::{MouseOwner, Terminal};
 use super::view::Screen;
 use super::view::highlight::Highlighter;
 use super::view::theme::{Theme, Themes};
 use crate::agent::LogEvent;
-use crate::agent::Spent;
 use crate::app::agent_files::FileRequest;
 use crate::app::key::Input;
-use crate::app::keymap::Keymap;
-use crate::app::{App, Arrangement, Editing, Effect, Event, MouseCapture, Movement, Setup};
+use crate::app::{App, Effect, Event, MouseCapture, Setup};
 use crate::definition::Library;
-use crate::permission::PermissionMode;
+use crate::message::Spent;
 use crate::services::{EndSignal, SignalEvent, Signals};
-use crate::session::Store;
 use crate::subagent::Command;
 
 /// Shortest time between two frames that no key asked for.
@@ -39,32 +35,19 @@ const FRAME: Duration = Duration::from_millis(16);
 /// Events of agents taken in before keys are looked at again.
 const BATCH: usize = 256;
 
+/// What the screen of a session needs.
 pub struct ScreenSetup {
-    pub events: mpsc::Receiver<Arc<LogEvent>>,
-    pub commands: mpsc::UnboundedSender<Command>,
-    pub cwd: PathBuf,
-    /// The working directory, as shown.
-    pub folder: String,
-    pub mode: PermissionMode,
-    pub keymap: Keymap,
-    pub theme: Theme,
-    pub theme_name: String,
-    pub themes: Themes,
-    /// Where choices are kept; `None` keeps none.
-    pub memory: Option<RememberedChoices>,
-    pub library: Arc<Library>,
-    /// Where the session is kept; `None` keeps none.
-    pub store: Option<Store>,
-    /// The file of former messages; `None` keeps none.
-    pub history: Option<PathBuf>,
-    /// What went wrong before, one line each.
-    pub notices: Vec<String>,
-    pub mouse: MouseCapture,
-    pub arrangement: Arrangement,
-    pub editing: Editing,
-    pub motion: Movement,
+    /// For the app. The time and the size are those of the first frame, and not known yet.
+    pub(super) app: Setup,
+    pub(super) events: mpsc::Receiver<Arc<LogEvent>>,
+    pub(super) commands: mpsc::UnboundedSender<Command>,
+    pub(super) cwd: PathBuf,
+    pub(super) theme: Theme,
+    pub(super) themes: Themes,
+    pub(super) storage: Storage,
+    pub(super) library: Arc<Library>,
     /// How a user who looks elsewhere is notified.
-    pub notifier: Notifier,
+    pub(super) notifier: Notifier,
 }
 
 /// What is left to say when the screen has closed.
@@ -80,7 +63,8 @@ pub struct Farewell {
 pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> {
     // Before the terminal is taken, so that no signal leaves it as it is then.
     signals.catch_terminal()?;
-    let owner = if setup.mouse == MouseCapture::On { MouseOwner::Program } else { MouseOwner::Terminal };
+    let ScreenSetup { app, events, commands, cwd, theme, themes, storage, library, notifier } = setup;
+    let owner = if app.mouse == MouseCapture::On { MouseOwner::Program } else { MouseOwner::Terminal };
     let terminal = Terminal::enter(owner).context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
     let (back, returned) = mpsc::unbounded_channel();
@@ -88,42 +72,21 @@ pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> 
     let highlighter = Highlighter::new(move || {
         let _ = wake.send(Event::Refresh);
     });
-    let app = App::new(Setup {
-        now: Instant::now(),
-        size: (size.width, size.height),
-        folder: setup.folder,
-        mode: setup.mode,
-        keymap: setup.keymap,
-        notices: setup.notices,
-        mouse: setup.mouse,
-        arrangement: setup.arrangement,
-        editing: setup.editing,
-        motion: setup.motion,
-        themes: setup.themes.names(),
-        theme: setup.theme_name,
-        zone: jiff::tz::TimeZone::system(),
-    });
+    let app = App::new(Setup { now: Instant::now(), size: (size.width, size.height), ..app });
     let mut stage = Stage {
         terminal,
-        screen: Screen::new(setup.theme, highlighter),
+        screen: Screen::new(theme, highlighter),
         app,
-        themes: setup.themes,
+        themes,
         is_wrong: HashSet::new(),
         last_frame: Instant::now(),
         owed: Vec::new(),
     };
     stage.draw()?;
-    let ScreenSetup { commands, history, memory, store, cwd, library, notifier, .. } = setup;
-    let runner = EffectRunner::new(back, commands, Storage { history, memory, store }, cwd, library, notifier);
+    let runner = EffectRunner::new(back, commands, storage, cwd, library, notifier);
     runner.load_initial_state();
-    let mut sources = Sources {
-        events: setup.events,
-        open: true,
-        returned,
-        input: Some(InputStream::open()?),
-        signals,
-        ended_by: None,
-    };
+    let mut sources =
+        Sources { events, open: true, returned, input: Some(InputStream::open()?), signals, ended_by: None };
     let left = main_loop(&mut stage, &mut sources, &runner).await;
     runner.finish().await;
     left?;
@@ -173,7 +136,7 @@ async fn main_loop(stage: &mut Stage, sources: &mut Sources<'_>, runner: &Effect
     loop {
         let urgency = sources.wait(stage.deadline(), &mut batch).await?;
         if urgency == Urgency::Stop {
-            stage.hand_over(Program::shell(), sources, runner).await?;
+            stage.hand_over(Program::Shell, sources, runner).await?;
         }
         for event in batch.drain(..) {
             if let Event::Input(Input::Resize { .. }) = event {

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use tokio::sync::mpsc;
 
+use super::effect_runner::Storage;
 use super::notifier::Notifier;
 use super::remembered::RememberedChoices;
 use super::view::theme::{AUTO, ColorDepth, Glyphs, Theme, Themes};
@@ -13,7 +15,7 @@ use super::{ScreenSetup, files};
 use crate::agent::LogEvent;
 use crate::app::keymap::Keymap;
 use crate::app::layout::LayoutMode;
-use crate::app::{Arrangement, Editing, MouseCapture, Movement};
+use crate::app::{Arrangement, Editing, MouseCapture, Movement, Setup};
 use crate::config::Environment;
 use crate::message::sanitize_line;
 use crate::services::{Bootstrap, SessionKind};
@@ -37,29 +39,33 @@ pub fn screen_setup(
     }
     let memory = memory(bootstrap);
     let recalled = memory.as_ref().map(|memory| memory.recall(&mut notices)).unwrap_or_default();
-    let ThemeSetup { themes, name: theme_name, theme } =
-        theme_setup(bootstrap, recalled.theme, &environment, &mut notices)?;
+    let ThemeSetup { themes, name, theme } = theme_setup(bootstrap, recalled.theme, &environment, &mut notices)?;
     // The configuration has checked the name.
     let configured = Arrangement { mode: LayoutMode::from_name(&ui.layout).unwrap_or_default(), split: None };
-    Ok(ScreenSetup {
-        events,
-        commands,
-        cwd: bootstrap.place.cwd.as_ref().clone(),
+    let app = Setup {
+        now: Instant::now(),
+        size: (0, 0),
         folder: folder(bootstrap, &environment),
         mode: bootstrap.config.permission_mode,
         keymap,
-        theme,
-        theme_name,
-        themes,
-        memory,
-        library: Arc::clone(&bootstrap.library),
-        store: bootstrap.store.clone(),
-        history: bootstrap.history_file(),
         notices,
         mouse: if ui.mouse { MouseCapture::On } else { MouseCapture::Off },
         arrangement: recalled.arrangement.unwrap_or(configured),
         editing: if ui.editing == "vi" { Editing::Vi } else { Editing::Emacs },
         motion: if ui.reduced_motion { Movement::Reduced } else { Movement::Full },
+        themes: themes.names(),
+        theme: name,
+        zone: jiff::tz::TimeZone::system(),
+    };
+    Ok(ScreenSetup {
+        app,
+        events,
+        commands,
+        cwd: bootstrap.place.cwd.as_ref().clone(),
+        theme,
+        themes,
+        storage: Storage { history: bootstrap.history_file(), memory, store: bootstrap.store.clone() },
+        library: Arc::clone(&bootstrap.library),
         notifier: Notifier::choose(&ui.notify, |name| environment.get(name).map(str::to_owned)),
     })
 }

@@ -16,7 +16,6 @@ use tokio::sync::Notify;
 use crate::message::{BudgetLimit, Dollars, grouped};
 use ledger::{Amount, Ask, Ledger, Left};
 pub(super) use reservation::{BudgetReservation, Reserved};
-pub use spent::Spent;
 
 /// The budget of a session; clones share it. Without limits it only counts.
 #[derive(Debug, Clone, Default)]

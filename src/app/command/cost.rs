@@ -3,10 +3,9 @@
 //! Owns the meaning of its words, and how a cost is spelled in words. Leaves keeping the limits to the engine. Invariant: what is said to be in
 //! force is what the engine has emitted or was asked for.
 
-use crate::agent::Spent;
 use crate::app::Agents;
 use crate::app::outbox::Outbox;
-use crate::message::{BudgetLimit, grouped};
+use crate::message::{BudgetLimit, Spent, grouped};
 use crate::subagent::Command;
 
 /// Shows the budget, or changes it.
@@ -40,16 +39,21 @@ fn is_used_up(limit: BudgetLimit, spent: &Spent) -> bool {
 
 /// Says what is in force and what is spent of it, such as `budget: 161,200 of 500,000 tokens spent`.
 pub fn budget_words(limit: BudgetLimit, spent: &Spent) -> String {
+    if limit.is_none() {
+        "no budget; set one with /budget 500k or /budget $2".to_owned()
+    } else {
+        format!("budget: {}", spent_words(limit, spent, 2))
+    }
+}
+
+/// Says what is spent of limits, such as `161,200 of 500,000 tokens spent`, dollars with so many decimals.
+pub fn spent_words(limit: BudgetLimit, spent: &Spent, decimals: usize) -> String {
     let (used, mark) = (grouped(spent.usage.total()), spent.usage.mark());
     let tokens = limit.tokens.map(|limit| format!("{mark}{used} of {} tokens", grouped(limit)));
     let cost = spent.cost_usd.unwrap_or(0.0);
-    let usd = limit.usd.map(|limit| format!("{}${cost:.2} of {limit}", cost_mark(spent)));
+    let usd = limit.usd.map(|limit| format!("{}${cost:.decimals$} of {limit}", cost_mark(spent)));
     let parts: Vec<String> = [tokens, usd].into_iter().flatten().collect();
-    if parts.is_empty() {
-        "no budget; set one with /budget 500k or /budget $2".to_owned()
-    } else {
-        format!("budget: {} spent", parts.join(" and "))
-    }
+    format!("{} spent", parts.join(" and "))
 }
 
 /// Spells a cost in words, such as `$0.2150`, `$0.2150 + unknown` or `unknown`; nothing where nothing was used.

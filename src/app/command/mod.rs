@@ -1,12 +1,12 @@
 //! The slash commands.
 //!
 //! Owns the table that the screen, `--plain`, the palette and the help read. Leaves what several parts do for a command to
-//! `run`. Invariant: no two rows share a name.
+//! `run`, and what a command does without a screen to `headless`. Invariant: no two rows share a name.
 
 mod cost;
 mod run;
 
-pub use cost::{budget_words, change_budget, cost_mark, cost_words, share as budget_share};
+pub use cost::{budget_words, change_budget, cost_mark, cost_words, share as budget_share, spent_words};
 
 use super::composer::Candidate;
 use super::{App, Popup, lists};
@@ -23,8 +23,43 @@ pub struct SlashCommand {
     /// What it does, in a few words.
     pub help: &'static str,
     /// What it does in a session without a screen, where it works there.
-    pub plain: Option<&'static str>,
+    pub plain: Option<PlainCommand>,
     run: fn(&mut App, &str),
+}
+
+/// A slash command in a session without a screen.
+#[derive(Clone, Copy)]
+pub struct PlainCommand {
+    /// What it does, as the help of such a session says it; empty where another row says it.
+    pub help: &'static str,
+    /// What has to follow its name, if anything has to.
+    needs: Option<&'static str>,
+    run: PlainAct,
+}
+
+type Plain = dyn PlainSession;
+type PlainAct = fn(&mut Plain, &str);
+
+/// What the commands ask of a session without a screen. Agents and worktrees are named as the user names them.
+pub trait PlainSession {
+    fn help(&mut self);
+    fn tasks(&mut self);
+    fn model(&mut self, name: &str);
+    fn clear(&mut self);
+    fn cost(&mut self);
+    /// Shows the budget, or changes it.
+    fn budget(&mut self, words: &str);
+    /// Stops one agent, or `all`.
+    fn cancel(&mut self, agent: &str);
+    fn wrap_up(&mut self, agent: &str);
+    /// Resumes an ended agent, with the message that may follow its name.
+    fn resume(&mut self, words: &str);
+    /// Moves an agent to the background, or back.
+    fn background(&mut self, agent: &str);
+    fn merge(&mut self, which: &str);
+    fn discard(&mut self, which: &str);
+    fn worktrees(&mut self);
+    fn quit(&mut self);
 }
 
 impl std::fmt::Debug for SlashCommand {
@@ -42,68 +77,98 @@ impl SlashCommand {
         Self { aliases, ..self }
     }
 
-    const fn plain(self, words: &'static str) -> Self {
-        Self { plain: Some(words), ..self }
+    const fn plain(self, help: &'static str, run: PlainAct) -> Self {
+        Self { plain: Some(PlainCommand { help, needs: None, run }), ..self }
+    }
+
+    /// As [`Self::plain`], for a command that does nothing without what has to follow its name.
+    const fn plain_with(self, needs: &'static str, help: &'static str, run: PlainAct) -> Self {
+        Self { plain: Some(PlainCommand { help, needs: Some(needs), run }), ..self }
     }
 
     pub fn find(name: &str) -> Option<&'static Self> {
         COMMANDS.iter().find(|command| command.name == name || command.aliases.contains(&name))
     }
+
+    /// Returns what a command, written without its slash, does in a session without a screen, and what follows its name.
+    /// On failure, returns why it does nothing there.
+    pub fn parse_plain(written: &str) -> Result<(PlainAct, &str), String> {
+        let (name, argument) = written.split_once(' ').map_or((written, ""), |(name, rest)| (name, rest.trim()));
+        let command = Self::find(name).ok_or_else(|| format!("no command /{name}; see /help"))?;
+        let plain = command.plain.ok_or_else(|| format!("/{name} works only on the screen; see /help"))?;
+        match plain.needs.filter(|_| argument.is_empty()) {
+            Some(needs) => Err(format!("usage: /{name} {needs}")),
+            None => Ok((plain.run, argument)),
+        }
+    }
 }
+
+const AGENT: &str = "N (see /tasks)";
+const WORKTREE: &str = "N (see /worktrees)";
 
 /// Every slash command, in the order of the help.
 pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand::new("help", "", "show all keys", |app, _| app.overlay.open(Popup::Help { scroll: 0 }))
-        .plain("lists what can be typed."),
-    SlashCommand::new("agents", "[new]", "list, create, edit or delete agents", slash_agents),
-    SlashCommand::new("tasks", "", "list the agents of this session", slash_tasks).plain("lists the agents."),
-    SlashCommand::new("model", "[NAME]", "show or change the model", slash_model)
-        .plain("NAME changes the model from the next message on."),
+        .plain("lists what can be typed.", |plain, _| plain.help()),
+    SlashCommand::new("agents", "[new]", "list, create, edit or delete agents", slash_agents)
+        .plain("", |plain, _| plain.tasks()),
+    SlashCommand::new("tasks", "", "list the agents of this session", slash_tasks)
+        .plain("lists the agents.", |plain, _| plain.tasks()),
+    SlashCommand::new("model", "[NAME]", "show or change the model", slash_model).plain_with(
+        "PROVIDER/NAME",
+        "NAME changes the model from the next message on.",
+        Plain::model,
+    ),
     SlashCommand::new("mode", "[MODE]", "show or set the permission mode", App::slash_mode),
     SlashCommand::new("permissions", "", "show or revoke what is allowed without asking", |app, _| {
         app.overlay.open(Popup::list(&lists::GRANTS));
     }),
     SlashCommand::new("clear", "", "start a new conversation", |app, _| app.slash_clear())
-        .plain("starts a new conversation; while agents are running, a second /clear stops them."),
+        .plain("starts a new conversation; while agents are running, a second /clear stops them.", |plain, _| {
+            plain.clear()
+        }),
     SlashCommand::new("layout", "[NAME]", "place the agents: auto, side, below, rail, hidden", App::slash_layout),
     SlashCommand::new("theme", "[NAME]", "choose a theme", App::slash_theme),
     SlashCommand::new("timeline", "", "show the timeline of all agents", |app, _| app.open_timeline()),
     SlashCommand::new("cost", "", "show tokens and cost of each agent, live", |app, _| {
         app.overlay.open(Popup::Cost { scroll: 0 });
     })
-    .plain("lists the tokens and the cost of each agent."),
+    .plain("lists the tokens and the cost of each agent.", |plain, _| plain.cost()),
     SlashCommand::new("budget", "[LIMIT]", "show, set or remove the budget: 500k, $2, +200k, off", |app, words| {
         cost::slash_budget(words, &app.agents, &mut app.out);
     })
-    .plain("shows the budget of all agents; /budget 500k, $2, +200k or off sets, raises or removes it."),
-    SlashCommand::new("cancel", "N|all", "stop one agent, or all", App::slash_cancel)
-        .also(&["stop"])
-        .plain("N stops one agent, by number or name; /cancel all stops every agent, the main one too."),
+    .plain("shows the budget of all agents; /budget 500k, $2, +200k or off sets, raises or removes it.", Plain::budget),
+    SlashCommand::new("cancel", "N|all", "stop one agent, or all", App::slash_cancel).also(&["stop"]).plain_with(
+        AGENT,
+        "N stops one agent, by number or name; /cancel all stops every agent, the main one too.",
+        Plain::cancel,
+    ),
     SlashCommand::new("wrapup", "N", "wrap up an agent: it reports now", |app, agent| {
         app.slash_life("wrapup", agent);
     })
-    .plain("N makes an agent report now."),
+    .plain_with(AGENT, "N makes an agent report now.", Plain::wrap_up),
     SlashCommand::new("resume", "N [MESSAGE]", "resume an ended agent, optionally with a message", |app, agent| {
         app.slash_life("resume", agent);
     })
-    .plain("N resumes an ended agent; add a message to say what to do next."),
+    .plain_with(AGENT, "N resumes an ended agent; add a message to say what to do next.", Plain::resume),
     SlashCommand::new("background", "N", "move an agent to the background or foreground", |app, agent| {
         app.slash_life("background", agent);
     })
-    .plain("N moves an agent to the background or foreground."),
+    .plain_with(AGENT, "N moves an agent to the background or foreground.", Plain::background),
     SlashCommand::new("merge", "N", "merge an agent's worktree into the project", |app, which| {
         app.slash_worktree(which, WorktreeAct::Merge);
     })
-    .plain("N merges an agent's worktree into the project."),
+    .plain_with(WORKTREE, "N merges an agent's worktree into the project.", Plain::merge),
     SlashCommand::new("discard", "N", "discard an agent's worktree", |app, which| {
         app.slash_worktree(which, WorktreeAct::Discard);
     })
-    .plain("N, typed twice, discards an agent's worktree."),
-    SlashCommand::new("worktrees", "", "list unmerged worktrees", slash_worktrees).plain("lists unmerged worktrees."),
+    .plain_with(WORKTREE, "N, typed twice, discards an agent's worktree.", Plain::discard),
+    SlashCommand::new("worktrees", "", "list unmerged worktrees", slash_worktrees)
+        .plain("lists unmerged worktrees.", |plain, _| plain.worktrees()),
     SlashCommand::new("export", "[FILE]", "export the conversation to a file", App::slash_export),
     SlashCommand::new("quit", "", "quit", |app, _| app.slash_quit())
         .also(&["exit"])
-        .plain("quits. At the end of the input, Belvedere quits once everything is answered."),
+        .plain("quits. At the end of the input, Belvedere quits once everything is answered.", |plain, _| plain.quit()),
 ];
 
 fn slash_agents(app: &mut App, argument: &str) {

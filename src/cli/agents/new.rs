@@ -175,7 +175,7 @@ async fn prompt(given: Option<String>, draft: &AgentDraft) -> anyhow::Result<Str
         Some(text) => text,
         None if io::stdin().is_terminal() => {
             let start = format!("You are {}. {}\n", draft.name, draft.description);
-            let edited = tui::edit(start).await;
+            let edited = tui::edit(&start).await;
             edited.map_err(|error| error.context("the editor failed; set $EDITOR, or use --prompt TEXT"))?
         }
         None => headless::with_piped(None, Some(io::stdin()), headless::FIRST_BYTE_TIMEOUT).unwrap_or_default(),

@@ -1,15 +1,14 @@
 //! The front end of lines: what happens is appended to standard output, what is typed is read from standard input.
 //!
-//! Owns the order of reading, telling and leaving. Leaves what a line does to `session`, the words to `renderer`, what was
-//! used to `spending`, and the meaning of a typed line to `line_command`. Invariants: nothing that was written is changed, moved or coloured; input and signals are obeyed also while
-//! nobody reads the output; once the input has ended, questions are answered with no.
+//! Owns the order of reading, telling and leaving. Leaves what a line does to `session`, the words to `renderer`, and the
+//! meaning of a typed line to `line_command`. Invariants: nothing that was written is changed, moved or coloured; input and
+//! signals are obeyed also while nobody reads the output; once the input has ended, questions are answered with no.
 
 mod asked;
 mod line_command;
 mod renderer;
 mod rows;
 mod session;
-mod spending;
 mod task_list;
 mod worktrees;
 

@@ -62,13 +62,6 @@ enum Turn {
     Spoken,
 }
 
-/// Whether a question went away without an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Withdrawn {
-    Yes,
-    No,
-}
-
 impl LineRenderer {
     /// Takes in one event and returns the lines it deserves.
     pub(super) fn apply(&mut self, event: &LogEvent) -> Vec<String> {
@@ -140,8 +133,7 @@ impl LineRenderer {
                 if self.questions.len() == 1 { self.question() } else { Vec::new() }
             }
             EventKind::Tool(ToolEvent::ApprovalResolved { id: question, answer, by_grant }) => {
-                let withdrawn = answer.is_none() && !by_grant;
-                self.resolved(question, if withdrawn { Withdrawn::Yes } else { Withdrawn::No })
+                self.resolved(question, answer.is_none() && !by_grant)
             }
             EventKind::Stopping { .. } if !id.is_main() => {
                 if let Some(agent) = self.tasks.get_mut(id) {
@@ -164,7 +156,7 @@ impl LineRenderer {
 
     /// Takes a question out that was answered here, and returns the next one.
     pub(super) fn settle(&mut self, question: &ApprovalId) -> Vec<String> {
-        self.resolved(question, Withdrawn::No)
+        self.resolved(question, false)
     }
 
     /// Returns the line of the question that waits for an answer.
@@ -353,14 +345,13 @@ impl LineRenderer {
         self.of(id, &text)
     }
 
-    fn resolved(&mut self, question: &ApprovalId, withdrawn: Withdrawn) -> Vec<String> {
+    fn resolved(&mut self, question: &ApprovalId, is_withdrawn: bool) -> Vec<String> {
         let was_open = self.questions.front().is_some_and(|request| request.id == *question);
         self.questions.retain(|request| request.id != *question);
         if !was_open {
             return Vec::new();
         }
-        let mut lines =
-            if withdrawn == Withdrawn::Yes { self.notice("the question was withdrawn") } else { Vec::new() };
+        let mut lines = if is_withdrawn { self.notice("the question was withdrawn") } else { Vec::new() };
         lines.extend(self.question());
         lines
     }

@@ -1,6 +1,6 @@
 //! A session of lines: what was written, what waits, and what a typed line does.
 //!
-//! Owns the meaning of commands and answers, and the prompt. Leaves reading and writing to the loop in `mod`, and the words
+//! Owns what commands and answers do, and the prompt. Leaves reading and writing to the loop in `mod`, and the words
 //! to `renderer`. Invariant: nothing here waits for the output.
 
 use std::collections::VecDeque;
@@ -14,10 +14,11 @@ use tokio::time::Instant;
 use super::asked::{Asked, Typist};
 use super::line_command::{self, LineCommand, Question};
 use super::renderer::LineRenderer;
-use super::spending::Spending;
+use super::task_list::TaskList;
 use crate::agent::{AgentEvent, Author, EventKind, LogEvent, Status, WorktreeAct};
+use crate::app::{PlainSession, SlashCommand, budget_words, change_budget, cost_words};
 use crate::headless::input::TypedLine;
-use crate::message::{AgentId, MessageId};
+use crate::message::{AgentId, MessageId, Spent, UsageTable, grouped};
 use crate::permission::{Answer, ApprovalId};
 use crate::subagent::{Children, Command, unattended_refusal};
 
@@ -36,7 +37,7 @@ pub(super) enum NextStep {
 pub(super) struct Session {
     pub(super) commands: mpsc::UnboundedSender<Command>,
     pub(super) renderer: LineRenderer,
-    spending: Spending,
+    usage: UsageTable,
     /// What is still to be written.
     pub(super) waiting: VecDeque<String>,
     /// Messages that were sent and not yet answered to the end.
@@ -50,15 +51,17 @@ pub(super) struct Session {
     /// Until when a second command begins a new conversation although agents are at work.
     clearing: Option<Instant>,
     /// Whether someone types at a terminal whose screen shows the output too.
-    at_terminal: Terminal,
+    at_terminal: bool,
     /// When the open question was written.
     asked: Asked,
     /// Whether a prompt stands at the end of the output.
-    prompted: Prompted,
+    prompted: bool,
     /// What was typed last at a prompt: the terminal shows it already.
     echoed: Option<MessageId>,
     /// The last message that was sent.
     last_sent: MessageId,
+    /// Whether the user has asked for the end.
+    leaves: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,18 +72,6 @@ enum Lead {
     Woken,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Terminal {
-    Yes,
-    No,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Prompted {
-    Yes,
-    No,
-}
-
 pub(super) fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
     texts.into_iter().map(|text| text + "\n")
 }
@@ -88,11 +79,10 @@ pub(super) fn lines(texts: Vec<String>) -> impl Iterator<Item = String> {
 impl Session {
     pub(super) fn new(commands: mpsc::UnboundedSender<Command>) -> Self {
         let typist = if io::stdin().is_terminal() { Typist::Person } else { Typist::Program };
-        let both = typist == Typist::Person && io::stdout().is_terminal();
         Self {
             commands,
             renderer: LineRenderer::default(),
-            spending: Spending::default(),
+            usage: UsageTable::default(),
             waiting: VecDeque::new(),
             unanswered: 0,
             lead: Lead::Rests,
@@ -100,11 +90,12 @@ impl Session {
             armed: None,
             giving_up: None,
             clearing: None,
-            at_terminal: if both { Terminal::Yes } else { Terminal::No },
+            at_terminal: typist == Typist::Person && io::stdout().is_terminal(),
             asked: Asked::new(typist),
-            prompted: Prompted::No,
+            prompted: false,
             echoed: None,
             last_sent: MessageId::default(),
+            leaves: false,
         }
     }
 
@@ -125,8 +116,7 @@ impl Session {
         if texts.is_empty() {
             return;
         }
-        if self.prompted == Prompted::Yes {
-            self.prompted = Prompted::No;
+        if std::mem::take(&mut self.prompted) {
             self.waiting.push_back("\n".to_owned());
         }
         self.waiting.extend(lines(texts));
@@ -140,14 +130,14 @@ impl Session {
     /// Shows where to type, at a terminal and when there is nothing more to wait for.
     pub(super) fn prompt(&mut self) {
         let invites = self.is_idle() || self.renderer.open().is_some();
-        if self.at_terminal == Terminal::Yes && self.prompted == Prompted::No && invites {
-            self.prompted = Prompted::Yes;
+        if self.at_terminal && !self.prompted && invites {
+            self.prompted = true;
             self.waiting.push_back(PROMPT.to_owned());
         }
     }
 
     pub(super) fn apply(&mut self, event: &LogEvent) {
-        self.spending.apply(event);
+        self.usage.apply(event);
         if let LogEvent::Agent(AgentEvent { agent: AgentId::MAIN, kind, .. }) = event {
             self.count(kind);
             if let EventKind::UserMessage { id: Some(id), .. } = kind
@@ -193,9 +183,8 @@ impl Session {
     pub(super) fn typed(&mut self, line: &TypedLine) -> NextStep {
         self.asked.read(line.at);
         let line = line.text.as_str();
-        let at_prompt = self.prompted == Prompted::Yes;
         // The terminal has ended the line.
-        self.prompted = Prompted::No;
+        let at_prompt = std::mem::take(&mut self.prompted);
         if let Some(begun) = line.strip_suffix('\\') {
             self.begun.push_str(begun);
             self.begun.push('\n');
@@ -209,7 +198,7 @@ impl Session {
                 if !at_prompt && self.unanswered > 0 {
                     self.notice("queued until the current answer is complete");
                 }
-                let id = self.send(text);
+                let id = self.send(text.to_owned());
                 self.echoed = at_prompt.then_some(id).or(self.echoed);
             }
             LineCommand::Answer(answer) => self.answer(answer),
@@ -217,81 +206,13 @@ impl Session {
                 let lines = self.renderer.details();
                 self.write(lines);
             }
-            LineCommand::Stop(agent) => match self.renderer.tasks.find(&agent) {
-                Some(agent) => self.order(Command::Stop { agent }),
-                None => self.notice(&format!("no agent {agent} is running; see /tasks")),
+            LineCommand::Slash(written) => match SlashCommand::parse_plain(written) {
+                Ok((run, argument)) => run(self, argument),
+                Err(why) => self.notice(&why),
             },
-            LineCommand::WrapUp(agent) => match self.renderer.tasks.find(&agent) {
-                Some(agent) => self.order(Command::WrapUp { agent }),
-                None => self.notice(&format!("no agent {agent} is running; see /tasks")),
-            },
-            LineCommand::Move(agent) => match self.renderer.tasks.find(&agent) {
-                Some(agent) => {
-                    let ground = self.renderer.tasks.other_mode(agent);
-                    self.order(Command::Move { agent, run_mode: ground });
-                }
-                None => self.notice(&format!("no agent {agent} is running; see /tasks")),
-            },
-            LineCommand::Resume(agent, text) => self.resume(&agent, text),
-            LineCommand::StopAll => {
-                // Messages that wait are taken back with it.
-                self.unanswered = self.unanswered.min(1);
-                self.order(Command::StopAll);
-            }
-            LineCommand::Worktree(act, which) => self.worktree(act, &which),
-            LineCommand::Worktrees => {
-                let lines = self.renderer.worktrees();
-                self.write(lines);
-            }
-            LineCommand::Tasks => {
-                let lines = self.renderer.list_tasks(Timestamp::now());
-                self.write(lines);
-            }
-            LineCommand::Cost => {
-                let rows = self.spending.table(|id| self.renderer.tasks.name(id));
-                for row in &rows {
-                    self.notice(row);
-                }
-            }
-            LineCommand::Model(name) => self.order(Command::UseModel { name }),
-            LineCommand::Budget(words) => self.budget(&words),
-            LineCommand::Help => self.write(line_command::help()),
-            LineCommand::Clear => self.clear(),
-            LineCommand::Quit if self.is_idle() || self.take_armed() => return NextStep::Leave,
-            LineCommand::Quit => {
-                self.arm();
-                self.notice("agents are still running; /quit again stops them and quits");
-            }
-            LineCommand::Unclear(why) => self.notice(&why),
+            LineCommand::Unclear(why) => self.notice(why),
         }
-        NextStep::GoOn
-    }
-
-    /// Begins a new conversation, at the second time if that stops agents.
-    fn clear(&mut self) {
-        let asked = self.clearing.take().is_some_and(|until| Instant::now() <= until);
-        if !asked && !self.is_idle() {
-            self.notice("agents are still running; /clear again stops them and starts a new conversation");
-            self.clearing = Some(Instant::now() + RETYPED);
-            return;
-        }
-        // Messages that wait are taken back with it.
-        self.unanswered = self.unanswered.min(1);
-        self.order(Command::Clear);
-    }
-
-    fn worktree(&mut self, act: WorktreeAct, which: &str) {
-        let Some((branch, size)) = self.renderer.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
-            self.notice(&format!("no unmerged worktree of {which}; see /worktrees"));
-            return;
-        };
-        let asked = self.giving_up.take().is_some_and(|(asked, until)| asked == branch && Instant::now() <= until);
-        if act == WorktreeAct::Discard && !asked {
-            self.notice(&format!("/discard {which} again discards {size}"));
-            self.giving_up = Some((branch, Instant::now() + RETYPED));
-            return;
-        }
-        self.order(Command::Worktree { branch, act });
+        if self.leaves { NextStep::Leave } else { NextStep::GoOn }
     }
 
     fn arm(&mut self) {
@@ -305,7 +226,7 @@ impl Session {
     /// Interrupts the main agent, or leaves at the second time.
     pub(super) fn interrupted(&mut self) -> NextStep {
         // The terminal has shown it at the prompt.
-        self.prompted = Prompted::No;
+        self.prompted = false;
         if self.take_armed() {
             return NextStep::Leave;
         }
@@ -320,33 +241,26 @@ impl Session {
         NextStep::GoOn
     }
 
-    /// Resumes an ended agent. A completed one needs a message that says what is next.
-    fn resume(&mut self, wanted: &str, text: Option<String>) {
-        match self.renderer.tasks.find_ended(wanted) {
-            Some((_, Status::Completed)) if text.is_none() => {
-                self.notice(&format!("say what to do next: /resume {wanted} MESSAGE"));
-            }
-            Some((agent, _)) => {
-                let message = text.map(|text| (self.next_id(), text));
-                self.order(Command::Resume { agent, message });
-            }
-            None => self.notice(&format!("no ended agent {wanted}; see /tasks")),
+    /// Sends what a running agent is asked for.
+    fn order_of(&mut self, wanted: &str, command: impl FnOnce(&TaskList, AgentId) -> Command) {
+        match self.renderer.tasks.find(wanted) {
+            Some(agent) => self.order(command(&self.renderer.tasks, agent)),
+            None => self.notice(&format!("no agent {wanted} is running; see /tasks")),
         }
     }
 
-    /// Shows the budget, or changes it.
-    fn budget(&mut self, words: &str) {
-        if words.is_empty() {
-            self.notice(&self.spending.budget());
+    fn worktree(&mut self, which: &str, act: WorktreeAct) {
+        let Some((branch, size)) = self.renderer.kept(which).map(|kept| (kept.branch.clone(), kept.size())) else {
+            self.notice(&format!("no unmerged worktree of {which}; see /worktrees"));
+            return;
+        };
+        let asked = self.giving_up.take().is_some_and(|(asked, until)| asked == branch && Instant::now() <= until);
+        if act == WorktreeAct::Discard && !asked {
+            self.notice(&format!("/discard {which} again discards {size}"));
+            self.giving_up = Some((branch, Instant::now() + RETYPED));
             return;
         }
-        match self.spending.change(words) {
-            Ok((limit, said)) => {
-                self.order(Command::SetBudget(limit));
-                self.notice(&said);
-            }
-            Err(error) => self.notice(&error),
-        }
+        self.order(Command::Worktree { branch, act });
     }
 
     fn answer(&mut self, answer: Answer) {
@@ -389,4 +303,116 @@ impl Session {
             self.settle(id, Answer::No { comment: Some(comment) });
         }
     }
+}
+
+impl PlainSession for Session {
+    fn help(&mut self) {
+        self.write(line_command::help());
+    }
+
+    fn tasks(&mut self) {
+        let lines = self.renderer.list_tasks(Timestamp::now());
+        self.write(lines);
+    }
+
+    fn model(&mut self, name: &str) {
+        self.order(Command::UseModel { name: name.to_owned() });
+    }
+
+    /// Begins a new conversation, at the second time if that stops agents.
+    fn clear(&mut self) {
+        let asked = self.clearing.take().is_some_and(|until| Instant::now() <= until);
+        if !asked && !self.is_idle() {
+            self.notice("agents are still running; /clear again stops them and starts a new conversation");
+            self.clearing = Some(Instant::now() + RETYPED);
+            return;
+        }
+        // Messages that wait are taken back with it.
+        self.unanswered = self.unanswered.min(1);
+        self.order(Command::Clear);
+    }
+
+    fn cost(&mut self) {
+        let each = self.usage.agents().map(|(id, spent)| cost_row(&self.renderer.tasks.name(id), spent));
+        let all = [budget_words(self.usage.limit(), self.usage.total()), cost_row("all agents", self.usage.total())];
+        let rows: Vec<String> = all.into_iter().chain(each).collect();
+        rows.iter().for_each(|row| self.notice(row));
+    }
+
+    fn budget(&mut self, words: &str) {
+        let (limit, spent) = (self.usage.limit(), self.usage.total());
+        if words.is_empty() {
+            self.notice(&budget_words(limit, spent));
+            return;
+        }
+        match change_budget(words, limit, spent) {
+            Ok((limit, said)) => {
+                self.order(Command::SetBudget(limit));
+                self.notice(&said);
+            }
+            Err(error) => self.notice(&error),
+        }
+    }
+
+    fn cancel(&mut self, agent: &str) {
+        if agent == "all" {
+            // Messages that wait are taken back with it.
+            self.unanswered = self.unanswered.min(1);
+            self.order(Command::StopAll);
+        } else {
+            self.order_of(agent, |_, agent| Command::Stop { agent });
+        }
+    }
+
+    fn wrap_up(&mut self, agent: &str) {
+        self.order_of(agent, |_, agent| Command::WrapUp { agent });
+    }
+
+    /// Resumes an ended agent. A completed one needs a message that says what is next.
+    fn resume(&mut self, words: &str) {
+        let (wanted, text) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        let text = Some(text.trim()).filter(|text| !text.is_empty());
+        match self.renderer.tasks.find_ended(wanted) {
+            Some((_, Status::Completed)) if text.is_none() => {
+                self.notice(&format!("say what to do next: /resume {wanted} MESSAGE"));
+            }
+            Some((agent, _)) => {
+                let message = text.map(|text| (self.next_id(), text.to_owned()));
+                self.order(Command::Resume { agent, message });
+            }
+            None => self.notice(&format!("no ended agent {wanted}; see /tasks")),
+        }
+    }
+
+    fn background(&mut self, agent: &str) {
+        self.order_of(agent, |tasks, agent| Command::Move { agent, run_mode: tasks.other_mode(agent) });
+    }
+
+    fn merge(&mut self, which: &str) {
+        self.worktree(which, WorktreeAct::Merge);
+    }
+
+    fn discard(&mut self, which: &str) {
+        self.worktree(which, WorktreeAct::Discard);
+    }
+
+    fn worktrees(&mut self) {
+        let lines = self.renderer.worktrees();
+        self.write(lines);
+    }
+
+    fn quit(&mut self) {
+        if self.is_idle() || self.take_armed() {
+            self.leaves = true;
+        } else {
+            self.arm();
+            self.notice("agents are still running; /quit again stops them and quits");
+        }
+    }
+}
+
+fn cost_row(who: &str, spent: &Spent) -> String {
+    let cost = cost_words(spent);
+    let cost = if cost.is_empty() { cost } else { format!(", cost {cost}") };
+    format!("{who}: {}{} tokens{cost}", spent.usage.mark(), grouped(spent.usage.total()))
 }

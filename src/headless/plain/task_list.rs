@@ -4,12 +4,13 @@
 //! the number of agents only.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::super::text::tools;
 use crate::agent::{RunMode, Spawn, Status};
-use crate::message::format::seconds;
+use crate::message::format::{millis, seconds};
 use crate::message::{AgentId, sanitize_line, shown_name};
 
 #[derive(Debug, Default)]
@@ -118,8 +119,10 @@ impl TaskList {
                 TaskState::Ended(Status::Completed) => "done",
                 TaskState::Ended(status) => status.name(),
             };
+            // The clock may have been set back meanwhile.
+            let lasting = Duration::try_from(now.duration_since(agent.since)).unwrap_or_default();
             let time = match agent.state {
-                TaskState::Running | TaskState::Stopping => format!(", {}", seconds(millis(agent.since, now))),
+                TaskState::Running | TaskState::Stopping => format!(", {}", seconds(millis(lasting))),
                 _ => String::new(),
             };
             let mode = if agent.mode == RunMode::Background && !agent.has_ended() { ", background" } else { "" };
@@ -127,8 +130,4 @@ impl TaskList {
         };
         self.0.iter().map(row).collect()
     }
-}
-
-fn millis(from: Timestamp, to: Timestamp) -> u64 {
-    u64::try_from(to.as_millisecond() - from.as_millisecond()).unwrap_or(0)
 }

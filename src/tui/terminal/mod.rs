@@ -162,24 +162,12 @@ fn write(bytes: &[u8]) -> io::Result<()> {
 
 /// Presses, drags and the wheel, in the one encoding that knows large screens. The library's own command would also
 /// report every move of the pointer.
-#[cfg(not(windows))]
 fn queue_mouse_on(bytes: &mut Vec<u8>) -> io::Result<()> {
     bytes.write_all(b"\x1b[?1000h\x1b[?1002h\x1b[?1006h")
 }
 
-#[cfg(not(windows))]
 fn queue_mouse_off(bytes: &mut Vec<u8>) -> io::Result<()> {
     bytes.write_all(b"\x1b[?1006l\x1b[?1002l\x1b[?1000l")
-}
-
-#[cfg(windows)]
-fn queue_mouse_on(bytes: &mut Vec<u8>) -> io::Result<()> {
-    queue!(bytes, event::EnableMouseCapture)
-}
-
-#[cfg(windows)]
-fn queue_mouse_off(bytes: &mut Vec<u8>) -> io::Result<()> {
-    queue!(bytes, event::DisableMouseCapture)
 }
 
 /// Gives the terminal back, if this process has it. May be called at any time, from any thread, any number of times.

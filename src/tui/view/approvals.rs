@@ -11,8 +11,8 @@ use ratatui::text::{Line, Span};
 
 use super::diff::whole_diff;
 use super::pane_strip::rule;
-use super::render_context::RenderContext;
-use super::wrap::{fit_line, width};
+use super::render_context::{RenderContext, put_lines};
+use super::wrap::{fit_line, spans_width, width};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::question::{MAX_NOTE_ROWS, MIN_COLUMNS, NOTE_INDENT, QuestionSeen, is_said, shown_line, word_row_ends};
@@ -61,9 +61,7 @@ pub(super) fn draw(kept: &mut QuestionRows, ctx: &RenderContext<'_>, area: Rect,
         buf.set_line(area.x, area.y, &fit_line(&Line::from(spans), usize::from(area.width)), area.width);
     } else {
         draw_frame(request, area, ctx, buf);
-        for (line, y) in view.lines(rows, ctx).into_iter().zip(body.y..body.bottom()) {
-            buf.set_line(body.x, y, &line, body.width);
-        }
+        put_lines(&view.lines(rows, ctx), body, buf);
         if reasons > 0 {
             let why = Line::styled(format!("  {}", terms(request, ctx)), ctx.theme.muted);
             let inside = usize::from(area.width.saturating_sub(2));
@@ -134,7 +132,8 @@ impl Part {
             Expanded::No => brief(rows, height),
         };
         let has_room = height > 0 && area.width >= MIN_COLUMNS;
-        let fits = |at: &usize| has_room && line_width(&rows[*at].line) <= usize::from(area.width.saturating_sub(1));
+        let fits =
+            |at: &usize| has_room && spans_width(&rows[*at].line.spans) <= usize::from(area.width.saturating_sub(1));
         let whole: Vec<usize> = shown.iter().copied().filter(fits).collect();
         let seen = approvals.seen();
         let is_seen =
@@ -191,10 +190,6 @@ fn brief(rows: &[Row], height: usize) -> (Vec<usize>, Option<(usize, usize)>) {
 
 fn more_lines(count: usize) -> String {
     format!("{count} more {}", if count == 1 { "line" } else { "lines" })
-}
-
-fn line_width(line: &Line<'_>) -> usize {
-    line.spans.iter().map(|span| width(&span.content)).sum()
 }
 
 /// Returns the way down to an agent in so many columns: of a longer one, names in the middle are left out.

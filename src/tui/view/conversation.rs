@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::popup::clear;
-use super::render_context::RenderContext;
+use super::render_context::{RenderContext, put_lines};
 use super::transcript::{Follow, Shown, TranscriptView};
 use super::wrap::{width, wrap_line};
 use crate::app::action::Action;
@@ -106,9 +106,6 @@ fn welcome(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     }
     let rows: Vec<Line<'static>> = lines.iter().flat_map(|line| wrap_line(line, columns.max(1))).collect();
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).min(area.height);
-    let x = area.x + (area.width.saturating_sub(columns)) / 2;
-    let y = area.y + (area.height - height) / 3;
-    for (row, at) in rows.iter().take(usize::from(height)).zip(y..) {
-        buf.set_line(x, at, row, columns);
-    }
+    let (x, y) = (area.x + (area.width.saturating_sub(columns)) / 2, area.y + (area.height - height) / 3);
+    put_lines(&rows, Rect { x, y, width: columns, height }, buf);
 }

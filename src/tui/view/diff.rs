@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use similar::{ChangeTag, TextDiff};
 
 use super::theme::Theme;
-use super::wrap::{fit_line, head, width};
+use super::wrap::{fit_line, head, spans_width, width};
 use crate::app::diff_rows::{gutter_columns, number_columns, revealed, row_ends};
 use crate::message::{DiffLine, FileDiff, LineKind};
 
@@ -175,8 +175,7 @@ fn ground(kind: LineKind, theme: &Theme) -> Option<Style> {
 /// Returns the line filled up with its ground, if it has one.
 fn filled(mut line: Line<'static>, ground: Option<Style>, columns: usize) -> Line<'static> {
     if let Some(style) = ground {
-        let used: usize = line.spans.iter().map(|span| width(&span.content)).sum();
-        line.spans.push(Span::styled(" ".repeat(columns.saturating_sub(used)), style));
+        line.spans.push(Span::styled(" ".repeat(columns.saturating_sub(spans_width(&line.spans))), style));
     }
     line
 }

@@ -9,7 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::money;
-use super::render_context::{RenderContext, used};
+use super::render_context::{RenderContext, put_lines, used};
 use super::wrap::{fit, width};
 use super::{cell, limited};
 use crate::app::action::Action;
@@ -29,14 +29,14 @@ pub(super) fn draw(agent: &AgentView, ctx: &RenderContext<'_>, area: Rect, buf: 
     let most = (area.height / 6).min(FACT_ROWS);
     let columns = usize::from(area.width.saturating_sub(2));
     let rows = laid(facts(agent, ctx), usize::from(most), columns, ctx);
-    let area = put(&rows, area, buf);
+    let area = put_lines(&rows, area, buf);
     let most = usize::from((area.height / 5).min(TODO_ROWS));
     let todos = agent.todos();
     // What is done stands first and matters least.
     let from = todos.len().saturating_sub(most).min(todos.iter().take_while(|todo| todo.is_done()).count());
     let columns = area.width.saturating_sub(2);
     let rows: Vec<Line<'_>> = todos[from..].iter().take(most).map(|item| cell::todo(item, columns, ctx)).collect();
-    put(&rows, area, buf)
+    put_lines(&rows, area, buf)
 }
 
 /// Draws one line on what is to be done, where there is room for it, and returns the room that is left.
@@ -45,7 +45,7 @@ pub(super) fn brief(agent: &AgentView, ctx: &RenderContext<'_>, area: Rect, buf:
         return area;
     }
     match todo_line(agent, usize::from(area.width.saturating_sub(2)), ctx) {
-        Some(text) => put(&[Line::styled(format!("  {text}"), ctx.theme.muted)], area, buf),
+        Some(text) => put_lines(&[Line::styled(format!("  {text}"), ctx.theme.muted)], area, buf),
         None => area,
     }
 }
@@ -57,14 +57,6 @@ pub(super) fn todo_line(agent: &AgentView, columns: usize, ctx: &RenderContext<'
     let doing = todos.iter().find(|todo| todo.is_active()).map_or("", |todo| todo.words());
     let sign = if doing.is_empty() { "done" } else { ctx.glyphs.folded };
     (!todos.is_empty()).then(|| fit(format!("{done}/{} {sign} {doing}", todos.len()).trim_end(), columns))
-}
-
-fn put(rows: &[Line<'_>], area: Rect, buf: &mut Buffer) -> Rect {
-    let count = u16::try_from(rows.len()).unwrap_or(0).min(area.height);
-    for (row, y) in rows.iter().zip(area.y..area.y + count) {
-        buf.set_line(area.x, y, row, area.width);
-    }
-    Rect { y: area.y + count, height: area.height - count, ..area }
 }
 
 fn facts(agent: &AgentView, ctx: &RenderContext<'_>) -> Vec<(String, Style)> {

@@ -42,7 +42,7 @@ use self::theme::{Glyphs, Theme, Themes};
 use self::transcript::TranscriptView;
 use super::terminal::{Marks, Scrolled};
 use crate::app::layout::{LayoutForm, PaneRect, Regions};
-use crate::app::{App, CellKind, Drawn, Focus, ScrollTarget};
+use crate::app::{App, CellKind, Drawn, Focus};
 use crate::message::{AgentId, Diagnostic};
 
 /// The views with what they remember between frames.
@@ -201,22 +201,15 @@ fn draw_conversation(
     links: &mut LinkSpans,
 ) -> u16 {
     let Some(shown) = conversation::draw(transcript, ctx, regions.conversation, buf) else { return 0 };
-    drawn.places.push(ScrollTarget {
-        agent: AgentId::MAIN,
-        at: shown.at,
-        found: shown.found,
-        selected: shown.selected,
-    });
-    drawn.copied = shown.copied;
-    links.extend(shown.leads);
-    drawn.not_found |= shown.missed;
     let cells = &ctx.app.agents().main().cells;
     let ended = (shown.cells.0..=shown.cells.1).filter_map(|id| match cells.get(id)?.kind {
         CellKind::Subagent { agent } => ctx.app.agents().get(agent).filter(|agent| agent.has_ended()),
         _ => None,
     });
     drawn.reports.extend(ended.map(|agent| agent.id));
-    shown.moved
+    let moved = shown.moved;
+    shown.note(AgentId::MAIN, drawn, links);
+    moved
 }
 
 fn draw_composer(regions: &Regions, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Position {

@@ -6,10 +6,9 @@
 use ratatui::style::Style;
 
 use super::render_context::RenderContext;
-use crate::agent::Spent;
 use crate::app::{budget_share, cost_mark};
-use crate::message::BudgetLimit;
 use crate::message::format::tokens;
+use crate::message::{BudgetLimit, Spent};
 
 /// Spells a cost in few columns, such as `$0.21`, `$0.21+?` or `$?`; nothing where nothing was used.
 pub(super) fn short(spent: &Spent) -> String {
@@ -34,10 +33,9 @@ pub(super) fn left(limit: BudgetLimit, spent: &Spent, ctx: &RenderContext<'_>) -
         _ if share >= 0.8 => ctx.theme.warning,
         _ => ctx.theme.muted,
     };
-    let (used, mark) = (spent.usage.total(), spent.usage.mark());
-    let count = limit.tokens.map(|limit| format!("{mark}{} tok", tokens(limit.saturating_sub(used))));
-    let cost = spent.cost_usd.unwrap_or(0.0);
-    let usd = limit.usd.map(|limit| format!("{}${:.2}", cost_mark(spent), (f64::from(limit) - cost).max(0.0)));
+    let (count, usd) = spent.left_of(limit);
+    let count = count.map(|count| format!("{}{} tok", spent.usage.mark(), tokens(count)));
+    let usd = usd.map(|usd| format!("{}${usd:.2}", cost_mark(spent)));
     let parts: Vec<String> = [count, usd].into_iter().flatten().collect();
     Some((format!("{} left", parts.join(", ")), style))
 }

@@ -12,7 +12,7 @@ use super::full_head;
 use super::money;
 use super::render_context::{RenderContext, used};
 use super::transcript::{Follow, Shown, TranscriptView};
-use super::wrap::{fit, pad, pad_left, width};
+use super::wrap::{fit, pad, pad_left, spans_width};
 use super::{limited, queued, sparkline};
 use crate::app::layout::{Descent, PaneRect};
 use crate::app::panes::PaneSize;
@@ -112,7 +112,7 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, ctx: &RenderConte
     let row = Rect { height: 1, ..area };
     let mut right = folded_part(agent, area.width, ctx);
     right.extend(right_part(agent, area.width, ctx));
-    let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
+    let right_width = spans_width(&right);
     let folded = ctx.app.is_folded(agent.id, pane.size) && pane.size < PaneSize::Full;
     let fold = if folded { ctx.glyphs.folded } else { ctx.glyphs.unfolded };
     let number = pad_left(&agent.id.to_string(), columns.number);

@@ -15,7 +15,7 @@ use super::transcript::TranscriptView;
 use super::wrap::width;
 use crate::app::layout::{LayoutForm, Regions};
 use crate::app::panes::PaneSize;
-use crate::app::{CellKind, Drawn, Focus, ScrollTarget};
+use crate::app::{CellKind, Drawn, Focus};
 use crate::message::AgentId;
 
 pub(super) fn draw(
@@ -33,15 +33,11 @@ pub(super) fn draw(
         drawn.panes.push((agent.id, rect.size));
         let transcript = (rect.size > PaneSize::Row).then(|| transcripts.entry(agent.id).or_default());
         let Some(shown) = pane::draw(rect, agent, transcript, columns, ctx, buf) else { continue };
-        drawn.places.push(ScrollTarget { agent: agent.id, at: shown.at, found: shown.found, selected: shown.selected });
-        drawn.not_found |= shown.missed;
-        leads.extend(shown.leads);
-        drawn.copied = drawn.copied.take().or(shown.copied);
-        let reported =
-            ctx.app.story(agent).get(shown.cells.1).is_some_and(|cell| matches!(cell.kind, CellKind::Report { .. }));
-        if reported {
+        let last = ctx.app.story(agent).get(shown.cells.1);
+        if last.is_some_and(|cell| matches!(cell.kind, CellKind::Report { .. })) {
             drawn.reports.push(agent.id);
         }
+        shown.note(agent.id, drawn, leads);
     }
 }
 
@@ -75,10 +71,7 @@ pub(super) fn rule(area: Rect, words: Vec<Span<'static>>, of: Focus, ctx: &Rende
     let theme = ctx.theme;
     let focused = ctx.app.focus() == of;
     let style = if focused { theme.border_focused } else { theme.border };
-    let symbol = ctx.glyphs.rule;
-    for x in area.x..area.right() {
-        buf.set_string(x, area.y, symbol, style);
-    }
+    buf.set_string(area.x, area.y, ctx.glyphs.rule.repeat(usize::from(area.width)), style);
     if words.is_empty() || area.width < 6 {
         return;
     }
@@ -87,13 +80,10 @@ pub(super) fn rule(area: Rect, words: Vec<Span<'static>>, of: Focus, ctx: &Rende
     spans.push(Span::raw(" "));
     let line = Line::from(spans);
     let columns = u16::try_from(line.width()).unwrap_or(u16::MAX).min(area.width - 2);
-    let inner = Rect { x: area.x + 1, width: columns, ..area };
-    buf.set_style(inner, theme.muted);
-    for x in inner.x..inner.right() {
-        buf.set_string(x, inner.y, " ", theme.muted);
-    }
+    let x = area.x + 1;
+    buf.set_string(x, area.y, " ".repeat(usize::from(columns)), theme.muted);
     let title = if focused { theme.accent } else { theme.title };
-    buf.set_line(inner.x, inner.y, &Line { style: title, ..line }, columns);
+    buf.set_line(x, area.y, &Line { style: title, ..line }, columns);
 }
 
 fn counts(regions: &Regions, ctx: &RenderContext<'_>) -> Vec<Span<'static>> {

@@ -3,8 +3,10 @@
 //! Owns the spelling of durations, counts and states. Invariant: a counter has a fixed width, so that nothing moves
 //! while it counts.
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::text::Span;
+use ratatui::text::{Line, Span};
 
 use super::highlight::Highlighter;
 use super::theme::{Glyphs, Theme};
@@ -129,6 +131,16 @@ impl RenderContext<'_> {
         }
         spans
     }
+}
+
+/// Draws lines from the top of an area, as far as there is room, and returns the area below.
+pub(super) fn put_lines<'a>(lines: impl IntoIterator<Item = &'a Line<'a>>, area: Rect, buf: &mut Buffer) -> Rect {
+    let mut left = area;
+    for (line, y) in lines.into_iter().zip(area.y..area.bottom()) {
+        buf.set_line(area.x, y, line, area.width);
+        left = Rect { y: y + 1, height: area.bottom() - y - 1, ..area };
+    }
+    left
 }
 
 /// Spells the arrows among the keys of a chord as arrows.

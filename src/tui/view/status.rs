@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use super::money;
 use super::pane_strip::rule;
 use super::render_context::{RenderContext, used};
-use super::wrap::{fit, width};
+use super::wrap::{fit, spans_width, width};
 use super::{full_head, limited};
 use crate::app::composer::ViMode;
 use crate::app::{AgentState, Focus, ModelState, StateGroup, Tone};
@@ -31,7 +31,7 @@ pub(super) fn draw(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
         let share = if ctx.app.agent_files().is_some() { columns.saturating_sub(2) } else { columns / 2 };
         ctx.hints(&ctx.app.hints(), share)
     };
-    let right_width: usize = right.iter().map(|span| width(&span.content)).sum();
+    let right_width = spans_width(&right);
     let left = facts(ctx, columns.saturating_sub(right_width + 3));
     buf.set_line(area.x + 1, area.y, &Line::from(left), area.width.saturating_sub(1));
     let x = area.right().saturating_sub(u16::try_from(right_width + 1).unwrap_or(0)).max(area.x);
@@ -122,13 +122,13 @@ pub(super) fn above_composer(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buff
             words.push(Span::styled(format!("{} {}", ctx.glyph(&state), state.word()), ctx.severity(&state)));
         }
         words.push(Span::styled(format!("  {}", clock(main.elapsed(ctx.app.now()))), theme.muted));
-        let used: usize = words.iter().map(|span| width(&span.content)).sum();
+        let used = spans_width(&words);
         let room = usize::from(area.width).saturating_sub(used + 24).min(48);
         if let Some(todo) = full_head::todo_line(main, room, ctx).filter(|_| room >= 16) {
             words.push(Span::styled(format!("  {todo}"), theme.text));
         }
         let hint = "  esc interrupts";
-        let used: usize = words.iter().map(|span| width(&span.content)).sum();
+        let used = spans_width(&words);
         // While a subagent is written to, `esc` leads back from it.
         if ctx.app.target().is_none() && used + width(hint) + 4 <= usize::from(area.width) {
             words.push(Span::styled(hint, theme.faint));

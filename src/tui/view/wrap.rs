@@ -20,6 +20,10 @@ pub fn width(text: &str) -> usize {
     text.graphemes(true).map(grapheme_width).sum()
 }
 
+pub fn spans_width(spans: &[Span<'_>]) -> usize {
+    spans.iter().map(|span| width(&span.content)).sum()
+}
+
 pub fn grapheme_width(grapheme: &str) -> usize {
     match grapheme {
         "\t" => TAB,
@@ -85,7 +89,7 @@ pub fn pad_left(text: &str, columns: usize) -> String {
 
 /// Returns the line cut to `columns`, with `…` in the style of the place if anything was cut.
 pub fn fit_line(line: &Line<'_>, columns: usize) -> Line<'static> {
-    let total: usize = line.spans.iter().map(|span| width(&span.content)).sum();
+    let total = spans_width(&line.spans);
     let mut room = columns;
     let mut spans = Vec::with_capacity(line.spans.len());
     for span in &line.spans {
@@ -253,7 +257,7 @@ struct Rows {
 
 impl Rows {
     fn new(style: Style, columns: usize, first: Line<'static>, rest: Line<'static>) -> Self {
-        let indent = line_width(&first);
+        let indent = spans_width(&first.spans);
         Self {
             style,
             columns,
@@ -340,7 +344,7 @@ impl Rows {
         self.row.extend(std::iter::repeat_n(Span::styled("", END_MARK), marks));
         let row = std::mem::replace(&mut self.row, self.rest.spans.clone());
         self.done.push(Line { spans: row, style: self.style, alignment: None });
-        self.indent = line_width(&self.rest);
+        self.indent = spans_width(&self.rest.spans);
         self.used = self.indent;
     }
 
@@ -357,8 +361,4 @@ fn push_span(spans: &mut Vec<Span<'static>>, text: &str, style: Style) {
         Some(last) if last.style == style => last.content.to_mut().push_str(text),
         _ => spans.push(Span::styled(text.to_owned(), style)),
     }
-}
-
-fn line_width(line: &Line<'_>) -> usize {
-    line.spans.iter().map(|span| width(&span.content)).sum()
 }

@@ -7,12 +7,12 @@ mod detail;
 mod list;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Position;
 use ratatui::text::Line;
 
 use super::markdown::MarkdownDoc;
 use super::popup::{draw_place, frame, type_line};
-use super::render_context::RenderContext;
+use super::render_context::{RenderContext, put_lines};
 use super::wrap::wrap_line;
 use crate::app::Drawn;
 use crate::app::agent_files::{AgentFilesPage, AgentFilesView};
@@ -40,7 +40,7 @@ pub(super) fn draw(
         let end = count.saturating_sub(height);
         let from = scroll.min(end);
         drawn.popup_end = end;
-        draw_lines(head.iter().chain(body).skip(from), layout.body, buf);
+        put_lines(head.iter().chain(body).skip(from), layout.body, buf);
         draw_place(from, height, count, layout.area, ctx, buf);
     } else {
         frame(&title(view), layout.area, ctx, buf);
@@ -50,7 +50,7 @@ pub(super) fn draw(
     }
     if let Some(error) = view.error() {
         let text = format!("{} {error}", ctx.glyphs.attention);
-        draw_lines(wrap_line(&Line::styled(text, ctx.theme.error), layout.error.width).iter(), layout.error, buf);
+        put_lines(&wrap_line(&Line::styled(text, ctx.theme.error), layout.error.width), layout.error, buf);
     }
     if layout.query.is_empty() {
         return None;
@@ -61,12 +61,6 @@ pub(super) fn draw(
 
 fn title(view: &AgentFilesView) -> String {
     format!("agents · {}", view.standings().words())
-}
-
-fn draw_lines<'a>(lines: impl Iterator<Item = &'a Line<'static>>, area: Rect, buf: &mut Buffer) {
-    for (line, y) in lines.zip(area.y..area.bottom()) {
-        buf.set_line(area.x, y, line, area.width);
-    }
 }
 
 /// Returns a tier and the folder of its files, as people read it.

@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::super::links::{Target, addresses};
-use super::super::wrap::{grapheme_width, indents, width, wrap_indented};
+use super::super::wrap::{grapheme_width, indents, spans_width, wrap_indented};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
@@ -85,7 +85,7 @@ impl Phrase {
     }
 
     pub(super) fn width(&self) -> usize {
-        self.spans.iter().map(|span| width(&span.content)).sum()
+        spans_width(&self.spans)
     }
 
     /// Makes the spans from one on lead somewhere, unless they do already.

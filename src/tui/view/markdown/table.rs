@@ -7,7 +7,7 @@ use pulldown_cmark::Alignment;
 use ratatui::text::{Line, Span};
 
 use super::super::theme::Theme;
-use super::super::wrap::{fit_line, width};
+use super::super::wrap::{fit_line, spans_width};
 use super::phrase::{Label, Lined, Phrase};
 
 /// A column is not made narrower than this as long as another can be.
@@ -93,7 +93,7 @@ impl Table {
                     used += 3;
                 }
                 let cell = cells[column].lines.get(at).map(|line| line.spans.clone()).unwrap_or_default();
-                let taken: usize = cell.iter().map(|span| width(&span.content)).sum();
+                let taken = spans_width(&cell);
                 let free = columns.saturating_sub(taken);
                 let left = match self.alignments[column] {
                     Alignment::Right => free,

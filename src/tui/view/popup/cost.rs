@@ -9,10 +9,9 @@ use ratatui::text::{Line, Span};
 use super::super::money;
 use super::super::render_context::{RenderContext, used};
 use super::super::wrap::{fit, fit_line, pad, pad_left, width, wrap_line};
-use crate::agent::Spent;
-use crate::app::{AgentView, cost_mark, cost_words};
+use crate::app::{AgentView, cost_words, spent_words};
 use crate::message::format::tokens;
-use crate::message::{AgentId, grouped};
+use crate::message::{AgentId, Spent};
 
 /// Columns from which on the kinds of tokens stand apart.
 const ALL_FROM: u16 = 76;
@@ -116,14 +115,9 @@ fn budget(ctx: &RenderContext<'_>, spent: &Spent, columns: u16) -> Vec<Line<'sta
         lines.push(Line::default());
         return lines;
     };
-    let (used, mark) = (grouped(spent.usage.total()), spent.usage.mark());
-    let tokens = limit.tokens.map(|limit| format!("{mark}{used} of {} tokens", grouped(limit)));
-    let cost = spent.cost_usd.unwrap_or(0.0);
-    let usd = limit.usd.map(|limit| format!("{}${cost:.4} of {limit}", cost_mark(spent)));
-    let parts: Vec<String> = [tokens, usd].into_iter().flatten().collect();
     let line = Line::from(vec![
         Span::styled("budget  ", ctx.theme.muted),
-        Span::styled(format!("{} spent", parts.join(" and ")), ctx.theme.text),
+        Span::styled(spent_words(limit, spent, 4), ctx.theme.text),
         Span::styled(format!("  {left}"), style),
     ]);
     let mut lines = wrap_line(&line, columns);

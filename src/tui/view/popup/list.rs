@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::super::render_context::RenderContext;
-use super::super::wrap::{fit, fit_line, pad, width};
+use super::super::wrap::{fit, fit_line, pad, spans_width, width};
 use super::{centred, frame, type_line};
 use crate::app::layout::Regions;
 use crate::app::{Drawn, ListEntry, ListPopup, ListStyle, ListText};
@@ -77,15 +77,14 @@ fn row(entry: &ListEntry, columns: usize, ctx: &RenderContext<'_>) -> Line<'stat
         spans.push(Span::styled(text, style));
     }
     if let Some(at) = gives_way {
-        let others: usize =
-            spans.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, span)| width(&span.content)).sum();
+        let others = spans_width(&spans) - width(&spans[at].content);
         let cut = fit(&spans[at].content, columns.saturating_sub(others));
         spans[at] = Span::styled(cut, spans[at].style);
     }
     let Some(chord) = &entry.chord else { return fit_line(&Line::from(spans), columns) };
     let chord = ctx.chord(chord);
     let mut line = fit_line(&Line::from(spans), columns.saturating_sub(width(&chord) + 1));
-    let used: usize = line.spans.iter().map(|span| width(&span.content)).sum();
+    let used = spans_width(&line.spans);
     line.spans.push(Span::raw(" ".repeat(columns.saturating_sub(used + width(&chord)))));
     line.spans.push(Span::styled(chord, theme.muted));
     line

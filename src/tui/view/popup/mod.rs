@@ -10,9 +10,11 @@ mod wizard;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::symbols::border;
 use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Widget as _};
 
-use super::render_context::RenderContext;
+use super::render_context::{RenderContext, put_lines};
 use super::wrap::{fit_line, width};
 use crate::app::{Drawn, LineEdit, Popup};
 
@@ -20,44 +22,34 @@ pub(super) use list::completion;
 
 /// Draws the open popup and returns where its cursor stands, if it has one.
 pub(super) fn draw(ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
-    match ctx.app.popup()? {
-        Popup::Help { scroll } => {
-            let lines = text::help(ctx, inner_columns(screen, 100));
-            draw_text("keys", &lines, *scroll, screen, 100, ctx, buf, drawn);
-            None
-        }
-        Popup::Wizard => wizard::draw(ctx, screen, buf, drawn),
+    let inside = |most: u16| screen.width.min(most).saturating_sub(4).max(1);
+    let (title, most, lines, scroll) = match ctx.app.popup()? {
+        Popup::Help { scroll } => ("keys".to_owned(), 100, text::help(ctx, inside(100)), *scroll),
         Popup::Prompt { agent, scroll } => {
             let agent = ctx.app.agents().get(*agent)?;
-            let lines = text::markdown(&agent.prompt, ctx, inner_columns(screen, 100));
-            let title = format!("{} · its task", agent.name);
-            draw_text(&title, &lines, *scroll, screen, 100, ctx, buf, drawn);
-            None
+            let lines = text::markdown(&agent.prompt, ctx, inside(100));
+            (format!("{} · its task", agent.name), 100, lines, *scroll)
         }
-        Popup::Cost { scroll } => {
-            let lines = cost::lines(ctx, inner_columns(screen, 100));
-            draw_text("tokens and cost", &lines, *scroll, screen, 100, ctx, buf, drawn);
-            None
-        }
-        Popup::Text { title, body, scroll } => {
-            let lines = text::markdown(body, ctx, inner_columns(screen, 80));
-            draw_text(title, &lines, *scroll, screen, 80, ctx, buf, drawn);
-            None
-        }
+        Popup::Cost { scroll } => ("tokens and cost".to_owned(), 100, cost::lines(ctx, inside(100)), *scroll),
+        Popup::Text { title, body, scroll } => (title.clone(), 80, text::markdown(body, ctx, inside(80)), *scroll),
         Popup::DeleteAgent { name, path } => {
-            let lines = text::delete(name, &ctx.app.agent_places().shown(path), ctx, inner_columns(screen, 70));
-            draw_text("delete?", &lines, 0, screen, 70, ctx, buf, drawn);
-            None
+            let path = ctx.app.agent_places().shown(path);
+            ("delete?".to_owned(), 70, text::delete(name, &path, ctx, inside(70)), 0)
         }
-        Popup::List(popup) => list::draw(popup, ctx, screen, buf, drawn),
-        Popup::Comment { text, .. } => Some(ask("deny with a reason", text, ctx, screen, buf)),
-        Popup::Search { query, .. } => Some(ask("search", query, ctx, screen, buf)),
-    }
-}
-
-/// Returns the columns inside of a box that is at most `most` wide.
-fn inner_columns(screen: Rect, most: u16) -> u16 {
-    screen.width.min(most).saturating_sub(4).max(1)
+        Popup::Wizard => return wizard::draw(ctx, screen, buf, drawn),
+        Popup::List(popup) => return list::draw(popup, ctx, screen, buf, drawn),
+        Popup::Comment { text, .. } => return Some(ask("deny with a reason", text, ctx, screen, buf)),
+        Popup::Search { query, .. } => return Some(ask("search", query, ctx, screen, buf)),
+    };
+    let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(screen.height.saturating_sub(2).max(3));
+    let area = centred(screen, most, rows);
+    let inner = frame(&title, area, ctx, buf);
+    let end = lines.len().saturating_sub(usize::from(inner.height));
+    drawn.popup_end = end;
+    let from = scroll.min(end);
+    put_lines(lines.iter().skip(from), inner, buf);
+    draw_place(from, usize::from(inner.height), lines.len(), area, ctx, buf);
+    None
 }
 
 /// Empties an area that is drawn over: of what was there, also the colours are gone.
@@ -81,24 +73,18 @@ pub(super) fn frame(title: &str, area: Rect, ctx: &RenderContext<'_>, buf: &mut 
     let theme = ctx.theme;
     let [top_left, top_right, bottom_left, bottom_right, horizontal, vertical] = ctx.glyphs.frame;
     clear(area, buf);
-    for y in area.y..area.bottom() {
-        for x in area.x..area.right() {
-            let (left, right) = (x == area.x, x + 1 == area.right());
-            let (top, bottom) = (y == area.y, y + 1 == area.bottom());
-            let symbol = match (top, bottom, left, right) {
-                (true, _, true, _) => top_left,
-                (true, _, _, true) => top_right,
-                (_, true, true, _) => bottom_left,
-                (_, true, _, true) => bottom_right,
-                (true, ..) | (_, true, ..) => horizontal,
-                (_, _, true, _) | (.., true) => vertical,
-                _ => " ",
-            };
-            if let Some(cell) = buf.cell_mut((x, y)) {
-                cell.set_symbol(symbol).set_style(theme.border_focused);
-            }
-        }
-    }
+    buf.set_style(area, theme.border_focused);
+    let lines = border::Set {
+        top_left,
+        top_right,
+        bottom_left,
+        bottom_right,
+        vertical_left: vertical,
+        vertical_right: vertical,
+        horizontal_top: horizontal,
+        horizontal_bottom: horizontal,
+    };
+    Block::bordered().border_set(lines).render(area, buf);
     if area.width > 6 && !title.is_empty() {
         let title = Line::from(Span::styled(format!(" {title} "), theme.title));
         buf.set_line(area.x + 1, area.y, &fit_line(&title, usize::from(area.width - 2)), area.width - 2);
@@ -118,29 +104,6 @@ fn centred(screen: Rect, columns: u16, rows: u16) -> Rect {
     let width = if columns + 4 > screen.width { screen.width } else { columns };
     let height = rows.min(screen.height);
     Rect { x: screen.x + (screen.width - width) / 2, y: screen.y + (screen.height - height) / 3, width, height }
-}
-
-#[expect(clippy::too_many_arguments, reason = "one call draws one box; a struct would only rename the arguments")]
-fn draw_text(
-    title: &str,
-    lines: &[Line<'static>],
-    scroll: usize,
-    screen: Rect,
-    most: u16,
-    ctx: &RenderContext<'_>,
-    buf: &mut Buffer,
-    drawn: &mut Drawn,
-) {
-    let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(screen.height.saturating_sub(2).max(3));
-    let area = centred(screen, most, rows);
-    let inner = frame(title, area, ctx, buf);
-    let end = lines.len().saturating_sub(usize::from(inner.height));
-    drawn.popup_end = end;
-    let from = scroll.min(end);
-    for (line, y) in lines.iter().skip(from).zip(inner.y..inner.bottom()) {
-        buf.set_line(inner.x, y, line, inner.width);
-    }
-    draw_place(from, usize::from(inner.height), lines.len(), area, ctx, buf);
 }
 
 /// Says at the bottom of a box which part of its lines is visible, if not all are.

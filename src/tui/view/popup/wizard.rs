@@ -8,7 +8,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::render_context::RenderContext;
+use super::super::render_context::{RenderContext, put_lines};
 use super::super::wrap::{fit_line, pad, tail, width, wrap_line};
 use super::list::draw_list;
 use super::{centred, frame, type_line};
@@ -57,11 +57,7 @@ fn head(wizard: &Wizard, inner: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer)
     if inner.height > 12 {
         lines.push(Line::default());
     }
-    let rows = inner.height.min(u16::try_from(lines.len()).unwrap_or(u16::MAX));
-    for (line, y) in lines.iter().zip(inner.y..inner.y + rows) {
-        buf.set_line(inner.x, y, line, inner.width);
-    }
-    Rect { y: inner.y + rows, height: inner.height - rows, ..inner }
+    put_lines(&lines, inner, buf)
 }
 
 /// Returns what the user has to know at this step, above the keys.
@@ -296,9 +292,7 @@ fn summary(wizard: &Wizard, area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffe
     let end = lines.len().saturating_sub(usize::from(body.height));
     drawn.popup_end = end;
     let from = wizard.scroll().min(end);
-    for (line, y) in lines.iter().skip(from).zip(body.y..body.bottom()) {
-        buf.set_line(body.x, y, line, body.width);
-    }
+    put_lines(lines.iter().skip(from), body, buf);
     if from < end {
         let more = format!(" {} more {} ", end - from, ctx.glyphs.down);
         let x = body.right().saturating_sub(u16::try_from(width(&more)).unwrap_or(0)).max(body.x);

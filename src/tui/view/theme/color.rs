@@ -32,7 +32,7 @@ impl ColorDepth {
             term.ends_with("-direct") || ["xterm-kitty", "xterm-ghostty", "alacritty"].contains(&term.as_str());
         if matches!(value("COLORTERM").as_str(), "truecolor" | "24bit") || direct || !value("WT_SESSION").is_empty() {
             Self::TrueColor
-        } else if term.contains("256") || cfg!(windows) {
+        } else if term.contains("256") {
             Self::Ansi256
         } else {
             Self::Ansi16

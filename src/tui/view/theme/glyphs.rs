@@ -2,132 +2,64 @@
 //!
 //! Owns the choice between them. Invariant: each glyph of the ASCII set is one byte and one column per character.
 
-/// Signs by meaning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Glyphs {
-    pub unfolded: &'static str,
-    pub folded: &'static str,
-    /// Stands before what the user says.
-    pub prompt: &'static str,
-    /// Stands before a subagent's line in the conversation.
-    pub agent: &'static str,
-    /// Stands before a tool call.
-    pub tool: &'static str,
-    /// Between a call and what came of it.
-    pub arrow: &'static str,
-    pub bullet: &'static str,
-    /// The bar before a quote.
-    pub quote: &'static str,
-    /// A rule, one column.
-    pub rule: &'static str,
-    /// Between the columns of a table.
-    pub column: &'static str,
-    /// Where a table's rule meets a column.
-    pub cross: &'static str,
-    pub ellipsis: &'static str,
-    pub done: &'static str,
-    /// Failed, and the sign that stops an agent.
-    pub failed: &'static str,
-    pub attention: &'static str,
-    pub queued: &'static str,
-    /// Stopped or cut off.
-    pub stopped: &'static str,
-    pub background: &'static str,
-    /// Works, or worked, apart from the project's files.
-    pub apart: &'static str,
-    /// Neither good nor bad.
-    pub neutral: &'static str,
-    pub down: &'static str,
-    /// More above.
-    pub up: &'static str,
-    /// The key that moves left.
-    pub left: &'static str,
-    /// The key that moves right.
-    pub right: &'static str,
-    pub open_box: &'static str,
-    pub done_box: &'static str,
-    /// Levels of activity, from none to the highest.
-    pub levels: &'static [&'static str],
-    /// A full cell.
-    pub block: &'static str,
-    /// What marks a column from above.
-    pub pointer: &'static str,
-    pub spinner: &'static [&'static str],
-    /// Corners and edges of a frame: top left, top right, bottom left, bottom right, horizontal, vertical.
-    pub frame: [&'static str; 6],
+type Sign = &'static str;
+type Signs = &'static [&'static str];
+type Frame = [&'static str; 6];
+
+/// Declares the signs once: field, the sign of the full set and of the ASCII set, and documentation.
+macro_rules! glyphs {
+    ($($field:ident: $type:ty, $unicode:expr, $ascii:expr, $doc:literal;)*) => {
+        /// Signs by meaning.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct Glyphs {
+            $(#[doc = $doc] pub $field: $type,)*
+        }
+
+        impl Glyphs {
+            /// The full set, for terminals that draw ambiguous characters one column wide.
+            pub const UNICODE: Self = Self { $($field: $unicode,)* };
+
+            /// The set for terminals that cannot show the full one, or show it two columns wide.
+            pub const ASCII: Self = Self { $($field: $ascii,)* };
+        }
+    };
+}
+
+glyphs! {
+    unfolded: Sign, "▾", "v", "Stands before what is unfolded.";
+    folded: Sign, "▸", ">", "Stands before what is folded.";
+    prompt: Sign, "›", ">", "Stands before what the user says.";
+    agent: Sign, "◆", "*", "Stands before a subagent's line in the conversation.";
+    tool: Sign, "●", "-", "Stands before a tool call.";
+    arrow: Sign, "→", "->", "Between a call and what came of it.";
+    bullet: Sign, "•", "*", "Stands before an item of a list.";
+    quote: Sign, "▎", "|", "The bar before a quote.";
+    rule: Sign, "─", "-", "A rule, one column.";
+    column: Sign, "│", "|", "Between the columns of a table.";
+    cross: Sign, "┼", "+", "Where a table's rule meets a column.";
+    ellipsis: Sign, "…", "~", "Something is left out.";
+    done: Sign, "✓", "+", "Went well.";
+    failed: Sign, "✗", "x", "Failed, and the sign that stops an agent.";
+    attention: Sign, "⚠", "!", "Needs a look.";
+    queued: Sign, "…", ".", "Waits for its turn.";
+    stopped: Sign, "■", "#", "Stopped or cut off.";
+    background: Sign, "◇", "&", "Its parent does not wait for it.";
+    apart: Sign, "⎇", "Y", "Works, or worked, apart from the project's files.";
+    neutral: Sign, "·", ".", "Neither good nor bad.";
+    down: Sign, "↓", "v", "More below.";
+    up: Sign, "↑", "^", "More above.";
+    left: Sign, "←", "<", "The key that moves left.";
+    right: Sign, "→", ">", "The key that moves right.";
+    open_box: Sign, "☐", "[ ]", "Is to be done.";
+    done_box: Sign, "☑", "[x]", "Is done, or chosen.";
+    levels: Signs, &[" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇"], &[" ", ".", ":", "|"], "Levels of activity, from none to the highest.";
+    block: Sign, "█", "#", "A full cell.";
+    pointer: Sign, "▼", "v", "What marks a column from above.";
+    spinner: Signs, &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"], &["|", "/", "-", "\\"], "Shown one after the other while something works.";
+    frame: Frame, ["┌", "┐", "└", "┘", "─", "│"], ["+", "+", "+", "+", "-", "|"], "Corners and edges of a frame: top left, top right, bottom left, bottom right, horizontal, vertical.";
 }
 
 impl Glyphs {
-    /// The full set, for terminals that draw ambiguous characters one column wide.
-    pub const UNICODE: Self = Self {
-        unfolded: "▾",
-        folded: "▸",
-        prompt: "›",
-        agent: "◆",
-        tool: "●",
-        arrow: "→",
-        bullet: "•",
-        quote: "▎",
-        rule: "─",
-        column: "│",
-        cross: "┼",
-        ellipsis: "…",
-        done: "✓",
-        failed: "✗",
-        attention: "⚠",
-        queued: "…",
-        stopped: "■",
-        background: "◇",
-        apart: "⎇",
-        neutral: "·",
-        down: "↓",
-        up: "↑",
-        left: "←",
-        right: "→",
-        open_box: "☐",
-        done_box: "☑",
-        levels: &[" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇"],
-        block: "█",
-        pointer: "▼",
-        spinner: &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
-        frame: ["┌", "┐", "└", "┘", "─", "│"],
-    };
-
-    /// The set for terminals that cannot show the full one, or show it two columns wide.
-    pub const ASCII: Self = Self {
-        unfolded: "v",
-        folded: ">",
-        prompt: ">",
-        agent: "*",
-        tool: "-",
-        arrow: "->",
-        bullet: "*",
-        quote: "|",
-        rule: "-",
-        column: "|",
-        cross: "+",
-        ellipsis: "~",
-        done: "+",
-        failed: "x",
-        attention: "!",
-        queued: ".",
-        stopped: "#",
-        background: "&",
-        apart: "Y",
-        neutral: ".",
-        down: "v",
-        up: "^",
-        left: "<",
-        right: ">",
-        open_box: "[ ]",
-        done_box: "[x]",
-        levels: &[" ", ".", ":", "|"],
-        block: "#",
-        pointer: "v",
-        spinner: &["|", "/", "-", "\\"],
-        frame: ["+", "+", "+", "+", "-", "|"],
-    };
-
     /// Returns what stands in place of a sign that the ASCII set may not draw: the typographic ones that texts of the
     /// program and of models use.
     pub fn ascii_of(sign: &str) -> Option<&'static str> {
@@ -153,8 +85,7 @@ impl Glyphs {
             .find_map(|name| variable(name).filter(|value| !value.is_empty()))
             .unwrap_or_default()
             .to_lowercase();
-        // Windows has no such variables and draws the full set.
-        let utf8 = locale.contains("utf-8") || locale.contains("utf8") || (locale.is_empty() && cfg!(windows));
+        let utf8 = locale.contains("utf-8") || locale.contains("utf8");
         // The console's font has none of these signs, and of a dumb terminal nothing is known.
         let poor = variable("TERM").is_some_and(|term| term == "linux" || term == "dumb");
         // Terminals set to one of these languages may draw ambiguous characters two columns wide.

@@ -18,8 +18,10 @@ use super::links::LinkSpans;
 use super::render_context::RenderContext;
 use super::select::{self, Clip};
 use crate::app::{
-    Anchor, CellId, CellKind, Detail, Motion, PaneState, Point, Selection, SelectionEnd, SelectionStage, StepView,
+    Anchor, CellId, CellKind, Detail, Drawn, Motion, PaneState, Point, ScrollTarget, Selection, SelectionEnd,
+    SelectionStage, StepView,
 };
+use crate::message::AgentId;
 
 /// Frames after which a cell out of sight is forgotten.
 const FORGET_AFTER: u64 = 64;
@@ -46,6 +48,16 @@ pub(super) struct Shown {
     pub copied: Option<String>,
     /// What in it leads somewhere.
     pub leads: LinkSpans,
+}
+
+impl Shown {
+    /// Notes what was shown of an agent's transcript.
+    pub(super) fn note(self, agent: AgentId, drawn: &mut Drawn, links: &mut LinkSpans) {
+        drawn.places.push(ScrollTarget { agent, at: self.at, found: self.found, selected: self.selected });
+        drawn.not_found |= self.missed;
+        drawn.copied = drawn.copied.take().or(self.copied);
+        links.extend(self.leads);
+    }
 }
 
 #[derive(Default)]
