@@ -46,7 +46,6 @@ pub struct ScreenSetup {
     pub(super) themes: Themes,
     pub(super) storage: Storage,
     pub(super) library: Arc<Library>,
-    /// How a user who looks elsewhere is notified.
     pub(super) notifier: Notifier,
 }
 
