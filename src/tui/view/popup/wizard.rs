@@ -23,12 +23,12 @@ const ROWS: u16 = 22;
 const WAITING_ROWS: u16 = 8;
 
 /// Draws the wizard and returns its cursor, where something is typed.
-pub(super) fn draw(ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
     let wizard = ctx.app.wizard();
     // What stands behind is not clicked on.
     drawn.list.clear();
     let rows = if wizard.step() == WizardStep::Drafting { WAITING_ROWS } else { ROWS };
-    let area = centred(screen, WIZARD_COLUMNS, rows.min(screen.height.saturating_sub(1).max(3)));
+    let area = centred(ctx, WIZARD_COLUMNS, rows.min(ctx.app.size().height.saturating_sub(1).max(3)));
     let inner = frame("new agent", area, ctx, buf);
     let mut body = head(wizard, inner, ctx, buf);
     let hints = Line::from(ctx.hints(&ctx.app.wizard_hints(), usize::from(inner.width)));
