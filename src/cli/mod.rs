@@ -12,8 +12,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::definition::{Parsed, parse_cli_agents};
 use crate::headless::OutputFormat;
-use crate::message::split_list;
-use crate::message::{Dollars, parse_tokens};
+use crate::message::{Dollars, parse_tokens, split_list};
 use crate::permission::{Grant, PermissionMode};
 use crate::provider::table::ProviderTable;
 
@@ -50,7 +49,7 @@ pub struct Cli {
 
     /// What is allowed without asking: default (reading the project), acceptEdits (also changing its files), plan
     /// (reading only; the rest is denied), bypassPermissions (everything).
-    #[arg(long, value_name = "MODE", value_parser = parse_mode)]
+    #[arg(long, value_name = "MODE")]
     pub permission_mode: Option<PermissionMode>,
 
     /// Allow these without asking, separated by commas: Edit,Write,"Bash(cargo test:*)". May be repeated.
@@ -68,7 +67,7 @@ pub struct Cli {
 
     /// Limit the US dollars of all agents together, such as 2.50. Models without a known price are not counted; you are
     /// told so.
-    #[arg(long, value_name = "X", value_parser = parse_dollars)]
+    #[arg(long, value_name = "X")]
     pub budget_usd: Option<Dollars>,
 
     /// Work in this folder instead of the current one.
@@ -166,14 +165,6 @@ Examples:
   belvedere --agent reviewer                    talk to one of your agents
   belvedere agents check                        check agent files
   belvedere demo                                show what it looks like";
-
-fn parse_mode(name: &str) -> Result<PermissionMode, String> {
-    name.parse()
-}
-
-fn parse_dollars(text: &str) -> Result<Dollars, String> {
-    text.parse()
-}
 
 fn parse_agents(json: &str) -> Result<GivenAgents, String> {
     parse_cli_agents(json).map(GivenAgents)

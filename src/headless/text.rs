@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use crate::agent::{
     AgentEvent, EventKind, Hold, KeptWorktree, LogEvent, Outcome, SessionEvent, Status, ToolEvent, TurnEvent,
 };
-use crate::message::format::seconds;
-use crate::message::format::{counted, millis};
+use crate::message::format::{counted, millis, seconds};
 use crate::message::{AgentId, sanitize, sanitize_line};
 
 /// Shortest time between two lines about the same subagent.

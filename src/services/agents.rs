@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::worktrees::AbortOnDrop;
 use crate::agent::{SessionEvent, Sink};
 use crate::definition::{Library, Means, Watcher};
 
@@ -18,7 +18,7 @@ const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct AgentFiles {
     _watcher: Watcher,
-    announcer: JoinHandle<()>,
+    _announcer: AbortOnDrop,
 }
 
 impl AgentFiles {
@@ -38,12 +38,6 @@ impl AgentFiles {
                 sink.emit_session(SessionEvent::AgentsChanged { changes }).await;
             }
         });
-        Self { _watcher: watcher, announcer }
-    }
-}
-
-impl Drop for AgentFiles {
-    fn drop(&mut self) {
-        self.announcer.abort();
+        Self { _watcher: watcher, _announcer: AbortOnDrop(announcer) }
     }
 }

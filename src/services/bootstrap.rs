@@ -30,7 +30,6 @@ pub struct Options {
     /// What all agents may use together, beyond what the configuration says.
     pub budget: BudgetLimit,
     pub front_end: FrontEnd,
-    /// Whether the agents work or play.
     pub kind: SessionKind,
     /// Agents given on the command line (`--agents`).
     pub agents: Vec<Parsed>,

@@ -12,10 +12,10 @@ use tokio::sync::mpsc;
 use super::notifier::Notifier;
 use super::read_log::read_log;
 use super::remembered::{Persister, RememberedChoices};
-use super::terminal::{MouseOwner, Terminal};
+use super::terminal::Terminal;
 use super::{files, outside::Program};
 use crate::app::agent_files::{AgentPlaces, FileNews, FileRequest};
-use crate::app::{Effect, Event, MouseCapture};
+use crate::app::{Effect, Event};
 use crate::config::{Environment, ProjectRoot, git_branch, user};
 use crate::definition::{Library, duplicate};
 use crate::message::sanitize_line;
@@ -133,10 +133,7 @@ impl EffectRunner {
             }
             Effect::SetTitle(title) => terminal.set_title(&title)?,
             Effect::Notify(text) => terminal.notify(&self.notifier.bytes(&text))?,
-            Effect::CaptureMouse(capture) => terminal.set_mouse(match capture {
-                MouseCapture::On => MouseOwner::Program,
-                MouseCapture::Off => MouseOwner::Terminal,
-            })?,
+            Effect::CaptureMouse(mouse) => terminal.set_mouse(mouse)?,
             Effect::Export { text, place } => {
                 let (store, cwd) = (self.store.clone(), Arc::clone(&self.cwd));
                 self.in_background(move || {

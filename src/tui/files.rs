@@ -21,9 +21,7 @@ const MAX_FILES: usize = 200_000;
 const MAX_ENTRY_BYTES: usize = 100_000;
 /// A history file larger than this is written anew with what is kept of it.
 const MAX_HISTORY_BYTES: u64 = 4 << 20;
-/// The most themes of the user that are read.
 const MAX_THEMES: usize = 100;
-/// The most bytes of a small file.
 const MAX_SMALL_BYTES: u64 = 64 << 10;
 
 /// Returns the files below `root` that version control would not ignore, relative to it and with `/`, sorted. Hidden

@@ -17,14 +17,14 @@ use super::effect_runner::{AfterEffect, EffectRunner, Storage};
 use super::input::InputStream;
 use super::notifier::Notifier;
 use super::outside::{Program, stop_here};
-use super::terminal::{MouseOwner, Terminal};
+use super::terminal::Terminal;
 use super::view::Screen;
 use super::view::highlight::Highlighter;
 use super::view::theme::{Theme, Themes};
 use crate::agent::LogEvent;
 use crate::app::agent_files::FileRequest;
 use crate::app::key::Input;
-use crate::app::{App, Effect, Event, MouseCapture, Setup};
+use crate::app::{App, Effect, Event, Setup};
 use crate::definition::Library;
 use crate::message::Spent;
 use crate::services::{EndSignal, SignalEvent, Signals};
@@ -46,7 +46,6 @@ pub struct ScreenSetup {
     pub(super) themes: Themes,
     pub(super) storage: Storage,
     pub(super) library: Arc<Library>,
-    /// How a user who looks elsewhere is notified.
     pub(super) notifier: Notifier,
 }
 
@@ -64,8 +63,7 @@ pub async fn run(setup: ScreenSetup, signals: &mut Signals) -> Result<Farewell> 
     // Before the terminal is taken, so that no signal leaves it as it is then.
     signals.catch_terminal()?;
     let ScreenSetup { app, events, commands, cwd, theme, themes, storage, library, notifier } = setup;
-    let owner = if app.mouse == MouseCapture::On { MouseOwner::Program } else { MouseOwner::Terminal };
-    let terminal = Terminal::enter(owner).context("the screen needs a terminal; use -p for plain output")?;
+    let terminal = Terminal::enter(app.mouse).context("the screen needs a terminal; use -p for plain output")?;
     let size = terminal.size()?;
     let (back, returned) = mpsc::unbounded_channel();
     let wake = back.clone();

@@ -123,10 +123,12 @@ pub static COMMANDS: &[SlashCommand] = &[
     SlashCommand::new("permissions", "", "show or revoke what is allowed without asking", |app, _| {
         app.overlay.open(Popup::list(&lists::GRANTS));
     }),
-    SlashCommand::new("clear", "", "start a new conversation", |app, _| app.slash_clear())
-        .plain("starts a new conversation; while agents are running, a second /clear stops them.", |plain, _| {
-            plain.clear()
-        }),
+    SlashCommand::new("clear", "", "start a new conversation", |app, _| app.slash_clear()).plain(
+        "starts a new conversation; while agents are running, a second /clear stops them.",
+        |plain, _| {
+            plain.clear();
+        },
+    ),
     SlashCommand::new("layout", "[NAME]", "place the agents: auto, side, below, rail, hidden", App::slash_layout),
     SlashCommand::new("theme", "[NAME]", "choose a theme", App::slash_theme),
     SlashCommand::new("timeline", "", "show the timeline of all agents", |app, _| app.open_timeline()),

@@ -46,13 +46,11 @@ impl Page {
         }
     }
 
-    /// Adds a line.
     pub(super) fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 
-    /// Returns the whole text.
     pub(super) fn into_text(self) -> String {
         self.text
     }

@@ -24,8 +24,7 @@ use crate::permission::{ApprovalId, ApprovalRequest, Preview};
 const MAX_LINE: usize = 64 << 10;
 /// Changed lines that are written with a question. Those of a larger change are written before a yes counts.
 const MAX_CHANGES: usize = 40;
-/// Most characters of a summary.
-const MAX_SUMMARY: usize = 2_000;
+const MAX_SUMMARY_CHARS: usize = 2_000;
 
 /// Turns events into lines.
 #[derive(Debug, Default)]
@@ -379,7 +378,7 @@ impl LineRenderer {
         let summary = sanitize(summary_of(&outcome.text)).split_whitespace().collect::<Vec<_>>().join(" ");
         let mut text = ended(outcome);
         if !summary.is_empty() && !outcome.is_broken_off() {
-            let cut = summary.char_indices().nth(MAX_SUMMARY).map_or(summary.len(), |(at, _)| at);
+            let cut = summary.char_indices().nth(MAX_SUMMARY_CHARS).map_or(summary.len(), |(at, _)| at);
             let more = if cut < summary.len() { " …" } else { "" };
             text = format!("{text}: {}{more}", &summary[..cut]);
         }

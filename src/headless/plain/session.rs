@@ -58,7 +58,6 @@ pub(super) struct Session {
     prompted: bool,
     /// What was typed last at a prompt: the terminal shows it already.
     echoed: Option<MessageId>,
-    /// The last message that was sent.
     last_sent: MessageId,
     /// Whether the user has asked for the end.
     leaves: bool,
@@ -336,7 +335,9 @@ impl PlainSession for Session {
         let each = self.usage.agents().map(|(id, spent)| cost_row(&self.renderer.tasks.name(id), spent));
         let all = [budget_words(self.usage.limit(), self.usage.total()), cost_row("all agents", self.usage.total())];
         let rows: Vec<String> = all.into_iter().chain(each).collect();
-        rows.iter().for_each(|row| self.notice(row));
+        for row in &rows {
+            self.notice(row);
+        }
     }
 
     fn budget(&mut self, words: &str) {

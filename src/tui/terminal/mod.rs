@@ -12,6 +12,8 @@ use crossterm::{cursor, event, execute, queue, terminal};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Size;
 
+use crate::app::MouseCapture;
+
 mod backend;
 mod canvas;
 
@@ -30,23 +32,16 @@ pub fn title_sequence(title: &str) -> String {
     sequence
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MouseOwner {
-    Program,
-    /// The terminal, for its own selection of text.
-    Terminal,
-}
-
 /// The terminal while the program has it. Dropping it gives it back.
 pub struct Terminal {
     canvas: Canvas<io::Stdout>,
-    mouse: MouseOwner,
+    mouse: MouseCapture,
 }
 
 impl Terminal {
     /// Takes the terminal: alternate screen, raw mode, paste, focus and mouse reports. Fails if standard output is no
     /// terminal, or cannot be written.
-    pub fn enter(mouse: MouseOwner) -> io::Result<Self> {
+    pub fn enter(mouse: MouseCapture) -> io::Result<Self> {
         let canvas =
             Canvas::new(FrameBackend::new(io::stdout())).with_links(linking(std::env::var("TERM").ok().as_deref()));
         canvas.size()?;
@@ -71,14 +66,12 @@ impl Terminal {
     }
 
     /// Chooses who gets what the mouse does. Fails if the terminal is gone.
-    pub fn set_mouse(&mut self, owner: MouseOwner) -> io::Result<()> {
-        self.mouse = owner;
-        let mut bytes = Vec::new();
-        match owner {
-            MouseOwner::Program => queue_mouse_on(&mut bytes)?,
-            MouseOwner::Terminal => queue_mouse_off(&mut bytes)?,
-        }
-        write(&bytes)
+    pub fn set_mouse(&mut self, mouse: MouseCapture) -> io::Result<()> {
+        self.mouse = mouse;
+        write(match mouse {
+            MouseCapture::On => MOUSE_ON,
+            MouseCapture::Off => MOUSE_OFF,
+        })
     }
 
     /// Sets the title of the terminal's window. Fails if the terminal is gone.
@@ -131,8 +124,13 @@ const ALT_SENDS_ESCAPE: &[u8] = b"\x1b[?1036s\x1b[?1039s\x1b[?1036h\x1b[?1039h";
 /// Takes the saved modes back.
 const ALT_AS_BEFORE: &[u8] = b"\x1b[?1039r\x1b[?1036r";
 
+/// Presses, drags and the wheel, in the one encoding that knows large screens. The library's own command would also
+/// report every move of the pointer.
+const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
+
 /// Changes the terminal's modes in one write.
-fn take(mouse: MouseOwner) -> io::Result<()> {
+fn take(mouse: MouseCapture) -> io::Result<()> {
     // Before the first change, so that a panic or a signal in between finds something to undo.
     TAKEN.store(true, Ordering::SeqCst);
     terminal::enable_raw_mode()?;
@@ -148,8 +146,8 @@ fn take(mouse: MouseOwner) -> io::Result<()> {
         cursor::Hide
     )?;
     bytes.write_all(ALT_SENDS_ESCAPE)?;
-    if mouse == MouseOwner::Program {
-        queue_mouse_on(&mut bytes)?;
+    if mouse == MouseCapture::On {
+        bytes.write_all(MOUSE_ON)?;
     }
     write(&bytes)
 }
@@ -158,16 +156,6 @@ fn write(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()
-}
-
-/// Presses, drags and the wheel, in the one encoding that knows large screens. The library's own command would also
-/// report every move of the pointer.
-fn queue_mouse_on(bytes: &mut Vec<u8>) -> io::Result<()> {
-    bytes.write_all(b"\x1b[?1000h\x1b[?1002h\x1b[?1006h")
-}
-
-fn queue_mouse_off(bytes: &mut Vec<u8>) -> io::Result<()> {
-    bytes.write_all(b"\x1b[?1006l\x1b[?1002l\x1b[?1000l")
 }
 
 /// Gives the terminal back, if this process has it. May be called at any time, from any thread, any number of times.
@@ -179,7 +167,7 @@ pub fn restore() {
     }
     let mut bytes = Vec::new();
     let _ = queue!(bytes, terminal::EndSynchronizedUpdate);
-    let _ = queue_mouse_off(&mut bytes);
+    bytes.extend_from_slice(MOUSE_OFF);
     bytes.extend_from_slice(ALT_AS_BEFORE);
     let _ = queue!(
         bytes,

@@ -12,7 +12,7 @@ use ratatui::text::{Line, Span};
 use super::diff::whole_diff;
 use super::pane_strip::rule;
 use super::render_context::{RenderContext, put_lines};
-use super::wrap::{fit_line, spans_width, width};
+use super::wrap::{fit_line, indented, spans_width, width};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
 use crate::app::question::{MAX_NOTE_ROWS, MIN_COLUMNS, NOTE_INDENT, QuestionSeen, is_said, shown_line, word_row_ends};
@@ -239,11 +239,8 @@ fn details(request: &ApprovalRequest, columns: u16, ctx: &RenderContext<'_>) -> 
     }
     match &request.preview {
         Some(Preview::Diff(diff)) => {
-            rows.extend(whole_diff(diff, columns.saturating_sub(2).max(1), theme).into_iter().map(|row| {
-                let mut line = row.line;
-                line.spans.insert(0, Span::raw("  "));
-                Row { line, is_act: row.changes }
-            }));
+            let changes = whole_diff(diff, columns.saturating_sub(2).max(1), theme).into_iter();
+            rows.extend(changes.map(|row| Row { line: indented(row.line, 2), is_act: row.changes }));
         }
         Some(Preview::Note { text }) if is_said(request) => {
             // A mark on each row: what the model says must not pass for a row of the question.

@@ -11,8 +11,7 @@ use ratatui::widgets::Widget as _;
 
 use super::theme::Theme;
 use super::wrap;
-use crate::app::composer::{Completion, Composer, PieceKind};
-use crate::message::sanitize_line;
+use crate::app::composer::{Composer, PieceKind};
 
 const PLACEHOLDER: &str = "Ask, or describe a task";
 
@@ -75,32 +74,4 @@ pub(super) fn render_with(
 fn mention(composer: &Composer, text: &str, theme: &Theme) -> Style {
     let mark = composer.mentions().mark(text);
     mark.map_or(theme.accent, |mark| theme.agent(mark.color.as_deref(), &mark.name))
-}
-
-/// Returns the rows of a list of completions, the chosen one marked, to be drawn above the composer.
-pub fn completion_rows(completion: &Completion, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let columns = usize::from(width);
-    let labels = completion.items.iter().map(|item| wrap::width(&item.label)).max().unwrap_or(0);
-    let rows = completion.items.iter().enumerate().map(|(at, item)| {
-        let (style, detail) =
-            if at == completion.selected { (theme.selection, theme.selection) } else { (theme.text, theme.muted) };
-        let label = format!(" {} ", wrap::pad(&sanitize_line(&item.label), labels.min(columns.saturating_sub(2))));
-        let room = columns.saturating_sub(wrap::width(&label));
-        let detail = Span::styled(wrap::pad(&sanitize_line(&item.detail), room), detail);
-        wrap::fit_line(&Line::from(vec![Span::styled(label, style), detail]), columns)
-    });
-    rows.collect()
-}
-
-/// Returns the row that shows an open search of the history: what is searched for, and the first line of the match.
-pub fn search_row(composer: &Composer, width: u16, theme: &Theme) -> Option<Line<'static>> {
-    let search = composer.search()?;
-    let found = match search.found(composer.history()) {
-        Some(text) => Span::styled(sanitize_line(text).into_owned(), theme.text),
-        None if search.query().is_empty() => Span::styled("type to search what you sent before", theme.placeholder),
-        None => Span::styled("no match", theme.warning),
-    };
-    let query = Span::styled(format!(" {} ", search.query()), theme.search_match);
-    let row = Line::from(vec![Span::styled("search ", theme.accent), query, Span::raw(" "), found]);
-    Some(wrap::fit_line(&row, usize::from(width)))
 }

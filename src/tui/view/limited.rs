@@ -28,7 +28,10 @@ pub(super) fn queue(state: &AgentState, columns: usize, ctx: &RenderContext<'_>)
 pub(super) fn whole(agent: &AgentView, ctx: &RenderContext<'_>) -> Option<String> {
     let (left, ahead) = match ctx.app.state_of(agent) {
         AgentState::RateLimited { left, ahead } => (left, ahead),
-        AgentState::AwaitsBudget { ahead } => return Some(of_budget(ahead)),
+        AgentState::AwaitsBudget { ahead } => {
+            let queue = in_line(ahead);
+            return Some(format!("waiting for running requests to show what is left of the budget: {queue}"));
+        }
         _ => return None,
     };
     // Another model may be another service's.
@@ -39,11 +42,6 @@ pub(super) fn whole(agent: &AgentView, ctx: &RenderContext<'_>) -> Option<String
     let left = left.filter(|left| left.as_secs() > 0);
     let wait = left.map_or_else(String::new, |left| format!("{} s, ", left.as_secs()));
     Some(format!("waiting for the rate limit{service}: {wait}{queue}"))
-}
-
-fn of_budget(ahead: u32) -> String {
-    let queue = in_line(ahead);
-    format!("waiting for running requests to show what is left of the budget: {queue}")
 }
 
 fn in_line(ahead: u32) -> String {

@@ -98,9 +98,8 @@ impl Screen {
     }
 
     fn draw_whole(&mut self, app: &App, buf: &mut Buffer) -> Painted {
-        let screen = app.size();
         let mut painted = Painted::default();
-        if screen.is_empty() {
+        if app.size().is_empty() {
             return painted;
         }
         let Self { theme, highlighter, transcripts, prompt, question } = self;
@@ -133,11 +132,11 @@ impl Screen {
         if let Some(view) = files {
             painted.marks.cursor = agent_files::draw(view, prompt, &ctx, buf, &mut painted.drawn);
         } else if app.focus() == Focus::Composer {
-            popup::completion(&ctx, screen, &regions, buf, &mut painted.drawn);
+            popup::completion(&ctx, &regions, buf, &mut painted.drawn);
             painted.marks.cursor = Some(cursor);
         }
         if app.popup().is_some() {
-            painted.marks.cursor = popup::draw(&ctx, screen, buf, &mut painted.drawn);
+            painted.marks.cursor = popup::draw(&ctx, buf, &mut painted.drawn);
         }
         if files.is_none() && app.popup().is_none() {
             let inner =

@@ -28,22 +28,17 @@ const COST_FROM: u16 = 110;
 /// Cells among which the report of an agent that has ended is sought.
 const ENDING: usize = 64;
 
-/// Columns that all titles of a strip share, so that they stand in line.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Columns {
-    pub number: usize,
-}
-
-/// Draws a pane and says what of its transcript was visible.
+/// Draws a pane and says what of its transcript was visible. All titles of a strip have as many columns for the numbers
+/// of their agents, so that they stand in line.
 pub(super) fn draw(
     pane: &PaneRect,
     agent: &AgentView,
     transcript: Option<&mut TranscriptView>,
-    columns: Columns,
+    number_columns: usize,
     ctx: &RenderContext<'_>,
     buf: &mut Buffer,
 ) -> Option<Shown> {
-    title(pane, agent, columns, ctx, buf);
+    title(pane, agent, number_columns, ctx, buf);
     let mut body = Rect { y: pane.area.y + 1, height: pane.area.height.saturating_sub(1), ..pane.area };
     if pane.size == PaneSize::Row || body.height == 0 {
         return None;
@@ -105,7 +100,7 @@ fn waiting_words(agent: &AgentView, ctx: &RenderContext<'_>) -> String {
     }
 }
 
-fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+fn title(pane: &PaneRect, agent: &AgentView, number_columns: usize, ctx: &RenderContext<'_>, buf: &mut Buffer) {
     let area = pane.area;
     let theme = ctx.theme;
     let focused = ctx.app.marked_agent() == Some(agent.id);
@@ -115,8 +110,8 @@ fn title(pane: &PaneRect, agent: &AgentView, columns: Columns, ctx: &RenderConte
     let right_width = spans_width(&right);
     let folded = ctx.app.is_folded(agent.id, pane.size) && pane.size < PaneSize::Full;
     let fold = if folded { ctx.glyphs.folded } else { ctx.glyphs.unfolded };
-    let number = pad_left(&agent.id.to_string(), columns.number);
-    let left = usize::from(pane.descent.columns()) + columns.number + 4;
+    let number = pad_left(&agent.id.to_string(), number_columns);
+    let left = usize::from(pane.descent.columns()) + number_columns + 4;
     let (kind, description, mark) = ctx.title(agent, usize::from(area.width).saturating_sub(right_width + left));
     let text = if agent.has_ended() && !focused { theme.muted } else { theme.text };
     let line = Line::from(vec![

@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::links::LinkSpans;
-use super::pane::{self, Columns};
+use super::pane;
 use super::render_context::RenderContext;
 use super::transcript::TranscriptView;
 use super::wrap::width;
@@ -28,7 +28,7 @@ pub(super) fn draw(
 ) {
     let agents = ctx.app.agents();
     let visible = || regions.panes.iter().filter_map(|pane| Some((pane, agents.get(pane.agent)?)));
-    let columns = Columns { number: visible().map(|(_, agent)| width(&agent.id.to_string())).max().unwrap_or(1) };
+    let columns = visible().map(|(_, agent)| width(&agent.id.to_string())).max().unwrap_or(1);
     for (rect, agent) in visible() {
         drawn.panes.push((agent.id, rect.size));
         let transcript = (rect.size > PaneSize::Row).then(|| transcripts.entry(agent.id).or_default());

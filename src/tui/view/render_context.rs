@@ -64,11 +64,6 @@ impl RenderContext<'_> {
         self.theme.agent(agent.color.as_deref(), &agent.agent_type)
     }
 
-    /// Returns the name an agent's type is shown by.
-    pub(super) fn type_of(agent: &AgentView) -> &str {
-        if agent.agent_type.is_empty() { &agent.name } else { &agent.agent_type }
-    }
-
     pub(super) fn chord(&self, chord: &str) -> String {
         arrows(chord, self.glyphs)
     }
@@ -91,7 +86,7 @@ impl RenderContext<'_> {
 
     /// Returns type and description, which leave `kept` of the columns to what follows.
     fn plain_title(&self, agent: &AgentView, room: usize, kept: usize) -> (String, String) {
-        let kind = Self::type_of(agent);
+        let kind = if agent.agent_type.is_empty() { &agent.name } else { &agent.agent_type };
         let widest = self.app.agents().widest_type().min(ALIGNED_TYPE);
         let columns = if widest + 2 + ALIGNED_TITLE <= room {
             widest

@@ -48,11 +48,9 @@ fn facts(ctx: &RenderContext<'_>, columns: usize) -> Vec<Span<'static>> {
     facts.push((status.place(), theme.muted, 2));
     match &status.model {
         ModelState::Chosen(model) => facts.push((model.display.clone(), theme.text, 4)),
-        ModelState::Searching(None) => {
-            facts.push((format!("looking for a model{}", ctx.glyphs.ellipsis), theme.faint, 4));
-        }
-        ModelState::Searching(Some(place)) => {
-            facts.push((format!("looking for a model at {place}{}", ctx.glyphs.ellipsis), theme.faint, 4));
+        ModelState::Searching(place) => {
+            let place = place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+            facts.push((format!("looking for a model{place}{}", ctx.glyphs.ellipsis), theme.faint, 4));
         }
         ModelState::Missing(_) => facts.push(("no model".to_owned(), theme.error, 7)),
     }

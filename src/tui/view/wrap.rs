@@ -87,6 +87,12 @@ pub fn pad_left(text: &str, columns: usize) -> String {
     out
 }
 
+/// Returns the line with so many blanks before it.
+pub fn indented(mut line: Line<'static>, columns: u16) -> Line<'static> {
+    line.spans.insert(0, Span::raw(" ".repeat(usize::from(columns))));
+    line
+}
+
 /// Returns the line cut to `columns`, with `…` in the style of the place if anything was cut.
 pub fn fit_line(line: &Line<'_>, columns: usize) -> Line<'static> {
     let total = spans_width(&line.spans);

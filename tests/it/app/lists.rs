@@ -1,6 +1,8 @@
 //! The lists of the composer beside an open question.
 
 use belvedere::app::Event;
+use belvedere::app::composer::History;
+use belvedere::tui::view::theme::{ColorDepth, Theme};
 
 use crate::screens::scenes;
 use crate::screens::stage::{Stage, as_text};
@@ -76,4 +78,30 @@ fn a_list_hides_no_sign_of_a_name() {
     stage.keys("@src/a");
     let text = stage.text();
     assert!(text.contains("src/a⍰gnp.rs") && text.contains("src/a␛[31m.rs"), "{text}");
+}
+
+#[test]
+fn completions_and_searches_stand_above_the_composer() {
+    let mut stage = Stage::new(60, 15);
+    stage.event(Event::HistoryLoaded(History::parse(&History::line("fix the\nlogin"))));
+    stage.keys("/l");
+    let (buffer, painted) = stage.draw();
+    let text = as_text(&buffer);
+    assert!(text.contains(" /layout    place the agents: auto, side"), "the names stand in one column\n{text}");
+    let chosen = painted.drawn.list[0].0;
+    let theme = Theme::load("dark", ColorDepth::TrueColor).unwrap();
+    assert_eq!(Some(buffer[(chosen.x, chosen.y)].bg), theme.selected_row.bg, "the chosen row is marked");
+    for width in 1..12 {
+        let mut narrow = Stage::new(width, 15);
+        narrow.keys("/l");
+        narrow.draw();
+    }
+    stage.keys("<esc><ctrl+u>");
+    assert!(!stage.text().contains("history"), "{}", stage.text());
+    stage.keys("<ctrl+r>z");
+    assert!(stage.text().contains("┌ history: z ─"), "{}", stage.text());
+    assert!(stage.text().contains("│ no matching messages"), "{}", stage.text());
+    stage.keys("<backspace>f");
+    assert!(stage.text().contains("┌ history: f ─"), "{}", stage.text());
+    assert!(stage.text().contains("│ fix the "), "{}", stage.text());
 }

@@ -4,11 +4,10 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use belvedere::app::composer::{Candidate, Composer, History};
-use belvedere::app::files::FileIndex;
+use belvedere::app::composer::{Composer, History};
 use belvedere::message::{DiffLine, FileDiff, Hunk, LineKind};
 use belvedere::tui::terminal::FrameBackend;
-use belvedere::tui::view::composer::{completion_rows, render, search_row};
+use belvedere::tui::view::composer::render;
 use belvedere::tui::view::diff::{diff_lines, whole_diff};
 use belvedere::tui::view::theme::{ColorDepth, Theme};
 use ratatui::Terminal;
@@ -225,31 +224,6 @@ fn the_composer_draws_its_text_and_places_its_cursor() {
         let cursor = render(&composer, area, &mut buffer, &theme());
         assert!(area.is_empty() || area.contains(cursor));
     }
-}
-
-#[test]
-fn completions_and_searches_are_rows_of_the_asked_width() {
-    let mut composer = Composer::new(History::parse(&History::line("fix the\nlogin")));
-    let commands = [("/help", "show all keys"), ("/history", "what was sent")]
-        .map(|(label, detail)| Candidate { label: label.into(), detail: detail.into() });
-    composer.insert("/h");
-    composer.refresh_completion(&mut FileIndex::default(), &commands);
-    let rows = completion_rows(composer.completion().unwrap(), 24, &theme());
-    assert_eq!(
-        rows.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        [" /help    show all keys ", " /history what was sent "]
-    );
-    assert_eq!(rows[0].spans[0].style, theme().selection);
-    assert!((0..12).all(|width| {
-        completion_rows(composer.completion().unwrap(), width, &theme()).iter().all(|row| row.width() <= width.into())
-    }));
-    assert_eq!(search_row(&composer, 40, &theme()), None);
-    composer.start_search();
-    composer.handle_key(&"z".parse().unwrap());
-    assert_eq!(search_row(&composer, 40, &theme()).unwrap().to_string(), "search  z  no match");
-    composer.handle_key(&"backspace".parse().unwrap());
-    composer.handle_key(&"f".parse().unwrap());
-    assert_eq!(search_row(&composer, 40, &theme()).unwrap().to_string(), "search  f  fix the ⏎ login");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 
 use std::io::Read as _;
 
-use belvedere::tui::terminal::{Marks, MouseOwner, Terminal, install_panic_hook, restore};
+use belvedere::app::MouseCapture;
+use belvedere::tui::terminal::{Marks, Terminal, install_panic_hook, restore};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
@@ -42,7 +43,7 @@ fn words(frame: &mut Buffer, words: &str) -> Marks {
 fn child() {
     let Some(way_out) = std::env::var_os(WAY_OUT) else { return };
     install_panic_hook(Some("/the/log".into()));
-    let mut terminal = Terminal::enter(MouseOwner::Program).unwrap();
+    let mut terminal = Terminal::enter(MouseCapture::On).unwrap();
     terminal.draw(|frame| words(frame, "first-frame")).unwrap();
     match way_out.to_str() {
         Some("panic") => panic!("boom"),

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::markdown::{Lined, MarkdownDoc};
 use super::super::render_context::RenderContext;
-use super::super::wrap::{fit_line, pad, pad_left, width};
+use super::super::wrap::{fit_line, indented, pad, pad_left, width};
 use crate::app::{AgentView, Detail, summary_of};
 use crate::message::AgentId;
 use crate::message::format::{clock, counted, elapsed};
@@ -30,11 +30,7 @@ pub(super) fn lines(id: AgentId, columns: u16, detail: Detail, ctx: &RenderConte
     let summary = doc.lines(columns.saturating_sub(INDENT).max(1), ctx.theme, ctx.highlighter);
     let most = if detail == Detail::Brief { MAX_SUMMARY } else { usize::MAX };
     let above = lines.len();
-    for line in summary.iter().take(most) {
-        let mut line = line.clone();
-        line.spans.insert(0, Span::raw(" ".repeat(usize::from(INDENT))));
-        lines.push(line);
-    }
+    lines.extend(summary.iter().take(most).map(|line| indented(line.clone(), INDENT)));
     if summary.len() > most {
         let left = counted(summary.len() - most, "more line");
         // There are keys for nine.

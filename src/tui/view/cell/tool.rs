@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::diff::diff_lines;
 use super::super::render_context::RenderContext;
-use super::super::wrap::{fit, width};
+use super::super::wrap::{fit, indented, width};
 use crate::app::{Detail, ToolCell, ToolState};
 use crate::message::format::{clock, elapsed};
 use crate::tool::{Todo, TodoStatus, ToolView};
@@ -27,7 +27,8 @@ pub(super) fn lines(tool: &ToolCell, columns: u16, detail: Detail, ctx: &RenderC
     match &tool.view {
         _ if !tool.tail.is_empty() => tail(&tool.tail, inner, OUTPUT_LINES[at].min(12), ctx, &mut lines),
         Some(ToolView::Diff(diff)) => {
-            lines.extend(diff_lines(diff, inner, ctx.theme, DIFF_LINES[at]).into_iter().map(indent));
+            let changes = diff_lines(diff, inner, ctx.theme, DIFF_LINES[at]).into_iter();
+            lines.extend(changes.map(|line| indented(line, 2)));
         }
         Some(ToolView::Todos { items }) => lines.extend(items.iter().map(|item| todo(item, inner, ctx))),
         Some(ToolView::Output { text }) => {
@@ -102,9 +103,4 @@ pub(in crate::tui::view) fn todo(item: &Todo, columns: u16, ctx: &RenderContext<
     let text = item.words();
     let room = usize::from(columns).saturating_sub(width(sign) + 1);
     Line::from(vec![Span::styled(format!("  {sign} "), theme.muted), Span::styled(fit(text, room), style)])
-}
-
-fn indent(mut line: Line<'static>) -> Line<'static> {
-    line.spans.insert(0, Span::raw("  "));
-    line
 }

@@ -64,10 +64,6 @@ pub struct CodeLine {
 }
 
 impl CodeLine {
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
     /// Bytes of memory it takes.
     fn bytes(&self) -> usize {
         size_of::<Self>() + self.text.len() + size_of_val(&*self.runs)
@@ -196,14 +192,11 @@ impl Highlighter {
     /// Returns the highlighted lines of a block of code, or `None` as long as the worker does not have them: the
     /// request is then on its way. A block that goes on from one asked for before costs its new lines only.
     pub fn lines(&self, lang: &str, code: &str) -> Option<Arc<Vec<CodeLine>>> {
-        if code.len() > MAX_CODE_BYTES || lang.is_empty() {
+        if !self.accepts(lang, code.len()) {
             return None;
         }
         let id = (self.hasher.hash_one((lang, code)), code.len());
         let mut state = self.shared.state();
-        if state.worker == Worker::Stopped {
-            return None;
-        }
         if let Some(lines) = state.cache.get(id) {
             return Some(lines);
         }

@@ -80,10 +80,6 @@ impl MarkdownDoc {
         }
     }
 
-    pub fn text(&self) -> &str {
-        &self.source
-    }
-
     /// Returns the lines for a width and a theme; only what changed since the last call is laid out.
     pub fn lines(&mut self, width: u16, theme: &Theme, highlighter: &Highlighter) -> &[Line<'static>] {
         let wanted = Some((width, theme.id()));

@@ -42,16 +42,14 @@ pub(super) fn lines(ctx: &RenderContext<'_>, columns: u16) -> Vec<Line<'static>>
     }
     let mut lines = budget(ctx, &all, columns);
     lines.extend(laid(&rows, usize::from(columns), ctx));
-    if all.usage.estimated {
-        let words = "~ marks an estimate: the service did not count the tokens of every request.";
-        lines.push(Line::default());
-        lines.extend(wrap_line(&Line::styled(words, theme.muted), columns));
-    }
-    if all.unpriced > 0 {
-        let words = "The price of a model that is marked as unknown is not in the program's list; its tokens are counted, \
-                     its cost is not.";
-        lines.push(Line::default());
-        lines.extend(wrap_line(&Line::styled(words, theme.muted), columns));
+    let estimated = "~ marks an estimate: the service did not count the tokens of every request.";
+    let unpriced = "The price of a model that is marked as unknown is not in the program's list; its tokens are counted, \
+                    its cost is not.";
+    for (is_so, words) in [(all.usage.estimated, estimated), (all.unpriced > 0, unpriced)] {
+        if is_so {
+            lines.push(Line::default());
+            lines.extend(wrap_line(&Line::styled(words, theme.muted), columns));
+        }
     }
     lines
 }
@@ -109,17 +107,14 @@ fn laid(rows: &[Row], columns: usize, ctx: &RenderContext<'_>) -> Vec<Line<'stat
 
 fn budget(ctx: &RenderContext<'_>, spent: &Spent, columns: u16) -> Vec<Line<'static>> {
     let limit = ctx.app.agents().budget();
-    let Some((left, style)) = money::left(limit, spent, ctx) else {
-        let words = "No budget; set one with /budget 500k or /budget $2.";
-        let mut lines = wrap_line(&Line::styled(words, ctx.theme.muted), columns);
-        lines.push(Line::default());
-        return lines;
+    let line = match money::left(limit, spent, ctx) {
+        None => Line::styled("No budget; set one with /budget 500k or /budget $2.", ctx.theme.muted),
+        Some((left, style)) => Line::from(vec![
+            Span::styled("budget  ", ctx.theme.muted),
+            Span::styled(spent_words(limit, spent, 4), ctx.theme.text),
+            Span::styled(format!("  {left}"), style),
+        ]),
     };
-    let line = Line::from(vec![
-        Span::styled("budget  ", ctx.theme.muted),
-        Span::styled(spent_words(limit, spent, 4), ctx.theme.text),
-        Span::styled(format!("  {left}"), style),
-    ]);
     let mut lines = wrap_line(&line, columns);
     lines.push(Line::default());
     lines

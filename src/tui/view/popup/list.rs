@@ -21,17 +21,16 @@ const SMALLEST: u16 = 3;
 pub(super) fn draw(
     popup: &ListPopup,
     ctx: &RenderContext<'_>,
-    screen: Rect,
     buf: &mut Buffer,
     drawn: &mut Drawn,
 ) -> Option<Position> {
-    let kind = popup.kind;
+    let (kind, screen) = (popup.kind, ctx.app.size());
     let columns = if kind.columns + 4 > screen.width { screen.width } else { kind.columns }.saturating_sub(4);
     let entries = popup.entries(ctx.app, columns);
     let above = u16::from(kind.has_query || kind.head.is_some());
     let fewest = if kind.has_query { 6 } else { SMALLEST + above };
     let rows = u16::try_from(entries.len()).unwrap_or(u16::MAX).saturating_add(2 + above).clamp(fewest, 20);
-    let area = centred(screen, kind.columns, rows.min(screen.height.saturating_sub(2).max(SMALLEST + above)));
+    let area = centred(ctx, kind.columns, rows.min(screen.height.saturating_sub(2).max(SMALLEST + above)));
     let inner = frame(&(kind.title)(ctx.app), area, ctx, buf);
     let columns = usize::from(inner.width);
     let cursor = kind.has_query.then(|| type_line(&popup.query, inner, ctx, buf));
@@ -91,14 +90,8 @@ fn row(entry: &ListEntry, columns: usize, ctx: &RenderContext<'_>) -> Line<'stat
 }
 
 /// Draws what the composer completes, or the message its search has found, above it and above an open question.
-pub(crate) fn completion(
-    ctx: &RenderContext<'_>,
-    screen: Rect,
-    regions: &Regions,
-    buf: &mut Buffer,
-    drawn: &mut Drawn,
-) {
-    let list = ctx.app.composer();
+pub(crate) fn completion(ctx: &RenderContext<'_>, regions: &Regions, buf: &mut Buffer, drawn: &mut Drawn) {
+    let (list, screen) = (ctx.app.composer(), ctx.app.size());
     if let Some(search) = list.search() {
         let found = search.found(list.history()).unwrap_or("no matching messages");
         let lines = [Line::styled(fit(found.lines().next().unwrap_or_default(), 200), ctx.theme.text)];

@@ -21,7 +21,8 @@ use crate::app::{Drawn, LineEdit, Popup};
 pub(super) use list::completion;
 
 /// Draws the open popup and returns where its cursor stands, if it has one.
-pub(super) fn draw(ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+    let screen = ctx.app.size();
     let inside = |most: u16| screen.width.min(most).saturating_sub(4).max(1);
     let (title, most, lines, scroll) = match ctx.app.popup()? {
         Popup::Help { scroll } => ("keys".to_owned(), 100, text::help(ctx, inside(100)), *scroll),
@@ -36,13 +37,13 @@ pub(super) fn draw(ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, draw
             let path = ctx.app.agent_places().shown(path);
             ("delete?".to_owned(), 70, text::delete(name, &path, ctx, inside(70)), 0)
         }
-        Popup::Wizard => return wizard::draw(ctx, screen, buf, drawn),
-        Popup::List(popup) => return list::draw(popup, ctx, screen, buf, drawn),
-        Popup::Comment { text, .. } => return Some(ask("deny with a reason", text, ctx, screen, buf)),
-        Popup::Search { query, .. } => return Some(ask("search", query, ctx, screen, buf)),
+        Popup::Wizard => return wizard::draw(ctx, buf, drawn),
+        Popup::List(popup) => return list::draw(popup, ctx, buf, drawn),
+        Popup::Comment { text, .. } => return Some(ask("deny with a reason", text, ctx, buf)),
+        Popup::Search { query, .. } => return Some(ask("search", query, ctx, buf)),
     };
     let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(screen.height.saturating_sub(2).max(3));
-    let area = centred(screen, most, rows);
+    let area = centred(ctx, most, rows);
     let inner = frame(&title, area, ctx, buf);
     let end = lines.len().saturating_sub(usize::from(inner.height));
     drawn.popup_end = end;
@@ -99,7 +100,8 @@ pub(super) fn frame(title: &str, area: Rect, ctx: &RenderContext<'_>, buf: &mut 
 }
 
 /// Returns a box of a size in the middle of the screen.
-fn centred(screen: Rect, columns: u16, rows: u16) -> Rect {
+fn centred(ctx: &RenderContext<'_>, columns: u16, rows: u16) -> Rect {
+    let screen = ctx.app.size();
     // Beside a box that is nearly as wide as the screen, a column of what lies behind it would look like a fault.
     let width = if columns + 4 > screen.width { screen.width } else { columns };
     let height = rows.min(screen.height);
@@ -122,8 +124,8 @@ pub(super) fn draw_place(
     }
 }
 
-fn ask(title: &str, line: &LineEdit, ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer) -> Position {
-    let area = centred(screen, 70, 3);
+fn ask(title: &str, line: &LineEdit, ctx: &RenderContext<'_>, buf: &mut Buffer) -> Position {
+    let area = centred(ctx, 70, 3);
     let inner = frame(title, area, ctx, buf);
     type_line(line, inner, ctx, buf)
 }

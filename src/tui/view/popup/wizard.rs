@@ -23,12 +23,12 @@ const ROWS: u16 = 22;
 const WAITING_ROWS: u16 = 8;
 
 /// Draws the wizard and returns its cursor, where something is typed.
-pub(super) fn draw(ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+pub(super) fn draw(ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
     let wizard = ctx.app.wizard();
     // What stands behind is not clicked on.
     drawn.list.clear();
     let rows = if wizard.step() == WizardStep::Drafting { WAITING_ROWS } else { ROWS };
-    let area = centred(screen, WIZARD_COLUMNS, rows.min(screen.height.saturating_sub(1).max(3)));
+    let area = centred(ctx, WIZARD_COLUMNS, rows.min(ctx.app.size().height.saturating_sub(1).max(3)));
     let inner = frame("new agent", area, ctx, buf);
     let mut body = head(wizard, inner, ctx, buf);
     let hints = Line::from(ctx.hints(&ctx.app.wizard_hints(), usize::from(inner.width)));
@@ -42,7 +42,7 @@ pub(super) fn draw(ctx: &RenderContext<'_>, screen: Rect, buf: &mut Buffer, draw
             buf.set_line(inner.x, body.bottom(), line, inner.width);
         }
     }
-    answer(wizard, body, ctx, buf, drawn)
+    answer(body, ctx, buf, drawn)
 }
 
 /// Draws where the user is and what is asked, and returns the room below.
@@ -80,13 +80,8 @@ fn notes(wizard: &Wizard, columns: u16, ctx: &RenderContext<'_>) -> Vec<Line<'st
     rows.collect()
 }
 
-fn answer(
-    wizard: &Wizard,
-    area: Rect,
-    ctx: &RenderContext<'_>,
-    buf: &mut Buffer,
-    drawn: &mut Drawn,
-) -> Option<Position> {
+fn answer(area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+    let wizard = ctx.app.wizard();
     if area.is_empty() {
         return None;
     }
@@ -94,12 +89,12 @@ fn answer(
         return Some(super::super::composer::render_with(text, "", area, buf, ctx.theme));
     }
     match wizard.step() {
-        WizardStep::How => list(&how(wizard, ctx), wizard.chosen(), area, ctx, buf, drawn),
+        WizardStep::How => list(&how(wizard, ctx), area, ctx, buf, drawn),
         WizardStep::Where => folders(wizard, area, ctx, buf, drawn),
         WizardStep::Name => return Some(name(wizard, area, ctx, buf)),
-        WizardStep::Tools => list(&tools(wizard, ctx), wizard.chosen(), area, ctx, buf, drawn),
-        WizardStep::Model => return models(wizard, area, ctx, buf, drawn),
-        WizardStep::Color => list(&colors(wizard, ctx), wizard.chosen(), area, ctx, buf, drawn),
+        WizardStep::Tools => list(&tools(wizard, ctx), area, ctx, buf, drawn),
+        WizardStep::Model => return models(area, ctx, buf, drawn),
+        WizardStep::Color => list(&colors(wizard, ctx), area, ctx, buf, drawn),
         WizardStep::Drafting => drafting(wizard, area, ctx, buf),
         WizardStep::Summary => summary(wizard, area, ctx, buf, drawn),
         WizardStep::Wish | WizardStep::Description | WizardStep::Prompt => {}
@@ -107,16 +102,9 @@ fn answer(
     None
 }
 
-fn list(
-    lines: &[Line<'static>],
-    chosen: usize,
-    area: Rect,
-    ctx: &RenderContext<'_>,
-    buf: &mut Buffer,
-    drawn: &mut Drawn,
-) {
+fn list(lines: &[Line<'static>], area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn) {
     let lines: Vec<Line<'static>> = lines.iter().map(|line| fit_line(line, usize::from(area.width))).collect();
-    drawn.list = draw_list(&lines, chosen, area, ctx, buf);
+    drawn.list = draw_list(&lines, ctx.app.wizard().chosen(), area, ctx, buf);
 }
 
 fn how(wizard: &Wizard, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
@@ -216,13 +204,8 @@ fn tools(wizard: &Wizard, ctx: &RenderContext<'_>) -> Vec<Line<'static>> {
     wizard.tool_rows().into_iter().map(row).collect()
 }
 
-fn models(
-    wizard: &Wizard,
-    area: Rect,
-    ctx: &RenderContext<'_>,
-    buf: &mut Buffer,
-    drawn: &mut Drawn,
-) -> Option<Position> {
+fn models(area: Rect, ctx: &RenderContext<'_>, buf: &mut Buffer, drawn: &mut Drawn) -> Option<Position> {
+    let wizard = ctx.app.wizard();
     let rows = model_rows();
     let typing = rows.get(wizard.chosen()) == Some(&ModelRow::Typed);
     let lines: Vec<Line<'static>> = rows
@@ -241,7 +224,7 @@ fn models(
         .collect();
     let place = Rect { height: area.height.saturating_sub(1), ..area };
     let area = if typing { place } else { area };
-    list(&lines, wizard.chosen(), area, ctx, buf, drawn);
+    list(&lines, area, ctx, buf, drawn);
     typing.then(|| type_line(wizard.typed_model(), Rect { y: area.bottom(), height: 1, ..area }, ctx, buf))
 }
 
