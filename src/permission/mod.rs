@@ -296,16 +296,13 @@ pub fn decide(
     project: &Project,
     access: &Access,
 ) -> Decision {
-    if matches!(access.kind, AccessKind::Nothing) || mode == PermissionMode::BypassPermissions {
-        return Decision::Allow;
-    }
-    let free = match &access.kind {
+    let is_free = match &access.kind {
         AccessKind::Nothing => true,
         AccessKind::Read { path } => project.contains(path),
         AccessKind::Write { .. } => false,
         AccessKind::Execute { command, guarded } => project.root().is_some() && *guarded && is_read_only(command),
     };
-    if free {
+    if is_free || mode == PermissionMode::BypassPermissions {
         return Decision::Allow;
     }
     if mode == PermissionMode::Plan && !matches!(access.kind, AccessKind::Read { .. }) {

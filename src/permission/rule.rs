@@ -307,19 +307,12 @@ fn keeps_to(form: &str, command: &str, guarded: bool) -> bool {
 
 /// Matches a text against a form in which `*` stands for anything.
 fn matches_form(form: &str, text: &str) -> bool {
-    let mut parts = form.split('*');
-    let Some(rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
-    let mut rest = rest;
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
+    let Some((start, others)) = form.split_once('*') else { return form == text };
+    let (middle, end) = others.rsplit_once('*').unwrap_or(("", others));
+    let Some(mut rest) = text.strip_prefix(start) else { return false };
+    for part in middle.split('*') {
+        let Some((_, after)) = rest.split_once(part) else { return false };
+        rest = after;
     }
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    true
+    rest.ends_with(end)
 }

@@ -10,7 +10,7 @@ pub(super) fn is_harmless(granted: &[&str], rest: &[&str]) -> bool {
     let (mut has_script, mut is_next) = (false, false);
     for (word, is_granted) in words {
         let options = word.strip_prefix('-').filter(|letters| !letters.is_empty());
-        if std::mem::take(&mut is_next) {
+        if std::mem::take(&mut is_next) || (options.is_none() && !has_script) {
             if !is_granted && !is_known_script(word) {
                 return false;
             }
@@ -22,11 +22,6 @@ pub(super) fn is_harmless(granted: &[&str], rest: &[&str]) -> bool {
                 return false;
             }
             has_script |= is_granted && ["f", "-file", "-expression"].iter().any(|own| letters.starts_with(own));
-        } else if !has_script {
-            if !is_granted && !is_known_script(word) {
-                return false;
-            }
-            has_script = true;
         }
     }
     has_script && !is_next
