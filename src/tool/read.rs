@@ -116,22 +116,21 @@ impl Kind {
             (b"\xff\xfe", "UTF-16 text (convert it with iconv)"),
             (b"\xfe\xff", "UTF-16 text (convert it with iconv)"),
         ];
-        if start.starts_with(b"\x89PNG\r\n\x1a\n") {
-            return Self::Image("image/png");
-        }
-        if start.starts_with(b"\xff\xd8\xff") {
-            return Self::Image("image/jpeg");
-        }
-        if start.starts_with(b"GIF87a") || start.starts_with(b"GIF89a") {
-            return Self::Image("image/gif");
-        }
+        const IMAGES: [(&[u8], &str); 4] = [
+            (b"\x89PNG\r\n\x1a\n", "image/png"),
+            (b"\xff\xd8\xff", "image/jpeg"),
+            (b"GIF87a", "image/gif"),
+            (b"GIF89a", "image/gif"),
+        ];
         if start.starts_with(b"RIFF") && start.get(8..12) == Some(b"WEBP") {
             return Self::Image("image/webp");
         }
-        match KNOWN.iter().find(|(magic, _)| start.starts_with(magic)) {
-            Some((_, what)) => Self::Binary(what),
-            None if start.contains(&0) => Self::Binary("a binary file"),
-            None => Self::Text,
+        let begins = |(magic, _): &&(&[u8], &str)| start.starts_with(magic);
+        match (IMAGES.iter().find(begins), KNOWN.iter().find(begins)) {
+            (Some((_, media_type)), _) => Self::Image(media_type),
+            (None, Some((_, what))) => Self::Binary(what),
+            (None, None) if start.contains(&0) => Self::Binary("a binary file"),
+            (None, None) => Self::Text,
         }
     }
 }

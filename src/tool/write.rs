@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::file::change::{Change, before, is_crlf, make_change, plan_change};
+use super::file::change::{Change, FileBefore, before, is_crlf, make_change, plan_change};
 use super::file::path::{ResolvedPath, title};
 use super::{Plan, Tool, ToolContext, ToolOutput};
 use crate::permission::ToolKind;
@@ -45,7 +45,7 @@ impl Tool for Write {
 
 fn change(path: &Path, input: &WriteInput, context: &ToolContext) -> Result<Change, ToolOutput> {
     let before = before(path, context)?;
-    let old = before.as_ref().and_then(|old| std::str::from_utf8(old.bytes.as_deref()?).ok());
+    let old = before.as_ref().and_then(FileBefore::text);
     let (after, note) = in_style_of(old.unwrap_or_default(), input.content.clone());
     Ok(Change { path: path.to_path_buf(), before, after, note, tool: Write::NAME })
 }

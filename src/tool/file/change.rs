@@ -28,6 +28,12 @@ pub(in crate::tool) struct FileBefore {
     pub(in crate::tool) bytes: Option<Vec<u8>>,
 }
 
+impl FileBefore {
+    pub(in crate::tool) fn text(&self) -> Option<&str> {
+        std::str::from_utf8(self.bytes.as_deref()?).ok()
+    }
+}
+
 pub(in crate::tool) struct Change {
     pub(in crate::tool) path: PathBuf,
     /// What is there now; `None` for a new file.
@@ -133,8 +139,7 @@ impl Change {
     /// Returns all that would be written. What it takes the place of is named by its size where it is no text.
     fn asked(&self) -> FileDiff {
         let Some(before) = &self.before else { return diff_asked(&self.path, "", &self.after) };
-        let old = before.bytes.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
-        if let Some(old) = old {
+        if let Some(old) = before.text() {
             return diff_asked(&self.path, old, &self.after);
         }
         let mut diff = diff_asked(&self.path, "", &self.after);
@@ -171,10 +176,7 @@ impl Change {
 
     /// Returns the difference, where both versions are text of a size that can be compared.
     fn diff(&self) -> Option<FileDiff> {
-        let old = match &self.before {
-            None => "",
-            Some(before) => std::str::from_utf8(before.bytes.as_deref()?).ok()?,
-        };
+        let old = self.before.as_ref().map_or(Some(""), FileBefore::text)?;
         (self.after.len() as u64 <= MAX_BYTES).then(|| diff_files(&self.path, old, &self.after))
     }
 
