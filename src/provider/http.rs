@@ -21,7 +21,7 @@ use super::sse::EVENT_CAP;
 use super::stream;
 use super::table::dialect_at;
 use super::wire_api::WireApi;
-use super::{ErrorKind, EventStream, Provider, ProviderError, RateLimiter, ReplySize, Request, Service};
+use super::{ErrorKind, EventStream, Feed, Provider, ProviderError, RateLimiter, ReplySize, Request, Service};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Longest silence of a server. Not a limit of the whole answer, which may take long.
@@ -48,12 +48,6 @@ pub struct Http {
     may_be_stale: Arc<AtomicBool>,
     gate: RateLimiter,
     learned: Learned,
-}
-
-pub(super) enum HttpBody {
-    Stream(Response),
-    /// A whole answer, from a server that does not stream.
-    Document(Vec<u8>),
 }
 
 #[derive(Debug, Clone)]
@@ -186,9 +180,14 @@ impl Http {
         Ok(answer)
     }
 
-    /// Returns what a success holds: a server that does not stream answers with a document. One that is no model server
-    /// at all does so too. Returns a protocol error for a web page, and a network error if a document breaks off.
-    pub(super) async fn body(&self, mut answer: Response) -> Result<HttpBody, ProviderError> {
+    /// Returns a success that is a stream. A server that does not stream answers with a document, which is fed at once;
+    /// one that is no model server at all does so too. Returns a protocol error for a web page, a network error if a
+    /// document breaks off, and what a document says that is no answer.
+    pub(super) async fn stream_of(
+        &self,
+        mut answer: Response,
+        feed: &mut Feed,
+    ) -> Result<Option<Response>, ProviderError> {
         let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match kind.as_str() {
@@ -201,9 +200,9 @@ impl Http {
                 {
                     json.extend_from_slice(&chunk);
                 }
-                Ok(HttpBody::Document(json))
+                feed.document(&json).map(|()| None)
             }
-            _ => Ok(HttpBody::Stream(answer)),
+            _ => Ok(Some(answer)),
         }
     }
 

@@ -13,7 +13,7 @@ use reqwest::Response;
 use tokio::time::Sleep;
 
 use super::feed::StreamProgress;
-use super::http::{Http, HttpBody};
+use super::http::Http;
 use super::{EventStream, Feed, ProviderError, StreamEvent};
 
 /// How long a server that has finished its answer may keep the stream open.
@@ -21,13 +21,7 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// Returns the events of an answer. On failure, returns what a document says that is no answer.
 pub(super) async fn events(http: Http, answer: Response, mut feed: Feed) -> Result<EventStream, ProviderError> {
-    let body = match http.body(answer).await? {
-        HttpBody::Stream(answer) => Some(Box::pin(answer.bytes_stream())),
-        HttpBody::Document(json) => {
-            feed.document(&json)?;
-            None
-        }
-    };
+    let body = http.stream_of(answer, &mut feed).await?.map(|answer| Box::pin(answer.bytes_stream()));
     Ok(Box::pin(Answer { body, http, feed, linger: None, failure: None }))
 }
 
