@@ -19,7 +19,7 @@ use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, rev
 use super::limit::{counted, grouped};
 use super::search::ignores::{Ignores, Sieve};
 use super::search::walk::{LATE, Watch, find_all, walk};
-use super::search::{Looked, Needle, PageWindow};
+use super::search::{Needle, PageWindow};
 use super::{Plan, Tool, ToolContext, ToolOutput};
 use crate::message::split_list;
 use crate::permission::ToolKind;
@@ -259,9 +259,9 @@ fn hits(files: &WalkBuilder, needle: &Needle, watch: &Watch, mode: Mode) -> Resu
                 return None;
             }
             let not_looked_through = match needle.count(&mut searcher, entry.path(), watch) {
-                Ok(Looked::Through(0)) => return None,
-                Ok(Looked::Through(count)) => return Some(Hit { path: entry.into_path(), count }),
-                Ok(Looked::Binary) => &skipped.binary,
+                Ok(Some(0)) => return None,
+                Ok(Some(count)) => return Some(Hit { path: entry.into_path(), count }),
+                Ok(None) => &skipped.binary,
                 Err(_) => &skipped.unread,
             };
             not_looked_through.fetch_add(1, Ordering::Relaxed);

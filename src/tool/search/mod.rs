@@ -40,14 +40,6 @@ pub(super) struct Needle {
     heap: usize,
 }
 
-/// How a file was looked through.
-pub(super) enum Looked {
-    /// From end to end, with so many matching lines.
-    Through(u64),
-    /// Not at all: it is no text.
-    Binary,
-}
-
 /// Which lines of a file are shown.
 pub(super) struct PageWindow {
     pub(super) before: usize,
@@ -101,19 +93,19 @@ impl Needle {
         self.builder().line_number(false).max_matches(most).build()
     }
 
-    /// Returns the number of matching lines of a file; a vanished one has none.
+    /// Returns the number of matching lines of a file, or `None` if it is no text; a vanished one has no such lines.
     ///
     /// # Errors
     /// Fails for a file that may not be read, or that has a line, or across lines a content, beyond what memory is spent
     /// on.
-    pub(super) fn count(&self, searcher: &mut Searcher, path: &Path, watch: &Watch) -> io::Result<Looked> {
+    pub(super) fn count(&self, searcher: &mut Searcher, path: &Path, watch: &Watch) -> io::Result<Option<u64>> {
         let mut count = Count { lines: 0, is_binary: false };
         match open(path, watch)? {
             Opened::Text(file) => searcher.search_reader(&self.matcher, file, &mut count)?,
             Opened::Binary => count.is_binary = true,
             Opened::Gone => {}
         }
-        Ok(if count.is_binary { Looked::Binary } else { Looked::Through(count.lines) })
+        Ok((!count.is_binary).then_some(count.lines))
     }
 
     /// Returns the lines of a file that are to be shown.
