@@ -17,32 +17,25 @@ const LONGEST: usize = 40;
 
 /// Returns the entries of `tools`; `None` if there is no such field.
 pub(super) fn allowed(reader: &mut Reader<'_>) -> Option<Vec<String>> {
-    let value = reader.value("tools")?;
-    let is_list = matches!(value, Value::String(_) | Value::Array(_));
-    let names = names_of(value);
-    if !is_list {
-        reader.report_at("tools", "`tools` is neither a list nor names with commas; the agent gets none.".into());
-    }
-    Some(names)
+    list(reader, "tools", "the agent gets none.")
 }
 
 /// Returns the entries of `disallowedTools` in all spellings.
 pub(super) fn disallowed(reader: &mut Reader<'_>) -> Vec<String> {
-    let mut names = Vec::new();
-    for key in ["disallowedTools", "disallowed-tools", "disallowed_tools"] {
-        let Some(value) = reader.value(key) else { continue };
-        let is_list = matches!(value, Value::String(_) | Value::Array(_));
-        names.extend(names_of(value));
-        if !is_list {
-            reader.report_at(
-                key,
-                format!(
-                    "`{key}` is neither a list nor names with commas; it forbids nothing. Write `{key}: Write, Edit`."
-                ),
-            );
-        }
+    let keys = ["disallowedTools", "disallowed-tools", "disallowed_tools"];
+    let list = |key| list(reader, key, &format!("it forbids nothing. Write `{key}: Write, Edit`."));
+    keys.into_iter().filter_map(list).flatten().collect()
+}
+
+/// Returns the entries of a field; `outcome` says what comes of one that is no list.
+fn list(reader: &mut Reader<'_>, key: &str, outcome: &str) -> Option<Vec<String>> {
+    let value = reader.value(key)?;
+    let is_list = matches!(value, Value::String(_) | Value::Array(_));
+    let names = names_of(value);
+    if !is_list {
+        reader.report_at(key, format!("`{key}` is neither a list nor names with commas; {outcome}"));
     }
-    names
+    Some(names)
 }
 
 /// Returns the names in a list, or in a text between commas that stand outside parentheses: a scope such as
