@@ -22,13 +22,8 @@ pub struct Usage {
     /// Input tokens written to the provider's prompt cache.
     pub cache_write: u64,
     /// Whether any of it is an estimate.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 impl Usage {
