@@ -108,7 +108,7 @@ impl Http {
     }
 
     async fn send_afresh(&self, request: RequestBuilder) -> Result<Response, ProviderError> {
-        let fresh = self.fresh.get_or_init(|| build(&self.base, Pool::None));
+        let fresh = self.fresh.get_or_init(|| build(&self.base, 0));
         let fresh = fresh.as_ref().map_err(|words| self.service.error(ErrorKind::Network, words))?;
         let request = request.build().map_err(|error| self.broken(&error))?;
         fresh.execute(request).await.map_err(|error| self.broken(&error))
@@ -240,7 +240,7 @@ impl Http {
         self.way.get_or_init(|| {
             let proxy = if is_loopback(&self.base) { None } else { Proxy::of(&self.base)? };
             let client =
-                build(&self.base, Pool::Kept).map_err(|words| self.service.error(ErrorKind::Network, &words))?;
+                build(&self.base, usize::MAX).map_err(|words| self.service.error(ErrorKind::Network, &words))?;
             Ok(Way { client, proxy })
         })
     }
@@ -282,30 +282,24 @@ impl Provider for Http {
     }
 }
 
-/// Builds the client for one server. A plain-text address needs no certificates, so none are read.
-fn build(base: &Url, pool: Pool) -> Result<Client, String> {
+/// Builds the client for one server, which keeps at most so many idle connections for the next request. A plain-text
+/// address needs no certificates, so none are read.
+fn build(base: &Url, most_idle: usize) -> Result<Client, String> {
     // A second installation fails, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let words = |error: reqwest::Error| format!("TLS could not be set up: {error}");
     if base.scheme() != "https" {
-        return settings(base, pool).tls_certs_only([]).build().map_err(words);
+        return settings(base, most_idle).tls_certs_only([]).build().map_err(words);
     }
     // A slim container has no certificates of its own; then Mozilla's, as compiled in, are used.
-    settings(base, pool).build().or_else(|_| {
+    settings(base, most_idle).build().or_else(|_| {
         let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS;
         let roots = roots.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok());
-        settings(base, pool).tls_certs_only(roots).build().map_err(words)
+        settings(base, most_idle).tls_certs_only(roots).build().map_err(words)
     })
 }
 
-/// Whether connections are kept for the next request.
-#[derive(Clone, Copy)]
-enum Pool {
-    Kept,
-    None,
-}
-
-fn settings(base: &Url, pool: Pool) -> ClientBuilder {
+fn settings(base: &Url, most_idle: usize) -> ClientBuilder {
     let origin = base.origin();
     let stay = Policy::custom(move |attempt| {
         // 307 and 308 repeat the request; the others would turn it into a GET without its body.
@@ -325,11 +319,8 @@ fn settings(base: &Url, pool: Pool) -> ClientBuilder {
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(30))
         .gzip(true)
+        .pool_max_idle_per_host(most_idle)
         .redirect(stay);
-    let client = match pool {
-        Pool::Kept => client,
-        Pool::None => client.pool_max_idle_per_host(0),
-    };
     if is_loopback(base) { client.no_proxy() } else { client }
 }
 
