@@ -36,10 +36,10 @@ pub(super) fn cut(text: &str) -> Result<Cut<'_>, (usize, &'static str)> {
     if text.trim().is_empty() {
         return Err((1, EMPTY));
     }
-    let preamble = preamble(text);
+    let (before, is_fenced) = preamble(text);
     let lines_of = |text: &str| text.matches('\n').count();
-    let head = &text[preamble.bytes..];
-    let line = lines_of(&text[..preamble.bytes]) + 1;
+    let head = &text[before..];
+    let line = lines_of(&text[..before]) + 1;
     let first = head.split_inclusive('\n').next().unwrap_or_default();
     if is_rule(first) {
         let indent = first.len() - first.trim_start().len();
@@ -50,7 +50,7 @@ pub(super) fn cut(text: &str) -> Result<Cut<'_>, (usize, &'static str)> {
             let end = guessed_end(inside).ok_or((line, NO_END))?;
             Cut { block: &inside[..end], lines_before: line, body: &inside[end..], error: Some((line, NO_END)) }
         };
-        return Ok(preamble.unwrapped(cut));
+        return Ok(unwrapped(cut, is_fenced));
     }
     if head.starts_with('{')
         && let Some(end) = end_of_json(head)
@@ -66,29 +66,21 @@ pub(super) fn cut(text: &str) -> Result<Cut<'_>, (usize, &'static str)> {
         Some(end) => end,
         None => guessed_end(head).map(|end| (end, end)).ok_or((line, NO_HEAD))?,
     };
-    Ok(preamble.unwrapped(Cut { block: &head[..end], lines_before: line - 1, body: &head[rest..], error }))
+    Ok(unwrapped(Cut { block: &head[..end], lines_before: line - 1, body: &head[rest..], error }, is_fenced))
 }
 
-/// What stands before the head and is none of it.
-struct Preamble {
-    bytes: usize,
-    /// Whether the whole file stands in a fence, as models write it.
-    is_fenced: bool,
-}
-
-impl Preamble {
-    /// Takes the end of the fence from the body.
-    fn unwrapped<'a>(&self, cut: Cut<'a>) -> Cut<'a> {
-        let body = cut.body.trim_end();
-        match body.strip_suffix("```").filter(|body| self.is_fenced && body.ends_with('\n')) {
-            Some(body) => Cut { body, ..cut },
-            None => cut,
-        }
+/// Takes the end of the fence from the body, if the whole file stands in one.
+fn unwrapped(cut: Cut<'_>, is_fenced: bool) -> Cut<'_> {
+    let body = cut.body.trim_end();
+    match body.strip_suffix("```").filter(|body| is_fenced && body.ends_with('\n')) {
+        Some(body) => Cut { body, ..cut },
+        None => cut,
     }
 }
 
-/// Finds blank lines, comments and the beginning of a fence.
-fn preamble(text: &str) -> Preamble {
+/// Returns how many bytes stand before the head and are none of it: blank lines, comments and the beginning of a fence.
+/// Returns also whether there is such a fence around the whole file, as models write it.
+fn preamble(text: &str) -> (usize, bool) {
     let mut is_fenced = false;
     let mut rest = text;
     loop {
@@ -109,7 +101,7 @@ fn preamble(text: &str) -> Preamble {
             break;
         }
     }
-    Preamble { bytes: text.len() - rest.len(), is_fenced }
+    (text.len() - rest.len(), is_fenced)
 }
 
 /// Characters that nobody sees.
