@@ -56,6 +56,7 @@ pub(super) struct Git {
 }
 
 pub(super) struct GitOutput {
+    act: &'static str,
     /// Exit status; `None` if a signal ended it.
     pub(super) code: Option<i32>,
     pub(super) out: Vec<u8>,
@@ -173,12 +174,8 @@ impl GitCall<'_> {
 
     /// Runs and returns the output of a run that succeeded.
     pub(super) async fn run(self) -> Result<Vec<u8>, WorktreeError> {
-        let act = self.act;
         let answer = self.answer().await?;
-        match answer.code {
-            Some(0) => Ok(answer.out),
-            _ => Err(answer.failed(act)),
-        }
+        if answer.code == Some(0) { Ok(answer.out) } else { Err(answer.failed()) }
     }
 
     /// Runs and returns the first line of the output as text.
@@ -219,7 +216,7 @@ impl GitCall<'_> {
                         return Err(WorktreeError::Git { act: self.act, said: "its answer is too long".to_owned() });
                     }
                     out.truncate(self.limit);
-                    return Ok(GitOutput { code, out, said: one_line(&complaint) });
+                    return Ok(GitOutput { act: self.act, code, out, said: one_line(&complaint) });
                 }
                 Ok(Err(error)) => WorktreeError::Git { act: self.act, said: error.to_string() },
                 Err(_) => WorktreeError::TimedOut { act: self.act, seconds: GIT_TIMEOUT.as_secs() },
@@ -252,9 +249,9 @@ impl GitCall<'_> {
 
 impl GitOutput {
     /// Returns the error of a run that should have succeeded.
-    pub(super) fn failed(self, act: &'static str) -> WorktreeError {
+    pub(super) fn failed(self) -> WorktreeError {
         let said = if self.said.is_empty() { "it gave no reason".to_owned() } else { self.said };
-        WorktreeError::Git { act, said }
+        WorktreeError::Git { act: self.act, said }
     }
 }
 

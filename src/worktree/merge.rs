@@ -116,7 +116,7 @@ async fn join(git: &Git, ours: &str, theirs: &str) -> Result<Result<String, Vec<
     match answer.code {
         Some(0) if !tree.is_empty() => Ok(Ok(tree)),
         Some(1) => Ok(Err(conflicts(fields))),
-        _ => Err(answer.failed("merging")),
+        _ => Err(answer.failed()),
     }
 }
 

@@ -263,7 +263,7 @@ impl Worktrees {
         let answer = call.arg(&root).answer().await?;
         let is_unknown =
             ["is not a working tree", "not a git repository"].iter().any(|said| answer.said.contains(said));
-        if answer.code == Some(0) || is_unknown { Ok(()) } else { Err(answer.failed("removing a worktree")) }
+        if answer.code == Some(0) || is_unknown { Ok(()) } else { Err(answer.failed()) }
     }
 
     /// Returns git at the files a worktree came from, if they are still there.
