@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Config, Environment, Loaded};
+use super::{Config, Environment, LimitSettings, Loaded};
 use crate::message::{Diagnostic, Dollars, is_variable, parse_tokens, split_list};
 use crate::permission::Grant;
 
@@ -54,7 +54,7 @@ enum Setter {
     Text(fn(&mut Config, String) -> Result<(), String>),
     /// One of some words for what the first says.
     Choice(&'static str, &'static [&'static str], fn(&mut Config) -> &mut String),
-    Number(RangeInclusive<u32>, fn(&mut Config, u32)),
+    Number(RangeInclusive<u32>, fn(&mut LimitSettings, u32)),
     Switch(fn(&mut Config, bool)),
     /// A number in any spelling; nothing and 0 mean none.
     Amount(fn(&mut Config, Option<&str>) -> Result<(), String>),
@@ -67,6 +67,8 @@ enum ProjectRule {
     Never(&'static str),
     /// Lower the measure, which says how much the setting lets happen.
     Tighten(fn(&Config) -> u64),
+    /// The same, of a limit.
+    Limit(fn(&LimitSettings) -> u64),
 }
 
 /// Longest name that is compared with those that are known, in bytes.
@@ -114,45 +116,25 @@ pub(super) const ROWS: &[SettingRow] = &[
         }),
         project: ProjectRule::Never("it shows your variables to commands"),
     },
-    limit("limits.max_parallel", 1..=64, |c, n| c.limits.max_parallel = n, |c| c.limits.max_parallel.into()),
-    limit(
-        "limits.max_per_request",
-        0..=1_000,
-        |c, n| c.limits.max_per_request = n,
-        |c| c.limits.max_per_request.into(),
-    ),
-    limit("limits.max_depth", 0..=5, |c, n| c.limits.max_depth = n, |c| c.limits.max_depth.into()),
-    limit("limits.max_turns", 1..=10_000, |c, n| c.limits.max_turns = n, |c| c.limits.max_turns.into()),
-    limit("limits.max_tool_calls", 1..=100_000, |c, n| c.limits.max_tool_calls = n, |c| c.limits.max_tool_calls.into()),
-    limit(
-        "limits.idle_timeout_secs",
-        1..=86_400,
-        |c, n| c.limits.idle_timeout_secs = n.into(),
-        |c| c.limits.idle_timeout_secs,
-    ),
+    limit("limits.max_parallel", 1..=64, |l, n| l.max_parallel = n, |l| l.max_parallel.into()),
+    limit("limits.max_per_request", 0..=1_000, |l, n| l.max_per_request = n, |l| l.max_per_request.into()),
+    limit("limits.max_depth", 0..=5, |l, n| l.max_depth = n, |l| l.max_depth.into()),
+    limit("limits.max_turns", 1..=10_000, |l, n| l.max_turns = n, |l| l.max_turns.into()),
+    limit("limits.max_tool_calls", 1..=100_000, |l, n| l.max_tool_calls = n, |l| l.max_tool_calls.into()),
+    limit("limits.idle_timeout_secs", 1..=86_400, |l, n| l.idle_timeout_secs = n.into(), |l| l.idle_timeout_secs),
     limit(
         "limits.wall_timeout_secs",
         0..=604_800,
-        |c, n| c.limits.wall_timeout_secs = Some(n.into()).filter(|secs| *secs > 0),
-        |c| c.limits.wall_timeout_secs.unwrap_or(u64::MAX),
+        |l, n| l.wall_timeout_secs = Some(n.into()).filter(|secs| *secs > 0),
+        |l| l.wall_timeout_secs.unwrap_or(u64::MAX),
     ),
-    limit(
-        "limits.report_chars",
-        200..=200_000,
-        |c, n| c.limits.report_chars = n as usize,
-        |c| c.limits.report_chars as u64,
-    ),
-    limit(
-        "limits.result_chars",
-        1_000..=1_000_000,
-        |c, n| c.limits.result_chars = n as usize,
-        |c| c.limits.result_chars as u64,
-    ),
+    limit("limits.report_chars", 200..=200_000, |l, n| l.report_chars = n as usize, |l| l.report_chars as u64),
+    limit("limits.result_chars", 1_000..=1_000_000, |l, n| l.result_chars = n as usize, |l| l.result_chars as u64),
     limit(
         "limits.min_task_chars",
         0..=10_000,
-        |c, n| c.limits.min_task_chars = n as usize,
-        |c| u64::MAX - c.limits.min_task_chars as u64,
+        |l, n| l.min_task_chars = n as usize,
+        |l| u64::MAX - l.min_task_chars as u64,
     ),
     SettingRow {
         name: "limits.budget_tokens",
@@ -195,10 +177,10 @@ pub(super) const ROWS: &[SettingRow] = &[
 const fn limit(
     name: &'static str,
     range: RangeInclusive<u32>,
-    set: fn(&mut Config, u32),
-    measure: fn(&Config) -> u64,
+    set: fn(&mut LimitSettings, u32),
+    measure: fn(&LimitSettings) -> u64,
 ) -> SettingRow {
-    SettingRow { name, set: Setter::Number(range, set), project: ProjectRule::Tighten(measure) }
+    SettingRow { name, set: Setter::Number(range, set), project: ProjectRule::Limit(measure) }
 }
 
 const fn choice(
@@ -222,15 +204,16 @@ pub(super) fn set(config: &mut Config, row: &SettingRow, value: Value, origin: O
     }
     let mut changed = config.clone();
     assign(&mut changed, row, value).map_err(|error| format!("`{}`: {error}", row.name))?;
-    match (origin, &row.project) {
-        (Origin::Project, ProjectRule::Tighten(measure)) if measure(&changed) > measure(config) => {
-            Err(refusal(row.name, "it would be laxer than your own setting"))
-        }
-        _ => {
-            *config = changed;
-            Ok(())
-        }
+    let is_laxer = match &row.project {
+        ProjectRule::Tighten(measure) => measure(&changed) > measure(config),
+        ProjectRule::Limit(measure) => measure(&changed.limits) > measure(&config.limits),
+        ProjectRule::Free | ProjectRule::Never(_) => false,
+    };
+    if is_laxer && origin == Origin::Project {
+        return Err(refusal(row.name, "it would be laxer than your own setting"));
     }
+    *config = changed;
+    Ok(())
 }
 
 pub(super) fn refusal(name: &str, why: &str) -> String {
@@ -267,7 +250,7 @@ fn assign(config: &mut Config, row: &SettingRow, value: Value) -> Result<(), Str
             let number = fits.ok_or_else(|| {
                 format!("{number} is out of range; it goes from {} to {}", range.start(), range.end())
             })?;
-            set(config, number);
+            set(&mut config.limits, number);
             Ok(())
         }
         (_, value) => Err(format!("expects {expected}, found {}", value.kind())),
