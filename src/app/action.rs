@@ -32,6 +32,7 @@ actions! {
     MoveLeft, "move-left", "select the agent to the left";
     MoveRight, "move-right", "select the agent to the right";
     Fold, "fold", "fold or unfold the pane";
+    ShowEnded, "show-ended", "show or fold the agents that have ended";
     Grow, "grow", "enlarge the pane";
     Shrink, "shrink", "shrink the pane";
     Full, "full", "show the pane full screen";

@@ -110,6 +110,7 @@ impl App {
                 }
                 if event.agent.is_main() {
                     self.view.pane_mut(AgentId::MAIN).scroll.follow();
+                    self.view.file_ended(&self.agents);
                 }
             }
             EventKind::Tool(ToolEvent::ApprovalRequested { request }) => {

@@ -27,13 +27,14 @@ use std::time::Instant;
 use ratatui::layout::Rect;
 
 pub use self::action::Action;
+pub use self::agents::Agents;
 pub use self::agents::agent_view::AgentView;
-pub use self::agents::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState};
+pub use self::agents::cells::{Cell, CellId, CellKind, Cells, Siblings, ToolCell, ToolState};
 pub use self::agents::order::{AgentOrder, TreeNode};
 pub use self::agents::report::{report_markdown, summary_of};
 pub use self::agents::state::{AgentState, Awaited, Phase, Severity, StateGroup, StateSign};
+pub use self::agents::tree::Tally;
 pub use self::agents::worktrees::{WorktreeState, WorktreeView};
-pub use self::agents::{Agents, Tally};
 pub use self::approvals::guard::{GUARD, HOLD};
 pub use self::approvals::{Approvals, Expanded, diff_rows, question};
 pub use self::command::{

@@ -18,6 +18,7 @@ use super::timeline::{SpanKind, TimelineWindow, Track};
 use super::wizard::Wizard;
 use super::{
     Action, AgentState, AgentView, App, Flash, Focus, FoldedAway, LoadedUpTo, PaneState, Popup, StatusLine, StepView,
+    Tally,
 };
 use crate::agent::{KeptWorktree, Spent};
 use crate::definition::Listing;
@@ -153,6 +154,17 @@ impl App {
         self.tree().state_of(agent)
     }
 
+    /// Counts the ended agents whose panes were folded into one row; and says whether they are shown all the same.
+    pub fn filed(&self) -> (Tally, bool) {
+        let filed = self.agents.children().filter(|agent| self.view.is_filed(agent));
+        (self.tree().tally(filed), self.view.shows_filed())
+    }
+
+    /// Counts agents by their states.
+    pub fn tally<'a>(&self, agents: impl Iterator<Item = &'a AgentView>) -> Tally {
+        self.tree().tally(agents)
+    }
+
     pub fn slowed(&self) -> Option<AgentState> {
         self.tree().slowed()
     }
@@ -239,8 +251,9 @@ impl App {
                 approval_rows,
                 approval_room,
                 panes: &wishes,
-                // Whom one writes to is whom one watches.
-                focused: self.view.watched(&tree),
+                has_filed: self.agents.children().any(|agent| self.view.is_filed(agent)),
+                // Whom one writes to is whom one watches. A click alone moves nothing: it may be the first of two.
+                focused: self.view.focused_agent().or(tree.target),
                 full: self.view.full(),
             },
         );
@@ -285,8 +298,9 @@ impl App {
         let word = |action: Action, word: &'static str| match action {
             Action::Accept => accept.unwrap_or(Some(word)),
             Action::Leave if typing => Some("show all"),
-            Action::Stop if ended => None,
-            Action::Resume if !ended => None,
+            Action::Stop | Action::WrapUp | Action::Background if ended => None,
+            Action::Resume | Action::CopyReport if !ended => None,
+            Action::Full if ended => Some("read"),
             Action::Interrupt if self.target().is_none() => None,
             Action::IntoAgents if self.agents.is_empty() => None,
             _ => Some(word),

@@ -70,6 +70,7 @@ pub enum CellKind {
     /// A subagent, in place of the call that made it.
     Subagent {
         agent: AgentId,
+        siblings: Siblings,
     },
     Retry {
         /// Number of the coming attempt.
@@ -92,6 +93,15 @@ pub enum CellKind {
     },
     /// Nothing any more: what stood here was taken back.
     Void,
+}
+
+/// The other agents that the same message of the model has spawned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Siblings {
+    /// None, or those that come after this one: the first of a message stands for all.
+    After(Vec<AgentId>),
+    /// Some come before it.
+    Before,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -133,6 +143,7 @@ impl CellKind {
                 | Self::Error { text } => text.len(),
                 Self::Retry { reason, .. } => reason.len(),
                 Self::Reports { of } => size_of_val(of.as_slice()),
+                Self::Subagent { siblings: Siblings::After(of), .. } => size_of_val(of.as_slice()),
                 Self::Subagent { .. } | Self::Resumed { .. } | Self::Void => 0,
                 Self::Tool(tool) => {
                     tool.title.len() + tool.summary.len() + tool.tail.len() + tool.view.as_ref().map_or(0, view_bytes)

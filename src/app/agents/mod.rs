@@ -20,7 +20,6 @@ use std::time::Instant;
 use self::agent_view::AgentView;
 use self::cells::{CellId, CellKind};
 use self::order::AgentOrder;
-use self::state::{AgentState, StateGroup};
 use self::worktrees::KeptWorktrees;
 use crate::agent::{AgentEvent, EventKind, RunMode, Spent};
 use crate::message::{AgentId, BudgetLimit, sanitize, sanitize_line, shown_name};
@@ -42,18 +41,6 @@ pub struct Agents {
     widest_type: usize,
     /// The unmerged worktrees for the user. They outlast the conversation.
     kept: KeptWorktrees,
-}
-
-/// How many subagents are in which part of their life.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    pub running: usize,
-    pub queued: usize,
-    pub done: usize,
-    /// Ended in failure, silence or without a word.
-    pub failed: usize,
-    /// Stopped or cut off.
-    pub stopped: usize,
 }
 
 impl Agents {
@@ -174,20 +161,6 @@ impl Agents {
             }
             false
         })
-    }
-
-    pub fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
-        for agent in self.children.values() {
-            match AgentState::but_for_silence(agent, 0, agent.last_event).row().group {
-                StateGroup::Queued => tally.queued += 1,
-                StateGroup::Done => tally.done += 1,
-                StateGroup::Failed => tally.failed += 1,
-                StateGroup::Stopped => tally.stopped += 1,
-                _ => tally.running += 1,
-            }
-        }
-        tally
     }
 
     /// Returns tokens and cost of the whole tree, cleared conversations included.

@@ -20,7 +20,7 @@ pub(in crate::app) fn as_text(agent: &AgentView, zone: &TimeZone) -> String {
             CellKind::Text { text } | CellKind::Report { text } => writeln!(out, "{text}\n"),
             CellKind::Thinking { text } => writeln!(out, "(thinking) {text}\n"),
             CellKind::Tool(tool) => writeln!(out, "● {} {}  {}\n", tool.name, tool.title, tool.summary),
-            CellKind::Subagent { agent } => writeln!(out, "◆ agent {agent}\n"),
+            CellKind::Subagent { agent, .. } => writeln!(out, "◆ agent {agent}\n"),
             CellKind::FromParent { text, .. } => writeln!(out, "↓ {text}\n"),
             CellKind::Reports { of } => {
                 let of: Vec<String> = of.iter().map(|agent| format!("agent {agent}")).collect();

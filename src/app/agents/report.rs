@@ -70,6 +70,11 @@ impl TagReader {
         out
     }
 
+    /// Returns `true` within a part of a report.
+    pub(in crate::app) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Takes in a piece and returns what is to be shown of it.
     pub(in crate::app) fn push(&mut self, piece: &str) -> String {
         let mut text = std::mem::take(&mut self.held);

@@ -1,14 +1,17 @@
 //! The states of an agent as people see them, and the one table of them: words, sign, severity, what it counts as, and
-//! what it is in the timeline. Panes, lists, timeline and status line derive from it.
+//! which span it is in the timeline. Panes, lists, timeline and status line derive from it.
 //!
 //! Owns the difference between what is known ([`Phase`]) and what is shown ([`AgentState`]), which also depends on
 //! open questions and on silence. Invariant: an unknown state is shown neutral, never as done.
 
 use std::time::{Duration, Instant};
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 use super::agent_view::AgentView;
 use super::cells::{CellKind, ToolState};
 use crate::agent::{Hold, Status};
+use crate::app::timeline::SpanKind;
 use crate::message::AgentId;
 
 /// Silence after which a working agent counts as stalled.
@@ -27,6 +30,8 @@ pub enum Phase {
     Queued,
     Starting,
     Thinking,
+    /// Text of its reply arrives.
+    Writing,
     Tool,
     /// The service asked to wait, this agent or another one.
     RateLimited {
@@ -51,7 +56,12 @@ impl Phase {
     }
 
     pub(in crate::app) fn spins(self) -> bool {
-        matches!(self, Self::Starting | Self::Thinking | Self::Tool | Self::Stopping)
+        self.is_work() || self == Self::Stopping
+    }
+
+    /// Returns `true` if the model or a tool is at it.
+    pub(in crate::app) fn is_work(self) -> bool {
+        matches!(self, Self::Starting | Self::Thinking | Self::Writing | Self::Tool)
     }
 
     /// Returns `true` if its word holds a time that passes.
@@ -77,13 +87,22 @@ pub enum AgentState {
     Queued,
     Starting,
     Thinking,
+    Writing {
+        /// Whether it is its report.
+        report: bool,
+    },
     Tool {
         name: String,
+        /// What it works on, in a word or a line: a file, a command.
+        object: String,
         lasting: Duration,
     },
     /// Waits for the subagents it sent out.
     Waiting,
-    NeedsApproval,
+    NeedsApproval {
+        /// The tool that may not run yet; empty if it is not known.
+        tool: String,
+    },
     RateLimited {
         left: Option<Duration>,
         ahead: u32,
@@ -123,7 +142,7 @@ impl Awaited {
             CellKind::Tool(tool) if matches!(tool.state, ToolState::Running { .. }) => {
                 Some(Self::Tool(tool.name.clone()))
             }
-            CellKind::Subagent { agent } => Some(Self::Agent(*agent)),
+            CellKind::Subagent { agent, .. } => Some(Self::Agent(*agent)),
             _ => None,
         });
         oldest.unwrap_or(Self::Model)
@@ -172,7 +191,8 @@ pub enum StateSign {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StateGroup {
     NeedsYou,
-    /// It waits for a limit of all.
+    RateLimited,
+    /// It waits for the budget, or before another attempt.
     HeldUp,
     Stalled,
     Working,
@@ -182,6 +202,37 @@ pub enum StateGroup {
     Failed,
     Stopped,
     Done,
+}
+
+impl StateGroup {
+    /// Every group, in the order in which they are counted on the screen.
+    pub const COUNTED: [Self; 9] = [
+        Self::Working,
+        Self::NeedsYou,
+        Self::RateLimited,
+        Self::HeldUp,
+        Self::Stalled,
+        Self::Queued,
+        Self::Done,
+        Self::Failed,
+        Self::Stopped,
+    ];
+
+    /// Returns the word behind a count, and how it is to be felt.
+    #[must_use]
+    pub fn counted(self) -> (&'static str, Severity) {
+        match self {
+            Self::Working | Self::Resting => ("running", Severity::Busy),
+            Self::NeedsYou => ("waiting for you", Severity::Attention),
+            Self::RateLimited => ("rate limited", Severity::Attention),
+            Self::HeldUp => ("waiting", Severity::Attention),
+            Self::Stalled => ("stalled", Severity::Attention),
+            Self::Queued => ("queued", Severity::Neutral),
+            Self::Done => ("done", Severity::Good),
+            Self::Failed => ("failed", Severity::Bad),
+            Self::Stopped => ("stopped", Severity::Neutral),
+        }
+    }
 }
 
 /// What is said alike of a state, whatever its times and names are.
@@ -201,7 +252,7 @@ impl AgentState {
     /// Returns the row of a state: the one table that every view of states derives from.
     pub fn row(&self) -> StateRow {
         use Severity::{Attention, Bad, Busy, Good, Neutral};
-        use StateGroup::{Done, Failed, HeldUp, NeedsYou, Queued, Resting, Stalled, Stopped, Working};
+        use StateGroup::{Done, Failed, HeldUp, NeedsYou, Queued, RateLimited, Resting, Stalled, Stopped, Working};
         use StateSign as Sign;
         let row = |word, short, sign, severity, group, span| StateRow { word, short, sign, severity, group, span };
         let work = |word, span| row(word, word, Sign::Spinner, Busy, Working, Some(span));
@@ -213,14 +264,17 @@ impl AgentState {
             Self::Queued => row("queued", "queued", Sign::Queued, Neutral, Queued, Some(SpanKind::Queued)),
             Self::Starting => work("starting", SpanKind::Thinking),
             Self::Thinking => work("thinking", SpanKind::Thinking),
+            Self::Writing { .. } => work("writing", SpanKind::Writing),
             Self::Tool { .. } => work("tool", SpanKind::Tool),
             Self::LastTurn { why: Status::WrappedUp } => {
                 StateRow { short: "wrapping", ..work("wrapping up", SpanKind::Thinking) }
             }
             Self::LastTurn { .. } => StateRow { short: "wrapping", ..work("last turn", SpanKind::Thinking) },
-            Self::Waiting => row("waits", "waits", Sign::Neutral, Neutral, Resting, Some(SpanKind::Agents)),
-            Self::NeedsApproval => wait("needs you", "needs you", NeedsYou, SpanKind::Approval),
-            Self::RateLimited { .. } => wait("limited", "limited", HeldUp, SpanKind::RateLimited),
+            Self::Waiting => {
+                row("waiting for agents", "waiting", Sign::Neutral, Neutral, Resting, Some(SpanKind::Agents))
+            }
+            Self::NeedsApproval { .. } => wait("waiting for you", "for you", NeedsYou, SpanKind::Approval),
+            Self::RateLimited { .. } => wait("rate limited", "limited", RateLimited, SpanKind::RateLimited),
             Self::AwaitsBudget { .. } => wait("waits for budget", "budget", HeldUp, SpanKind::Budget),
             Self::Retrying { .. } => wait("retry", "retry", HeldUp, SpanKind::Retrying),
             Self::Stalled { .. } => wait("stalled", "stalled", Stalled, SpanKind::Stalled),
@@ -232,99 +286,12 @@ impl AgentState {
                 Status::TimedOut => end("timed out", "timed out", Sign::Failed, Bad, Failed),
                 Status::Empty => end("no report", "no report", Sign::Neutral, Neutral, Failed),
                 // What the user asked for needs no second look.
-                Status::Cancelled => end("cancelled", "cancelled", Sign::Stopped, Neutral, Stopped),
-                Status::WrappedUp => end("wrapped up", "wrapped", Sign::Stopped, Neutral, Stopped),
+                Status::Cancelled => end("stopped", "stopped", Sign::Stopped, Neutral, Stopped),
+                Status::WrappedUp => end("wrapped up", "wrapped", Sign::Done, Good, Done),
                 Status::TurnLimit => end("turn limit", "cut off", Sign::Stopped, Attention, Stopped),
                 Status::ToolLimit => end("tool limit", "cut off", Sign::Stopped, Attention, Stopped),
                 Status::Budget => end("over budget", "budget", Sign::Stopped, Attention, Stopped),
             },
-        }
-    }
-}
-
-/// What an agent does in a span of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SpanKind {
-    Thinking,
-    Tool,
-    Approval,
-    RateLimited,
-    /// Others are to show first what they leave of the budget.
-    Budget,
-    Stalled,
-    Queued,
-    Agents,
-    Retrying,
-    Stopping,
-    Unknown,
-}
-
-/// How a span is drawn: its colour by the theme.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SpanTone {
-    Accent,
-    Tool,
-    Approval,
-    Warning,
-    Error,
-    Muted,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SpanFill {
-    Line,
-    Block,
-    Dot,
-    Text(&'static str),
-}
-
-/// What is said alike of all spans of a kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SpanRow {
-    pub letter: &'static str,
-    pub word: &'static str,
-    pub tone: SpanTone,
-    pub fill: SpanFill,
-    /// Whether its letter stands out. Work of the model and idle waits stay in the background.
-    pub stands_out: bool,
-    /// Whether silence in it is a stall.
-    pub is_work: bool,
-}
-
-impl SpanKind {
-    /// Every kind, in the order of the legend.
-    pub const ALL: [Self; 11] = [
-        Self::Thinking,
-        Self::Tool,
-        Self::Approval,
-        Self::RateLimited,
-        Self::Budget,
-        Self::Stalled,
-        Self::Queued,
-        Self::Agents,
-        Self::Retrying,
-        Self::Stopping,
-        Self::Unknown,
-    ];
-
-    #[must_use]
-    pub fn row(self) -> SpanRow {
-        use SpanFill::{Block, Dot, Line, Text};
-        use SpanTone::{Accent, Approval, Error, Muted, Tool, Warning};
-        let row =
-            |letter, word, tone, fill, stands_out, is_work| SpanRow { letter, word, tone, fill, stands_out, is_work };
-        match self {
-            Self::Thinking => row("t", "thinking", Accent, Line, false, true),
-            Self::Tool => row("T", "tool", Tool, Block, true, true),
-            Self::Approval => row("A", "approval", Approval, Text("?"), true, false),
-            Self::RateLimited => row("R", "rate limit", Warning, Text("~"), true, false),
-            Self::Budget => row("B", "waits for budget", Warning, Text("~"), true, false),
-            Self::Stalled => row("S", "stalled", Error, Text("!"), true, false),
-            Self::Queued => row("q", "queued", Muted, Dot, false, false),
-            Self::Agents => row("w", "waits for agents", Muted, Dot, false, true),
-            Self::Retrying => row("r", "retry", Warning, Text("-"), true, false),
-            Self::Stopping => row("x", "stopping", Muted, Text("-"), false, false),
-            Self::Unknown => row("u", "unknown", Muted, Dot, false, false),
         }
     }
 }
@@ -336,8 +303,8 @@ impl AgentState {
         let silent = now.saturating_duration_since(agent.last_event);
         let state = Self::but_for_silence(agent, asking, now);
         // Its own silence means nothing while it waits for others: what they do, their panes say.
-        let works = matches!(agent.phase, Phase::Starting | Phase::Thinking | Phase::Tool);
-        if works && silent >= STALLED_AFTER && !matches!(state, Self::Waiting | Self::NeedsApproval) {
+        let waits = matches!(state, Self::Waiting | Self::NeedsApproval { .. });
+        if agent.phase.is_work() && silent >= STALLED_AFTER && !waits {
             return Self::Stalled { silent, waits_for: Awaited::of(agent) };
         }
         state
@@ -349,7 +316,7 @@ impl AgentState {
         match agent.phase {
             Phase::Ended(status) => Self::Ended(status),
             Phase::Stopping => Self::Stopping,
-            _ if asking > 0 => Self::NeedsApproval,
+            _ if asking > 0 => Self::NeedsApproval { tool: agent.asking_tool().unwrap_or_default().to_owned() },
             Phase::Idle => Self::Idle,
             Phase::Unknown => Self::Unknown,
             Phase::Queued => Self::Queued,
@@ -357,7 +324,7 @@ impl AgentState {
             Phase::AwaitsBudget { ahead } => Self::AwaitsBudget { ahead },
             Phase::Retrying { until } => Self::Retrying { left: left(until) },
             Phase::Tool if agent.waits_for_agents() => Self::Waiting,
-            Phase::Starting | Phase::Thinking | Phase::Tool => Self::at_work(agent, now),
+            Phase::Starting | Phase::Thinking | Phase::Writing | Phase::Tool => Self::at_work(agent, now),
         }
     }
 
@@ -365,9 +332,12 @@ impl AgentState {
         match (agent.last_turn, agent.tool_in_flight()) {
             (Some(why), _) => Self::LastTurn { why },
             (None, _) if agent.phase == Phase::Starting => Self::Starting,
-            (None, Some((name, since))) => {
-                Self::Tool { name: name.to_owned(), lasting: now.saturating_duration_since(since) }
-            }
+            (None, Some((tool, since))) => Self::Tool {
+                name: tool.name.clone(),
+                object: object_of(&tool.title).to_owned(),
+                lasting: now.saturating_duration_since(since),
+            },
+            (None, None) if agent.phase == Phase::Writing => Self::Writing { report: agent.is_reporting() },
             (None, None) => Self::Thinking,
         }
     }
@@ -375,11 +345,10 @@ impl AgentState {
     /// Returns the word, with the wait where there is one.
     pub fn word(&self) -> String {
         match self {
-            Self::Tool { name, lasting } if lasting.as_secs() >= 2 => format!("{name} {}", short(*lasting)),
-            Self::Tool { name, .. } => name.clone(),
-            Self::RateLimited { .. } => {
-                self.limit().map_or_else(|| "limited".to_owned(), |wait| format!("limited {wait}"))
-            }
+            Self::Tool { name, object, lasting } => joined(&[name, object, &after_a_while(*lasting)]),
+            Self::Writing { report: true } => "writing report".to_owned(),
+            Self::NeedsApproval { tool } if !tool.is_empty() => format!("allow {tool}?"),
+            Self::RateLimited { .. } => joined(&["rate limited", &self.limit().unwrap_or_default()]),
             Self::Retrying { left } => format!("retry {}", short(*left)),
             Self::Stalled { silent, waits_for } => format!("stalled {} {}", short(*silent), waits_for.word()),
             _ => self.row().word.to_owned(),
@@ -389,23 +358,25 @@ impl AgentState {
     /// Returns the word for a place of `columns` letters: without what is waited for, or the wait, where it does not fit.
     pub fn word_within(&self, columns: usize) -> String {
         let word = self.word();
-        if word.chars().count() <= columns {
+        if word.width() <= columns {
             return word;
         }
         match self {
-            Self::Tool { name, .. } => name.clone(),
+            Self::Tool { name, object, lasting } => {
+                let time = after_a_while(*lasting);
+                let taken = name.width() + time.width() + usize::from(!time.is_empty()) + 1;
+                match columns.checked_sub(taken).filter(|left| *left >= SHORTEST_OBJECT) {
+                    Some(left) => joined(&[name, &cut(object, left), &time]),
+                    None => Some(joined(&[name, &time])).filter(|word| word.width() <= columns).unwrap_or(name.clone()),
+                }
+            }
+            Self::Writing { .. } => self.row().short.to_owned(),
+            Self::RateLimited { .. } => {
+                let wait = joined(&["limited", &self.limit().unwrap_or_default()]);
+                if wait.width() <= columns { wait } else { self.row().short.to_owned() }
+            }
             Self::Stalled { silent, .. } if columns >= STALLED_WORD => format!("stalled {}", short(*silent)),
             _ => self.row().short.to_owned(),
-        }
-    }
-
-    /// Returns how many letters the word takes where there is room, if it says more than most: how long it takes does
-    /// not depend on the time it tells.
-    pub fn long_word(&self) -> Option<usize> {
-        match self {
-            Self::AwaitsBudget { .. } | Self::Ended(Status::Budget) => Some(self.word().chars().count()),
-            Self::Stalled { waits_for, .. } => Some(STALLED_WORD + 1 + waits_for.word().chars().count()),
-            _ => None,
         }
     }
 
@@ -416,6 +387,46 @@ impl AgentState {
             _ => None,
         }
     }
+}
+
+/// Columns below which what a tool works on is left out.
+const SHORTEST_OBJECT: usize = 4;
+/// A call that takes less says nothing of its time.
+const NOT_WORTH_A_TIME: Duration = Duration::from_secs(2);
+
+/// Returns what a call works on, from its title: the file of a path, else the title.
+fn object_of(title: &str) -> &str {
+    let is_path = !title.contains(char::is_whitespace) && !title.contains("://");
+    match title.rsplit_once('/') {
+        Some((_, file)) if is_path && !file.is_empty() => file,
+        _ => title,
+    }
+}
+
+fn after_a_while(lasting: Duration) -> String {
+    if lasting < NOT_WORTH_A_TIME { String::new() } else { short(lasting) }
+}
+
+fn joined(words: &[&str]) -> String {
+    words.iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Cuts a text to so many columns, with a sign for what is left out.
+fn cut(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut left = columns.saturating_sub(1);
+    let fits = |c: &char| {
+        let wide = c.width().unwrap_or(0);
+        let has_room = wide <= left;
+        left = left.saturating_sub(wide);
+        has_room
+    };
+    let mut out: String = text.chars().take_while(fits).collect();
+    out.truncate(out.trim_end().len());
+    out.push('…');
+    out
 }
 
 /// Spells a wait in at most three letters.

@@ -2,12 +2,13 @@
 //!
 //! Owns what an agent's state is. Leaves its words to `state`. Invariant: it is made for one look and kept by nobody.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::requests::PendingRequests;
 use super::{AgentView, Agents};
 use crate::app::approvals::Approvals;
-use crate::app::state::AgentState;
+use crate::app::state::{AgentState, Severity, StateGroup};
 use crate::message::AgentId;
 
 /// Agents that wait before the tree as a whole counts as slowed.
@@ -23,7 +24,41 @@ pub(in crate::app) struct AgentTree<'a> {
     pub(in crate::app) now: Instant,
 }
 
+/// How many agents count as what.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally(BTreeMap<StateGroup, usize>);
+
+impl Tally {
+    /// Returns how many agents are in a group.
+    pub fn of(&self, group: StateGroup) -> usize {
+        self.0.get(&group).copied().unwrap_or(0)
+    }
+
+    pub fn total(&self) -> usize {
+        self.0.values().sum()
+    }
+
+    /// Returns the counts with their words, in the order of the screen; none of them is 0.
+    pub fn parts(&self) -> impl Iterator<Item = (usize, &'static str, Severity)> {
+        let groups = StateGroup::COUNTED.into_iter().map(|group| (self.of(group), group.counted()));
+        groups.filter(|(count, _)| *count > 0).map(|(count, (word, severity))| (count, word, severity))
+    }
+}
+
 impl AgentTree<'_> {
+    /// Counts agents by what their titles say.
+    pub(in crate::app) fn tally<'a>(&self, agents: impl Iterator<Item = &'a AgentView>) -> Tally {
+        let mut tally = Tally::default();
+        for agent in agents {
+            let group = match self.state_of(agent).row().group {
+                StateGroup::Resting => StateGroup::Working,
+                group => group,
+            };
+            *tally.0.entry(group).or_default() += 1;
+        }
+        tally
+    }
+
     /// Returns an agent's state as its title says it.
     pub(in crate::app) fn state_of(&self, agent: &AgentView) -> AgentState {
         if agent.has_ended() && self.requests.is_resuming(agent.id) {

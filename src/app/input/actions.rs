@@ -14,6 +14,9 @@ use crate::message::AgentId;
 use crate::permission::PermissionMode;
 use crate::subagent::{Children, Command};
 
+/// Rows that a pane grows or shrinks by.
+const GROWTH: i16 = 3;
+
 /// What is offered an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layer {
@@ -139,6 +142,7 @@ impl App {
             Action::FocusAgent(number) => self.focus_number(number),
             Action::IntoAgents => return self.go_into_agents(),
             Action::FocusNext | Action::FocusPrevious => self.move_focus(action),
+            Action::ShowEnded => self.view.toggle_filed(),
             Action::Fold | Action::Grow | Action::Shrink | Action::Full => self.resize_pane(action),
             Action::Timeline => self.open_timeline(),
             Action::Earlier
@@ -269,9 +273,32 @@ impl App {
         match action {
             Action::Full => self.view.set_full(Some(id)),
             Action::Fold => self.view.toggle_fold(id, now, &self.agents),
-            Action::Grow => self.view.choose_size(id, now.larger()),
+            Action::Grow if now < PaneSize::Pane => self.view.choose_size(id, now.larger()),
+            Action::Grow => self.grow_pane(id),
+            _ if now == PaneSize::Pane && self.resize_until_seen(id, -GROWTH) => {}
             _ => self.view.choose_size(id, now.smaller()),
         }
+    }
+
+    /// Gives a pane rows of its neighbours; once they have none left, the whole screen.
+    fn grow_pane(&mut self, id: AgentId) {
+        self.view.choose_size(id, PaneSize::Pane);
+        if !self.resize_until_seen(id, GROWTH) {
+            self.view.grow(id, i16::MIN);
+            self.view.set_full(Some(id));
+        }
+    }
+
+    /// Adds rows to a pane, or takes some away, until its height has changed. Returns `false` if it cannot.
+    fn resize_until_seen(&mut self, id: AgentId, by: i16) -> bool {
+        let height = |app: &Self| app.regions().pane(id).map(|pane| pane.area.height);
+        let before = height(self);
+        while self.view.grow(id, by) {
+            if height(self) != before {
+                return true;
+            }
+        }
+        false
     }
 
     /// Leaves the innermost view.

@@ -391,7 +391,7 @@ impl App {
             HitTarget::Approvals(_) => return self.approvals.scroll_by(step, end),
             HitTarget::Pane(pane, _) => pane.agent,
             HitTarget::Conversation => AgentId::MAIN,
-            HitTarget::Nothing | HitTarget::Border | HitTarget::Composer => return,
+            HitTarget::Filed | HitTarget::Nothing | HitTarget::Border | HitTarget::Composer => return,
         };
         self.view.request_scroll(&self.agents, scrolled, Motion::Lines(lines), &mut self.out);
     }
@@ -417,6 +417,7 @@ impl App {
                 self.pointer.drag(Dragging::Text(AgentId::MAIN));
                 self.view.begin_selection(AgentId::MAIN, at, unit);
             }
+            HitTarget::Filed => self.view.toggle_filed(),
             HitTarget::Timeline => {
                 if let Some(now) = self.timeline() {
                     self.timeline.point_at(&now, at.x, at.y);
@@ -436,7 +437,8 @@ impl App {
                         self.pointer.drag(Dragging::Text(agent));
                         self.view.begin_selection(agent, at, unit);
                     }
-                    PanePart::Stop if running => self.requests.stop(agent, &self.agents, &mut self.out),
+                    // The sign stands on the chosen title only.
+                    PanePart::Stop if running && was_chosen => self.requests.stop(agent, &self.agents, &mut self.out),
                     PanePart::Fold => self.view.toggle_fold(agent, pane.size, &self.agents),
                     PanePart::Stop | PanePart::Title if was_chosen && self.view.full().is_some() => {
                         self.view.set_full(None);

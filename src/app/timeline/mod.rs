@@ -4,6 +4,7 @@
 //! columns and rows to `window`, and drawing to the views. Invariants: looking at the past changes no agent; the view
 //! follows the present while the cursor is at its right end, and stays put otherwise.
 
+mod span_kind;
 mod track;
 mod window;
 
@@ -14,7 +15,7 @@ use ratatui::layout::Rect;
 
 pub use track::{SLICES, Span, TOP_LEVEL, Track, TrackSeen};
 
-pub use super::agents::state::{SpanFill, SpanKind, SpanTone};
+pub use span_kind::{SpanFill, SpanKind, SpanTone};
 pub use window::{TimelineRow, TimelineWindow};
 
 use self::window::{Scale, WindowRequest, window};
@@ -76,12 +77,12 @@ fn doing(agent: &AgentView, asking: usize) -> Option<(SpanKind, CellId)> {
     };
     let cell = match kind {
         SpanKind::Approval => tool(|state| state == ToolState::Asking),
-        SpanKind::Thinking | SpanKind::Tool | SpanKind::Agents => {
+        SpanKind::Thinking | SpanKind::Writing | SpanKind::Tool | SpanKind::Agents => {
             // A tool of its own says more than that it also waits for others.
             return Some(match tool(|_| true).or_else(|| agent.in_flight().next()) {
                 Some((cell, CellKind::Tool(_))) if agent.phase != Phase::Starting => (SpanKind::Tool, cell),
                 Some((cell, _)) if agent.phase != Phase::Starting => (SpanKind::Agents, cell),
-                _ => (SpanKind::Thinking, last),
+                _ => (kind, last),
             });
         }
         _ => None,

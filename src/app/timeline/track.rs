@@ -7,8 +7,9 @@
 
 use std::time::{Duration, Instant};
 
+use super::SpanKind;
 use crate::agent::Status;
-use crate::app::agents::state::{STALLED_AFTER, SpanKind};
+use crate::app::agents::state::STALLED_AFTER;
 use crate::app::cells::CellId;
 
 /// Spans kept of one agent; beyond that, the older half is joined into coarser spans.

@@ -7,11 +7,11 @@
 use super::View;
 use super::layout::Regions;
 use super::pane_state::Subtree;
-use super::panes::{Live, PaneRequest, PaneSize};
+use super::panes::{Live, MOST_CONTENT, PaneRequest, PaneSize};
 use crate::app::action::Action;
 use crate::app::agents::state::StateGroup;
 use crate::app::agents::tree::AgentTree;
-use crate::app::{AgentState, AgentView, Agents, Phase};
+use crate::app::{AgentState, AgentView, Agents, CellKind, Phase};
 use crate::message::AgentId;
 
 /// What a folded pane says of the agents below it.
@@ -42,7 +42,8 @@ impl View {
         for (at, kin) in tree.agents.order().all().iter().enumerate() {
             let Some(agent) = tree.agents.get(kin.agent) else { continue };
             let folds = kin.below > 0 && self.subtree(kin.agent) == Subtree::Hidden;
-            let stays = at >= hidden || watched == Some(kin.agent) || tree.needs_you(agent);
+            let is_filed = self.is_filed(agent) && !self.shows_filed();
+            let stays = (at >= hidden && !is_filed) || watched == Some(kin.agent) || tree.needs_you(agent);
             if folds {
                 hidden = hidden.max(at + 1 + kin.below);
             }
@@ -74,7 +75,17 @@ impl View {
         let last_event = if agent.waits_for_agents() { agent.since } else { agent.last_event };
         let silent = if asking { std::time::Duration::ZERO } else { tree.now.saturating_duration_since(last_event) };
         let chosen = state.and_then(|state| state.chosen).filter(|size| *size != PaneSize::Full);
-        PaneRequest { chosen, silent, ..PaneRequest::new(agent.id, live) }
+        let grown = state.map_or(0, |state| state.grown);
+        // What is asked stands in the question.
+        let arrived = agent.cells.arrived();
+        let content = match state.and_then(|state| state.content) {
+            _ if asking => 1,
+            // What came since fills about a row each.
+            Some((rows, at)) => rows.saturating_add(u16::try_from(arrived.saturating_sub(at)).unwrap_or(u16::MAX)),
+            None => rows_of(agent, self.size.width / 2),
+        };
+        let content = content.min(MOST_CONTENT);
+        PaneRequest { chosen, silent, content, grown, ..PaneRequest::new(agent.id, live) }
     }
 
     fn subtree(&self, agent: AgentId) -> Subtree {
@@ -112,6 +123,13 @@ impl View {
             (true, Subtree::Hidden) => state.subtree = Subtree::Shown,
             (false, _) => state.chosen = Some(if size == PaneSize::Row { PaneSize::Pane } else { PaneSize::Row }),
         }
+    }
+
+    /// Adds rows to an agent's pane, or takes some of them away again. Returns `false` if none were added.
+    pub(in crate::app) fn grow(&mut self, agent: AgentId, by: i16) -> bool {
+        let state = self.pane_mut(agent);
+        let grown = state.grown.saturating_add_signed(by).min(MOST_CONTENT);
+        std::mem::replace(&mut state.grown, grown) != grown
     }
 
     /// Gives an agent's pane a size of its own. One that grows shows what is below it again.
@@ -153,4 +171,26 @@ impl View {
         };
         to.map(|wish| wish.agent)
     }
+}
+
+/// Returns about how many rows an agent's transcript fills in a pane of so many columns, up to [`MOST_CONTENT`].
+fn rows_of(agent: &AgentView, columns: u16) -> u16 {
+    let (columns, most) = (usize::from(columns.max(20)), usize::from(MOST_CONTENT));
+    let text_rows = |text: &str| {
+        let lines = text.len() / columns >= most;
+        if lines { most } else { text.lines().map(|line| line.len() / columns + 1).sum::<usize>() }
+    };
+    let mut rows = 0;
+    for (_, cell) in agent.cells.iter().rev() {
+        rows += match &cell.kind {
+            CellKind::Text { text } | CellKind::Report { text } | CellKind::User { text } => text_rows(text),
+            CellKind::Tool(tool) => 1 + text_rows(&tool.tail).min(most),
+            CellKind::Void => 0,
+            _ => 1,
+        };
+        if rows >= most {
+            return MOST_CONTENT;
+        }
+    }
+    u16::try_from(rows).unwrap_or(MOST_CONTENT).clamp(1, MOST_CONTENT)
 }

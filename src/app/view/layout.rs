@@ -100,6 +100,8 @@ pub struct LayoutState<'a> {
     pub approval_room: QuestionRoom,
     /// One entry for each agent, in order.
     pub panes: &'a [PaneRequest],
+    /// Whether a row stands for ended agents that have no pane any more.
+    pub has_filed: bool,
     pub focused: Option<AgentId>,
     /// The agent that is shown alone.
     pub full: Option<AgentId>,
@@ -166,6 +168,8 @@ pub struct Regions {
     pub divider: Rect,
     pub agents_head: Rect,
     pub panes: Vec<PaneRect>,
+    /// The row that stands for ended agents that have no pane any more.
+    pub filed: Rect,
     /// How many agents found no room.
     pub unseen: usize,
     pub timeline: Rect,
@@ -193,6 +197,7 @@ impl Regions {
         (self.conversation_head, self.conversation) = (empty, empty);
         (self.divider, self.agents_head) = (empty, empty);
         self.panes.clear();
+        self.filed = empty;
         self.unseen = 0;
     }
 
@@ -233,6 +238,7 @@ pub fn layout(size: Rect, state: &LayoutState<'_>) -> Regions {
         divider: empty,
         agents_head: empty,
         panes: Vec::new(),
+        filed: empty,
         unseen: 0,
         timeline: empty,
         approvals,
@@ -278,7 +284,7 @@ fn show_descent(panes: &mut [PaneRect], wishes: &[PaneRequest]) {
 }
 
 fn choose_form(size: Rect, main: Rect, state: &LayoutState<'_>) -> LayoutForm {
-    if state.panes.is_empty() || main.height < 3 || main.width < 8 {
+    if (state.panes.is_empty() && !state.has_filed) || main.height < 3 || main.width < 8 {
         return LayoutForm::Alone;
     }
     let form = match state.mode {
@@ -291,15 +297,15 @@ fn choose_form(size: Rect, main: Rect, state: &LayoutState<'_>) -> LayoutForm {
         LayoutMode::Hidden => LayoutForm::Alone,
     };
     match form {
+        LayoutForm::Side | LayoutForm::Below if state.panes.is_empty() => LayoutForm::Rail,
         LayoutForm::Side if main.width < 60 => LayoutForm::Below,
         form => form,
     }
 }
 
 fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutState<'_>) {
-    // When nothing wants room any more, the conversation gets more of it.
-    let share_of = if state.panes.iter().any(PaneRequest::wants_room) { 55 } else { 45 };
-    let percent = state.split.unwrap_or(share_of).clamp(20, 80);
+    // The border stays where it is also once all have ended: what one reads is not wrapped anew.
+    let percent = state.split.unwrap_or(55).clamp(20, 80);
     let agents_width = u16::try_from(u32::from(main.width) * u32::from(percent) / 100).unwrap_or(0);
     let agents_width = agents_width.clamp(20, main.width - 21);
     let mut left = Rect { width: main.width - agents_width - 1, ..main };
@@ -307,6 +313,7 @@ fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutSta
     regions.divider = Rect { x: left.x + left.width, width: 1, ..main };
     regions.conversation_head = cut_top(&mut left, 1);
     regions.agents_head = cut_top(&mut right, 1);
+    regions.filed = cut_bottom(&mut right, u16::from(state.has_filed));
     regions.conversation = left;
     // Two columns only while both have something to show beyond titles.
     let in_column = |at: usize| state.panes.iter().any(|pane| pane.column() == at && pane.wants_room());
@@ -324,20 +331,24 @@ fn place_beside(regions: &mut Regions, main: Rect, width: u16, state: &LayoutSta
 }
 
 fn place_below(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
-    let percent = u32::from(state.split.unwrap_or(55).clamp(20, 80));
+    let percent = u32::from(state.split.unwrap_or(65).clamp(20, 80));
     // Every agent that is at work keeps its title, at the cost of the conversation.
     let titles = live_titles(state).min(main.height.saturating_sub(LEAST_CONVERSATION));
     let most = u16::try_from(u32::from(main.height) * percent / 100).unwrap_or(0).max(titles);
-    let wanted = state.panes.iter().map(PaneRequest::useful_rows).fold(0, u16::saturating_add);
+    let wanted = state.panes.iter().map(|wish| wish.useful_rows(state.focused)).fold(0, u16::saturating_add);
     let room = wanted.min(most.saturating_sub(1)).max(1);
     let shares = share(room, state.panes, state.focused);
     let used = shares.iter().map(|share| share.rows).fold(0, u16::saturating_add);
+    regions.filed = cut_bottom(&mut main, u16::from(state.has_filed));
     let mut agents = cut_bottom(&mut main, used.saturating_add(1));
     regions.agents_head = cut_top(&mut agents, 1);
     regions.conversation = main;
     regions.unseen = state.panes.len() - shares.len();
     place_shares(regions, agents, shares);
 }
+
+/// Rows below the title of the one agent that is open in a rail.
+const OPEN_IN_RAIL: u16 = 5;
 
 /// Rows that the conversation keeps where agents stand below it.
 const LEAST_CONVERSATION: u16 = 2;
@@ -349,13 +360,21 @@ fn live_titles(state: &LayoutState<'_>) -> u16 {
 }
 
 fn place_rail(regions: &mut Regions, mut main: Rect, state: &LayoutState<'_>) {
+    regions.filed = cut_bottom(&mut main, u16::from(state.has_filed));
+    regions.conversation = main;
+    if state.panes.is_empty() {
+        return;
+    }
     let count = u16::try_from(state.panes.len()).unwrap_or(u16::MAX);
     let titles = live_titles(state).min(main.height.saturating_sub(LEAST_CONVERSATION));
     let most = (main.height / 2).max(titles).max(2);
-    let mut agents = cut_bottom(&mut main, count.saturating_add(1).min(most));
+    let rows: Vec<PaneRequest> = state.panes.iter().map(|wish| wish.in_rail(state.focused)).collect();
+    let open = state.focused.filter(|agent| rows.iter().any(|wish| wish.agent == *agent && wish.wants_room()));
+    let open = if open.is_some() { OPEN_IN_RAIL } else { 0 };
+    let most = (most + open).min(main.height.saturating_sub(LEAST_CONVERSATION)).max(2);
+    let mut agents = cut_bottom(&mut main, count.saturating_add(1 + open).min(most));
     regions.agents_head = cut_top(&mut agents, 1);
     regions.conversation = main;
-    let rows: Vec<PaneRequest> = state.panes.iter().map(PaneRequest::as_row).collect();
     place_column(regions, agents, &rows, state.focused);
 }
 

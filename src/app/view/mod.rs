@@ -46,6 +46,8 @@ pub(super) struct View {
     arrangement: Arrangement,
     panes: BTreeMap<AgentId, PaneState>,
     visible: Vec<(AgentId, PaneSize)>,
+    /// Whether the panes of ended agents are shown that were folded into one row.
+    shows_filed: bool,
     /// What was read back of the agent that has the whole screen.
     past: Option<Box<LogScrollback>>,
 }
@@ -61,6 +63,7 @@ impl View {
             arrangement,
             panes: BTreeMap::new(),
             visible: Vec::new(),
+            shows_filed: false,
             past: None,
         }
     }
@@ -191,6 +194,12 @@ impl View {
         }
         if let Some(text) = drawn.copied.take() {
             self.copy_selection(text, out);
+        }
+        for (agent, rows) in drawn.contents.drain(..) {
+            let arrived = agents.get(agent).map_or(0, |agent| agent.cells.arrived());
+            let content = Some((rows, arrived));
+            let before = std::mem::replace(&mut self.pane_mut(agent).content, content);
+            out.redraw_if(before.map(|(rows, _)| rows) != Some(rows));
         }
         self.visible = std::mem::take(&mut drawn.panes);
         self.on_searched(wished, drawn.not_found, agents, out);

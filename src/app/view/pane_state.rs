@@ -9,6 +9,7 @@ use super::View;
 use super::panes::PaneSize;
 use super::scroll::{Scroll, ScrollTarget};
 use super::selection::{Selection, SelectionEnd};
+use crate::app::{AgentView, Agents};
 use crate::message::AgentId;
 
 /// How long a report is on screen before its pane folds.
@@ -36,12 +37,18 @@ pub enum Subtree {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PaneState {
     pub chosen: Option<PaneSize>,
+    /// Rows that the user has added to it.
+    pub grown: u16,
+    /// Rows that its body filled or would have filled when it was drawn last, and how much had arrived by then.
+    pub content: Option<(u16, u64)>,
     pub subtree: Subtree,
     pub scroll: Scroll,
     pub detail: Detail,
     pub search: Option<String>,
     pub selection: Option<Selection>,
     pub seen_at: Option<Instant>,
+    /// The run after which the agent's pane was folded away with others that have ended.
+    pub filed_after: Option<u32>,
 }
 
 impl View {
@@ -57,6 +64,29 @@ impl View {
     pub(super) fn is_folded_away(&self, agent: AgentId, now: Instant) -> bool {
         let seen = self.panes.get(&agent).and_then(|state| state.seen_at);
         seen.is_some_and(|at| now.saturating_duration_since(at) >= LINGER) && self.focused_agent() != Some(agent)
+    }
+
+    /// Folds the panes of all agents that have ended into one row.
+    pub(in crate::app) fn file_ended(&mut self, agents: &Agents) {
+        for agent in agents.children().filter(|agent| agent.has_ended()) {
+            self.pane_mut(agent.id).filed_after = Some(agent.run);
+        }
+        self.shows_filed = false;
+    }
+
+    /// Shows the panes that were folded into one row, or folds them again.
+    pub(in crate::app) fn toggle_filed(&mut self) {
+        self.shows_filed = !self.shows_filed;
+    }
+
+    pub(in crate::app) fn shows_filed(&self) -> bool {
+        self.shows_filed
+    }
+
+    /// Returns `true` if an agent's pane was folded into the row of those that have ended.
+    pub(in crate::app) fn is_filed(&self, agent: &AgentView) -> bool {
+        let after = self.panes.get(&agent.id).and_then(|state| state.filed_after);
+        agent.has_ended() && after == Some(agent.run)
     }
 
     pub(in crate::app) fn next_fold(&self, now: Instant) -> Option<Instant> {

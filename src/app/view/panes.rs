@@ -1,8 +1,8 @@
 //! How panes share the room they are given.
 //!
-//! Owns the sizes of panes and the rule by which running panes share the room. Leaves rectangles to `layout`.
-//! Invariants: the shares add up to no more than the room; order is that of the wishes; the focused pane has a
-//! share; a size depends on activity only after a long silence, so that panes do not jump while agents talk.
+//! Owns the sizes of panes and the rule by which running panes share the room: rows go to who has something to show.
+//! Leaves rectangles to `layout`. Invariants: the shares add up to no more than the room; order is that of the wishes;
+//! the focused pane is open; no pane has more rows than it can fill, but for the focused one.
 
 use std::time::Duration;
 
@@ -12,8 +12,10 @@ use crate::message::AgentId;
 const QUIET_AFTER: Duration = Duration::from_secs(15);
 /// Rows of a peek: the title and three lines.
 const PEEK_ROWS: u16 = 4;
-/// Fewest rows of a pane, title included.
+/// Rows of an open pane, title included, if it can fill them.
 const PANE_ROWS: u16 = 6;
+/// More rows than any share: what is held beyond is not counted.
+pub const MOST_CONTENT: u16 = 48;
 
 /// How much of an agent is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,11 +48,13 @@ impl PaneSize {
         }
     }
 
-    fn rows(self) -> u16 {
+    /// Returns the rows it has at least, if there is so much to show below the title.
+    fn rows(self, content: u16) -> u16 {
+        let full = content.saturating_add(1);
         match self {
             Self::Row => 1,
-            Self::Peek => PEEK_ROWS,
-            Self::Pane | Self::Full => PANE_ROWS,
+            Self::Peek => full.clamp(2, PEEK_ROWS),
+            Self::Pane | Self::Full => full.clamp(2, PANE_ROWS),
         }
     }
 }
@@ -63,6 +67,10 @@ pub struct PaneRequest {
     pub live: Live,
     /// How long it has been silent.
     pub silent: Duration,
+    /// Rows that it could fill below its title, up to [`MOST_CONTENT`].
+    pub content: u16,
+    /// Rows that the user has added to its pane.
+    pub grown: u16,
     pub parent: Option<AgentId>,
     pub depth: u16,
     pub branch: usize,
@@ -94,7 +102,8 @@ impl PaneRequest {
     /// liveliness.
     #[must_use]
     pub fn new(agent: AgentId, live: Live) -> Self {
-        Self { agent, chosen: None, live, silent: Duration::ZERO, parent: None, depth: 0, branch: 0 }
+        let (silent, content) = (Duration::ZERO, MOST_CONTENT);
+        Self { agent, chosen: None, live, silent, content, grown: 0, parent: None, depth: 0, branch: 0 }
     }
 
     /// Returns its column where there are two. All of a branch stand in one, and stay there.
@@ -108,17 +117,34 @@ impl PaneRequest {
     }
 
     /// Returns how many rows the agent could use well.
-    pub(in crate::app) fn useful_rows(&self) -> u16 {
-        match self.wanted() {
+    pub(in crate::app) fn useful_rows(&self, focused: Option<AgentId>) -> u16 {
+        let wish = if focused == Some(self.agent) { &self.looked_at() } else { self };
+        match wish.wanted() {
             PaneSize::Row => 1,
-            PaneSize::Peek => PEEK_ROWS,
-            PaneSize::Pane | PaneSize::Full => 14,
+            PaneSize::Peek => wish.least(PaneSize::Peek),
+            PaneSize::Pane | PaneSize::Full => wish.most().max(wish.least(PaneSize::Pane)),
         }
     }
 
-    /// Returns the wish of an agent in a rail.
-    pub(in crate::app) fn as_row(&self) -> Self {
-        Self { chosen: Some(PaneSize::Row), ..self.clone() }
+    /// Returns the wish of an agent in a rail: a title, unless it is the one that is looked at.
+    pub(in crate::app) fn in_rail(&self, focused: Option<AgentId>) -> Self {
+        let chosen = if focused == Some(self.agent) { self.chosen } else { Some(PaneSize::Row) };
+        Self { chosen, ..self.clone() }
+    }
+
+    /// Returns the same wish of the agent that is looked at: its pane is open unless the user has folded it.
+    fn looked_at(&self) -> Self {
+        let chosen = self.chosen.or(Some(PaneSize::Pane));
+        Self { chosen, content: self.content.max(PANE_ROWS - 1), ..self.clone() }
+    }
+
+    fn least(&self, size: PaneSize) -> u16 {
+        size.rows(self.content) + if size >= PaneSize::Pane { self.grown } else { 0 }
+    }
+
+    /// Returns the rows it can fill, title included.
+    fn most(&self) -> u16 {
+        self.content.saturating_add(1).saturating_add(self.grown)
     }
 
     fn wanted(&self) -> PaneSize {
@@ -139,11 +165,17 @@ pub struct Share {
 
 /// Shares `height` rows. Agents for whom there is not even a title are left out.
 pub fn share(height: u16, wishes: &[PaneRequest], focused: Option<AgentId>) -> Vec<Share> {
-    let shown = choose_shown(height, wishes, focused);
-    let mut shares: Vec<Share> =
-        shown.iter().map(|wish| Share { agent: wish.agent, rows: wish.wanted().rows(), size: wish.wanted() }).collect();
+    let is_focused = |wish: &PaneRequest| Some(wish.agent) == focused;
+    let wishes: Vec<PaneRequest> =
+        wishes.iter().map(|wish| if is_focused(wish) { wish.looked_at() } else { wish.clone() }).collect();
+    let shown = choose_shown(height, &wishes, focused);
+    let share_of = |wish: &&PaneRequest| {
+        let size = wish.wanted();
+        Share { agent: wish.agent, rows: wish.least(size), size }
+    };
+    let mut shares: Vec<Share> = shown.iter().map(share_of).collect();
     make_room(height, &shown, &mut shares, focused);
-    spread(height, &mut shares);
+    fill(height, &shown, &mut shares, focused);
     shares
 }
 
@@ -151,9 +183,14 @@ pub fn share(height: u16, wishes: &[PaneRequest], focused: Option<AgentId>) -> V
 /// the deepest, and of those those farthest from the focus.
 fn choose_shown(height: u16, wishes: &[PaneRequest], focused: Option<AgentId>) -> Vec<&PaneRequest> {
     let mut shown: Vec<&PaneRequest> = wishes.iter().collect();
+    // The one that is looked at is open before others have a title.
+    let open = shown.iter().find(|wish| Some(wish.agent) == focused && wish.wants_room());
+    let asking = shown.iter().filter(|wish| wish.live == Live::NeedsYou).count();
     let height = usize::from(height);
-    let wanting = shown.iter().filter(|wish| wish.wants_room()).count();
-    let titles = height.saturating_sub((wanting * usize::from(PANE_ROWS - 1)).min(height / 2));
+    let open = open.map_or(0, |_| usize::from(PANE_ROWS - 1).min(height.saturating_sub(asking + 1)));
+    let height = height - open;
+    let bodies = shown.iter().filter(|wish| Some(wish.agent) != focused).map(|wish| wish.least(wish.wanted()) - 1);
+    let titles = height.saturating_sub(usize::from(bodies.fold(0, u16::saturating_add)).min(height / 2));
     let mut surplus = shown.len().saturating_sub(titles);
     shown.retain(|wish| {
         let may_go = wish.live == Live::Folded && wish.chosen.is_none_or(|size| size == PaneSize::Row);
@@ -184,9 +221,9 @@ fn make_room(height: u16, wishes: &[&PaneRequest], shares: &mut [Share], focused
     order.sort_by_key(|at| {
         let wish = wishes[*at];
         let silent = if wish.silent >= QUIET_AFTER { wish.silent } else { Duration::ZERO };
-        let kept = (Some(wish.agent) == focused, wish.chosen.is_some());
-        (kept, std::cmp::Reverse(silent), std::cmp::Reverse(*at))
+        (wish.chosen.is_some(), std::cmp::Reverse(silent), std::cmp::Reverse(*at))
     });
+    order.retain(|at| Some(wishes[*at].agent) != focused);
     for target in [PaneSize::Peek, PaneSize::Row] {
         for at in &order {
             if total(shares) <= u32::from(height) {
@@ -195,23 +232,31 @@ fn make_room(height: u16, wishes: &[&PaneRequest], shares: &mut [Share], focused
             let share = &mut shares[*at];
             if share.size > target {
                 share.size = target;
-                share.rows = target.rows();
+                share.rows = wishes[*at].least(target);
             }
         }
     }
+    // What still is too much, the one that is looked at goes without.
+    let surplus = total(shares).saturating_sub(u32::from(height));
+    if let Some(share) = shares.iter_mut().find(|share| Some(share.agent) == focused) {
+        share.rows = share.rows.saturating_sub(u16::try_from(surplus).unwrap_or(u16::MAX)).max(1);
+        share.size = if share.rows == 1 { PaneSize::Row } else { share.size };
+    }
 }
 
-/// Gives what is left to the panes, evenly.
-fn spread(height: u16, shares: &mut [Share]) {
+/// Gives what is left to the open panes, row by row to the smallest that can fill another; what then still is left, to
+/// the one that is looked at.
+fn fill(height: u16, wishes: &[&PaneRequest], shares: &mut [Share], focused: Option<AgentId>) {
     let used: u16 = shares.iter().map(|share| share.rows).fold(0, u16::saturating_add);
-    let left = height.saturating_sub(used);
-    let panes = u16::try_from(shares.iter().filter(|share| share.size >= PaneSize::Pane).count()).unwrap_or(u16::MAX);
-    if panes == 0 {
-        return;
-    }
-    let (each, mut rest) = (left / panes, left % panes);
-    for share in shares.iter_mut().filter(|share| share.size >= PaneSize::Pane) {
-        share.rows += each + u16::from(rest > 0);
-        rest = rest.saturating_sub(1);
+    for _ in 0..height.saturating_sub(used) {
+        let open = shares.iter_mut().zip(wishes).filter(|(share, _)| share.size >= PaneSize::Pane);
+        let hungry = open.filter(|(share, wish)| share.rows < wish.most());
+        if let Some((share, _)) = hungry.min_by_key(|(share, _)| share.rows) {
+            share.rows += 1;
+            continue;
+        }
+        let looked_at = shares.iter_mut().find(|share| Some(share.agent) == focused && share.size >= PaneSize::Pane);
+        let Some(share) = looked_at else { return };
+        share.rows += 1;
     }
 }

@@ -12,10 +12,10 @@ use super::selection::Unit;
 use crate::app::action::Action;
 use crate::message::AgentId;
 
-/// Columns at the end of a title that stop its agent: a space and the sign.
-const STOP_COLUMNS: u16 = 2;
+/// Columns at the end of a title that stop its agent: the sign.
+const STOP_COLUMNS: u16 = 3;
 /// Narrowest title that has the sign.
-pub const STOP_FROM: u16 = 28;
+pub const STOP_FROM: u16 = 44;
 /// How soon clicks at one place count together.
 const TOGETHER: Duration = Duration::from_millis(400);
 
@@ -29,6 +29,8 @@ pub(in crate::app) enum Dragging {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) enum HitTarget {
+    /// The row that stands for ended agents.
+    Filed,
     Nothing,
     Border,
     Composer,
@@ -121,6 +123,8 @@ impl Pointer {
             HitTarget::Conversation
         } else if regions.timeline.contains(at) {
             HitTarget::Timeline
+        } else if regions.filed.contains(at) {
+            HitTarget::Filed
         } else if let Some(pane) = regions.panes.iter().find(|pane| pane.area.contains(at)) {
             HitTarget::Pane(*pane, part_of(pane, at))
         } else {

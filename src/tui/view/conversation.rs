@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::popup::clear;
 use super::render_context::{RenderContext, put_lines};
-use super::transcript::{Follow, Shown, TranscriptView};
+use super::transcript::{Follow, Shown, Spacing, TranscriptView};
 use super::wrap::{width, wrap_line};
 use crate::app::action::Action;
 use crate::app::keymap::Context;
@@ -38,7 +38,7 @@ pub(super) fn draw(
     }
     let inner = inner(area);
     let state = ctx.app.pane(AgentId::MAIN);
-    let shown = transcript.draw(StepView::kept(&main.cells), &state, Follow::Tail, ctx, inner, buf);
+    let shown = transcript.draw(StepView::kept(&main.cells), &state, (Follow::Tail, Spacing::Loose), ctx, inner, buf);
     chip(&state, &shown, main.cells.arrived(), ctx, area, buf);
     Some(shown)
 }

@@ -103,8 +103,8 @@ impl Screen {
             return painted;
         }
         let Self { theme, highlighter, transcripts, prompt, question } = self;
-        let ctx = RenderContext { app, theme, glyphs: &theme.glyphs, highlighter };
         let regions = app.regions();
+        let ctx = RenderContext { app, theme, glyphs: &theme.glyphs, highlighter, regions: &regions };
         pane_strip::borders(&regions, &ctx, buf);
         let files = app.agent_files();
         let mut links = LinkSpans::default();
@@ -138,6 +138,7 @@ impl Screen {
         if app.popup().is_some() {
             painted.marks.cursor = popup::draw(&ctx, buf, &mut painted.drawn);
         }
+        status::flash(&ctx, regions.rule, regions.status, buf);
         if files.is_none() && app.popup().is_none() {
             let inner =
                 |pane: &PaneRect| Rect { x: pane.area.x + 2, width: pane.area.width.saturating_sub(3), ..pane.area };
@@ -202,7 +203,7 @@ fn draw_conversation(
     let Some(shown) = conversation::draw(transcript, ctx, regions.conversation, buf) else { return 0 };
     let cells = &ctx.app.agents().main().cells;
     let ended = (shown.cells.0..=shown.cells.1).filter_map(|id| match cells.get(id)?.kind {
-        CellKind::Subagent { agent } => ctx.app.agents().get(agent).filter(|agent| agent.has_ended()),
+        CellKind::Subagent { agent, .. } => ctx.app.agents().get(agent).filter(|agent| agent.has_ended()),
         _ => None,
     });
     drawn.reports.extend(ended.map(|agent| agent.id));

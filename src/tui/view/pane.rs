@@ -11,7 +11,7 @@ use super::conversation::chip;
 use super::full_head;
 use super::money;
 use super::render_context::{RenderContext, used};
-use super::transcript::{Follow, Shown, TranscriptView};
+use super::transcript::{Follow, Shown, Spacing, TranscriptView};
 use super::wrap::{fit, pad, pad_left, spans_width};
 use super::{limited, queued, sparkline};
 use crate::app::layout::{Descent, PaneRect};
@@ -19,9 +19,9 @@ use crate::app::panes::PaneSize;
 use crate::app::{AgentState, AgentView, CellKind, LoadedUpTo, STOP_FROM, StepView};
 use crate::message::format::{clock, counted, elapsed};
 
-/// Columns of a title from which on a state may say more than its word, and the most it takes.
-const LONG_WORD_FROM: u16 = 72;
-const LONGEST_WORD: usize = 24;
+/// A click on it stops the agent.
+const STOP_SIGN: &str = "[x]";
+
 /// Columns from which on a title also says the cost.
 const COST_FROM: u16 = 110;
 
@@ -77,7 +77,10 @@ pub(super) fn draw(
     let mut ending = agent.cells.iter().rev().take(if agent.has_ended() { ENDING } else { 0 });
     let last = ending.find(|(_, cell)| matches!(cell.kind, CellKind::Report { .. }));
     let follow = last.map_or(Follow::Tail, |(cell, _)| Follow::From(cell));
-    let shown = transcript.draw(story, &state, follow, ctx, body, buf);
+    let above = pane.area.height - 1 - body.height;
+    let spacing = if pane.size == PaneSize::Full { Spacing::Loose } else { Spacing::Tight };
+    let mut shown = transcript.draw(story, &state, (follow, spacing), ctx, body, buf);
+    shown.rows = shown.rows.saturating_add(above);
     chip(&state, &shown, agent.cells.arrived(), ctx, body, buf);
     Some(shown)
 }
@@ -112,13 +115,16 @@ fn title(pane: &PaneRect, agent: &AgentView, number_columns: usize, ctx: &Render
     let fold = if folded { ctx.glyphs.folded } else { ctx.glyphs.unfolded };
     let number = pad_left(&agent.id.to_string(), number_columns);
     let left = usize::from(pane.descent.columns()) + number_columns + 4;
-    let (kind, description, mark) = ctx.title(agent, usize::from(area.width).saturating_sub(right_width + left));
+    let room = usize::from(area.width).saturating_sub(right_width + left);
+    let kind = ctx.type_columns(room);
+    let (description, mark) = ctx.description(agent, room - kind);
+    right.insert(0, ctx.type_of(agent, kind));
+    let right_width = right_width + kind;
     let text = if agent.has_ended() && !focused { theme.muted } else { theme.text };
     let line = Line::from(vec![
         Span::styled(descent(pane.descent, ctx), theme.faint),
         Span::styled(format!("{fold} "), if focused { theme.accent } else { theme.faint }),
-        Span::styled(format!("{number} "), theme.muted),
-        Span::styled(kind, ctx.agent(agent)),
+        Span::styled(format!("{number} "), ctx.agent(agent)),
         Span::styled(description, text),
         Span::styled(mark, theme.muted),
     ]);
@@ -153,6 +159,18 @@ fn folded_part(agent: &AgentView, columns: u16, ctx: &RenderContext<'_>) -> Vec<
     vec![Span::styled(format!("+{} ", folded.hidden), ctx.theme.accent), Span::styled(state, severity)]
 }
 
+/// Returns how many columns a title of a width gives to what the agent does, all alike, so that nothing is ragged.
+fn state_columns(columns: u16) -> usize {
+    match columns {
+        150.. => 30,
+        110..150 => 26,
+        84..110 => 22,
+        64..84 => 18,
+        52..64 => 10,
+        _ => usize::from(columns.saturating_sub(7)).min(9),
+    }
+}
+
 /// Returns the state and, as the width bears them, time, tool calls, tokens, and the sign that stops the agent. What
 /// is left belongs to the description, which is why counters come late.
 fn right_part(agent: &AgentView, columns: u16, ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
@@ -162,10 +180,7 @@ fn right_part(agent: &AgentView, columns: u16, ctx: &RenderContext<'_>) -> Vec<S
     let time = if agent.has_ended() { elapsed(time) } else { clock(time) };
     let waiting = !agent.has_begun();
     let shown = |text: String, columns: usize| if waiting { " ".repeat(columns) } else { pad_left(&text, columns) };
-    let word = if columns >= 56 { 11 } else { usize::from(columns.saturating_sub(7)).min(9) };
-    // Someone should look: the description makes room for the reason, and the counters stay in their columns.
-    let long = state.long_word().filter(|long| *long <= LONGEST_WORD && columns >= LONG_WORD_FROM);
-    let word = long.unwrap_or(word);
+    let word = state_columns(columns);
     let tools = if columns >= 72 { 9 } else { 4 };
     let wait = limited::queue(&state, word + tools, ctx).filter(|_| columns >= 50);
     let is_queued = wait.is_some();
@@ -181,19 +196,19 @@ fn right_part(agent: &AgentView, columns: u16, ctx: &RenderContext<'_>) -> Vec<S
     if columns >= 44 {
         spans.push(Span::styled(shown(time, if columns >= 72 { 7 } else { 6 }), theme.muted));
     }
-    if columns >= 78 {
-        let spent = &agent.spent;
-        spans.push(Span::styled(
-            shown(if spent.is_nothing() { String::new() } else { used(&spent.usage) }, 6),
-            theme.faint,
-        ));
+    // The sign that stops an agent stands where its tokens do, on the chosen title only: on each it would read as a failure.
+    let stops = columns >= STOP_FROM && !agent.has_ended() && ctx.app.marked_agent() == Some(agent.id);
+    let used = if agent.spent.is_nothing() { String::new() } else { used(&agent.spent.usage) };
+    match (columns, stops) {
+        (COST_FROM.., _) | (50.., false) => spans.push(Span::styled(shown(used, 6), theme.faint)),
+        _ => {}
     }
-    if columns >= COST_FROM {
+    if columns >= COST_FROM && !stops {
         spans.push(Span::styled(shown(money::short(&agent.spent), 8), theme.faint));
     }
-    if columns >= STOP_FROM {
-        let sign = if agent.has_ended() { "  ".to_owned() } else { format!(" {}", ctx.glyphs.failed) };
-        spans.push(Span::styled(sign, theme.faint));
+    if stops {
+        let room = if columns >= COST_FROM { 8 } else { 6 };
+        spans.push(Span::styled(pad_left(STOP_SIGN, room), theme.text));
     }
     spans
 }

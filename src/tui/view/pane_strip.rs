@@ -13,9 +13,11 @@ use super::pane;
 use super::render_context::RenderContext;
 use super::transcript::TranscriptView;
 use super::wrap::width;
+use crate::app::action::Action;
+use crate::app::keymap::Context;
 use crate::app::layout::{LayoutForm, Regions};
 use crate::app::panes::PaneSize;
-use crate::app::{CellKind, Drawn, Focus};
+use crate::app::{CellKind, Drawn, Focus, Severity};
 use crate::message::AgentId;
 
 pub(super) fn draw(
@@ -26,6 +28,7 @@ pub(super) fn draw(
     drawn: &mut Drawn,
     leads: &mut LinkSpans,
 ) {
+    filed(regions, ctx, buf);
     let agents = ctx.app.agents();
     let visible = || regions.panes.iter().filter_map(|pane| Some((pane, agents.get(pane.agent)?)));
     let columns = visible().map(|(_, agent)| width(&agent.id.to_string())).max().unwrap_or(1);
@@ -33,6 +36,7 @@ pub(super) fn draw(
         drawn.panes.push((agent.id, rect.size));
         let transcript = (rect.size > PaneSize::Row).then(|| transcripts.entry(agent.id).or_default());
         let Some(shown) = pane::draw(rect, agent, transcript, columns, ctx, buf) else { continue };
+        drawn.contents.push((agent.id, shown.rows));
         let last = ctx.app.story(agent).get(shown.cells.1);
         if last.is_some_and(|cell| matches!(cell.kind, CellKind::Report { .. })) {
             drawn.reports.push(agent.id);
@@ -86,33 +90,28 @@ pub(super) fn rule(area: Rect, words: Vec<Span<'static>>, of: Focus, ctx: &Rende
     buf.set_line(x, area.y, &Line { style: title, ..line }, columns);
 }
 
-fn counts(regions: &Regions, ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
-    let tally = ctx.app.agents().tally();
-    let theme = ctx.theme;
-    let mut spans = vec![Span::raw("agents ")];
-    let asking = ctx.app.approvals().agents();
-    let parts = [
-        (tally.running.saturating_sub(asking), "running", theme.accent),
-        (asking, if asking == 1 { "needs you" } else { "need you" }, theme.warning),
-        (tally.queued, "queued", theme.muted),
-        (tally.done, "done", theme.success),
-        (tally.failed, "failed", theme.error),
-        (tally.stopped, "stopped", theme.warning),
-        (regions.unseen, "not shown", theme.muted),
-    ];
-    let mut first = true;
-    let mut room = usize::from(regions.agents_head.width).saturating_sub(11);
-    for (count, word, style) in parts.into_iter().filter(|(count, ..)| *count > 0) {
-        let needed = width(&count.to_string()) + width(word) + 4;
-        if needed > room {
-            break;
-        }
-        room -= needed;
-        if !first {
-            spans.push(Span::styled(format!(" {}", ctx.glyphs.neutral), theme.faint));
-        }
-        first = false;
-        spans.push(Span::styled(format!(" {count} {word}"), style));
+/// Draws the row that stands for agents that have ended: how many, and the key that shows them.
+fn filed(regions: &Regions, ctx: &RenderContext<'_>, buf: &mut Buffer) {
+    let area = regions.filed;
+    if area.is_empty() {
+        return;
     }
+    let (tally, shown) = ctx.app.filed();
+    let fold = if shown { ctx.glyphs.unfolded } else { ctx.glyphs.folded };
+    let mut spans = vec![Span::styled(format!("{fold} "), ctx.theme.faint)];
+    spans.extend(ctx.counts(tally.parts(), usize::from(area.width).saturating_sub(2)));
+    if let Some(key) = ctx.app.keymap().chord_of(Context::Agents, Action::ShowEnded) {
+        let does = if shown { "folds them" } else { "shows them" };
+        spans.push(Span::styled(format!("  {} {does}", ctx.chord(&key)), ctx.theme.faint));
+    }
+    buf.set_line(area.x, area.y, &Line::from(spans), area.width);
+}
+
+fn counts(regions: &Regions, ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
+    let tally = ctx.app.tally(ctx.app.agents().children());
+    let room = usize::from(regions.agents_head.width).saturating_sub(11);
+    let unseen = (regions.unseen, "not shown", Severity::Neutral);
+    let mut spans = vec![Span::raw("agents  ")];
+    spans.extend(ctx.counts(tally.parts().chain((regions.unseen > 0).then_some(unseen)), room));
     spans
 }

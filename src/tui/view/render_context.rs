@@ -12,16 +12,15 @@ use super::highlight::Highlighter;
 use super::theme::{Glyphs, Theme};
 use super::wrap::{fit, pad, width};
 use crate::agent::RunMode;
+use crate::app::layout::Regions;
 use crate::app::{AgentState, AgentView, App, Severity, StateSign, WorktreeState, WorktreeView};
-use crate::message::Usage;
 use crate::message::format::tokens;
+use crate::message::{AgentId, Usage};
 
-/// Widest type that descriptions of other agents make room for.
-const ALIGNED_TYPE: usize = 18;
-/// Columns left for a description before descriptions stand in line.
-const ALIGNED_TITLE: usize = 28;
-/// Columns a type keeps beside a long description.
-const SHORTEST_TYPE: usize = 5;
+/// Widest type that has a column of its own.
+const WIDEST_TYPE: usize = 18;
+/// Columns that descriptions have before types stand behind them: one looks for what an agent does.
+const SHORTEST_DESCRIPTION: usize = 24;
 
 #[derive(Clone, Copy)]
 pub(super) struct RenderContext<'a> {
@@ -29,9 +28,16 @@ pub(super) struct RenderContext<'a> {
     pub theme: &'a Theme,
     pub glyphs: &'a Glyphs,
     pub highlighter: &'a Highlighter,
+    /// Where everything stands in this frame.
+    pub regions: &'a Regions,
 }
 
 impl RenderContext<'_> {
+    /// Returns `true` if this frame shows an agent's pane, or its title.
+    pub(super) fn is_in_sight(&self, agent: AgentId) -> bool {
+        self.regions.pane(agent).is_some()
+    }
+
     pub(super) fn spinner(&self) -> &'static str {
         let frames = self.glyphs.spinner;
         frames[self.app.spinner_frame() % frames.len().max(1)]
@@ -51,7 +57,35 @@ impl RenderContext<'_> {
     }
 
     pub(super) fn severity(&self, state: &AgentState) -> Style {
-        match state.row().severity {
+        self.felt(state.row().severity)
+    }
+
+    /// Returns counts with their words, as many as fit: `3 running · 1 queued`.
+    pub(super) fn counts(
+        &self,
+        parts: impl Iterator<Item = (usize, &'static str, Severity)>,
+        columns: usize,
+    ) -> Vec<Span<'static>> {
+        let mut spans = Vec::new();
+        let mut left = columns;
+        for (count, word, severity) in parts {
+            let text = format!("{count} {word}");
+            let gap = if spans.is_empty() { 0 } else { 3 };
+            if width(&text) + gap > left {
+                break;
+            }
+            left -= width(&text) + gap;
+            if gap > 0 {
+                spans.push(Span::styled(format!(" {} ", self.glyphs.neutral), self.theme.faint));
+            }
+            spans.push(Span::styled(text, self.felt(severity)));
+        }
+        spans
+    }
+
+    /// Returns the style of a severity.
+    fn felt(&self, severity: Severity) -> Style {
+        match severity {
             Severity::Neutral => self.theme.muted,
             Severity::Busy => self.theme.accent,
             Severity::Attention => self.theme.warning,
@@ -68,36 +102,31 @@ impl RenderContext<'_> {
         arrows(chord, self.glyphs)
     }
 
-    /// Returns an agent's type and what stands behind it, its description, in `room` columns at most. Descriptions
-    /// stand in line with each other where there is room for that; where there is little, the type gives way first,
-    /// because it also has a colour. What follows is the mark of one whose parent does not wait for it: a sign, and a
-    /// word where there is room for it.
-    pub(super) fn title(&self, agent: &AgentView, room: usize) -> (String, String, String) {
-        let sign = format!("  {}", self.glyphs.background);
-        if agent.has_ended() || agent.run_mode == RunMode::Foreground || room < SHORTEST_TYPE + width(&sign) {
-            let (kind, description) = self.plain_title(agent, room, 0);
-            return (kind, description, String::new());
-        }
-        let (kind, description) = self.plain_title(agent, room, width(&sign));
-        let word = " background";
-        let fits = width(&kind) + width(&description) + width(&sign) + width(word) <= room;
-        (kind, description, if fits { sign + word } else { sign })
+    /// Returns how many columns the types of agents get behind descriptions: as many as the widest wants, or none
+    /// where descriptions need them.
+    pub(super) fn type_columns(&self, room: usize) -> usize {
+        let widest = self.app.agents().widest_type().min(WIDEST_TYPE) + 2;
+        if room >= SHORTEST_DESCRIPTION + widest { widest } else { 0 }
     }
 
-    /// Returns type and description, which leave `kept` of the columns to what follows.
-    fn plain_title(&self, agent: &AgentView, room: usize, kept: usize) -> (String, String) {
+    /// Returns an agent's type in its colour, in so many columns.
+    pub(super) fn type_of(&self, agent: &AgentView, columns: usize) -> Span<'static> {
         let kind = if agent.agent_type.is_empty() { &agent.name } else { &agent.agent_type };
-        let widest = self.app.agents().widest_type().min(ALIGNED_TYPE);
-        let columns = if widest + 2 + ALIGNED_TITLE <= room {
-            widest
-        } else {
-            let left = room.saturating_sub(width(&agent.description) + 2 + kept);
-            width(kind).min(left.max(SHORTEST_TYPE))
-        };
-        let kind = pad(kind, columns.min(room - kept));
-        let left = room.saturating_sub(width(&kind) + 2 + kept);
-        let description = if left == 0 { String::new() } else { format!("  {}", fit(&self.marked(agent), left)) };
-        (kind, description)
+        let kind = if columns > 0 { pad(kind, columns) } else { String::new() };
+        Span::styled(kind, self.agent(agent))
+    }
+
+    /// Returns an agent's description in at most so many columns, and the mark of one whose parent does not wait for
+    /// it: a sign, and a word where there is room for it.
+    pub(super) fn description(&self, agent: &AgentView, room: usize) -> (String, String) {
+        let sign = format!("  {}", self.glyphs.background);
+        if agent.has_ended() || agent.run_mode == RunMode::Foreground || room < width(&sign) {
+            return (fit(&self.marked(agent), room), String::new());
+        }
+        let description = fit(&self.marked(agent), room - width(&sign));
+        let word = " background";
+        let fits = width(&description) + width(&sign) + width(word) <= room;
+        (description, if fits { sign + word } else { sign })
     }
 
     /// Returns an agent's description, with a mark before it where what it does is not in the project.

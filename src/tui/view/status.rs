@@ -14,38 +14,54 @@ use super::wrap::{fit, spans_width, width};
 use super::{full_head, limited};
 use crate::app::composer::ViMode;
 use crate::app::{AgentState, Focus, ModelState, StateGroup, Tone};
-use crate::message::format::{clock, counted};
+use crate::message::format::clock;
 use crate::permission::PermissionMode;
 
 pub(super) fn draw(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buffer) {
     if area.is_empty() {
         return;
     }
-    let theme = ctx.theme;
     let columns = usize::from(area.width);
-    let right = if let Some(flash) = ctx.app.flash() {
-        let style = if flash.tone == Tone::Warning { theme.warning } else { theme.accent };
-        vec![Span::styled(fit(&flash.text, columns.saturating_sub(2)), style)]
-    } else {
-        // The view of all agents hides what the facts are about.
-        let share = if ctx.app.agent_files().is_some() { columns.saturating_sub(2) } else { columns / 2 };
-        ctx.hints(&ctx.app.hints(), share)
-    };
+    // The view of all agents hides what the facts are about.
+    let is_files = ctx.app.agent_files().is_some();
+    let kept = if is_files { Vec::new() } else { facts(ctx, columns, KEPT) };
+    let room = columns.saturating_sub(spans_width(&kept) + 3);
+    let share = if is_files { room } else { room.min(columns / 2) };
+    let right = ctx.hints(&ctx.app.hints(), share);
     let right_width = spans_width(&right);
-    let left = facts(ctx, columns.saturating_sub(right_width + 3));
+    let left = facts(ctx, columns.saturating_sub(right_width + 3), 0);
     buf.set_line(area.x + 1, area.y, &Line::from(left), area.width.saturating_sub(1));
     let x = area.right().saturating_sub(u16::try_from(right_width + 1).unwrap_or(0)).max(area.x);
     buf.set_line(x, area.y, &Line::from(right), area.right() - x);
 }
 
-/// Returns the facts that fit, the most important kept longest.
-fn facts(ctx: &RenderContext<'_>, columns: usize) -> Vec<Span<'static>> {
+/// Draws the passing message at the right of the line above the composer, where it covers no hint; without that line, over
+/// the facts.
+pub(super) fn flash(ctx: &RenderContext<'_>, rule: Rect, status: Rect, buf: &mut Buffer) {
+    let Some(flash) = ctx.app.flash() else { return };
+    let area = if rule.is_empty() || ctx.app.agent_files().is_some() { status } else { rule };
+    let style = if flash.tone == Tone::Warning { ctx.theme.warning } else { ctx.theme.accent };
+    let room = usize::from(area.width).saturating_sub(4);
+    if area.is_empty() || room == 0 {
+        return;
+    }
+    let text = format!(" {} ", fit(&flash.text, room));
+    let columns = u16::try_from(width(&text)).unwrap_or(area.width).min(area.width);
+    let x = if area == status { area.x } else { area.right() - columns - 1 };
+    buf.set_stringn(x, area.y, text, usize::from(columns), style);
+}
+
+/// The lowest rank that no hint takes the place of: cost, mode, and what waits for the user.
+const KEPT: u8 = 5;
+
+/// Returns the facts of a rank that fit, the most important kept longest.
+fn facts(ctx: &RenderContext<'_>, columns: usize, lowest: u8) -> Vec<Span<'static>> {
     let theme = ctx.theme;
     let status = ctx.app.status();
     let spent = ctx.app.agents().spent();
     // What is said, its colour, and its rank: low ranks go first.
     let mut facts: Vec<(String, Style, u8)> = Vec::new();
-    facts.push((status.place(), theme.muted, 2));
+    facts.push((status.place(), theme.muted, 1));
     match &status.model {
         ModelState::Chosen(model) => facts.push((model.display.clone(), theme.text, 4)),
         ModelState::Searching(place) => {
@@ -69,10 +85,10 @@ fn facts(ctx: &RenderContext<'_>, columns: usize) -> Vec<Span<'static>> {
     if let Some(window) = status.model.chosen().and_then(|model| model.context_window).filter(|_| context > 0) {
         let percent = context.saturating_mul(100) / window.max(1);
         let style = if percent >= 80 { theme.warning } else { theme.muted };
-        facts.push((format!("ctx {percent}%"), style, 3));
+        facts.push((format!("ctx {percent}%"), style, 2));
     }
     if !spent.is_nothing() {
-        facts.push((format!("{} tok {}", used(&spent.usage), money::short(&spent)), theme.muted, 1));
+        facts.push((format!("{} tok {}", used(&spent.usage), money::short(&spent)), theme.muted, 5));
     }
     if let Some((left, style)) = money::left(ctx.app.agents().budget(), &spent, ctx) {
         // What is about to stop everything matters more than where one is.
@@ -83,10 +99,11 @@ fn facts(ctx: &RenderContext<'_>, columns: usize) -> Vec<Span<'static>> {
     }
     let asking = ctx.app.approvals().len();
     if asking > 0 {
-        facts.push((format!("needs you: {asking}"), theme.approval, 9));
+        facts.push((format!("{asking} waiting for you"), theme.approval, 9));
     }
+    facts.retain(|(.., rank)| *rank >= lowest);
     let needed = |facts: &[(String, Style, u8)]| facts.iter().map(|(text, ..)| width(text) + 2).sum::<usize>();
-    if needed(&facts) > columns {
+    if needed(&facts) > columns && lowest == 0 {
         facts[0].0 = status.short_place();
     }
     while needed(&facts) > columns && facts.len() > 1 {
@@ -115,7 +132,11 @@ pub(super) fn above_composer(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buff
     let mut words;
     if main.is_active() {
         let state = ctx.app.state_of(main);
-        words = if state == AgentState::NeedsApproval { Vec::new() } else { subagents(ctx) };
+        words = if matches!(state, AgentState::NeedsApproval { .. }) {
+            Vec::new()
+        } else {
+            subagents(ctx, usize::from(area.width).saturating_sub(14))
+        };
         if words.is_empty() {
             words.push(Span::styled(format!("{} {}", ctx.glyph(&state), state.word()), ctx.severity(&state)));
         }
@@ -132,44 +153,26 @@ pub(super) fn above_composer(ctx: &RenderContext<'_>, area: Rect, buf: &mut Buff
             words.push(Span::styled(hint, theme.faint));
         }
     } else {
-        words = subagents(ctx);
+        words = subagents(ctx, usize::from(area.width).saturating_sub(4));
     }
     rule(area, words, Focus::Composer, ctx, buf);
 }
 
-/// Says what the subagents do that have not ended: how many work, and what the others wait for. While the main agent
+/// Says what the subagents do that have not ended: how many run, and what the others wait for. While the main agent
 /// rests, all of them are in the background.
-fn subagents(ctx: &RenderContext<'_>) -> Vec<Span<'static>> {
-    let (mut working, mut held, mut asking, mut queued, mut stalled) = (0, 0, 0, 0, 0);
-    for agent in ctx.app.agents().running() {
-        match ctx.app.state_of(agent).row().group {
-            StateGroup::NeedsYou => asking += 1,
-            StateGroup::Queued => queued += 1,
-            StateGroup::Stalled => stalled += 1,
-            StateGroup::HeldUp => held += 1,
-            _ => working += 1,
-        }
+fn subagents(ctx: &RenderContext<'_>, room: usize) -> Vec<Span<'static>> {
+    let tally = ctx.app.tally(ctx.app.agents().running());
+    if tally.total() == 0 {
+        return Vec::new();
     }
-    let theme = ctx.theme;
-    let needs = if asking == 1 { "needs you" } else { "need you" };
-    let parts = [
-        (working, "running", theme.accent),
-        (held, "waiting", theme.warning),
-        (stalled, "stalled", theme.warning),
-        (asking, needs, theme.warning),
-        (queued, "queued", theme.muted),
-    ];
+    let (sign, style) = match tally.of(StateGroup::Working) {
+        0 => (ctx.glyphs.attention, ctx.theme.warning),
+        _ => (ctx.spinner(), ctx.theme.accent),
+    };
     let place = if ctx.app.agents().main().is_active() { "" } else { " in the background" };
-    let mut spans = Vec::new();
-    for (count, what, style) in parts.into_iter().filter(|(count, ..)| *count > 0) {
-        let text = if spans.is_empty() {
-            let sign = if working > 0 { ctx.spinner() } else { ctx.glyphs.attention };
-            format!("{sign} {} {what}{place}", counted(count, "subagent"))
-        } else {
-            spans.push(Span::styled(format!(" {} ", ctx.glyphs.neutral), theme.faint));
-            format!("{count} {what}")
-        };
-        spans.push(Span::styled(text, style));
-    }
+    let head = format!("{sign} agents{place}  ");
+    let left = room.saturating_sub(width(&head));
+    let mut spans = vec![Span::styled(head, style)];
+    spans.extend(ctx.counts(tally.parts(), left));
     spans
 }

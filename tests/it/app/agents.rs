@@ -252,9 +252,9 @@ fn hostile_text_reaches_no_cell() {
 fn a_pane_folds_only_after_its_report_was_seen() {
     let mut stage = scenes::eight_agents(120, 40);
     stage.text();
-    assert!(stage.text().contains("▾ 4 review"));
+    assert!(stage.text().contains("▾ 4 Check the tests"));
     stage.wait(4_000);
-    assert!(stage.text().contains("▸ 4 review"));
+    assert!(stage.text().contains("▸ 4 Check the tests"));
 }
 
 #[test]
@@ -371,11 +371,11 @@ fn the_line_above_the_composer_tells_work_from_waiting() {
     stage.starts(2);
     stage.wants_to_run(2, "b", "make");
     let text = stage.text();
-    assert!(text.contains("1 subagent running · 1 needs you · 1 queued"), "{text}");
-    assert!(text.contains("agents  1 running · 1 needs you · 1 queued"), "{text}");
+    assert!(text.contains("agents  1 running · 1 waiting for you · 1 queued  "), "{text}");
+    assert!(text.contains("agents  1 running · 1 waiting for you · 1 queued ──"), "{text}");
     stage.ends(1, Status::Completed, "<summary>done</summary>", None);
     stage.ends(3, Status::Cancelled, "", None);
-    assert!(stage.text().contains("⚠ 1 subagent needs you"), "{}", stage.text());
+    assert!(stage.text().contains("⚠ agents  1 waiting for you"), "{}", stage.text());
 }
 
 #[test]

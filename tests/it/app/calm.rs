@@ -8,7 +8,7 @@ use crate::screens::stage::as_text;
 use crate::screens::views::{VIEWS, open};
 
 /// The columns at the end of a pane's title that stop its agent.
-const SIGN: u16 = 2;
+const SIGN: u16 = 3;
 
 fn stops(effect: &Effect) -> bool {
     matches!(
@@ -43,7 +43,7 @@ fn a_click_stops_an_agent_only_at_its_sign() {
             let mut stage = open(view, 60, 15, "plain");
             let (buffer, _) = stage.draw();
             let line = as_text(&buffer).lines().nth(usize::from(row)).unwrap_or_default().to_owned();
-            let shown = line.contains('✗');
+            let shown = line.contains("[x]");
             for column in 0..60 {
                 let mut effects = Vec::new();
                 for kind in [MouseKind::Press, MouseKind::Release] {

@@ -23,7 +23,7 @@ fn three(width: u16) -> Stage {
 
 fn title(stage: &mut Stage, number: &str) -> String {
     let text = stage.text();
-    let is_title = |line: &&str| line.contains("explore") && line.contains(&format!("▾ {number} "));
+    let is_title = |line: &&str| line.contains("Look closely") && line.contains(&format!("▾ {number} "));
     text.lines().find(is_title).unwrap_or_else(|| panic!("no title of {number} in\n{text}")).to_owned()
 }
 
@@ -39,7 +39,7 @@ fn a_wait_for_the_budget_is_a_state_of_its_own() {
     let mut stage = three(120);
     stage.agent(1, held(Hold::Budget, None, 0));
     stage.agent(2, held(Hold::Budget, None, 2));
-    assert!(title(&mut stage, "1").contains("⚠ budget  "), "{}", stage.text());
+    assert!(title(&mut stage, "1").contains("⚠ waits for budget"), "{}", stage.text());
     assert!(title(&mut stage, "2").contains("⚠ budget, 2 ahead"), "{}", stage.text());
     let state = stage.app.state_of(stage.app.agents().get(AgentId(2)).unwrap());
     assert_eq!(state, AgentState::AwaitsBudget { ahead: 2 });
@@ -78,7 +78,7 @@ fn the_timeline_counts_it_apart() {
     stage.says(1, "on");
     let letters: String =
         stage.app.track(AgentId(1)).unwrap().spans().iter().map(|span| span.kind.row().letter).collect();
-    assert!(letters.ends_with("Bt"), "{letters}");
+    assert!(letters.ends_with("BW"), "{letters}");
     stage.keys("/timeline<enter>");
     assert!(stage.text().contains("B waits for budget"), "{}", stage.text());
 }
@@ -86,16 +86,16 @@ fn the_timeline_counts_it_apart() {
 #[test]
 fn who_is_held_up_is_not_at_work() {
     let mut stage = three(120);
-    assert!(above(&mut stage).contains("3 subagents running  "));
+    assert!(above(&mut stage).contains("agents  3 running  "));
     stage.agent(1, held(Hold::RateLimit, Some(3_500), 1));
-    assert!(above(&mut stage).contains("2 subagents running · 1 waiting"), "{}", stage.text());
+    assert!(above(&mut stage).contains("agents  2 running · 1 rate limited"), "{}", stage.text());
     stage.agent(2, held(Hold::Budget, None, 1));
     stage.agent(
         3,
         EventKind::Turn(TurnEvent::Retrying { attempt: 2, wait_ms: 900, rate_limited: false, reason: "no".to_owned() }),
     );
     let line = above(&mut stage);
-    assert!(line.contains("⚠ 3 subagents waiting") && line.contains("esc interrupts"), "{line}");
+    assert!(line.contains("⚠ agents  1 rate limited · 2 waiting") && line.contains("esc interrupts"), "{line}");
 }
 
 #[test]
@@ -107,11 +107,11 @@ fn background_agents_are_named_while_the_main_agent_rests() {
     stage.ends(3, Status::Completed, "<summary>done</summary>", None);
     stage.ends(0, Status::Completed, "They go on.", None);
     let line = above(&mut stage);
-    assert!(line.contains("2 subagents running in the background ──"), "{line}");
+    assert!(line.contains("agents in the background  2 running ──"), "{line}");
     assert!(!line.contains("esc interrupts"), "nothing is to be interrupted: {line}");
     stage.agent(2, held(Hold::RateLimit, Some(3_500), 1));
-    assert!(above(&mut stage).contains("1 subagent running in the background · 1 waiting"), "{}", stage.text());
+    assert!(above(&mut stage).contains("agents in the background  1 running · 1 rate limited"), "{}", stage.text());
     stage.ends(1, Status::Completed, "<summary>done</summary>", None);
     stage.ends(2, Status::Completed, "<summary>done</summary>", None);
-    assert!(!above(&mut stage).contains("subagent"));
+    assert!(!above(&mut stage).contains("agents"));
 }

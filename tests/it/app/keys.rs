@@ -203,7 +203,7 @@ fn alt_number_focuses_and_again_fills_the_screen() {
     stage.keys("<alt+3>");
     assert_eq!((stage.app.focus(), stage.app.focused_agent()), (Focus::Agents, Some(AgentId(3))));
     stage.keys("<alt+3>");
-    assert!(stage.text().starts_with("▾ 3 code"));
+    assert!(stage.text().starts_with("▾ 3 Implement the tokens"));
     stage.keys("<esc><esc>");
     assert_eq!(stage.app.focus(), Focus::Composer);
 }
@@ -405,4 +405,49 @@ fn an_act_on_no_agent_says_what_is_missing() {
         assert_eq!(commands(&stage.keys(&format!("<ctrl+p>{}<enter>", act.replace(' ', "<space>")))), []);
         assert!(stage.text().contains("select an agent first"), "{act}: {}", stage.text());
     }
+}
+
+#[test]
+fn plus_gives_a_pane_rows_until_it_has_the_screen() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.text();
+    stage.keys("<alt+3>");
+    let mut rows = stage.app.regions().pane(AgentId(3)).unwrap().area.height;
+    for _ in 0..40 {
+        stage.keys("+");
+        stage.text();
+        if stage.app.regions().form == LayoutForm::Full {
+            return;
+        }
+        let now = stage.app.regions().pane(AgentId(3)).unwrap().area.height;
+        assert!(now > rows, "{now} rows after {rows}");
+        rows = now;
+    }
+    panic!("it never had the whole screen");
+}
+
+#[test]
+fn ended_agents_fold_into_one_row_with_the_next_message() {
+    let mut stage = scenes::ended(120, 40);
+    stage.text();
+    let before = stage.app.regions().panes.len();
+    assert!(before > 0 && !stage.text().contains("a shows them"));
+    stage.asks("and now?");
+    assert!(stage.app.regions().panes.is_empty(), "{}", stage.text());
+    assert!(stage.text().contains("a shows them"), "{}", stage.text());
+    stage.keys("<alt+1>");
+    assert!(stage.app.regions().pane(AgentId(1)).is_some(), "its number still finds it");
+    stage.keys("a");
+    assert_eq!(stage.app.regions().panes.len(), before);
+    assert!(stage.text().contains("a folds them"), "{}", stage.text());
+}
+
+#[test]
+fn a_passing_message_covers_no_hint() {
+    let mut stage = scenes::eight_agents(120, 40);
+    stage.keys("<alt+1>w");
+    let text = stage.text();
+    let rows: Vec<&str> = text.lines().collect();
+    assert!(rows[rows.len() - 1].contains("x stop  w wrap up"), "{text}");
+    assert!(text.contains("explore-1 is wrapping up") && !rows[rows.len() - 1].contains("is wrapping up"), "{text}");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use belvedere::app::layout::{Descent, LayoutForm, LayoutMode, LayoutState, Regions, layout};
-use belvedere::app::panes::{Live, PaneRequest, PaneSize};
+use belvedere::app::panes::{Live, MOST_CONTENT, PaneRequest, PaneSize};
 use belvedere::message::AgentId;
 use proptest::prelude::*;
 use ratatui::layout::Rect;
@@ -195,4 +195,39 @@ fn agents_below_leave_no_row_empty() {
         assert_eq!(used, regions.rule.y - regions.agents_head.bottom(), "at {height}");
         assert_eq!(end, Some(regions.rule.y));
     }
+}
+
+#[test]
+fn the_focused_pane_is_open_in_every_layout() {
+    let panes: Vec<PaneRequest> = (1..=20).map(|agent| PaneRequest::new(AgentId(agent), Live::Yes)).collect();
+    for (width, height) in [(200, 60), (120, 40), (100, 30), (80, 24), (60, 20)] {
+        for focused in [1, 10, 20].map(AgentId) {
+            let focused = Some(focused);
+            let state = LayoutState { composer_rows: 1, panes: &panes, focused, ..LayoutState::default() };
+            let regions = layout(Rect::new(0, 0, width, height), &state);
+            let rows = focused.and_then(|agent| regions.pane(agent)).map_or(0, |pane| pane.area.height);
+            assert!(rows >= 6, "{rows} rows at {width}x{height}");
+        }
+    }
+}
+
+#[test]
+fn two_bodies_are_seen_below_the_conversation() {
+    let live = |agent| if agent <= 8 { Live::Yes } else { Live::Folded };
+    let panes: Vec<PaneRequest> = (1..=12).map(|agent| PaneRequest::new(AgentId(agent), live(agent))).collect();
+    let state = LayoutState { composer_rows: 1, panes: &panes, ..LayoutState::default() };
+    let regions = layout(Rect::new(0, 0, 100, 30), &state);
+    let bodies = regions.panes.iter().filter(|pane| pane.area.height > 1).count();
+    assert!(bodies >= 2 && regions.conversation.height >= 6, "{bodies}");
+}
+
+#[test]
+fn rows_go_to_who_can_fill_them() {
+    let wish = |agent, content| PaneRequest { content, ..PaneRequest::new(AgentId(agent), Live::Yes) };
+    let panes = [wish(1, 1), wish(2, MOST_CONTENT), wish(3, 4)];
+    let state = LayoutState { composer_rows: 1, panes: &panes, ..LayoutState::default() };
+    let regions = layout(Rect::new(0, 0, 140, 40), &state);
+    let rows: Vec<u16> = regions.panes.iter().map(|pane| pane.area.height).collect();
+    assert_eq!((rows[0], rows[2]), (2, 5), "none is blank");
+    assert!(rows[1] > 20, "{rows:?}");
 }

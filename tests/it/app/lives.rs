@@ -1,11 +1,11 @@
 //! Background, wrap up and resume: what their keys ask for, and what the events that answer change.
 
 use belvedere::agent::{Author, EventKind, RunMode, Status, TurnEvent};
-use belvedere::app::{AgentState, CellKind, Effect, Event, Focus, Phase};
+use belvedere::app::{AgentState, CellKind, Effect, Event, Focus, Phase, StateGroup};
 use belvedere::message::{AgentId, MessageId};
 use belvedere::subagent::{Children, Command};
 
-use crate::screens::stage::Stage;
+use crate::screens::stage::{Region, Stage};
 
 /// Two at work, the third has done what it was sent for, the fourth was stopped, the fifth waits for its turn.
 fn five() -> Stage {
@@ -70,11 +70,15 @@ fn b_moves_an_agent_to_the_background_and_back_whatever_it_does() {
 }
 
 #[test]
-fn what_runs_in_the_background_says_so_in_both_places() {
+fn what_runs_in_the_background_says_so_wherever_it_stands() {
     let mut stage = five();
     stage.agent(1, EventKind::Moved { run_mode: RunMode::Background });
     let text = stage.text();
-    assert_eq!(text.matches("Find the parser  ◇ background").count(), 2, "{text}");
+    assert_eq!(text.matches("Find the parser  ◇ background").count(), 1, "{text}");
+    assert_eq!(stage.region(Region::Agents).matches("Find the parser  ◇ background").count(), 1);
+    stage.keys("/layout hidden<enter>");
+    assert!(stage.text().contains("Find the parser  ◇ background"), "in the conversation while it has no pane");
+    stage.keys("/layout auto<enter>");
     stage.agent(1, EventKind::Moved { run_mode: RunMode::Foreground });
     assert!(!stage.text().contains('◇'));
     stage.agent(1, EventKind::Moved { run_mode: RunMode::Background });
@@ -106,7 +110,7 @@ fn w_asks_once_for_a_report() {
     assert_eq!(flash(&stage), "explore-1 is wrapping up");
     assert_eq!(commands(&stage.keys("w")), []);
     assert_eq!(flash(&stage), "explore-1 is already wrapping up; x stops it now");
-    assert_eq!(word(&stage, 1), "thinking", "only the engine says when");
+    assert_eq!(word(&stage, 1), "writing", "only the engine says when");
     stage.agent(1, EventKind::LastTurn { why: Status::WrappedUp });
     stage.agent(1, EventKind::Turn(TurnEvent::Started { turn: 2 }));
     assert_eq!(word(&stage, 1), "wrapping up");
@@ -171,7 +175,7 @@ fn a_resumed_agent_goes_on_below_its_report_and_counts_on() {
     let mut stage = five();
     stage.draw();
     stage.wait(4_000);
-    assert!(stage.text().contains("▸ 3 explore"), "its pane has folded");
+    assert!(stage.text().contains("▸ 3 Count files"), "its pane has folded: {}", stage.text());
     let before = stage.app.agents().get(AgentId(3)).unwrap().spent.usage.total();
     stage.wait(60_000);
     resumes(&mut stage, 3, 2);
@@ -193,9 +197,9 @@ fn a_resumed_agent_goes_on_below_its_report_and_counts_on() {
     assert_eq!(view.tools, 16);
     stage.keys("<esc><esc>");
     let text = stage.text();
-    assert!(text.contains("▾ 3 explore"), "its second report is news: {text}");
+    assert!(text.contains("▾ 3 Count files"), "its second report is news: {text}");
     stage.wait(4_000);
-    assert!(stage.text().contains("▸ 3 explore"), "and then folds again");
+    assert!(stage.text().contains("▸ 3 Count files"), "and then folds again");
 }
 
 #[test]
@@ -238,7 +242,7 @@ fn questions_and_stops_are_heard_again_after_a_second_start() {
     assert_eq!(commands(&stage.keys("<alt+4>x")), [Command::Stop { agent: AgentId(4) }]);
     stage.ends(4, Status::Cancelled, "", None);
     assert_eq!(stage.app.approvals().of(AgentId(4)), 0);
-    assert_eq!(stage.app.agents().tally().stopped, 1);
+    assert_eq!(stage.app.tally(stage.app.agents().children()).of(StateGroup::Stopped), 1);
 }
 
 #[test]

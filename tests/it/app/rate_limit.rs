@@ -39,7 +39,7 @@ fn titles_say_the_wait_and_with_room_the_queue() {
     assert!(title(&mut stage, "1").contains("limited 3s  "), "{}", stage.text());
     assert!(title(&mut stage, "2").contains("3s · 2 ahead"), "{}", stage.text());
     stage.agent(2, held(None, 1));
-    assert!(title(&mut stage, "2").contains("⚠ 1 ahead"));
+    assert!(title(&mut stage, "2").contains("⚠ rate limited · 1 ahead"));
     assert!(stage.text().lines().all(|line| line.chars().count() <= 120));
 }
 
@@ -87,5 +87,5 @@ fn the_timeline_counts_it_as_rate_limit() {
     stage.says(2, "on");
     let letters: String =
         stage.app.track(AgentId(2)).unwrap().spans().iter().map(|span| span.kind.row().letter).collect();
-    assert!(letters.ends_with("Rt"), "{letters}");
+    assert!(letters.ends_with("RW"), "{letters}");
 }

@@ -104,7 +104,7 @@ fn an_agents_life_is_told_in_letters() {
     let stage = scenes::timeline(120, 40);
     assert_eq!(letters(&stage, 1), "tTtTt");
     assert_eq!(letters(&stage, 2), "tA");
-    assert_eq!(letters(&stage, 5), "tRtSt");
+    assert_eq!(letters(&stage, 5), "tRWSW");
     assert_eq!(letters(&stage, 6), "q");
     assert!(letters(&stage, 0).ends_with("wSw"), "{}", letters(&stage, 0));
     let ended = |agent: u32| stage.app.track(AgentId(agent)).unwrap().spans().last().unwrap().ended;
@@ -136,9 +136,9 @@ fn silence_shows_while_it_lasts_and_stays_when_it_is_over() {
     let said = words(&mut stage);
     assert!(said.contains("S 11s so far  stalled"), "{said}");
     stage.says(1, "back");
-    assert_eq!(letters(&stage, 1), "tSt");
+    assert_eq!(letters(&stage, 1), "tSW");
     stage.wait(1_000);
-    assert!(words(&mut stage).contains("thinking"));
+    assert!(words(&mut stage).contains("writing"));
 }
 
 #[test]
@@ -351,6 +351,7 @@ fn only_columns_change_the_frame() {
     stage.asks("go");
     stage.spawns(1, "explore", "Find");
     stage.starts(1);
+    stage.says(1, "the first ");
     stage.ends(0, Status::Completed, "", None);
     stage.keys("/timeline<enter>");
     stage.draw();
@@ -389,7 +390,7 @@ fn a_wide_title_shows_how_busy_the_agent_was() {
     stage.says(1, "word ");
     let title = |stage: &mut Stage| {
         let text = stage.text();
-        text.lines().find(|line| line.starts_with("▾ 1 explore")).unwrap().to_owned()
+        text.lines().find(|line| line.starts_with("▾ 1 Find")).unwrap().to_owned()
     };
     assert!(title(&mut stage).contains("▃  ▁"), "{}", title(&mut stage));
     stage.wait(59_000);

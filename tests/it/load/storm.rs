@@ -1,6 +1,7 @@
 //! A hundred children at once, with events that come late, twice and out of order.
 
 use belvedere::agent::{EventKind, Status};
+use belvedere::app::StateGroup;
 use belvedere::message::AgentId;
 
 use crate::screens::stage::Stage;
@@ -44,8 +45,8 @@ fn a_storm_of_a_hundred_children_keeps_its_bounds() {
     }
     stage.wait(60_000);
     stage.draw();
-    let tally = stage.app.agents().tally();
-    assert_eq!((tally.running, tally.queued, tally.done), (0, 0, CHILDREN as usize));
+    let tally = stage.app.tally(stage.app.agents().children());
+    assert_eq!((tally.total(), tally.of(StateGroup::Done)), (CHILDREN as usize, CHILDREN as usize));
     assert!(stage.app.approvals().is_empty(), "ended agents still ask");
     for child in 1..=CHILDREN {
         let agent = stage.app.agents().get(AgentId(child)).unwrap();

@@ -49,7 +49,7 @@ fn a_folded_parent_says_what_is_below_it() {
 }
 
 #[test]
-fn a_nested_title_shows_number_type_and_state_at_any_width() {
+fn a_nested_title_shows_number_description_and_state_at_any_width() {
     for width in 30..=130 {
         let mut stage = nested(width, 40);
         stage.keys("/layout rail<enter>");
@@ -59,9 +59,9 @@ fn a_nested_title_shows_number_type_and_state_at_any_width() {
         for pane in &regions.panes {
             let agent = stage.app.agents().get(pane.agent).unwrap();
             let row = rows[usize::from(pane.area.y)];
-            let kind: String = agent.agent_type.chars().take(4).collect();
+            let title: String = agent.description.chars().take(4).collect();
             let state = stage.app.state_of(agent).word_within(9);
-            assert!(row.contains(&format!("{} {kind}", pane.agent)), "number or type at {width}: {row}");
+            assert!(row.contains(&format!("{} {title}", pane.agent)), "number or description at {width}: {row}");
             assert!(row.contains(&state), "{state} at {width}: {row}");
         }
         assert_eq!(regions.panes.len(), 8, "at {width}");
@@ -91,8 +91,8 @@ fn the_full_view_of_a_parent_shows_its_children_and_what_all_used() {
     let mut stage = nested(160, 40);
     stage.keys("<alt+4><enter>");
     let text = stage.text();
-    assert!(text.contains("◆ explore") && text.contains("Read the claims"), "{text}");
-    assert!(text.contains("◆ test-writer") && text.contains("Write token tests"), "{text}");
+    assert!(text.contains("◆ Read the claims"), "{text}");
+    assert!(text.contains("◆ Write token tests"), "{text}");
     assert!(!text.contains("Look for fixtures"), "what is deeper belongs to its own parent: {text}");
     stage.ends(5, Status::Completed, "<summary>Claims has two fields.</summary>", None);
     let text = stage.text();

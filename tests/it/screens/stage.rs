@@ -220,6 +220,8 @@ impl Stage {
 
     /// Draws until what is shown has settled, and returns the frame.
     pub(crate) fn frame(&mut self) -> Buffer {
+        // A frame says how much a pane has to show, and the next one gives it the rows.
+        self.draw();
         self.draw();
         self.draw().0
     }

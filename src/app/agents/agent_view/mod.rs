@@ -10,7 +10,7 @@ mod runs;
 use std::time::{Duration, Instant};
 
 use self::runs::PreviousRuns;
-use super::cells::{Cell, CellId, CellKind, Cells, ToolCell, ToolState, clean_view};
+use super::cells::{Cell, CellId, CellKind, Cells, Siblings, ToolCell, ToolState, clean_view};
 use super::report::TagReader;
 use super::state::Phase;
 use crate::agent::{AgentEvent, Bounds, EventKind, Outcome, RunMode, Spawn, Spent, Status, ToolEvent, TurnEvent};
@@ -71,6 +71,8 @@ pub struct AgentView {
     /// Cells of text and thought of the present turn.
     turn: Vec<CellId>,
     /// Reads the tags of a subagent's report out of the present turn.
+    /// The first cell that the present turn may have.
+    turn_from: CellId,
     tags: TagReader,
 }
 
@@ -111,6 +113,7 @@ impl AgentView {
             worktree: None,
             running: Vec::new(),
             turn: Vec::new(),
+            turn_from: 0,
             tags: TagReader::default(),
         }
     }
@@ -135,15 +138,28 @@ impl AgentView {
         &self.todos
     }
 
-    /// Returns the name of the oldest tool in flight, and since when it runs.
-    pub fn tool_in_flight(&self) -> Option<(&str, Instant)> {
+    /// Returns the oldest call that runs, and since when.
+    pub fn tool_in_flight(&self) -> Option<(&ToolCell, Instant)> {
         self.in_flight().find_map(|(_, kind)| match kind {
             CellKind::Tool(tool) => match tool.state {
-                ToolState::Running { since } => Some((tool.name.as_str(), since)),
+                ToolState::Running { since } => Some((tool.as_ref(), since)),
                 _ => None,
             },
             _ => None,
         })
+    }
+
+    /// Returns the tool of the oldest call that waits for an answer of the user.
+    pub(in crate::app) fn asking_tool(&self) -> Option<&str> {
+        self.in_flight().find_map(|(_, kind)| match kind {
+            CellKind::Tool(tool) if tool.state == ToolState::Asking => Some(tool.name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Returns `true` if what it writes is its report.
+    pub(in crate::app) fn is_reporting(&self) -> bool {
+        self.tags.is_open()
     }
 
     /// Returns the cells of the calls in flight, oldest first.
@@ -215,6 +231,7 @@ impl AgentView {
             EventKind::Turn(TurnEvent::Started { turn }) => {
                 self.turns = *turn;
                 self.turn.clear();
+                self.turn_from = self.cells.end();
                 self.tags = TagReader::default();
                 self.enter(Phase::Thinking, now);
             }
@@ -267,12 +284,23 @@ impl AgentView {
     /// Puts a subagent's line in place of the call that made it, and returns the line's cell.
     pub(in crate::app) fn child_spawned(&mut self, call_id: &str, agent: AgentId) -> CellId {
         let cell = self.running.iter().find(|(id, _)| id == call_id).map(|(_, cell)| *cell);
+        let of_message = self.turn_from..self.cells.end();
+        let mut cells = of_message.filter_map(|id| Some((id, self.cells.get(id)?)));
+        let first = cells.find(|(_, cell)| matches!(cell.kind, CellKind::Subagent { .. })).map(|(id, _)| id);
+        let siblings = if first.is_some() { Siblings::Before } else { Siblings::After(Vec::new()) };
+        if let Some(first) = first {
+            self.cells.change(first, |kind| {
+                if let CellKind::Subagent { siblings: Siblings::After(others), .. } = kind {
+                    others.push(agent);
+                }
+            });
+        }
         match cell {
             Some(cell) => {
-                self.cells.change(cell, |kind| *kind = CellKind::Subagent { agent });
+                self.cells.change(cell, |kind| *kind = CellKind::Subagent { agent, siblings });
                 cell
             }
-            None => self.cells.push(CellKind::Subagent { agent }),
+            None => self.cells.push(CellKind::Subagent { agent, siblings }),
         }
     }
 
@@ -302,7 +330,8 @@ impl AgentView {
             let id = self.cells.push(cell(text.trim_start_matches('\n').to_owned()));
             self.turn.push(id);
         }
-        self.enter(Phase::Thinking, now);
+        let writes = matches!(cell(String::new()), CellKind::Text { .. });
+        self.enter(if writes { Phase::Writing } else { Phase::Thinking }, now);
     }
 
     /// Returns a text of a reply as it is shown: cleaned, the tags of a subagent's report as headings.

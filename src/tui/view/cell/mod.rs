@@ -15,7 +15,7 @@ use ratatui::text::{Line, Span};
 use super::markdown::Lined;
 use super::render_context::RenderContext;
 use super::wrap::{fit, fit_line, wrap_indented};
-use crate::app::{CellKind, Detail, ToolState};
+use crate::app::{AgentView, CellKind, Detail, Siblings, ToolState};
 use crate::message::AgentId;
 
 /// Rows of a user message that are shown in brief.
@@ -25,7 +25,11 @@ const USER_ROWS: usize = 40;
 pub(super) fn is_live(kind: &CellKind, ctx: &RenderContext<'_>) -> bool {
     match kind {
         CellKind::Tool(tool) => matches!(tool.state, ToolState::Running { .. } | ToolState::Asking),
-        CellKind::Subagent { agent } => ctx.app.agents().get(*agent).is_none_or(|agent| !agent.has_ended()),
+        CellKind::Subagent { agent, siblings } => {
+            let others = if let Siblings::After(others) = siblings { others.as_slice() } else { &[] };
+            let ended = |agent: &AgentId| ctx.app.agents().get(*agent).is_some_and(AgentView::has_ended);
+            !ended(agent) || !others.iter().all(ended)
+        }
         CellKind::Retry { .. } => true,
         _ => false,
     }
@@ -70,7 +74,7 @@ pub(super) fn lines(kind: &CellKind, columns: u16, detail: Detail, ctx: &RenderC
         }
         CellKind::Reports { of } => reports(of, columns, ctx),
         CellKind::Resumed { run, at } => vec![border(*run, *at, columns, ctx)],
-        CellKind::Subagent { agent } => return subagent::lines(*agent, columns, detail, ctx),
+        CellKind::Subagent { agent, siblings } => return subagent::lines(*agent, siblings, columns, detail, ctx),
         CellKind::Retry { attempt, until, reason } => {
             let left = until.saturating_duration_since(ctx.app.now()).as_secs();
             // Past its own wait it may still stand in a queue.

@@ -17,6 +17,7 @@ use super::cell;
 use super::links::LinkSpans;
 use super::render_context::RenderContext;
 use super::select::{self, Clip};
+use crate::app::panes::MOST_CONTENT;
 use crate::app::{
     Anchor, CellId, CellKind, Detail, Drawn, Motion, PaneState, Point, ScrollTarget, Selection, SelectionEnd,
     SelectionStage, StepView,
@@ -34,10 +35,21 @@ pub(super) enum Follow {
     From(CellId),
 }
 
+/// Whether blank lines stand between what differs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Spacing {
+    #[default]
+    Loose,
+    /// None do: every row of a small pane says something.
+    Tight,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shown {
     /// Where the view stands now; `None` if it follows.
     pub at: Option<Anchor>,
+    /// How many rows all of it would fill, up to some that no pane has.
+    pub rows: u16,
     pub found: Option<Anchor>,
     pub missed: bool,
     /// First and last cell of which a line is visible.
@@ -63,6 +75,7 @@ impl Shown {
 #[derive(Default)]
 pub(super) struct TranscriptView {
     width: u16,
+    spacing: Spacing,
     detail: Detail,
     theme: u64,
     frame: u64,
@@ -77,12 +90,13 @@ impl TranscriptView {
         &mut self,
         cells: StepView<'_>,
         state: &PaneState,
-        follow: Follow,
+        (follow, spacing): (Follow, Spacing),
         ctx: &RenderContext<'_>,
         area: Rect,
         buf: &mut Buffer,
     ) -> Shown {
         self.prepare(area.width, state.detail, ctx);
+        self.spacing = spacing;
         let mut walk = Walk { transcript: self, cells, ctx };
         let height = usize::from(area.height);
         let tail = walk.tail(height, follow);
@@ -99,12 +113,13 @@ impl TranscriptView {
         let moved = walk.moved_up(from, area);
         let (last, leads) = walk.paint(from, area, buf, state.search.as_deref());
         let (selected, copied) = walk.select(state.selection, from, area, buf);
+        let rows = walk.rows(MOST_CONTENT);
         self.last = Some((area, from));
         let frame = self.frame;
         // A search passes over many cells that are not held any more soon after.
         let held = cells.first()..cells.end();
         self.cells.retain(|id, laid| held.contains(id) && laid.used + FORGET_AFTER > frame);
-        Shown { at, found, missed, cells: (from.cell, last), moved, selected, copied, leads }
+        Shown { at, rows, found, missed, cells: (from.cell, last), moved, selected, copied, leads }
     }
 
     /// Returns how many cells are kept laid out.
@@ -137,7 +152,10 @@ impl Walk<'_> {
         let Some(cell) = self.cells.get(id) else { return (0, &[]) };
         let transcript = &mut *self.transcript;
         let (width, detail, ctx) = (transcript.width, transcript.detail, self.ctx);
-        let gap = cell::gap(previous(&self.cells, id), &cell.kind);
+        let gap = match transcript.spacing {
+            Spacing::Tight => 0,
+            Spacing::Loose => cell::gap(previous(&self.cells, id), &cell.kind),
+        };
         let laid = transcript.cells.entry(id).or_insert_with(|| LayoutCache::before(cell));
         laid.bring_up(cell, width, detail, ctx, transcript.frame);
         let lines = laid.lines(width, ctx);
@@ -147,6 +165,18 @@ impl Walk<'_> {
     fn height(&mut self, id: CellId) -> usize {
         let (gap, lines) = self.laid(id);
         gap + lines.len()
+    }
+
+    /// Returns how many lines there are from the end back, up to `most`.
+    fn rows(&mut self, most: u16) -> u16 {
+        let mut rows = 0;
+        for id in (self.cells.first()..self.cells.end()).rev() {
+            rows += self.height(id);
+            if rows >= usize::from(most) {
+                return most;
+            }
+        }
+        u16::try_from(rows).unwrap_or(most)
     }
 
     /// Returns the first visible line of a view that follows.
