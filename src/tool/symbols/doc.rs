@@ -6,19 +6,19 @@
 use super::mask::Masked;
 use super::outline::Symbol;
 
-/// Lines looked at above and below a definition.
+/// SourceLines looked at above and below a definition.
 const MAX_LINES: usize = 60;
 /// Characters of a signature and of a sentence.
 const MAX_SIGNATURE: usize = 200;
 const MAX_SENTENCE: usize = 200;
 
 /// The lines of a file, as they are and without comments and literals.
-pub(super) struct Lines<'t> {
+pub(super) struct SourceLines<'t> {
     pub(super) text: Vec<&'t str>,
     masked: Vec<&'t str>,
 }
 
-impl<'t> Lines<'t> {
+impl<'t> SourceLines<'t> {
     pub(super) fn new(text: &'t str, masked: &'t Masked) -> Self {
         Self { text: text.split('\n').collect(), masked: masked.text.split('\n').collect() }
     }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use ignore::WalkState;
 use ignore::overrides::Override;
 
-use super::doc::Lines;
+use super::doc::SourceLines;
 use super::language::{Language, Languages, SymbolKind};
 use super::outline::{Symbol, outline};
 use super::terms::{FIELD_BITS, IN_BODY, IN_DOC, IN_NAME, OFTEN, TermReader};
@@ -30,7 +30,7 @@ const MAX_BYTES: usize = 64 << 20;
 const THIN_BYTES: usize = 48 << 20;
 /// Different words kept of one definition.
 const MAX_TERMS: usize = 40;
-/// Lines of a body whose words count.
+/// SourceLines of a body whose words count.
 const MAX_BODY: usize = 150;
 const MAX_TYPE_BODY: usize = 25;
 /// Bytes of a line from which on a file is taken for minified, and of a line of which words count.
@@ -63,7 +63,7 @@ impl IndexedFile {
 
 /// The files of one walk.
 #[derive(Default)]
-pub(super) struct Indexed {
+pub(super) struct IndexedFiles {
     /// By path.
     pub(super) files: Vec<(PathBuf, Arc<IndexedFile>)>,
     /// Files beyond the size that is read.
@@ -97,7 +97,7 @@ impl SymbolIndex {
     }
 
     /// Returns what is defined in `root`, which is a file or a folder. Files that have changed are read again.
-    pub(super) fn read(&self, root: &Path, ignores: &Ignores, watch: &Watch) -> Indexed {
+    pub(super) fn read(&self, root: &Path, ignores: &Ignores, watch: &Watch) -> IndexedFiles {
         self.make_room(root);
         let found: Mutex<Vec<(PathBuf, Arc<IndexedFile>)>> = Mutex::default();
         let counts = Counts::default();
@@ -127,7 +127,7 @@ impl SymbolIndex {
         if !watch.is_over() {
             self.forget(root, &files);
         }
-        Indexed {
+        IndexedFiles {
             files,
             too_large: counts.too_large.into_inner(),
             unread: counts.unread.into_inner(),
@@ -232,7 +232,7 @@ fn index(text: &str, stamp: Stamp, language: &Language, reader: &mut TermReader,
     }
     let (masked, symbols) = outline(text, language);
     let is_generated = is_generated(text);
-    let lines = Lines::new(text, &masked);
+    let lines = SourceLines::new(text, &masked);
     let (mut terms, mut ends) = (Vec::new(), Vec::with_capacity(symbols.len()));
     let mut own: Vec<(u32, u32)> = Vec::new();
     for (at, symbol) in symbols.iter().enumerate() {
@@ -260,7 +260,7 @@ fn index(text: &str, stamp: Stamp, language: &Language, reader: &mut TermReader,
 }
 
 /// Returns the lines of a definition whose words count as its own: of a type not what is defined in it.
-fn body<'t>(lines: &'t Lines<'_>, symbol: &Symbol, next: u32) -> impl Iterator<Item = &'t str> {
+fn body<'t>(lines: &'t SourceLines<'_>, symbol: &Symbol, next: u32) -> impl Iterator<Item = &'t str> {
     let (most, end) = match symbol.kind {
         SymbolKind::Function | SymbolKind::Method => (MAX_BODY, symbol.end),
         SymbolKind::Module => (1, symbol.end),

@@ -87,7 +87,7 @@ pub(super) const PARAMS: &str = "params";
 /// How a language says where a definition ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Layout {
+pub(super) enum BodyLayout {
     /// Definitions begin with a line; braces hold their bodies.
     #[default]
     Braces,
@@ -143,11 +143,11 @@ pub(super) enum Quirk {
 
 #[derive(Deserialize)]
 struct Table {
-    language: Vec<Row>,
+    language: Vec<LanguageRow>,
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct LanguageRow {
     name: String,
     #[serde(default)]
     extensions: Vec<String>,
@@ -155,7 +155,7 @@ struct Row {
     #[serde(default)]
     files: Vec<String>,
     #[serde(default)]
-    layout: Layout,
+    layout: BodyLayout,
     #[serde(default)]
     line_comments: Vec<String>,
     #[serde(default)]
@@ -218,7 +218,7 @@ struct RuleRow {
 }
 
 /// One way to write a definition.
-pub(super) struct Rule {
+pub(super) struct SymbolRule {
     pub(super) kind: Option<SymbolKind>,
     pub(super) in_type: Option<SymbolKind>,
     pub(super) pattern: Regex,
@@ -231,10 +231,10 @@ pub(super) struct Rule {
 }
 
 /// What is compiled of a language.
-pub(super) struct Rules {
+pub(super) struct SymbolRules {
     /// Says which rules are worth a closer look.
     pub(super) set: RegexSet,
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<SymbolRule>,
     pub(super) drop: Option<Regex>,
     pub(super) imports: Option<Regex>,
 }
@@ -242,7 +242,7 @@ pub(super) struct Rules {
 /// One row of the table.
 pub(super) struct Language {
     pub(super) name: String,
-    pub(super) layout: Layout,
+    pub(super) layout: BodyLayout,
     pub(super) line_comments: Vec<String>,
     pub(super) block_comments: Vec<(String, String)>,
     pub(super) nested: bool,
@@ -254,12 +254,12 @@ pub(super) struct Language {
     pub(super) name_ends: String,
     /// Signs that may begin a comment or a literal.
     pub(super) signs: [bool; 256],
-    row: Row,
-    compiled: OnceLock<Rules>,
+    row: LanguageRow,
+    compiled: OnceLock<SymbolRules>,
 }
 
 impl Language {
-    fn new(mut row: Row) -> Self {
+    fn new(mut row: LanguageRow) -> Self {
         for literal in &mut row.literals {
             if literal.close.is_empty() {
                 literal.close.clone_from(&literal.open);
@@ -317,7 +317,7 @@ impl Language {
         self.row.not_names.iter().any(|not| not == word)
     }
 
-    pub(super) fn rules(&self) -> &Rules {
+    pub(super) fn rules(&self) -> &SymbolRules {
         self.compiled.get_or_init(|| compile(&self.row))
     }
 }
@@ -328,7 +328,7 @@ pub(super) fn scope_number(name: &str) -> u8 {
     NAMES.iter().position(|known| *known == name).map_or(3, |at| u8::try_from(at).unwrap_or(3))
 }
 
-fn compile(row: &Row) -> Rules {
+fn compile(row: &LanguageRow) -> SymbolRules {
     let build = |pattern: &str| {
         let mut pattern = pattern.to_owned();
         // Parts may use other parts.
@@ -348,7 +348,7 @@ fn compile(row: &Row) -> Rules {
         patterns.push(text);
         let inside = if rule.inside.is_empty() { &["file".to_owned(), "type".to_owned()][..] } else { &rule.inside };
         let opens = rule.opens.as_deref().unwrap_or_else(|| rule.kind.map_or(BLOCK, SymbolKind::opens));
-        rules.push(Rule {
+        rules.push(SymbolRule {
             kind: rule.kind,
             in_type: rule.in_type.or(rule.kind.map(|kind| match kind {
                 SymbolKind::Function => SymbolKind::Method,
@@ -363,7 +363,7 @@ fn compile(row: &Row) -> Rules {
         });
     }
     let set = RegexSetBuilder::new(&patterns).size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED).build();
-    Rules {
+    SymbolRules {
         set: set.unwrap_or_else(|_| RegexSet::empty()),
         rules,
         drop: row.drop.as_deref().and_then(build).map(|(regex, _)| regex),

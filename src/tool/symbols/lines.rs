@@ -4,7 +4,7 @@
 
 use super::language::{BLOCK, FILE, PARAMS, scope_number};
 use super::mask::FILLER;
-use super::outline::{Match, Outline, Scope, Symbol, is_in_function};
+use super::outline::{FoundSymbol, OpenScope, Outline, Symbol, is_in_function};
 
 /// Bytes and lines that a rule may look at.
 const MAX_WINDOW: usize = 2_000;
@@ -12,12 +12,12 @@ const MAX_JOINED: usize = 25;
 
 struct Braces<'t> {
     outline: Outline<'t>,
-    stack: Vec<Scope>,
+    stack: Vec<OpenScope>,
     /// For each open scope, the sign that ends it and the parentheses that were open around it.
     open: Vec<(u8, u32)>,
     parens: u32,
     /// The scope of the next brace.
-    pending: Option<(Scope, u8, u32)>,
+    pending: Option<(OpenScope, u8, u32)>,
 }
 
 /// Returns the definitions of a file whose bodies stand in braces.
@@ -63,7 +63,7 @@ impl Braces<'_> {
         // A definition at the margin stands in no function: something before it was read wrongly.
         let at_margin = line.starts_with(|c: char| c.is_ascii_alphabetic());
         if found.is_none() && at_margin && (self.parens > 0 || is_in_function(&self.stack)) {
-            found = self.outline.find(window, scope_number(FILE), false, &[]).filter(Match::is_sure);
+            found = self.outline.find(window, scope_number(FILE), false, &[]).filter(FoundSymbol::is_sure);
             if found.is_some() {
                 self.parens = 0;
                 while let Some(scope) = self.stack.pop() {
@@ -101,9 +101,10 @@ impl Braces<'_> {
                     }
                 }
                 b'{' => {
-                    let fits =
-                        |pending: &mut (Scope, u8, u32)| at >= body && pending.1 == b'{' && pending.2 == self.parens;
-                    let scope = self.pending.take_if(fits).map_or_else(|| Scope::plain(BLOCK), |(scope, ..)| scope);
+                    let fits = |pending: &mut (OpenScope, u8, u32)| {
+                        at >= body && pending.1 == b'{' && pending.2 == self.parens
+                    };
+                    let scope = self.pending.take_if(fits).map_or_else(|| OpenScope::plain(BLOCK), |(scope, ..)| scope);
                     self.push(scope, b'}');
                 }
                 b'}' => {
@@ -119,7 +120,7 @@ impl Braces<'_> {
         }
     }
 
-    fn push(&mut self, scope: Scope, close: u8) {
+    fn push(&mut self, scope: OpenScope, close: u8) {
         self.stack.push(scope);
         self.open.push((close, self.parens));
         self.parens = 0;
@@ -165,7 +166,7 @@ fn window<'t>(outline: &Outline<'t>, start: usize, line: &str) -> &'t str {
 /// Returns the definitions of a file whose bodies are indented.
 pub(super) fn indent(mut outline: Outline<'_>) -> Vec<Symbol> {
     let masked = outline.masked;
-    let (mut stack, mut indents): (Vec<Scope>, Vec<usize>) = (Vec::new(), Vec::new());
+    let (mut stack, mut indents): (Vec<OpenScope>, Vec<usize>) = (Vec::new(), Vec::new());
     let (mut start, mut parens, mut last) = (0, 0_u32, 0);
     for (number, line) in masked.text.split_inclusive('\n').enumerate() {
         let at = start;
@@ -186,7 +187,7 @@ pub(super) fn indent(mut outline: Outline<'_>) -> Vec<Symbol> {
                     outline.close(&scope, if closes { number + 1 } else { last });
                 }
             }
-            let scope = stack.last().map_or(scope_number(FILE), |scope: &Scope| scope.number);
+            let scope = stack.last().map_or(scope_number(FILE), |scope: &OpenScope| scope.number);
             let window = window(&outline, at, line);
             if let Some(found) = outline.find(window, scope, false, &stack) {
                 parens = 0;

@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::doc::{Lines, bounded, first_sentence};
-use super::index::{Indexed, IndexedFile, SymbolIndex, text_of};
+use super::doc::{SourceLines, bounded, first_sentence};
+use super::index::{IndexedFile, IndexedFiles, SymbolIndex, text_of};
 use super::language::SymbolKind;
 use super::outline::outline;
-use super::rank::{Fit, Hit, Query, Ranked, Wanted, owner_of};
+use super::rank::{QueryFit, RankedSymbols, SymbolHit, SymbolQuery, WantedSymbols, owner_of};
 use super::uses::{NameUse, UseKind, uses};
 use crate::tool::ToolOutput;
 use crate::tool::file::path::relative;
@@ -23,9 +23,9 @@ const MAX_TEXT: usize = 40_000;
 /// Characters of a query that is repeated.
 const MAX_QUERY: usize = 80;
 
-pub(super) struct Listing<'l> {
+pub(super) struct SymbolListing<'l> {
     pub(super) index: &'l SymbolIndex,
-    pub(super) indexed: &'l Indexed,
+    pub(super) indexed: &'l IndexedFiles,
     pub(super) cwd: &'l Path,
     pub(super) limit: usize,
     pub(super) watch: &'l Watch,
@@ -34,26 +34,26 @@ pub(super) struct Listing<'l> {
 /// Signatures and sentences of one file, by definition.
 type Described = Vec<(String, String)>;
 
-impl Listing<'_> {
-    pub(super) fn definitions(&self, query: &Query<'_>, ranked: &Ranked) -> ToolOutput {
+impl SymbolListing<'_> {
+    pub(super) fn definitions(&self, query: &SymbolQuery<'_>, ranked: &RankedSymbols) -> ToolOutput {
         let count = ranked.hits.len();
         let name = bounded(query.name(), MAX_QUERY);
         let lead = match (count, ranked.fit) {
             (0, _) => "No definition matches.".to_owned(),
-            (1, Fit::Named) => format!("`{name}` is defined once."),
-            (_, Fit::Named) => format!("`{name}` is defined {count} times."),
-            (_, Fit::AllWords) => format!("{} match; the best first.", counted(count, "definition")),
-            (_, Fit::Nearest) if query.is_one_name() => format!("No definition is named `{name}`. The nearest:"),
-            (_, Fit::Nearest) => "No definition matches all words. The nearest:".to_owned(),
+            (1, QueryFit::Named) => format!("`{name}` is defined once."),
+            (_, QueryFit::Named) => format!("`{name}` is defined {count} times."),
+            (_, QueryFit::AllWords) => format!("{} match; the best first.", counted(count, "definition")),
+            (_, QueryFit::Nearest) if query.is_one_name() => format!("No definition is named `{name}`. The nearest:"),
+            (_, QueryFit::Nearest) => "No definition matches all words. The nearest:".to_owned(),
         };
         let summary = match ranked.fit {
-            Fit::Named | Fit::AllWords => counted(count, "definition"),
-            Fit::Nearest if count == 0 => "no definition".to_owned(),
-            Fit::Nearest => "nothing exact".to_owned(),
+            QueryFit::Named | QueryFit::AllWords => counted(count, "definition"),
+            QueryFit::Nearest if count == 0 => "no definition".to_owned(),
+            QueryFit::Nearest => "nothing exact".to_owned(),
         };
         let mut page = Page::new(lead, self.limit);
         let mut described: HashMap<usize, Described> = HashMap::new();
-        for Hit { file, symbol, .. } in &ranked.hits {
+        for SymbolHit { file, symbol, .. } in &ranked.hits {
             if page.is_full() || self.watch.is_over() {
                 break;
             }
@@ -64,7 +64,7 @@ impl Listing<'_> {
         self.finish(page, count, summary)
     }
 
-    pub(super) fn outline(&self, wanted: Wanted, is_file: bool) -> ToolOutput {
+    pub(super) fn outline(&self, wanted: WantedSymbols, is_file: bool) -> ToolOutput {
         let mut page = Page::new(String::new(), self.limit);
         let mut count = 0;
         for (at, (_, file)) in self.indexed.files.iter().enumerate() {
@@ -90,7 +90,7 @@ impl Listing<'_> {
         self.finish(page, count, counted(count, "definition"))
     }
 
-    pub(super) fn references(&self, query: &Query<'_>, with_imports: bool) -> ToolOutput {
+    pub(super) fn references(&self, query: &SymbolQuery<'_>, with_imports: bool) -> ToolOutput {
         let name = query.name();
         let found = uses(self.index, self.indexed, name, self.watch);
         let of = |kind: UseKind| found.iter().filter(move |found| found.kind == kind);
@@ -164,7 +164,7 @@ impl Listing<'_> {
         if *symbols != *indexed.symbols {
             return Vec::new();
         }
-        let lines = Lines::new(&text, &masked);
+        let lines = SourceLines::new(&text, &masked);
         let sentence = |symbol| if with_docs { first_sentence(&lines.doc(symbol)) } else { String::new() };
         symbols.iter().map(|symbol| (lines.signature(symbol), sentence(symbol))).collect()
     }

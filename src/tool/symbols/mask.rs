@@ -36,17 +36,19 @@ impl Masker<'_> {
             self.text_up_to_tag();
         }
         let mut heredocs: Vec<(String, bool)> = Vec::new();
-        while let Some(&byte) = self.bytes.get(self.out.len()) {
+        let signs = &self.language.signs;
+        let plain = |byte: &u8| *byte != b'\n' && !signs[usize::from(*byte)];
+        while self.out.len() < self.bytes.len() {
+            let run = self.rest().iter().take_while(|byte| plain(byte)).count();
+            let at = self.out.len();
+            self.out.extend_from_slice(&self.bytes[at..at + run]);
+            let Some(&byte) = self.bytes.get(at + run) else { break };
             if byte == b'\n' {
                 self.keep(1);
-                for (tag, indented) in heredocs.drain(..).collect::<Vec<_>>() {
+                for (tag, indented) in std::mem::take(&mut heredocs) {
                     self.heredoc(&tag, indented);
                 }
-                continue;
-            }
-            if !self.language.signs[usize::from(byte)]
-                || !(self.comment() || self.quirk(byte, &mut heredocs) || self.literal())
-            {
+            } else if !(self.comment() || self.quirk(byte, &mut heredocs) || self.literal()) {
                 self.keep(1);
             }
         }
@@ -72,13 +74,14 @@ impl Masker<'_> {
 
     /// Blanks so many bytes.
     fn fill(&mut self, count: usize, filler: u8) {
-        for _ in 0..count {
-            let Some(&byte) = self.bytes.get(self.out.len()) else { return };
-            if byte == b'\n' {
-                self.out.push(byte);
+        let end = self.out.len().saturating_add(count).min(self.bytes.len());
+        while self.out.len() < end {
+            let rest = &self.bytes[self.out.len()..end];
+            let line = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            self.out.resize(self.out.len() + line, filler);
+            if line < rest.len() {
+                self.out.push(b'\n');
                 self.inside.push(true);
-            } else {
-                self.out.push(filler);
             }
         }
     }
@@ -384,6 +387,9 @@ impl Masker<'_> {
     }
 
     fn heredoc(&mut self, tag: &str, indented: bool) {
+        if let Some(inside) = self.inside.last_mut() {
+            *inside = true;
+        }
         while self.out.len() < self.bytes.len() {
             let rest = self.rest();
             let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);

@@ -23,8 +23,8 @@ use serde::Deserialize;
 
 pub(in crate::tool) use self::index::SymbolIndex;
 use self::language::SymbolKind;
-use self::listing::Listing;
-use self::rank::{Query, Wanted, rank};
+use self::listing::SymbolListing;
+use self::rank::{SymbolQuery, WantedSymbols, rank};
 use super::blocking::off_thread;
 use super::file::path::{ResolvedPath, folder_or_cwd, plan_reading, relative, revealed_line, title};
 use super::search::ignores::Ignores;
@@ -130,8 +130,8 @@ impl SymbolsInput {
         self.limit.filter(|limit| *limit > 0).unwrap_or(usual).min(MAX_LIMIT)
     }
 
-    fn wanted(&self) -> Wanted {
-        Wanted { kind: self.kind.and_then(KindFilter::symbol), tests: self.kind == Some(KindFilter::Test) }
+    fn wanted(&self) -> WantedSymbols {
+        WantedSymbols { kind: self.kind.and_then(KindFilter::symbol), tests: self.kind == Some(KindFilter::Test) }
     }
 }
 
@@ -209,14 +209,14 @@ fn look(
     if context.cancel.is_cancelled() {
         return Err(ToolOutput::error(INTERRUPTED));
     }
-    let listing = Listing { index, indexed: &indexed, cwd: &context.cwd, limit: input.limit(), watch: &watch };
+    let listing = SymbolListing { index, indexed: &indexed, cwd: &context.cwd, limit: input.limit(), watch: &watch };
     let wanted = input.wanted();
     let query = input.query().unwrap_or_default();
     let output = match input.mode() {
         SymbolsMode::Outline => listing.outline(wanted, is_file),
-        SymbolsMode::References => listing.references(&Query::new(query), input.imports.unwrap_or(false)),
+        SymbolsMode::References => listing.references(&SymbolQuery::new(query), input.imports.unwrap_or(false)),
         SymbolsMode::Definitions => {
-            let query = Query::new(query);
+            let query = SymbolQuery::new(query);
             let ranked = rank(&indexed, &query, wanted, &context.project);
             listing.definitions(&query, &ranked)
         }

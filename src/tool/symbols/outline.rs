@@ -4,7 +4,7 @@
 //! what a definition looks like to `language`. Invariant: a file gives at most [`MAX_SYMBOLS`] definitions in a time that
 //! grows with its length only, however deep it nests.
 
-use super::language::{FUNCTION, Language, Layout, Rule, SymbolKind, scope_number};
+use super::language::{BodyLayout, FUNCTION, Language, SymbolKind, SymbolRule, scope_number};
 use super::mask::{Masked, mask};
 use super::{lines, statements};
 
@@ -40,7 +40,7 @@ impl Symbol {
 }
 
 /// A scope that is open.
-pub(super) struct Scope {
+pub(super) struct OpenScope {
     pub(super) number: u8,
     /// The definition whose body it is.
     pub(super) symbol: Option<usize>,
@@ -48,7 +48,7 @@ pub(super) struct Scope {
     pub(super) owner: Option<Box<str>>,
 }
 
-impl Scope {
+impl OpenScope {
     pub(super) fn plain(name: &str) -> Self {
         Self { number: scope_number(name), symbol: None, owner: None }
     }
@@ -66,9 +66,9 @@ pub(super) fn outline(text: &str, language: &Language) -> (Masked, Vec<Symbol>) 
     let masked = mask(text, language);
     let outline = Outline { language, masked: &masked, symbols: Vec::new() };
     let mut symbols = match language.layout {
-        Layout::Braces => lines::braces(outline),
-        Layout::Indent => lines::indent(outline),
-        Layout::Statements => statements::statements(outline),
+        BodyLayout::Braces => lines::braces(outline),
+        BodyLayout::Indent => lines::indent(outline),
+        BodyLayout::Statements => statements::statements(outline),
     };
     for symbol in &mut symbols {
         symbol.end = symbol.end.max(symbol.line);
@@ -77,9 +77,9 @@ pub(super) fn outline(text: &str, language: &Language) -> (Masked, Vec<Symbol>) 
 }
 
 /// What a rule has found.
-pub(super) struct Match<'t> {
+pub(super) struct FoundSymbol<'t> {
     /// What its body is, where there is one.
-    pub(super) scope: Scope,
+    pub(super) scope: OpenScope,
     /// The sign that opens the body.
     pub(super) opener: u8,
     /// Where the name ends in the text that was looked at.
@@ -91,7 +91,7 @@ pub(super) struct Match<'t> {
     pub(super) owner: Option<&'t str>,
 }
 
-impl Match<'_> {
+impl FoundSymbol<'_> {
     /// Returns `true` if it can be nothing else: a function or a type.
     pub(super) fn is_sure(&self) -> bool {
         self.kind.is_some_and(|kind| kind == SymbolKind::Function || kind.is_type())
@@ -100,7 +100,13 @@ impl Match<'_> {
 
 impl Outline<'_> {
     /// Returns what the first rule that fits says of `text`, which stands in `scope`.
-    pub(super) fn find<'s>(&self, text: &'s str, scope: u8, directive: bool, stack: &[Scope]) -> Option<Match<'s>> {
+    pub(super) fn find<'s>(
+        &self,
+        text: &'s str,
+        scope: u8,
+        directive: bool,
+        stack: &[OpenScope],
+    ) -> Option<FoundSymbol<'s>> {
         let rules = self.language.rules();
         for at in rules.set.matches(text) {
             let Some(rule) = rules.rules.get(at) else { continue };
@@ -116,7 +122,7 @@ impl Outline<'_> {
         None
     }
 
-    fn apply<'s>(&self, rule: &Rule, text: &'s str, scope: u8) -> Option<Match<'s>> {
+    fn apply<'s>(&self, rule: &SymbolRule, text: &'s str, scope: u8) -> Option<FoundSymbol<'s>> {
         let captures = rule.pattern.captures(text)?;
         let name = captures.name("name");
         let in_type = scope == scope_number("type") || scope == scope_number("object");
@@ -126,8 +132,8 @@ impl Outline<'_> {
             _ => kind,
         };
         let (start, end) = name.map_or((text.len(), text.len()), |name| (name.start(), name.end()));
-        Some(Match {
-            scope: Scope { number: rule.opens, symbol: None, owner: None },
+        Some(FoundSymbol {
+            scope: OpenScope { number: rule.opens, symbol: None, owner: None },
             opener: rule.opener,
             name_start: start,
             name_end: name.map_or(0, |_| end),
@@ -137,13 +143,13 @@ impl Outline<'_> {
         })
     }
 
-    fn is_named_after_type(&self, name: &str, stack: &[Scope]) -> bool {
+    fn is_named_after_type(&self, name: &str, stack: &[OpenScope]) -> bool {
         let symbol = stack.last().and_then(|scope| self.symbols.get(scope.symbol?));
         symbol.is_some_and(|symbol| *symbol.name == *name)
     }
 
     /// Adds what was found at a line and returns the scope of its body. `stack` has the scopes around it.
-    pub(super) fn add(&mut self, found: Match<'_>, line: usize, stack: &[Scope]) -> Scope {
+    pub(super) fn add(&mut self, found: FoundSymbol<'_>, line: usize, stack: &[OpenScope]) -> OpenScope {
         let mut scope = found.scope;
         let parent = stack.iter().rev().find_map(|around| around.symbol);
         let Some(kind) = found.kind else {
@@ -167,13 +173,13 @@ impl Outline<'_> {
     }
 
     /// Notes the last line of a scope's definition.
-    pub(super) fn close(&mut self, scope: &Scope, line: usize) {
+    pub(super) fn close(&mut self, scope: &OpenScope, line: usize) {
         if let Some(symbol) = scope.symbol.and_then(|at| self.symbols.get_mut(at)) {
             symbol.end = u32::try_from(line).unwrap_or(u32::MAX);
         }
     }
 }
 
-pub(super) fn is_in_function(stack: &[Scope]) -> bool {
+pub(super) fn is_in_function(stack: &[OpenScope]) -> bool {
     stack.last().is_some_and(|scope| scope.number == scope_number(FUNCTION))
 }

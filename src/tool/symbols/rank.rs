@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::index::{Indexed, IndexedFile};
+use super::index::{IndexedFile, IndexedFiles};
 use super::language::SymbolKind;
 use super::outline::Symbol;
 use super::terms::{FIELD_BITS, IN_BODY, IN_DOC, IN_NAME, OFTEN, TermReader};
@@ -28,7 +28,7 @@ const MAX_TERMS: usize = 24;
 
 /// A definition that was asked for.
 #[derive(Clone, Copy)]
-pub(super) struct Hit {
+pub(super) struct SymbolHit {
     pub(super) file: usize,
     pub(super) symbol: usize,
     score: f32,
@@ -36,7 +36,7 @@ pub(super) struct Hit {
 
 /// How well the best hits fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(super) enum QueryFit {
     /// They have the name that was asked for.
     Named,
     /// They have all words.
@@ -45,13 +45,13 @@ pub(super) enum Fit {
     Nearest,
 }
 
-pub(super) struct Ranked {
-    pub(super) hits: Vec<Hit>,
-    pub(super) fit: Fit,
+pub(super) struct RankedSymbols {
+    pub(super) hits: Vec<SymbolHit>,
+    pub(super) fit: QueryFit,
 }
 
 /// What is asked for.
-pub(super) struct Query<'q> {
+pub(super) struct SymbolQuery<'q> {
     text: &'q str,
     /// Names in it: the whole, or words that look like one.
     names: Vec<Name<'q>>,
@@ -67,12 +67,12 @@ struct Name<'q> {
 
 /// Which kinds of definitions count.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct WantedSymbols {
     pub(super) kind: Option<SymbolKind>,
     pub(super) tests: bool,
 }
 
-impl Wanted {
+impl WantedSymbols {
     pub(super) fn has(self, symbol: &Symbol, is_test: bool) -> bool {
         let fits = match self.kind {
             None => true,
@@ -86,7 +86,7 @@ impl Wanted {
     }
 }
 
-impl<'q> Query<'q> {
+impl<'q> SymbolQuery<'q> {
     pub(super) fn new(text: &'q str) -> Self {
         let trim = |word: &'q str| {
             let word =
@@ -143,7 +143,12 @@ fn looks_like_name(word: &str) -> bool {
 }
 
 /// Returns the definitions that `query` means.
-pub(super) fn rank(indexed: &Indexed, query: &Query<'_>, wanted: Wanted, project: &Path) -> Ranked {
+pub(super) fn rank(
+    indexed: &IndexedFiles,
+    query: &SymbolQuery<'_>,
+    wanted: WantedSymbols,
+    project: &Path,
+) -> RankedSymbols {
     let standings: Vec<Standing> = indexed
         .files
         .iter()
@@ -153,16 +158,22 @@ pub(super) fn rank(indexed: &Indexed, query: &Query<'_>, wanted: Wanted, project
         for loose in [false, true] {
             let hits = named(indexed, query, wanted, &standings, loose);
             if !hits.is_empty() {
-                return Ranked { hits, fit: Fit::Named };
+                return RankedSymbols { hits, fit: QueryFit::Named };
             }
         }
     }
     let (hits, has_all) = scored(indexed, query, wanted, &standings, project);
-    let fit = if has_all && !query.is_one_name { Fit::AllWords } else { Fit::Nearest };
-    Ranked { hits, fit }
+    let fit = if has_all && !query.is_one_name { QueryFit::AllWords } else { QueryFit::Nearest };
+    RankedSymbols { hits, fit }
 }
 
-fn named(indexed: &Indexed, query: &Query<'_>, wanted: Wanted, standings: &[Standing], loose: bool) -> Vec<Hit> {
+fn named(
+    indexed: &IndexedFiles,
+    query: &SymbolQuery<'_>,
+    wanted: WantedSymbols,
+    standings: &[Standing],
+    loose: bool,
+) -> Vec<SymbolHit> {
     let mut hits = Vec::new();
     for (at, (_, file)) in indexed.files.iter().enumerate() {
         for (number, symbol) in file.symbols.iter().enumerate() {
@@ -180,12 +191,12 @@ fn named(indexed: &Indexed, query: &Query<'_>, wanted: Wanted, standings: &[Stan
             if symbol.kind.is_type() {
                 score *= 1.1;
             }
-            hits.push(Hit { file: at, symbol: number, score });
+            hits.push(SymbolHit { file: at, symbol: number, score });
         }
     }
     // Others of the name count only where none belongs to what was named.
     if hits.iter().any(|hit| hit.score > 0.1) {
-        let owned = |hit: &Hit| {
+        let owned = |hit: &SymbolHit| {
             let name = query.names.first();
             let (_, file) = &indexed.files[hit.file];
             name.and_then(|name| name.owner)
@@ -224,7 +235,7 @@ pub(super) fn is_in_tests(file: &IndexedFile, at: usize) -> bool {
 
 /// What is counted of one definition: for each word of the query the weights of its fields, and how long it is.
 struct Counted {
-    hit: Hit,
+    hit: SymbolHit,
     weights: Vec<(u8, f32)>,
     length: usize,
     is_test: bool,
@@ -232,12 +243,12 @@ struct Counted {
 
 /// Returns all definitions that have a word of the query, and whether the best has all.
 fn scored(
-    indexed: &Indexed,
-    query: &Query<'_>,
-    wanted: Wanted,
+    indexed: &IndexedFiles,
+    query: &SymbolQuery<'_>,
+    wanted: WantedSymbols,
     standings: &[Standing],
     project: &Path,
-) -> (Vec<Hit>, bool) {
+) -> (Vec<SymbolHit>, bool) {
     let (counted, frequencies, total, lengths) = count(indexed, query, wanted, standings, project);
     let mean = (lengths as f32 / total.max(1) as f32).max(1.0);
     let rarity = |term: u8| {
@@ -245,7 +256,7 @@ fn scored(
         ((total as f32 - with + 0.5) / (with + 0.5) + 1.0).ln()
     };
     let mut best = (0.0, false);
-    let mut hits: Vec<Hit> = Vec::with_capacity(counted.len());
+    let mut hits: Vec<SymbolHit> = Vec::with_capacity(counted.len());
     for counted in counted {
         let norm = 1.0 - LENGTH + LENGTH * counted.length as f32 / mean;
         let sum: f32 = counted
@@ -265,16 +276,16 @@ fn scored(
         if score > best.0 {
             best = (score, counted.weights.len() == query.terms.len() || is_named);
         }
-        hits.push(Hit { score, ..counted.hit });
+        hits.push(SymbolHit { score, ..counted.hit });
     }
     sort(&mut hits);
     (hits, best.1)
 }
 
 fn count(
-    indexed: &Indexed,
-    query: &Query<'_>,
-    wanted: Wanted,
+    indexed: &IndexedFiles,
+    query: &SymbolQuery<'_>,
+    wanted: WantedSymbols,
     standings: &[Standing],
     project: &Path,
 ) -> (Vec<Counted>, Vec<usize>, usize, usize) {
@@ -310,7 +321,7 @@ fn count(
                     None => weights.push((which, PATH_WEIGHT)),
                 }
             }
-            let hit = Hit { file: at, symbol: number, score: 0.0 };
+            let hit = SymbolHit { file: at, symbol: number, score: 0.0 };
             counted.push(Counted { hit, weights, length: terms.len(), is_test });
         }
     }
@@ -322,7 +333,7 @@ fn weight(term: u32) -> f32 {
     field(IN_NAME, NAME_WEIGHT) + field(IN_DOC, DOC_WEIGHT) + field(IN_BODY, BODY_WEIGHT) + field(OFTEN, BODY_WEIGHT)
 }
 
-fn sort(hits: &mut [Hit]) {
+fn sort(hits: &mut [SymbolHit]) {
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (a.file, a.symbol).cmp(&(b.file, b.symbol))));
 }
 
@@ -360,7 +371,7 @@ impl Standing {
         standing
     }
 
-    fn weight(&self, wanted: Wanted, is_test: bool) -> f32 {
+    fn weight(&self, wanted: WantedSymbols, is_test: bool) -> f32 {
         if is_test && !wanted.tests { self.weight.min(TEST) } else { self.weight }
     }
 }

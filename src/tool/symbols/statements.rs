@@ -4,7 +4,7 @@
 //! Invariant: of two branches of a condition the second begins as the first did, so that braces stay in balance.
 
 use super::language::{BLOCK, FILE, scope_number};
-use super::outline::{Outline, Scope, Symbol, is_in_function};
+use super::outline::{OpenScope, Outline, Symbol, is_in_function};
 
 /// Bytes of a statement that rules see.
 const MAX_HEAD: usize = 2_000;
@@ -44,7 +44,7 @@ impl Head {
 
 struct Reader<'t> {
     outline: Outline<'t>,
-    stack: Vec<Scope>,
+    stack: Vec<OpenScope>,
     resumed: Vec<Head>,
     head: Head,
     line: usize,
@@ -105,7 +105,7 @@ impl Reader<'_> {
         } else if word.starts_with("endif") {
             self.branches.pop();
         } else if let Some(found) = self.outline.find(line, scope_number(FILE), true, &[]) {
-            let (line, scope) = (self.line, [Scope::plain(FILE)]);
+            let (line, scope) = (self.line, [OpenScope::plain(FILE)]);
             self.outline.add(found, line, &scope);
         }
     }
@@ -134,9 +134,9 @@ impl Reader<'_> {
             _ if self.head.parens > 0 => {
                 // Of what is in parentheses only the name of a pointer counts.
                 if self.head.keeps && self.head.parens == 1 {
-                    let begins = self.head.text.ends_with('(');
+                    let begins = self.head.text.trim_end().ends_with('(');
                     self.head.keeps = if begins { matches!(sign, '*' | '^' | ' ') } else { sign != ',' };
-                    if self.head.keeps && collects {
+                    if self.head.keeps && collects && !(begins && sign.is_whitespace()) {
                         self.head.push(sign, self.line);
                     }
                 }
@@ -155,7 +155,7 @@ impl Reader<'_> {
     fn open(&mut self, collects: bool) {
         let in_parens = self.head.parens > 0;
         let scope = if collects && !in_parens { self.evaluate('{') } else { None };
-        let scope = scope.unwrap_or_else(|| Scope::plain(BLOCK));
+        let scope = scope.unwrap_or_else(|| OpenScope::plain(BLOCK));
         let mut head = std::mem::take(&mut self.head);
         let is_typedef = head.text.starts_with("typedef ");
         head.is_seen = !in_parens && !is_typedef;
@@ -172,7 +172,7 @@ impl Reader<'_> {
     }
 
     /// Adds what the statement defines; returns the scope of its body.
-    fn evaluate(&mut self, end: char) -> Option<Scope> {
+    fn evaluate(&mut self, end: char) -> Option<OpenScope> {
         if self.head.is_seen {
             return None;
         }

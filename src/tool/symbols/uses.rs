@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use memchr::memmem::Finder;
 
-use super::index::{Indexed, IndexedFile, SymbolIndex, text_of};
+use super::index::{IndexedFile, IndexedFiles, SymbolIndex, text_of};
 use super::language::{Language, SymbolKind};
 use super::mask::mask;
 use crate::tool::search::walk::Watch;
@@ -39,7 +39,7 @@ pub(super) struct NameUse {
 }
 
 /// Returns the lines that have `name`, by file and line.
-pub(super) fn uses(index: &SymbolIndex, indexed: &Indexed, name: &str, watch: &Watch) -> Vec<NameUse> {
+pub(super) fn uses(index: &SymbolIndex, indexed: &IndexedFiles, name: &str, watch: &Watch) -> Vec<NameUse> {
     let found: Mutex<Vec<NameUse>> = Mutex::default();
     let next = AtomicUsize::new(0);
     let finder = Finder::new(name);
@@ -122,11 +122,10 @@ fn has_name(line: &str, name: &str, language: &Language) -> bool {
         let begins = !name.starts_with(is_part) || !before.is_some_and(is_part);
         let is_word = name.ends_with(is_part);
         let goes_on = is_word && next.is_some_and(is_part);
-        // `save!` is not `save`, but `a != b` and `x ? y : z` are about `a` and `x`.
+        // `save!` is not `save`, but `a!=b` and `x ?y : z` are about `a` and `x`.
         let other = is_word
-            && next.is_some_and(|sign| language.name_ends.contains(sign) && matches!(sign, '!' | '?'))
-            && !matches!(after.next(), Some('=' | ' ') | None if next == Some('!'))
-            && !line[at + name.len()..].starts_with("?.");
+            && next.is_some_and(|sign| matches!(sign, '!' | '?') && language.name_ends.contains(sign))
+            && !matches!(after.next(), Some('=' | '.'));
         begins && !goes_on && !other
     })
 }
