@@ -84,6 +84,11 @@ pub(super) const BLOCK: &str = "block";
 /// The scope of what a type takes to be made, before its body.
 pub(super) const PARAMS: &str = "params";
 
+/// What a sign may begin.
+pub(super) const COMMENT: u8 = 1;
+pub(super) const LITERAL: u8 = 2;
+pub(super) const QUIRK: u8 = 4;
+
 /// How a language says where a definition ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -252,8 +257,8 @@ pub(super) struct Language {
     pub(super) join: bool,
     pub(super) preprocessor: bool,
     pub(super) name_ends: String,
-    /// Signs that may begin a comment or a literal.
-    pub(super) signs: [bool; 256],
+    /// For each sign, what it may begin: a comment, a literal, a quirk, as bits.
+    pub(super) signs: [u8; 256],
     row: LanguageRow,
     compiled: OnceLock<SymbolRules>,
 }
@@ -267,12 +272,15 @@ impl Language {
         }
         // The longest form counts where one begins like another.
         row.literals.sort_by_key(|literal| std::cmp::Reverse(literal.open.len()));
-        let mut signs = [false; 256];
-        let opens = row.literals.iter().map(|literal| &literal.open);
-        let comments = row.line_comments.iter().chain(row.block_comments.iter().map(|(open, _)| open));
-        for sign in opens.chain(comments).filter_map(|open| open.bytes().next()) {
-            signs[usize::from(sign)] = true;
-        }
+        let mut signs = [0; 256];
+        let mut mark = |open: &str, bit: u8| {
+            if let Some(sign) = open.bytes().next() {
+                signs[usize::from(sign)] |= bit;
+            }
+        };
+        row.literals.iter().for_each(|literal| mark(&literal.open, LITERAL));
+        row.line_comments.iter().for_each(|open| mark(open, COMMENT));
+        row.block_comments.iter().for_each(|(open, _)| mark(open, COMMENT));
         for quirk in &row.quirks {
             for sign in match quirk {
                 Quirk::Chars => "'",
@@ -287,7 +295,7 @@ impl Language {
             }
             .bytes()
             {
-                signs[usize::from(sign)] = true;
+                signs[usize::from(sign)] |= QUIRK;
             }
         }
         Self {

@@ -37,7 +37,7 @@ type Described = Vec<(String, String)>;
 impl SymbolListing<'_> {
     pub(super) fn definitions(&self, query: &SymbolQuery<'_>, ranked: &RankedSymbols) -> ToolOutput {
         let count = ranked.hits.len();
-        let name = bounded(query.name(), MAX_QUERY);
+        let name = bounded(&query.shown(), MAX_QUERY);
         let lead = match (count, ranked.fit) {
             (0, _) => "No definition matches.".to_owned(),
             (1, QueryFit::Named) => format!("`{name}` is defined once."),

@@ -3,7 +3,7 @@
 //! Owns where both begin and end. Invariant: the result has the length and the line ends of the text, so that an offset
 //! in one is an offset in the other; it takes one pass, whatever the text holds.
 
-use super::language::{Language, Literal, Quirk};
+use super::language::{COMMENT, LITERAL, Language, Literal, QUIRK, Quirk};
 
 /// What stands for a sign of a literal.
 pub(super) const FILLER: u8 = 1;
@@ -36,8 +36,9 @@ impl Masker<'_> {
             self.text_up_to_tag();
         }
         let mut heredocs: Vec<(String, bool)> = Vec::new();
-        let signs = &self.language.signs;
-        let plain = |byte: &u8| *byte != b'\n' && !signs[usize::from(*byte)];
+        let language = self.language;
+        let signs = &language.signs;
+        let plain = |byte: &u8| *byte != b'\n' && signs[usize::from(*byte)] == 0;
         while self.out.len() < self.bytes.len() {
             let run = self.rest().iter().take_while(|byte| plain(byte)).count();
             let at = self.out.len();
@@ -48,7 +49,13 @@ impl Masker<'_> {
                 for (tag, indented) in std::mem::take(&mut heredocs) {
                     self.heredoc(&tag, indented);
                 }
-            } else if !(self.comment() || self.quirk(byte, &mut heredocs) || self.literal()) {
+                continue;
+            }
+            let begins = |bit: u8| signs[usize::from(byte)] & bit != 0;
+            let is_blanked = begins(COMMENT) && self.comment()
+                || begins(QUIRK) && self.quirk(byte, &mut heredocs)
+                || begins(LITERAL) && self.literal();
+            if !is_blanked {
                 self.keep(1);
             }
         }

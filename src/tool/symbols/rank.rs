@@ -115,6 +115,12 @@ impl<'q> SymbolQuery<'q> {
         self.is_one_name
     }
 
+    /// Returns the name that is asked for, as it is shown.
+    pub(super) fn shown(&self) -> String {
+        let Some(Name { owner, name }) = self.names.first() else { return self.text.to_owned() };
+        owner.map_or_else(|| (*name).to_owned(), |owner| format!("{owner}.{name}"))
+    }
+
     /// Returns the name that is asked for, without what it belongs to.
     pub(super) fn name(&self) -> &'q str {
         self.names.first().map_or(self.text, |name| name.name)
@@ -156,9 +162,9 @@ pub(super) fn rank(
         .collect();
     if query.is_one_name {
         for loose in [false, true] {
-            let hits = named(indexed, query, wanted, &standings, loose);
+            let (hits, is_owned) = named(indexed, query, wanted, &standings, loose);
             if !hits.is_empty() {
-                return RankedSymbols { hits, fit: QueryFit::Named };
+                return RankedSymbols { hits, fit: if is_owned { QueryFit::Named } else { QueryFit::Nearest } };
             }
         }
     }
@@ -173,7 +179,7 @@ fn named(
     wanted: WantedSymbols,
     standings: &[Standing],
     loose: bool,
-) -> Vec<SymbolHit> {
+) -> (Vec<SymbolHit>, bool) {
     let mut hits = Vec::new();
     for (at, (_, file)) in indexed.files.iter().enumerate() {
         for (number, symbol) in file.symbols.iter().enumerate() {
@@ -181,13 +187,14 @@ fn named(
             if !wanted.has(symbol, is_test) {
                 continue;
             }
-            let fits = |name: &Name<'_>| {
+            let fits = |name: &Name<'_>| -> bool {
                 let is_whole = *symbol.name == *query.text.trim();
                 is_whole || *symbol.name == *name.name || loose && symbol.name.eq_ignore_ascii_case(name.name)
             };
-            let Some(name) = query.names.iter().find(|name| fits(name)) else { continue };
-            let owner = name.owner.is_none_or(|owner| owner_of(file, number).is_some_and(|own| own == owner));
-            let mut score = standings[at].weight(wanted, is_test) * if owner { 1.0 } else { 0.1 };
+            if !query.names.iter().any(fits) {
+                continue;
+            }
+            let mut score = standings[at].weight(wanted, is_test);
             if symbol.kind.is_type() {
                 score *= 1.1;
             }
@@ -195,19 +202,14 @@ fn named(
         }
     }
     // Others of the name count only where none belongs to what was named.
-    if hits.iter().any(|hit| hit.score > 0.1) {
-        let owned = |hit: &SymbolHit| {
-            let name = query.names.first();
-            let (_, file) = &indexed.files[hit.file];
-            name.and_then(|name| name.owner)
-                .is_none_or(|owner| owner_of(file, hit.symbol).is_some_and(|own| own == owner))
-        };
-        if hits.iter().any(owned) {
-            hits.retain(owned);
-        }
+    let owner = query.names.first().and_then(|name| name.owner);
+    let owned = |hit: &SymbolHit| owner.is_none() || owner_of(&indexed.files[hit.file].1, hit.symbol) == owner;
+    let has_owned = hits.iter().any(owned);
+    if has_owned {
+        hits.retain(owned);
     }
     sort(&mut hits);
-    hits
+    (hits, has_owned)
 }
 
 /// Returns the name of what a definition belongs to.
