@@ -237,26 +237,30 @@ fn index(text: &str, stamp: Stamp, language: &Language, reader: &mut TermReader,
     let mut own: Vec<(u32, u32)> = Vec::new();
     for (at, symbol) in symbols.iter().enumerate() {
         own.clear();
-        let mut add = |term: u32, field: u32| match own.iter().position(|(known, _)| *known == term) {
-            Some(at) => {
-                let fields = &mut own[at].1;
-                *fields |= field | if field == IN_BODY && *fields & IN_BODY != 0 { OFTEN } else { 0 };
-            }
-            None if own.len() < MAX_TERMS || field == IN_NAME => own.push((term, field)),
-            None => {}
-        };
-        reader.read(&symbol.name, |term| add(term, IN_NAME));
+        reader.read(&symbol.name, |term| note(&mut own, term, IN_NAME));
         if !is_thin && !is_generated {
-            reader.read(&lines.doc(symbol), |term| add(term, IN_DOC));
+            reader.read(&lines.doc(symbol), |term| note(&mut own, term, IN_DOC));
             let next = symbols.get(at + 1).map_or(u32::MAX, |next| next.line);
             for line in body(&lines, symbol, next) {
-                reader.read(line, |term| add(term, IN_BODY));
+                if own.len() >= MAX_TERMS {
+                    break;
+                }
+                reader.read(line, |term| note(&mut own, term, IN_BODY));
             }
         }
         terms.extend(own.iter().map(|(term, fields)| term << FIELD_BITS | fields));
         ends.push(u32::try_from(terms.len()).unwrap_or(u32::MAX));
     }
     IndexedFile { stamp, symbols: symbols.into(), terms: terms.into(), ends: ends.into(), is_generated }
+}
+
+/// Adds a word of a definition, or one more field of it.
+fn note(own: &mut Vec<(u32, u32)>, term: u32, field: u32) {
+    if let Some((_, fields)) = own.iter_mut().find(|(known, _)| *known == term) {
+        *fields |= field | if field == IN_BODY && *fields & IN_BODY != 0 { OFTEN } else { 0 };
+    } else if own.len() < MAX_TERMS || field == IN_NAME {
+        own.push((term, field));
+    }
 }
 
 /// Returns the lines of a definition whose words count as its own: of a type not what is defined in it.

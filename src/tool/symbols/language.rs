@@ -152,6 +152,7 @@ struct Table {
 }
 
 #[derive(Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of the table")]
 struct LanguageRow {
     name: String,
     #[serde(default)]
@@ -245,6 +246,7 @@ pub(super) struct SymbolRules {
 }
 
 /// One row of the table.
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of the table")]
 pub(super) struct Language {
     pub(super) name: String,
     pub(super) layout: BodyLayout,

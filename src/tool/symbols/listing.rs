@@ -71,7 +71,7 @@ impl SymbolListing<'_> {
             let mut texts = None;
             for (number, symbol) in file.symbols.iter().enumerate() {
                 let is_top = symbol.parent().and_then(|parent| file.symbols.get(parent)).is_none_or(is_module);
-                if !wanted.has(symbol, true) || !is_file && !(is_top && symbol.owner.is_none()) {
+                if !wanted.has(symbol, true) || !is_file && (!is_top || symbol.owner.is_some()) {
                     continue;
                 }
                 count += 1;

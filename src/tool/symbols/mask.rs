@@ -219,7 +219,7 @@ impl Masker<'_> {
         let rest = self.rest();
         let is_free = matches!(self.last(), b' ' | b'(' | b',' | b'[');
         let is_one = rest.get(2).is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
-        if is_free && is_one && rest.get(1).is_some_and(|byte| byte.is_ascii_graphic()) {
+        if is_free && is_one && rest.get(1).is_some_and(u8::is_ascii_graphic) {
             self.keep(1);
             self.fill(1, FILLER);
             return true;

@@ -112,7 +112,7 @@ impl Outline<'_> {
             let Some(rule) = rules.rules.get(at) else { continue };
             if rule.inside & 1 << scope != 0
                 && rule.directive == directive
-                && let Some(found) = self.apply(rule, text, scope)
+                && let Some(found) = apply(rule, text, scope)
                 && (!rule.named_after_type || self.is_named_after_type(found.name, stack))
                 && !self.language.is_keyword(found.name)
             {
@@ -120,27 +120,6 @@ impl Outline<'_> {
             }
         }
         None
-    }
-
-    fn apply<'s>(&self, rule: &SymbolRule, text: &'s str, scope: u8) -> Option<FoundSymbol<'s>> {
-        let captures = rule.pattern.captures(text)?;
-        let name = captures.name("name");
-        let in_type = scope == scope_number("type") || scope == scope_number("object");
-        let kind = if in_type { rule.in_type } else { rule.kind };
-        let kind = match captures.name("owner") {
-            Some(_) if kind == Some(SymbolKind::Function) => Some(SymbolKind::Method),
-            _ => kind,
-        };
-        let (start, end) = name.map_or((text.len(), text.len()), |name| (name.start(), name.end()));
-        Some(FoundSymbol {
-            scope: OpenScope { number: rule.opens, symbol: None, owner: None },
-            opener: rule.opener,
-            name_start: start,
-            name_end: name.map_or(0, |_| end),
-            name: name.map_or("", |name| name.as_str()),
-            kind,
-            owner: captures.name("owner").map(|owner| owner.as_str()),
-        })
     }
 
     fn is_named_after_type(&self, name: &str, stack: &[OpenScope]) -> bool {
@@ -153,7 +132,7 @@ impl Outline<'_> {
         let mut scope = found.scope;
         let parent = stack.iter().rev().find_map(|around| around.symbol);
         let Some(kind) = found.kind else {
-            scope.owner = Some(found.name.trim().into()).filter(|owner: &Box<str>| !owner.is_empty());
+            scope.owner = Some(found.name.trim()).filter(|owner| !owner.is_empty()).map(Into::into);
             scope.symbol = None;
             return scope;
         };
@@ -182,4 +161,26 @@ impl Outline<'_> {
 
 pub(super) fn is_in_function(stack: &[OpenScope]) -> bool {
     stack.last().is_some_and(|scope| scope.number == scope_number(FUNCTION))
+}
+
+/// Returns what a rule says of `text`, if it fits.
+fn apply<'s>(rule: &SymbolRule, text: &'s str, scope: u8) -> Option<FoundSymbol<'s>> {
+    let captures = rule.pattern.captures(text)?;
+    let name = captures.name("name");
+    let in_type = scope == scope_number("type") || scope == scope_number("object");
+    let kind = if in_type { rule.in_type } else { rule.kind };
+    let kind = match captures.name("owner") {
+        Some(_) if kind == Some(SymbolKind::Function) => Some(SymbolKind::Method),
+        _ => kind,
+    };
+    let (start, end) = name.map_or((text.len(), text.len()), |name| (name.start(), name.end()));
+    Some(FoundSymbol {
+        scope: OpenScope { number: rule.opens, symbol: None, owner: None },
+        opener: rule.opener,
+        name_start: start,
+        name_end: name.map_or(0, |_| end),
+        name: name.map_or("", |name| name.as_str()),
+        kind,
+        owner: captures.name("owner").map(|owner| owner.as_str()),
+    })
 }

@@ -252,15 +252,15 @@ fn scored(
     project: &Path,
 ) -> (Vec<SymbolHit>, bool) {
     let (counted, frequencies, total, lengths) = count(indexed, query, wanted, standings, project);
-    let mean = (lengths as f32 / total.max(1) as f32).max(1.0);
+    let mean = (real(lengths) / real(total.max(1))).max(1.0);
     let rarity = |term: u8| {
-        let with = frequencies[usize::from(term)] as f32;
-        ((total as f32 - with + 0.5) / (with + 0.5) + 1.0).ln()
+        let with = real(frequencies[usize::from(term)]);
+        ((real(total) - with + 0.5) / (with + 0.5) + 1.0).ln()
     };
     let mut best = (0.0, false);
     let mut hits: Vec<SymbolHit> = Vec::with_capacity(counted.len());
     for counted in counted {
-        let norm = 1.0 - LENGTH + LENGTH * counted.length as f32 / mean;
+        let norm = 1.0 - LENGTH + LENGTH * real(counted.length) / mean;
         let sum: f32 = counted
             .weights
             .iter()
@@ -270,7 +270,7 @@ fn scored(
             })
             .sum();
         let (file, symbol) = (&indexed.files[counted.hit.file].1, counted.hit.symbol);
-        let share = counted.weights.len() as f32 / query.terms.len().max(1) as f32;
+        let share = real(counted.weights.len()) / real(query.terms.len().max(1));
         let name = &file.symbols[symbol].name;
         let is_named = !query.is_one_name && query.names.iter().any(|wanted| **name == *wanted.name);
         let score = sum * (0.4 + 0.6 * share) * standings[counted.hit.file].weight(wanted, counted.is_test)
@@ -328,6 +328,11 @@ fn count(
         }
     }
     (counted, frequencies, total, lengths)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rank needs no more than 24 bits")]
+fn real(count: usize) -> f32 {
+    count as f32
 }
 
 fn weight(term: u32) -> f32 {

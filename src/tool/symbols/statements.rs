@@ -131,16 +131,15 @@ impl Reader<'_> {
                     self.head.push(')', self.line);
                 }
             }
-            _ if self.head.parens > 0 => {
+            _ if self.head.parens == 1 && self.head.keeps => {
                 // Of what is in parentheses only the name of a pointer counts.
-                if self.head.keeps && self.head.parens == 1 {
-                    let begins = self.head.text.trim_end().ends_with('(');
-                    self.head.keeps = if begins { matches!(sign, '*' | '^' | ' ') } else { sign != ',' };
-                    if self.head.keeps && collects && !(begins && sign.is_whitespace()) {
-                        self.head.push(sign, self.line);
-                    }
+                let begins = self.head.text.trim_end().ends_with('(');
+                self.head.keeps = if begins { matches!(sign, '*' | '^' | ' ') } else { sign != ',' };
+                if self.head.keeps && collects && !(begins && sign.is_whitespace()) {
+                    self.head.push(sign, self.line);
                 }
             }
+            _ if self.head.parens > 0 => {}
             ';' => {
                 if collects {
                     self.evaluate(';');

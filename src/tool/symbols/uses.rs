@@ -3,7 +3,7 @@
 //! Owns telling uses from definitions and imports. Leaves which files there are to `index`. Invariant: a line counts once,
 //! however often it has the name.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -65,13 +65,7 @@ pub(super) fn uses(index: &SymbolIndex, indexed: &IndexedFiles, name: &str, watc
     found
 }
 
-fn in_file(
-    number: usize,
-    path: &PathBuf,
-    file: &IndexedFile,
-    language: &Language,
-    finder: &Finder<'_>,
-) -> Vec<NameUse> {
+fn in_file(number: usize, path: &Path, file: &IndexedFile, language: &Language, finder: &Finder<'_>) -> Vec<NameUse> {
     let Some((text, _)) = text_of(path) else { return Vec::new() };
     let name = std::str::from_utf8(finder.needle()).unwrap_or_default();
     if finder.find(text.as_bytes()).is_none() {

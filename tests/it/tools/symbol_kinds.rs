@@ -4,6 +4,7 @@
 //! definitions in the form of ctags, written by hand.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -65,7 +66,7 @@ async fn each_language_is_read_as_its_fixture_says() {
         let right = wanted.iter().filter(has).count();
         let share = 100 * right / wanted.len();
         let extra = found.len().saturating_sub(right);
-        report += &format!("{name}: {right} of {} ({share} %), {extra} more\n", wanted.len());
+        let _ = writeln!(report, "{name}: {right} of {} ({share} %), {extra} more", wanted.len());
         let missing: Vec<_> = wanted.iter().filter(|tag| !has(tag)).collect();
         assert!(share >= GOAL, "{name}: {share} %; missing {missing:?}\n{report}");
         assert!(extra * 20 <= wanted.len(), "{name}: {extra} that are none\n{found:?}");

@@ -168,30 +168,3 @@ async fn hostile_files_are_bounded() {
     let text = bench.text("Symbols", json!({"query": "x\u{1b}[31m y".repeat(2_000)})).await;
     assert!(text.len() < 60_000 && !text.contains('\u{1b}'));
 }
-
-/// How long a large tree takes: `BELVEDERE_SYMBOLS_TREE=/path cargo test --release -- --ignored large_tree --nocapture`.
-#[tokio::test]
-#[ignore = "needs a large tree"]
-async fn a_large_tree_is_read_soon() {
-    let Some(tree) = std::env::var_os("BELVEDERE_SYMBOLS_TREE") else { return };
-    let mut bench = Bench::new();
-    bench.context.cwd = std::sync::Arc::new(tree.into());
-    bench.context.project = bench.context.cwd.clone();
-    let tools = crate::support::standard_tools();
-    let memory = || {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default().to_owned()
-    };
-    for input in [
-        json!({"query": "parse configuration file"}),
-        json!({"query": "parse configuration file"}),
-        json!({"query": "main"}),
-        json!({"query": "new", "mode": "references"}),
-    ] {
-        let started = std::time::Instant::now();
-        let output = super::run(&tools, "Symbols", input.clone(), &bench.context).await;
-        let text = text_of(&output);
-        let last = text.lines().rev().take(3).collect::<Vec<_>>().join(" | ");
-        println!("{input}: {:?} {} {}\n  {last}", started.elapsed(), output.summary, memory());
-    }
-}
